@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tree.h"
+#include "base/units.h"
+
+namespace shardsim {
+
+// Where a constant comes from: the map form {value, source, fitted, fitted_on, rows_used, error_unused_pct} that any
+// number of a cluster or workload file may take.
+struct SourcedValue {
+  std::string path;  // dotted, e.g. "nvlink.nvb_efficiency"
+  std::string value;
+  std::string source;
+  bool fitted = false;
+  std::vector<std::string> fitted_on;
+  std::int64_t rows_used = 0;
+  std::optional<double> error_unused_pct;
+
+  bool operator==(const SourcedValue&) const = default;
+};
+
+// Reads the fields of one map, each by its name and type, and refuses what nobody asked for.
+// Every getter marks its key as known; `finish()` throws for keys that stayed unknown, naming the nearest known one.
+// Getters without a default throw when the key is missing. All errors are Failure::input at the value's place.
+class MapReader {
+ public:
+  // `path` is the dotted path of the map ("" at the root); used in messages and in SourcedValue::path.
+  // `sources` collects the sourced values met; may be null.
+  MapReader(const Tree& tree, std::string path, std::vector<SourcedValue>* sources = nullptr);
+
+  bool has(std::string_view key);
+  const Tree& tree() const { return tree_; }
+  const std::string& path() const { return path_; }
+
+  std::string text(std::string_view key);
+  std::string text(std::string_view key, std::string_view fallback);
+  std::string name(std::string_view key);  // [a-z0-9_]+, 1 to 64
+  std::string choice(std::string_view key, const std::vector<std::string>& allowed);
+  std::string choice(std::string_view key, const std::vector<std::string>& allowed, std::string_view fallback);
+  bool flag(std::string_view key, bool fallback);
+  std::int64_t count(std::string_view key);                                 // 1 or more
+  std::int64_t count(std::string_view key, std::int64_t fallback);          // 1 or more
+  std::int64_t count_from(std::string_view key, std::int64_t least, std::int64_t fallback);
+  double real(std::string_view key);
+  double real(std::string_view key, double fallback);
+  double share(std::string_view key, double fallback);       // 0 to 1
+  double efficiency(std::string_view key, double fallback);  // above 0, at most 1
+  Bytes bytes(std::string_view key);
+  Bytes bytes(std::string_view key, Bytes fallback);
+  Seconds time(std::string_view key);
+  Seconds time(std::string_view key, Seconds fallback);
+  Bandwidth rate(std::string_view key);
+  Bandwidth rate(std::string_view key, Bandwidth fallback);
+  Flops flops(std::string_view key);
+
+  // The raw value (a sourced value already reduced to its `value`), or null when absent.
+  const Tree* value(std::string_view key);
+  const Tree& required(std::string_view key);
+  MapReader map(std::string_view key);                 // a missing key reads as an empty map
+  const std::vector<Tree>& list(std::string_view key);  // required; must be a list
+  std::vector<std::string> texts(std::string_view key);  // optional list of texts
+
+  Place place_of(std::string_view key) const;  // of the value, or of the map when absent
+  bool is_fitted(std::string_view key);        // a sourced value with fitted: true
+
+  void finish() const;
+
+ private:
+  const Tree& unwrap(const Tree& field, std::string_view key);
+  const Tree& scalar(std::string_view key);
+
+  const Tree& tree_;
+  std::string path_;
+  std::vector<SourcedValue>* sources_;
+  std::vector<std::string> known_;
+};
+
+// The scalar text of a tree, or an input error saying what was expected ("a whole number", ...).
+const std::string& scalar_text(const Tree& tree, std::string_view expected);
+
+}  // namespace shardsim

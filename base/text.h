@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardsim {
+
+// "a, b, c".
+std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
+// Parts between separators; "a//b" has an empty part.
+std::vector<std::string> split(std::string_view text, char separator);
+
+// The known name with the smallest edit distance, or "" when none is near enough to be a likely misspelling.
+std::string nearest(std::string_view name, const std::vector<std::string>& known);
+
+// "Did you mean 'x'? Known: a, b, c." - the remedy of every unknown-name error.
+std::string known_names_hint(std::string_view name, const std::vector<std::string>& known);
+
+// 1234567 as "1,234,567".
+std::string with_thousands(std::int64_t number);
+
+// Shortest text that reads back as the same double, decimal point in every locale.
+std::string shortest(double value);
+
+}  // namespace shardsim

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/map_reader.h"
+
+namespace shardsim {
+
+// How an access distribution is written in a workload file (docs/formats.md, access distributions).
+struct AccessSpec {
+  std::string family = "uniform";
+  double s = 0, q = 0, c = 0;  // zipf, zipf_mandelbrot (c = 0: not absolute)
+  double sigma = 0;            // log_normal
+  struct Knot {
+    double rank = 0;  // 1-based, whole
+    double ln_p = 0;
+    bool operator==(const Knot&) const = default;
+  };
+  std::vector<Knot> knots;  // piecewise_power_law
+  std::vector<double> p;    // explicit or counts: probabilities, sorted falling
+  std::string file, table;  // counts: where they came from
+  bool rescale = false;
+
+  bool absolute() const;  // its sum is L; otherwise it is scaled to L
+  bool operator==(const AccessSpec&) const = default;
+};
+
+// Row probabilities of one table in popularity order: p of a row is its expected occurrences per sample (it may exceed
+// 1). Everything is in closed form over rank intervals: a table of 10^10 rows costs what a small one costs.
+// Positions count from 0 here; FlexShard's rank i is position i - 1.
+class AccessDistribution {
+ public:
+  // Scaled to `average_length` unless absolute (then average_length <= 0 means "the sum"). Errors (Failure::input at
+  // `place`): parameters outside their range, a sum that is not finite, an absolute sum that differs from
+  // average_length by more than 1e-4 relative without `rescale`.
+  AccessDistribution(const AccessSpec& spec, std::uint64_t rows, double average_length, const Place& place = {});
+
+  std::uint64_t rows() const;
+  double total() const;                              // L = expected items per sample
+  double probability(std::uint64_t position) const;  // p, not rising with position
+  double prefix(std::uint64_t n) const;              // sum of p over the first n positions
+  double sum(std::uint64_t first, std::uint64_t end) const { return prefix(end) - prefix(first); }
+  std::uint64_t count_at_least(double p) const;      // number of rows with probability >= p
+  std::uint64_t position_at(double mass) const;      // smallest position whose prefix sum exceeds `mass`
+
+  // Expected number of different rows of [first, end) met in `draws` accesses that fall into that interval.
+  double expected_distinct(std::uint64_t first, std::uint64_t end, double draws) const;
+
+  class Family;  // one per family name
+
+ private:
+  std::shared_ptr<const Family> family_;
+};
+
+// The interface behind the families; unscaled.
+class AccessDistribution::Family {
+ public:
+  virtual ~Family() = default;
+  virtual std::uint64_t rows() const = 0;
+  virtual double probability(std::uint64_t position) const = 0;
+  virtual double prefix(std::uint64_t n) const = 0;
+  virtual std::uint64_t count_at_least(double p) const = 0;
+};
+
+// Reads the `access` map of a table. `rows` resolves knots given as fractions; `folder` resolves relative files.
+AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder);
+
+// An observed payload over a planned one: on each interval between given points the planned prefix sum is stretched to
+// meet the observed shares, then everything is scaled to the observed length. (docs/formats.md, `runtime`.)
+struct ObservedAccess {
+  double average_length = 0;
+  struct Share {
+    std::uint64_t rows = 0;
+    double share = 0;
+    bool operator==(const Share&) const = default;
+  };
+  std::vector<Share> shares;
+  std::string source;
+  bool operator==(const ObservedAccess&) const = default;
+
+  // Expected items per sample that fall into positions [first, end).
+  double sum(const AccessDistribution& planned, std::uint64_t first, std::uint64_t end) const;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/byte_matrix.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather };
+
+std::string_view collective_kind_name(CollectiveKind kind);
+
+// One call of a collective by the members of one group.
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::all_to_all;
+  std::vector<int> ranks;              // members, in group order
+  const ByteMatrix* matrix = nullptr;  // all_to_all
+  std::int64_t bytes = 0;              // all_reduce: buffer; all_gather, reduce_scatter: total per rank
+};
+
+// Bytes that one link carries in a call, as one aggregated transfer.
+struct LinkLoad {
+  LinkId link = 0;
+  double bytes = 0;             // true bytes, for accounting
+  double occupancy = 0;         // bytes divided by the efficiency of that kind on that link: what it takes of the link
+  Bandwidth cap;                // most that the transfer may draw, in occupancy per second; 0: the link's rate
+};
+
+// A call expanded over the cluster: nothing moves for `start`, then all loads at once.
+struct CollectiveLoads {
+  Seconds start;
+  std::vector<LinkLoad> loads;    // at most one per link, by rising link id
+  bool synchronising = false;     // all members end together (all_reduce and its kin)
+  std::string algorithm;          // "direct", "ring", "tree", "two_level"
+
+  // Duration when nothing else runs: start plus the slowest load.
+  Seconds alone(const Cluster& cluster) const;
+  // The link that sets it, or -1.
+  LinkId bottleneck(const Cluster& cluster) const;
+};
+
+// Expands calls into loads.
+// Contract: every byte that crosses a link is in that link's load; sums of bytes out equal sums of bytes in; no load
+// exceeds what the algorithm's schedule sends. `supports` says which kinds it can do.
+class CollectiveAlgorithm {
+ public:
+  virtual ~CollectiveAlgorithm() = default;
+  virtual bool supports(CollectiveKind kind) const = 0;
+  virtual CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const = 0;
+};
+
+struct CollectiveEntry {
+  std::string_view name;
+  std::string_view help;
+  std::unique_ptr<CollectiveAlgorithm> (*make)();
+};
+
+std::span<const CollectiveEntry> collective_algorithms();  // alphabetical
+
+// By the algorithm of that name, or by the fastest one that supports the kind when `algorithm` is "auto" (ties: first
+// in the table). Errors: unknown name; an algorithm that cannot do this kind.
+CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
+
+// How the members of a group lie on the cluster.
+struct GroupShape {
+  int members = 0;
+  int nodes = 0;            // nodes touched
+  int max_per_node = 0;
+  int min_per_node = 0;
+  bool across_nodes() const { return nodes > 1; }
+};
+GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
+
+// Time before bytes move: launch overhead (not all_to_all), start, per-remote-peer cost and `latency` of the steps; a
+// fitted start replaces launch overhead and latency (docs/formats.md, cluster key `overheads`).
+Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster);
+
+// Share of a NIC's line rate that this kind reaches.
+double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+
+}  // namespace shardsim

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/access_distribution.h"
+
+namespace shardsim {
+
+enum class Dtype { fp32, fp16, bf16, int8 };
+enum class TableKind { sequence, pooled };
+
+int dtype_bytes(Dtype dtype);
+std::string dtype_name(Dtype dtype);
+
+struct Feature {
+  std::string name;
+  double pooling_factor = 1;
+  double num_poolings = 1;
+  bool weighted = false;
+  bool operator==(const Feature&) const = default;
+};
+
+// One embedding table: `rows` x `dim` elements of `dtype`, rows in popularity order.
+struct Table {
+  std::string name;
+  std::uint64_t rows = 0;
+  std::int64_t dim = 0;
+  Dtype dtype = Dtype::fp32;
+  TableKind kind = TableKind::sequence;
+  std::string pooling = "sum";
+  std::vector<Feature> features;
+  double average_length = 0;  // L: expected items per sample over all features
+  std::string length_family = "fixed";
+  double length_sigma = 0;
+  AccessSpec access;
+  std::optional<ObservedAccess> runtime;
+  Place place;  // of its entry in the file
+
+  std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
+  AccessDistribution distribution() const { return {access, rows, average_length, place}; }
+  bool operator==(const Table& other) const;  // places do not count
+};
+
+struct DenseLayer {
+  std::string name;
+  std::int64_t in = 0, out = 0, repeat = 1;
+  bool per_item = false;
+  bool operator==(const DenseLayer&) const = default;
+};
+
+// The rest of an iteration known as one measured number, split by class.
+struct MeasuredRest {
+  Seconds rest;
+  bool fitted = false;
+  std::string source;
+  struct Part {
+    Seconds time;
+    std::string reason;
+    bool operator==(const Part&) const = default;
+  };
+  Part id_exchange, lookup, dense_forward, dense_backward, update;
+  bool operator==(const MeasuredRest&) const = default;
+};
+
+struct DensePart {
+  std::vector<DenseLayer> layers;
+  Bytes parameters;  // all-reduced per iteration
+  std::string interaction = "none";
+  std::optional<MeasuredRest> measured;
+  bool operator==(const DensePart&) const = default;
+};
+
+struct Workload {
+  std::string name;
+  std::string summary;
+  std::int64_t batch_per_gpu = 0;
+  std::vector<Table> tables;
+  DensePart dense;
+  std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
+  std::string update = "exact_sorted";        // or in_place
+  std::string pipeline = "none";
+  int id_bytes = 8;
+  std::optional<Dtype> wire_forward, wire_backward;  // absent: the table's dtype
+  std::string pooled_module = "ebc", sequence_module = "ec";
+  std::vector<SourcedValue> sources;
+
+  bool operator==(const Workload&) const = default;
+  bool has_runtime() const;
+};
+
+// Bytes of optimizer state per row of `dim` elements.
+std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim);
+
+// Reads a workload map (its `base` already merged); `folder` resolves relative file names.
+Workload read_workload(const Tree& tree, const std::string& folder);
+
+}  // namespace shardsim

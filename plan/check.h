@@ -1,0 +1,18 @@
+#pragma once
+
+#include "models/workload.h"
+#include "plan/memory_model.h"
+#include "plan/plan.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+// Refuses rows or columns held twice or not at all, ranks outside the world, ranks named twice, replica groups of unequal
+// length, several nodes without NICs. Errors: Failure::input at `place`.
+void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place);
+
+// Refuses a plan over the memory of a rank: Failure::infeasible naming the rank, the bytes over and the largest tables
+// there.
+void check_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model);
+
+}  // namespace shardsim

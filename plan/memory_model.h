@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/workload.h"
+#include "plan/plan.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+// Bytes that one placement takes on each rank that holds it, and why.
+struct PlacementMemory {
+  double static_bytes = 0;   // weights, with what the model adds per replicated row
+  double dynamic_bytes = 0;  // activations held at the peak
+};
+
+// Bytes per rank of a plan.
+// Contract: pure; additive over placements; every rank of the world gets a number.
+class MemoryModel {
+ public:
+  virtual ~MemoryModel() = default;
+  virtual PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
+                                  const Cluster& cluster) const = 0;
+  // Parameters that the FlexShard equations need.
+  virtual double dp_static_multiplier() const = 0;
+  virtual double mp_dynamic_copies() const = 0;
+  virtual double dp_dynamic_copies() const = 0;
+};
+
+struct MemoryModelEntry {
+  std::string_view name;
+  std::string_view help;
+  std::unique_ptr<MemoryModel> (*make)(MapReader& options);
+};
+
+std::span<const MemoryModelEntry> memory_models();  // alphabetical
+std::unique_ptr<MemoryModel> make_memory_model(const Tree& options);
+
+// Bytes per rank, rounded up.
+std::vector<std::int64_t> memory_per_rank(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                          const MemoryModel& model);
+
+}  // namespace shardsim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardsim {
+
+enum class Strategy { column_wise, data_parallel, flex, row_wise, table_wise };
+
+std::string_view strategy_name(Strategy strategy);
+// Errors (std::nullopt-free): throws Error for an unknown name, at `source`.
+Strategy parse_strategy(std::string_view name, const std::string& source);
+bool replicated(Strategy strategy);  // data_parallel and flex hold copies of a row on several ranks
+
+// Rows [row_begin, row_end) in popularity order and columns [column_begin, column_end) of one table, and who holds them.
+struct Placement {
+  int table = 0;  // index into the workload's tables
+  std::uint64_t row_begin = 0, row_end = 0;
+  std::int64_t column_begin = 0, column_end = 0;
+  Strategy strategy = Strategy::row_wise;
+  // One list of ranks, in shard order; flex: one list per replica group, all of equal length: position j of every group
+  // holds shard j. data_parallel: every rank of the list holds all rows. table_wise, column_wise: one rank.
+  std::vector<std::vector<int>> holders;
+  std::string compute_kernel = "fused";  // dense for data_parallel and flex
+
+  std::uint64_t rows() const { return row_end - row_begin; }
+  std::int64_t columns() const { return column_end - column_begin; }
+  int shards() const;                          // row shards: 1 for data_parallel, table_wise, column_wise
+  std::uint64_t shard_rows(int shard) const;   // the first rows() mod shards() shards hold one row more
+  bool operator==(const Placement&) const = default;
+};
+
+// Where every row and column of every table lives. Placements are sorted by table, then row_begin, then column_begin.
+struct Plan {
+  std::vector<Placement> placements;
+  std::uint64_t hash_seed = 1;  // of the hash that spreads popularity positions over shards
+
+  bool operator==(const Plan&) const = default;
+};
+
+std::vector<int> all_ranks(int world_size);
+
+}  // namespace shardsim

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/rng.h"
+#include "models/workload.h"
+#include "plan/flexshard_equations.h"
+#include "plan/memory_model.h"
+#include "plan/plan.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+// What a planner may use beside workload and cluster.
+struct PlannerContext {
+  const MemoryModel& memory;
+  std::uint64_t seed = 1;
+  // The four bandwidths of the FlexShard planner as the simulator sees them on this cluster; may be empty.
+  std::function<PlannerBandwidths()> simulated_bandwidths;
+};
+
+// Decides where every row and column of every table lives.
+// Contract: same arguments, same plan (randomness only from context.seed). Every table is covered exactly once.
+//           Throws Error (Failure::infeasible) when its own memory budget cannot be met; whether the plan fits the
+//           device is check_memory's question.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  virtual Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const = 0;
+};
+
+struct PlannerEntry {
+  std::string_view name;  // as written in a scenario
+  std::string_view help;  // one line
+  std::unique_ptr<Planner> (*make)(MapReader& options);
+};
+
+std::span<const PlannerEntry> planners();  // alphabetical
+
+// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
+std::unique_ptr<Planner> make_planner(const Tree& options);
+
+}  // namespace shardsim

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "models/compute_model.h"
+#include "sim/network.h"
+#include "sim/program.h"
+#include "sim/timeline.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+struct EngineOptions {
+  int iterations = 4;     // at most
+  double steady = 1e-6;   // relative difference of two iterations that counts as steady
+  std::map<std::string, std::string> algorithms;  // collective kind -> algorithm name; absent: auto
+};
+
+// Busy share of one link (or of compute) over the steady iteration.
+struct Utilisation {
+  std::string what;  // "node0/nic3/out", "compute"
+  double share = 0;
+};
+
+struct SimulationResult {
+  Timeline timeline;     // the steady iteration
+  Utilisation busiest;   // what limits the iteration
+};
+
+// Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that
+// share capacity on `network`. Nodes that cannot be told apart (equal loads, rates and groups) are simulated once and
+// their spans repeated, so a symmetric program on 128 nodes costs what one node costs.
+SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                          Network& network, const EngineOptions& options);
+
+}  // namespace shardsim

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "models/compute_model.h"
+#include "models/workload.h"
+#include "plan/plan.h"
+#include "sim/program.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+struct LoweringOptions {
+  bool observed_payload = false;  // sizes from `runtime` where a table has it; never changes the plan
+  bool overlap = true;            // false: one stream for everything
+};
+
+// The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole numbers.
+// Errors: Failure::input for what this version cannot lower (pooled tables), naming the table.
+Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
+
+}  // namespace shardsim

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/flexshard_equations.h"
+#include "plan/plan.h"
+#include "sim/engine.h"
+#include "sim/scenario.h"
+#include "sim/timeline.h"
+
+namespace shardsim {
+
+// One published number beside ours.
+struct Comparison {
+  Published published;
+  std::optional<double> predicted;  // at the planned payload, in published.unit; absent: the case has no such figure
+  std::optional<double> predicted_at_observed_payload;
+
+  std::optional<double> error_pct() const;  // 100 (predicted - value) / value
+  std::optional<double> error_at_observed_payload_pct() const;
+};
+
+struct PlacementSummary {
+  std::string table;
+  Strategy strategy = Strategy::row_wise;
+  std::uint64_t rows = 0;
+  double access_share = 0;
+  std::vector<int> ranks;
+};
+
+// The paper's Figures 3 and 5 for one table, as data for the report.
+struct ParetoFigure {
+  std::string table;
+  std::uint64_t rows = 0;
+  std::vector<ParetoPoint> curve;
+  ParetoPoint a, b, c, d;
+};
+
+// Everything that a run says about one case.
+struct CaseResult {
+  std::string name;
+  std::string workload;
+  std::string cluster;
+  std::string planner;
+  int world_size = 0;
+  std::int64_t batch_per_gpu = 0;
+  double iteration_ms = 0;
+  double samples_per_s = 0;
+  double estimate_iteration_ms = 0;  // closed form: no contention
+  std::optional<double> iteration_ms_at_observed_payload;
+  std::vector<std::int64_t> memory_per_rank;
+  std::int64_t memory_capacity = 0;
+  Utilisation limit;
+  std::vector<NamedTime> times;  // all operation names, compute too
+  std::vector<PlacementSummary> placements;
+  std::vector<Comparison> published;
+  std::vector<ParetoFigure> pareto;
+  std::vector<std::string> notes;
+  Timeline timeline;                           // planned payload
+  std::optional<Timeline> observed_payload_timeline;
+};
+
+struct StudyResult {
+  std::string scenario;  // path as given
+  std::string scenario_text;
+  std::string title;
+  std::uint64_t seed = 1;
+  std::string version;
+  std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
+  std::vector<CaseResult> cases;
+};
+
+}  // namespace shardsim

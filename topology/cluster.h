@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "topology/cluster_spec.h"
+#include "topology/link.h"
+#include "topology/route.h"
+
+namespace shardsim {
+
+// A cluster ready for use: ranks, links with their capacities, routes between ranks. All nodes are alike but for faults.
+// Rank r lives on node r / ranks_per_node(), GPU r % ranks_per_node().
+class Cluster {
+ public:
+  // Errors (Failure::input): GPUs that are not connected (names two), several nodes without NICs, a fault outside the
+  // cluster, a NIC or GPU missing from the PCIe tree.
+  explicit Cluster(ClusterSpec spec);
+
+  const ClusterSpec& spec() const { return spec_; }
+  int nodes() const { return spec_.nodes; }
+  int ranks_per_node() const { return spec_.gpu.count; }
+  int world_size() const { return nodes() * ranks_per_node(); }
+  int node_of(int rank) const { return rank / ranks_per_node(); }
+  int gpu_of(int rank) const { return rank % ranks_per_node(); }
+  int leaves() const;
+  int leaf_of(int node) const;
+
+  const std::vector<Link>& links() const { return links_; }
+
+  // Between GPUs of one node over NVLink or PCIe; between nodes from NIC to NIC (only the NIC, leaf and, without
+  // GPUDirect, PCIe ports are on it). Within a node `relay` rules of the spec apply.
+  Route route(int from_rank, int to_rank) const;
+
+  // Route inside a node between local GPUs, link ids of node 0.
+  const Route& local_route(int from_gpu, int to_gpu) const;
+  // The same link on another node.
+  LinkId on_node(LinkId of_node_0, int node) const { return of_node_0 + node * links_per_node_; }
+
+  int nics_per_node() const;
+  int nic_of(int gpu) const;                     // local NIC index; nearest by path class, ties dealt out (spec)
+  LinkId nic_out(int node, int nic) const;
+  LinkId nic_in(int node, int nic) const;
+  LinkId leaf_up(int leaf) const;                // -1 when the fabric never limits
+  LinkId leaf_down(int leaf) const;
+
+  // Links that have this rank's GPU or its NIC as an end (leaf links too): its part of a collective ends when they have
+  // delivered their loads.
+  const std::vector<LinkId>& links_of(int rank) const { return links_of_[rank]; }
+
+  bool has_relays() const { return has_relays_; }  // some GPU pair of a node is NVB
+  PathClass path_class(int from_gpu, int to_gpu) const { return local_route(from_gpu, to_gpu).path; }
+  double compute_factor(int rank) const;           // 1, or what a fault says
+  Bytes memory_per_rank() const;                   // HBM less the reserved part
+
+ private:
+  void add_node_links(int node);
+  void add_fabric_links();
+  void apply_faults();
+  void build_local_routes();
+  void index_links_by_rank();
+
+  ClusterSpec spec_;
+  std::vector<Link> links_;
+  int links_per_node_ = 0;
+  int first_fabric_link_ = 0;
+  std::vector<int> nic_of_gpu_;
+  std::vector<std::vector<Route>> local_routes_;
+  std::vector<std::vector<LinkId>> links_of_;
+  bool has_relays_ = false;
+};
+
+}  // namespace shardsim

@@ -1,28 +1,25 @@
 #include "base/error.h"
 
+#include <fmt/format.h>
+
 namespace shardsim {
 namespace {
 
 std::string sentence(const std::string& text) {
-  if (text.empty() || text.back() == '.' || text.back() == '?') return text;
-  return text + ".";
+  return text.empty() || text.back() == '.' || text.back() == '?' ? text : fmt::format("{}.", text);
 }
 
 std::string message(const Place& place, const std::string& wrong, const std::string& remedy) {
   const std::string where = place.text();
-  std::string text = where.empty() ? "" : where + ": ";
-  text += sentence(wrong);
-  if (!remedy.empty()) text += " " + sentence(remedy);
-  return text;
+  const std::string start = where.empty() ? sentence(wrong) : fmt::format("{}: {}", where, sentence(wrong));
+  return remedy.empty() ? start : fmt::format("{} {}", start, sentence(remedy));
 }
 
 }  // namespace
 
 std::string Place::text() const {
   if (line <= 0) return source;
-  std::string text = source + ":" + std::to_string(line);
-  if (column > 0) text += ":" + std::to_string(column);
-  return text;
+  return column > 0 ? fmt::format("{}:{}:{}", source, line, column) : fmt::format("{}:{}", source, line);
 }
 
 Error::Error(Failure failure, const Place& place, const std::string& wrong, const std::string& remedy)

@@ -1,17 +1,23 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 
 namespace shardsim {
 
-// The whole file. Errors: Failure::input naming the path (unreadable, a folder, over 2 GiB).
-std::string read_file(const std::string& path);
+inline constexpr std::size_t kMaxTextFile = std::size_t{2} << 30;
+inline constexpr std::size_t kMaxYamlFile = std::size_t{64} << 20;
+
+// The whole file. Errors: Failure::input naming the path (unreadable, a folder, over `most` bytes).
+std::string read_file(const std::string& path, std::size_t most = kMaxTextFile);
 
 // A result file that appears whole or not at all: written beside under a temporary name, flushed, renamed by commit().
-// Destroyed without commit(), the temporary file goes. Errors: Failure::run naming the path and the cause.
+// Destroyed without commit(), the temporary file goes. One at a time per target and process. A library that writes by
+// name makes and closes the file `temporary()` itself; then write() is not called. A target that is there and is no
+// plain file (a folder, a device) is refused. Errors: Failure::run naming the path and the cause.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);  // makes missing parent folders
@@ -31,7 +37,9 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-// Folders that hold the shipped scenarios and the report's assets: beside the executable's build tree or installed.
+// The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the
+// executable (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is
+// no folder.
 std::filesystem::path data_folder();
 
 }  // namespace shardsim

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +27,8 @@ struct SourcedValue {
 
 // Reads the fields of one map, each by its name and type, and refuses what nobody asked for.
 // Every getter marks its key as known; `finish()` throws for keys that stayed unknown, naming the nearest known one.
-// Getters without a default throw when the key is missing. All errors are Failure::input at the value's place.
+// Getters without a default throw when the key is missing. A key without value counts as present and is an error, but
+// where a map is due. All errors are Failure::input at the value's place. The tree outlives the reader.
 class MapReader {
  public:
   // `path` is the dotted path of the map ("" at the root); used in messages and in SourcedValue::path.
@@ -45,8 +45,8 @@ class MapReader {
   std::string choice(std::string_view key, const std::vector<std::string>& allowed);
   std::string choice(std::string_view key, const std::vector<std::string>& allowed, std::string_view fallback);
   bool flag(std::string_view key, bool fallback);
-  std::int64_t count(std::string_view key);                                 // 1 or more
-  std::int64_t count(std::string_view key, std::int64_t fallback);          // 1 or more
+  std::int64_t count(std::string_view key);                         // 1 or more
+  std::int64_t count(std::string_view key, std::int64_t fallback);  // 1 or more
   std::int64_t count_from(std::string_view key, std::int64_t least, std::int64_t fallback);
   double real(std::string_view key);
   double real(std::string_view key, double fallback);
@@ -63,8 +63,8 @@ class MapReader {
   // The raw value (a sourced value already reduced to its `value`), or null when absent.
   const Tree* value(std::string_view key);
   const Tree& required(std::string_view key);
-  MapReader map(std::string_view key);                 // a missing key reads as an empty map
-  const std::vector<Tree>& list(std::string_view key);  // required; must be a list
+  MapReader map(std::string_view key);                   // a missing key reads as an empty map
+  const std::vector<Tree>& list(std::string_view key);   // required; must be a list
   std::vector<std::string> texts(std::string_view key);  // optional list of texts
 
   Place place_of(std::string_view key) const;  // of the value, or of the map when absent
@@ -74,9 +74,11 @@ class MapReader {
 
  private:
   const Tree& unwrap(const Tree& field, std::string_view key);
-  const Tree& scalar(std::string_view key);
+  void record(const Tree& sourced, std::string_view key);
+  MapReader(const Tree& tree, std::string path, std::vector<SourcedValue>* sources, Place place);
 
   const Tree& tree_;
+  Place place_;  // of the map; of the one around it when the map is missing
   std::string path_;
   std::vector<SourcedValue>* sources_;
   std::vector<std::string> known_;

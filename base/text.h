@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,13 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
 
 // "Did you mean 'x'? Known: a, b, c." - the remedy of every unknown-name error.
 std::string known_names_hint(std::string_view name, const std::vector<std::string>& known);
+
+// The text as a message may show it: in double quotes, on one line, control characters as "?", at most 60 characters.
+std::string excerpt(std::string_view text);
+
+// True when the text holds no byte that only a binary file has (NUL and other control characters but tab and line ends)
+// and is well-formed UTF-8. `bad_offset` is where it first is not.
+bool is_plain_text(std::string_view text, std::size_t& bad_offset);
 
 // 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);

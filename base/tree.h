@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,18 +21,34 @@ struct Tree {
   std::vector<Tree> items;                           // Kind::list
   std::vector<std::pair<std::string, Tree>> fields;  // Kind::map, in file order, keys unique and in snake_case
 
+  // Where the key of this value stands, when it is a map's field read from YAML (line and column from 1, else 0).
+  int key_line = 0;
+  int key_column = 0;
+
+  // Defined in tree.cpp, where the pair of `fields` is complete: clang needs that.
+  Tree();
+  Tree(const Tree&);
+  Tree(Tree&&) noexcept;
+  Tree& operator=(const Tree&);
+  Tree& operator=(Tree&&) noexcept;
+  ~Tree();
+
   const Tree* find(std::string_view key) const;  // the field's value, or null
   Tree* find(std::string_view key);
 
   bool operator==(const Tree& other) const;  // by content; places do not count
 };
 
+// A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.
+bool is_sourced_value(const Tree& tree);
+
 // Replaces (or adds) the value at a dotted path: "cluster.nodes", "cases.0.planner.cut". List items are addressed by
-// index. Errors: a path through a scalar, an index outside the list. A path inside a sourced value ({value, source})
-// replaces the whole sourced value.
+// index, hyphens in keys read as underscores. A path to the `value` of a sourced value replaces the whole sourced
+// value: the old source does not speak for the new number. Errors, at the place of `value`: a path through a scalar, an
+// index outside the list, another key of a sourced value, an empty part.
 void set_path(Tree& root, std::string_view path, const Tree& value);
 
-// `over` on top of `under`: maps are merged key by key, lists and leaves replaced.
+// `over` on top of `under`: maps are merged key by key, lists and leaves (sourced values too) replaced.
 Tree merged(const Tree& under, const Tree& over);
 
 // "map", "list", "text", "nothing" - for messages.

@@ -34,12 +34,24 @@ struct Flops {
   auto operator<=>(const Flops&) const = default;
 };
 
-constexpr Seconds operator+(Seconds a, Seconds b) { return {a.value + b.value}; }
-constexpr Seconds operator-(Seconds a, Seconds b) { return {a.value - b.value}; }
-constexpr Seconds operator*(double factor, Seconds a) { return {factor * a.value}; }
-constexpr Bandwidth operator*(double factor, Bandwidth a) { return {factor * a.bytes_per_second}; }
-constexpr Bytes operator+(Bytes a, Bytes b) { return {a.count + b.count}; }
-constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count}; }
+constexpr Seconds operator+(Seconds a, Seconds b) {
+  return {a.value + b.value};
+}
+constexpr Seconds operator-(Seconds a, Seconds b) {
+  return {a.value - b.value};
+}
+constexpr Seconds operator*(double factor, Seconds a) {
+  return {factor * a.value};
+}
+constexpr Bandwidth operator*(double factor, Bandwidth a) {
+  return {factor * a.bytes_per_second};
+}
+constexpr Bytes operator+(Bytes a, Bytes b) {
+  return {a.count + b.count};
+}
+constexpr Bytes operator-(Bytes a, Bytes b) {
+  return {a.count - b.count};
+}
 constexpr Seconds operator/(Bytes bytes, Bandwidth rate) {
   return {static_cast<double>(bytes.count) / rate.bytes_per_second};
 }
@@ -47,17 +59,17 @@ constexpr Seconds operator/(Bytes bytes, Bandwidth rate) {
 // Readers of one quantity. Grammar: [sign] NUMBER [one blank] UNIT, units case-sensitive (docs/formats.md).
 // `place` names the text's origin in the Error. Errors (Failure::input): unit missing, unknown or ambiguous; number not
 // finite or out of range; bytes not whole.
-Bytes parse_bytes(std::string_view text, const Place& place);             // 0 B or more
-Bytes parse_signed_bytes(std::string_view text, const Place& place);      // a sign is allowed
-Seconds parse_seconds(std::string_view text, const Place& place);         // 0 s or more
-Bandwidth parse_bandwidth(std::string_view text, const Place& place);     // above 0; "/s" may be left out of bit units
-Flops parse_flops(std::string_view text, const Place& place);             // above 0
-double parse_share(std::string_view text, const Place& place);            // "60 %" is 0.6, a real from 0 to 1 is itself
-double parse_percent(std::string_view text, const Place& place);          // "10%" is 10; the sign % is required
+Bytes parse_bytes(std::string_view text, const Place& place);          // 0 B or more
+Bytes parse_signed_bytes(std::string_view text, const Place& place);   // a sign is allowed
+Seconds parse_seconds(std::string_view text, const Place& place);      // 0 s or more
+Bandwidth parse_bandwidth(std::string_view text, const Place& place);  // above 0; "/s" may be left out of bit units
+Flops parse_flops(std::string_view text, const Place& place);          // above 0
+double parse_share(std::string_view text, const Place& place);         // "60 %" is 0.6, a real from 0 to 1 is itself
+double parse_percent(std::string_view text, const Place& place);       // "10%" is 10; the sign % is required
 
 // Readers of plain numbers: digits without leading zero, or "1e6" when whole. Errors as above.
-std::int64_t parse_count(std::string_view text, const Place& place);      // 0 or more and below 2^53
-double parse_real(std::string_view text, const Place& place);             // finite
+std::int64_t parse_count(std::string_view text, const Place& place);  // 0 or more and below 2^53
+double parse_real(std::string_view text, const Place& place);         // finite
 
 // Writers for people, three significant digits: "39.4 GiB", "25 GB/s", "3.87 ms".
 std::string to_text(Bytes bytes);

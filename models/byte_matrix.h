@@ -17,12 +17,13 @@ struct ByteMatrix {
   bool transposed = false;                       // the backward direction of what the other fields say
 
   // even: each source sends `units[0]` in total over m members, destination d gets floor(units/m), and one more if
-  // (d - s) mod m < units mod m. by_destination: every source sends units[d] to d. by_source: s spreads units[s] evenly.
+  // (d - s) mod m < units mod m. by_destination: every source sends units[d] to d. by_source: s spreads units[s]
+  // evenly.
   std::int64_t units_between(int source, int destination, int members) const;
   std::int64_t bytes_between(int source, int destination, int members) const {
     return unit_bytes * units_between(source, destination, members);
   }
-  std::int64_t bytes_sent(int source, int members) const;       // row sum, own chunk included
+  std::int64_t bytes_sent(int source, int members) const;  // row sum, own chunk included
   std::int64_t bytes_received(int destination, int members) const;
 
   bool operator==(const ByteMatrix&) const = default;

@@ -27,17 +27,17 @@ struct CollectiveCall {
 // Bytes that one link carries in a call, as one aggregated transfer.
 struct LinkLoad {
   LinkId link = 0;
-  double bytes = 0;             // true bytes, for accounting
-  double occupancy = 0;         // bytes divided by the efficiency of that kind on that link: what it takes of the link
-  Bandwidth cap;                // most that the transfer may draw, in occupancy per second; 0: the link's rate
+  double bytes = 0;      // true bytes, for accounting
+  double occupancy = 0;  // bytes divided by the efficiency of that kind on that link: what it takes of the link
+  Bandwidth cap;         // most that the transfer may draw, in occupancy per second; 0: the link's rate
 };
 
 // A call expanded over the cluster: nothing moves for `start`, then all loads at once.
 struct CollectiveLoads {
   Seconds start;
-  std::vector<LinkLoad> loads;    // at most one per link, by rising link id
-  bool synchronising = false;     // all members end together (all_reduce and its kin)
-  std::string algorithm;          // "direct", "ring", "tree", "two_level"
+  std::vector<LinkLoad> loads;  // at most one per link, by rising link id
+  bool synchronising = false;   // all members end together (all_reduce and its kin)
+  std::string algorithm;        // "direct", "ring", "tree", "two_level"
 
   // Duration when nothing else runs: start plus the slowest load.
   Seconds alone(const Cluster& cluster) const;
@@ -70,7 +70,7 @@ CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& clu
 // How the members of a group lie on the cluster.
 struct GroupShape {
   int members = 0;
-  int nodes = 0;            // nodes touched
+  int nodes = 0;  // nodes touched
   int max_per_node = 0;
   int min_per_node = 0;
   bool across_nodes() const { return nodes > 1; }

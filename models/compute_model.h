@@ -14,11 +14,11 @@ namespace shardsim {
 struct ComputeWork {
   enum class Kind { lookup, update, dense };
   Kind kind = Kind::dense;
-  double hbm_bytes = 0;         // read plus written
+  double hbm_bytes = 0;  // read plus written
   double flops = 0;
-  double lookups = 0;           // rows read by the operation
-  bool sorted_update = false;   // update: exact, sorted (several kernels)
-  Seconds fixed;                // measured duration that replaces the model, when above 0
+  double lookups = 0;          // rows read by the operation
+  bool sorted_update = false;  // update: exact, sorted (several kernels)
+  Seconds fixed;               // measured duration that replaces the model, when above 0
 };
 
 // Seconds that a device takes for one operation, alone on the device.

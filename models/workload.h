@@ -17,7 +17,7 @@ std::string dtype_name(Dtype dtype);
 
 struct Feature {
   std::string name;
-  double pooling_factor = 1;
+  double pooling_factor = 1;  // mean items per sample; of a sequence table, its average length over its features
   double num_poolings = 1;
   bool weighted = false;
   bool operator==(const Feature&) const = default;
@@ -35,6 +35,7 @@ struct Table {
   double average_length = 0;  // L: expected items per sample over all features
   std::string length_family = "fixed";
   double length_sigma = 0;
+  std::string length_file;  // family "file": as written in the workload file
   AccessSpec access;
   std::optional<ObservedAccess> runtime;
   Place place;  // of its entry in the file
@@ -67,8 +68,9 @@ struct MeasuredRest {
 
 struct DensePart {
   std::vector<DenseLayer> layers;
-  Bytes parameters;  // all-reduced per iteration
-  std::string interaction = "none";
+  Bytes parameters;                                           // all-reduced per iteration
+  std::string interaction = "none";                           // none, dot, dcn
+  std::int64_t interaction_layers = 0, interaction_rank = 0;  // dcn
   std::optional<MeasuredRest> measured;
   bool operator==(const DensePart&) const = default;
 };
@@ -91,10 +93,11 @@ struct Workload {
   bool has_runtime() const;
 };
 
-// Bytes of optimizer state per row of `dim` elements.
+// Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats.md, optimizer).
 std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim);
 
-// Reads a workload map (its `base` already merged); `folder` resolves relative file names.
+// Reads a workload map (its `base` already merged); `folder` resolves relative file names. Every access distribution is
+// built once, so what is returned can be planned. Errors: Failure::input with place.
 Workload read_workload(const Tree& tree, const std::string& folder);
 
 }  // namespace shardsim

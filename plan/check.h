@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// Refuses rows or columns held twice or not at all, ranks outside the world, ranks named twice, replica groups of unequal
-// length, several nodes without NICs. Errors: Failure::input at `place`.
+// Refuses rows or columns held twice or not at all, ranks outside the world, ranks named twice, replica groups of
+// unequal length, several nodes without NICs. Errors: Failure::input at `place`.
 void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place);
 
 // Refuses a plan over the memory of a rank: Failure::infeasible naming the rank, the bytes over and the largest tables

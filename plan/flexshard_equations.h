@@ -21,13 +21,13 @@ struct PlannerBandwidths {
 };
 
 struct CostParameters {
-  double batch = 4096;          // B, per GPU
-  int world = 32;               // U
-  int per_node = 8;             // W
-  double static_multiplier = 6; // m
-  double mp_copies = 2;         // c_mp
-  double dp_copies = 1;         // c_dp
-  double passes = 2;            // h
+  double batch = 4096;           // B, per GPU
+  int world = 32;                // U
+  int per_node = 8;              // W
+  double static_multiplier = 6;  // m
+  double mp_copies = 2;          // c_mp
+  double dp_copies = 1;          // c_dp
+  double passes = 2;             // h
   PlannerBandwidths bandwidths;
 
   // Extra memory of a row as DP, or as Flex, over RW, in row units.
@@ -35,7 +35,7 @@ struct CostParameters {
   double flex_over_rw() const { return static_multiplier / per_node - 1.0 / world; }  // c_F
   double copies_saved() const { return mp_copies - dp_copies; }                       // k
 
-  // Breakpoints (probabilities): a row with p >= breakpoint qualifies.
+  // Breakpoints (probabilities): a row with p >= breakpoint qualifies. 0: every row does; infinite: none does.
   double p_memory() const;     // DP and RW need equal memory
   double p_crossover() const;  // DP and Flex need equal memory
   double p_comm() const;       // DP and RW need equal time
@@ -61,7 +61,8 @@ struct ParetoPoint {
   double memory_bytes = 0;  // change against all row-wise
   double time_seconds = 0;
 };
-// The curve of Figure 5: every 0.1 % of the rows up to `up_to` rows, and the points A and C. `steps` + 1 samples.
+// The curve of Figure 5: `steps` + 1 even samples from 0 to `up_to` rows, and the points A and C where they lie in that
+// range; by rising rows.
 std::vector<ParetoPoint> pareto_curve(const CostParameters& cost, const AccessDistribution& rows, double row_bytes,
                                       std::uint64_t up_to, int steps);
 

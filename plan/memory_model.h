@@ -24,6 +24,9 @@ class MemoryModel {
   virtual ~MemoryModel() = default;
   virtual PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
                                   const Cluster& cluster) const = 0;
+  // The same for every rank of the world, by rank. Overridden where the ranks share work.
+  virtual std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
+                                                const Cluster& cluster) const;
   // Parameters that the FlexShard equations need.
   virtual double dp_static_multiplier() const = 0;
   virtual double mp_dynamic_copies() const = 0;
@@ -37,6 +40,8 @@ struct MemoryModelEntry {
 };
 
 std::span<const MemoryModelEntry> memory_models();  // alphabetical
+
+// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
 std::unique_ptr<MemoryModel> make_memory_model(const Tree& options);
 
 // Bytes per rank, rounded up.

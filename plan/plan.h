@@ -5,16 +5,21 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace shardsim {
 
 enum class Strategy { column_wise, data_parallel, flex, row_wise, table_wise };
 
 std::string_view strategy_name(Strategy strategy);
-// Errors (std::nullopt-free): throws Error for an unknown name, at `source`.
+// Errors: Failure::input for an unknown name, at `place` or `source`; lists the known ones.
+Strategy parse_strategy(std::string_view name, const Place& place);
 Strategy parse_strategy(std::string_view name, const std::string& source);
-bool replicated(Strategy strategy);  // data_parallel and flex hold copies of a row on several ranks
+bool replicated(Strategy strategy);             // data_parallel and flex hold copies of a row on several ranks
+std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
-// Rows [row_begin, row_end) in popularity order and columns [column_begin, column_end) of one table, and who holds them.
+// Rows [row_begin, row_end) in popularity order and columns [column_begin, column_end) of one table, and who holds
+// them.
 struct Placement {
   int table = 0;  // index into the workload's tables
   std::uint64_t row_begin = 0, row_end = 0;
@@ -27,8 +32,8 @@ struct Placement {
 
   std::uint64_t rows() const { return row_end - row_begin; }
   std::int64_t columns() const { return column_end - column_begin; }
-  int shards() const;                          // row shards: 1 for data_parallel, table_wise, column_wise
-  std::uint64_t shard_rows(int shard) const;   // the first rows() mod shards() shards hold one row more
+  int shards() const;                         // row shards: 1 for data_parallel, table_wise, column_wise; never 0
+  std::uint64_t shard_rows(int shard) const;  // the first rows() mod shards() shards hold one row more
   bool operator==(const Placement&) const = default;
 };
 

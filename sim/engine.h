@@ -12,26 +12,29 @@
 namespace shardsim {
 
 struct EngineOptions {
-  int iterations = 4;     // at most
-  double steady = 1e-6;   // relative difference of two iterations that counts as steady
+  int iterations = 4;                             // at most
+  double steady = 1e-6;                           // relative difference of two iterations that counts as steady
   std::map<std::string, std::string> algorithms;  // collective kind -> algorithm name; absent: auto
 };
 
 // Busy share of one link (or of compute) over the steady iteration.
 struct Utilisation {
-  std::string what;  // "node0/nic3/out", "compute"
+  std::string what;  // "node0/nic3/out", "compute of rank 3"
   double share = 0;
+  bool operator==(const Utilisation&) const = default;
 };
 
 struct SimulationResult {
-  Timeline timeline;     // the steady iteration
-  Utilisation busiest;   // what limits the iteration
+  Timeline timeline;    // the steady iteration
+  Utilisation busiest;  // what limits the iteration
 };
 
 // Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that
-// share capacity on `network`. Nodes that cannot be told apart (equal loads, rates and groups) are simulated once and
-// their spans repeated, so a symmetric program on 128 nodes costs what one node costs.
-SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute,
-                          Network& network, const EngineOptions& options);
+// share capacity on `network`. A collective starts when every member of its group has arrived; a rank that arrives
+// early waits in it, as a kernel does. Nodes that cannot be told apart are simulated once and their spans repeated
+// (sim/node_classes.h), so a symmetric program on 128 nodes costs what one node costs.
+// Errors: Failure::run when the Program cannot proceed.
+SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
+                          const EngineOptions& options);
 
 }  // namespace shardsim

@@ -24,6 +24,7 @@ struct PerRank {
 enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather };
 
 std::string_view op_class_name(OpClass op_class);
+std::optional<OpClass> find_op_class(std::string_view name);
 std::optional<CollectiveKind> collective_kind(OpClass op_class);
 
 // One operation, on all its ranks: a symmetric plan is written once, so 1,024 ranks cost what 8 cost.
@@ -31,14 +32,14 @@ struct Op {
   int id = 0;  // equal to its index
   std::string name;
   OpClass op_class = OpClass::dense;
-  std::vector<int> ranks;           // empty: all ranks of the world
+  std::vector<int> ranks;  // empty: all ranks of the world
   int stream = 0;
   std::vector<int> after;           // must have ended on the same rank in this iteration; smaller ids only
   std::vector<int> after_previous;  // the same of the previous iteration; any id
 
   // Collectives.
   std::string group;       // of Program::groups
-  std::string matrix;      // all_to_all: of Program::matrices
+  std::string matrix;      // all_to_all: of Program::matrices or transpose_of
   std::int64_t bytes = 0;  // the other kinds: as CollectiveCall::bytes
   std::string dtype;
 
@@ -49,9 +50,9 @@ struct Op {
   std::string matrix_in;  // lookup: the matrix that brought its ids; "" means the own batch
   PerRank hbm_bytes;
   PerRank flops;
-  std::string optimizer;       // update
-  PerRank distinct_rows;       // update: expected
-  std::int64_t fixed_ns = 0;   // measured duration from the workload; 0: none
+  std::string optimizer;      // update
+  PerRank distinct_rows;      // update: expected
+  std::int64_t fixed_ns = 0;  // measured duration from the workload; 0: none
 
   bool is_collective() const { return collective_kind(op_class).has_value(); }
   bool operator==(const Op&) const = default;
@@ -67,10 +68,13 @@ struct Program {
   int ranks_per_node = 0;
   std::int64_t batch_per_rank = 0;
   int index_batches = 8;
+  int id_bytes = 8;             // of the workload
+  std::uint64_t hash_seed = 1;  // of the plan: spreads popularity positions over shards
   std::vector<std::string> streams;
   std::map<std::string, std::vector<std::vector<int>>> groups;  // rank sets of equal length that run side by side
   std::map<std::string, ByteMatrix> matrices;
-  std::map<std::string, std::string> transpose_of;  // matrices written as the transpose of another
+  // Further matrices, each the transpose (the backward direction) of the one it names here or in `matrices`.
+  std::map<std::string, std::string> transpose_of;
   std::vector<Table> tables;
   struct Shard {
     int table = 0;
@@ -85,12 +89,20 @@ struct Program {
   std::vector<Shard> shards;
   std::vector<Op> ops;
 
-  std::vector<int> ranks_of(const Op& op) const;
+  std::vector<int> ranks_of(const Op& op) const;  // Op::ranks, or the whole world
   bool operator==(const Program&) const = default;
 };
 
-// Refuses a cycle, an unknown name, a rank that misses a collective of its group, ids out of order.
-// Errors: Failure::input at `place`.
+// Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.
+struct ProgramPlaces {
+  Place program;
+  std::vector<Place> tables, shards, ops;
+  std::map<std::string, Place> groups, matrices;
+};
+
+// Refuses a cycle, an unknown name, a rank that misses a collective of its group, ids out of order, sizes that do not
+// fit each other, numbers that are negative or not finite. Errors: Failure::input.
+void check_program(const Program& program, const ProgramPlaces& places);
 void check_program(const Program& program, const Place& place);
 
 }  // namespace shardsim

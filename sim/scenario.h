@@ -31,8 +31,8 @@ struct Case {
   Place place;
   ClusterSpec cluster;
   Workload workload;
-  Tree planner;           // a map with `name`; null when the plan comes from a file
-  std::string plan_file;  // "" when a planner makes it
+  Tree planner;                               // a map with `name`; null when the plan comes from a file
+  std::string plan_file;                      // "" when a planner makes it
   Tree compute_model, memory_model, network;  // maps with `name`
   std::map<std::string, std::string> algorithms;
   bool overlap = true;
@@ -45,9 +45,9 @@ struct Case {
 
 // One YAML file that names a cluster, a model, a plan (or a planner), and options. A pure value.
 struct Scenario {
-  std::string path;   // as given
+  std::string path;  // as given
   std::string title;
-  std::string text;   // the file's whole text
+  std::string text;  // the file's whole text
   std::uint64_t seed = 1;
   std::vector<Case> cases;  // in file order
 };
@@ -59,12 +59,13 @@ struct Overrides {
   std::string memory_model;  // "" = as the scenario says
 };
 
-// Reads and resolves a scenario: bases, shipped names, cases, `set`. Errors: Failure::input with place.
+// Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,
+// network and algorithms exist. Errors: Failure::input with place.
 Scenario read_scenario(const std::string& path, const Overrides& overrides);
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides);
 
 // Reads a cluster or workload by shipped name or path (`kind` "clusters" or "workloads"), bases merged; `from` is the
-// folder of the naming file.
+// folder of the naming file. File names inside the result are resolved: read_workload takes it with the folder "".
 Tree load_named(const std::string& name, const std::string& kind, const std::string& from, const Place& place);
 
 // Shipped names of one kind, sorted.

@@ -1,23 +1,21 @@
 #pragma once
 
-#include <functional>
-#include <string>
-
+#include "plan/memory_model.h"
 #include "sim/result.h"
+#include "sim/workers.h"
 
 namespace shardsim {
 
-struct StudyOptions {
-  int jobs = 1;                                          // worker processes at a time
-  std::function<void(int done, int total)> progress;     // may be empty
-  std::function<bool()> interrupted;                     // may be empty; true ends the workers and throws
-};
+// The plan of one case: read or made, checked, within memory. Errors: those of planners, plan files and checks.
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed);
 
-// The plan of one case: read or made, checked, within memory.
-Plan make_plan(const Case& item, const Scenario& scenario);
+// The Program of one case.
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload);
 
-// Simulates every case, each in a worker process (SimGrid allows one engine per process). Same bytes for any number of
-// jobs. Errors: those of planning and simulation; Failure::run naming the case when a worker dies.
-StudyResult run_study(const Scenario& scenario, const StudyOptions& options);
+// Simulates every case, each in a worker process (SimGrid allows one engine per process). Same result for any number of
+// jobs. All plans are made before the first simulation, so that bad input costs no waiting.
+// Errors: those of planning and simulation; Failure::run naming the case when a worker dies.
+StudyResult run_study(const Scenario& scenario, const WorkerOptions& options);
 
 }  // namespace shardsim

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ struct Timeline {
     std::string name;
     std::string op_class;  // lookup, update, dense, or the collective's kind
     double alone_us = 0;   // predicted only: duration without contention; 0 when not known
+    // Collectives only; "" when not known.
+    std::string group{};      // key of Timeline::groups
+    std::string dtype{};      // fp32, fp16, bf16, int8, int32, int64
+    std::string algorithm{};  // direct, ring, tree, two_level
     bool operator==(const OpInfo&) const = default;
   };
   std::string kind = "predicted";  // or "observed"
@@ -36,20 +41,24 @@ struct Timeline {
   int ranks_per_node = 0;
   std::vector<std::string> streams;
   std::vector<OpInfo> ops;
+  std::map<std::string, std::vector<std::vector<int>>> groups;  // as Program::groups; may be empty
   std::vector<Span> spans;
-  std::vector<std::int64_t> hbm_bytes;               // [rank]
-  std::vector<std::int64_t> bytes_out, bytes_in;     // [rank], of one iteration, own chunks excluded
-  std::vector<std::int64_t> flow;                    // [rank x rank] bytes of one iteration; empty above 256 ranks
-  double iteration_ms = 0;                           // steady iteration
+  std::vector<std::int64_t> hbm_bytes;            // [rank]
+  std::vector<std::int64_t> bytes_out, bytes_in;  // [rank], of one iteration, own chunks excluded
+  std::vector<std::int64_t> flow;                 // [rank x rank] bytes of one iteration; empty above 256 ranks
+  double iteration_ms = 0;                        // steady iteration
   int iterations_run = 0;
   bool steady = true;
 
   bool operator==(const Timeline&) const = default;
 };
 
-// Figures computed from spans alone, over the kept iteration(s); milliseconds per iteration.
+// The members of the rank set of the op's group that holds `rank`; empty when the Timeline does not say.
+std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, int rank);
 
-bool is_communication(std::string_view op_class);
+// Figures computed from spans alone; milliseconds per kept iteration (the distinct Span::iteration values).
+
+bool is_communication(std::string_view op_class);  // one of the collective kinds
 
 struct RankTimes {
   double compute_ms = 0;  // some compute operation running
@@ -64,9 +73,9 @@ std::vector<RankTimes> rank_times(const Timeline& timeline);
 struct NamedTime {
   std::string name;
   std::string op_class;
-  int calls = 0;          // per rank and iteration
-  double alone_ms = 0;    // sum of the calls' durations without contention
-  double span_ms = 0;     // sum of the calls' durations as they ran
+  int calls = 0;        // per rank and iteration
+  double alone_ms = 0;  // sum of the calls' durations without contention
+  double span_ms = 0;   // sum of the calls' durations as they ran
   double exposed_ms = 0;
   std::int64_t bytes_per_rank = 0;  // largest over ranks
 };
@@ -74,7 +83,12 @@ std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of fi
 
 void sort_spans(Timeline& timeline);
 
-// A compact form for the pipe between worker and parent. Reading back what was written gives an equal value.
+// What every reader refuses: an end before its start, a time that is not finite, a rank outside the world, an op or
+// stream outside its table, columns of unequal length. Returns what is wrong, or "".
+std::string timeline_fault(const Timeline& timeline);
+
+// A compact form for the pipe between worker and parent on one machine. Reading back what was written gives an equal
+// value. Errors: Failure::run when the bytes are not what to_bytes wrote.
 std::string to_bytes(const Timeline& timeline);
 Timeline timeline_from_bytes(std::string_view bytes);
 

@@ -9,8 +9,8 @@
 
 namespace shardsim {
 
-// A cluster ready for use: ranks, links with their capacities, routes between ranks. All nodes are alike but for faults.
-// Rank r lives on node r / ranks_per_node(), GPU r % ranks_per_node().
+// A cluster ready for use: ranks, links with their capacities, routes between ranks. All nodes are alike but for
+// faults. Rank r lives on node r / ranks_per_node(), GPU r % ranks_per_node().
 class Cluster {
  public:
   // Errors (Failure::input): GPUs that are not connected (names two), several nodes without NICs, a fault outside the
@@ -37,36 +37,44 @@ class Cluster {
   // The same link on another node.
   LinkId on_node(LinkId of_node_0, int node) const { return of_node_0 + node * links_per_node_; }
 
-  int nics_per_node() const;
-  int nic_of(int gpu) const;                     // local NIC index; nearest by path class, ties dealt out (spec)
+  // NIC ports: NICs, or where each GPU has several of its own, all of them as one port of their summed rate.
+  int nics_per_node() const { return static_cast<int>(nics_of_port_.size()); }
+  int nic_of(int gpu) const;  // local port index, nearest by path class; -1 without NICs
   LinkId nic_out(int node, int nic) const;
   LinkId nic_in(int node, int nic) const;
-  LinkId leaf_up(int leaf) const;                // -1 when the fabric never limits
+  LinkId leaf_up(int leaf) const;  // -1 when the fabric never limits
   LinkId leaf_down(int leaf) const;
 
-  // Links that have this rank's GPU or its NIC as an end (leaf links too): its part of a collective ends when they have
-  // delivered their loads.
+  // Links that have this rank's GPU or its NIC as an end (leaf links and PCIe trunks on its routes too): its part of a
+  // collective ends when they have delivered their loads.
   const std::vector<LinkId>& links_of(int rank) const { return links_of_[rank]; }
 
   bool has_relays() const { return has_relays_; }  // some GPU pair of a node is NVB
   PathClass path_class(int from_gpu, int to_gpu) const { return local_route(from_gpu, to_gpu).path; }
-  double compute_factor(int rank) const;           // 1, or what a fault says
-  Bytes memory_per_rank() const;                   // HBM less the reserved part
+  double compute_factor(int rank) const;  // 1, or what a fault says
+  Bytes memory_per_rank() const;          // HBM less the reserved part
 
  private:
-  void add_node_links(int node);
+  void build_node();
+  void repeat_node();
   void add_fabric_links();
-  void apply_faults();
-  void build_local_routes();
+  void apply_fault(const FaultSpec& fault);
   void index_links_by_rank();
+  Route route_between_nodes(int from_rank, int to_rank) const;
+  void find_width(Route& route) const;
 
   ClusterSpec spec_;
   std::vector<Link> links_;
   int links_per_node_ = 0;
-  int first_fabric_link_ = 0;
+  int first_fabric_link_ = -1;  // -1: the fabric never limits
+  std::vector<std::vector<int>> nics_of_port_;
   std::vector<int> nic_of_gpu_;
+  std::vector<LinkId> nic_out_, nic_in_;           // of node 0, by port
+  std::vector<LinkId> pcie_out_, pcie_in_;         // of node 0, by GPU; empty without PCIe links
+  std::vector<std::vector<LinkId>> links_of_gpu_;  // of node 0
   std::vector<std::vector<Route>> local_routes_;
   std::vector<std::vector<LinkId>> links_of_;
+  std::vector<double> compute_factor_;  // empty: all 1
   bool has_relays_ = false;
 };
 

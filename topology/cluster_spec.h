@@ -90,7 +90,7 @@ struct PcieSpec {
 };
 
 struct NicSpec {
-  int per_gpu = 0, shared_by = 0, per_node = 0;  // exactly one is above 0
+  int per_gpu = 0, shared_by = 0, per_node = 0;  // exactly one is above 0; several per GPU act as one port of their sum
   Bandwidth rate;                                // line rate per direction
   Seconds latency{2.5e-6};
   bool gpudirect = true;
@@ -112,7 +112,7 @@ struct GraphSpec {  // NCCL's channels, one node or several
   int channels = 0;
   Bandwidth bw_intra;
   Bandwidth bw_inter;
-  std::string intra_path;               // nvl, nvb, pix, phb, sys
+  std::string intra_path;               // nvl, nvb, pix, phb, sys; found from the graph when the file does not say
   std::vector<std::vector<int>> rings;  // GPU orders; empty: index order, rotated per channel
   bool cross_nic = false;
   bool operator==(const GraphSpec&) const = default;
@@ -147,6 +147,15 @@ struct FaultSpec {
   bool operator==(const FaultSpec&) const = default;
 };
 
+// Where the maps of the file stood, by dotted path ("nvlink", "faults.0"), for messages alone: two clusters that say
+// the same in different places are equal.
+struct SpecPlaces {
+  std::map<std::string, Place> by_path;
+
+  Place of(const std::string& path) const;  // of the nearest known map around `path`
+  bool operator==(const SpecPlaces&) const { return true; }
+};
+
 struct ClusterSpec {
   std::string name;
   std::string summary;
@@ -166,11 +175,24 @@ struct ClusterSpec {
   std::map<std::string, OverheadPair> overheads;  // by kind: all_to_all, all_reduce, all_gather, reduce_scatter, ...
   std::vector<FaultSpec> faults;
   std::vector<SourcedValue> sources;  // every value that states where it comes from
+  SpecPlaces places;
 
   bool operator==(const ClusterSpec&) const = default;
 };
 
 // Reads a cluster map (its `base` already merged). Errors: Failure::input with place.
 ClusterSpec read_cluster(const Tree& tree);
+
+// 80 for "8.0".
+int capability_number(const std::string& compute_capability);
+
+// One direction of a GPU's or NIC's PCIe slot: lanes x rate / 80, as NCCL counts (NVIDIA/nccl src/graph/topo.cc).
+Bandwidth pcie_rate(const PcieSpec& pcie);
+
+// Between two CPU sockets, one direction: what the file says, or NCCL's figure for that CPU.
+Bandwidth cpu_link_rate(const ClusterSpec& spec);
+
+// NICs of a node by the file's counts, 0 without NICs.
+int nics_of_node(const ClusterSpec& spec);
 
 }  // namespace shardsim

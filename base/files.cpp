@@ -1,0 +1,149 @@
+#include "base/files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+#ifndef SHARDSIM_DEFAULT_DATA
+#error "SHARDSIM_DEFAULT_DATA, the source tree, is set by base/CMakeLists.txt"
+#endif
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+std::string cause(int error_number) {
+  return std::strerror(error_number);
+}
+
+Error cannot_read(const std::string& path, const std::string& why) {
+  return input_error({path}, "cannot read it: " + why, "Check the path and its permissions");
+}
+
+Error cannot_write(const fs::path& path, const std::string& why) {
+  return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
+}
+
+// Not std::filesystem's file_size: pipes and devices have none.
+std::string read_all(std::FILE* file, const std::string& path, std::size_t most) {
+  constexpr std::size_t kChunk = std::size_t{1} << 18;
+  std::string text;
+  for (std::size_t got = kChunk; got > 0;) {
+    const std::size_t before = text.size();
+    text.resize(before + kChunk);
+    got = std::fread(text.data() + before, 1, kChunk, file);
+    text.resize(before + got);
+    if (text.size() > most) {
+      throw input_error({path}, "over " + with_thousands(static_cast<std::int64_t>(most)) + " bytes",
+                        "Is it the right file?");
+    }
+  }
+  if (std::ferror(file) != 0) throw cannot_read(path, cause(errno));
+  return text;
+}
+
+// A link is written through; what is neither absent nor a plain file is not ours to replace.
+fs::path checked_target(fs::path target) {
+  std::error_code failure;
+  if (fs::is_symlink(target, failure)) target = fs::weakly_canonical(target, failure);
+  const fs::file_status status = fs::status(target, failure);
+  if (target.filename().empty() || (fs::exists(status) && !fs::is_regular_file(status))) {
+    throw cannot_write(target, "it is a folder or a device");
+  }
+  return target;
+}
+
+void make_parent(const fs::path& target) {
+  if (target.parent_path().empty()) return;
+  std::error_code failure;
+  fs::create_directories(target.parent_path(), failure);
+  if (failure) throw cannot_write(target.parent_path(), failure.message());
+}
+
+bool holds_scenarios(const fs::path& folder) {
+  std::error_code failure;
+  return fs::is_directory(folder / "scenarios" / "clusters", failure);
+}
+
+std::optional<fs::path> above_executable() {
+  std::error_code failure;
+  fs::path folder = fs::read_symlink("/proc/self/exe", failure).parent_path();
+  for (; !failure && folder.has_relative_path(); folder = folder.parent_path()) {
+    if (holds_scenarios(folder)) return folder;
+    if (holds_scenarios(folder / "share" / "shardsim")) return folder / "share" / "shardsim";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::size_t most) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  if (!file) throw cannot_read(path, cause(errno));
+  return read_all(file.get(), path, most);
+}
+
+AtomicFile::AtomicFile(fs::path target) : target_(checked_target(std::move(target))) {
+  make_parent(target_);
+  temporary_ = target_;
+  temporary_ += ".tmp." + std::to_string(::getpid());
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove(temporary_, ignored);
+}
+
+void AtomicFile::write(std::string_view text) {
+  if (file_ == nullptr) file_ = std::fopen(temporary_.c_str(), "wb");
+  if (file_ == nullptr) throw cannot_write(target_, cause(errno));
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) throw cannot_write(target_, cause(errno));
+}
+
+void AtomicFile::commit() {
+  if (file_ != nullptr) {
+    const bool flushed = std::fflush(file_) == 0;
+    const int flush_error = errno;
+    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+    if (!flushed) throw cannot_write(target_, cause(flush_error));
+    if (!closed) throw cannot_write(target_, cause(errno));
+  }
+  std::error_code failure;
+  fs::rename(temporary_, target_, failure);
+  if (failure) throw cannot_write(target_, failure.message());
+  temporary_.clear();
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+fs::path data_folder() {
+  const char* named = std::getenv("SHARDSIM_DATA");
+  if (named != nullptr && *named != '\0') {
+    std::error_code failure;
+    if (fs::is_directory(named, failure)) return named;
+    throw input_error({"environment variable SHARDSIM_DATA"}, excerpt(named) + " is no folder",
+                      "Set it to the folder that holds scenarios/, or unset it");
+  }
+  return above_executable().value_or(SHARDSIM_DEFAULT_DATA);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+// What a number means, as the attributes `units` ("ms", "B", "1" for counts) and `long_name`; empty ones are left out.
+struct Hdf5Meaning {
+  std::string units;
+  std::string long_name;
+};
+
+enum class Hdf5Layout {
+  plain,
+  packed,  // gzip level 4, chunks of at most 65,536 values
+};
+
+// A new HDF5 file, built in memory and saved whole: the same calls give the same bytes. Paths are absolute
+// ("/case/name"); missing groups are made. Numbers are double, std::int8_t, std::int32_t, std::int64_t, std::uint64_t,
+// little-endian in the file; texts are of variable length, UTF-8.
+// Every axis of every dataset has a dimension scale, without which xarray refuses the file.
+// Errors: Failure::run with the cause as HDF5 names it; std::logic_error when axes and values do not match.
+class Hdf5Writer {
+ public:
+  Hdf5Writer();
+  ~Hdf5Writer();
+  Hdf5Writer(const Hdf5Writer&) = delete;
+  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
+
+  void text_attribute(const std::string& object, const std::string& name, const std::string& value);
+  template <typename Number>
+  void attribute(const std::string& object, const std::string& name, Number value);
+
+  // The coordinate 0, 1, ... length - 1 of an axis.
+  template <typename Number>
+  void scale(const std::string& path, std::size_t length, const Hdf5Meaning& meaning,
+             Hdf5Layout layout = Hdf5Layout::plain);
+  // `axes`: paths of the scales, slowest first; no axis: one value.
+  template <typename Number>
+  void dataset(const std::string& path, std::span<const Number> values, const std::vector<std::string>& axes,
+               const Hdf5Meaning& meaning, Hdf5Layout layout = Hdf5Layout::plain);
+  void texts(const std::string& path, const std::vector<std::string>& values, const std::string& axis,
+             const Hdf5Meaning& meaning);
+  template <typename Number>
+  void value(const std::string& path, Number value, const Hdf5Meaning& meaning) {
+    dataset<Number>(path, std::span<const Number>(&value, 1), {}, meaning);
+  }
+
+  // Writes the file whole or not at all. Errors: Failure::run naming the path and the cause (a full disk, say).
+  void save(const std::filesystem::path& path);
+
+ private:
+  void make_group(const std::string& path);
+
+  std::int64_t file_;
+};
+
+// An HDF5 file of anybody's, read only. Errors: Failure::input naming the file, the object and what is wrong with it:
+// missing, of another type or shape, broken. Never more memory is taken than the file's size could account for.
+class Hdf5Reader {
+ public:
+  explicit Hdf5Reader(const std::filesystem::path& path);
+  ~Hdf5Reader();
+  Hdf5Reader(const Hdf5Reader&) = delete;
+  Hdf5Reader& operator=(const Hdf5Reader&) = delete;
+
+  bool has(const std::string& path) const;
+  std::string text_attribute(const std::string& object, const std::string& name) const;
+  std::int64_t integer_attribute(const std::string& object, const std::string& name) const;
+
+  std::vector<std::size_t> shape(const std::string& path) const;  // empty for a single value
+  // All values, slowest axis first.
+  std::vector<double> reals(const std::string& path) const;           // of a floating-point dataset
+  std::vector<std::int64_t> integers(const std::string& path) const;  // of an integer dataset
+  std::vector<std::string> texts(const std::string& path) const;      // of variable-length strings
+
+  // An input error at this file.
+  [[noreturn]] void refuse(const std::string& wrong) const;
+
+ private:
+  template <typename Number>
+  std::vector<Number> numbers(const std::string& path, int type_class, const char* expected) const;
+
+  std::string path_;
+  std::int64_t file_ = -1;
+};
+
+}  // namespace shardsim

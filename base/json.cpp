@@ -1,0 +1,148 @@
+#include "base/json.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/tree_builder.h"
+
+namespace shardsim {
+namespace {
+
+// Plans and programs of large worlds are long lists; maps as wide as a model has tables.
+constexpr TreeLimits kLimits{.depth = 64, .values = 5'000'000, .keys_per_map = 1'000'000};
+
+// How far the parser has read.
+struct Progress {
+  int line = 1;
+  char last = ' ';
+};
+
+// Walks the text and counts its lines on the way; nlohmann's own positions are lost before its events come.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  CountingIterator(const char* at, Progress* progress) : at_(at), progress_(progress) {}
+
+  char operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    progress_->last = *at_++;
+    if (progress_->last == '\n') ++progress_->line;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  Progress* progress_;
+};
+
+// nlohmann's events; each returns true to go on.
+class Handler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Handler(const std::string& source, const Progress& progress)
+      : source_(source), progress_(progress), builder_(kLimits) {}
+
+  Tree take() { return builder_.take(); }
+
+  // A number is known to end only by the character after it, which may be a line end.
+  Place place() const { return {source_, progress_.line - (progress_.last == '\n' ? 1 : 0), 0}; }
+
+  bool null() override { return add(Tree::Kind::null, "", false); }
+  bool boolean(bool value) override { return add(Tree::Kind::scalar, value ? "true" : "false", false); }
+  bool number_integer(number_integer_t value) override { return add_number(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add_number(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return add_number(text); }
+  bool string(string_t& text) override { return add(Tree::Kind::scalar, std::move(text), true); }
+  bool binary(binary_t&) override { return false; }
+
+  bool start_object(std::size_t) override { return open(Tree::Kind::map); }
+  bool start_array(std::size_t) override { return open(Tree::Kind::list); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    builder_.key(std::move(name), place());
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    // "[json.exception.KIND.NUMBER] parse error at line L, column C: CAUSE", or without the part up to the colon.
+    std::string_view shown = error.what();
+    shown.remove_prefix(std::min(shown.find("] ") + 2, shown.size()));
+    if (shown.starts_with("parse error at")) shown.remove_prefix(std::min(shown.find(": ") + 2, shown.size()));
+    throw input_error(place(), "not JSON: " + shortened(shown), "Write one JSON document");
+  }
+
+ private:
+  static std::string shortened(std::string_view text) {
+    constexpr std::size_t kMost = 160;
+    std::string shown(text.substr(0, kMost));
+    for (char& c : shown) {
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+    }
+    return shown;
+  }
+
+  bool open(Tree::Kind kind) {
+    builder_.open(kind, place());
+    return true;
+  }
+
+  bool close() {
+    builder_.close();
+    return true;
+  }
+
+  bool add_number(std::string text) { return add(Tree::Kind::scalar, std::move(text), false); }
+
+  bool add(Tree::Kind kind, std::string text, bool quoted) {
+    Tree tree;
+    tree.kind = kind;
+    tree.place = place();
+    tree.scalar = std::move(text);
+    tree.quoted = quoted;
+    builder_.value(std::move(tree));
+    return true;
+  }
+
+  const std::string& source_;
+  const Progress& progress_;
+  TreeBuilder builder_;
+};
+
+void refuse_binary(std::string_view text, const std::string& source) {
+  std::size_t bad = 0;
+  if (is_plain_text(text, bad)) return;
+  const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+  throw input_error({source, static_cast<int>(lines) + 1}, "binary, not text", "JSON files are UTF-8 text");
+}
+
+}  // namespace
+
+Tree parse_json(std::string_view text, const std::string& source) {
+  refuse_binary(text, source);
+  Progress progress;
+  Handler handler(source, progress);
+  nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),
+                            CountingIterator(text.data() + text.size(), &progress), &handler);
+  return handler.take();
+}
+
+Tree read_json_file(const std::string& path) {
+  return parse_json(read_file(path), path);
+}
+
+}  // namespace shardsim

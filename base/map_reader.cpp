@@ -1,0 +1,272 @@
+#include "base/map_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+std::string dotted(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+// The same error with the value's name in front, so that the message stands alone.
+Error named(const Error& error, const std::string& name) {
+  const std::string where = error.place().text() + ": ";
+  std::string text = error.what();
+  if (text.starts_with(where)) text.erase(0, where.size());
+  return {error.failure(), error.place(), name + ": " + text, ""};
+}
+
+template <typename Parse>
+auto parsed(const std::string& name, const Tree& tree, std::string_view expected, const Parse& parse) {
+  try {
+    return parse(scalar_text(tree, expected), tree.place);
+  } catch (const Error& error) {
+    throw named(error, name);
+  }
+}
+
+std::int64_t parse_count_from(std::int64_t least, std::string_view text, const Place& place) {
+  const std::int64_t count = parse_count(text, place);
+  if (count >= least) return count;
+  throw input_error(place, fmt::format("{} is too small", excerpt(text)), fmt::format("Write {} or more", least));
+}
+
+double parse_efficiency(std::string_view text, const Place& place) {
+  const double value = parse_share(text, place);
+  if (value > 0) return value;
+  throw input_error(place, excerpt(text) + " is not above 0", "Efficiencies are above 0 and at most 1");
+}
+
+bool parse_flag(std::string_view text, const Place& place) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw input_error(place, excerpt(text) + " is neither true nor false", "Write true or false");
+}
+
+std::string parse_name(std::string_view text, const Place& place) {
+  const bool good = !text.empty() && text.size() <= 64 &&
+                    text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+  if (good) return std::string(text);
+  throw input_error(place, excerpt(text) + " is not a name", "Names are 1 to 64 of a-z, 0-9 and _");
+}
+
+std::string parse_choice(const std::vector<std::string>& allowed, std::string_view text, const Place& place) {
+  if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return std::string(text);
+  throw input_error(place, excerpt(text) + " is not known here", known_names_hint(text, allowed));
+}
+
+const Tree& empty_map() {
+  static const Tree kEmpty = [] {
+    Tree tree;
+    tree.kind = Tree::Kind::map;
+    return tree;
+  }();
+  return kEmpty;
+}
+
+constexpr std::string_view kWhole = "a whole number, for example 8";
+constexpr std::string_view kReal = "a number, for example 0.5";
+constexpr std::string_view kShare = "a share, for example 0.6 or \"60 %\"";
+constexpr std::string_view kBytes = "a size, for example \"40 GiB\"";
+constexpr std::string_view kTime = "a time, for example \"3 us\"";
+constexpr std::string_view kRate = "a rate, for example \"25 GB/s\"";
+constexpr std::string_view kFlops = "a compute rate, for example \"19.5 TFLOP/s\"";
+
+}  // namespace
+
+const std::string& scalar_text(const Tree& tree, std::string_view expected) {
+  if (tree.kind == Tree::Kind::scalar) return tree.scalar;
+  const std::string found =
+      tree.kind == Tree::Kind::null ? "there is no value" : "a " + kind_name(tree.kind) + " is no value here";
+  throw input_error(tree.place, found, fmt::format("Write {}", expected));
+}
+
+MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValue>* sources)
+    : MapReader(tree, std::move(path), sources, tree.place) {}
+
+MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValue>* sources, Place place)
+    : tree_(tree), place_(std::move(place)), path_(std::move(path)), sources_(sources) {
+  if (tree.kind == Tree::Kind::map || tree.kind == Tree::Kind::null) return;
+  const std::string what = path_.empty() ? "" : path_ + ": ";
+  throw input_error(place_, fmt::format("{}a map is due here, and this is a {}", what, kind_name(tree.kind)),
+                    "Write KEY: VALUE lines, or {KEY: VALUE, ...}");
+}
+
+bool MapReader::has(std::string_view key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  return tree_.find(key) != nullptr;
+}
+
+const Tree* MapReader::value(std::string_view key) {
+  if (!has(key)) return nullptr;
+  return &unwrap(*tree_.find(key), key);
+}
+
+const Tree& MapReader::required(std::string_view key) {
+  if (const Tree* found = value(key)) return *found;
+  throw input_error(place_, fmt::format("the key '{}' is missing", dotted(path_, key)),
+                    fmt::format("Add '{}: ...'", key));
+}
+
+// A map with the key `value` is a sourced value; anything else is itself.
+const Tree& MapReader::unwrap(const Tree& field, std::string_view key) {
+  if (field.kind != Tree::Kind::map || field.find("value") == nullptr) return field;
+  record(field, key);
+  return *field.find("value");
+}
+
+void MapReader::record(const Tree& sourced, std::string_view key) {
+  MapReader reader(sourced, dotted(path_, key));
+  const Tree& value = *sourced.find("value");
+  reader.has("value");
+  SourcedValue entry;
+  entry.path = reader.path();
+  if (value.kind == Tree::Kind::scalar) entry.value = value.scalar;
+  entry.source = reader.text("source", "");
+  entry.fitted = reader.flag("fitted", false);
+  entry.fitted_on = reader.texts("fitted_on");
+  entry.rows_used = reader.count_from("rows_used", 0, 0);
+  if (reader.has("error_unused_pct")) entry.error_unused_pct = reader.real("error_unused_pct");
+  reader.finish();
+  if (entry.fitted && entry.source.empty()) {
+    throw input_error(sourced.place, fmt::format("{}: a fitted value without source", reader.path()),
+                      "Add 'source: ...', which says what it was fitted to");
+  }
+  if (sources_ == nullptr) return;
+  const auto same = [&](const SourcedValue& known) { return known.path == entry.path; };
+  if (std::none_of(sources_->begin(), sources_->end(), same)) sources_->push_back(std::move(entry));
+}
+
+std::string MapReader::text(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), "a text",
+                [](const std::string& text, const Place&) { return text; });
+}
+
+std::string MapReader::text(std::string_view key, std::string_view fallback) {
+  return has(key) ? text(key) : std::string(fallback);
+}
+
+std::string MapReader::name(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), "a name of a-z, 0-9 and _", parse_name);
+}
+
+std::string MapReader::choice(std::string_view key, const std::vector<std::string>& allowed) {
+  return parsed(dotted(path_, key), required(key), "one of " + join(allowed),
+                [&](const std::string& text, const Place& place) { return parse_choice(allowed, text, place); });
+}
+
+std::string MapReader::choice(std::string_view key, const std::vector<std::string>& allowed,
+                              std::string_view fallback) {
+  return has(key) ? choice(key, allowed) : std::string(fallback);
+}
+
+bool MapReader::flag(std::string_view key, bool fallback) {
+  return has(key) ? parsed(dotted(path_, key), required(key), "true or false", parse_flag) : fallback;
+}
+
+std::int64_t MapReader::count(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), kWhole,
+                [](const std::string& text, const Place& place) { return parse_count_from(1, text, place); });
+}
+
+std::int64_t MapReader::count(std::string_view key, std::int64_t fallback) {
+  return has(key) ? count(key) : fallback;
+}
+
+std::int64_t MapReader::count_from(std::string_view key, std::int64_t least, std::int64_t fallback) {
+  if (!has(key)) return fallback;
+  return parsed(dotted(path_, key), required(key), kWhole,
+                [&](const std::string& text, const Place& place) { return parse_count_from(least, text, place); });
+}
+
+double MapReader::real(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), kReal, parse_real);
+}
+double MapReader::real(std::string_view key, double fallback) {
+  return has(key) ? real(key) : fallback;
+}
+
+double MapReader::share(std::string_view key, double fallback) {
+  return has(key) ? parsed(dotted(path_, key), required(key), kShare, parse_share) : fallback;
+}
+
+double MapReader::efficiency(std::string_view key, double fallback) {
+  return has(key) ? parsed(dotted(path_, key), required(key), kShare, parse_efficiency) : fallback;
+}
+
+Bytes MapReader::bytes(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), kBytes, parse_bytes);
+}
+Bytes MapReader::bytes(std::string_view key, Bytes fallback) {
+  return has(key) ? bytes(key) : fallback;
+}
+
+Seconds MapReader::time(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), kTime, parse_seconds);
+}
+Seconds MapReader::time(std::string_view key, Seconds fallback) {
+  return has(key) ? time(key) : fallback;
+}
+
+Bandwidth MapReader::rate(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), kRate, parse_bandwidth);
+}
+Bandwidth MapReader::rate(std::string_view key, Bandwidth fallback) {
+  return has(key) ? rate(key) : fallback;
+}
+
+Flops MapReader::flops(std::string_view key) {
+  return parsed(dotted(path_, key), required(key), kFlops, parse_flops);
+}
+
+MapReader MapReader::map(std::string_view key) {
+  const Tree& tree = has(key) ? *tree_.find(key) : empty_map();
+  return {tree, dotted(path_, key), sources_, has(key) ? tree.place : place_};
+}
+
+const std::vector<Tree>& MapReader::list(std::string_view key) {
+  const Tree& tree = required(key);
+  if (tree.kind == Tree::Kind::list) return tree.items;
+  const std::string found = tree.kind == Tree::Kind::null ? "nothing" : "a " + kind_name(tree.kind);
+  throw input_error(tree.place, fmt::format("{}: a list is due here, and this is {}", dotted(path_, key), found),
+                    "Write [A, B, ...], or [] for none");
+}
+
+std::vector<std::string> MapReader::texts(std::string_view key) {
+  std::vector<std::string> texts;
+  if (!has(key)) return texts;
+  for (const Tree& item : list(key)) {
+    texts.push_back(
+        parsed(dotted(path_, key), item, "a text", [](const std::string& text, const Place&) { return text; }));
+  }
+  return texts;
+}
+
+Place MapReader::place_of(std::string_view key) const {
+  const Tree* found = tree_.find(key);
+  return found == nullptr ? place_ : found->place;
+}
+
+bool MapReader::is_fitted(std::string_view key) {
+  if (!has(key)) return false;
+  const Tree& field = *tree_.find(key);
+  if (field.kind != Tree::Kind::map || field.find("value") == nullptr) return false;
+  return MapReader(field, dotted(path_, key)).flag("fitted", false);
+}
+
+void MapReader::finish() const {
+  for (const auto& [key, value] : tree_.fields) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    Place place = value.place;
+    if (value.key_line > 0) place.line = value.key_line, place.column = value.key_column;
+    const std::string inside = path_.empty() ? "" : fmt::format(" in '{}'", path_);
+    throw input_error(place, fmt::format("unknown key {}{}", excerpt(key), inside), known_names_hint(key, known_));
+  }
+}
+
+}  // namespace shardsim

@@ -1,0 +1,136 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardsim {
+namespace {
+
+// Levenshtein distance, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The longest name worth comparing: a text longer than any name of ours is no misspelling of one.
+constexpr std::size_t kLongestName = 256;
+
+std::size_t continuation_bytes(unsigned char lead) {
+  if (lead < 0x80) return 0;
+  if (lead >= 0xc2 && lead < 0xe0) return 1;
+  if (lead >= 0xe0 && lead < 0xf0) return 2;
+  if (lead >= 0xf0 && lead < 0xf5) return 3;
+  return std::string_view::npos;
+}
+
+// Second bytes that would make an overlong form, a surrogate, or a code point above U+10FFFF.
+bool second_byte_allowed(unsigned char lead, unsigned char second) {
+  if (lead == 0xe0) return second >= 0xa0;
+  if (lead == 0xed) return second < 0xa0;
+  if (lead == 0xf0) return second >= 0x90;
+  if (lead == 0xf4) return second < 0x90;
+  return true;
+}
+
+// Bytes of the UTF-8 character at `at`; 0 when it is none.
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t more = continuation_bytes(lead);
+  if (more == std::string_view::npos || at + more >= text.size()) return 0;
+  for (std::size_t i = 1; i <= more; ++i) {
+    if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return 0;
+  }
+  if (more > 0 && !second_byte_allowed(lead, static_cast<unsigned char>(text[at + 1]))) return 0;
+  return more + 1;
+}
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+}  // namespace
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find(separator, begin)) != std::string_view::npos; begin = end + 1) {
+    parts.emplace_back(text.substr(begin, end - begin));
+  }
+  parts.emplace_back(text.substr(begin));
+  return parts;
+}
+
+std::string nearest(std::string_view name, const std::vector<std::string>& known) {
+  if (name.size() > kLongestName) return "";
+  // One slip in three letters is a misspelling, more is another word.
+  std::size_t least = std::max<std::size_t>(1, (name.size() + 1) / 3) + 1;
+  std::string best;
+  for (const std::string& candidate : known) {
+    if (candidate.size() > kLongestName) continue;
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+std::string known_names_hint(std::string_view name, const std::vector<std::string>& known) {
+  if (known.empty()) return "None is known here.";
+  const std::string near = nearest(name, known);
+  const std::string list = "Known: " + join(known) + ".";
+  return near.empty() ? list : fmt::format("Did you mean '{}'? {}", near, list);
+}
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  std::string shown = "\"";
+  std::size_t at = 0;
+  for (std::size_t characters = 0; at < text.size() && characters < kMost; ++characters) {
+    const std::size_t length = character_length(text, at);
+    const bool readable = length > 0 && !is_control(text[at]);
+    shown += readable ? text.substr(at, length) : "?";
+    at += std::max<std::size_t>(length, 1);
+  }
+  return shown + (at < text.size() ? "...\"" : "\"");
+}
+
+bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const std::size_t length = character_length(text, at);
+    bad_offset = at;
+    if (length == 0 || (is_control(c) && c != '\t' && c != '\n' && c != '\r')) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string with_thousands(std::int64_t number) {
+  std::string text = fmt::format("{}", number);
+  const std::size_t first = text.front() == '-' ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+std::string shortest(double value) {
+  return fmt::format("{}", value);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,152 @@
+#include "base/tree.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMaxPathParts = 64;
+
+constexpr std::array<std::string_view, 6> kSourcedKeys = {"value",     "source",    "fitted",
+                                                          "fitted_on", "rows_used", "error_unused_pct"};
+
+// What of a dotted path is still to be walked, and the whole of it for messages.
+struct Walk {
+  std::span<const std::string> parts;
+  std::string_view path;
+  const Tree& value;
+};
+
+[[noreturn]] void refuse(const Walk& walk, const std::string& wrong, const std::string& remedy) {
+  throw input_error(walk.value.place, "path " + excerpt(walk.path) + ": " + wrong, remedy);
+}
+
+std::size_t item_index(const Tree& list, const Walk& walk) {
+  const std::string& part = walk.parts.front();
+  std::size_t index = 0;
+  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
+  const bool whole = failure == std::errc{} && end == part.data() + part.size();
+  if (!whole || index >= list.items.size()) {
+    refuse(walk, excerpt(part) + " is no item of a list of " + std::to_string(list.items.size()),
+           "Items are numbered from 0");
+  }
+  return index;
+}
+
+void set_part(Tree& tree, const Walk& walk);
+
+void set_sourced(Tree& tree, const Walk& walk) {
+  if (walk.parts.size() > 1 || walk.parts.front() != "value") {
+    refuse(walk, "it leads into a value that carries its source", "Set the value itself, by the path before it");
+  }
+  tree = walk.value;
+}
+
+void set_field(Tree& tree, const Walk& walk) {
+  if (tree.kind == Tree::Kind::null) {
+    tree.kind = Tree::Kind::map;
+    tree.place = walk.value.place;
+  }
+  std::string key = walk.parts.front();
+  std::replace(key.begin(), key.end(), '-', '_');
+  if (tree.find(key) == nullptr) {
+    tree.fields.emplace_back(key, Tree{});
+    tree.fields.back().second.place = walk.value.place;
+  }
+  set_part(*tree.find(key), {walk.parts.subspan(1), walk.path, walk.value});
+}
+
+void set_part(Tree& tree, const Walk& walk) {
+  if (walk.parts.empty()) {
+    tree = walk.value;
+    return;
+  }
+  if (walk.parts.front().empty()) refuse(walk, "it has an empty part", "Write for example cluster.nodes");
+  if (is_sourced_value(tree)) return set_sourced(tree, walk);
+  switch (tree.kind) {
+    case Tree::Kind::scalar:
+      refuse(walk, excerpt(walk.parts.front()) + " lies inside the text " + excerpt(tree.scalar),
+             "Only maps and lists have parts");
+    case Tree::Kind::list:
+      return set_part(tree.items[item_index(tree, walk)], {walk.parts.subspan(1), walk.path, walk.value});
+    default:
+      return set_field(tree, walk);
+  }
+}
+
+}  // namespace
+
+Tree::Tree() = default;
+Tree::Tree(const Tree&) = default;
+Tree::Tree(Tree&&) noexcept = default;
+Tree& Tree::operator=(const Tree&) = default;
+Tree& Tree::operator=(Tree&&) noexcept = default;
+Tree::~Tree() = default;
+
+const Tree* Tree::find(std::string_view key) const {
+  for (const auto& [name, value] : fields) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+Tree* Tree::find(std::string_view key) {
+  return const_cast<Tree*>(std::as_const(*this).find(key));
+}
+
+bool Tree::operator==(const Tree& other) const {
+  return kind == other.kind && scalar == other.scalar && quoted == other.quoted && items == other.items &&
+         fields == other.fields;
+}
+
+bool is_sourced_value(const Tree& tree) {
+  if (tree.kind != Tree::Kind::map || tree.find("value") == nullptr) return false;
+  return std::all_of(tree.fields.begin(), tree.fields.end(), [](const auto& field) {
+    return std::find(kSourcedKeys.begin(), kSourcedKeys.end(), field.first) != kSourcedKeys.end();
+  });
+}
+
+void set_path(Tree& root, std::string_view path, const Tree& value) {
+  const std::vector<std::string> parts = split(path, '.');
+  const Walk walk{parts, path, value};
+  if (parts.size() > kMaxPathParts) refuse(walk, "it has over 64 parts", "Write for example cluster.nodes");
+  Tree changed = root;
+  set_part(changed, walk);
+  root = std::move(changed);
+}
+
+Tree merged(const Tree& under, const Tree& over) {
+  const bool both_maps = under.kind == Tree::Kind::map && over.kind == Tree::Kind::map;
+  if (!both_maps || is_sourced_value(under) || is_sourced_value(over)) return over;
+  Tree result = under;
+  result.place = over.place;
+  for (const auto& [key, value] : over.fields) {
+    if (Tree* old = result.find(key)) {
+      *old = merged(*old, value);
+    } else {
+      result.fields.emplace_back(key, value);
+    }
+  }
+  return result;
+}
+
+std::string kind_name(Tree::Kind kind) {
+  switch (kind) {
+    case Tree::Kind::map:
+      return "map";
+    case Tree::Kind::list:
+      return "list";
+    case Tree::Kind::scalar:
+      return "text";
+    case Tree::Kind::null:
+      break;
+  }
+  return "nothing";
+}
+
+}  // namespace shardsim

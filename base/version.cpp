@@ -1,0 +1,9 @@
+#include "base/version.h"
+
+namespace shardsim {
+
+std::string version() {
+  return SHARDSIM_VERSION;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,229 @@
+#include "base/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/tree_builder.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMaxAliased = 10'000;
+constexpr std::size_t kMaxKey = 256;
+
+// Makes a Tree of yaml-cpp's events. Events rather than its nodes: nodes hide duplicate keys, expand aliases without
+// bound and take some 500 bytes a value before anyone can object.
+class Handler : public YAML::EventHandler {
+ public:
+  // `fixed` replaces the place of every event: text from the command line has no lines.
+  Handler(const std::string& source, const Place* fixed) : source_(source), fixed_(fixed), builder_(TreeLimits{}) {}
+
+  Tree take() { return builder_.take(); }
+  bool found() const { return documents_ > 0; }
+
+  Place place(const YAML::Mark& mark) const {
+    if (fixed_ != nullptr) return *fixed_;
+    if (mark.is_null()) return {source_, 0, 0};
+    return {source_, mark.line + 1, mark.column + 1};
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1)
+      throw input_error(place(mark), "text after the end of the document, or a second one",
+                        "Write one document per file");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (builder_.wants_key()) refuse_key(mark);
+    finish_scalar(Tree::Kind::null, mark, "", false, anchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    refuse_tag(mark, tag);
+    if (builder_.wants_key()) return builder_.key(checked_key(mark, text), place(mark));
+    finish_scalar(Tree::Kind::scalar, mark, text, tag == "!", anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Tree::Kind::list, mark, tag, anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Tree::Kind::map, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (builder_.wants_key()) refuse_key(mark);
+    const auto found = anchored_.find(anchor);
+    if (found == anchored_.end()) {
+      throw input_error(place(mark), "an alias to a key, or to the value that it stands in",
+                        "A value cannot contain itself");
+    }
+    aliased_ += found->second.size;
+    if (aliased_ > kMaxAliased) {
+      throw input_error(place(mark), "aliases expand to over 10,000 values", "Write it without so many aliases");
+    }
+    builder_.copy(found->second.tree, place(mark));
+  }
+
+ private:
+  struct Anchored {
+    Tree tree;
+    std::size_t size;
+  };
+
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    throw input_error(place(mark), "the YAML tag " + excerpt(tag), "Remove it: the key says what type its value has");
+  }
+
+  [[noreturn]] void refuse_key(const YAML::Mark& mark) const {
+    throw input_error(place(mark), "a key that is no plain text, or a bracket left open",
+                      "Write KEY: VALUE with a name of a-z, 0-9 and _");
+  }
+
+  std::string checked_key(const YAML::Mark& mark, std::string text) const {
+    if (text.empty()) refuse_key(mark);
+    if (text.size() > kMaxKey) {
+      throw input_error(place(mark), "the key " + excerpt(text) + " is over 256 bytes", "Shorten it");
+    }
+    if (text == "<<") {
+      throw input_error(place(mark), "the merge key '<<' is not supported",
+                        "Use an alias for the whole value: KEY: *NAME");
+    }
+    std::replace(text.begin(), text.end(), '-', '_');
+    return text;
+  }
+
+  void open(Tree::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    refuse_tag(mark, tag);
+    if (builder_.wants_key()) refuse_key(mark);
+    builder_.open(kind, place(mark));
+    open_anchors_.push_back(anchor);
+  }
+
+  void close() {
+    builder_.close();
+    const YAML::anchor_t anchor = open_anchors_.back();
+    open_anchors_.pop_back();
+    keep(anchor);
+  }
+
+  void finish_scalar(Tree::Kind kind, const YAML::Mark& mark, const std::string& text, bool quoted,
+                     YAML::anchor_t anchor) {
+    Tree tree;
+    tree.kind = kind;
+    tree.place = place(mark);
+    tree.scalar = text;
+    tree.quoted = quoted;
+    builder_.value(std::move(tree));
+    keep(anchor);
+  }
+
+  // Only what an alias may expand to is worth a copy.
+  void keep(YAML::anchor_t anchor) {
+    if (anchor == YAML::NullAnchor) return;
+    const Tree& tree = builder_.last();
+    const std::size_t size = size_of(tree, kMaxAliased);
+    const bool small = size <= kMaxAliased;
+    if (small) builder_.spend(size, tree.place);
+    anchored_[anchor] = {small ? tree : Tree{}, size};
+  }
+
+  const std::string& source_;
+  const Place* fixed_;
+  TreeBuilder builder_;
+  int documents_ = 0;
+  std::map<YAML::anchor_t, Anchored> anchored_;
+  std::vector<YAML::anchor_t> open_anchors_;
+  std::size_t aliased_ = 0;
+};
+
+Place place_at(std::string_view text, std::size_t offset, const std::string& source) {
+  const std::string_view before = text.substr(0, offset);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t column = offset - (before.find_last_of('\n') + 1);  // npos + 1 is 0
+  return {source, static_cast<int>(lines) + 1, static_cast<int>(column) + 1};
+}
+
+void refuse_binary(std::string_view text, const std::string& source, const Place* fixed) {
+  if (text.size() > kMaxYamlFile) throw input_error({source}, "over 64 MiB of YAML", "Is it the right file?");
+  std::size_t bad = 0;
+  if (is_plain_text(text, bad)) return;
+  throw input_error(fixed == nullptr ? place_at(text, bad, source) : *fixed, "binary, not text",
+                    "YAML files are UTF-8 text without control characters");
+}
+
+// yaml-cpp holds back all tokens of a flow list or map that might turn out to be a key: at 200 bytes a token it would
+// run out of memory where the limits on values cannot see it yet. So both are bounded first, roughly: brackets in texts
+// and comments count too, and no honest file comes near.
+void refuse_token_flood(std::string_view text, const std::string& source, const Place* fixed) {
+  constexpr std::int64_t kMaxUnclosed = 200, kMaxTokens = 3'000'000;
+  std::int64_t unclosed = 0, tokens = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '[' || c == '{') ++unclosed;
+    if ((c == ']' || c == '}') && unclosed > 0) --unclosed;
+    if (std::string_view(",[]{}?:&*!\"'").find(c) != std::string_view::npos) ++tokens;
+    if (unclosed <= kMaxUnclosed && tokens <= kMaxTokens) continue;
+    throw input_error(fixed == nullptr ? place_at(text, at, source) : *fixed,
+                      tokens > kMaxTokens ? "too many values for one YAML file" : "nested too deeply, or not YAML",
+                      tokens > kMaxTokens ? "Write large tables as data files" : "Close the brackets");
+  }
+}
+
+// The one document of `text`; nothing when there is none.
+std::optional<Tree> parse(std::string_view text, const std::string& source, const Place* fixed) {
+  refuse_binary(text, source, fixed);
+  refuse_token_flood(text, source, fixed);
+  std::istringstream stream{std::string(text)};
+  Handler handler(source, fixed);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(handler)) {
+    }
+  } catch (const YAML::Exception& error) {
+    throw input_error(handler.place(error.mark), "not YAML: " + error.msg,
+                      "Indent with blanks, close brackets and quotes, write KEY: VALUE");
+  }
+  if (!handler.found()) return std::nullopt;
+  return handler.take();
+}
+
+}  // namespace
+
+Tree parse_yaml(std::string_view text, const std::string& source) {
+  std::optional<Tree> tree = parse(text, source, nullptr);
+  if (!tree || tree->kind == Tree::Kind::null) throw input_error({source}, "the file is empty", "It must hold a map");
+  if (tree->kind != Tree::Kind::map) {
+    throw input_error(tree->place, "the file holds a " + kind_name(tree->kind) + ", not a map",
+                      "Write KEY: VALUE lines");
+  }
+  return std::move(*tree);
+}
+
+Tree read_yaml_file(const std::string& path) {
+  return parse_yaml(read_file(path, kMaxYamlFile), path);
+}
+
+Tree parse_yaml_value(std::string_view text, const Place& place) {
+  std::optional<Tree> tree = parse(text, place.source, &place);
+  if (tree) return std::move(*tree);
+  Tree nothing;
+  nothing.place = place;
+  return nothing;
+}
+
+}  // namespace shardsim

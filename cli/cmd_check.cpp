@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "plan/plan_file.h"
+#include "plan/standalone_plan.h"
+#include "sim/program_file.h"
+#include "sim/study.h"
+
+namespace shardsim {
+namespace {
+
+using Findings = std::vector<std::string>;
+
+// What a file turned out to be, and what is wrong with it.
+struct Checked {
+  std::string kind;
+  std::string summary;
+  Findings findings;
+  Failure failure = Failure::input;
+};
+
+bool looks_like_json(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+std::string schema_of(const Tree& tree) {
+  const Tree* schema = tree.find("schema");
+  return schema && schema->kind == Tree::Kind::scalar ? schema->scalar : "";
+}
+
+// Everything but the simulation: cluster, plan, memory, Program.
+void check_case(const Case& item, const Scenario& scenario, Checked& checked) {
+  try {
+    const Cluster cluster(item.cluster);
+    const Plan plan = make_plan(item, cluster, scenario.seed);
+    check_program(make_program(item, cluster, plan, scenario, false), item.place);
+    make_compute_model(item.compute_model);
+    make_network(item.network);
+  } catch (const Error& error) {
+    if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
+    if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
+      checked.findings.emplace_back(error.what());
+    }
+  }
+}
+
+Checked check_scenario(const std::string& path) {
+  Checked checked{"scenario", "", {}, Failure::input};
+  const Scenario scenario = read_scenario(path, {});
+  for (const Case& item : scenario.cases) check_case(item, scenario, checked);
+  checked.summary = fmt::format("{} case{}", scenario.cases.size(), scenario.cases.size() == 1 ? "" : "s");
+  return checked;
+}
+
+Checked check_cluster(const std::string& path) {
+  const Cluster cluster(read_cluster(load_named(path, "clusters", "", {path})));
+  return {"cluster", fmt::format("{} nodes of {} GPUs", cluster.nodes(), cluster.ranks_per_node()), {}, Failure::input};
+}
+
+Checked check_workload(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const Workload workload = read_workload(load_named(path, "workloads", "", {path}), folder);
+  return {"workload", fmt::format("{} tables", workload.tables.size()), {}, Failure::input};
+}
+
+Checked check_plan_alone(const Tree& tree) {
+  const StandalonePlan plan = standalone_plan(tree);
+  return {"plan", fmt::format("{} tables on {} ranks", plan.tables, plan.ranks), {}, Failure::input};
+}
+
+Checked check_file(const std::string& path) {
+  const std::string text = read_file(path);
+  const Tree tree = looks_like_json(text) ? parse_json(text, path) : parse_yaml(text, path);
+  const std::string schema = schema_of(tree);
+  if (schema == "shardsim.scenario/1") return check_scenario(path);
+  if (schema == "shardsim.cluster/1") return check_cluster(path);
+  if (schema == "shardsim.workload/1") return check_workload(path);
+  if (schema == "shardsim.program/1") {
+    const Program program = program_from_tree(tree);
+    return {"program",
+            fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size),
+            {},
+            Failure::input};
+  }
+  if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
+  const std::string known =
+      "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/1";
+  if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
+  throw input_error(tree.find("schema")->place, "unknown schema '" + schema + "'", known);
+}
+
+}  // namespace
+
+int check_command(const std::vector<std::string>& arguments, const Terminal&) {
+  const Arguments given(arguments, {}, 1, 1, "shardsim check FILE");
+  const std::string path = given.positional()[0];
+  const Checked checked = check_file(path);
+  for (const std::string& finding : checked.findings) std::fputs(("error: " + finding + "\n").c_str(), stderr);
+  if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
+  std::fputs(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "models/collective.h"
+#include "models/compute_model.h"
+#include "plan/memory_model.h"
+#include "plan/planner.h"
+#include "sim/network.h"
+#include "sim/scenario.h"
+
+namespace shardsim {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string help;
+};
+
+template <typename Entry>
+std::vector<Row> rows_of(std::span<const Entry> entries) {
+  std::vector<Row> rows;
+  for (const Entry& entry : entries) rows.push_back({std::string(entry.name), std::string(entry.help)});
+  return rows;
+}
+
+std::vector<Row> shipped_rows(const std::string& kind) {
+  std::vector<Row> rows;
+  for (const std::string& name : shipped(kind)) {
+    const Tree tree = load_named(name, kind, "", {});
+    const Tree* summary = tree.find("summary");
+    rows.push_back({name, summary ? summary->scalar : ""});
+  }
+  return rows;
+}
+
+std::vector<Row> rows_for(const std::string& what) {
+  if (what == "planners") return rows_of(planners());
+  if (what == "compute-models") return rows_of(compute_models());
+  if (what == "memory-models") return rows_of(memory_models());
+  if (what == "collectives") return rows_of(collective_algorithms());
+  if (what == "networks") return rows_of(networks());
+  if (what == "clusters" || what == "workloads") return shipped_rows(what);
+  throw input_error({"argument " + what}, "nothing is listed under this name",
+                    known_names_hint(what, {"planners", "compute-models", "memory-models", "collectives", "networks",
+                                            "clusters", "workloads"}));
+}
+
+}  // namespace
+
+int list_command(const std::vector<std::string>& arguments, const Terminal&) {
+  const Arguments given(arguments, {}, 1, 1,
+                        "shardsim list planners|compute-models|memory-models|collectives|networks|clusters|workloads");
+  const std::vector<Row> rows = rows_for(given.positional()[0]);
+  std::size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, row.name.size());
+  for (const Row& row : rows) std::fputs(fmt::format("{:<{}}  {}\n", row.name, width, row.help).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace shardsim

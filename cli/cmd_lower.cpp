@@ -1,0 +1,24 @@
+#include "cli/command.h"
+#include "cli/scenario_arguments.h"
+#include "sim/program_file.h"
+#include "sim/study.h"
+
+namespace shardsim {
+
+int lower_command(const std::vector<std::string>& arguments, const Terminal&) {
+  std::vector<OptionSpec> options = scenario_options();
+  options.insert(options.end(), {{"case", 0, true, false},
+                                 {"output", 'o', true, false},
+                                 {"observed-payload", 0, false, false},
+                                 {"force", 0, false, false}});
+  const Arguments given(arguments, options, 1, 1, "shardsim lower SCENARIO --case NAME [-o program.json]");
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Case& item = chosen_case(scenario, given);
+  const Cluster cluster(item.cluster);
+  const Plan plan = make_plan(item, cluster, scenario.seed);
+  const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
+  deliver(program_to_json(program), given, "shardsim.program/1");
+  return 0;
+}
+
+}  // namespace shardsim

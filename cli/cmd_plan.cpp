@@ -1,0 +1,55 @@
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/scenario_arguments.h"
+#include "plan/plan_file.h"
+#include "plan/planner.h"
+#include "sim/study.h"
+
+namespace shardsim {
+namespace {
+
+// The case with another planner, at that planner's defaults.
+Case with_planner(Case item, const std::string& name) {
+  Tree text;
+  text.kind = Tree::Kind::scalar;
+  text.scalar = name;
+  text.place = Arguments::place("planner");
+  item.planner = Tree{};
+  item.planner.kind = Tree::Kind::map;
+  item.planner.place = text.place;
+  item.planner.fields.emplace_back("name", text);
+  item.plan_file.clear();
+  return item;
+}
+
+void require_torchrec_types(const Plan& plan, const Workload& workload) {
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[placement.table];
+    if (placement.rows() == table.rows && placement.strategy != Strategy::flex) continue;
+    throw input_error({"argument --torchrec-only"},
+                      "the plan of table '" + table.name + "' has row tiers, which TorchRec does not know",
+                      "Use another planner, or leave --torchrec-only out");
+  }
+}
+
+}  // namespace
+
+int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
+  std::vector<OptionSpec> options = scenario_options();
+  options.insert(options.end(), {{"case", 0, true, false},
+                                 {"planner", 0, true, false},
+                                 {"output", 'o', true, false},
+                                 {"torchrec-only", 0, false, false},
+                                 {"force", 0, false, false}});
+  const Arguments given(arguments, options, 1, 1, "shardsim plan SCENARIO [options]");
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  Case item = chosen_case(scenario, given);
+  if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
+  const Cluster cluster(item.cluster);
+  const Plan plan = make_plan(item, cluster, scenario.seed);
+  if (given.has("torchrec-only")) require_torchrec_types(plan, item.workload);
+  deliver(plan_to_json(plan, item.workload, cluster), given, "shardsim.plan/1");
+  return 0;
+}
+
+}  // namespace shardsim

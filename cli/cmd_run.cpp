@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/scenario_arguments.h"
+#include "sim/io/kineto.h"
+#include "sim/io/report_html.h"
+#include "sim/io/result_json.h"
+#include "sim/io/result_table.h"
+#include "sim/io/timeline_hdf5.h"
+#include "sim/study.h"
+
+namespace shardsim {
+namespace {
+
+std::filesystem::path output_folder(const Arguments& given) {
+  if (const auto folder = given.value("output")) return *folder;
+  return std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem();
+}
+
+int jobs(const Arguments& given) {
+  const auto text = given.value("jobs");
+  if (!text) return 1;
+  const std::int64_t count = parse_count(*text, Arguments::place("jobs"));
+  if (count < 1 || count > 1024)
+    throw input_error(Arguments::place("jobs"), "the number is not between 1 and 1024", "Use for example -j 2");
+  return static_cast<int>(count);
+}
+
+// Case names to trace: none, one, or all.
+std::vector<std::string> traced(const Arguments& given, const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const Case& item : scenario.cases) names.push_back(item.name);
+  const auto wanted = given.value("trace");
+  if (!wanted) return {};
+  if (*wanted == "all") return names;
+  for (const std::string& name : names) {
+    if (name == *wanted) return {name};
+  }
+  throw input_error(Arguments::place("trace"), "unknown case '" + *wanted + "'", known_names_hint(*wanted, names));
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+TimelineFile timeline_file(const StudyResult& study, bool stamp) {
+  TimelineFile file;
+  file.scenario_text = study.scenario_text;
+  file.seed = study.seed;
+  file.version = study.version;
+  if (stamp) file.created = now_text();
+  for (const CaseResult& result : study.cases) file.cases.emplace_back(result.name, &result.timeline);
+  return file;
+}
+
+void require_not_interrupted(const Terminal& terminal) {
+  if (terminal.interrupted()) throw Interrupted{};
+}
+
+// Everything but the table. The result object comes back for --json.
+std::string write_files(const StudyResult& study, const std::filesystem::path& folder, const Arguments& given,
+                        const std::vector<std::string>& traces, const Terminal& terminal) {
+  const std::string json = result_to_json(study);
+  write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp")));
+  require_not_interrupted(terminal);
+  write_file(folder / "report.html", report_html(study));
+  require_not_interrupted(terminal);
+  for (const CaseResult& result : study.cases) {
+    if (std::find(traces.begin(), traces.end(), result.name) == traces.end()) continue;
+    write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
+    require_not_interrupted(terminal);
+  }
+  write_file(folder / "result.json", json);
+  return json;
+}
+
+std::vector<OptionSpec> run_options() {
+  std::vector<OptionSpec> options = scenario_options();
+  options.insert(options.end(), {{"output", 'o', true, false},
+                                 {"trace", 0, true, false},
+                                 {"trace-whole-us", 0, false, false},
+                                 {"json", 0, false, false},
+                                 {"jobs", 'j', true, false},
+                                 {"stamp", 0, false, false},
+                                 {"quiet", 'q', false, false},
+                                 {"verbose", 'v', false, false}});
+  return options;
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
+  const Arguments given(arguments, run_options(), 1, 1, "shardsim run SCENARIO [options]");
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const std::vector<std::string> traces = traced(given, scenario);
+  const std::filesystem::path folder = output_folder(given);
+
+  Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
+  WorkerOptions workers;
+  workers.jobs = jobs(given);
+  workers.progress = [&](int done, int total) { progress.show(fmt::format("simulated {} of {}", done, total)); };
+  workers.interrupted = terminal.interrupted;
+  const StudyResult study = run_study(scenario, workers);
+  progress.clear();
+
+  const std::string json = write_files(study, folder, given, traces, terminal);
+  const std::string text = given.has("json") ? json : result_table(study, terminal.width, terminal.colour);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!given.has("quiet")) {
+    std::fputs(fmt::format("report: {}\n", (folder / "report.html").string()).c_str(), stderr);
+  }
+  return 0;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "cli/command.h"
+
+namespace shardsim {
+
+int run_command(const std::vector<std::string>&, const Terminal&);
+int check_command(const std::vector<std::string>&, const Terminal&);
+int list_command(const std::vector<std::string>&, const Terminal&);
+int plan_command(const std::vector<std::string>&, const Terminal&);
+int lower_command(const std::vector<std::string>&, const Terminal&);
+
+namespace {
+
+constexpr Command kCommands[] = {
+    {"run", "simulate the cases of a scenario and lay published numbers beside them",
+     "shardsim run SCENARIO [options]\n"
+     "  -o, --output DIR         where result files go (default: out/NAME)\n"
+     "      --trace CASE|all     also write Kineto traces, one per rank\n"
+     "      --trace-whole-us     round trace times to whole microseconds\n"
+     "      --json               print result.json instead of the table\n"
+     "      --set PATH=VALUE     change one value of the scenario; may repeat\n"
+     "      --seed N             instead of the scenario's seed\n"
+     "      --memory-model NAME  instead of the scenario's memory model\n"
+     "  -j, --jobs N             worker processes at a time (default 1)\n"
+     "      --stamp              write the time of the run into timeline.h5\n"
+     "  -q, --quiet  -v, --verbose\n",
+     "shardsim run scenarios/toy.yaml -o out/toy\n"
+     "shardsim run scenarios/toy.yaml --set cluster.nodes=4 --json\n",
+     run_command},
+    {"check", "say what is wrong with a scenario, cluster, workload, plan or program file; runs nothing",
+     "shardsim check FILE\n",
+     "shardsim check scenarios/flexshard.yaml\n"
+     "shardsim check scenarios/clusters/a100_mesh_4x8.yaml\n",
+     check_command},
+    {"list", "list what can be named in a scenario",
+     "shardsim list planners|compute-models|memory-models|collectives|networks|clusters|workloads\n",
+     "shardsim list planners\n"
+     "shardsim list clusters\n",
+     list_command},
+    {"plan", "make the plan of a case and write it in TorchRec's JSON form",
+     "shardsim plan SCENARIO [options]\n"
+     "      --case NAME          which case (needed when there are several)\n"
+     "      --planner NAME       instead of the case's planner, with its defaults\n"
+     "  -o, --output FILE        instead of standard output\n"
+     "      --torchrec-only      refuse what TorchRec cannot read (row tiers, flex)\n"
+     "      --force              overwrite a file of another kind\n"
+     "      --set, --seed, --memory-model   as for run\n",
+     "shardsim plan scenarios/toy.yaml --case flexshard_3tier\n"
+     "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json\n",
+     plan_command},
+    {"lower", "write the Program of a case: the operations of one iteration",
+     "shardsim lower SCENARIO --case NAME [options]\n"
+     "  -o, --output FILE        instead of standard output\n"
+     "      --observed-payload   sizes as observed (workload key `runtime`)\n"
+     "      --force              overwrite a file of another kind\n"
+     "      --set, --seed, --memory-model   as for run\n",
+     "shardsim lower scenarios/toy.yaml --case row_wise\n"
+     "shardsim lower scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/program.json\n",
+     lower_command},
+};
+
+constexpr std::string_view kExitCodes =
+    "Exit codes: 0 ok, 1 the run failed, 2 usage or bad input, 3 the plan does not fit in memory,\n"
+    "4 outside the tolerance, 130 Ctrl-C.\n";
+
+std::string indented(std::string_view lines) {
+  std::string text = "  ";
+  for (char c : lines) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  return text.substr(0, text.size() - 2);
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+std::string command_help(const Command& command) {
+  return fmt::format("shardsim {}: {}.\n\nUsage: {}\nExamples:\n{}", command.name, command.help, command.usage,
+                     indented(command.examples));
+}
+
+std::string overall_help() {
+  std::string text =
+      "shardsim predicts the iteration time of sharded recommendation models on GPU clusters.\n\n"
+      "Usage: shardsim COMMAND ... | --help | --version\n\nCommands:\n";
+  for (const Command& command : commands()) text += fmt::format("  {:<8} {}\n", command.name, command.help);
+  text += fmt::format("\n`shardsim COMMAND --help` says more. {}\nExamples:\n{}", kExitCodes,
+                      indented("shardsim run scenarios/flexshard.yaml\nshardsim list planners\n"));
+  return text;
+}
+
+}  // namespace shardsim

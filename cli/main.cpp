@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "sim/workers.h"
+
+namespace {
+
+using namespace shardsim;
+
+// The one piece of global state: a signal handler can reach nothing else.
+volatile sig_atomic_t g_signal = 0;
+
+void on_signal(int number) {
+  g_signal = number;
+}
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
+}
+
+bool wants_colour(bool is_terminal) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  return is_terminal && !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
+}
+
+int columns(bool is_terminal) {
+  winsize size{};
+  if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+  return std::max<int>(size.ws_col, 60);
+}
+
+Terminal look_at_terminal() {
+  Terminal terminal;
+  terminal.stdout_is_terminal = isatty(STDOUT_FILENO) != 0;
+  terminal.stderr_is_terminal = isatty(STDERR_FILENO) != 0;
+  terminal.colour = wants_colour(terminal.stdout_is_terminal);
+  terminal.width = columns(terminal.stdout_is_terminal);
+  terminal.interrupted = [] { return g_signal != 0; };
+  return terminal;
+}
+
+int exit_code(Failure failure) {
+  switch (failure) {
+    case Failure::input:
+      return 2;
+    case Failure::infeasible:
+      return 3;
+    case Failure::tolerance:
+      return 4;
+    case Failure::run:
+      break;
+  }
+  return 1;
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Command& command : commands()) {
+    if (command.name == name) return command;
+    known.emplace_back(command.name);
+  }
+  throw input_error({"argument " + name}, "unknown command", known_names_hint(name, known));
+}
+
+int dispatch(std::vector<std::string> arguments) {
+  if (arguments.empty()) {
+    std::fputs(overall_help().c_str(), stderr);
+    return 2;
+  }
+  const std::string name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    std::fputs(overall_help().c_str(), stdout);
+    return 0;
+  }
+  if (name == "--version") {
+    std::puts(("shardsim " + version()).c_str());
+    return 0;
+  }
+  const Command& command = find_command(name);
+  arguments.erase(arguments.begin());
+  for (const std::string& argument : arguments) {
+    if (argument != "--help" && argument != "-h") continue;
+    std::fputs(command_help(command).c_str(), stdout);
+    return 0;
+  }
+  return command.run(arguments, look_at_terminal());
+}
+
+int report(int code, const std::string& message) {
+  std::fputs(("error: " + message + "\n").c_str(), stderr);
+  return code;
+}
+
+int guarded(const std::vector<std::string>& arguments) {
+  try {
+    return dispatch(arguments);
+  } catch (const Error& error) {
+    return report(exit_code(error.failure()), error.what());
+  } catch (const Interrupted&) {
+    return report(128 + g_signal, "stopped; nothing was left half written.");
+  } catch (const std::bad_alloc&) {
+    return report(1, "out of memory. Give the machine more, or the scenario fewer ranks.");
+  } catch (const std::exception& error) {
+    return report(1, std::string("internal error: ") + error.what() + ". Please report it with the input.");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  catch_signals();
+  const int code = guarded(std::vector<std::string>(values + 1, values + count));
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (lost && code == 0) return report(1, "cannot write to standard output. Is the disk full?");
+  return code;
+}

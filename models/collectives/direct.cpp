@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "models/channel_layout.h"
+#include "models/collectives/algorithms.h"
+#include "models/load_builder.h"
+#include "models/p2p_channels.h"
+
+namespace shardsim {
+namespace {
+
+// One all-to-all, summed per port: the bytes between nodes are known from each rank's total less what stays in its
+// node, so only pairs within a node (and within a leaf) are looked at one by one.
+class Exchange {
+ public:
+  Exchange(const CollectiveCall& call, const Cluster& cluster, LoadBuilder& builder)
+      : call_(call),
+        cluster_(cluster),
+        builder_(builder),
+        members_(static_cast<int>(call.ranks.size())),
+        nodes_(members_by_node(call.ranks, cluster)) {
+    for (int i = 0; i < members_; ++i) {
+      sent_off_node_.push_back(call.matrix->bytes_sent(i, members_));
+      received_off_node_.push_back(call.matrix->bytes_received(i, members_));
+    }
+  }
+
+  void add_pairs_in_nodes();
+  void add_ports();
+  void add_leaves();
+  void cap_ports(double pair_rate, double efficiency);
+
+ private:
+  std::int64_t bytes(int from, int to) const { return call_.matrix->bytes_between(from, to, members_); }
+  int node_of(int member) const { return cluster_.node_of(call_.ranks[member]); }
+  int leaf_of(int member) const { return cluster_.leaf_of(node_of(member)); }
+  void add_pair(int from, int to);
+  void add_port(int member, int far);
+  void add_leaf(int leaf, const std::vector<int>& inside);
+  double active_peers(int member, bool sending, double enough) const;
+
+  const CollectiveCall& call_;
+  const Cluster& cluster_;
+  LoadBuilder& builder_;
+  int members_;
+  std::vector<NodeMembers> nodes_;
+  std::vector<std::int64_t> sent_off_node_, received_off_node_;  // by member
+};
+
+void Exchange::add_pair(int from, int to) {
+  const std::int64_t amount = bytes(from, to);
+  sent_off_node_[from] -= amount;
+  received_off_node_[to] -= amount;
+  if (from != to) builder_.add_local(call_.ranks[from], call_.ranks[to], static_cast<double>(amount));
+}
+
+void Exchange::add_pairs_in_nodes() {
+  for (const NodeMembers& node : nodes_)
+    for (int from : node.positions)
+      for (int to : node.positions) add_pair(from, to);
+}
+
+// The part of a route between nodes that lies on the member's own node is the same for every far peer: any will do.
+void Exchange::add_port(int member, int far) {
+  const int rank = call_.ranks[member], far_rank = call_.ranks[far], node = node_of(member);
+  const auto add = [&](const Route& route, std::int64_t amount) {
+    builder_.note_latency(route.latency);
+    for (LinkId link : route.links)
+      if (cluster_.links()[link].node == node) builder_.add_link(link, static_cast<double>(amount));
+  };
+  add(cluster_.route(rank, far_rank), sent_off_node_[member]);
+  add(cluster_.route(far_rank, rank), received_off_node_[member]);
+}
+
+void Exchange::add_ports() {
+  if (nodes_.size() < 2) return;
+  for (std::size_t n = 0; n < nodes_.size(); ++n)
+    for (int member : nodes_[n].positions) add_port(member, nodes_[n == 0 ? 1 : 0].positions.front());
+}
+
+// Up what the ranks of a leaf send off it, down what they receive from beyond.
+void Exchange::add_leaves() {
+  std::map<int, std::vector<int>> leaves;
+  for (int i = 0; i < members_; ++i) leaves[leaf_of(i)].push_back(i);
+  if (leaves.size() < 2) return;
+  const int first = leaves.begin()->second.front(), last = leaves.rbegin()->second.front();
+  builder_.note_latency(cluster_.route(call_.ranks[first], call_.ranks[last]).latency);
+  if (cluster_.leaf_up(0) < 0) return;
+  for (const auto& [leaf, inside] : leaves) add_leaf(leaf, inside);
+}
+
+void Exchange::add_leaf(int leaf, const std::vector<int>& inside) {
+  std::int64_t up = 0, down = 0;
+  for (int i : inside) {
+    up += call_.matrix->bytes_sent(i, members_);
+    down += call_.matrix->bytes_received(i, members_);
+    for (int j : inside) {
+      const std::int64_t stays = bytes(i, j);
+      up -= stays;
+      down -= stays;
+    }
+  }
+  builder_.add_link(cluster_.leaf_up(leaf), static_cast<double>(up));
+  builder_.add_link(cluster_.leaf_down(leaf), static_cast<double>(down));
+}
+
+// Peers on other nodes that the member really exchanges bytes with; counting stops at `enough`.
+double Exchange::active_peers(int member, bool sending, double enough) const {
+  double count = 0;
+  for (int peer = 0; peer < members_ && count < enough; ++peer)
+    if (node_of(peer) != node_of(member) && (sending ? bytes(member, peer) : bytes(peer, member)) > 0) ++count;
+  return count;
+}
+
+// A NIC moves at most what the channels of its users' active peers move together.
+void Exchange::cap_ports(double pair_rate, double efficiency) {
+  if (nodes_.size() < 2) return;
+  const NicSpec& nics = *cluster_.spec().nics;
+  const double port_rate = nics.rate.bytes_per_second * std::max(1, nics.per_gpu);
+  const double enough = std::ceil(port_rate * efficiency / pair_rate);
+  if (enough <= 1) return;
+  std::map<LinkId, double> peers;
+  for (int i = 0; i < members_; ++i) {
+    const int nic = cluster_.nic_of(cluster_.gpu_of(call_.ranks[i]));
+    if (sent_off_node_[i] > 0) peers[cluster_.nic_out(node_of(i), nic)] += active_peers(i, true, enough);
+    if (received_off_node_[i] > 0) peers[cluster_.nic_in(node_of(i), nic)] += active_peers(i, false, enough);
+  }
+  for (const auto& [link, count] : peers) builder_.cap(link, count * pair_rate);
+}
+
+class Direct : public CollectiveAlgorithm {
+ public:
+  bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_to_all; }
+
+  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
+    CollectiveLoads result{{}, {}, false, "direct"};
+    const GroupShape shape = group_shape(call.ranks, cluster);
+    if (shape.members < 2) return result;
+    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
+    Exchange exchange(call, cluster, builder);
+    exchange.add_pairs_in_nodes();
+    exchange.add_ports();
+    exchange.add_leaves();
+    if (shape.across_nodes())
+      exchange.cap_ports(remote_pair_rate(shape, cluster).bytes_per_second, nic_efficiency(call.kind, true, cluster));
+    result.start = start_time(call.kind, shape, builder.largest_latency(), cluster);
+    result.loads = builder.loads();
+    return result;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CollectiveAlgorithm> make_direct() {
+  return std::make_unique<Direct>();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,73 @@
+#include "models/load_builder.h"
+
+#include <algorithm>
+
+namespace shardsim {
+
+LoadBuilder::LoadBuilder(CollectiveKind kind, bool across_nodes, const Cluster& cluster)
+    : cluster_(cluster),
+      nic_efficiency_(nic_efficiency(kind, across_nodes, cluster)),
+      bytes_(cluster.links().size(), 0.0) {}
+
+void LoadBuilder::add_link(LinkId link, double bytes) {
+  bytes_[link] += bytes;
+}
+
+void LoadBuilder::add_links(const Route& local, int node, double bytes) {
+  note_latency(local.latency);
+  if (local.relay && bytes > 0) relayed_ = true;
+  for (LinkId link : local.links) add_link(cluster_.on_node(link, node), bytes);
+}
+
+void LoadBuilder::add_local(int from_rank, int to_rank, double bytes) {
+  const Route& route = cluster_.local_route(cluster_.gpu_of(from_rank), cluster_.gpu_of(to_rank));
+  const int node = cluster_.node_of(from_rank);
+  const double part = bytes / static_cast<double>(1 + route.also.size());
+  add_links(route, node, part);
+  for (const Route& other : route.also) add_links(other, node, part);
+}
+
+void LoadBuilder::add_across(int from_rank, int to_rank, double bytes) {
+  const Route route = cluster_.route(from_rank, to_rank);
+  note_latency(route.latency);
+  for (LinkId link : route.links) add_link(link, bytes);
+}
+
+void LoadBuilder::note_latency(Seconds latency) {
+  largest_latency_ = std::max(largest_latency_, latency);
+}
+
+void LoadBuilder::cap(LinkId link, double bytes_per_second) {
+  const Link& target = cluster_.links()[link];
+  const double occupancy = bytes_per_second / efficiency(target.kind);
+  if (occupancy >= target.rate.bytes_per_second) return;
+  caps_.resize(bytes_.size(), 0.0);
+  caps_[link] = occupancy;
+}
+
+double LoadBuilder::efficiency(LinkKind kind) const {
+  switch (kind) {
+    case LinkKind::nic_out:
+    case LinkKind::nic_in:
+      return nic_efficiency_;
+    case LinkKind::nvlink_out:
+    case LinkKind::nvlink_in:
+    case LinkKind::nvlink_mesh:
+      return relayed_ ? cluster_.spec().nvlink.nvb_efficiency : 1.0;
+    default:
+      return 1.0;
+  }
+}
+
+std::vector<LinkLoad> LoadBuilder::loads() const {
+  std::vector<LinkLoad> loads;
+  for (std::size_t link = 0; link < bytes_.size(); ++link) {
+    if (bytes_[link] <= 0) continue;
+    LinkLoad load{static_cast<LinkId>(link), bytes_[link], bytes_[link] / efficiency(cluster_.links()[link].kind), {}};
+    if (!caps_.empty()) load.cap = {caps_[link]};
+    loads.push_back(load);
+  }
+  return loads;
+}
+
+}  // namespace shardsim

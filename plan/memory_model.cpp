@@ -1,0 +1,36 @@
+#include "plan/memory_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+constexpr double kMost = 0x1.0p62;  // keeps sums of bytes inside 64 bits, however absurd the workload
+
+}  // namespace
+
+std::vector<PlacementMemory> MemoryModel::on_ranks(const Placement& placement, const Workload& workload,
+                                                   const Cluster& cluster) const {
+  std::vector<PlacementMemory> memory;
+  for (int rank = 0; rank < cluster.world_size(); ++rank) {
+    memory.push_back(on_rank(placement, rank, workload, cluster));
+  }
+  return memory;
+}
+
+std::vector<std::int64_t> memory_per_rank(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                          const MemoryModel& model) {
+  std::vector<double> sums(static_cast<std::size_t>(cluster.world_size()), 0.0);
+  for (const Placement& placement : plan.placements) {
+    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
+    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+      sums[rank] += memory[rank].static_bytes + memory[rank].dynamic_bytes;
+    }
+  }
+  std::vector<std::int64_t> bytes;
+  for (const double sum : sums) bytes.push_back(static_cast<std::int64_t>(std::ceil(std::min(sum, kMost))));
+  return bytes;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,112 @@
+#include <string>
+
+#include "base/text.h"
+#include "plan/memory_models/factories.h"
+
+namespace shardsim {
+namespace {
+
+// The FlexShard paper's cost model (table of costs per strategy), extended to slices and whole tables.
+//
+// Static: a row-wise, column-wise or table-wise holder keeps its part of the weights; a replicated one keeps m times
+// its part (weights, dense gradient, optimizer states). Rows over shards count as a real number.
+//
+// Dynamic, at the peak: c_dp copies of what one batch reads when nothing is sent. Where something is sent, half of the
+// c_mp copies lie at the owners, which send to every rank that they serve, and half at each rank of the world, which
+// receives its own batch. Spread evenly over all ranks this is the paper's c_mp B L D s; one owner of a whole table
+// carries U times the sending half.
+// A pooled table (not in the paper) sends one vector per bag; its row-wise owners hold partial sums for every bag of
+// the ranks they serve, whatever the number of shards.
+class PaperMemory : public MemoryModel {
+ public:
+  PaperMemory(double dp_static_multiplier, double mp_dynamic_copies, double dp_dynamic_copies)
+      : static_multiplier_(dp_static_multiplier), mp_copies_(mp_dynamic_copies), dp_copies_(dp_dynamic_copies) {}
+
+  PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
+                          const Cluster& cluster) const override {
+    return on_ranks(placement, workload, cluster).at(static_cast<std::size_t>(rank));
+  }
+
+  std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
+                                        const Cluster& cluster) const override;
+
+  double dp_static_multiplier() const override { return static_multiplier_; }
+  double mp_dynamic_copies() const override { return mp_copies_; }
+  double dp_dynamic_copies() const override { return dp_copies_; }
+
+ private:
+  PlacementMemory of_holder(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                            double batch_bytes) const;
+
+  double static_multiplier_, mp_copies_, dp_copies_;
+};
+
+double bags_per_sample(const Table& table) {
+  double bags = 0;
+  for (const Feature& feature : table.features) bags += feature.num_poolings;
+  return bags;
+}
+
+double placement_row_bytes(const Placement& placement, const Table& table) {
+  return static_cast<double>(placement.columns()) * dtype_bytes(table.dtype);
+}
+
+// Bytes of embedding vectors that one rank's batch takes from the placement.
+double bytes_of_batch(const Placement& placement, const Workload& workload) {
+  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  const double vectors = table.kind == TableKind::pooled
+                             ? bags_per_sample(table)
+                             : table.distribution().sum(placement.row_begin, placement.row_end);
+  return static_cast<double>(workload.batch_per_gpu) * vectors * placement_row_bytes(placement, table);
+}
+
+PlacementMemory PaperMemory::of_holder(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                                       double batch_bytes) const {
+  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  const double shards = placement.shards();
+  const double weights = static_cast<double>(placement.rows()) / shards * placement_row_bytes(placement, table);
+  const double copies = replicated(placement.strategy) ? static_multiplier_ : 1.0;
+  if (placement.strategy == Strategy::data_parallel) return {copies * weights, dp_copies_ * batch_bytes};
+  const double served = cluster.world_size() / static_cast<double>(placement.holders.size());
+  const double senders = table.kind == TableKind::pooled ? 1.0 : shards;
+  return {copies * weights, mp_copies_ / 2 * batch_bytes * served / senders};
+}
+
+std::vector<PlacementMemory> PaperMemory::on_ranks(const Placement& placement, const Workload& workload,
+                                                   const Cluster& cluster) const {
+  const double batch_bytes = bytes_of_batch(placement, workload);
+  const bool sent = placement.strategy != Strategy::data_parallel;
+  const PlacementMemory user{0, sent ? mp_copies_ / 2 * batch_bytes : 0};
+  std::vector<PlacementMemory> memory(static_cast<std::size_t>(cluster.world_size()), user);
+  const PlacementMemory holder = of_holder(placement, workload, cluster, batch_bytes);
+  for (const std::vector<int>& group : placement.holders) {
+    for (const int rank : group) {
+      PlacementMemory& here = memory.at(static_cast<std::size_t>(rank));
+      here.static_bytes += holder.static_bytes;
+      here.dynamic_bytes += holder.dynamic_bytes;
+    }
+  }
+  return memory;
+}
+
+double at_least(MapReader& options, std::string_view key, double least, double fallback) {
+  const double value = options.real(key, fallback);
+  if (value >= least && value <= 1e6) return value;
+  throw input_error(options.place_of(key), std::string(key) + " is " + shortest(value),
+                    "Give a number from " + shortest(least) + " to 1e6");
+}
+
+}  // namespace
+
+std::unique_ptr<MemoryModel> make_paper_memory(MapReader& options) {
+  const double multiplier = at_least(options, "dp_static_multiplier", 1, 6);
+  const double mp_copies = at_least(options, "mp_dynamic_copies", 0, 2);
+  const double dp_copies = at_least(options, "dp_dynamic_copies", 0, 1);
+  if (mp_copies < dp_copies) {
+    throw input_error(options.place_of("mp_dynamic_copies"), "mp_dynamic_copies is below dp_dynamic_copies",
+                      "A row that is sent needs at least the copies of one that is not");
+  }
+  return std::make_unique<PaperMemory>(multiplier, mp_copies, dp_copies);
+}
+
+}  // namespace shardsim

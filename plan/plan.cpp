@@ -1,0 +1,57 @@
+#include "plan/plan.h"
+
+#include <array>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNames = {"column_wise", "data_parallel", "flex", "row_wise", "table_wise"};
+
+}  // namespace
+
+std::string_view strategy_name(Strategy strategy) {
+  return kNames[static_cast<std::size_t>(strategy)];
+}
+
+Strategy parse_strategy(std::string_view name, const Place& place) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == name) return static_cast<Strategy>(i);
+  }
+  throw input_error(place, "unknown strategy '" + std::string(name) + "'",
+                    known_names_hint(name, {kNames.begin(), kNames.end()}));
+}
+
+Strategy parse_strategy(std::string_view name, const std::string& source) {
+  return parse_strategy(name, Place{source});
+}
+
+bool replicated(Strategy strategy) {
+  return strategy == Strategy::data_parallel || strategy == Strategy::flex;
+}
+
+std::string default_kernel(Strategy strategy) {
+  return replicated(strategy) ? "dense" : "fused";
+}
+
+int Placement::shards() const {
+  const bool by_rows = strategy == Strategy::row_wise || strategy == Strategy::flex;
+  if (!by_rows || holders.empty() || holders.front().empty()) return 1;
+  return static_cast<int>(holders.front().size());
+}
+
+std::uint64_t Placement::shard_rows(int shard) const {
+  const auto count = static_cast<std::uint64_t>(shards());
+  return rows() / count + (static_cast<std::uint64_t>(shard) < rows() % count ? 1 : 0);
+}
+
+std::vector<int> all_ranks(int world_size) {
+  std::vector<int> ranks(static_cast<std::size_t>(world_size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+}  // namespace shardsim

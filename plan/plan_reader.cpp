@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "plan/plan_entries.h"
+#include "plan/plan_file.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kSchema = "shardsim.plan/1";
+
+std::vector<Placement> read_entry(const PlanEntry& entry, std::optional<std::uint64_t>& seed) {
+  required_map(entry.tree, fmt::format("the entry of table '{}'", entry.table.name));
+  const Tree& type = required_field(entry.tree, "sharding_type");
+  const std::string& name = scalar_text(type, "a sharding type");
+  if (name == "row_tiers" || name == "flex") return read_tiered_entry(entry, seed);
+  const std::vector<std::string> torchrec = {"column_wise", "data_parallel", "row_wise", "table_wise"};
+  if (std::find(torchrec.begin(), torchrec.end(), name) == torchrec.end()) {
+    throw input_error(
+        type.place, fmt::format("sharding type {} is not known here", excerpt(name)),
+        known_names_hint(name, {"column_wise", "data_parallel", "flex", "row_tiers", "row_wise", "table_wise"}));
+  }
+  return read_torchrec_entry(entry, parse_strategy(name, type.place));
+}
+
+void check_schema(const Tree& tree) {
+  const Tree* schema = tree.find("schema");
+  if (schema == nullptr) return;  // TorchRec writes none
+  const std::string& text = scalar_text(*schema, "\"shardsim.plan/1\"");
+  if (text == kSchema) return;
+  throw input_error(schema->place, fmt::format("schema {} is no plan of ours", excerpt(text)),
+                    fmt::format("Write \"{}\"", kSchema));
+}
+
+std::map<std::string, int, std::less<>> table_numbers(const Workload& workload) {
+  std::map<std::string, int, std::less<>> numbers;
+  for (std::size_t t = 0; t < workload.tables.size(); ++t) numbers[workload.tables[t].name] = static_cast<int>(t);
+  return numbers;
+}
+
+std::string tables_hint(const std::string& name, const Workload& workload) {
+  constexpr std::size_t kShown = 20;  // names in a message
+  std::vector<std::string> known;
+  for (const Table& table : workload.tables) known.push_back(table.name);
+  if (known.size() <= kShown) return known_names_hint(name, known);
+  const std::string likely = nearest(name, known);
+  return fmt::format("The workload has {} tables{}", known.size(),
+                     likely.empty() ? "" : fmt::format("; did you mean '{}'?", likely));
+}
+
+bool by_table_and_place(const Placement& a, const Placement& b) {
+  return std::tie(a.table, a.row_begin, a.column_begin) < std::tie(b.table, b.row_begin, b.column_begin);
+}
+
+}  // namespace
+
+Placement blank_placement(const PlanEntry& entry, Strategy strategy) {
+  Placement placement;
+  placement.table = entry.index;
+  placement.row_end = entry.table.rows;
+  placement.column_end = entry.table.dim;
+  placement.strategy = strategy;
+  placement.compute_kernel = default_kernel(strategy);
+  return placement;
+}
+
+const Tree& required_field(const Tree& map, std::string_view key) {
+  if (const Tree* found = map.find(key)) return *found;
+  throw input_error(map.place, fmt::format("the key '{}' is missing", key), fmt::format("Add \"{}\"", key));
+}
+
+const Tree& required_map(const Tree& tree, std::string_view what) {
+  if (tree.kind == Tree::Kind::map) return tree;
+  throw input_error(tree.place, fmt::format("{} is a {}", what, kind_name(tree.kind)), "Write a map, {...}");
+}
+
+const std::vector<Tree>& required_list(const Tree& tree, std::string_view what) {
+  if (tree.kind == Tree::Kind::list) return tree.items;
+  throw input_error(tree.place, fmt::format("{} is a {}", what, kind_name(tree.kind)), "Write a list, [...]");
+}
+
+std::int64_t read_whole_number(const Tree& tree) {
+  const std::string& text = scalar_text(tree, "a whole number");
+  if (tree.quoted) throw input_error(tree.place, "a text where a whole number is due", "Leave the quotes out");
+  return parse_count(text, tree.place);
+}
+
+NumberPair read_number_pair(const Tree& tree, std::string_view what) {
+  const std::vector<Tree>& items = required_list(tree, what);
+  if (items.size() == 2) return {read_whole_number(items[0]), read_whole_number(items[1])};
+  throw input_error(tree.place, fmt::format("{} has {} numbers", what, items.size()), "Write two, [A, B]");
+}
+
+Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster) {
+  required_map(tree, "a plan file");
+  check_schema(tree);
+  const auto numbers = table_numbers(workload);
+  std::optional<std::uint64_t> seed;
+  if (const Tree* hash = tree.find("hash")) read_hash({*hash, "hash"}, seed);
+  std::vector<bool> seen(workload.tables.size(), false);
+  Plan plan;
+  for (const auto& [module, tables] : required_map(required_field(tree, "plan"), "'plan'").fields) {
+    for (const auto& [name, entry] : required_map(tables, fmt::format("module {}", excerpt(module))).fields) {
+      const auto found = numbers.find(name);
+      if (found == numbers.end()) {
+        throw input_error(entry.place, fmt::format("the workload has no table {}", excerpt(name)),
+                          tables_hint(name, workload));
+      }
+      const auto index = static_cast<std::size_t>(found->second);
+      if (seen[index]) {
+        throw input_error(entry.place, fmt::format("table {} is in two modules", excerpt(name)), "Keep one of them");
+      }
+      seen[index] = true;
+      for (Placement& placement :
+           read_entry({entry, found->second, workload.tables[index], cluster.world_size()}, seed)) {
+        plan.placements.push_back(std::move(placement));
+      }
+    }
+  }
+  plan.hash_seed = seed.value_or(Plan{}.hash_seed);
+  std::stable_sort(plan.placements.begin(), plan.placements.end(), by_table_and_place);
+  return plan;
+}
+
+Plan read_plan_file(const std::string& path, const Workload& workload, const Cluster& cluster) {
+  return plan_from_tree(read_json_file(path), workload, cluster);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,43 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "plan/planner.h"
+#include "plan/planners/factories.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array kTable = {
+    PlannerEntry{"column_wise", "each table cut into column slices, dealt over all ranks", make_column_wise},
+    PlannerEntry{"data_parallel", "every table whole on every rank", make_data_parallel},
+    PlannerEntry{"flex", "each table row-wise inside a node, replicated across nodes", make_flex},
+    PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", make_flexshard_2tier},
+    PlannerEntry{"flexshard_3tier", "FlexShard: hot rows data-parallel, warm rows flex, the rest row-wise",
+                 make_flexshard_3tier},
+    PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", make_row_wise},
+    PlannerEntry{"table_wise", "whole tables, each to the rank with the least so far, largest first", make_table_wise},
+};
+
+}  // namespace
+
+std::span<const PlannerEntry> planners() {
+  return kTable;
+}
+
+std::unique_ptr<Planner> make_planner(const Tree& options) {
+  MapReader reader(options, "planner");
+  const std::string name = reader.text("name");
+  std::vector<std::string> known;
+  for (const PlannerEntry& entry : kTable) {
+    known.emplace_back(entry.name);
+    if (entry.name != name) continue;
+    auto planner = entry.make(reader);
+    reader.finish();
+    return planner;
+  }
+  throw input_error(reader.place_of("name"), "unknown planner '" + name + "'", known_names_hint(name, known));
+}
+
+}  // namespace shardsim

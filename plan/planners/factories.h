@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "plan/planner.h"
+
+namespace shardsim {
+
+// One maker per file of this folder; the table in all.cpp lists them. Each reads its own options but `name`.
+std::unique_ptr<Planner> make_column_wise(MapReader& options);
+std::unique_ptr<Planner> make_data_parallel(MapReader& options);
+std::unique_ptr<Planner> make_flex(MapReader& options);
+std::unique_ptr<Planner> make_flexshard_2tier(MapReader& options);
+std::unique_ptr<Planner> make_flexshard_3tier(MapReader& options);
+std::unique_ptr<Planner> make_row_wise(MapReader& options);
+std::unique_ptr<Planner> make_table_wise(MapReader& options);
+
+}  // namespace shardsim

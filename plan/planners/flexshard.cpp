@@ -1,0 +1,172 @@
+#include "plan/planners/flexshard.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/text.h"
+#include "plan/planners/whole_table.h"
+
+namespace shardsim {
+namespace {
+
+void refuse_pooled(const Workload& workload) {
+  for (const Table& table : workload.tables) {
+    if (table.kind == TableKind::sequence) continue;
+    throw input_error(table.place,
+                      "table '" + table.name + "' is pooled; FlexShard's equations hold for sequence tables",
+                      "Use another planner, such as row_wise or table_wise, or make the table a sequence");
+  }
+}
+
+MergedRows merged_rows(const Workload& workload) {
+  MergedRows rows;
+  for (const Table& table : workload.tables) rows.add(table.distribution(), static_cast<double>(table.row_bytes()));
+  return rows;
+}
+
+// Bytes per GPU of everything row-wise: E D s / U + c_mp B L D s (FlexShard paper, cost table), summed over tables.
+double row_wise_bytes(const CostParameters& cost, const MergedRows& rows) {
+  return rows.bytes(rows.all()) / cost.world + cost.mp_copies * cost.batch * rows.accesses(rows.all());
+}
+
+Plan plan_of(const TierCut& cut, const Workload& workload, const Cluster& cluster, std::uint64_t seed) {
+  Plan plan;
+  plan.hash_seed = seed;
+  for (std::size_t t = 0; t < workload.tables.size(); ++t) {
+    const std::uint64_t dp_end = cut.dp[t];
+    const std::uint64_t flex_end = dp_end + cut.flex[t];
+    const auto add = [&](Strategy strategy, std::uint64_t begin, std::uint64_t end) {
+      if (begin == end) return;
+      const bool by_node = strategy == Strategy::flex;
+      Placement tier = whole_table(workload, t, strategy, by_node ? node_groups(cluster) : world_group(cluster));
+      tier.row_begin = begin;
+      tier.row_end = end;
+      plan.placements.push_back(tier);
+    };
+    add(Strategy::data_parallel, 0, dp_end);
+    add(Strategy::flex, dp_end, flex_end);
+    add(Strategy::row_wise, flex_end, workload.tables[t].rows);
+  }
+  return plan;
+}
+
+}  // namespace
+
+FlexshardOptions::FlexshardOptions(MapReader& options) : place_(options.tree().place) {
+  read_budget(options);
+  read_stop(options);
+  read_bandwidths(options);
+  cap_at_comm_neutral_ = options.flag("cap_at_comm_neutral", true);
+  if (options.has("rounding")) rounding_ = options.count("rounding");
+  passes_ = options.count("all_to_all_passes", 2);
+}
+
+void FlexshardOptions::read_budget(MapReader& options) {
+  if (const Tree* budget = options.value("memory_budget")) {
+    budget_bytes_ =
+        parse_signed_bytes(scalar_text(*budget, "bytes, such as \"0 B\" or \"-200 MB\""), budget->place).count;
+  }
+  if (!options.has("memory_limit")) return;
+  if (options.has("memory_budget")) {
+    throw input_error(options.place_of("memory_limit"), "memory_limit beside memory_budget",
+                      "Give the absolute limit or the change against row-wise, not both");
+  }
+  limit_bytes_ = options.bytes("memory_limit").count;
+}
+
+void FlexshardOptions::read_stop(MapReader& options) {
+  const Tree* stop = options.value("flex_stop");
+  if (stop == nullptr) return;
+  const std::string& text = scalar_text(*stop, "off, from_bandwidths or a probability");
+  if (text == "from_bandwidths") return;
+  stop_ = text == "off" ? Stop::off : Stop::probability;
+  if (stop_ == Stop::off) return;
+  const bool number = !text.empty() && std::string_view("0123456789.+-").find(text.front()) != std::string_view::npos;
+  stop_probability_ = number ? parse_real(text, stop->place) : -1;
+  if (stop_probability_ > 0) return;
+  throw input_error(stop->place, "flex_stop is '" + text + "'", "Write off, from_bandwidths, or a probability above 0");
+}
+
+void FlexshardOptions::read_bandwidths(MapReader& options) {
+  const Tree* rates = options.value("bandwidths");
+  rates_place_ = options.place_of("bandwidths");
+  if (rates == nullptr) return;
+  if (rates->kind != Tree::Kind::map) {
+    const std::string text = options.choice("bandwidths", {"constants", "simulated"});
+    rates_ = text == "simulated" ? Rates::simulated : Rates::constants;
+    return;
+  }
+  rates_ = Rates::given;
+  MapReader map = options.map("bandwidths");
+  const auto read = [&](std::string_view key, double& rate) {
+    if (map.has(key)) rate = map.rate(key).bytes_per_second;
+  };
+  read("all_to_all_global", bandwidths_.all_to_all_global);
+  read("all_to_all_intra", bandwidths_.all_to_all_intra);
+  read("all_reduce_global", bandwidths_.all_reduce_global);
+  read("all_reduce_cross", bandwidths_.all_reduce_cross);
+  map.finish();
+}
+
+CostParameters FlexshardOptions::cost(const Workload& workload, const Cluster& cluster,
+                                      const PlannerContext& context) const {
+  CostParameters cost;
+  cost.batch = static_cast<double>(workload.batch_per_gpu);
+  cost.world = cluster.world_size();
+  cost.per_node = cluster.ranks_per_node();
+  cost.static_multiplier = context.memory.dp_static_multiplier();
+  cost.mp_copies = context.memory.mp_dynamic_copies();
+  cost.dp_copies = context.memory.dp_dynamic_copies();
+  cost.passes = static_cast<double>(passes_);
+  cost.bandwidths = bandwidths_;
+  if (rates_ != Rates::simulated) return cost;
+  if (!context.simulated_bandwidths) {
+    throw input_error(rates_place_, "bandwidths: simulated needs a simulator, and none is at hand here",
+                      "Write constants, or a map of four rates");
+  }
+  cost.bandwidths = context.simulated_bandwidths();
+  return cost;
+}
+
+// Allowed bytes per GPU over all row-wise.
+double FlexshardOptions::budget(const CostParameters& cost, const MergedRows& rows) const {
+  if (!limit_bytes_) return static_cast<double>(budget_bytes_);
+  return static_cast<double>(*limit_bytes_) - row_wise_bytes(cost, rows);
+}
+
+double FlexshardOptions::flex_stop(const CostParameters& cost) const {
+  if (stop_ == Stop::off) return 0;
+  if (stop_ == Stop::probability) return stop_probability_;
+  return cost.p_flex_stop().value_or(std::numeric_limits<double>::infinity());
+}
+
+void FlexshardOptions::check_budget(double extra, double smallest, double base) const {
+  if (extra >= smallest) return;
+  const bool absolute = limit_bytes_.has_value();
+  const double least = std::ceil(smallest + (absolute ? base : 0));
+  throw Error(
+      Failure::infeasible, place_,
+      fmt::format("no FlexShard plan meets the memory budget: {:.0f} bytes per GPU short", std::ceil(smallest - extra)),
+      fmt::format("The smallest {} that works is \"{:.0f} B\"", absolute ? "memory_limit" : "memory_budget", least));
+}
+
+Plan FlexshardOptions::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context,
+                            int tiers) const {
+  refuse_pooled(workload);
+  const CostParameters parameters = cost(workload, cluster, context);
+  const MergedRows rows = merged_rows(workload);
+  TierRequest request;
+  request.extra_bytes = budget(parameters, rows);
+  request.rounding = static_cast<std::uint64_t>(rounding_.value_or(cluster.world_size()));
+  request.cap_at_comm_neutral = cap_at_comm_neutral_;
+  request.rule = rule;
+  request.flex_stop = flex_stop(parameters);
+  check_budget(request.extra_bytes, smallest_extra_bytes(parameters, rows, request.rounding),
+               row_wise_bytes(parameters, rows));
+  const TierCut cut = tiers == 2 ? two_tier_cut(parameters, rows, request) : three_tier_cut(parameters, rows, request);
+  return plan_of(cut, workload, cluster, context.seed);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace shardsim {
+
+// How a popularity position becomes a row id, a shard and a row of that shard: hash "feistel_splitmix/1"
+// (docs/formats.md, plan files). A hash spreads the hot rows evenly, as the FlexShard paper assumes of its shards.
+
+// FNV-1a, 64 bits, over the bytes of `name`.
+std::uint64_t fnv1a(std::string_view name);
+
+// The key of one table's permutation. Salt 1: row ids; salt 2 + t: owners inside tier t (0, 1, 2 ...).
+std::uint64_t hash_key(std::string_view table, std::uint64_t seed, std::uint64_t salt);
+
+// A bijection of [0, n). Throws std::out_of_range when i >= n.
+std::uint64_t permute(std::uint64_t i, std::uint64_t n, std::uint64_t key);
+
+// Row id of popularity position `position` of a table of `rows` rows.
+std::uint64_t row_id(std::string_view table, std::uint64_t seed, std::uint64_t position, std::uint64_t rows);
+
+struct RowOwner {
+  int shard = 0;
+  std::uint64_t local_row = 0;
+  bool operator==(const RowOwner&) const = default;
+};
+
+// Who holds the row `offset` positions into a tier of `rows` rows cut over `shards`; the first rows mod shards shards
+// hold one row more.
+RowOwner owner_of(std::uint64_t offset, std::uint64_t rows, int shards, std::uint64_t key);
+
+}  // namespace shardsim

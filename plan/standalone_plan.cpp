@@ -1,0 +1,107 @@
+#include "plan/standalone_plan.h"
+
+#include <algorithm>
+
+#include "plan/check.h"
+#include "plan/plan_file.h"
+#include "topology/rank_set.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;  // far above any world, and still an int
+
+std::int64_t count_of(const Tree& tree) {
+  return parse_count(scalar_text(tree, "a whole number"), tree.place);
+}
+
+void raise_to(std::int64_t& highest, std::int64_t value) {
+  highest = std::max(highest, value);
+}
+
+int highest_rank(const Tree& set) {
+  const std::vector<int> ranks = read_rank_set(set, kMostRanks);
+  return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
+}
+
+// [row, column] end of one shard.
+void extend(Table& table, const Tree& shard) {
+  const Tree* offsets = shard.find("shard_offsets");
+  const Tree* sizes = shard.find("shard_sizes");
+  if (!offsets || !sizes || offsets->items.size() != 2 || sizes->items.size() != 2) return;
+  std::int64_t rows = static_cast<std::int64_t>(table.rows);
+  raise_to(rows, count_of(offsets->items[0]) + count_of(sizes->items[0]));
+  raise_to(table.dim, count_of(offsets->items[1]) + count_of(sizes->items[1]));
+  table.rows = static_cast<std::uint64_t>(rows);
+}
+
+// The world that a file speaks of: its tables at the size it gives them, and as many ranks as it names.
+class World {
+ public:
+  explicit World(const Tree& tree) {
+    workload_.batch_per_gpu = 1;
+    const Tree* modules = tree.find("plan");
+    if (modules == nullptr)
+      throw input_error(tree.place, "the key 'plan' is missing", "A plan file maps module paths to tables there");
+    for (const auto& [path, tables] : modules->fields) {
+      for (const auto& [name, entry] : tables.fields) add(name, entry);
+    }
+  }
+
+  Cluster cluster() const {
+    ClusterSpec spec;
+    spec.name = "of_the_plan";
+    spec.gpu.model = "unknown";
+    spec.gpu.count = highest_rank_ + 1;
+    spec.gpu.hbm = {1};
+    spec.nvlink.kind = NvlinkKind::nvswitch;
+    spec.nvlink.links_per_gpu = 1;
+    spec.nvlink.per_link = spec.nvlink.per_link_effective = {1e9};
+    return Cluster(spec);
+  }
+  const Workload& workload() const { return workload_; }
+  int ranks() const { return highest_rank_ + 1; }
+
+ private:
+  void add(const std::string& name, const Tree& entry) {
+    Table table;
+    table.name = name;
+    table.place = entry.place;
+    table.features = {{name, 1, 1, false}};
+    table.average_length = 1;
+    if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(count_of(*rows));
+    if (const Tree* dim = entry.find("dim")) table.dim = count_of(*dim);
+    if (const Tree* shards = entry.find("shards")) {
+      for (const Tree& shard : shards->items) extend(table, shard);
+    }
+    note_ranks(entry);
+    if (const Tree* tiers = entry.find("tiers")) {
+      for (const Tree& tier : tiers->items) note_ranks(tier);
+    }
+    table.rows = std::max<std::uint64_t>(table.rows, 1);  // data_parallel entries state no size
+    table.dim = std::max<std::int64_t>(table.dim, 1);
+    workload_.tables.push_back(table);
+  }
+
+  void note_ranks(const Tree& entry) {
+    if (const Tree* ranks = entry.find("ranks")) highest_rank_ = std::max(highest_rank_, highest_rank(*ranks));
+    if (const Tree* groups = entry.find("replica_groups")) {
+      for (const Tree& group : groups->items) highest_rank_ = std::max(highest_rank_, highest_rank(group));
+    }
+  }
+
+  Workload workload_;
+  int highest_rank_ = 0;
+};
+
+}  // namespace
+
+StandalonePlan standalone_plan(const Tree& tree) {
+  const World world(tree);
+  const Cluster cluster = world.cluster();
+  const Plan plan = plan_from_tree(tree, world.workload(), cluster);
+  check_plan(plan, world.workload(), cluster, tree.place);
+  return {static_cast<int>(world.workload().tables.size()), world.ranks()};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "base/tree.h"
+
+namespace shardsim {
+
+// What a plan file says of itself, without the workload and cluster that it was made for.
+struct StandalonePlan {
+  int tables = 0;
+  int ranks = 0;
+};
+
+// Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named).
+// Errors: Failure::input with the line, as plan_from_tree and check_plan find them.
+StandalonePlan standalone_plan(const Tree& tree);
+
+}  // namespace shardsim

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "plan/plan_entries.h"
+#include "topology/rank_set.h"
+
+namespace shardsim {
+namespace {
+
+struct Shard {
+  NumberPair offsets, sizes;  // row, column
+  int rank = 0;
+  const Tree* tree = nullptr;
+};
+
+// "rank:3/cuda:3", "rank:3/cpu" -> 3; -1 for anything else.
+int rank_of_placement(std::string_view text) {
+  constexpr std::string_view kPrefix = "rank:";
+  if (!text.starts_with(kPrefix)) return -1;
+  text.remove_prefix(kPrefix.size());
+  int rank = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  const std::string_view device = text.substr(static_cast<std::size_t>(end - text.data()));
+  const bool known_device = device == "/cpu" || device.starts_with("/cuda:");
+  return error == std::errc{} && known_device ? rank : -1;
+}
+
+Shard read_shard(const Tree& tree, int rank) {
+  required_map(tree, "a shard");
+  const Tree& placement = required_field(tree, "placement");
+  const std::string& text = scalar_text(placement, "\"rank:R/cuda:L\"");
+  if (rank_of_placement(text) != rank) {
+    throw input_error(placement.place, fmt::format("placement {} beside rank {} in 'ranks'", excerpt(text), rank),
+                      "Placements read \"rank:R/cuda:L\" or \"rank:R/cpu\", in the order of 'ranks'");
+  }
+  return {read_number_pair(required_field(tree, "shard_offsets"), "shard_offsets"),
+          read_number_pair(required_field(tree, "shard_sizes"), "shard_sizes"), rank, &tree};
+}
+
+std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& ranks) {
+  const Tree& tree = required_field(entry.tree, "shards");
+  const std::vector<Tree>& items = required_list(tree, "shards");
+  if (items.size() != ranks.size() || items.empty()) {
+    throw input_error(tree.place, fmt::format("{} shards for {} ranks", items.size(), ranks.size()),
+                      "Give one rank per shard");
+  }
+  std::vector<Shard> shards;
+  for (std::size_t i = 0; i < items.size(); ++i) shards.push_back(read_shard(items[i], ranks[i]));
+  return shards;
+}
+
+// Blocks that follow each other, cut as we do (the first ones a row longer) or as TorchRec does (ceil(rows / shards)
+// rows each until they are used up). Both are read as even shares: they differ by less than a block.
+void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards) {
+  const auto rows = static_cast<std::int64_t>(entry.table.rows);
+  const auto count = static_cast<std::int64_t>(shards.size());
+  const std::int64_t block = rows / count + (rows % count > 0 ? 1 : 0);
+  std::int64_t row = 0;
+  bool ours = true;
+  bool torchrec = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Shard& shard = shards[static_cast<std::size_t>(i)];
+    const std::int64_t size = shard.sizes.first;
+    const bool empty = size == 0 && row == rows;
+    const bool joins =
+        empty || (shard.offsets.first == row && shard.offsets.second == 0 && shard.sizes.second == entry.table.dim);
+    ours = ours && joins && size == rows / count + (i < rows % count ? 1 : 0);
+    torchrec = torchrec && joins && size == std::min(block, rows - row);
+    if (!ours && !torchrec) {
+      throw input_error(
+          shard.tree->place,
+          fmt::format("table '{}': shard {} does not continue {} even blocks of rows", entry.table.name, i, count),
+          fmt::format("Cut {} rows into blocks of {}, with all {} columns", rows, block, entry.table.dim));
+    }
+    row += size;
+  }
+}
+
+std::vector<int> ranks_of_shards(const PlanEntry& entry) {
+  std::vector<int> ranks;
+  const Tree& list = required_field(entry.tree, "ranks");
+  for (const Tree& tree : required_list(list, "ranks")) {
+    const std::int64_t rank = read_whole_number(tree);
+    if (rank >= entry.world_size) {
+      throw input_error(tree.place, fmt::format("rank {} is outside the world", rank),
+                        fmt::format("Ranks go from 0 to {}", entry.world_size - 1));
+    }
+    ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+// table_wise: one shard, the table; column_wise: slices of all rows.
+std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whole) {
+  const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
+  if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
+    throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, shards.size()),
+                      "A table_wise table is one shard");
+  }
+  std::vector<Placement> placements;
+  for (const Shard& shard : shards) {
+    const bool slice = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
+    if (!slice || shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
+      throw input_error(
+          shard.tree->place, fmt::format("table '{}': this shard is no slice of it", entry.table.name),
+          fmt::format("Write all {} rows, and columns inside 0 to {}", entry.table.rows, entry.table.dim));
+    }
+    Placement placement = whole;
+    placement.column_begin = shard.offsets.second;
+    placement.column_end = shard.offsets.second + shard.sizes.second;
+    placement.holders = {{shard.rank}};
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
+}  // namespace
+
+std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
+  Placement whole = blank_placement(entry, strategy);
+  if (const Tree* kernel = entry.tree.find("compute_kernel")) {
+    whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+  }
+  if (strategy != Strategy::row_wise && strategy != Strategy::data_parallel) return read_slices(entry, whole);
+  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+  if (strategy == Strategy::row_wise) check_row_blocks(entry, read_shards(entry, whole.holders.front()));
+  return {whole};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Configures and builds a preset, quietly unless something goes wrong. Usage: build.sh PRESET [TARGET...]
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+preset=$1; shift
+cd "$root"
+log="build/$preset.log"
+mkdir -p build
+targets=(); for target in "$@"; do targets+=(--target "$target"); done
+if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
+  tail -n 60 "$log" >&2
+  echo "error: the build failed; the whole log is in $log" >&2
+  exit 1
+fi

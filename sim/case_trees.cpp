@@ -1,0 +1,270 @@
+#include "sim/case_trees.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/map_reader.h"
+#include "base/text.h"
+#include "sim/named_tree.h"
+#include "sim/settings.h"
+
+namespace shardsim {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+constexpr std::size_t kMostCases = 10000;
+// Values of all cases together, each with its cluster and workload: a short file may repeat a long one.
+constexpr std::size_t kMostValues = 10'000'000;
+
+// Keys that the top level and a case share.
+Keys shared_keys() {
+  return {"cluster", "workload",    "planner", "plan",       "compute_model", "memory_model",
+          "network", "collectives", "overlap", "iterations", "steady",        "payload"};
+}
+
+Keys with(Keys keys, const Keys& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+Keys case_keys() {
+  return with(shared_keys(), {"relative_to", "published"});
+}
+
+bool contains(const Keys& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+void check_keys(const Tree& tree, const std::string& path, const Keys& known) {
+  MapReader reader(tree, path);
+  for (const std::string& key : known) reader.has(key);
+  reader.finish();
+}
+
+void erase(Tree& tree, std::string_view key) {
+  std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
+}
+
+Tree text_tree(const std::string& text, const Place& place) {
+  Tree tree;
+  tree.kind = Tree::Kind::scalar;
+  tree.place = place;
+  tree.scalar = text;
+  return tree;
+}
+
+Tree named_map(const std::string& name, const Place& place) {
+  Tree tree;
+  tree.kind = Tree::Kind::map;
+  tree.place = place;
+  tree.fields.emplace_back("name", text_tree(name, place));
+  return tree;
+}
+
+std::size_t size_of(const Tree& tree) {
+  std::size_t size = 1;
+  for (const Tree& item : tree.items) size += size_of(item);
+  for (const auto& [key, value] : tree.fields) size += size_of(value);
+  return size;
+}
+
+std::string kind_of(std::string_view key) {
+  return std::string(key) + "s";
+}
+
+bool is_named(std::string_view key) {
+  return key == "cluster" || key == "workload";
+}
+
+Tree located_file(Tree value, const std::string& folder) {
+  if (value.kind == Tree::Kind::scalar) value.scalar = path_from(folder, value.scalar);
+  return value;
+}
+
+bool names_file(std::string_view path) {
+  return path.ends_with(".file") || path == "planner.model";
+}
+
+// File names inside `value` as the current folder sees them; clusters and workloads loaded.
+Tree located(const std::string& key, Tree value, const std::string& folder) {
+  if (is_named(key)) return whole_tree(value, kind_of(key), folder);
+  for (const char* const inner : {"file", "model"}) {
+    Tree* const file = value.kind == Tree::Kind::map ? value.find(inner) : nullptr;
+    if (file != nullptr) *file = located_file(*file, folder);
+  }
+  return value;
+}
+
+// Replaces the whole value of one key. A planner and a plan file exclude each other, so the later one drops the other.
+void assign(Tree& keys, const std::string& key, Tree value) {
+  if (key == "planner") erase(keys, "plan");
+  if (key == "plan") erase(keys, "planner");
+  if (Tree* const old = keys.find(key)) {
+    *old = std::move(value);
+  } else {
+    keys.fields.emplace_back(key, std::move(value));
+  }
+}
+
+// Edits one leaf, or replaces one whole key, of a case.
+void edit(Tree& keys, const std::string& path, const Tree& value, const std::string& folder) {
+  const auto [head, rest] = split_head(path);
+  if (!contains(case_keys(), head)) {
+    throw input_error(value.place, fmt::format("path {}: {} is no key of a case", excerpt(path), excerpt(head)),
+                      known_names_hint(head, case_keys()));
+  }
+  if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
+  if (keys.find(head) == nullptr) {
+    throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
+                      fmt::format("Give it one first, or set '{}' as a whole", head));
+  }
+  if (is_named(head) && rest == "base") {
+    throw input_error(value.place, fmt::format("path {}: a base is not set alone", excerpt(path)),
+                      fmt::format("Set the whole '{}', for example {{base: NAME}}", head));
+  }
+  set_path(keys, path, names_file(path) ? located_file(value, folder) : value);
+}
+
+void refuse_both_plans(const Tree& tree) {
+  const Tree* const plan = tree.find("plan");
+  if (plan != nullptr && tree.find("planner") != nullptr) {
+    throw input_error(plan->place, "'plan' beside 'planner'", "Keep one: a plan is read from a file or made");
+  }
+}
+
+class CaseBuilder {
+ public:
+  CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides)
+      : scenario_(scenario), folder_(std::move(folder)), overrides_(overrides), settings_(settings_of(overrides)) {}
+
+  std::vector<CaseTree> build() {
+    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "jobs", "cases"}));
+    refuse_both_plans(scenario_);
+    prepare_top();
+    std::vector<CaseTree> trees;
+    const std::vector<Tree> items = case_items();
+    check_settings(settings_, with(shared_keys(), {"title", "seed"}), items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) trees.push_back(build_case(items[i], i));
+    return trees;
+  }
+
+ private:
+  void prepare_top();
+  std::vector<Tree> case_items() const;
+  CaseTree build_case(const Tree& item, std::size_t index);
+  void replace_keys(Tree& keys, const Tree& item) const;
+  void apply_set(Tree& keys, const Tree& item) const;
+  void apply_arguments(CaseTree& result, std::size_t index) const;
+  void apply_memory_model(Tree& keys) const;
+  void count(const CaseTree& result);
+
+  const Tree& scenario_;
+  std::string folder_;
+  const Overrides& overrides_;
+  std::vector<Setting> settings_;
+  Tree top_;
+  std::size_t values_ = 0;
+};
+
+void CaseBuilder::prepare_top() {
+  top_.kind = Tree::Kind::map;
+  top_.place = scenario_.place;
+  for (const auto& [key, name] :
+       {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "simgrid"}}) {
+    assign(top_, key, named_map(name, scenario_.place));
+  }
+  for (const auto& [key, value] : scenario_.fields) {
+    if (contains(shared_keys(), key)) assign(top_, key, located(key, value, folder_));
+  }
+}
+
+// Without `cases` there is one, `main`.
+std::vector<Tree> CaseBuilder::case_items() const {
+  const Tree* const cases = scenario_.find("cases");
+  if (cases == nullptr) return {named_map("main", scenario_.place)};
+  if (cases->kind != Tree::Kind::list || cases->items.empty()) {
+    const bool list = cases->kind == Tree::Kind::list;
+    throw input_error(cases->place, fmt::format("'cases' is {}", list ? "empty" : "no list"),
+                      "Write one map per case, each with a dash in front, or leave it out for one case 'main'");
+  }
+  if (cases->items.size() > kMostCases) {
+    throw input_error(cases->place, fmt::format("more than {} cases", kMostCases), "Split the scenario");
+  }
+  return cases->items;
+}
+
+CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
+  const std::string path = fmt::format("cases.{}", index);
+  check_keys(item, path, with(case_keys(), {"name", "set"}));
+  refuse_both_plans(item);
+  CaseTree result;
+  result.name = MapReader(item, path).text("name");
+  result.place = item.place;
+  result.keys = top_;
+  replace_keys(result.keys, item);
+  apply_set(result.keys, item);
+  apply_arguments(result, index);
+  apply_memory_model(result.keys);
+  count(result);
+  return result;
+}
+
+void CaseBuilder::replace_keys(Tree& keys, const Tree& item) const {
+  for (const auto& [key, value] : item.fields) {
+    if (key != "name" && key != "set") assign(keys, key, located(key, value, folder_));
+  }
+}
+
+void CaseBuilder::apply_set(Tree& keys, const Tree& item) const {
+  const Tree* const set = item.find("set");
+  if (set == nullptr) return;
+  if (set->kind != Tree::Kind::map) {
+    throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
+                      "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
+  }
+  for (const auto& [path, value] : set->fields) edit(keys, path, value, folder_);
+}
+
+void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
+  for (const auto& [path, value] : settings_) {
+    const auto [head, rest] = split_head(path);
+    if (head == "title" || head == "seed") continue;
+    if (head != "cases") {
+      edit(result.keys, path, value, "");
+      continue;
+    }
+    const auto in_case = case_path(rest);
+    if (in_case->first != index) continue;
+    if (in_case->second == "name") {
+      result.name = scalar_text(value, "a name");
+    } else {
+      edit(result.keys, in_case->second, value, "");
+    }
+  }
+}
+
+// The parameters stay when the argument names the model that the case has already.
+void CaseBuilder::apply_memory_model(Tree& keys) const {
+  if (overrides_.memory_model.empty()) return;
+  const Tree* const name = keys.find("memory_model")->find("name");
+  if (name != nullptr && name->scalar == overrides_.memory_model) return;
+  assign(keys, "memory_model", named_map(overrides_.memory_model, {"argument --memory-model", 0, 0}));
+}
+
+void CaseBuilder::count(const CaseTree& result) {
+  values_ += size_of(result.keys);
+  if (values_ > kMostValues) {
+    throw input_error(result.place, fmt::format("the cases hold more than {} values together", kMostValues),
+                      "Split the scenario, or use smaller workloads");
+  }
+}
+
+}  // namespace
+
+std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides) {
+  return CaseBuilder(scenario, folder, overrides).build();
+}
+
+}  // namespace shardsim

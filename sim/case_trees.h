@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/scenario.h"
+
+namespace shardsim {
+
+// One case with every key at its final value, lowest to highest: bases and named files, keys beside `base`, top level,
+// the case's keys (each replaces the whole value), the case's `set`, then the command line.
+struct CaseTree {
+  std::string name;
+  Place place;
+  Tree keys;  // of the top level and of a case; `cluster` and `workload` are whole maps
+};
+
+// `folder` is that of the scenario file. Errors: Failure::input for unknown keys, a path of `set` or --set that leads
+// nowhere, `planner` beside `plan`, cases that blow the file up beyond what memory should hold.
+std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides);
+
+}  // namespace shardsim

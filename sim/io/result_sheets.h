@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/io/sheet.h"
+#include "sim/result.h"
+
+namespace shardsim {
+
+// The tables of a result, the same on a terminal and in the report.
+
+struct WorkloadCases {
+  std::string workload;
+  std::vector<const CaseResult*> cases;  // fastest first
+};
+std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order
+
+// The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").
+std::string short_name(const CaseResult& item);
+
+Sheet cases_sheet(const StudyResult& study);        // under a heading per workload
+Sheet collectives_sheet(const StudyResult& study);  // under a heading per case
+// Under a heading per case; no rows when nothing is published.
+Sheet published_sheet(const StudyResult& study, bool with_source);
+Sheet constants_sheet(const StudyResult& study);  // the fitted constants
+
+// A few words on what the roles and the two payloads mean.
+std::string published_legend(const StudyResult& study);
+
+}  // namespace shardsim

@@ -1,0 +1,98 @@
+#include "sim/io/result_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sim/io/result_sheets.h"
+#include "sim/io/summary.h"
+
+namespace shardsim {
+
+namespace {
+
+constexpr int kLeastWidth = 40;
+
+// Collects the sections of the page; every line passes `width`.
+class Page {
+ public:
+  Page(int width, bool colour) : width_(std::max(width, kLeastWidth)), colour_(colour) {}
+
+  void title(const std::string& text) { text_ += bold(clipped(text, width_), colour_) + "\n"; }
+  void heading(const std::string& text) {
+    text_ += "\n";
+    title(text);
+  }
+  void paragraph(const std::string& text, const std::string& indent = "") { text_ += wrapped(text, width_, indent); }
+  void sheet(const Sheet& sheet) { text_ += sheet_text(sheet, width_, colour_); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  int width_;
+  bool colour_;
+  std::string text_;
+};
+
+void write_cases(Page& page, const StudyResult& study) {
+  page.title(study.title.empty() ? study.scenario : study.title);
+  page.heading("CASES, fastest first");
+  page.paragraph(
+      "est.: the closed form, without contention. speed: against the slowest case of the workload. GiB: memory of the "
+      "fullest GPU, of its capacity. limited by: the busiest link or unit, and how much of the time it is busy.");
+  page.sheet(cases_sheet(study));
+}
+
+void write_collectives(Page& page, const StudyResult& study) {
+  const Sheet sheet = collectives_sheet(study);
+  if (sheet.rows.empty()) return;
+  page.heading("COLLECTIVES, per iteration, mean over the GPUs");
+  page.paragraph(
+      "alone: all calls without contention. in run: as they ran beside the others. exposed: the part that no "
+      "compute hides.");
+  page.sheet(sheet);
+}
+
+void write_published(Page& page, const StudyResult& study) {
+  const Sheet sheet = published_sheet(study, false);
+  if (sheet.rows.empty()) return;
+  page.heading("PREDICTED BESIDE PUBLISHED");
+  page.sheet(sheet);
+  page.paragraph(accuracy_text(study));
+  page.paragraph(published_legend(study));
+}
+
+void write_constants(Page& page, const StudyResult& study) {
+  if (study.fitted.empty()) return;
+  page.heading("FITTED CONSTANTS");
+  for (const SourcedValue& constant : study.fitted) {
+    page.paragraph(constant.path + ": " + constant.value, "  ");
+    const std::string basis = constant.fitted_on.empty() ? "" : "fitted on " + join(constant.fitted_on) + "; ";
+    page.paragraph(basis + constant.source, "      ");
+  }
+}
+
+void write_notes(Page& page, const StudyResult& study) {
+  bool first = true;
+  for (const CaseResult& item : study.cases) {
+    for (const std::string& note : item.notes) {
+      if (first) page.heading("NOTES");
+      first = false;
+      page.paragraph(item.name + ": " + note);
+    }
+  }
+}
+
+}  // namespace
+
+std::string result_table(const StudyResult& study, int width, bool colour) {
+  Page page(width, colour);
+  write_cases(page, study);
+  write_collectives(page, study);
+  write_published(page, study);
+  write_constants(page, study);
+  write_notes(page, study);
+  return page.take();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,113 @@
+#include "sim/io/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/text.h"
+#include "sim/io/numbers.h"
+#include "sim/io/result_sheets.h"
+
+namespace shardsim {
+
+namespace {
+
+constexpr std::size_t kWorkloadsInWords = 6;
+
+std::string count_of(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", with_thousands(static_cast<std::int64_t>(count)), noun, count == 1 ? "" : "s");
+}
+
+std::string limited_by(const CaseResult& item) {
+  return item.limit.what.empty() ? "" : fmt::format(" ({} busy {:.0f} %)", item.limit.what, 100 * item.limit.share);
+}
+
+std::string one_workload(const WorkloadCases& group) {
+  const CaseResult& best = *group.cases.front();
+  const CaseResult& slowest = *group.cases.back();
+  const std::string time = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
+  if (group.cases.size() == 1) {
+    return fmt::format("{} takes {} per iteration, {} samples/s{}", best.name, time, grouped(best.samples_per_s),
+                       limited_by(best));
+  }
+  const double gain = best.iteration_ms > 0 ? slowest.iteration_ms / best.iteration_ms : 1;
+  return fmt::format("for {} it is {} with {}, {:.2f} times as fast as {}{}", group.workload, short_name(best), time,
+                     gain, short_name(slowest), limited_by(best));
+}
+
+// "The fastest plans" only where there was a choice.
+std::string answer(const std::vector<WorkloadCases>& groups) {
+  const bool choice =
+      std::any_of(groups.begin(), groups.end(), [](const auto& group) { return group.cases.size() > 1; });
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(groups.size(), kWorkloadsInWords); ++i) parts.push_back(one_workload(groups[i]));
+  if (groups.size() > kWorkloadsInWords) {
+    parts.push_back(count_of(groups.size() - kWorkloadsInWords, "more workload") + " in the table of cases");
+  }
+  return (choice ? "The fastest plan, and the link or unit that limits it: " : "") + join(parts, "; ") + ".";
+}
+
+std::string memory_sentence(const StudyResult& study) {
+  const CaseResult* fullest = nullptr;
+  double share = 0;
+  for (const CaseResult& item : study.cases) {
+    if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
+    const auto most = *std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end());
+    const double here = static_cast<double>(most) / static_cast<double>(item.memory_capacity);
+    if (fullest == nullptr || here > share) {
+      fullest = &item;
+      share = here;
+    }
+  }
+  if (fullest == nullptr) return "";
+  return fmt::format(" The fullest GPU of any plan uses {:.0f} % of its memory ({}).", 100 * share, fullest->name);
+}
+
+struct TimeError {
+  double percent = 0;  // absolute
+  std::string quantity, name;
+};
+
+// The fairest error of each published time that nothing was fitted to: at the observed payload where it is known.
+std::vector<TimeError> prediction_errors(const StudyResult& study) {
+  std::vector<TimeError> errors;
+  for (const CaseResult& item : study.cases) {
+    for (const Comparison& comparison : item.published) {
+      if (comparison.published.fitted || comparison.published.unit != "ms") continue;
+      std::optional<double> error = comparison.error_at_observed_payload_pct();
+      if (!error) error = comparison.error_pct();
+      if (error) errors.push_back({std::abs(*error), comparison.published.quantity, item.name});
+    }
+  }
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const TimeError& a, const TimeError& b) { return a.percent < b.percent; });
+  return errors;
+}
+
+}  // namespace
+
+std::string accuracy_text(const StudyResult& study) {
+  const std::vector<TimeError> errors = prediction_errors(study);
+  if (errors.empty()) return "";
+  const TimeError& worst = errors.back();
+  if (errors.size() == 1) {
+    return fmt::format("The one published time that nothing was fitted to ({} of {}) is predicted within {:.1f} %.",
+                       worst.quantity, worst.name, worst.percent);
+  }
+  return fmt::format(
+      "Of the {} that no constant was fitted to, half are predicted within {:.1f} %; the worst is off by {:.1f} % "
+      "({} of {}).",
+      count_of(errors.size(), "published time"), errors[(errors.size() - 1) / 2].percent, worst.percent, worst.quantity,
+      worst.name);
+}
+
+std::string summary_text(const StudyResult& study) {
+  if (study.cases.empty()) return "No case was simulated.";
+  const std::vector<WorkloadCases> groups = by_workload(study);
+  const std::string accuracy = accuracy_text(study);
+  return answer(groups) + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "sim/result.h"
+
+namespace shardsim {
+
+// The answer in a few sentences: the fastest plan of each workload, by how much, what limits it, whether it fits, and
+// how far the predictions are from what was published.
+std::string summary_text(const StudyResult& study);
+
+// The last of these: median and worst error of the published times that nothing was fitted to; "" when there is none.
+std::string accuracy_text(const StudyResult& study);
+
+}  // namespace shardsim

@@ -1,0 +1,83 @@
+#include "sim/op_work.h"
+
+#include <algorithm>
+
+namespace shardsim {
+namespace {
+
+ComputeWork::Kind work_kind(OpClass op_class) {
+  if (op_class == OpClass::lookup) return ComputeWork::Kind::lookup;
+  return op_class == OpClass::update ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
+}
+
+ComputeWork work_of(const Op& op, std::size_t position) {
+  ComputeWork work;
+  work.kind = work_kind(op.op_class);
+  work.hbm_bytes = op.hbm_bytes.at(position);
+  work.flops = op.flops.at(position);
+  work.lookups = op.lookups.at(position);
+  work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;
+  work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
+  return work;
+}
+
+OpWork compute_work(const Op& op, const Program& program, const Cluster& cluster, const ComputeModel& compute) {
+  OpWork work;
+  work.seconds.assign(program.world_size, -1.0);
+  const std::vector<int> ranks = program.ranks_of(op);
+  for (std::size_t position = 0; position < ranks.size(); ++position) {
+    const int rank = ranks[position];
+    const Seconds nominal = compute.seconds(work_of(op, position), cluster.spec().gpu);
+    work.seconds[rank] = nominal.value / cluster.compute_factor(rank);
+    work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
+  }
+  return work;
+}
+
+std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, int members) {
+  if (op.op_class != OpClass::all_to_all) return std::vector<std::int64_t>(members, op.bytes);
+  std::vector<std::int64_t> bytes(members);
+  for (int member = 0; member < members; ++member) {
+    bytes[member] = std::max(matrix.bytes_sent(member, members), matrix.bytes_received(member, members));
+  }
+  return bytes;
+}
+
+OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
+  OpWork work;
+  const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+  for (const std::vector<int>& ranks : program.groups.at(op.group)) {
+    const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, op.bytes};
+    OpWork::Call expanded{ranks, expand_collective(call, cluster, algorithm), {}};
+    expanded.payload = payloads(op, matrix, static_cast<int>(ranks.size()));
+    work.alone = std::max(work.alone, expanded.loads.alone(cluster));
+    work.calls.push_back(std::move(expanded));
+  }
+  return work;
+}
+
+}  // namespace
+
+ByteMatrix resolve_matrix(const Program& program, const std::string& name) {
+  const auto transpose = program.transpose_of.find(name);
+  if (transpose == program.transpose_of.end()) return program.matrices.at(name);
+  ByteMatrix matrix = resolve_matrix(program, transpose->second);
+  matrix.transposed = !matrix.transposed;
+  return matrix;
+}
+
+std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                               const std::map<std::string, std::string>& algorithms) {
+  std::vector<OpWork> works;
+  for (const Op& op : program.ops) {
+    if (!op.is_collective()) {
+      works.push_back(compute_work(op, program, cluster, compute));
+      continue;
+    }
+    const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
+    works.push_back(collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second));
+  }
+  return works;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,51 @@
+#include "sim/scenario.h"
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/map_reader.h"
+#include "base/yaml.h"
+#include "sim/case_trees.h"
+#include "sim/read_case.h"
+#include "sim/settings.h"
+
+namespace shardsim {
+namespace {
+
+void refuse_jobs(const Tree& tree) {
+  const Tree* const jobs = tree.find("jobs");
+  if (jobs == nullptr) return;
+  throw input_error(jobs->place, "'jobs' (several workloads on one fabric) is not in this version",
+                    "Write one scenario or case per workload");
+}
+
+}  // namespace
+
+Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
+  const Tree tree = parse_yaml(text, path);
+  MapReader(tree, "").choice("schema", {"shardsim.scenario/1"});
+  refuse_jobs(tree);
+  const std::filesystem::path file(path);
+  Scenario scenario;
+  scenario.path = path;
+  scenario.text = text;
+  const Tree title = top_value(tree, "title", overrides);
+  scenario.title = title.kind == Tree::Kind::null ? file.filename().string() : scalar_text(title, "a text");
+  const Tree seed = top_value(tree, "seed", overrides);
+  if (seed.kind != Tree::Kind::null) {
+    scenario.seed = static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
+  }
+  for (const CaseTree& keys : case_trees(tree, file.parent_path().string(), overrides)) {
+    scenario.cases.push_back(read_case(keys));
+    validate_names(scenario.cases.back());
+  }
+  check_case_names(scenario.cases);
+  check_baselines(scenario.cases);
+  return scenario;
+}
+
+Scenario read_scenario(const std::string& path, const Overrides& overrides) {
+  return scenario_from_text(read_file(path), path, overrides);
+}
+
+}  // namespace shardsim

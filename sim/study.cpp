@@ -1,0 +1,268 @@
+#include "sim/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/version.h"
+#include "plan/check.h"
+#include "plan/plan_file.h"
+#include "plan/planner.h"
+#include "sim/comparison.h"
+#include "sim/lower.h"
+#include "sim/planner_bandwidths.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kParetoSteps = 400;
+
+// One case made ready: everything that is known before the simulation.
+struct Prepared {
+  const Case& item;
+  Cluster cluster;
+  Plan plan;
+};
+
+EngineOptions engine_options(const Case& item) {
+  return {item.iterations, item.steady, item.algorithms};
+}
+
+SimulationResult simulate_case(const Prepared& prepared, const Scenario& scenario, const Tree& network, bool observed) {
+  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, scenario, observed);
+  const auto compute = make_compute_model(prepared.item.compute_model);
+  const auto engine = make_network(network);
+  return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
+}
+
+Tree named(const std::string& name) {
+  Tree text;
+  text.kind = Tree::Kind::scalar;
+  text.scalar = name;
+  Tree map;
+  map.kind = Tree::Kind::map;
+  map.fields.emplace_back("name", text);
+  return map;
+}
+
+// What a worker sends back: the Timeline, and what limits it in front.
+std::string pack(const SimulationResult& result) {
+  return fmt::format("{} {} ", result.busiest.share, result.busiest.what) + '\n' + to_bytes(result.timeline);
+}
+
+SimulationResult unpack(const std::string& bytes) {
+  const std::size_t line = bytes.find('\n');
+  const std::size_t space = bytes.find(' ');
+  SimulationResult result;
+  result.busiest.share = std::stod(bytes.substr(0, space));
+  result.busiest.what = bytes.substr(space + 1, line - space - 2);
+  result.timeline = timeline_from_bytes(std::string_view(bytes).substr(line + 1));
+  return result;
+}
+
+std::vector<int> ranks_of(const Placement& placement) {
+  std::vector<int> ranks;
+  for (const std::vector<int>& holders : placement.holders) ranks.insert(ranks.end(), holders.begin(), holders.end());
+  return ranks;
+}
+
+std::vector<PlacementSummary> summarise(const Plan& plan, const Workload& workload) {
+  std::vector<PlacementSummary> summaries;
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[placement.table];
+    const AccessDistribution access = table.distribution();
+    PlacementSummary summary;
+    summary.table = table.name;
+    summary.strategy = placement.strategy;
+    summary.rows = placement.rows();
+    summary.access_share = access.sum(placement.row_begin, placement.row_end) / access.total();
+    summary.ranks = ranks_of(placement);
+    summaries.push_back(summary);
+  }
+  return summaries;
+}
+
+ParetoPoint pareto_point(const CostParameters& cost, const AccessDistribution& access, double row_bytes,
+                         std::uint64_t rows) {
+  return {rows, dp_memory_delta(cost, access, row_bytes, rows), dp_time_delta(cost, access, row_bytes, rows)};
+}
+
+std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluster) {
+  const auto memory = make_memory_model(item.memory_model);
+  CostParameters cost;
+  cost.batch = static_cast<double>(item.workload.batch_per_gpu);
+  cost.world = cluster.world_size();
+  cost.per_node = cluster.ranks_per_node();
+  cost.static_multiplier = memory->dp_static_multiplier();
+  cost.mp_copies = memory->mp_dynamic_copies();
+  cost.dp_copies = memory->dp_dynamic_copies();
+  std::vector<ParetoFigure> figures;
+  for (const Table& table : item.workload.tables) {
+    if (table.kind != TableKind::sequence) continue;
+    const AccessDistribution access = table.distribution();
+    const auto row_bytes = static_cast<double>(table.row_bytes());
+    const NamedPoints points = named_points(cost, access);
+    const auto at = [&](std::uint64_t rows) { return pareto_point(cost, access, row_bytes, rows); };
+    figures.push_back({table.name, table.rows,
+                       pareto_curve(cost, access, row_bytes, std::max(points.a, points.c), kParetoSteps), at(points.a),
+                       at(points.b), at(points.c), at(points.d)});
+  }
+  return figures;
+}
+
+// A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
+void note_allowance(CaseResult& result, const Case& item) {
+  const auto& measured = item.workload.dense.measured;
+  if (!measured) return;
+  const bool row_wise = std::all_of(result.placements.begin(), result.placements.end(),
+                                    [](const PlacementSummary& p) { return p.strategy == Strategy::row_wise; });
+  for (const NamedTime& time : result.times) {
+    const double off = time.span_ms - measured->id_exchange.time.ms();
+    if (time.name != "input_all_to_all" || !row_wise || std::abs(off) <= 1.0) continue;
+    result.notes.push_back(
+        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms against the {:.2f} ms that "
+                    "the measured rest allows for it.",
+                    time.span_ms, off, measured->id_exchange.time.ms()));
+  }
+}
+
+void note_run(CaseResult& result, const Case& item) {
+  if (!result.timeline.steady) {
+    result.notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
+  }
+  if (item.cluster.fabric.collapse) {
+    result.notes.push_back("Published measurements of this fabric show collapse, which is outside the model.");
+  }
+  note_allowance(result, item);
+}
+
+CaseResult describe(const Prepared& prepared, const Scenario& scenario) {
+  const Case& item = prepared.item;
+  CaseResult result;
+  result.name = item.name;
+  result.workload = item.workload.name;
+  result.cluster = item.cluster.name;
+  result.planner = item.plan_file.empty() ? prepared.item.planner.find("name")->scalar : item.plan_file;
+  result.world_size = prepared.cluster.world_size();
+  result.batch_per_gpu = item.workload.batch_per_gpu;
+  const auto memory = make_memory_model(item.memory_model);
+  result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, *memory);
+  result.memory_capacity = prepared.cluster.memory_per_rank().count;
+  result.placements = summarise(prepared.plan, item.workload);
+  result.estimate_iteration_ms = simulate_case(prepared, scenario, named("closed_form"), false).timeline.iteration_ms;
+  return result;
+}
+
+void add_simulation(CaseResult& result, SimulationResult simulated) {
+  result.timeline = std::move(simulated.timeline);
+  result.timeline.hbm_bytes = result.memory_per_rank;
+  result.limit = simulated.busiest;
+  result.iteration_ms = result.timeline.iteration_ms;
+  result.samples_per_s =
+      static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (result.iteration_ms * 1e-3);
+  result.times = named_times(result.timeline);
+}
+
+bool needs_observed(const Case& item) {
+  return item.payload_both && item.workload.has_runtime() &&
+         std::any_of(item.published.begin(), item.published.end(),
+                     [](const Published& published) { return published.at_observed_payload; });
+}
+
+void collect_fitted(StudyResult& study, const Scenario& scenario) {
+  std::set<std::pair<std::string, std::string>> known;
+  const auto collect = [&](const std::string& owner, const std::vector<SourcedValue>& sources) {
+    for (SourcedValue source : sources) {
+      if (!source.fitted || !known.emplace(owner, source.path).second) continue;
+      source.path = owner + ": " + source.path;
+      study.fitted.push_back(source);
+    }
+  };
+  for (const Case& item : scenario.cases) {
+    collect(item.cluster.name, item.cluster.sources);
+    collect(item.workload.name, item.workload.sources);
+  }
+}
+
+std::vector<Prepared> prepare(const Scenario& scenario) {
+  std::vector<Prepared> prepared;
+  for (const Case& item : scenario.cases) {
+    Cluster cluster(item.cluster);
+    Plan plan = make_plan(item, cluster, scenario.seed);
+    prepared.push_back({item, std::move(cluster), std::move(plan)});
+  }
+  return prepared;
+}
+
+// The Figures 3 and 5 of a workload are drawn once, with the first case that uses it.
+void add_pareto(StudyResult& study, const std::vector<Prepared>& prepared) {
+  std::set<std::string> drawn;
+  for (std::size_t index = 0; index < prepared.size(); ++index) {
+    if (!drawn.insert(prepared[index].item.workload.name).second) continue;
+    study.cases[index].pareto = pareto_figures(prepared[index].item, prepared[index].cluster);
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+  const auto memory = make_memory_model(item.memory_model);
+  if (!item.plan_file.empty()) {
+    Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
+    check_plan(plan, item.workload, cluster, {item.plan_file});
+    check_memory(plan, item.workload, cluster, *memory);
+    return plan;
+  }
+  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); }};
+  Plan plan = make_planner(item.planner)->plan(item.workload, cluster, context);
+  check_plan(plan, item.workload, cluster, item.place);
+  check_memory(plan, item.workload, cluster, *memory);
+  return plan;
+}
+
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload) {
+  Program program = lower(plan, item.workload, cluster, {observed_payload, item.overlap});
+  program.scenario = scenario.path;
+  program.case_name = item.name;
+  program.seed = scenario.seed;
+  return program;
+}
+
+StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
+  StudyResult study;
+  study.scenario = scenario.path;
+  study.scenario_text = scenario.text;
+  study.title = scenario.title;
+  study.seed = scenario.seed;
+  study.version = version();
+  collect_fitted(study, scenario);
+
+  const std::vector<Prepared> prepared = prepare(scenario);
+  std::vector<WorkerTask> tasks;
+  for (const Prepared& each : prepared) {
+    tasks.push_back({each.item.name, [&] { return pack(simulate_case(each, scenario, each.item.network, false)); }});
+    if (!needs_observed(each.item)) continue;
+    tasks.push_back({each.item.name, [&] { return pack(simulate_case(each, scenario, each.item.network, true)); }});
+  }
+  const std::vector<std::string> results = run_in_workers(tasks, options);
+
+  std::size_t task = 0;
+  for (const Prepared& each : prepared) {
+    CaseResult result = describe(each, scenario);
+    add_simulation(result, unpack(results[task++]));
+    if (needs_observed(each.item)) {
+      result.observed_payload_timeline = unpack(results[task++]).timeline;
+      result.iteration_ms_at_observed_payload = result.observed_payload_timeline->iteration_ms;
+    }
+    note_run(result, each.item);
+    study.cases.push_back(std::move(result));
+  }
+  add_pareto(study, prepared);
+  compare_with_published(study, scenario);
+  return study;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,57 @@
+#include "sim/traffic.h"
+
+#include "sim/op_work.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kFlowRanks = 256;  // above, the matrix would be larger than the rest of the file
+
+void add_exchange(Timeline& timeline, const ByteMatrix& matrix, const std::vector<int>& group) {
+  const int members = static_cast<int>(group.size());
+  for (int a = 0; a < members; ++a) {
+    const std::int64_t own = matrix.bytes_between(a, a, members);
+    timeline.bytes_out[group[a]] += matrix.bytes_sent(a, members) - own;
+    timeline.bytes_in[group[a]] += matrix.bytes_received(a, members) - own;
+    if (timeline.flow.empty()) continue;
+    for (int b = 0; b < members; ++b) {
+      if (a == b) continue;
+      timeline.flow[group[a] * timeline.world_size + group[b]] += matrix.bytes_between(a, b, members);
+    }
+  }
+}
+
+// Each member passes on 2 (n-1)/n of the buffer (all-reduce) or (n-1)/n of the total, to the next one.
+void add_ring(Timeline& timeline, const Op& op, const std::vector<int>& group) {
+  const auto members = static_cast<std::int64_t>(group.size());
+  const std::int64_t passes = op.op_class == OpClass::all_reduce ? 2 : 1;
+  const std::int64_t bytes = passes * (members - 1) * op.bytes / members;
+  for (std::size_t member = 0; member < group.size(); ++member) {
+    const int from = group[member];
+    const int to = group[(member + 1) % group.size()];
+    timeline.bytes_out[from] += bytes;
+    timeline.bytes_in[to] += bytes;
+    if (!timeline.flow.empty() && from != to) timeline.flow[from * timeline.world_size + to] += bytes;
+  }
+}
+
+}  // namespace
+
+void add_traffic(Timeline& timeline, const Program& program) {
+  const int world = program.world_size;
+  timeline.bytes_out.assign(world, 0);
+  timeline.bytes_in.assign(world, 0);
+  timeline.flow.assign(world <= kFlowRanks ? static_cast<std::size_t>(world) * world : 0, 0);
+  for (const Op& op : program.ops) {
+    if (!op.is_collective()) continue;
+    for (const std::vector<int>& group : program.groups.at(op.group)) {
+      if (op.op_class == OpClass::all_to_all) {
+        add_exchange(timeline, resolve_matrix(program, op.matrix), group);
+      } else {
+        add_ring(timeline, op, group);
+      }
+    }
+  }
+}
+
+}  // namespace shardsim

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+// A piece of work for a process of its own.
+struct WorkerTask {
+  std::string name;                  // for messages, e.g. the case
+  std::function<std::string()> run;  // its result as bytes; may throw Error
+};
+
+struct WorkerOptions {
+  int jobs = 1;                                       // processes at a time
+  std::function<void(int done, int total)> progress;  // may be empty
+  std::function<bool()> interrupted;                  // may be empty
+};
+
+// Runs every task in a forked process and returns the results in task order, whatever order they end in.
+// Errors: the Error of the first task (in task order) that threw one; Failure::run naming the task when a process dies;
+// Interrupted when `interrupted` says so. On any of these all processes are ended first.
+std::vector<std::string> run_in_workers(const std::vector<WorkerTask>& tasks, const WorkerOptions& options);
+
+// Thrown when the user asked to stop (Ctrl-C).
+struct Interrupted {};
+
+}  // namespace shardsim

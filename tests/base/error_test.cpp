@@ -1,0 +1,25 @@
+#include "base/error.h"
+
+#include <doctest/doctest.h>
+
+using namespace shardsim;
+
+TEST_CASE("a place reads FILE:LINE:COLUMN, and leaves out what is not known") {
+  CHECK(Place{"a.yaml", 3, 7}.text() == "a.yaml:3:7");
+  CHECK(Place{"a.json", 3, 0}.text() == "a.json:3");
+  CHECK(Place{"argument --set cluster.nodes", 0, 0}.text() == "argument --set cluster.nodes");
+}
+
+TEST_CASE("a message is place, what is wrong, what to do, each a sentence once") {
+  CHECK(std::string(input_error({"a.yaml", 1, 2}, "this is wrong", "Do that").what()) ==
+        "a.yaml:1:2: this is wrong. Do that.");
+  CHECK(std::string(input_error({"a.yaml", 1, 2}, "this is wrong.", "").what()) == "a.yaml:1:2: this is wrong.");
+  CHECK(std::string(run_error("the disk is full", "Free some space").what()) == "the disk is full. Free some space.");
+}
+
+TEST_CASE("the kind of failure and the place travel with the error") {
+  const Error error = input_error({"a.yaml", 4, 5}, "x", "y");
+  CHECK(error.failure() == Failure::input);
+  CHECK(error.place() == Place{"a.yaml", 4, 5});
+  CHECK(run_error("x", "y").failure() == Failure::run);
+}

@@ -1,0 +1,166 @@
+#include "base/files.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "tests/base/error_text.h"
+
+using namespace shardsim;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of its own for each test, gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "shardsim_files_XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+  }
+
+ private:
+  fs::path path_;
+};
+
+// As a full disk: writes past `bytes` fail. Lifted at the end of the scope.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("what is written is read back, byte for byte") {
+  const Folder folder;
+  const std::string text("a\0b\r\n\xff", 6);
+  write_file(folder / "x", text);
+  CHECK(read_file((folder / "x").string()) == text);
+  write_file(folder / "x", "");
+  CHECK(read_file((folder / "x").string()).empty());
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("reading names the path and the cause") {
+  const Folder folder;
+  CHECK(has(error_of([&] { read_file((folder / "absent").string()); }), "absent: cannot read it: No such file"));
+  CHECK(has(error_of([&] { read_file((folder / ".").string()); }), "cannot read it: Is a directory"));
+  CHECK(has(error_of([] { read_file("/dev/zero", 1 << 20); }), "over 1,048,576 bytes"));
+  CHECK(has(error_of([] { read_file(""); }), "cannot read it"));
+}
+
+TEST_CASE("a file of exactly the limit is read, one byte more is not") {
+  const Folder folder;
+  write_file(folder / "x", std::string(1000, 'x'));
+  CHECK(read_file((folder / "x").string(), 1000).size() == 1000);
+  CHECK_THROWS_AS(read_file((folder / "x").string(), 999), Error);
+}
+
+TEST_CASE("a result appears at commit and not before") {
+  const Folder folder;
+  const fs::path target = folder / "sub/deep/result.json";
+  {
+    AtomicFile file(target);
+    file.write("{}");
+    CHECK_FALSE(fs::exists(target));
+    CHECK(file.temporary().parent_path() == target.parent_path());
+    file.commit();
+  }
+  CHECK(read_file(target.string()) == "{}");
+  CHECK(std::distance(fs::directory_iterator(target.parent_path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("without commit the old result stays and the temporary goes") {
+  const Folder folder;
+  write_file(folder / "x", "old");
+  {
+    AtomicFile file(folder / "x");
+    file.write("new");
+  }
+  CHECK(read_file((folder / "x").string()) == "old");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a library may write the temporary by its name") {
+  const Folder folder;
+  AtomicFile file(folder / "x");
+  std::FILE* other = std::fopen(file.temporary().c_str(), "wb");
+  REQUIRE(other != nullptr);
+  std::fputs("by name", other);
+  std::fclose(other);
+  file.commit();
+  CHECK(read_file((folder / "x").string()) == "by name");
+}
+
+TEST_CASE("a full disk is a failed run that leaves nothing") {
+  const Folder folder;
+  const std::string much(100'000, 'x');
+  for (const std::size_t writes : {std::size_t{1}, std::size_t{20}}) {
+    const FileSizeLimit limit(50'000);
+    try {
+      AtomicFile file(folder / "x");
+      for (std::size_t i = 0; i < writes; ++i) file.write(std::string_view(much).substr(0, much.size() / writes));
+      file.commit();
+      FAIL("nothing thrown");
+    } catch (const Error& error) {
+      CHECK(error.failure() == Failure::run);
+      CHECK(has(error.what(), "x: cannot write it: "));
+    }
+  }
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("a small text on a full disk fails at the flush") {
+  const Folder folder;
+  const FileSizeLimit limit(10);
+  CHECK(has(error_of([&] { write_file(folder / "x", "more than ten bytes"); }), "cannot write it"));
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("folders and devices are no targets") {
+  const Folder folder;
+  CHECK(has(error_of([&] { write_file(folder / "", "x"); }), "a folder or a device"));
+  CHECK(has(error_of([] { write_file("/dev/null", "x"); }), "/dev/null: cannot write it: it is a folder or a device"));
+  CHECK(fs::is_character_file("/dev/null"));
+  write_file(folder / "file", "x");
+  CHECK(has(error_of([&] { write_file(folder / "file/x", "x"); }), "cannot write it"));
+}
+
+TEST_CASE("a link is written through") {
+  const Folder folder;
+  write_file(folder / "real", "old");
+  fs::create_symlink("real", folder / "link");
+  write_file(folder / "link", "new");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(read_file((folder / "real").string()) == "new");
+}
+
+TEST_CASE("the data folder follows the environment, and a wrong one is an input error") {
+  const Folder folder;
+  ::setenv("SHARDSIM_DATA", (folder / "").c_str(), 1);
+  CHECK(data_folder() == folder / "");
+  ::setenv("SHARDSIM_DATA", (folder / "absent").c_str(), 1);
+  CHECK(has(error_of([] { data_folder(); }), "environment variable SHARDSIM_DATA: "));
+  ::unsetenv("SHARDSIM_DATA");
+  CHECK(fs::is_directory(data_folder() / "scenarios"));
+}

@@ -1,0 +1,72 @@
+#include "base/text.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+using namespace shardsim;
+
+TEST_CASE("split keeps empty parts and join undoes it") {
+  CHECK(split("a//b", '/') == std::vector<std::string>{"a", "", "b"});
+  CHECK(split("", '/') == std::vector<std::string>{""});
+  CHECK(split("/", '/') == std::vector<std::string>{"", ""});
+  CHECK(join(split("a.b.c", '.'), ".") == "a.b.c");
+  CHECK(join({"a", "b"}) == "a, b");
+  CHECK(join({}) == "");
+}
+
+TEST_CASE("the nearest name is the likely misspelling, not any name") {
+  const std::vector<std::string> known = {"bandwidth", "latency", "rate"};
+  CHECK(nearest("bandwith", known) == "bandwidth");
+  CHECK(nearest("latencies", known) == "latency");
+  CHECK(nearest("rat", known) == "rate");
+  CHECK(nearest("colour", known) == "");
+  CHECK(nearest(std::string(100'000, 'a'), known) == "");
+}
+
+TEST_CASE("the hint names the nearest and lists the known names") {
+  CHECK(known_names_hint("bandwith", {"bandwidth", "rate"}) == "Did you mean 'bandwidth'? Known: bandwidth, rate.");
+  CHECK(known_names_hint("colour", {"bandwidth", "rate"}) == "Known: bandwidth, rate.");
+  CHECK(known_names_hint("x", {}) == "None is known here.");
+}
+
+TEST_CASE("an excerpt is one short line of valid text") {
+  CHECK(excerpt("25 GB/s") == "\"25 GB/s\"");
+  CHECK(excerpt("a\nb\x01\x7f") == "\"a?b??\"");
+  CHECK(excerpt("\xff\xc3") == "\"??\"");
+  CHECK(excerpt("µs") == "\"µs\"");
+  CHECK(excerpt(std::string(100, 'x')) == "\"" + std::string(60, 'x') + "...\"");
+}
+
+TEST_CASE("plain text is well-formed UTF-8 without control characters") {
+  std::size_t at = 0;
+  for (const char* good : {"", "a\tb\r\n", "µ", "€", "\xf0\x9f\x9a\x80"}) {
+    CAPTURE(good);
+    CHECK(is_plain_text(good, at));
+  }
+  // Overlong forms, a surrogate, above U+10FFFF, a lone continuation, cut short, controls.
+  for (const char* bad : {"ab\xc0\xaf", "ab\xe0\x80\xaf", "ab\xed\xa0\x80", "ab\xf4\x90\x80\x80", "ab\x80",
+                          "ab\xe2\x82", "ab\x01", "ab\x7f", "ab\xff"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(is_plain_text(bad, at));
+    CHECK(at == 2);
+  }
+  CHECK_FALSE(is_plain_text(std::string_view("ab\0c", 4), at));
+}
+
+TEST_CASE("thousands are marked") {
+  CHECK(with_thousands(0) == "0");
+  CHECK(with_thousands(999) == "999");
+  CHECK(with_thousands(1000) == "1,000");
+  CHECK(with_thousands(1234567) == "1,234,567");
+  CHECK(with_thousands(-123456) == "-123,456");
+}
+
+TEST_CASE("the shortest text of a double reads back as the same double") {
+  for (const double value : {0.1, 1.0 / 3, 25e9, 1e-300, 5e-324, 123456789.0, -2.5}) {
+    CAPTURE(value);
+    CHECK(std::strtod(shortest(value).c_str(), nullptr) == value);
+  }
+  CHECK(shortest(0.1) == "0.1");
+  CHECK(shortest(25) == "25");
+}

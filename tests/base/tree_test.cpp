@@ -1,0 +1,75 @@
+#include "base/tree.h"
+
+#include <doctest/doctest.h>
+
+#include "base/yaml.h"
+#include "tests/base/error_text.h"
+
+using namespace shardsim;
+
+namespace {
+
+Tree yaml(const std::string& text) {
+  return parse_yaml(text, "a.yaml");
+}
+Tree leaf(const std::string& text) {
+  return parse_yaml_value(text, {"argument --set x"});
+}
+
+Tree with(const std::string& text, const std::string& path, const std::string& value) {
+  Tree tree = yaml(text);
+  set_path(tree, path, leaf(value));
+  return tree;
+}
+
+}  // namespace
+
+TEST_CASE("trees are equal by content, not by place") {
+  CHECK(yaml("a: 1\nb: [x, y]") == yaml("\n\na:   1\nb: [x,\n y]"));
+  CHECK_FALSE(yaml("a: 1") == yaml("a: 2"));
+  CHECK_FALSE(yaml("a: 1") == yaml("a: \"1\""));
+}
+
+TEST_CASE("a path sets one leaf and leaves the rest") {
+  CHECK(with("cluster: {nodes: 4, name: x}", "cluster.nodes", "8") == yaml("cluster: {nodes: 8, name: x}"));
+  CHECK(with("cases: [{cut: a}, {cut: b}]", "cases.1.cut", "c") == yaml("cases: [{cut: a}, {cut: c}]"));
+  CHECK(with("a: 1", "b.c", "2") == yaml("a: 1\nb: {c: 2}"));
+  CHECK(with("a: {b_c: 1}", "a.b-c", "2") == yaml("a: {b_c: 2}"));
+  CHECK(with("a: 1", "a", "[1, 2]") == yaml("a: [1, 2]"));
+}
+
+TEST_CASE("a value set by an argument has the argument as its place") {
+  const Tree tree = with("a: {b: 1}", "a.b", "2");
+  CHECK(tree.find("a")->find("b")->place.text() == "argument --set x");
+}
+
+TEST_CASE("setting the value of a sourced value replaces the whole: the old source does not speak for the new number") {
+  const std::string text = "rate: {value: \"11 GB/s\", source: paper, fitted: true}";
+  CHECK(with(text, "rate", "\"12 GB/s\"") == yaml("rate: \"12 GB/s\""));
+  CHECK(with(text, "rate.value", "\"12 GB/s\"") == yaml("rate: \"12 GB/s\""));
+  CHECK(has(error_of([&] { with(text, "rate.source", "me"); }), "carries its source"));
+}
+
+TEST_CASE("a path that leads nowhere is refused and changes nothing") {
+  CHECK(has(error_of([] { with("a: x", "a.b", "1"); }), "inside the text \"x\""));
+  CHECK(has(error_of([] { with("a: [1, 2]", "a.2", "1"); }), "no item of a list of 2"));
+  CHECK(has(error_of([] { with("a: [1, 2]", "a.-1", "1"); }), "no item"));
+  CHECK(has(error_of([] { with("a: [1, 2]", "a.99999999999999999999", "1"); }), "no item"));
+  CHECK(has(error_of([] { with("a: 1", "a..b", "1"); }), "empty part"));
+  CHECK(has(error_of([] { with("a: {}", "a..b", "1"); }), "empty part"));
+  CHECK(has(error_of([] { with("a: 1", "", "1"); }), "empty part"));
+  std::string deep = "a";
+  for (int i = 0; i < 100'000; ++i) deep += ".a";
+  CHECK(has(error_of([&] { with("b: 1", deep, "1"); }), "over 64 parts"));
+  Tree tree = yaml("a: {b: 1}");
+  CHECK_THROWS_AS(set_path(tree, "a.c.d.", leaf("1")), Error);
+  CHECK(tree == yaml("a: {b: 1}"));
+}
+
+// docs/formats.md, "Where a value comes from": maps are merged key by key, lists and leaves are replaced.
+TEST_CASE("merging joins maps and replaces lists, leaves and sourced values") {
+  CHECK(merged(yaml("a: {x: 1, y: 2}\nb: [1, 2]\nc: 3"), yaml("a: {y: 5, z: 6}\nb: [9]")) ==
+        yaml("a: {x: 1, y: 5, z: 6}\nb: [9]\nc: 3"));
+  CHECK(merged(yaml("a: {value: 1, source: s}"), yaml("a: {value: 2}")) == yaml("a: {value: 2}"));
+  CHECK(merged(yaml("a: {x: 1}"), yaml("a: text")) == yaml("a: text"));
+}

@@ -1,0 +1,10 @@
+#include "base/version.h"
+
+#include <doctest/doctest.h>
+
+using namespace shardsim;
+
+TEST_CASE("the version is one word") {
+  CHECK_FALSE(version().empty());
+  CHECK(version().find_first_of(" \n\t") == std::string::npos);
+}

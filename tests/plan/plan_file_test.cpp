@@ -1,0 +1,230 @@
+#include "plan/plan_file.h"
+
+#include <doctest/doctest.h>
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "plan/check.h"
+#include "tests/plan/test_setting.h"
+
+using namespace shardsim;
+
+namespace {
+
+struct Setting {
+  Cluster cluster = test_cluster(2, 4);
+  Workload workload = workload_of({sequence_table("history", 8000, 64), sequence_table("recent", 1003, 256)}, 32);
+
+  Setting() { workload.tables[1].kind = TableKind::pooled; }
+
+  Plan read(const std::string& json) const { return plan_from_tree(parse_json(json, "plan.json"), workload, cluster); }
+  std::string fault(const std::string& json) const {
+    return error_of([&] { check_plan(read(json), workload, cluster, {"plan.json", 0, 0}); });
+  }
+};
+
+// The tiers of the toy program example in docs/formats.md: 64, 800 and 7,136 rows.
+std::string tiered(const std::string& tiers = R"([
+{"rows": [0, 64], "strategy": "data_parallel", "compute_kernel": "dense", "ranks": "0-7", "access_share": 0.25},
+{"rows": [64, 864], "strategy": "flex", "compute_kernel": "dense", "replica_groups": ["0-3", "4-7"], "access_share": 0.25},
+{"rows": [864, 8000], "strategy": "row_wise", "compute_kernel": "fused", "ranks": "0-7", "access_share": 0.5}])") {
+  return R"({"schema": "shardsim.plan/1", "plan": {"ec": {"history": {
+"sharding_type": "row_tiers", "rows": 8000, "dim": 64, "order": "popularity",
+"hash": {"name": "feistel_splitmix/1", "seed": 7},
+"tiers": )" +
+         tiers +
+         R"(}}, "ebc": {"recent": {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1, 2, 3, 4, 5, 6, 7]}}}})";
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), with);
+}
+
+}  // namespace
+
+TEST_CASE("every planner's plan reads back as it was written") {
+  for (const auto& [nodes, gpus] : {std::pair{2, 4}, {1, 3}, {3, 1}}) {
+    const Cluster cluster = test_cluster(nodes, gpus);
+    Workload workload = workload_of({sequence_table("a", 5, 100), sequence_table("b.x-1", 12'345, 512)}, 64);
+    for (const PlannerEntry& entry : planners()) {
+      for (const std::uint64_t seed : {1ULL, 0ULL, 123'456'789ULL}) {
+        CAPTURE(entry.name);
+        CAPTURE(nodes);
+        const bool budgeted = entry.name.starts_with("flexshard");
+        const Plan plan = plan_by("{name: " + std::string(entry.name) + (budgeted ? ", memory_budget: \"5 MB\"}" : "}"),
+                                  workload, cluster, seed);
+        const std::string json = plan_to_json(plan, workload, cluster);
+        CHECK(plan_from_tree(parse_json(json, "plan.json"), workload, cluster) == plan);
+        CHECK(json.back() == '\n');
+      }
+    }
+  }
+}
+
+TEST_CASE("tiers are written as the format says") {
+  const Setting setting;
+  const Plan plan = setting.read(tiered());
+  REQUIRE(plan.placements.size() == 4);
+  CHECK(plan.hash_seed == 7);
+  const auto json = nlohmann::json::parse(plan_to_json(plan, setting.workload, setting.cluster));
+  CHECK(json["schema"] == "shardsim.plan/1");
+  const auto& table = json["plan"]["ec"]["history"];
+  CHECK(table["sharding_type"] == "row_tiers");
+  CHECK(table["hash"]["seed"] == 7);
+  CHECK(table["tiers"][0]["rows"] == nlohmann::json({0, 64}));
+  CHECK(table["tiers"][0]["ranks"] == "0-7");
+  CHECK(table["tiers"][1]["replica_groups"] == nlohmann::json({"0-3", "4-7"}));
+  CHECK(table["tiers"][1]["compute_kernel"] == "dense");
+  CHECK(table["tiers"][2]["access_share"].get<double>() == doctest::Approx(7136.0 / 8000));  // uniform access
+  CHECK_FALSE(table.contains("shards"));
+}
+
+// Example of TorchRec's serialised plan shape (docs/formats.md, plan files).
+TEST_CASE("TorchRec's own types are read and written in its shape") {
+  const Setting setting;
+  const std::string text =
+      R"({"plan": {"sparse.ebc": {"recent": {"sharding_type": "column_wise", "compute_kernel": "fused",
+    "ranks": [0, 3], "some_key_of_torchrec": null,
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [1003, 128], "placement": "rank:0/cuda:0"},
+               {"shard_offsets": [0, 128], "shard_sizes": [1003, 128], "placement": "rank:3/cuda:3"}]}},
+    "ec": {"history": {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [5],
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [8000, 64], "placement": "rank:5/cuda:1"}]}}}})";
+  const Plan plan = setting.read(text);
+  CHECK_NOTHROW(check_plan(plan, setting.workload, setting.cluster, {}));
+  REQUIRE(plan.placements.size() == 3);
+  CHECK(plan.placements[0].strategy == Strategy::table_wise);
+  CHECK(plan.placements[0].holders == std::vector<std::vector<int>>{{5}});
+  CHECK(plan.placements[2].column_begin == 128);
+  CHECK(plan.placements[2].holders == std::vector<std::vector<int>>{{3}});
+  const auto json = nlohmann::json::parse(plan_to_json(plan, setting.workload, setting.cluster));
+  CHECK(json["plan"]["ec"]["history"]["shards"][0]["placement"] == "rank:5/cuda:1");
+  CHECK(json["plan"]["ebc"]["recent"]["ranks"] == nlohmann::json({0, 3}));
+  CHECK(json["plan"]["ebc"]["recent"]["shards"][1]["shard_sizes"] == nlohmann::json({1003, 128}));
+}
+
+TEST_CASE("row-wise blocks are read as TorchRec cuts them and as we do, and no other way") {
+  const Setting setting;
+  const auto json = [](const std::vector<int>& sizes) {
+    std::string ranks, shards;
+    int row = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const char* comma = i == 0 ? "" : ", ";
+      ranks += comma + std::to_string(i);
+      shards += fmt::format(
+          "{}{{\"shard_offsets\": [{}, 0], \"shard_sizes\": [{}, 256], \"placement\": \"rank:{}/cuda:{}\"}}", comma,
+          row, sizes[i], i, i);
+      row += sizes[i];
+    }
+    return R"({"plan": {"ebc": {"recent": {"sharding_type": "row_wise", "ranks": [)" + ranks + R"(], "shards": [)" +
+           shards +
+           R"(]}}, "ec": {"history": {"sharding_type": "data_parallel", "ranks": [0, 1, 2, 3, 4, 5, 6, 7]}}}})";
+  };
+  CHECK(setting.fault(json({251, 251, 251, 250})).empty());            // 1003 = 3 * 251 + 250: both rules
+  CHECK(setting.fault(json({168, 167, 167, 167, 167, 167})).empty());  // ours
+  CHECK(setting.fault(json({168, 168, 168, 168, 168, 163})).empty());  // TorchRec's: ceil(1003 / 6) = 168
+  CHECK(has(setting.fault(json({500, 250, 250, 3})), "even blocks"));
+  CHECK(has(setting.fault(json({251, 251, 251, 249})), "even blocks"));
+}
+
+TEST_CASE("a table that is flex as a whole means row_tiers with one flex tier") {
+  const Setting setting;
+  const std::string head = R"({"plan": {"ec": {"history": {"rows": 8000, "dim": 64, "order": "popularity", "hash":
+    {"name": "feistel_splitmix/1", "seed": 3}, )";
+  const std::string flex =
+      head + R"("sharding_type": "flex", "compute_kernel": "dense", "replica_groups": ["0-3", [4, 5, 6, 7]]}}}})";
+  const std::string tiers = head + R"("sharding_type": "row_tiers", "tiers": [{"rows": [0, 8000], "strategy": "flex",
+    "replica_groups": ["0-3", "4-7"]}]}}}})";
+  CHECK(setting.read(flex) == setting.read(tiers));
+  CHECK(setting.read(flex).hash_seed == 3);
+}
+
+TEST_CASE("what is wrong in a plan file is told with its line") {
+  const Setting setting;
+  REQUIRE(setting.fault(tiered()).empty());
+  struct Case {
+    std::string what, with, says;
+  };
+  for (const Case& item : {
+           Case{"[0, 64]", "[1, 64]", "plan.json:5"},
+           Case{"[64, 864]", "[65, 864]", "plan.json:6: table 'history': the tier holds rows 65 to 864"},
+           Case{"[64, 864]", "[60, 864]", "begins at 64"},
+           Case{"[64, 864]", "[64, 64]", "plan.json:6"},
+           Case{"[864, 8000]", "[864, 8001]", "8000 at most"},
+           Case{"[864, 8000]", "[864, 7999]", "the tiers end at row 7999"},
+           Case{"[864, 8000]", "[864, 1e300]", "plan.json:7"},
+           Case{"[864, 8000]", "[864, -8000]", "plan.json:7"},
+           Case{"[864, 8000]", "[864]", "rows has 1 numbers"},
+           Case{"[864, 8000]", "[864, \"8000\"]", "quotes"},
+           Case{"[864, 8000]", "[864, 8000.5]", "plan.json:7"},
+           Case{"\"row_wise\"", "\"row_wize\"", "row_wise"},
+           Case{"\"row_wise\"", "7", "plan.json:7"},
+           Case{"\"fused\"", "\"dense\"", "plan.json:7"},
+           Case{"\"0-3\"", "\"0-2\"", "replica groups of 3 and 4 ranks"},
+           Case{"\"0-3\"", "\"1-4\"", "rank 4 is in two replica groups"},
+           Case{"[\"0-3\", \"4-7\"]", "[]", "no rank"},
+           Case{"\"4-7\"", "\"4-8\"", "plan.json:6"},
+           Case{"\"ranks\": \"0-7\"", "\"rank\": \"0-7\"", "ranks"},
+           Case{"\"ranks\": \"0-7\"", "\"ranks\": \"0-7\", \"extra\": 1", "unknown key \"extra\""},
+           Case{"\"popularity\"", "\"row_id\"", "popularity"},
+           Case{"feistel_splitmix/1", "md5", "feistel_splitmix/1"},
+           Case{"\"seed\": 7", "\"seed\": -7", "plan.json:3"},
+           Case{"\"rows\": 8000", "\"rows\": 8001", "The workload's table has 8000"},
+           Case{"\"dim\": 64", "\"dim\": 128", "The workload's table has 64"},
+           Case{"\"row_tiers\"", "\"row_teirs\"", "row_tiers"},
+           Case{"\"row_tiers\"", "\"table_row_wise\"", "is not known here"},
+           Case{"\"history\"", "\"histori\"", "the workload has no table"},
+           Case{"\"recent\"", "\"history\"", "is in two modules"},
+           Case{"shardsim.plan/1", "shardsim.plan/2", "shardsim.plan/1"},
+           Case{"\"plan\":", "\"plans\":", "'plan'"},
+           Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[0, 1, 2, 3, 4, 5, 6, 8]", "plan.json:7"},
+           Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[0, 1, 2, 3, 4, 5, 6, 6]", "plan.json:7"},
+           Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[]", "no rank holds it"},
+       }) {
+    CAPTURE(item.what);
+    CAPTURE(item.with);
+    const std::string text = setting.fault(replaced(tiered(), item.what, item.with));
+    CHECK(has(text, "plan.json"));
+    CHECK(has(text, item.says));
+    CHECK_FALSE(has(text, "\n"));
+  }
+}
+
+TEST_CASE("a table that the plan leaves out is a table whose rows nobody holds") {
+  const Setting setting;
+  CHECK(has(setting.fault(R"({"plan": {}})"), "table 'history': rows 0 to 8000 are not held"));
+}
+
+TEST_CASE("broken plan files give one Error, whatever the breakage") {
+  const Setting setting;
+  const std::string whole = tiered();
+  for (std::size_t length = 0; length < whole.size() - 1; length += 3) {
+    CHECK_THROWS_AS(setting.read(whole.substr(0, length)), Error);
+  }
+  Rng rng(11);
+  const std::string noise = "{}[],:\"0123456789eE+-. \ntfn";
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = whole;
+    for (std::uint64_t edit = 0; edit <= rng.below(3); ++edit) {
+      const std::size_t at = rng.below(text.size());
+      if (rng.below(2) == 0) {
+        text[at] = noise[rng.below(noise.size())];
+      } else {
+        text.erase(at, rng.below(12));
+      }
+    }
+    try {
+      check_plan(setting.read(text), setting.workload, setting.cluster, {"plan.json", 0, 0});
+    } catch (const Error& error) {
+      CHECK(error.failure() == Failure::input);
+    }
+  }
+}
+
+TEST_CASE("a plan that no file can say is refused when written") {
+  const Setting setting;
+  Plan plan = setting.read(tiered());
+  plan.placements[2].column_end = 32;
+  CHECK_THROWS_AS(plan_to_json(plan, setting.workload, setting.cluster), Error);
+}

@@ -1,0 +1,76 @@
+#include <doctest/doctest.h>
+
+#include "plan/check.h"
+#include "tests/plan/test_setting.h"
+
+using namespace shardsim;
+
+TEST_CASE("the table of planners is alphabetical, with help on one line and a planner behind each name") {
+  REQUIRE(planners().size() >= 7);
+  for (std::size_t i = 0; i < planners().size(); ++i) {
+    const PlannerEntry& entry = planners()[i];
+    if (i > 0) CHECK(planners()[i - 1].name < entry.name);
+    CHECK_FALSE(entry.help.empty());
+    CHECK(entry.help.find('\n') == std::string_view::npos);
+    CHECK(make_planner(options("{name: " + std::string(entry.name) + "}")) != nullptr);
+  }
+}
+
+TEST_CASE("an unknown planner lists the known ones, an unknown option the known options") {
+  const std::string text = error_of([] { make_planner(options("{name: flexshrad_2tier}")); });
+  CHECK(has(text, "options.yaml:1"));
+  CHECK(has(text, "flexshard_2tier"));
+  CHECK(has(text, "table_wise"));
+  CHECK(has(error_of([] { make_planner(options("{name: row_wise, cut: paper}")); }), "cut"));
+  CHECK_FALSE(error_of([] { make_planner(options("{cut: paper}")); }).empty());
+}
+
+TEST_CASE("every planner covers every row and column once, whatever the shape") {
+  for (const auto& [nodes, gpus] : {std::pair{1, 1}, {1, 4}, {2, 4}, {3, 5}}) {
+    const Cluster cluster = test_cluster(nodes, gpus);
+    const Workload workload = workload_of({sequence_table("a", 10, 33), sequence_table("b", 9999, 512)}, 8);
+    for (const PlannerEntry& entry : planners()) {
+      CAPTURE(entry.name);
+      CAPTURE(nodes);
+      CAPTURE(gpus);
+      const Plan plan = plan_by("{name: " + std::string(entry.name) + "}", workload, cluster, 7);
+      CHECK_NOTHROW(check_plan(plan, workload, cluster, {}));
+      CHECK(plan.hash_seed == 7);
+      CHECK(plan == plan_by("{name: " + std::string(entry.name) + "}", workload, cluster, 7));
+    }
+  }
+}
+
+TEST_CASE("column_wise cuts no slice narrower than min_partition and deals on from table to table") {
+  const Cluster cluster = test_cluster(2, 2);
+  const Workload workload =
+      workload_of({sequence_table("a", 100, 300), sequence_table("b", 100, 64), sequence_table("c", 100, 4096)});
+  const Plan plan = plan_by("{name: column_wise}", workload, cluster);
+  REQUIRE(plan.placements.size() == 7);  // 300 / 128 = 2 slices, 64 stays whole, 4096 / 128 > 4 ranks
+  CHECK(plan.placements[0].columns() == 150);
+  CHECK(plan.placements[1].columns() == 150);
+  CHECK(plan.placements[2].columns() == 64);
+  CHECK(plan.placements[3].columns() == 1024);
+  const std::vector<int> expected = {0, 1, 2, 3, 0, 1, 2};
+  for (std::size_t i = 0; i < 7; ++i) CHECK(plan.placements[i].holders == std::vector<std::vector<int>>{{expected[i]}});
+}
+
+TEST_CASE("table_wise puts the largest first on the emptiest rank") {
+  const Cluster cluster = test_cluster(1, 2);
+  const Workload workload = workload_of(
+      {sequence_table("a", 100), sequence_table("b", 300), sequence_table("c", 250), sequence_table("d", 90)});
+  const Plan plan = plan_by("{name: table_wise}", workload, cluster);
+  std::vector<int> owners;
+  for (const Placement& placement : plan.placements) owners.push_back(placement.holders[0][0]);
+  CHECK(owners == std::vector<int>{1, 0, 1, 0});  // b 0, c 1, a 1 (250 < 300), d 0 (300 < 350)
+}
+
+TEST_CASE("flex replicates each node's shards over the nodes") {
+  const Cluster cluster = test_cluster(3, 2);
+  const Workload workload = workload_of({sequence_table("a", 100)});
+  const Plan plan = plan_by("{name: flex}", workload, cluster);
+  REQUIRE(plan.placements.size() == 1);
+  CHECK(plan.placements[0].strategy == Strategy::flex);
+  CHECK(plan.placements[0].holders == std::vector<std::vector<int>>{{0, 1}, {2, 3}, {4, 5}});
+  CHECK(plan.placements[0].compute_kernel == "dense");
+}

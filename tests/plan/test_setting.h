@@ -1,0 +1,112 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/yaml.h"
+#include "models/workload.h"
+#include "plan/planner.h"
+#include "topology/cluster.h"
+
+namespace shardsim {
+
+// A cluster of NVSwitch nodes with round rates; only its shape matters to planners.
+inline Cluster test_cluster(int nodes, int gpus, const std::string& hbm = "40 GB") {
+  return Cluster(read_cluster(parse_yaml(fmt::format(R"(
+schema: shardsim.cluster/1
+name: test
+nodes: {}
+gpu: {{model: toy, count: {}, compute_capability: "8.0", hbm: "{}", hbm_bandwidth: "1000 GB/s", flops: {{fp32: "10 TFLOP/s"}}}}
+nvlink: {{kind: switch, links_per_gpu: 1, per_link: "100 GB/s", latency: "1 us"}}
+nics: {{per_gpu: 1, rate: "80 Gbit/s", latency: "2 us"}}
+)",
+                                                     nodes, gpus, hbm),
+                                         "test_cluster")));
+}
+
+inline nlohmann::json flexshard_points() {
+  std::ifstream file(SHARDSIM_SOURCE_DIR "/tests/plan/data/flexshard_points.json");
+  return nlohmann::json::parse(file);
+}
+
+inline Table sequence_table(const std::string& name, std::uint64_t rows, std::int64_t dim = 256) {
+  Table table;
+  table.name = name;
+  table.rows = rows;
+  table.dim = dim;
+  table.kind = TableKind::sequence;
+  table.features = {{name, 1, 1, false}};
+  table.average_length = 100;
+  return table;
+}
+
+// A piecewise power law with knots at whole ranks.
+inline Table power_law_table(const std::string& name, std::uint64_t rows, const std::vector<double>& fractions,
+                             const std::vector<double>& ln_p) {
+  Table table = sequence_table(name, rows);
+  table.average_length = 0;
+  table.access.family = "piecewise_power_law";
+  for (std::size_t i = 0; i < ln_p.size(); ++i) {
+    table.access.knots.push_back({std::round(fractions[i] * static_cast<double>(rows)), ln_p[i]});
+  }
+  return table;
+}
+
+// One of RM-1 .. RM-4 as fitted to Table 5 of the FlexShard paper.
+inline Table study_table(const nlohmann::json& points, const std::string& model) {
+  const nlohmann::json& entry = points["models"][model];
+  return power_law_table(model, entry["rows"], points["knot_fractions"], entry["ln_p"]);
+}
+
+inline Workload workload_of(std::vector<Table> tables, std::int64_t batch = 4096) {
+  Workload workload;
+  workload.name = "test";
+  workload.batch_per_gpu = batch;
+  workload.tables = std::move(tables);
+  return workload;
+}
+
+inline Tree options(const std::string& yaml) {
+  return parse_yaml(yaml, "options.yaml");
+}
+
+inline std::unique_ptr<MemoryModel> paper_memory() {
+  return make_memory_model(options("{name: paper}"));
+}
+
+// The plan of the planner that `yaml` describes.
+inline Plan plan_by(const std::string& yaml, const Workload& workload, const Cluster& cluster, std::uint64_t seed = 1) {
+  const auto memory = paper_memory();
+  return make_planner(options(yaml))->plan(workload, cluster, {*memory, seed, {}});
+}
+
+// Rows of one table held under a strategy.
+inline std::int64_t rows_of(const Plan& plan, Strategy strategy, int table = 0) {
+  std::int64_t rows = 0;
+  for (const Placement& placement : plan.placements) {
+    if (placement.table == table && placement.strategy == strategy) rows += static_cast<std::int64_t>(placement.rows());
+  }
+  return rows;
+}
+
+// The message of the Error that `action` throws; empty when it throws none.
+template <typename Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace shardsim

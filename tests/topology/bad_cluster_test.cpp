@@ -1,0 +1,164 @@
+#include <doctest/doctest.h>
+
+#include "tests/topology/cluster_files.h"
+
+using namespace shardsim;
+using namespace shardsim::testing;
+
+namespace {
+
+// Line 4 is the first after the required keys.
+std::string error_below(const std::string& more, int gpus = 4) {
+  return error_of([&] { Cluster cluster(spec_of(least_cluster(gpus) + more)); });
+}
+
+std::string error_in_gpu(const std::string& keys) {
+  return error_of([&] {
+    spec_of(
+        "schema: shardsim.cluster/1\nname: t\ngpu:\n  {model: x, count: 2, compute_capability: \"8.0\", hbm: 1 "
+        "GiB, hbm_bandwidth: 1 GB/s, flops: 1 TFLOP/s,\n   " +
+        keys + "}\n");
+  });
+}
+
+bool says(const std::string& message, const std::string& line, const std::string& what) {
+  const bool found = message.starts_with("test.yaml:" + line + ":") && message.find(what) != std::string::npos &&
+                     message.find('\n') == std::string::npos;
+  if (!found) MESSAGE("message: ", message);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a mesh that no machine has is refused at its line") {
+  const auto mesh = [](const std::string& links) {
+    return error_below("nvlink:\n  kind: mesh\n  links_per_gpu: 6\n  links:\n" + links);
+  };
+  CHECK(says(mesh("    - [0, 1, 4]\n    - [0, 2, 3]\n"), "9", "GPU 0 has 7 NVLinks in the mesh"));
+  CHECK(says(mesh("    - [0, 1, 1]\n    - [0, 1, 1]\n"), "9", "GPUs 0 and 1 are linked twice"));
+  CHECK(says(mesh("    - [1, 1, 1]\n"), "8", "[1, 1]"));
+  CHECK(says(mesh("    - [2, 1, 1]\n"), "8", "lower to a higher"));
+  CHECK(says(mesh("    - [0, 4, 1]\n"), "8", "GPU 4 does not exist"));
+  CHECK(says(mesh("    - [0, 1]\n"), "8", "three numbers"));
+  CHECK(says(mesh("    - [0, 1, 0]\n"), "8", "0 NVLinks"));
+  CHECK(says(mesh("    - [0, -1, 1]\n"), "8", "-1"));
+  CHECK(says(error_below("nvlink: {kind: mesh, links_per_gpu: 6, links: []}\n"), "4", "without links"));
+  CHECK(says(error_below("nvlink: {kind: mesh, links_per_gpu: 6}\n"), "4", "links"));
+  CHECK(says(error_below("nvlink: {kind: switch, links_per_gpu: 6, links: [[0, 1, 1]]}\n"), "4", "kind: mesh"));
+  CHECK(says(error_below("nvlink: {kind: switch}\n"), "4", "links_per_gpu"));
+  CHECK(says(error_below("nvlink: {kind: ring}\n"), "4", "ring"));
+}
+
+TEST_CASE("GPUs that are not connected are refused and two of them named") {
+  const std::string line_of_four = "links: [[0, 1, 1], [1, 2, 1], [2, 3, 1]]}\npcie: {p2p: false}\n";
+  CHECK(says(error_below("nvlink: {kind: mesh, links_per_gpu: 6, " + line_of_four), "4",
+             "GPUs 0 and 3 are not connected"));
+  CHECK(says(error_below("nvlink: {kind: mesh, relay: none, links_per_gpu: 6, " + line_of_four), "4",
+             "GPUs 0 and 2 are not connected"));
+}
+
+TEST_CASE("NICs are laid out in exactly one way") {
+  CHECK(says(error_below("nics: {rate: 100 Gbit/s}\n"), "4", "0 of per_gpu, shared_by and per_node"));
+  CHECK(says(error_below("nics: {per_gpu: 1, per_node: 1, rate: 100 Gbit/s}\n"), "4", "2 of per_gpu"));
+  CHECK(says(error_below("nics: {shared_by: 3, rate: 100 Gbit/s}\n"), "4", "cannot share NICs 3 by 3"));
+  CHECK(says(error_below("nics: {per_gpu: 1}\n"), "4", "nics.rate"));
+  CHECK(says(error_below("nics: {per_gpu: 1, rate: 25}\n"), "4", "nics.rate"));
+  CHECK(says(error_below("nodes: 2\n"), "4", "2 nodes but no NICs"));
+}
+
+TEST_CASE("a PCIe tree names every device once, below something that exists") {
+  const auto tree = [](const std::string& entries) {
+    return error_below("nics: {shared_by: 2, rate: 100 Gbit/s}\npcie:\n  tree:\n" + entries);
+  };
+  const std::string s0 = "    - {switch: s0, parent: 0, gpus: [0, 1], nics: [0]}\n";
+  CHECK(tree(s0 + "    - {switch: s1, parent: s0, gpus: [2, 3], nics: [1]}\n").empty());
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 1, gpus: [2], nics: [1]}\n"), "7", "GPU 3 is not in the PCIe tree"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 1, gpus: [2, 3]}\n"), "7", "NIC 1 of 2 is not in the PCIe tree"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 1, gpus: [1, 2, 3], nics: [1]}\n"), "8", "GPU 1 is twice"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 1, gpus: [2, 3], nics: [0, 1]}\n"), "8", "NIC 0 is twice"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: s9, gpus: [2, 3], nics: [1]}\n"), "8", "'s9' is neither"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: s1, gpus: [2, 3], nics: [1]}\n"), "8", "'s1' is neither"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 2, gpus: [2, 3], nics: [1]}\n"), "8", "'2' is neither"));
+  CHECK(says(tree(s0 + "    - {switch: s0, parent: 1, gpus: [2, 3], nics: [1]}\n"), "8", "'s0' is taken"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 1, gpus: [2, 4], nics: [1]}\n"), "8", "GPU 4 does not exist"));
+  CHECK(says(tree(s0 + "    - {switch: s1, parent: 1, gpus: [2, 3], nics: [2]}\n"), "8", "NIC 2 does not exist"));
+}
+
+TEST_CASE("sizes out of reason are refused") {
+  CHECK(says(error_below("nodes: 1000000\nnics: {per_gpu: 1, rate: 100 Gbit/s}\n"), "4", "4000000 ranks"));
+  CHECK(says(error_below("nodes: 9007199254740993\n"), "4", "nodes"));
+  CHECK(says(error_below("nodes: 0\n"), "4", "nodes"));
+  CHECK(says(error_below("", 1000), "3", "count of 1000 is too many"));
+  CHECK(says(error_below("pcie: {lanes: 12}\n"), "4", "12 lanes"));
+  CHECK(says(error_below("pcie: {generation: 2}\n"), "4", "pcie.generation"));
+  CHECK(says(error_below("fabric: {kind: fat_tree, oversubscription: 0.5}\n"), "4", "oversubscription"));
+  CHECK(says(error_below("fabric: {oversubscription: 2}\n"), "4", "non-blocking"));
+  CHECK(says(error_below("nccl: \"2.15\"\n"), "4", "2.15"));
+}
+
+TEST_CASE("a GPU must have memory, rates and a capability that exists") {
+  CHECK(error_in_gpu("reserved: 10 %").empty());
+  CHECK(says(error_in_gpu("reserved: 2 GiB"), "5", "reserved"));
+  CHECK(says(error_in_gpu("overlap_slowdown: 1"), "5", "slowdown"));
+  CHECK(says(error_in_gpu("lookups_per_ns: -1"), "5", "lookups"));
+  CHECK(says(error_in_gpu("sm_count: 0"), "5", "sm_count"));
+  CHECK(says(error_in_gpu("copy_bandwidth: -5 GB/s"), "5", "copy_bandwidth"));
+  CHECK(says(error_in_gpu("flops_efficiency: 0"), "5", "flops_efficiency"));
+  CHECK(says(error_in_gpu("cheese: 1"), "5", "cheese"));
+  CHECK(says(error_in_gpu("inplace_update_efficiency: [{table_bytes: 2 GB, efficiency: 1}, {table_bytes: 1 GB, "
+                          "efficiency: 1}]"),
+             "5", "do not rise"));
+  const auto gpu = [](const std::string& capability, const std::string& hbm, const std::string& more) {
+    return error_of([&] {
+      spec_of("schema: shardsim.cluster/1\nname: t\n" + more + "gpu: {model: x, count: 2, compute_capability: " +
+              capability + ", hbm: " + hbm + ", hbm_bandwidth: 1 GB/s, flops: {fp32: 1 TFLOP/s}}\n");
+    });
+  };
+  CHECK(says(gpu("\"0.0\"", "1 GiB", ""), "3", "CPU ranks"));
+  CHECK(gpu("\"0.0\"", "1 GiB", "device: cpu\n").empty());
+  CHECK(says(gpu("8", "1 GiB", ""), "3", "no compute capability"));
+  CHECK(says(gpu("\"8.x\"", "1 GiB", ""), "3", "no compute capability"));
+  CHECK(says(gpu("\"8.0\"", "0 B", ""), "3", "without memory"));
+}
+
+TEST_CASE("rings visit every GPU once") {
+  const auto rings = [](const std::string& list) {
+    return error_below("graph:\n  one_node:\n    {channels: 2, bw_intra: 20 GB/s,\n     rings: " + list + "}\n");
+  };
+  CHECK(rings("[[0, 2, 1, 3], [3, 2, 1, 0]]").empty());
+  CHECK(says(rings("[[0, 1, 2]]"), "7", "every GPU once"));
+  CHECK(says(rings("[[0, 1, 2, 2]]"), "7", "every GPU once"));
+  CHECK(says(rings("[[0, 1, 2, 4]]"), "7", "GPU 4 does not exist"));
+  CHECK(says(rings("[[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]]"), "7", "3 rings for 2 channels"));
+}
+
+TEST_CASE("faults lie inside the cluster and have an effect") {
+  const auto fault = [](const std::string& entry) {
+    return error_below("nics: {per_gpu: 1, rate: 100 Gbit/s}\nfaults:\n  - " + entry + "\n");
+  };
+  CHECK(fault("{node: 0, nic: 3, rate_factor: 0.5}").empty());
+  CHECK(says(fault("{node: 1, nic: 0, rate_factor: 0.5}"), "6", "fault on node 1"));
+  CHECK(says(fault("{node: 0, nic: 4, rate_factor: 0.5}"), "6", "fault on NIC 4"));
+  CHECK(says(fault("{node: 0, gpu: 4, compute_factor: 0.5}"), "6", "fault on GPU 4"));
+  CHECK(says(fault("{node: 0, gpu: 1, rate_factor: 0.5}"), "6", "no NVLink ports"));
+  CHECK(says(fault("{node: 0, nic: 1, rate_factor: 0}"), "6", "rate_factor"));
+  CHECK(says(fault("{node: 0, nic: 1, rate_factor: 1.5}"), "6", "rate_factor"));
+  CHECK(says(fault("{node: 0, nic: 1}"), "6", "without effect"));
+  CHECK(says(fault("{node: 0, rate_factor: 0.5}"), "6", "one GPU or one NIC"));
+  CHECK(says(fault("{node: 0, nic: 0, gpu: 0, rate_factor: 0.5}"), "6", "one GPU or one NIC"));
+  CHECK(says(fault("{node: 0, nic: 0, compute_factor: 0.5}"), "6", "does not compute"));
+}
+
+TEST_CASE("unknown keys and wrong kinds are refused everywhere") {
+  for (const char* map : {"host", "nvlink", "pcie", "fabric", "graph", "p2p", "overheads"}) {
+    CAPTURE(map);
+    CHECK(says(error_below(std::string(map) + ": {cheese: 1}\n"), "4", "cheese"));
+    CHECK(says(error_below(std::string(map) + ": [1]\n"), "4", "a map is due"));
+  }
+  CHECK(says(error_below("cheese: 1\n"), "4", "cheese"));
+  CHECK(says(error_below("overheads: {all_to_all: {in_node: {nic_efficiency: 0.5}}}\n"), "4", "nic_efficiency"));
+  CHECK(says(error_below("faults: 3\n"), "4", "a list is due"));
+  CHECK(says(error_below("schemas: 3\n"), "4", "schemas"));
+  CHECK(says(error_of([] { spec_of("schema: shardsim.workload/1\nname: t\n"); }), "1", "shardsim.workload/1"));
+  CHECK(says(error_of([] { spec_of("schema: shardsim.cluster/1\nname: t\n"); }), "1", "gpu"));
+}

@@ -1,0 +1,54 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "tests/topology/cluster_files.h"
+
+using namespace shardsim;
+using namespace shardsim::testing;
+
+TEST_CASE("every shipped cluster reads, builds, scales and bears its file's name") {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(cluster_file(""))) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path().filename().string());
+    ClusterSpec spec = read_cluster(shipped_tree(entry.path().filename().string()));
+    CHECK(spec.name == entry.path().stem().string());
+    CHECK_FALSE(spec.summary.empty());
+    names.insert(spec.name);
+    spec.nodes = 16;
+    const Cluster cluster(spec);
+    CHECK(cluster.route(0, cluster.world_size() - 1).path == PathClass::net);
+  }
+  for (const char* name : {"a100_mesh_4x8", "a100_nvswitch_4x8", "aws_p4d", "dgx1_v100", "dgx_a100_80gb",
+                           "hgx_h100_8x400g", "perlmutter_a100", "toy_2x4", "two_tier_8"}) {
+    CAPTURE(name);
+    CHECK(names.contains(name));
+  }
+}
+
+TEST_CASE("clusters known from public specifications alone say what is open and hold nothing fitted") {
+  for (const char* name : {"aws_p4d", "dgx1_v100", "dgx_a100_80gb", "hgx_h100_8x400g", "perlmutter_a100"}) {
+    CAPTURE(name);
+    const ClusterSpec spec = shipped(name);
+    CHECK_FALSE(spec.open.empty());
+    for (const SourcedValue& value : spec.sources) CHECK_FALSE(value.fitted);
+  }
+}
+
+TEST_CASE("the switched study cluster differs from the meshed one in the wiring alone") {
+  ClusterSpec mesh = shipped("a100_mesh_4x8");
+  const ClusterSpec switched = shipped("a100_nvswitch_4x8");
+  CHECK(switched.nvlink.kind == NvlinkKind::nvswitch);
+  CHECK(switched.nvlink.pairs.empty());
+  CHECK(switched.nvlink.per_link_effective == mesh.nvlink.per_link_effective);
+  CHECK_FALSE(Cluster(switched).has_relays());
+  for (const SourcedValue& value : switched.sources) CHECK(value.path != "nvlink.nvb_efficiency");
+  mesh.name = switched.name;
+  mesh.summary = switched.summary;
+  mesh.open = switched.open;
+  mesh.nvlink = switched.nvlink;
+  mesh.sources = switched.sources;
+  CHECK(mesh == switched);
+}

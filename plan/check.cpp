@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/text.h"
 #include "plan/coverage.h"
@@ -52,16 +51,17 @@ void check_group_shapes(const Placement& placement, const std::string& name, con
 }
 
 void check_ranks(const Placement& placement, const std::string& name, int world_size, const Place& place) {
+  const auto refuse = [&](int rank, const char* wrong, const std::string& remedy) {
+    const std::string what = fmt::format("table '{}', {}: rank {}", name, strategy_name(placement.strategy), rank);
+    throw input_error(place, what + wrong, remedy);
+  };
   std::vector<bool> seen(static_cast<std::size_t>(world_size), false);
   for (const std::vector<int>& group : placement.holders) {
     for (const int rank : group) {
-      const std::string what = fmt::format("table '{}', {}: rank {}", name, strategy_name(placement.strategy), rank);
       if (rank < 0 || rank >= world_size) {
-        throw input_error(place, what + " is outside the world", fmt::format("Ranks go from 0 to {}", world_size - 1));
+        refuse(rank, " is outside the world", fmt::format("Ranks go from 0 to {}", world_size - 1));
       }
-      if (seen[static_cast<std::size_t>(rank)]) {
-        throw input_error(place, what + " is named twice", "Name each rank once");
-      }
+      if (seen[static_cast<std::size_t>(rank)]) refuse(rank, " is named twice", "Name each rank once");
       seen[static_cast<std::size_t>(rank)] = true;
     }
   }

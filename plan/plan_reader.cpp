@@ -37,21 +37,42 @@ void check_schema(const Tree& tree) {
                     fmt::format("Write \"{}\"", kSchema));
 }
 
-std::map<std::string, int, std::less<>> table_numbers(const Workload& workload) {
-  std::map<std::string, int, std::less<>> numbers;
-  for (std::size_t t = 0; t < workload.tables.size(); ++t) numbers[workload.tables[t].name] = static_cast<int>(t);
-  return numbers;
-}
+// Tables of the workload by name, each to be met once.
+class TableFinder {
+ public:
+  explicit TableFinder(const Workload& workload) : seen_(workload.tables.size(), false) {
+    for (const Table& table : workload.tables) {
+      numbers_[table.name] = static_cast<int>(names_.size());
+      names_.push_back(table.name);
+    }
+  }
 
-std::string tables_hint(const std::string& name, const Workload& workload) {
-  constexpr std::size_t kShown = 20;  // names in a message
-  std::vector<std::string> known;
-  for (const Table& table : workload.tables) known.push_back(table.name);
-  if (known.size() <= kShown) return known_names_hint(name, known);
-  const std::string likely = nearest(name, known);
-  return fmt::format("The workload has {} tables{}", known.size(),
-                     likely.empty() ? "" : fmt::format("; did you mean '{}'?", likely));
-}
+  int take(const std::string& name, const Place& place) {
+    const auto found = numbers_.find(name);
+    if (found == numbers_.end()) {
+      throw input_error(place, fmt::format("the workload has no table {}", excerpt(name)), hint(name));
+    }
+    const auto index = static_cast<std::size_t>(found->second);
+    if (seen_[index]) {
+      throw input_error(place, fmt::format("table {} is in two modules", excerpt(name)), "Keep one of them");
+    }
+    seen_[index] = true;
+    return found->second;
+  }
+
+ private:
+  std::string hint(const std::string& name) const {
+    constexpr std::size_t kShown = 20;  // names in a message
+    if (names_.size() <= kShown) return known_names_hint(name, names_);
+    const std::string likely = nearest(name, names_);
+    return fmt::format("The workload has {} tables{}", names_.size(),
+                       likely.empty() ? "" : fmt::format("; did you mean '{}'?", likely));
+  }
+
+  std::map<std::string, int> numbers_;
+  std::vector<std::string> names_;
+  std::vector<bool> seen_;
+};
 
 bool by_table_and_place(const Placement& a, const Placement& b) {
   return std::tie(a.table, a.row_begin, a.column_begin) < std::tie(b.table, b.row_begin, b.column_begin);
@@ -99,25 +120,15 @@ NumberPair read_number_pair(const Tree& tree, std::string_view what) {
 Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster) {
   required_map(tree, "a plan file");
   check_schema(tree);
-  const auto numbers = table_numbers(workload);
   std::optional<std::uint64_t> seed;
   if (const Tree* hash = tree.find("hash")) read_hash({*hash, "hash"}, seed);
-  std::vector<bool> seen(workload.tables.size(), false);
+  TableFinder tables(workload);
   Plan plan;
-  for (const auto& [module, tables] : required_map(required_field(tree, "plan"), "'plan'").fields) {
-    for (const auto& [name, entry] : required_map(tables, fmt::format("module {}", excerpt(module))).fields) {
-      const auto found = numbers.find(name);
-      if (found == numbers.end()) {
-        throw input_error(entry.place, fmt::format("the workload has no table {}", excerpt(name)),
-                          tables_hint(name, workload));
-      }
-      const auto index = static_cast<std::size_t>(found->second);
-      if (seen[index]) {
-        throw input_error(entry.place, fmt::format("table {} is in two modules", excerpt(name)), "Keep one of them");
-      }
-      seen[index] = true;
-      for (Placement& placement :
-           read_entry({entry, found->second, workload.tables[index], cluster.world_size()}, seed)) {
+  for (const auto& [module, entries] : required_map(required_field(tree, "plan"), "'plan'").fields) {
+    for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
+      const int index = tables.take(name, entry.place);
+      const Table& table = workload.tables[static_cast<std::size_t>(index)];
+      for (Placement& placement : read_entry({entry, index, table, cluster.world_size()}, seed)) {
         plan.placements.push_back(std::move(placement));
       }
     }

@@ -132,8 +132,8 @@ bool is_own(const Placements& parts, const Table& table) {
 Json entry_json(const Placements& parts, const Plan& plan, const Table& table, const Cluster& cluster) {
   if (is_torchrec(parts, table)) return torchrec_entry(parts, cluster);
   if (!is_own(parts, table)) {
-    throw run_error(fmt::format("table '{}' is cut by rows and by columns, which no plan file can say", table.name),
-                    "Cut it one way");
+    throw run_error(fmt::format("table '{}' is cut in a way that no plan file can say", table.name),
+                    "Cut it by rows or by columns, with the compute kernels of the strategies");
   }
   const bool flex = parts.size() == 1 && parts.front()->strategy == Strategy::flex && whole_rows(*parts[0], table);
   return flex ? flex_entry(*parts.front(), table, plan.hash_seed) : tiers_entry(parts, table, plan.hash_seed);

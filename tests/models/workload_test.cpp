@@ -2,13 +2,10 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
-#include "base/files.h"
-#include "base/hdf5.h"
-#include "base/yaml.h"
+#include "tests/models/workload_text.h"
 
 namespace shardsim {
 namespace {
@@ -19,43 +16,6 @@ std::string shipped_path(const std::string& name) {
 
 Workload shipped(const std::string& name) {
   return read_workload(read_yaml_file(shipped_path(name)), SHARDSIM_SOURCE_DIR "/scenarios/workloads");
-}
-
-Workload parsed(const std::string& yaml, const std::string& folder = ".") {
-  return read_workload(parse_yaml(yaml, "w.yaml"), folder);
-}
-
-// A correct workload of one table; lines 1 to 3, the table's keys on line 4, further top-level keys from line 5.
-std::string one_table(const std::string& table_keys, const std::string& more = "") {
-  return "schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables: [{" + table_keys + "}]\n" + more;
-}
-
-const char* const kSequence = "name: t, rows: 100, dim: 4, kind: sequence, average_length: 5";
-
-void check_refused(const std::string& yaml, const char* place, const char* fragment) {
-  CAPTURE(yaml);
-  CHECK_THROWS_WITH_AS(parsed(yaml), doctest::Contains(fragment), Error);
-  CHECK_THROWS_WITH_AS(parsed(yaml), doctest::Contains(place), Error);
-}
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("shardsim_workload_{}", ::getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-void write_counts(const std::string& path, const std::vector<std::int64_t>& counts, std::int64_t samples) {
-  Hdf5Writer writer;
-  writer.scale<std::int64_t>("/tables/clicks/row", counts.size(), {"1", "row"});
-  writer.dataset<std::int64_t>("/tables/clicks/count", counts, {"/tables/clicks/row"}, {"1", "accesses"});
-  writer.attribute<std::int64_t>("/tables/clicks/count", "samples", samples);
-  writer.save(path);
 }
 
 }  // namespace
@@ -150,23 +110,6 @@ TEST_CASE("defaults are those of the documented format") {
   CHECK(w == parsed("# moved by a line\n" + one_table(kSequence)));
 }
 
-TEST_CASE("copies are equal tables that differ in name") {
-  const Workload w = parsed(one_table("name: t, copies: 3, rows: 100, dim: 4, kind: pooled, pooling_factor: 2"));
-  REQUIRE(w.tables.size() == 3);
-  CHECK(w.tables[0].name == "t_0");
-  CHECK(w.tables[2].name == "t_2");
-  CHECK(w.tables[2].features[0].name == "t_2");
-  CHECK(w.tables[2].average_length == 2);
-  CHECK(parsed(one_table("name: t, copies: 1, rows: 100, dim: 4, kind: pooled")).tables[0].name == "t_0");
-}
-
-TEST_CASE("runtime without a length observes the planned one") {
-  const Workload w =
-      parsed(one_table(std::string(kSequence) + ", runtime: {source: a log, shares: [{rows: 10, share: 50 %}]}"));
-  CHECK(w.tables[0].runtime->average_length == 5);
-  CHECK(w.tables[0].runtime->shares[0].share == 0.5);
-}
-
 TEST_CASE("optimizer state per row") {
   CHECK(optimizer_row_bytes("sgd", 64) == 0);
   CHECK(optimizer_row_bytes("rowwise_adagrad", 64) == 4);
@@ -174,109 +117,6 @@ TEST_CASE("optimizer state per row") {
   CHECK(optimizer_row_bytes("adam", 64) == 512);
   CHECK(optimizer_row_bytes("lamb", 64) == 512);
   CHECK_THROWS_AS(optimizer_row_bytes("adamw", 64), Error);
-}
-
-TEST_CASE("access counts come from HDF5 as count / samples, sorted") {
-  const TemporaryFolder folder;
-  write_counts(folder.path() + "/counts.h5", {1, 8, 3, 0}, 4);
-  const std::string keys =
-      "name: t, rows: 4, dim: 4, kind: sequence, access: {family: counts, file: counts.h5, table: clicks}";
-  const Table table = parsed(one_table(keys), folder.path()).tables[0];
-  CHECK(table.access.p == std::vector<double>{2, 0.75, 0.25, 0});
-  CHECK(table.average_length == 3);
-}
-
-TEST_CASE("access counts that do not fit are refused, naming file and table") {
-  const TemporaryFolder folder;
-  const auto refused = [&](std::int64_t rows, const char* table, const char* fragment) {
-    const std::string yaml = one_table(fmt::format(
-        "name: t, rows: {}, dim: 4, kind: sequence, access: {{family: counts, file: c.h5, table: {}}}", rows, table));
-    CHECK_THROWS_WITH_AS(parsed(yaml, folder.path()), doctest::Contains(fragment), Error);
-    CHECK_THROWS_WITH_AS(parsed(yaml, folder.path()), doctest::Contains("c.h5"), Error);
-  };
-  refused(4, "clicks", "no such file");
-  write_file(folder.path() + "/c.h5", "not HDF5 at all");
-  refused(4, "clicks", "HDF5");
-  write_counts(folder.path() + "/c.h5", {1, 8, 3, 0}, 4);
-  refused(5, "clicks", "5 rows");
-  refused(4, "likes", "likes");
-  write_counts(folder.path() + "/c.h5", {1, -8, 3, 0}, 4);
-  refused(4, "clicks", "negative");
-  write_counts(folder.path() + "/c.h5", {1, 8, 3, 0}, 0);
-  refused(4, "clicks", "samples");
-}
-
-TEST_CASE("broken tables are refused with place") {
-  const auto refused = [](const std::string& keys, const char* fragment) {
-    check_refused(one_table(keys), "w.yaml:4:", fragment);
-  };
-  const std::string sequence = kSequence;
-  refused("name: t, rows: 0, dim: 4, kind: sequence, average_length: 5", "rows");
-  refused("name: t, rows: -5, dim: 4, kind: sequence, average_length: 5", "rows");
-  refused("name: t, rows: 1e300, dim: 4, kind: sequence, average_length: 5", "rows");
-  refused("name: t, rows: 100, dim: 0, kind: sequence, average_length: 5", "dim");
-  refused("name: t, rows: 100, dim: 9007199254740991, kind: sequence, average_length: 5", "bytes");
-  refused("name: t, rows: 9007199254740991, dim: 64, kind: sequence, average_length: 5", "bytes");
-  refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: 1e300", "bytes");
-  refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: 0", "average_length is 0");
-  refused("name: t, rows: 100, dim: 4, kind: sequence, average_length: nan", "average_length");
-  refused("name: t, rows: 100, dim: 4, kind: sequence", "no average_length");
-  refused("name: t, rows: 100, dim: 4, kind: tree, average_length: 5", "kind");
-  refused("name: t, rows: 100, dim: 4", "kind");
-  refused("name: a b, rows: 100, dim: 4, kind: sequence, average_length: 5", "\"a b\" is not a name");
-  refused(sequence + ", dtype: fp8", "fp8");
-  refused(sequence + ", pooling: mean", "belongs to pooled tables");
-  refused(sequence + ", pooling_factor: 3", "belongs to pooled tables");
-  refused(sequence + ", features: [{name: f, weighted: true}]", "belongs to features of pooled tables");
-  refused(sequence + ", features: []", "no features");
-  refused(sequence + ", features: [f, f]", "'f' is there twice");
-  refused(sequence + ", colour: red", "colour");
-  refused(sequence + ", copies: 0", "copies");
-  refused(sequence + ", copies: 9007199254740991", "copies are too many");
-  refused(sequence + ", length_distribution: {family: log_normal}", "sigma");
-  refused(sequence + ", length_distribution: {family: file, file: nowhere.h5}", "no file \"nowhere.h5\"");
-  refused(sequence + ", length_distribution: {family: file, file: \"a\\nb\"}", "is not the name of a file");
-  refused("name: t, rows: 100, dim: 4, kind: pooled, average_length: 5", "belongs to sequence tables");
-  refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: -1", "pooling_factor is -1");
-}
-
-TEST_CASE("broken access distributions are refused with place") {
-  const auto refused = [](const std::string& access, const char* fragment) {
-    check_refused(one_table(std::string(kSequence) + ", access: {" + access + "}"), "w.yaml:4:", fragment);
-  };
-  refused("family: zip", "zipf");
-  refused("family: zipf", "'tables.0.access.s' is missing");
-  refused("family: zipf, s: -1", "'s' is -1");
-  refused("family: zipf, s: 1, q: 3", "unknown key \"q\"");
-  refused("family: zipf, s: 1, rescale: true", "unknown key \"rescale\"");
-  refused("family: zipf_mandelbrot, q: 1, s: 1, c: 0", "'c' is not above 0");
-  refused("family: log_normal, sigma: 0", "'sigma' is 0");
-  refused("family: explicit, p: [1, 2]", "lists 2 rows");
-  refused("family: explicit, p: [1, -2]", "negative");
-  refused("family: piecewise_power_law, knots: []", "no knots");
-  refused("family: piecewise_power_law, knots: [{rank: 1, fraction: 1, ln_p: 0}]", "exactly one");
-  refused("family: piecewise_power_law, knots: [{fraction: 0.001, ln_p: 0}]", "not a whole rank");
-  refused("family: piecewise_power_law, knots: [{fraction: 1, ln_p: 800}]", "sum of the access distribution is inf");
-  refused("family: piecewise_power_law, knots: [{fraction: 1, ln_p: 0}]", "add up to 100");
-}
-
-TEST_CASE("an absolute law that differs from the length may be rescaled") {
-  const std::string access = ", access: {family: piecewise_power_law, rescale: true, knots: [{fraction: 1, ln_p: 0}]}";
-  CHECK(parsed(one_table(kSequence + access)).tables[0].average_length == 5);
-}
-
-TEST_CASE("broken runtime maps are refused with place") {
-  const auto refused = [](const std::string& runtime, const char* fragment) {
-    check_refused(one_table(std::string(kSequence) + ", runtime: {" + runtime + "}"), "w.yaml:4:", fragment);
-  };
-  refused("average_length: 4", "source");
-  refused("source: s, average_length: 0", "average_length is 0");
-  refused("source: s, shares: [{rows: 101, share: 0.5}]", "the table has 100");
-  refused("source: s, shares: [{rows: 10, share: 1.5}]", "1.5");
-  refused("source: s, shares: [{rows: 10, share: 0}]", "Shares lie above 0");
-  refused("source: s, shares: [{rows: 100, share: 0.9}]", "all rows have the share 1");
-  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 10, share: 0.6}]", "does not rise");
-  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]", "does not rise");
 }
 
 TEST_CASE("broken workloads are refused with place") {
@@ -293,28 +133,11 @@ TEST_CASE("broken workloads are refused with place") {
   refused("batch_size: 3", "batch_size");
   refused("dense: {measured: {rest: 1 ms}, layers: []}", "both 'layers' and 'measured'");
   refused("dense: {measured: {rest: 1 ms}}", "split");
-  refused("dense: {layers: [{name: l, in: 0, out: 1}]}", "in");
+  refused("dense: {layers: [{name: l, in: 0, out: 1}]}", "dense.layers.0.in");
   refused("dense: {layers: [{name: l, in: 9000000000000000, out: 9000000000000000}]}", "bytes of parameters");
   refused("dense: {parameters_bytes: 12}", "parameters_bytes");
-  refused("dense: {interaction: {kind: dcn}}", "layers");
-  refused("dense: {interaction: {kind: dot, rank: 3}}", "rank");
-}
-
-TEST_CASE("the parts of a measured rest must be five and add up") {
-  const auto dense = [](const char* update, const char* last) {
-    return fmt::format(
-        "dense: {{measured: {{rest: 10 ms, split: {{id_exchange: {{time: 1 ms, reason: r}}, lookup: {{time: 2 ms, "
-        "reason: "
-        "r}}, dense_forward: {{time: 3 ms, reason: r}}, dense_backward: {{time: 3 ms, reason: r}}{}{}}}}}}}",
-        update, last);
-  };
-  CHECK(parsed(one_table(kSequence, dense(", update: {time: 1 ms, reason: r}", ""))).dense.measured->rest.ms() == 10);
-  CHECK_NOTHROW(parsed(one_table(kSequence, dense(", update: {time: 1.000001 ms, reason: r}", ""))));
-  check_refused(one_table(kSequence, dense(", update: {time: 1.00001 ms, reason: r}", "")), "w.yaml:5:", "add up");
-  check_refused(one_table(kSequence, dense("", "")), "w.yaml:5:", "update");
-  check_refused(one_table(kSequence, dense(", update: {time: 1 ms}", "")), "w.yaml:5:", "reason");
-  check_refused(one_table(kSequence, dense(", update: {time: 1 ms, reason: r}", ", sleep: {time: 0 s, reason: r}")),
-                "w.yaml:5:", "sleep");
+  refused("dense: {interaction: {kind: dcn}}", "'dense.interaction.layers' is missing");
+  refused("dense: {interaction: {kind: dot, rank: 3}}", "unknown key \"rank\"");
 }
 
 TEST_CASE("broken heads are refused") {

@@ -180,7 +180,7 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"\"plan\":", "\"plans\":", "'plan'"},
            Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[0, 1, 2, 3, 4, 5, 6, 8]", "plan.json:7"},
            Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[0, 1, 2, 3, 4, 5, 6, 6]", "plan.json:7"},
-           Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[]", "no rank holds it"},
+           Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[]", "a rank set is missing or empty"},
        }) {
     CAPTURE(item.what);
     CAPTURE(item.with);

@@ -6,6 +6,9 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "plan/planner.h"
+#include "sim/lower.h"
+#include "sim/scenario.h"
 
 using namespace shardsim;
 using Json = nlohmann::ordered_json;
@@ -154,6 +157,19 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   const std::string text = program_to_json(program);
   CHECK(read(text) == program);
   CHECK(program_to_json(read(text)) == text);
+}
+
+TEST_CASE("a program lowered from a shipped scenario survives the file") {
+  for (const char* const name : {"toy.yaml", "flexshard.yaml"}) {
+    const Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR "/scenarios/") + name, {});
+    const Case& item = scenario.cases[2];  // three tiers
+    const Cluster cluster(item.cluster);
+    const auto memory = make_memory_model(item.memory_model);
+    const Plan plan = make_planner(item.planner)->plan(item.workload, cluster, PlannerContext{*memory, 7, {}});
+    const Program program = lower(plan, item.workload, cluster, {});
+    CAPTURE(item.name);
+    CHECK(read(program_to_json(program)) == program);
+  }
 }
 
 TEST_CASE("a program that is wrong is not written") {

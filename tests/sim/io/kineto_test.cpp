@@ -104,7 +104,7 @@ TEST_CASE("kernels carry their stream, times and collective arguments") {
   const Json exchange = kernel_named(trace, "ncclDevKernel_SendRecv");
   CHECK(exchange.at("ts") == 10.0);
   CHECK(exchange.at("args").at("Collective name") == "all_to_allv");
-  const Json& args = kernel_named(trace, "ncclDevKernel_AllReduce_Sum_f32_RING_LL").at("args");
+  const Json args = kernel_named(trace, "ncclDevKernel_AllReduce_Sum_f32_RING_LL").at("args");
   CHECK(args.at("Collective name") == "allreduce");
   CHECK(args.at("In msg nelems") == 512);  // 2,048 bytes of 4 each
   CHECK(args.at("Out msg nelems") == 512);
@@ -200,7 +200,7 @@ TEST_CASE("streams are named, names with quotes survive, long rank lists are cut
     if (event.at("ph") == "M" && event.at("name") == "thread_name" && event.at("pid") == 1)
       names.push_back(event.at("args").at("name"));
   CHECK(names == std::vector<std::string>{"stream 0 a \"b\"\n", "stream 1 world", "stream 2 node"});
-  const Json& args = kernel_named(trace, "ncclDevKernel_AllReduce_Sum_f32_RING_LL").at("args");
+  const Json args = kernel_named(trace, "ncclDevKernel_AllReduce_Sum_f32_RING_LL").at("args");
   const std::string list = args.at("Process Group Ranks");
   CHECK(list.starts_with("[0, 1, 2, "));
   CHECK(list.ends_with(", 29, ...]"));

@@ -1,0 +1,41 @@
+// Whole studies, in worker processes as the command runs them: the FlexShard study and RM-1 on 1,024 GPUs.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include "sim/study.h"
+
+namespace shardsim {
+namespace {
+
+// Peak memory of the largest process so far: this one, or a worker.
+double peak_mb() {
+  rusage own{}, workers{};
+  getrusage(RUSAGE_SELF, &own);
+  getrusage(RUSAGE_CHILDREN, &workers);
+  return static_cast<double>(std::max(own.ru_maxrss, workers.ru_maxrss)) / 1024.0;
+}
+
+void study(benchmark::State& state, const std::string& name, const Overrides& overrides) {
+  const Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + name, overrides);
+  for (auto _ : state) benchmark::DoNotOptimize(run_study(scenario, {}));
+  state.counters["cases"] = static_cast<double>(scenario.cases.size());
+  state.counters["peak_MB"] = peak_mb();
+}
+
+BENCHMARK_CAPTURE(study, flexshard_12_cases, "flexshard.yaml", {})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(study, rm1_on_1024_gpus, "scale_1024.yaml", {})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+// One slow NIC makes the nodes differ, so that none can stand for another.
+BENCHMARK_CAPTURE(study, rm1_on_1024_gpus_with_a_straggler, "scale_1024.yaml",
+                  (Overrides{{{"cluster.faults", "[{node: 5, nic: 2, rate_factor: 0.5}]"}}, {}, {}}))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+
+}  // namespace
+}  // namespace shardsim

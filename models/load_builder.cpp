@@ -22,9 +22,8 @@ void LoadBuilder::add_links(const Route& local, int node, double bytes) {
 void LoadBuilder::add_local(int from_rank, int to_rank, double bytes) {
   const Route& route = cluster_.local_route(cluster_.gpu_of(from_rank), cluster_.gpu_of(to_rank));
   const int node = cluster_.node_of(from_rank);
-  const double part = bytes / static_cast<double>(1 + route.also.size());
-  add_links(route, node, part);
-  for (const Route& other : route.also) add_links(other, node, part);
+  add_links(route, node, bytes * route.share);
+  for (const Route& other : route.also) add_links(other, node, bytes * other.share);
 }
 
 void LoadBuilder::add_across(int from_rank, int to_rank, double bytes) {

@@ -17,7 +17,7 @@
 namespace shardsim {
 namespace {
 
-constexpr int kParetoSteps = 400;
+constexpr std::uint64_t kParetoTicks = 1000;  // the paper marks every 0.1 % of the rows
 
 // One case made ready: everything that is known before the simulation.
 struct Prepared {
@@ -105,8 +105,11 @@ std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluste
     const auto row_bytes = static_cast<double>(table.row_bytes());
     const NamedPoints points = named_points(cost, access);
     const auto at = [&](std::uint64_t rows) { return pareto_point(cost, access, row_bytes, rows); };
+    // Whole ticks, the first of them past the end of the Pareto range.
+    const std::uint64_t tick = std::max<std::uint64_t>(table.rows / kParetoTicks, 1);
+    const std::uint64_t ticks = std::min(std::max(points.a, points.c) / tick + 1, table.rows / tick);
     figures.push_back({table.name, table.rows,
-                       pareto_curve(cost, access, row_bytes, std::max(points.a, points.c), kParetoSteps), at(points.a),
+                       pareto_curve(cost, access, row_bytes, ticks * tick, static_cast<int>(ticks)), at(points.a),
                        at(points.b), at(points.c), at(points.d)});
   }
   return figures;

@@ -21,7 +21,8 @@ struct TimelineFile {
 // Errors: Failure::run naming the path.
 void write_timelines(const std::filesystem::path& path, const TimelineFile& file);
 
-// The named case of a file written by write_timelines. Errors: Failure::input naming the path and what is wrong.
+// The named case of a file written by write_timelines. It is read
+// in a process of its own, which may crash without harm. Errors: Failure::input naming the path and what is wrong.
 Timeline read_timeline(const std::filesystem::path& path, const std::string& case_name);
 std::vector<std::string> timeline_cases(const std::filesystem::path& path);
 

@@ -136,8 +136,9 @@ TEST_CASE("intervals that are empty, backward or beyond the table are refused") 
 TEST_CASE("a plan over memory names the rank, the bytes over and the largest tables there") {
   const Cluster cluster = test_cluster(1, 2, "1 GB");
   std::vector<Table> tables;
-  for (const auto& [name, rows] :
-       {std::pair{"small", 1'000}, {"middle", 100'000}, {"large", 2'000'000}, {"tiny", 10}}) {
+  for (const auto& shape : {std::pair{"small", 1'000}, {"middle", 100'000}, {"large", 2'000'000}, {"tiny", 10}}) {
+    const auto name = shape.first;
+    const auto rows = shape.second;
     tables.push_back(sequence_table(name, static_cast<std::uint64_t>(rows), 64));
     tables.back().average_length = 1;
   }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/plan/test_setting.h"
 
 using namespace shardsim;
@@ -46,7 +48,9 @@ TEST_CASE("breakpoints stay thresholds at the edges of the parameters") {
 
 TEST_CASE("named points A, B, C of the fitted models within two rows") {
   const nlohmann::json points = flexshard_points();
-  for (const auto& [model, entry] : points["models"].items()) {
+  for (const auto& item : points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     const NamedPoints named = named_points({}, study_table(points, model).distribution());
     CHECK(within(static_cast<double>(named.a), entry["a"], 2));
@@ -60,7 +64,9 @@ TEST_CASE("named points A, B, C of the fitted models within two rows") {
 TEST_CASE("the curve of Figure 5 for every model") {
   const nlohmann::json points = flexshard_points();
   const CostParameters cost;
-  for (const auto& [model, entry] : points["models"].items()) {
+  for (const auto& item : points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     const AccessDistribution rows = study_table(points, model).distribution();
     for (const auto& sample : entry["figure5"]) {
       CAPTURE(model);
@@ -76,7 +82,9 @@ TEST_CASE("the curve of Figure 5 for every model") {
 TEST_CASE("named points lie on the curve of Figure 5 where the paper's equations put them") {
   const nlohmann::json points = flexshard_points();
   const CostParameters cost;
-  for (const auto& [model, entry] : points["models"].items()) {
+  for (const auto& item : points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     const AccessDistribution rows = study_table(points, model).distribution();
     const NamedPoints named = named_points(cost, rows);
@@ -120,7 +128,9 @@ TEST_CASE("the Pareto curve samples evenly and holds the points A and C of its r
 TEST_CASE("times of the four collectives of tiered tables") {
   const nlohmann::json points = flexshard_points();
   const CostParameters cost;
-  for (const auto& [model, entry] : points["models"].items()) {
+  for (const auto& item : points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     const AccessDistribution rows = study_table(points, model).distribution();
     CHECK(within(tier_times(cost, rows, 1024, 0, 0).sum() * 1e3, entry["row_wise_ms"], 0.01));

@@ -45,7 +45,9 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }  // namespace
 
 TEST_CASE("every planner's plan reads back as it was written") {
-  for (const auto& [nodes, gpus] : {std::pair{2, 4}, {1, 3}, {3, 1}}) {
+  for (const auto& shape : {std::pair{2, 4}, {1, 3}, {3, 1}}) {
+    const auto nodes = shape.first;
+    const auto gpus = shape.second;
     const Cluster cluster = test_cluster(nodes, gpus);
     Workload workload = workload_of({sequence_table("a", 5, 100), sequence_table("b.x-1", 12'345, 512)}, 64);
     for (const PlannerEntry& entry : planners()) {

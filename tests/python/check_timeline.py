@@ -41,7 +41,7 @@ def kind_of(dataset):
 def check_dataset(name, dataset):
     """Every axis has a scale; numbers have units."""
     for axis, dimension in enumerate(dataset.dims):
-        check(dataset.is_scale or len(dimension) == 1, f"{name}: axis {axis} has {len(dimension)} scales")
+        check(h5py.h5ds.is_scale(dataset.id) or len(dimension) == 1, f"{name}: axis {axis} has {len(dimension)} scales")
     if kind_of(dataset) != "text":
         check("units" in dataset.attrs, f"{name}: no units")
     else:

@@ -37,11 +37,10 @@ std::vector<double> pair_by_pair(const Cluster& cluster, const std::vector<int>&
     for (int d = 0; d < members; ++d) {
       if (s == d) continue;
       const Route route = cluster.route(ranks[s], ranks[d]);
-      const double part =
-          static_cast<double>(matrix.bytes_between(s, d, members)) / static_cast<double>(1 + route.also.size());
-      for (LinkId link : route.links) bytes[link] += part;
+      const auto pair = static_cast<double>(matrix.bytes_between(s, d, members));
+      for (LinkId link : route.links) bytes[link] += pair * route.share;
       for (const Route& other : route.also)
-        for (LinkId link : other.links) bytes[link] += part;
+        for (LinkId link : other.links) bytes[link] += pair * other.share;
     }
   return bytes;
 }

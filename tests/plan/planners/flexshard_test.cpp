@@ -1,74 +1,26 @@
 #include <doctest/doctest.h>
 
-#include "plan/check.h"
 #include "plan/flexshard_equations.h"
-#include "tests/plan/test_setting.h"
+#include "tests/plan/planners/flexshard_study.h"
 
 using namespace shardsim;
 
 // FlexShard paper, Table 5, and plans derived from distributions fitted to it (tests/plan/data, docs/flexshard.md).
 
-namespace {
-
-const std::string kTwo = "{name: flexshard_2tier}";
-const std::string kPaper = "{name: flexshard_3tier, flex_stop: off}";
-
-struct Tiers {
-  std::int64_t dp = 0, flex = 0, row_wise = 0;
-};
-
-Tiers tiers_of(const Plan& plan, int table = 0) {
-  return {rows_of(plan, Strategy::data_parallel, table), rows_of(plan, Strategy::flex, table),
-          rows_of(plan, Strategy::row_wise, table)};
-}
-
-std::uint64_t unsigned_rows(std::int64_t rows) {
-  return static_cast<std::uint64_t>(rows);
-}
-
-// Share of the accesses, %, of the rows [first, first + count).
-double coverage(const Table& table, std::int64_t first, std::int64_t count) {
-  const AccessDistribution rows = table.distribution();
-  return 100 * rows.sum(unsigned_rows(first), unsigned_rows(first + count)) / rows.total();
-}
-
-// Memory over all row-wise of one table's tiers, from the equations, bytes per GPU.
-double extra_memory(const Table& table, const Tiers& tiers) {
-  const CostParameters cost;
-  const double flex = static_cast<double>(tiers.flex) * 1024 * cost.flex_over_rw();
-  return dp_memory_delta(cost, table.distribution(), 1024, unsigned_rows(tiers.dp)) + flex;
-}
-
-std::int64_t distance(std::int64_t a, std::int64_t b) {
-  return std::abs(a - b);
-}
-
-struct Study {
-  nlohmann::json points = flexshard_points();
-  Cluster cluster = test_cluster(4, 8);
-
-  Table table(const std::string& model) const { return study_table(points, model); }
-  Plan plan(const std::string& yaml, const std::string& model) const {
-    return plan_by(yaml, workload_of({table(model)}), cluster);
-  }
-  std::string paper_options(const std::string& model) const {
-    if (model != "RM-2_flex_stop") return kPaper;
-    return fmt::format("{{name: flexshard_3tier, flex_stop: {}}}", points["models"][model]["flex_stop"].get<double>());
-  }
-};
-
-}  // namespace
-
 TEST_CASE("fitted lengths: L of each model to 1e-4") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CHECK(std::abs(study.table(model).distribution().total() - entry["average_length"].get<double>()) <= 1e-4);
   }
 }
 
 TEST_CASE("two tiers of every model within 32 rows, coverage within 0.005 points") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     const Tiers tiers = tiers_of(study.plan(kTwo, model));
     CHECK(distance(tiers.dp, entry["two_tier"]["dp"]) <= 32);
@@ -80,7 +32,9 @@ TEST_CASE("two tiers of every model within 32 rows, coverage within 0.005 points
 
 TEST_CASE("two tiers with rounding 1 are the unrounded point B within two rows") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     const Tiers tiers = tiers_of(study.plan("{name: flexshard_2tier, rounding: 1}", model));
     CHECK(distance(tiers.dp, entry["b"]) <= 2);
@@ -89,7 +43,9 @@ TEST_CASE("two tiers with rounding 1 are the unrounded point B within two rows")
 
 TEST_CASE("three tiers, paper's cut, of every model within 32 rows, coverage within 0.005 points") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     const Tiers tiers = tiers_of(study.plan(study.paper_options(model), model));
     const Table table = study.table(model);
@@ -102,7 +58,9 @@ TEST_CASE("three tiers, paper's cut, of every model within 32 rows, coverage wit
 
 TEST_CASE("tiers add up, divide by 32, and stay neutral in memory") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     for (const std::string& yaml : {kTwo, study.paper_options(model)}) {
       CAPTURE(model);
       CAPTURE(yaml);
@@ -122,7 +80,8 @@ TEST_CASE("Table 5 as printed: rows and coverage of the fitted models") {
   struct Allowed {
     double rows, coverage;
   };
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
     const std::string printed = model == "RM-2_flex_stop" ? "RM-2" : model;
     const Allowed allowed = model == "RM-2_flex_stop" ? Allowed{0.0003, 0.01}
                             : model == "RM-2"         ? Allowed{0.005, 0.05}
@@ -144,7 +103,9 @@ TEST_CASE("Table 5 as printed: rows and coverage of the fitted models") {
 
 TEST_CASE("the stop from bandwidths cuts RM-2 alone") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     if (model == "RM-2_flex_stop") continue;
     CAPTURE(model);
     const Tiers tiers = tiers_of(study.plan("{name: flexshard_3tier}", model));
@@ -157,7 +118,9 @@ TEST_CASE("the stop from bandwidths cuts RM-2 alone") {
 
 TEST_CASE("crossover cut and optimum of every model within 32 rows, at the least time") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     for (const char* cut : {"crossover", "optimal"}) {
       CAPTURE(model);
       CAPTURE(cut);
@@ -191,7 +154,9 @@ TEST_CASE("no plan on a grid of cuts beats the optimum") {
 
 TEST_CASE("the two-tier budget curve within two rows and 0.02 ms; no plan where the paper's equations have none") {
   const Study study;
-  for (const auto& [model, entry] : study.points["models"].items()) {
+  for (const auto& item : study.points["models"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     const AccessDistribution rows = study.table(model).distribution();
     for (const auto& budget : entry["budgets"]) {
       CAPTURE(model);
@@ -265,7 +230,9 @@ TEST_CASE("a table of 10^10 rows is cut where its 30-million-row head says") {
 
 TEST_CASE("Zipf-Mandelbrot fits give the plans of the same equations within 32 rows") {
   const Study study;
-  for (const auto& [model, entry] : study.points["zipf_mandelbrot"].items()) {
+  for (const auto& item : study.points["zipf_mandelbrot"].items()) {
+    const std::string& model = item.key();
+    const nlohmann::json& entry = item.value();
     CAPTURE(model);
     Table table = sequence_table(model, study.points["models"][model]["rows"]);
     table.average_length = 0;
@@ -278,140 +245,5 @@ TEST_CASE("Zipf-Mandelbrot fits give the plans of the same equations within 32 r
     const Tiers three = tiers_of(plan_by(kPaper, workload_of({table}), study.cluster));
     CHECK(distance(three.dp, entry["three_tier_dp_rows"]) <= 32);
     CHECK(distance(three.flex, entry["three_tier_flex_rows"]) <= 32);
-  }
-}
-
-TEST_CASE("a budget below the lowest point is infeasible and names the smallest one, which then works") {
-  const Study study;
-  const auto plan_with = [&](const std::string& budget) {
-    return study.plan("{name: flexshard_3tier, flex_stop: off, memory_budget: \"" + budget + "\"}", "RM-1");
-  };
-  try {
-    plan_with("-900 MB");
-    FAIL("RM-1 saves 871.8 MB at most (point A)");
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::infeasible);
-    const std::string text = error.what();
-    CHECK(has(text, "options.yaml:1"));
-    const std::string before = "The smallest memory_budget that works is \"";
-    REQUIRE(has(text, before));
-    const std::string smallest =
-        text.substr(text.find(before) + before.size(), text.rfind('"') - text.find(before) - before.size());
-    CHECK(std::abs(std::stod(smallest) / 1e6 + 871.8) <= 0.1);
-    CHECK(tiers_of(plan_with(smallest)).dp == 100'032);
-  }
-}
-
-TEST_CASE("memory_limit is the budget over row-wise, 9.0209 GB for RM-1") {
-  const Study study;
-  const Tiers limited = tiers_of(study.plan("{name: flexshard_2tier, memory_limit: \"9020900 KB\"}", "RM-1"));
-  CHECK(distance(limited.dp, 346'176) <= 128);  // 9.0209 GB is rounded to 0.05 MB, some ten rows
-  const std::string text = error_of([&] { study.plan("{name: flexshard_2tier, memory_limit: \"8 GB\"}", "RM-1"); });
-  CHECK(has(text, "The smallest memory_limit that works is"));
-  CHECK(has(error_of([] {
-              make_planner(options("{name: flexshard_2tier, memory_limit: \"1 GB\", memory_budget: \"0 B\"}"));
-            }),
-            "not both"));
-}
-
-TEST_CASE("with DP slower than the exchange, the fewest DP rows that meet the budget are taken") {
-  const Study study;
-  // all_to_all_global / all_reduce_global above 11.9 puts p_comm above p_memory (reversed range).
-  const std::string rates = "bandwidths: {all_to_all_global: \"50 GB/s\", all_reduce_global: \"2 GB/s\"}";
-  const AccessDistribution rows = study.table("RM-1").distribution();
-  CostParameters cost;
-  cost.bandwidths.all_to_all_global = 50e9;
-  cost.bandwidths.all_reduce_global = 2e9;
-  const NamedPoints named = named_points(cost, rows);
-  REQUIRE(named.c < named.a);
-  const Tiers neutral = tiers_of(study.plan("{name: flexshard_2tier, rounding: 1, " + rates + "}", "RM-1"));
-  CHECK(unsigned_rows(neutral.dp) == named.c);
-  const Tiers tight =
-      tiers_of(study.plan("{name: flexshard_2tier, rounding: 1, memory_budget: \"-860 MB\", " + rates + "}", "RM-1"));
-  CHECK(unsigned_rows(tight.dp) > named.c);
-  CHECK(unsigned_rows(tight.dp) < named.a);
-  CHECK(dp_memory_delta(cost, rows, 1024, unsigned_rows(tight.dp)) <= -860e6);
-  CHECK(dp_memory_delta(cost, rows, 1024, unsigned_rows(tight.dp) - 1) > -860e6);
-}
-
-TEST_CASE("without the cap the two-tier plan goes past the fastest point up to the budget") {
-  const Study study;
-  const Tiers capped = tiers_of(study.plan("{name: flexshard_2tier, rounding: 1, memory_budget: \"10 GB\"}", "RM-2"));
-  CHECK(distance(capped.dp, 1'212'600) <= 2);
-  const Tiers free = tiers_of(
-      study.plan("{name: flexshard_2tier, rounding: 1, memory_budget: \"10 GB\", cap_at_comm_neutral: false}", "RM-2"));
-  const AccessDistribution rows = study.table("RM-2").distribution();
-  CHECK(dp_memory_delta({}, rows, 1024, unsigned_rows(free.dp)) <= 10e9);
-  CHECK(dp_memory_delta({}, rows, 1024, unsigned_rows(free.dp) + 1) > 10e9);
-}
-
-TEST_CASE("rows of equal probability are cut in table order") {
-  std::vector<Table> tables = {sequence_table("a", 1000), sequence_table("b", 1000)};
-  for (Table& table : tables) table.average_length = 1;  // p = 1e-3: DP costs 5.96875 - 4.096 = 1.87275 row units
-  const Cluster cluster = test_cluster(4, 8);
-  const Workload workload = workload_of(tables);
-  const auto dp = [&](const std::string& budget) {
-    const Plan plan =
-        plan_by("{name: flexshard_2tier, rounding: 1, memory_budget: \"" + budget + "\"}", workload, cluster);
-    return std::pair{tiers_of(plan, 0).dp, tiers_of(plan, 1).dp};
-  };
-  CHECK(dp("0 B") == std::pair<std::int64_t, std::int64_t>{0, 0});
-  CHECK(dp("1000000 B") == std::pair<std::int64_t, std::int64_t>{521, 0});    // 1e6 / (1.87275 * 1024) = 521.4
-  CHECK(dp("2000000 B") == std::pair<std::int64_t, std::int64_t>{1000, 42});  // 1042.9
-}
-
-TEST_CASE("small and uniform tables still cover every row once") {
-  const Cluster cluster = test_cluster(2, 4);
-  for (const std::uint64_t rows : {1, 7, 8, 9, 63, 1000}) {
-    for (const std::string& yaml :
-         {std::string("{name: flexshard_2tier, memory_budget: \"1 GB\"}"),
-          std::string("{name: flexshard_3tier, memory_budget: \"1 MB\"}"),
-          std::string("{name: flexshard_3tier, memory_budget: \"1 MB\", cut: optimal, flex_stop: off}"),
-          std::string("{name: flexshard_3tier, memory_budget: \"1 MB\", cut: crossover, flex_stop: off}")}) {
-      CAPTURE(rows);
-      CAPTURE(yaml);
-      const Workload workload = workload_of({sequence_table("t", rows)}, 32);
-      CHECK_NOTHROW(check_plan(plan_by(yaml, workload, cluster), workload, cluster, {}));
-    }
-  }
-}
-
-TEST_CASE("an optimum inside a run of equal rows spends the budget on part of the run") {
-  std::vector<Table> tables = {sequence_table("t", 100'000)};
-  tables[0].average_length = 50;  // p = 5e-4: Flex saves time, and costs 0.71875 row units
-  const Plan plan = plan_by("{name: flexshard_3tier, cut: optimal, memory_budget: \"10 MB\"}", workload_of(tables),
-                            test_cluster(4, 8));
-  CHECK(tiers_of(plan).dp == 0);
-  CHECK(tiers_of(plan).flex == 13'568);  // 1e7 / (0.71875 * 1024) = 13,586.9, down to a multiple of 32
-}
-
-TEST_CASE("pooled tables are refused by name, and bandwidths can come from a simulator") {
-  const Study study;
-  Workload workload = workload_of({study.table("RM-2"), sequence_table("bags", 1000)});
-  workload.tables[1].kind = TableKind::pooled;
-  const std::string text = error_of([&] { plan_by(kTwo, workload, study.cluster); });
-  CHECK(has(text, "'bags'"));
-  CHECK(has(text, "pooled"));
-
-  const auto planner = make_planner(options("{name: flexshard_3tier, bandwidths: simulated}"));
-  const auto memory = paper_memory();
-  const Workload rm2 = workload_of({study.table("RM-2")});
-  CHECK(has(error_of([&] { planner->plan(rm2, study.cluster, {*memory, 1, {}}); }), "simulated"));
-  PlannerBandwidths fast;
-  fast.all_reduce_cross = 75.9e9;  // p_flex_stop 7.47e-6, below the last Flex row of RM-2: the stop no longer binds
-  const Plan plan = planner->plan(rm2, study.cluster, {*memory, 1, [&] { return fast; }});
-  CHECK(distance(tiers_of(plan).flex, 2'404'576) <= 32);
-}
-
-TEST_CASE("planner options that make no sense are refused with their place") {
-  for (const char* yaml :
-       {"{name: flexshard_3tier, flex_stop: never}", "{name: flexshard_3tier, flex_stop: 0}",
-        "{name: flexshard_3tier, flex_stop: nan}", "{name: flexshard_3tier, cut: best}",
-        "{name: flexshard_2tier, cut: optimal}", "{name: flexshard_2tier, memory_budget: 5}",
-        "{name: flexshard_2tier, rounding: 0}", "{name: flexshard_2tier, bandwidths: guessed}",
-        "{name: flexshard_2tier, bandwidths: {all_to_all: \"1 GB/s\"}}",
-        "{name: flexshard_2tier, all_to_all_passes: 0}", "{name: flexshard_2tier, memory_limit: \"-1 B\"}"}) {
-    CAPTURE(yaml);
-    CHECK(has(error_of([&] { make_planner(options(yaml)); }), "options.yaml:1"));
   }
 }

@@ -26,7 +26,9 @@ TEST_CASE("an unknown planner lists the known ones, an unknown option the known 
 }
 
 TEST_CASE("every planner covers every row and column once, whatever the shape") {
-  for (const auto& [nodes, gpus] : {std::pair{1, 1}, {1, 4}, {2, 4}, {3, 5}}) {
+  for (const auto& shape : {std::pair{1, 1}, {1, 4}, {2, 4}, {3, 5}}) {
+    const auto nodes = shape.first;
+    const auto gpus = shape.second;
     const Cluster cluster = test_cluster(nodes, gpus);
     const Workload workload = workload_of({sequence_table("a", 10, 33), sequence_table("b", 9999, 512)}, 8);
     for (const PlannerEntry& entry : planners()) {

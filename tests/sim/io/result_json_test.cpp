@@ -23,10 +23,16 @@ StudyResult sample_study() {
   result.times = {{"lookup", "lookup", 1, 2, 3, 0, 0},
                   {"global_all_to_all", "all_to_all", 2, 10.25, 12.5, 11.75, 4096}};
   result.placements = {{"history", Strategy::flex, 30, 0.5, {0, 1}}};
-  Published time{"global_all_to_all", 40, "ms"};
+  Published time;
+  time.quantity = "global_all_to_all";
+  time.value = 40;
+  time.unit = "ms";
   time.fitted = true;
   time.source = "Table 6";
-  Published iteration{"iteration", 409, "ms"};
+  Published iteration;
+  iteration.quantity = "iteration";
+  iteration.value = 409;
+  iteration.unit = "ms";
   iteration.source = "B7";
   result.published = {{time, 42.0, 44.0}, {iteration, std::nullopt, std::nullopt}};
   result.notes = {"a note"};

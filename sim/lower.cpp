@@ -32,7 +32,8 @@ class Lowering {
     program_.world_size = cluster.world_size();
     program_.ranks_per_node = cluster.ranks_per_node();
     program_.batch_per_rank = workload.batch_per_gpu;
-    program_.seed = plan.hash_seed;
+    program_.hash_seed = plan.hash_seed;
+    program_.id_bytes = workload.id_bytes;
     program_.tables = workload.tables;
     program_.streams = {"compute"};
     if (options.overlap) program_.streams = {"compute", "world", "node", "cross"};

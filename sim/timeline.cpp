@@ -119,24 +119,29 @@ SweptTimeline sweep(const Timeline& timeline) {
 
 // Sums over the spans of one name.
 struct NameSums {
-  std::map<int, std::pair<int, std::int64_t>> calls_and_bytes;  // by rank
-  double alone_us = 0, span_us = 0, exposed_us = 0;
+  struct OfRank {
+    int calls = 0;
+    std::int64_t bytes = 0;
+    double span_us = 0;
+  };
+  std::map<int, OfRank> by_rank;
+  double alone_us = 0, exposed_us = 0;
 };
 
-NamedTime mean_of(const Timeline::OpInfo& op, const NameSums& sums, std::size_t iterations) {
+NamedTime summary_of(const Timeline::OpInfo& op, const NameSums& sums, std::size_t iterations) {
   NamedTime result{op.name, op.op_class};
-  int calls = 0;
-  std::int64_t bytes = 0;
-  for (const auto& [rank, of_rank] : sums.calls_and_bytes) {
-    calls = std::max(calls, of_rank.first);
-    bytes = std::max(bytes, of_rank.second);
+  NameSums::OfRank most;
+  for (const auto& [rank, of_rank] : sums.by_rank) {
+    most.calls = std::max(most.calls, of_rank.calls);
+    most.bytes = std::max(most.bytes, of_rank.bytes);
+    most.span_us = std::max(most.span_us, of_rank.span_us);
   }
   const auto kept = static_cast<double>(iterations);
-  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, sums.calls_and_bytes.size()));
-  result.calls = static_cast<int>(std::lround(calls / kept));
-  result.bytes_per_rank = bytes / static_cast<std::int64_t>(iterations);
+  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, sums.by_rank.size()));
+  result.calls = static_cast<int>(std::lround(most.calls / kept));
+  result.bytes_per_rank = most.bytes / static_cast<std::int64_t>(iterations);
   result.alone_ms = sums.alone_us * kMsPerUs / runs;
-  result.span_ms = sums.span_us * kMsPerUs / runs;
+  result.span_ms = most.span_us * kMsPerUs / kept;
   result.exposed_ms = sums.exposed_us * kMsPerUs / runs;
   return result;
 }
@@ -223,16 +228,16 @@ std::vector<NamedTime> named_times(const Timeline& timeline) {
     const Span& span = timeline.spans[i];
     const auto op = static_cast<std::size_t>(span.op);
     NameSums& of_name = sums[name_of[op]];
-    auto& [calls, bytes] = of_name.calls_and_bytes[span.rank];
-    ++calls;
-    bytes += span.bytes;
+    NameSums::OfRank& of_rank = of_name.by_rank[span.rank];
+    ++of_rank.calls;
+    of_rank.bytes += span.bytes;
+    of_rank.span_us += span.end_us - span.start_us;
     of_name.alone_us += timeline.ops[op].alone_us;
-    of_name.span_us += span.end_us - span.start_us;
     of_name.exposed_us += swept.exposed_us[i];
   }
   std::vector<NamedTime> result;
   for (std::size_t name = 0; name < first_ops.size(); ++name)
-    result.push_back(mean_of(timeline.ops[first_ops[name]], sums[name], kept_iterations(timeline)));
+    result.push_back(summary_of(timeline.ops[first_ops[name]], sums[name], kept_iterations(timeline)));
   return result;
 }
 

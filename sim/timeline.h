@@ -67,16 +67,16 @@ struct RankTimes {
 };
 std::vector<RankTimes> rank_times(const Timeline& timeline);
 
-// Time of the operations of one name, mean over the ranks that run them.
+// Time of the operations of one name, per iteration.
 // exposed: instants without compute are charged to the one running collective that ends last (the one the rank is still
 // waiting for), so that the exposed times of all collectives add up to the rank's exposed time.
 struct NamedTime {
   std::string name;
   std::string op_class;
   int calls = 0;        // per rank and iteration
-  double alone_ms = 0;  // sum of the calls' durations without contention
-  double span_ms = 0;   // sum of the calls' durations as they ran
-  double exposed_ms = 0;
+  double alone_ms = 0;    // sum of the calls' durations without contention
+  double span_ms = 0;     // sum of the calls' durations as they ran, of the slowest rank
+  double exposed_ms = 0;  // mean over the ranks
   std::int64_t bytes_per_rank = 0;  // largest over ranks
 };
 std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops

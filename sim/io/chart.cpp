@@ -80,7 +80,7 @@ void check_all_used(const Json& spec, const std::string& source, const std::vect
   for (const DataSet& set : sets) {
     const auto& data = spec["data"];
     const bool used = std::any_of(data.begin(), data.end(), [&](const Json& entry) {
-      return entry["name"] == set.name && !entry.contains("source");
+      return entry["name"].get<std::string>() == set.name && !entry.contains("source");
     });
     if (!used) throw chart_error(source, fmt::format("does not use the data set '{}'.", set.name));
   }

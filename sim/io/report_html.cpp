@@ -75,8 +75,8 @@ std::string tables_html(const StudyResult& study) {
                  cases_sheet(study)) +
          section(
              "Collectives",
-             "Per iteration, mean over the GPUs. Alone: all calls without contention. In run: as they ran beside the "
-             "others. Exposed: the part that no compute hides.",
+             "Per iteration. Alone: all calls without contention. In run: as they ran beside the others, on the slowest "
+             "GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the GPUs.",
              collectives_sheet(study)) +
          section("Predicted beside published, every number", published_legend(study), published_sheet(study, true)) +
          section("Fitted constants",

@@ -46,10 +46,10 @@ void write_cases(Page& page, const StudyResult& study) {
 void write_collectives(Page& page, const StudyResult& study) {
   const Sheet sheet = collectives_sheet(study);
   if (sheet.rows.empty()) return;
-  page.heading("COLLECTIVES, per iteration, mean over the GPUs");
+  page.heading("COLLECTIVES, per iteration");
   page.paragraph(
-      "alone: all calls without contention. in run: as they ran beside the others. exposed: the part that no "
-      "compute hides.");
+      "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: what "
+      "neither compute nor a collective that ends later hides, mean over the GPUs.");
   page.sheet(sheet);
 }
 

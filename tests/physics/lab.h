@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/yaml.h"
+#include "models/compute_model.h"
+#include "sim/engine.h"
+#include "sim/lower.h"
+#include "sim/network.h"
+#include "sim/scenario.h"
+#include "sim/study.h"
+#include "sim/timeline.h"
+#include "sim/workers.h"
+
+// What physics tests are made of: programs simulated in processes of their own (SimGrid allows one engine per process),
+// shipped scenarios, and byte counts taken pair by pair.
+namespace shardsim::physics {
+
+// What `work` returns, run in a process of its own.
+inline std::string in_process(const std::function<std::string()>& work) {
+  return run_in_workers({{"physics", work}}, {})[0];
+}
+
+// Relative distance. (doctest's Approx adds 1 to the scale, which is nothing to compare microseconds with.)
+inline double off(double value, double expected) {
+  return std::abs(value - expected) / std::abs(expected);
+}
+
+inline Tree named(const std::string& name) {
+  return parse_yaml("{name: " + name + "}", "test");
+}
+
+inline Timeline simulated(const Program& program, const Cluster& cluster, const std::string& network = "simgrid",
+                          const EngineOptions& options = {}) {
+  return timeline_from_bytes(in_process([&] {
+    const auto compute = make_compute_model(named("roofline"));
+    const auto engine = make_network(named(network));
+    return to_bytes(simulate(program, cluster, *compute, *engine, options).timeline);
+  }));
+}
+
+inline std::string shipped_path(const std::string& name) {
+  return SHARDSIM_SOURCE_DIR "/scenarios/" + name;
+}
+
+inline ClusterSpec cluster_spec(const std::string& file, int nodes = 0) {
+  ClusterSpec spec = read_cluster(load_named("clusters/" + file, "clusters", SHARDSIM_SOURCE_DIR "/scenarios", {}));
+  if (nodes > 0) spec.nodes = nodes;
+  return spec;
+}
+
+inline Workload shipped_workload(const std::string& file) {
+  return read_workload(load_named("workloads/" + file, "workloads", SHARDSIM_SOURCE_DIR "/scenarios", {}), "");
+}
+
+// The plan that a planner with its defaults makes; `options` as in a scenario.
+inline Plan planned(const std::string& options, const Workload& workload, const Cluster& cluster) {
+  Case item;
+  item.workload = workload;
+  item.planner = parse_yaml(options, "test");
+  item.memory_model = named("paper");
+  return make_plan(item, cluster, 7);
+}
+
+inline Program lowered(const std::string& planner, const Workload& workload, const Cluster& cluster,
+                       const LoweringOptions& options = {}) {
+  Program program = lower(planned(planner, workload, cluster), workload, cluster, options);
+  check_program(program, Place{"test"});
+  return program;
+}
+
+inline const std::vector<std::string>& every_planner() {
+  static const std::vector<std::string> planners = {
+      "{name: row_wise}", "{name: column_wise}",     "{name: table_wise}",     "{name: data_parallel}",
+      "{name: flex}",     "{name: flexshard_2tier}", "{name: flexshard_3tier}"};
+  return planners;
+}
+
+// One collective over the whole world, `rounds` iterations of it.
+inline Program only_collective(const Cluster& cluster, OpClass op_class, const ByteMatrix& matrix,
+                               std::int64_t bytes = 0) {
+  Program program;
+  program.world_size = cluster.world_size();
+  program.ranks_per_node = cluster.ranks_per_node();
+  program.batch_per_rank = 1;
+  program.streams = {"world"};
+  program.groups = {{"world", {all_ranks(cluster.world_size())}}};
+  Op op;
+  op.name = "collective";
+  op.op_class = op_class;
+  op.group = "world";
+  op.dtype = "fp32";
+  op.bytes = bytes;
+  if (op_class == OpClass::all_to_all) {
+    program.matrices = {{"m", matrix}};
+    op.matrix = "m";
+  }
+  program.ops = {op};
+  return program;
+}
+
+inline ByteMatrix even_matrix(std::int64_t bytes_per_rank) {
+  return {ByteMatrix::Kind::even, 1, {bytes_per_rank}, {}, false};
+}
+
+// Bytes of one all-to-all, pair by pair: everything, what leaves a rank, what leaves a node.
+struct PairBytes {
+  std::int64_t total = 0, wire = 0, off_node = 0;
+  std::vector<std::int64_t> sent, received;  // [rank of the world], own chunk included
+  bool operator==(const PairBytes&) const = default;
+};
+
+inline PairBytes pair_bytes(const Program& program, const Op& op, const ByteMatrix& matrix) {
+  PairBytes bytes;
+  bytes.sent.resize(program.world_size);
+  bytes.received.resize(program.world_size);
+  for (const std::vector<int>& group : program.groups.at(op.group)) {
+    const int members = static_cast<int>(group.size());
+    for (int a = 0; a < members; ++a) {
+      for (int b = 0; b < members; ++b) {
+        const std::int64_t moved = matrix.bytes_between(a, b, members);
+        bytes.total += moved;
+        if (a != b) bytes.wire += moved;
+        if (group[a] / program.ranks_per_node != group[b] / program.ranks_per_node) bytes.off_node += moved;
+        bytes.sent[group[a]] += moved;
+        bytes.received[group[b]] += moved;
+      }
+    }
+  }
+  return bytes;
+}
+
+// The operations of one name, in order.
+inline std::vector<const Op*> ops_named(const Program& program, const std::string& name) {
+  std::vector<const Op*> found;
+  for (const Op& op : program.ops) {
+    if (op.name == name) found.push_back(&op);
+  }
+  return found;
+}
+
+}  // namespace shardsim::physics

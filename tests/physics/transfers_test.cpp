@@ -1,0 +1,149 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <sstream>
+
+#include "tests/physics/lab.h"
+
+// What every Network promises (sim/network.h), on the network itself. Expected times are bytes over rate, by hand.
+
+using namespace shardsim;
+using namespace shardsim::physics;
+
+namespace {
+
+constexpr double kGigabyte = 1e9;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+struct Setting {
+  std::vector<double> link_rates;  // GB/s
+  struct Way {
+    std::vector<LinkId> links;
+    double cap = 0;  // GB/s; 0: none
+  };
+  std::vector<Way> ways;
+  struct Start {
+    double at = 0;  // s; rising
+    int way = 0;
+    double gigabytes = 0;
+  };
+  std::vector<Start> starts;
+};
+
+using Change = std::function<void(NetworkSession&, double now)>;
+
+// When each transfer ends, in seconds.
+std::vector<double> run(const Setting& setting, const std::string& name, const Change& change = {}) {
+  std::vector<Link> links;
+  for (double rate : setting.link_rates)
+    links.push_back({"link" + std::to_string(links.size()), LinkKind::nic_out, {rate * kGigabyte}});
+  std::vector<TransferRoute> routes;
+  for (const Setting::Way& way : setting.ways) routes.push_back({way.links, {way.cap * kGigabyte}});
+  std::vector<double> ends(setting.starts.size(), -1);
+  make_network(named(name))->run(links, routes, [&](NetworkSession& session) {
+    std::vector<TransferId> ids;
+    for (std::size_t begun = 0;;) {
+      while (begun < setting.starts.size() && setting.starts[begun].at <= session.now().value) {
+        ids.push_back(session.start(setting.starts[begun].way, setting.starts[begun].gigabytes * kGigabyte));
+        ++begun;
+      }
+      const bool more = begun < setting.starts.size();
+      const Seconds until{more ? setting.starts[begun].at : kForever};
+      for (TransferId ended : session.advance(until)) {
+        ends[std::find(ids.begin(), ids.end(), ended) - ids.begin()] = session.now().value;
+      }
+      if (session.now().value > until.value) throw std::logic_error("the clock passed `until`");
+      if (change) change(session, session.now().value);
+      if (!more && std::find(ends.begin(), ends.end(), -1) == ends.end()) return;
+    }
+  });
+  return ends;
+}
+
+std::vector<double> ends_of(const Setting& setting, const std::string& name, const Change& change = {}) {
+  const std::string text = in_process([&] {
+    std::string line;
+    for (double end : run(setting, name, change)) line += std::to_string(std::bit_cast<std::uint64_t>(end)) + " ";
+    return line;
+  });
+  std::istringstream words(text);
+  std::vector<double> ends;
+  for (std::uint64_t word = 0; words >> word;) ends.push_back(std::bit_cast<double>(word));
+  return ends;
+}
+
+void check_ends(const std::vector<double>& ends, const std::vector<double>& expected) {
+  REQUIRE(ends.size() == expected.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    CAPTURE(i);
+    CHECK(off(ends[i], expected[i]) <= 1e-9);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a transfer alone takes its bytes over the narrowest link or its cap") {
+  for (const std::string name : {"simgrid", "closed_form"}) {
+    CAPTURE(name);
+    check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}}}, name), {0.04});
+    check_ends(ends_of({{25, 10, 50}, {{{0, 1, 2}}}, {{0, 0, 1}}}, name), {0.1});
+    check_ends(ends_of({{25}, {{{0}, 5}}, {{0, 0, 1}}}, name), {0.2});
+    check_ends(ends_of({{25}, {{{0}, 100}}, {{0, 0, 1}}}, name), {0.04});
+    check_ends(ends_of({{25}, {{{0}}}, {{0.5, 0, 1}}}, name), {0.54});
+  }
+}
+
+TEST_CASE("equal transfers share a link equally: 1 GB and 1 GB over 25 GB/s both end at 80 ms") {
+  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 1}}}, "simgrid"), {0.08, 0.08});
+  // Thirty at once: each has a thirtieth.
+  Setting thirty{{25}, {{{0}}}, {}};
+  for (int i = 0; i < 30; ++i) thirty.starts.push_back({0, 0, 1});
+  check_ends(ends_of(thirty, "simgrid"), std::vector<double>(30, 1.2));
+}
+
+TEST_CASE("what a short transfer leaves goes to the long one") {
+  // 12.5 GB/s each until 80 ms; then 2 GB are left for the whole link.
+  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 3}}}, "simgrid"), {0.08, 0.16});
+  // The second starts when half of the first has gone: both halves take twice as long.
+  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0.02, 0, 1}}}, "simgrid"), {0.06, 0.08});
+}
+
+TEST_CASE("sharing is max-min fair over several links") {
+  // Link 0 of 10 GB/s is split 5 and 5; link 1 of 20 GB/s leaves 15 to its second user.
+  const Setting chain{{10, 20}, {{{0, 1}}, {{0}}, {{1}}}, {{0, 0, 1}, {0, 1, 1}, {0, 2, 3}}};
+  check_ends(ends_of(chain, "simgrid"), {0.2, 0.2, 0.2});
+}
+
+TEST_CASE("a cap limits one transfer and leaves the rest of the link to the others") {
+  const Setting capped{{25}, {{{0}, 5}, {{0}}}, {{0, 0, 1}, {0, 1, 4}}};
+  check_ends(ends_of(capped, "simgrid"), {0.2, 0.2});
+}
+
+TEST_CASE("two transfers over the same capped route do not share the cap of one") {
+  // Each may draw 5 GB/s; together they stay below the link's 25.
+  const Setting twice{{25}, {{{0}, 5}, {{0}, 5}}, {{0, 0, 1}, {0, 1, 1}}};
+  check_ends(ends_of(twice, "simgrid"), {0.2, 0.2});
+}
+
+TEST_CASE("the closed form lets nobody wait for another") {
+  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 3}}}, "closed_form"), {0.04, 0.12});
+}
+
+TEST_CASE("a link at half rate takes twice as long for what is left") {
+  // 0.5 GB in the first 20 ms, the other half at 12.5 GB/s. A marker of no link's length stops the clock at 20 ms.
+  const Setting setting{{25, 1}, {{{0}}, {{1}}}, {{0, 0, 1}, {0.02, 1, 0.001}}};
+  const Change halve = [](NetworkSession& session, double now) {
+    if (now == 0.02) session.set_rate_factor(0, 0.5);
+  };
+  check_ends(ends_of(setting, "simgrid", halve), {0.06, 0.021});
+}
+
+TEST_CASE("byte counts of any size keep the ratio of bytes to time") {
+  for (double gigabytes : {1e-6, 1e-3, 1.0, 1e3, 1e6}) {
+    CAPTURE(gigabytes);
+    const auto ends = ends_of({{25}, {{{0}}}, {{0, 0, gigabytes}, {0, 0, gigabytes}}}, "simgrid");
+    CHECK(off(ends[0], 2 * gigabytes / 25) <= 1e-8);
+  }
+}

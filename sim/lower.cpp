@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "sim/fusion_group.h"
+#include "sim/measured_times.h"
+#include "sim/program_frame.h"
 
 namespace shardsim {
 namespace {
@@ -29,17 +31,8 @@ class Lowering {
  public:
   Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
       : workload_(workload), cluster_(cluster), options_(options), groups_(fuse(plan, workload, cluster, options)) {
-    program_.world_size = cluster.world_size();
-    program_.ranks_per_node = cluster.ranks_per_node();
-    program_.batch_per_rank = workload.batch_per_gpu;
-    program_.hash_seed = plan.hash_seed;
-    program_.id_bytes = workload.id_bytes;
-    program_.tables = workload.tables;
-    program_.streams = {"compute"};
-    if (options.overlap) program_.streams = {"compute", "world", "node", "cross"};
-    write_shards(plan);
-    write_groups(plan);
-    write_matrices();
+    program_ = program_frame(plan, workload, cluster, groups_);
+    if (options.overlap) program_.streams.insert(program_.streams.end(), {"world", "node", "cross"});
   }
 
   Program take() {
@@ -50,7 +43,7 @@ class Lowering {
     dense();
     backward();
     connect_iterations(ahead);
-    if (workload_.dense.measured) hold_measured_times();
+    if (workload_.dense.measured) hold_measured_times(program_, *workload_.dense.measured);
     return std::move(program_);
   }
 
@@ -59,62 +52,6 @@ class Lowering {
     int ids = -1, lookup = -1, output = -1, gradient_exchange = -1, gradient = -1, reduce = -1, apply = -1;
     int update() const { return apply >= 0 ? apply : gradient; }
   };
-
-  void write_shards(const Plan& plan) {
-    for (const Placement& placement : plan.placements) {
-      Program::Shard shard;
-      shard.table = placement.table;
-      shard.strategy = placement.strategy;
-      shard.row_begin = placement.row_begin;
-      shard.row_end = placement.row_end;
-      shard.column_begin = placement.column_begin;
-      shard.column_end = placement.column_end;
-      shard.holders = placement.holders;
-      if (placement.rows() < workload_.tables[placement.table].rows) shard.tier = tier_of(plan, placement);
-      program_.shards.push_back(shard);
-    }
-  }
-
-  static int tier_of(const Plan& plan, const Placement& placement) {
-    return static_cast<int>(std::count_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& other) {
-      return other.table == placement.table && other.column_begin == placement.column_begin &&
-             other.row_begin < placement.row_begin;
-    }));
-  }
-
-  void write_groups(const Plan& plan) {
-    program_.groups["world"] = {all_ranks(program_.world_size)};
-    for (const Placement& placement : plan.placements) {
-      if (placement.strategy != Strategy::flex) continue;
-      if (program_.groups.contains("node") && program_.groups["node"] != placement.holders) {
-        throw input_error(workload_.tables[placement.table].place,
-                          "flex rows of several tables have different replica groups",
-                          "Use the same replica_groups for all of them");
-      }
-      program_.groups["node"] = placement.holders;
-      std::vector<std::vector<int>> across(placement.holders.front().size());
-      for (const std::vector<int>& replicas : placement.holders) {
-        for (std::size_t position = 0; position < replicas.size(); ++position) {
-          across[position].push_back(replicas[position]);
-        }
-      }
-      program_.groups["cross_node"] = across;
-    }
-  }
-
-  void write_matrices() {
-    for (const FusionGroup& group : groups_) {
-      if (!group.exchanges()) continue;
-      program_.matrices[group.prefix + "_ids"] = group.ids;
-      program_.matrices[group.prefix + "_grads"] = group.gradients;
-      std::string back = group.prefix + "_grads";
-      if (!(group.gradients == group.rows_by_source)) {
-        back = group.prefix + "_rows_by_source";
-        program_.matrices[back] = group.rows_by_source;
-      }
-      program_.transpose_of[group.prefix + "_rows"] = back;
-    }
-  }
 
   int add(const std::string& name, OpClass op_class, int stream, std::vector<int> after) {
     Op op;
@@ -302,29 +239,6 @@ class Lowering {
       if (!program_.ops[id].is_collective()) return static_cast<int>(id);
     }
     return 0;
-  }
-
-  void hold_measured_times() {
-    const MeasuredRest& measured = *workload_.dense.measured;
-    hold(measured.lookup.time, [](const Op& each) { return each.op_class == OpClass::lookup; });
-    hold(measured.update.time, [](const Op& each) { return each.op_class == OpClass::update; });
-    hold(measured.dense_forward.time, [](const Op& each) { return each.name == "dense_forward"; });
-    hold(measured.dense_backward.time, [](const Op& each) { return each.name == "dense_backward"; });
-  }
-
-  // The class's time, shared among its operations in proportion to their bytes, in whole nanoseconds.
-  template <typename Belongs>
-  void hold(Seconds time, Belongs belongs) {
-    std::vector<int> ids;
-    std::vector<double> bytes;
-    for (const Op& each : program_.ops) {
-      if (!belongs(each)) continue;
-      ids.push_back(each.id);
-      bytes.push_back(*std::max_element(each.hbm_bytes.values.begin(), each.hbm_bytes.values.end()));
-    }
-    if (std::accumulate(bytes.begin(), bytes.end(), 0.0) <= 0) bytes.assign(ids.size(), 1.0);
-    const auto parts = split_by_largest_remainder(std::llround(time.value * 1e9), bytes);
-    for (std::size_t part = 0; part < ids.size(); ++part) op(ids[part]).fixed_ns = parts[part];
   }
 
   const Workload& workload_;

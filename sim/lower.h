@@ -13,8 +13,8 @@ struct LoweringOptions {
   bool overlap = true;            // false: one stream for everything
 };
 
-// The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole numbers.
-// Errors: Failure::input for what this version cannot lower (pooled tables), naming the table.
+// The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole
+// numbers. Errors: Failure::input for what this version cannot lower (pooled tables), naming the table.
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
 
 }  // namespace shardsim

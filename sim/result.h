@@ -58,7 +58,7 @@ struct CaseResult {
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
-  Timeline timeline;                           // planned payload
+  Timeline timeline;  // planned payload
   std::optional<Timeline> observed_payload_timeline;
 };
 

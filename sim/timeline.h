@@ -73,10 +73,10 @@ std::vector<RankTimes> rank_times(const Timeline& timeline);
 struct NamedTime {
   std::string name;
   std::string op_class;
-  int calls = 0;        // per rank and iteration
-  double alone_ms = 0;    // sum of the calls' durations without contention
-  double span_ms = 0;     // sum of the calls' durations as they ran, of the slowest rank
-  double exposed_ms = 0;  // mean over the ranks
+  int calls = 0;                    // per rank and iteration
+  double alone_ms = 0;              // sum of the calls' durations without contention
+  double span_ms = 0;               // sum of the calls' durations as they ran, of the slowest rank
+  double exposed_ms = 0;            // mean over the ranks
   std::int64_t bytes_per_rank = 0;  // largest over ranks
 };
 std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops

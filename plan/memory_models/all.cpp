@@ -1,8 +1,6 @@
 #include <array>
-#include <string>
-#include <vector>
 
-#include "base/text.h"
+#include "base/named_table.h"
 #include "plan/memory_model.h"
 #include "plan/memory_models/factories.h"
 
@@ -21,17 +19,7 @@ std::span<const MemoryModelEntry> memory_models() {
 }
 
 std::unique_ptr<MemoryModel> make_memory_model(const Tree& options) {
-  MapReader reader(options, "memory_model");
-  const std::string name = reader.text("name");
-  std::vector<std::string> known;
-  for (const MemoryModelEntry& entry : kTable) {
-    known.emplace_back(entry.name);
-    if (entry.name != name) continue;
-    auto model = entry.make(reader);
-    reader.finish();
-    return model;
-  }
-  throw input_error(reader.place_of("name"), "unknown memory model '" + name + "'", known_names_hint(name, known));
+  return make_named(memory_models(), options, "memory model");
 }
 
 }  // namespace shardsim

@@ -1,8 +1,6 @@
 #include <array>
-#include <string>
-#include <vector>
 
-#include "base/text.h"
+#include "base/named_table.h"
 #include "plan/planner.h"
 #include "plan/planners/factories.h"
 
@@ -27,17 +25,7 @@ std::span<const PlannerEntry> planners() {
 }
 
 std::unique_ptr<Planner> make_planner(const Tree& options) {
-  MapReader reader(options, "planner");
-  const std::string name = reader.text("name");
-  std::vector<std::string> known;
-  for (const PlannerEntry& entry : kTable) {
-    known.emplace_back(entry.name);
-    if (entry.name != name) continue;
-    auto planner = entry.make(reader);
-    reader.finish();
-    return planner;
-  }
-  throw input_error(reader.place_of("name"), "unknown planner '" + name + "'", known_names_hint(name, known));
+  return make_named(planners(), options, "planner");
 }
 
 }  // namespace shardsim

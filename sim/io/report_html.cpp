@@ -73,11 +73,11 @@ std::string tables_html(const StudyResult& study) {
                  "case of the workload. GiB: memory of the fullest "
                  "GPU. What limits a case is its busiest link or unit.",
                  cases_sheet(study)) +
-         section(
-             "Collectives",
-             "Per iteration. Alone: all calls without contention. In run: as they ran beside the others, on the slowest "
-             "GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the GPUs.",
-             collectives_sheet(study)) +
+         section("Collectives",
+                 "Per iteration. Alone: all calls without contention. In run: as they ran beside the others, on the "
+                 "slowest "
+                 "GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the GPUs.",
+                 collectives_sheet(study)) +
          section("Predicted beside published, every number", published_legend(study), published_sheet(study, true)) +
          section("Fitted constants",
                  "Every constant that was set to meet a measurement, and the numbers it was set by.",

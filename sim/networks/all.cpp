@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "base/named_table.h"
 #include "sim/network.h"
 
 namespace shardsim {
@@ -18,17 +18,7 @@ std::span<const NetworkEntry> networks() {
 }
 
 std::unique_ptr<Network> make_network(const Tree& options) {
-  MapReader reader(options, "network");
-  const std::string name = reader.text("name");
-  std::vector<std::string> known;
-  for (const NetworkEntry& entry : networks()) {
-    known.emplace_back(entry.name);
-    if (entry.name != name) continue;
-    auto network = entry.make(reader);
-    reader.finish();
-    return network;
-  }
-  throw input_error(reader.place_of("name"), "unknown network '" + name + "'", known_names_hint(name, known));
+  return make_named(networks(), options, "network");
 }
 
 }  // namespace shardsim

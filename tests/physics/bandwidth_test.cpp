@@ -20,7 +20,7 @@ tables:
   - {name: short, rows: 300000, dim: 64, kind: sequence, average_length: 30, access: {family: zipf, s: 0.8}}
 dense:
   layers:
-    - {name: attention, in: 128, out: 256, per_item: true}
+    - {name: attention, in: 128, out: 256, per: item}
     - {name: top, in: 1024, out: 1024, repeat: 3}
 )";
 
@@ -82,7 +82,7 @@ TEST_CASE("doubling any bandwidth never lengthens an iteration, on any cluster a
         CAPTURE(key.name);
         ClusterSpec faster = spec;
         key.twice(faster);
-        CHECK(simulated(program, Cluster(faster)).iteration_ms <= before * (1 + 1e-9));
+        CHECK(simulated(program, Cluster(faster)).iteration_ms <= before + 1e-6);  // a few bytes of rounding
       }
     }
   }

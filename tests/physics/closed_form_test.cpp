@@ -10,6 +10,9 @@ using namespace shardsim::physics;
 
 namespace {
 
+// SimGrid moves whole bytes: half a byte per transfer may be missing, on the slowest link 2e-11 s.
+constexpr double kByteMs = 1e-6;
+
 struct Both {
   Timeline simulated, closed;
 };
@@ -49,14 +52,12 @@ TEST_CASE("no iteration is faster than without contention") {
   for (const std::string file : {"toy_2x4.yaml", "a100_mesh_4x8.yaml", "aws_p4d.yaml"}) {
     const Cluster cluster(cluster_spec(file));
     for (const std::string model : {"toy_history.yaml", "rm1.yaml", "rm2.yaml"}) {
-      if (model != "toy_history.yaml" && file == "toy_2x4.yaml") continue;  // does not fit its memory
       for (const std::string& planner : every_planner()) {
-        if (model != "toy_history.yaml" && planner == "{name: data_parallel}") continue;  // does not fit
         CAPTURE(file);
         CAPTURE(model);
         CAPTURE(planner);
         const Both times = both(planner, shipped_workload(model), cluster);
-        CHECK(times.simulated.iteration_ms >= times.closed.iteration_ms * (1 - 1e-9));
+        CHECK(times.simulated.iteration_ms >= times.closed.iteration_ms - kByteMs);
         CHECK(times.simulated.iteration_ms <= times.closed.iteration_ms * 2);
       }
     }

@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <cctype>
-
 #include "tests/physics/lab.h"
 
 // The FlexShard study end to end against the paper's Tables 5 and 6 and its throughput gains (Sethi et al., "FlexShard:
@@ -138,7 +136,7 @@ TEST_CASE("a plan has the collectives of Table 6 and no others") {
 // gives 1.
 TEST_CASE("on NVSwitch nodes the intra-node all-to-all is 3.2 to 3.8 times faster than on the mesh") {
   Overrides overrides;
-  overrides.set = {{"cluster", "clusters/a100_nvswitch_4x8.yaml"}};
+  overrides.set = {{"cluster", "a100_nvswitch_4x8"}};
   const StudyResult switched = run(overrides);
   for (const std::string model : {"rm1", "rm2", "rm3", "rm4"}) {
     CAPTURE(model);

@@ -8,9 +8,12 @@
 
 #include "base/yaml.h"
 #include "models/compute_model.h"
+#include "plan/check.h"
+#include "plan/planner.h"
 #include "sim/engine.h"
 #include "sim/lower.h"
 #include "sim/network.h"
+#include "sim/planner_bandwidths.h"
 #include "sim/scenario.h"
 #include "sim/study.h"
 #include "sim/timeline.h"
@@ -57,13 +60,13 @@ inline Workload shipped_workload(const std::string& file) {
   return read_workload(load_named("workloads/" + file, "workloads", SHARDSIM_SOURCE_DIR "/scenarios", {}), "");
 }
 
-// The plan that a planner with its defaults makes; `options` as in a scenario.
+// The plan of a planner (`options` as in a scenario), whether it fits the devices or not.
 inline Plan planned(const std::string& options, const Workload& workload, const Cluster& cluster) {
-  Case item;
-  item.workload = workload;
-  item.planner = parse_yaml(options, "test");
-  item.memory_model = named("paper");
-  return make_plan(item, cluster, 7);
+  const auto memory = make_memory_model(named("paper"));
+  const PlannerContext context{*memory, 7, [&] { return simulated_bandwidths(workload, cluster); }};
+  Plan plan = make_planner(parse_yaml(options, "test"))->plan(workload, cluster, context);
+  check_plan(plan, workload, cluster, Place{"test"});
+  return plan;
 }
 
 inline Program lowered(const std::string& planner, const Workload& workload, const Cluster& cluster,
@@ -80,7 +83,7 @@ inline const std::vector<std::string>& every_planner() {
   return planners;
 }
 
-// One collective over the whole world, `rounds` iterations of it.
+// One collective over the whole world, again and again.
 inline Program only_collective(const Cluster& cluster, OpClass op_class, const ByteMatrix& matrix,
                                std::int64_t bytes = 0) {
   Program program;

@@ -210,7 +210,9 @@ void add_pareto(StudyResult& study, const std::vector<Prepared>& prepared) {
 
 }  // namespace
 
-Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+namespace {
+
+Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed) {
   const auto memory = make_memory_model(item.memory_model);
   if (!item.plan_file.empty()) {
     Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
@@ -223,6 +225,18 @@ Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed) {
   check_plan(plan, item.workload, cluster, item.place);
   check_memory(plan, item.workload, cluster, *memory);
   return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+  try {
+    return plan_and_check(item, cluster, seed);
+  } catch (const Error& error) {
+    if (!error.place().source.empty()) throw;
+    throw Error(error.failure(), item.place, "case '" + item.name + "': " + error.what(),
+                "");  // a memory check knows no file
+  }
 }
 
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,

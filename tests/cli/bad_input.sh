@@ -1,0 +1,293 @@
+#!/usr/bin/env bash
+# Bad input, end to end: the right exit code, one clear line with file and place, nothing on stdout, no file left behind.
+# Usage: bad_input.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$1 source=$2
+. "$source/tests/cli/lib.sh"
+
+# A good scenario, cluster and workload in it, which the cases below break one way each.
+cat >good.yaml <<'YAML'
+schema: shardsim.scenario/1
+title: good
+planner: {name: row_wise}
+seed: 7
+iterations: 4
+cluster:
+  schema: shardsim.cluster/1
+  name: small
+  nodes: 2
+  gpu:
+    model: toy
+    count: 4
+    compute_capability: "8.0"
+    hbm: "16 GiB"
+    hbm_bandwidth: "1000 GB/s"
+    flops: {fp32: "10 TFLOP/s"}
+  nvlink: {kind: switch, links_per_gpu: 1, per_link: "100 GB/s"}
+  nics: {per_gpu: 1, rate: "80 Gbit/s"}
+workload:
+  schema: shardsim.workload/1
+  name: history
+  batch_per_gpu: 32
+  tables:
+    - name: history
+      rows: 8000
+      dim: 64
+      kind: sequence
+      average_length: 20
+      access: {family: zipf, s: 1}
+YAML
+run run good.yaml -o kept
+check "the good scenario runs: $(cat streams/err)" [ "$code" -eq 0 ]
+
+# broken SED_EXPRESSION PATTERN: good.yaml changed so is refused by `run` and by `check`.
+broken() {
+  sed -E "$1" good.yaml >bad.yaml
+  if cmp -s good.yaml bad.yaml; then fail "nothing changed by: $1"; fi
+  refuse 2 "$2" run bad.yaml
+  refuse 2 "$2" check bad.yaml
+  rm bad.yaml
+}
+
+# file_refused PATTERN: bad.yaml as it lies there is refused by `run` and by `check`.
+file_refused() {
+  refuse 2 "$1" run bad.yaml
+  refuse 2 "$1" check bad.yaml
+  rm -rf bad.yaml
+}
+
+echo "-- keys"
+broken 's/^iterations/iteratons/' 'bad.yaml:5:1: .*iteratons.*iterations'
+broken 's/batch_per_gpu/batch_per_cpu/' 'bad.yaml:2[02]:3: .*batch_per_gpu'
+broken 's/dim: 64/dims: 64/' 'bad.yaml:2[46]:7: .*dim'
+broken '$aseed: 8' 'bad.yaml:30:1: .*seed.*(twice|duplicate|again)'
+broken 's/^  nodes: 2/  nodes: 2\n  nodes: 3/' 'bad.yaml:10:3: .*nodes'
+broken 's/hbm_bandwidth:.*/&\n    hbm-bandwidth: "1 GB\/s"/' 'bad.yaml:16:5: .*hbm[-_]bandwidth'
+broken '/^    count/d' 'bad.yaml:1[01]:[0-9]+: .*count'
+broken '/^schema/d' 'bad.yaml:1:1: .*schema'
+broken 's|^schema.*|schema: shardsim.scenario/2|' 'bad.yaml:1:9: .*shardsim.scenario/2.*shardsim.scenario/1'
+broken 's/^title:.*/<<: {seed: 3}/' 'bad.yaml:2:1: .*<<'
+broken 's/^planner:.*/&\nplan: {file: plan.json}/' 'bad.yaml:[34]:[0-9]+: .*plan'
+
+echo "-- units and sizes"
+broken 's/hbm: "16 GiB"/hbm: 16/' 'bad.yaml:14:10: .*16 GiB'
+broken 's/hbm: "16 GiB"/hbm: "16 GB\/s"/' 'bad.yaml:14:10: .*GB/s'
+broken 's/hbm: "16 GiB"/hbm: "16 Gb"/' 'bad.yaml:14:10: .*Gb'
+broken 's/hbm: "16 GiB"/hbm: "-16 GiB"/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: "nan GiB"/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: .nan/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: "inf GiB"/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: "0 GiB"/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: "1e400 GiB"/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: "99999999999 TiB"/' 'bad.yaml:14:10: '
+broken 's/hbm: "16 GiB"/hbm: [16, GiB]/' 'bad.yaml:14:10: '
+broken 's/hbm_bandwidth: .*/hbm_bandwidth: "0 GB\/s"/' 'bad.yaml:15:20: '
+broken 's/80 Gbit/80 Gb/' 'bad.yaml:18:[0-9]+: .*Gbit/s'
+broken 's/rate: "80 Gbit.s"/rate: 10/' 'bad.yaml:18:[0-9]+: .*unit|bad.yaml:18:[0-9]+: .*GB/s'
+broken 's/fp32: .*/fp32: "-1 TFLOP\/s"}/' 'bad.yaml:16:[0-9]+: '
+for value in 0 -5 nan .inf 1.5 1e30 0x10 010 '"8000 rows"' '[]' '{}' '~' "''"; do
+  broken "s/rows: 8000/rows: $value/" 'bad.yaml:25:13: .*rows|bad.yaml:25:13: '
+done
+for value in 0 -64 1e12; do broken "s/dim: 64/dim: $value/" 'bad.yaml:26:12: |bad.yaml:24:7: .*history.*dim'; done
+for value in 0 -1 1e18 '"4096 B"' many; do broken "s/batch_per_gpu: 32/batch_per_gpu: $value/" 'bad.yaml:22:18: '; done
+for value in 0 -2 1000000000 two; do broken "s/nodes: 2/nodes: $value/" 'bad.yaml:9:10: |bad.yaml:7:3: .*ranks'; done
+for value in 0 -4 100000; do broken "s/count: 4/count: $value/" 'bad.yaml:12:12: '; done
+for value in 0 -1 1e18 none; do broken "s/iterations: 4/iterations: $value/" 'bad.yaml:5:13: '; done
+for value in -1 1.5 99999999999999999999 x; do broken "s/seed: 7/seed: $value/" 'bad.yaml:4:7: '; done
+for value in 0 -20 nan 1e300; do broken "s/average_length: 20/average_length: $value/" 'bad.yaml:28:23: |bad.yaml:24:7: .*history.*length'; done
+
+echo "-- names"
+broken 's/name: row_wise/name: row_wize/' 'bad.yaml:3:17: .*row_wize.*row_wise'
+broken 's/name: row_wise/name: magic/' 'bad.yaml:3:17: .*column_wise.*flexshard_3tier.*table_wise'
+broken 's/^title.*/compute_model: {name: magic}/' 'bad.yaml:2:23: .*roofline'
+broken 's/^title.*/memory_model: {name: magic}/' 'bad.yaml:2:22: .*paper'
+broken 's/^title.*/network: {name: magic}/' 'bad.yaml:2:17: .*closed_form.*simgrid'
+broken 's/name: row_wise/name: row_wise, cut: paper/' 'bad.yaml:3:[0-9]+: .*cut'
+broken 's/family: zipf/family: zipfian/' 'bad.yaml:29:[0-9]+: .*zipfian.*zipf'
+broken 's/kind: switch/kind: star/' 'bad.yaml:17:[0-9]+: .*star.*mesh'
+printf 'schema: shardsim.scenario/1\ncluster: a100_mush_4x8\nworkload: rm1\nplanner: {name: row_wise}\n' >bad.yaml
+file_refused 'bad.yaml:2:10: .*a100_mush_4x8.*a100_mesh_4x8.*toy_2x4'
+printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: rm9\nplanner: {name: row_wise}\n' >bad.yaml
+file_refused 'bad.yaml:3:11: .*rm9.*rm1'
+printf 'schema: shardsim.cluster/1\nbase: b.yaml\nname: a\n' >a.yaml
+printf 'schema: shardsim.cluster/1\nbase: a.yaml\nname: b\n' >b.yaml
+refuse 2 '[ab].yaml:2:7: .*(itself|loop|cycle|circle)' check a.yaml
+
+echo "-- clusters"
+pairs='nvlink: {kind: mesh, links_per_gpu: 1, per_link: "100 GB\/s", links: [[0, 1, 1], [2, 3, 1]]}'
+broken "s/nvlink:.*/$pairs\n  pcie: {p2p: false}/" 'bad.yaml:[0-9]+:[0-9]+: .*[0-3].*[0-3].*connect|bad.yaml:[0-9]+:[0-9]+: .*connect.*[0-3].*[0-3]'
+broken '/^  nics/d' 'bad.yaml:[0-9]+:[0-9]+: .*NIC'
+broken 's/nics: .*/nics: {per_gpu: 1, shared_by: 2, rate: "80 Gbit\/s"}/' 'bad.yaml:18:[0-9]+: '
+broken 's/nics: .*/&\n  faults: [{node: 5, nic: 0, rate_factor: 0.5}]/' 'bad.yaml:19:[0-9]+: .*node 5'
+
+echo "-- access distributions"
+broken 's/family: zipf, s: 1/family: zipf, s: .inf/' 'bad.yaml:29:[0-9]+: '
+broken 's/family: zipf, s: 1/family: zipf, s: -400/' 'bad.yaml:29:[0-9]+: '
+broken 's/family: zipf, s: 1/family: log_normal, sigma: 1e308/' 'bad.yaml:29:[0-9]+: '
+broken 's/family: zipf, s: 1/family: zipf, s: .nan/' 'bad.yaml:29:[0-9]+: '
+broken '/average_length/d; s/family: zipf, s: 1/family: piecewise_power_law, knots: [{rank: 1, ln_p: 900}, {rank: 8000, ln_p: 800}]/' 'bad.yaml:28:[0-9]+: '
+broken '/average_length/d; s/family: zipf, s: 1/family: piecewise_power_law, knots: [{rank: 10, ln_p: 1}, {rank: 5, ln_p: 0}]/' 'bad.yaml:28:[0-9]+: '
+broken 's/family: zipf, s: 1/family: explicit, p: absent.h5/' 'absent.h5'
+
+echo "-- files that are no scenario"
+: >bad.yaml
+file_refused 'bad.yaml(:1:1)?: .*(empty|nothing)'
+printf '\n\n# only a comment\n' >bad.yaml
+file_refused 'bad.yaml(:[0-9]+:[0-9]+)?: .*(empty|nothing)'
+head -c 4096 "$shardsim" >bad.yaml
+file_refused 'bad.yaml'
+head -c 100000 /dev/urandom >bad.yaml
+file_refused 'bad.yaml'
+printf '\xff\xfe\x00s\x00c\x00h\x00e\x00m\x00a' >bad.yaml
+file_refused 'bad.yaml'
+head -c 10000000 /dev/zero | tr '\0' 'a' >bad.yaml
+file_refused 'bad.yaml'
+head -c 10000000 /dev/zero | tr '\0' '[' >bad.yaml
+file_refused 'bad.yaml'
+yes -- '- a' | head -c 10000000 >bad.yaml
+file_refused 'bad.yaml'
+yes 'a: &a [*a, *a]' | head -c 10000000 >bad.yaml
+file_refused 'bad.yaml'
+{ cat good.yaml; echo 'cases:'; seq -f '  - {name: c%.0f}' 400000; } >bad.yaml
+file_refused 'bad.yaml'
+{ printf 'schema: shardsim.scenario/1\ntitle: '; head -c 3000 /dev/zero | tr '\0' '['; } >bad.yaml
+file_refused 'bad.yaml:2:[0-9]+: .*nest|bad.yaml:[0-9]+:[0-9]+: .*nest'
+{ printf 'schema: shardsim.scenario/1\n'; for i in $(seq 200); do printf '%*sa:\n' "$i" ''; done; } >bad.yaml
+file_refused 'bad.yaml:[0-9]+:[0-9]+: .*nest'
+{ printf 'schema: shardsim.scenario/1\ncluster: '; for i in $(seq 3000); do printf '{a: '; done; } >bad.yaml
+file_refused 'bad.yaml:[0-9]+:[0-9]+: '
+printf 'schema: shardsim.scenario/1\ncluster: &c {name: x, base: *c}\n' >bad.yaml
+file_refused 'bad.yaml:2:[0-9]+: .*(itself|alias|anchor)'
+printf 'schema: shardsim.scenario/1\ntitle: *nowhere\n' >bad.yaml
+file_refused 'bad.yaml:2:[0-9]+: '
+{ echo 'a0: &a0 [x, x, x, x, x, x, x, x, x, x]'
+  for i in $(seq 9); do echo "a$i: &a$i [*a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1)), *a$((i - 1))]"; done; } >bad.yaml
+file_refused 'bad.yaml:[0-9]+:[0-9]+: .*alias|bad.yaml:1:1: .*schema'
+{ cat good.yaml; printf -- '---\nschema: shardsim.scenario/1\n'; } >bad.yaml
+file_refused 'bad.yaml:[0-9]+:[0-9]+: .*document'
+printf 'schema: shardsim.scenario/1\n\ttitle: tab\n' >bad.yaml
+file_refused 'bad.yaml:2:[0-9]+: '
+printf '[1, 2]\n' >bad.yaml
+file_refused 'bad.yaml:1:1: .*map'
+printf '{"schema": "shardsim.plan/1", "plan": {' >bad.yaml
+file_refused 'bad.yaml:1:[0-9]+: '
+mkdir bad.yaml
+file_refused 'bad.yaml: .*(folder|directory)'
+refuse 2 'absent.yaml: .*' run absent.yaml
+refuse 2 'absent.yaml: .*' check absent.yaml
+if [ "$(id -u)" -ne 0 ]; then
+  cp good.yaml bad.yaml
+  chmod 000 bad.yaml
+  file_refused 'bad.yaml: .*[Pp]ermission'
+fi
+
+echo "-- plan files"
+"$shardsim" plan good.yaml -o rw.json
+sed 's/row_wise/flexshard_3tier/' good.yaml >tiers.yaml
+"$shardsim" plan tiers.yaml -o tiers.json
+rm tiers.yaml
+sed 's/^planner:.*/plan: {file: plan.json}/' good.yaml >planned.yaml
+for good in rw tiers; do
+  cp $good.json plan.json
+  run run planned.yaml -o kept
+  check "the good plan file $good.json runs: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+# plan_refused PATTERN FILE PYTHONLIKE...: FILE edited by sed -E over its lines joined to one.
+plan_refused() {
+  tr -d '\n ' <"$2.json" | sed -E "$3" >plan.json
+  if [ "$(tr -d '\n ' <"$2.json")" = "$(cat plan.json)" ]; then fail "nothing changed in the plan by: $3"; fi
+  refuse 2 "$1" run planned.yaml
+  refuse 2 "$1" lower planned.yaml
+}
+first_edge=$(tr -d '\n ' <tiers.json | grep -oE '"rows":\[0,[0-9]+\]' | grep -oE '[0-9]+' | tail -1)
+plan_refused 'history.*(gap|cover|hole|missing|nobody|not)' tiers "s/\"rows\":\[$first_edge,/\"rows\":[$((first_edge + 1)),/"
+plan_refused 'history.*(twice|overlap)' tiers "s/\"rows\":\[$first_edge,/\"rows\":[$((first_edge - 1)),/"
+plan_refused 'history|8000|7999' tiers 's/,8000\]/,7999]/'
+plan_refused 'history|8001' tiers 's/,8000\]/,8001]/'
+plan_refused '(rank|0-8)' tiers 's/"0-7"/"0-8"/'
+plan_refused 'rank|twice' tiers 's/"0-7"/"0-7,3"/'
+plan_refused 'data_paralel' tiers 's/"data_parallel"/"data_paralel"/'
+plan_refused 'replica|rank' tiers 's/"4-7"/"4-6"/'
+plan_refused 'cheese' tiers 's/"order"/"cheese":1,"order"/'
+plan_refused 'histori' tiers 's/"history"/"histori"/'
+plan_refused 'order|twice|duplicate' tiers 's/"order":"popularity"/"order":"popularity","order":"popularity"/'
+plan_refused '(rank|8)' rw 's/"ranks":\[0,1,2,3,4,5,6,7\]/"ranks":[0,1,2,3,4,5,6,8]/'
+plan_refused 'rank:99|placement|rank 99' rw 's|rank:7/cuda:3|rank:99/cuda:3|'
+plan_refused '.' rw 's/"shard_offsets":\[1000,0\]/"shard_offsets":[999,0]/'
+plan_refused '.' rw 's/"shard_offsets":\[1000,0\]/"shard_offsets":[1001,0]/'
+plan_refused '.' rw 's/"shard_sizes":\[1000,64\]/"shard_sizes":[1000,32]/'
+plan_refused '.' rw 's/"shard_sizes":\[1000,64\]/"shard_sizes":[-1000,64]/'
+plan_refused '.' rw 's/"shard_sizes":\[1000,64\]/"shard_sizes":[1e300,64]/'
+plan_refused '.' rw 's/row_wise/triangle_wise/'
+plan_refused '.' rw 's/shardsim.plan.1/shardsim.plan\/2/'
+plan_refused '.' rw 's/\}$//'
+for bytes in '' '{' 'null' '[]' '{"plan": null}' '{"plan": {}}' '{"plan": {"ec": {"history": 3}}}'; do
+  printf '%s' "$bytes" >plan.json
+  refuse 2 'plan.json' run planned.yaml
+done
+head -c 10000000 /dev/zero | tr '\0' '[' >plan.json
+refuse 2 'plan.json' run planned.yaml
+rm plan.json
+refuse 2 'plan.json' run planned.yaml
+
+echo "-- what does not fit"
+sed -E 's/hbm: "16 GiB"/hbm: "2 MiB"/; s/row_wise/table_wise/' good.yaml >big.yaml
+refuse 3 'memory: rank 0 .*bytes.* over.*history' run big.yaml
+refuse 3 'memory: rank 0 .*bytes.* over.*history' check big.yaml
+refuse 3 'memory: rank 0 .*bytes.* over.*history' plan big.yaml -o plan.json
+rm big.yaml
+
+echo "-- arguments"
+refuse 2 'argument --set cluster.nodez: .*nodez.*nodes' run good.yaml --set cluster.nodez=3
+refuse 2 'argument --set cluster.gpu.hbm: .*GiB' run good.yaml --set cluster.gpu.hbm=3
+refuse 2 'argument --set: .*PATH=VALUE' run good.yaml --set cluster.nodes
+refuse 2 'argument --set cases.4.*' run good.yaml --set cases.4.planner.name=flex
+refuse 2 'argument --set cluster.nodes: .*twice' run good.yaml --set cluster.nodes=3 --set cluster.nodes=4
+refuse 2 'argument --seed' run good.yaml --seed -3
+refuse 2 'argument --seed' run good.yaml --seed 1.5
+refuse 2 'argument (--jobs|-j)' run good.yaml -j 0
+refuse 2 'argument (--jobs|-j)' run good.yaml -j many
+refuse 2 'argument --trace: .*magic.*main' run good.yaml --trace magic
+refuse 2 'argument --memory-model.*magic.*paper' run good.yaml --memory-model magic
+refuse 2 'argument --planner.*magic.*row_wise' plan good.yaml --planner magic
+refuse 2 'argument --case.*magic.*main' lower good.yaml --case magic
+refuse 2 'argument' run
+refuse 2 'argument good2.yaml' run good.yaml good2.yaml
+refuse 2 'argument.*' list
+refuse 2 'argument plannerz: .*planners' list plannerz
+echo keep >notes.txt
+refuse 2 'notes.txt: .*--force' plan good.yaml -o notes.txt
+
+echo "-- write errors"
+refuse 1 'notes.txt/x' run good.yaml -o notes.txt/x
+refuse 1 'notes.txt' run good.yaml -o notes.txt
+full_disk() (
+  ulimit -f "$1"
+  shift
+  code=0
+  "$shardsim" "$@" >streams/out 2>streams/err || code=$?
+  [ "$code" -eq 1 ] && [ "$(grep -c '' streams/err)" -eq 1 ] && grep -qE '^error: .*full/' streams/err && [ ! -s streams/out ]
+)
+for kilobytes in 0 1 8 64; do
+  before=$(files)
+  # The streams are files, too; with a limit of 0 there is room for neither.
+  if [ "$kilobytes" -gt 0 ]; then
+    check "a full disk ($kilobytes KiB) is a write error: $(cat streams/err)" full_disk "$kilobytes" run good.yaml -o full/out --trace all
+  fi
+  check "no file is left on a full disk: $(files)" [ "$before" = "$(files)" ]
+done
+if [ "$(id -u)" -ne 0 ]; then
+  mkdir closed
+  chmod 555 closed
+  refuse 1 'closed/' run good.yaml -o closed/out
+fi
+if [ -e /dev/full ]; then
+  for arguments in "list planners" "plan good.yaml" "lower good.yaml --case main" "run good.yaml -o kept" "--help" "check good.yaml"; do
+    code=0
+    # shellcheck disable=SC2086
+    "$shardsim" $arguments >/dev/full 2>streams/err || code=$?
+    check "'$arguments' to a full device exits 1, not $code" [ "$code" -eq 1 ]
+    check "'$arguments' to a full device says so: $(cat streams/err)" grep -q '^error: .*standard output' streams/err
+  done
+fi
+finish 250

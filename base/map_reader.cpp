@@ -109,8 +109,31 @@ const Tree* MapReader::value(std::string_view key) {
 
 const Tree& MapReader::required(std::string_view key) {
   if (const Tree* found = value(key)) return *found;
+  refuse_misspelling_of(key);
   throw input_error(place_, fmt::format("the key '{}' is missing", dotted(path_, key)),
                     fmt::format("Add '{}: ...'", key));
+}
+
+namespace {
+
+Place key_place(const Tree& value) {
+  Place place = value.place;
+  if (value.key_line > 0) place.line = value.key_line, place.column = value.key_column;
+  return place;
+}
+
+}  // namespace
+
+// A required key that is missing may be there under another name: that name is what the user has to see.
+void MapReader::refuse_misspelling_of(std::string_view key) const {
+  std::vector<std::string> unread;
+  for (const auto& [name, value] : tree_.fields) {
+    if (std::find(known_.begin(), known_.end(), name) == known_.end()) unread.push_back(name);
+  }
+  const std::string near = nearest(key, unread);
+  if (near.empty()) return;
+  throw input_error(key_place(*tree_.find(near)), fmt::format("unknown key {}", excerpt(near)),
+                    fmt::format("Did you mean '{}'? That key is required here", key));
 }
 
 // A map with the key `value` is a sourced value; anything else is itself.
@@ -262,10 +285,9 @@ bool MapReader::is_fitted(std::string_view key) {
 void MapReader::finish() const {
   for (const auto& [key, value] : tree_.fields) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    Place place = value.place;
-    if (value.key_line > 0) place.line = value.key_line, place.column = value.key_column;
     const std::string inside = path_.empty() ? "" : fmt::format(" in '{}'", path_);
-    throw input_error(place, fmt::format("unknown key {}{}", excerpt(key), inside), known_names_hint(key, known_));
+    throw input_error(key_place(value), fmt::format("unknown key {}{}", excerpt(key), inside),
+                      known_names_hint(key, known_));
   }
 }
 

@@ -73,6 +73,7 @@ class MapReader {
   void finish() const;
 
  private:
+  void refuse_misspelling_of(std::string_view key) const;
   const Tree& unwrap(const Tree& field, std::string_view key);
   void record(const Tree& sourced, std::string_view key);
   MapReader(const Tree& tree, std::string path, std::vector<SourcedValue>* sources, Place place);

@@ -72,6 +72,13 @@ TEST_CASE("a missing key is named by its whole path, with the place of its map")
             "a.yaml:1:1: the key 'm.gpu.x.count' is missing"));
 }
 
+TEST_CASE("a misspelt required key is named as it is written, at its own place") {
+  const std::string wrong = refusal("batch_per_cpu: 32\n", [](MapReader& reader) { reader.count("batch_per_gpu"); });
+  CHECK(wrong == "a.yaml:1:1: unknown key \"batch_per_cpu\". Did you mean 'batch_per_gpu'? That key is required here.");
+  const std::string other = refusal("summary: x\n", [](MapReader& reader) { reader.count("batch_per_gpu"); });
+  CHECK(other.find("is missing") != std::string::npos);
+}
+
 TEST_CASE("a bare number where a quantity is due is the unit error, at the value's place and with its name") {
   CHECK(refusal("bandwidth: 300", [](MapReader& m) { m.rate("bandwidth"); }) ==
         "a.yaml:1:12: m.bandwidth: \"300\" has no unit. Write for example \"300 GB/s\".");

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Help, version, options and streams of the command line. The two examples that end each --help are run.
+# Usage: help.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+ln -s "$source/scenarios" scenarios
+mkdir bin
+ln -s "$shardsim" bin/shardsim
+
+# The command of each line that follows `Examples:`.
+examples() { sed -n '/^Examples:/,$p' "$1" | tail -n +2 | sed -E 's/^ +//'; }
+
+run_examples() {
+  while IFS= read -r line; do
+    checks=$((checks + 1))
+    [[ $line == shardsim\ * ]] || fail "an example is no command: $line"
+    (PATH=$PWD/bin:$PATH timeout 60 bash -euc "$line" >streams/example 2>streams/err </dev/null) || fail "the example '$line' fails: $(cat streams/err)"
+    [ -s streams/example ] || [[ $line == *" -o "* ]] || fail "the example '$line' prints nothing"
+  done
+}
+
+echo "-- help"
+for command in run check list plan lower; do
+  run "$command" --help
+  check "$command --help exits 0, not $code" [ "$code" -eq 0 ]
+  check "$command --help keeps stderr empty" [ ! -s streams/err ]
+  check "$command --help names its usage" grep -q "^Usage: shardsim $command" streams/out
+  examples streams/out >list
+  check "$command --help ends with two examples" [ "$(wc -l <list)" -eq 2 ]
+  run_examples <list
+  mv streams/out full
+  run "$command" -h
+  check "$command -h says the same" cmp -s streams/out full
+done
+for spelling in --help -h; do
+  run "$spelling"
+  check "$spelling exits 0" [ "$code" -eq 0 ]
+  check "$spelling keeps stderr empty" [ ! -s streams/err ]
+done
+examples streams/out >list
+check "--help ends with two examples" [ "$(wc -l <list)" -eq 2 ]
+run_examples <list
+for command in run check list plan lower; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
+mv streams/out full
+run
+check "no command exits 2, not $code" [ "$code" -eq 2 ]
+check "no command keeps stdout empty" [ ! -s streams/out ]
+check "no command prints the help on stderr" cmp -s streams/err full
+
+echo "-- version"
+run --version
+check "--version exits 0" [ "$code" -eq 0 ]
+check "--version prints one line: $(cat streams/out)" grep -qE '^shardsim [^ ]+$' streams/out
+check "--version keeps stderr empty" [ ! -s streams/err ]
+
+echo "-- options"
+toy=scenarios/toy.yaml
+refuse 2 'argument rum: .*run' rum
+refuse 2 'argument --versio' --versio
+refuse 2 'argument --jason: .*--json' run $toy --jason
+refuse 2 'argument --js' run $toy --js
+refuse 2 'argument --out' run $toy --out x
+refuse 2 'argument -x' run $toy -x
+refuse 2 'argument --json.*twice' run $toy --json --json
+refuse 2 'argument (--jobs|-j).*twice' run $toy -j 1 --jobs 2
+refuse 2 'argument (--output|-o).*twice' run $toy -o a -o b
+refuse 2 'argument --seed' run $toy --seed
+refuse 2 'argument --json' run $toy --json=yes
+refuse 2 'argument --case' plan $toy
+refuse 2 'argument --case' lower $toy
+
+echo "-- streams"
+run run $toy -o quiet -q
+check "-q keeps stderr empty" [ ! -s streams/err ]
+check "the table is on stdout" grep -q 'CASES' streams/out
+check "no colour where stdout is no terminal" [ -z "$(grep -P '\x1b' streams/out || true)" ]
+check "no line of the table is wider than 100 columns" [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' streams/out)" -le 100 ]
+run run $toy -o loud
+check "the place of the report is on stderr" grep -q 'loud/report.html' streams/err
+run run $toy -o json --json
+check "--json begins an object" [ "$(head -c 1 streams/out)" = "{" ]
+check "--json prints nothing else" cmp -s streams/out json/result.json
+code=0
+"$shardsim" run $toy -o piped 2>/dev/null | head -c 10 >streams/out || true
+check "a closed pipe loses no file" [ -s piped/result.json ]
+if command -v script >/dev/null; then
+  TERM=xterm script -qec "'$shardsim' run $toy -o tty" /dev/null >streams/out </dev/null
+  check "a terminal gets colours" grep -qP '\x1b\[[0-9;]*m' streams/out
+  for setting in NO_COLOR=1 TERM=dumb; do
+    env TERM=xterm "$setting" script -qec "'$shardsim' run $toy -o tty" /dev/null >streams/out </dev/null
+    check "$setting: no colours" [ -z "$(grep -P '\x1b\[[0-9;]*m' streams/out || true)" ]
+  done
+  NO_COLOR='' TERM=xterm script -qec "'$shardsim' run $toy -o tty" /dev/null >streams/out </dev/null
+  check "an empty NO_COLOR forbids nothing" grep -qP '\x1b\[[0-9;]*m' streams/out
+fi
+
+echo "-- files"
+run plan $toy --case row_wise -o plans/deep/plan.json
+check "a missing parent folder is made" [ -s plans/deep/plan.json ]
+run plan $toy --case row_wise -o plans/deep/plan.json
+check "a plan may be written over a plan" [ "$code" -eq 0 ]
+refuse 2 'plan.json: .*--force' lower $toy --case row_wise -o plans/deep/plan.json
+run lower $toy --case row_wise -o plans/deep/plan.json --force
+check "--force writes over another kind" grep -q 'shardsim.program/1' plans/deep/plan.json
+run plan $toy --case row_wise -o -
+check "-o - is standard output" grep -q 'shardsim.plan/1' streams/out
+for file in "$source"/scenarios/*.yaml "$source"/scenarios/clusters/*.yaml "$source"/scenarios/workloads/*.yaml; do
+  run check "$file"
+  check "check $file: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+for kind in plan lower; do
+  run $kind $toy --case flexshard_3tier -o checked.json --force
+  run check checked.json
+  check "check of what $kind wrote: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+finish 100

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Ctrl-C and termination in the middle of a run: exit 130 or 143, one line, no file, no process left.
+# Usage: interrupt.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+# 20 cases of 1,024 GPUs on nodes that all differ: minutes of work.
+{
+  printf 'schema: shardsim.scenario/1\nplanner: {name: flexshard_3tier}\nworkload: rm1\npayload: planned\n'
+  printf 'cluster:\n  base: a100_mesh_4x8\n  nodes: 128\n  faults:\n'
+  for node in $(seq 0 127); do echo "    - {node: $node, nic: 0, rate_factor: 0.$((500 + node))}"; done
+  echo 'cases:'
+  for number in $(seq 20); do echo "  - {name: c$number}"; done
+} >slow.yaml
+
+children_of() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
+
+# stop_with SIGNAL CODE JOBS [group]: starts the run, waits for its workers, sends the signal to it (or, as a terminal
+# does, to the whole process group), and looks at what is left.
+stop_with() {
+  local signal=$1 expected=$2 jobs=$3 target=${4:-process} before workers='' code=0 main
+  before=$(files)
+  setsid "$shardsim" run slow.yaml -o out/slow -j "$jobs" >streams/out 2>streams/err </dev/null &
+  main=$!
+  for _ in $(seq 200); do
+    workers=$(children_of "$main")
+    [ "$(wc -w <<<"$workers")" -lt "$jobs" ] || break
+    sleep 0.05
+  done
+  check "$jobs workers start" [ "$(wc -w <<<"$workers")" -ge "$jobs" ]
+  if [ "$target" = group ]; then kill "-$signal" -- "-$main"; else kill "-$signal" "$main"; fi
+  local from=$SECONDS
+  wait "$main" || code=$?
+  check "$signal ends the run with $expected, not $code: $(cat streams/err)" [ "$code" -eq "$expected" ]
+  check "$signal ends the run soon" [ $((SECONDS - from)) -le 5 ]
+  check "nothing is printed" [ ! -s streams/out ]
+  check "one line says so: $(cat streams/err)" [ "$(wc -l <streams/err)" -eq 1 ]
+  check "no file is left: $(files)" [ "$before" = "$(files)" ]
+  sleep 0.2
+  for worker in $workers; do check "worker $worker has gone" [ ! -d "/proc/$worker" ]; done
+}
+
+stop_with INT 130 1
+stop_with INT 130 3
+stop_with INT 130 2 group
+stop_with TERM 143 2
+stop_with TERM 143 2 group
+
+# A worker that dies fails the run and is named by its case.
+setsid "$shardsim" run slow.yaml -o out/slow >streams/out 2>streams/err </dev/null &
+main=$!
+for _ in $(seq 200); do
+  workers=$(children_of "$main")
+  [ -z "$workers" ] || break
+  sleep 0.05
+done
+# shellcheck disable=SC2086
+kill -KILL $workers
+for _ in $(seq 100); do
+  workers=$(children_of "$main")
+  # The next case is under way: the run ends with the first failure only when all have been tried or at once.
+  [ -n "$workers" ] || break
+  # shellcheck disable=SC2086
+  kill -KILL $workers 2>/dev/null || true
+  sleep 0.05
+done
+code=0
+wait "$main" || code=$?
+check "a run whose worker dies exits 1, not $code" [ "$code" -eq 1 ]
+check "the message names the case: $(cat streams/err)" grep -qE "^error: .*case 'c1'.*died" streams/err
+check "no file is left after a worker died" [ -z "$(find out -type f 2>/dev/null)" ]
+finish 30

@@ -23,9 +23,11 @@ Utilisation busiest_link(const std::vector<OpWork>& works, const Cluster& cluste
       }
     }
   }
-  const auto most = std::max_element(busy.begin(), busy.end());
-  if (most == busy.end()) return {};
-  return {cluster.links()[most - busy.begin()].name, *most / iteration_seconds};
+  if (busy.empty()) return {};
+  // Of links that are busy alike but for rounding, the first.
+  const double least = (1 - 1e-9) * *std::max_element(busy.begin(), busy.end());
+  const auto first = std::find_if(busy.begin(), busy.end(), [&](double seconds) { return seconds >= least; });
+  return {cluster.links()[first - busy.begin()].name, *first / iteration_seconds};
 }
 
 Utilisation busiest_rank(const std::vector<OpWork>& works, int world_size, double iteration_seconds) {

@@ -71,8 +71,9 @@ std::vector<std::pair<std::string, ClusterSpec>> clusters() {
 
 TEST_CASE("doubling any bandwidth never lengthens an iteration, on any cluster and plan") {
   const Workload workload = read_workload(parse_yaml(kWorkload, "workload"), "");
-  for (const auto& [name, spec] : clusters()) {
-    CAPTURE(name);
+  for (const auto& entry : clusters()) {
+    CAPTURE(entry.first);
+    const ClusterSpec& spec = entry.second;
     const Cluster cluster(spec);
     for (const std::string& planner : every_planner()) {
       CAPTURE(planner);

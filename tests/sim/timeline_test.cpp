@@ -30,7 +30,8 @@ TEST_CASE("a rank that runs nothing has zero times") {
   CHECK(ranks[2].exposed_ms == 0);
 }
 
-TEST_CASE("times by name are of the slowest rank, their exposed part the mean over the ranks, in order of the operations") {
+TEST_CASE(
+    "times by name are of the slowest rank, their exposed part the mean over the ranks, in order of the operations") {
   const std::vector<NamedTime> times = named_times(sample_timeline());
   REQUIRE(times.size() == 5);
   const NamedTime &exchange = times[1], &local = times[2], &sync = times[4];

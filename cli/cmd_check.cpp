@@ -67,8 +67,7 @@ Checked check_cluster(const std::string& path) {
 }
 
 Checked check_workload(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const Workload workload = read_workload(load_named(path, "workloads", "", {path}), folder);
+  const Workload workload = read_workload(load_named(path, "workloads", "", {path}), "");
   return {"workload", fmt::format("{} tables", workload.tables.size()), {}, Failure::input};
 }
 

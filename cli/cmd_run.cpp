@@ -21,7 +21,13 @@ namespace shardsim {
 namespace {
 
 std::filesystem::path output_folder(const Arguments& given) {
-  if (const auto folder = given.value("output")) return *folder;
+  if (const auto folder = given.value("output")) {
+    if (*folder == "-" || folder->empty()) {
+      throw input_error(Arguments::place("output"), "run writes a folder of files, not one text",
+                        "Name a folder, or use --json for standard output");
+    }
+    return *folder;
+  }
   return std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem();
 }
 
@@ -64,6 +70,19 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
   return file;
 }
 
+// What -v adds on stderr.
+void describe_runs(const StudyResult& study) {
+  for (const CaseResult& result : study.cases) {
+    std::fputs(fmt::format("info: {}: {} after {} iterations, {} spans\n", result.name,
+                           result.timeline.steady ? "steady" : "not steady", result.timeline.iterations_run,
+                           result.timeline.spans.size())
+                   .c_str(),
+               stderr);
+    for (const std::string& note : result.notes)
+      std::fputs(fmt::format("info: {}: {}\n", result.name, note).c_str(), stderr);
+  }
+}
+
 void require_not_interrupted(const Terminal& terminal) {
   if (terminal.interrupted()) throw Interrupted{};
 }
@@ -94,7 +113,7 @@ std::vector<OptionSpec> run_options() {
                                  {"jobs", 'j', true, false},
                                  {"stamp", 0, false, false},
                                  {"quiet", 'q', false, false},
-                                 {"verbose", 'v', false, false}});
+                                 {"verbose", 'v', false, true}});
   return options;
 }
 
@@ -113,6 +132,7 @@ int run_command(const std::vector<std::string>& arguments, const Terminal& termi
   workers.interrupted = terminal.interrupted;
   const StudyResult study = run_study(scenario, workers);
   progress.clear();
+  if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
 
   const std::string json = write_files(study, folder, given, traces, terminal);
   const std::string text = given.has("json") ? json : result_table(study, terminal.width, terminal.colour);

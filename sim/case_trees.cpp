@@ -116,7 +116,7 @@ void edit(Tree& keys, const std::string& path, const Tree& value, const std::str
                       known_names_hint(head, case_keys()));
   }
   if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
-  if (keys.find(head) == nullptr) {
+  if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
                       fmt::format("Give it one first, or set '{}' as a whole", head));
   }

@@ -74,9 +74,15 @@ class Lowering {
     const int id = add(name, OpClass::all_to_all, stream_of(group), std::move(after));
     op(id).group = group.group;
     op(id).matrix = group.prefix + matrix;
-    op(id).dtype = matrix == "_ids" ? "int" + std::to_string(8 * workload_.id_bytes)
-                                    : dtype_name(workload_.tables[program_.shards[group.shards[0]].table].dtype);
+    op(id).dtype = exchange_dtype(group, matrix);
     return id;
+  }
+
+  // What is on the wire: ids, or rows in the table's type unless the workload says otherwise for that direction.
+  std::string exchange_dtype(const FusionGroup& group, const std::string& matrix) const {
+    if (matrix == "_ids") return "int" + std::to_string(8 * workload_.id_bytes);
+    const Dtype of_table = workload_.tables[program_.shards[group.shards[0]].table].dtype;
+    return dtype_name((matrix == "_rows" ? workload_.wire_forward : workload_.wire_backward).value_or(of_table));
   }
 
   int add_reduce(const std::string& name, const std::string& group, int stream, std::int64_t bytes,

@@ -230,6 +230,15 @@ refuse 2 'plan.json' run planned.yaml
 rm plan.json
 refuse 2 'plan.json' run planned.yaml
 
+# A plan alone says how many ranks there are; many of them are no reason to wait.
+for rank in 4000 1000000 9007199254740993; do
+  printf '{"plan": {"ec": {"t": {"sharding_type": "row_wise", "compute_kernel": "fused", "ranks": [%s], "shards": []}}}}' $rank >far.json
+  from=$SECONDS
+  refuse 2 'far.json' check far.json
+  check "a plan on rank $rank is checked at once" [ $((SECONDS - from)) -le 5 ]
+done
+rm far.json
+
 echo "-- what does not fit"
 sed -E 's/hbm: "16 GiB"/hbm: "2 MiB"/; s/row_wise/table_wise/' good.yaml >big.yaml
 refuse 3 'memory: rank 0 .*bytes.* over.*history' run big.yaml

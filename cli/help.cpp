@@ -9,6 +9,7 @@ int check_command(const std::vector<std::string>&, const Terminal&);
 int list_command(const std::vector<std::string>&, const Terminal&);
 int plan_command(const std::vector<std::string>&, const Terminal&);
 int lower_command(const std::vector<std::string>&, const Terminal&);
+int cluster_command(const std::vector<std::string>&, const Terminal&);
 
 namespace {
 
@@ -58,6 +59,19 @@ constexpr Command kCommands[] = {
      "shardsim lower scenarios/toy.yaml --case row_wise\n"
      "shardsim lower scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/program.json\n",
      lower_command},
+    {"cluster", "show a cluster, import one from NCCL or nvidia-smi, export one for SimGrid",
+     "shardsim cluster show NAME|FILE [--nodes N]\n"
+     "       shardsim cluster import FILE [-o cluster.yaml] [options]\n"
+     "       shardsim cluster export --simgrid NAME|FILE [--nodes N] [-o FILE] [--force]\n"
+     "  FILE of import: an NCCL topology (NCCL_TOPO_DUMP_FILE) or the text of nvidia-smi topo -m\n"
+     "      --gpu MODEL          the GPU model, where the file does not name it\n"
+     "      --pcie GEN           the PCIe generation of the slots, instead of what the file says\n"
+     "      --nic RATE           the rate of a NIC (\"200 Gbit/s\"), instead of what the file says\n"
+     "  -o, --output FILE        instead of standard output\n"
+     "      --force              overwrite a file of another kind\n",
+     "shardsim cluster show dgx1_v100\n"
+     "shardsim cluster export --simgrid toy_2x4 -o out/toy_2x4.xml\n",
+     cluster_command},
 };
 
 constexpr std::string_view kExitCodes =

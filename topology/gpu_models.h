@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardsim {
+
+// What a data sheet says of a GPU model: what no dump of a node's topology holds.
+struct GpuModel {
+  std::string_view name;
+  int capability;        // 80 for 8.0
+  std::string_view hbm;  // as a cluster file writes it
+  std::string_view hbm_bandwidth;
+  std::string_view l2;
+  int sm_count;
+  int nvlinks;                                 // 0: none
+  int pcie_generation;                         // of its slot
+  std::string_view flops;                      // map of rates as a cluster file writes it, dense, without sparsity
+  std::vector<std::string_view> pci_ids = {};  // device ids of vendor 0x10de
+};
+
+std::span<const GpuModel> gpu_models();
+
+// By name, upper and lower case alike. Errors (Failure::input, place "argument --gpu"): unknown, lists the known ones.
+const GpuModel& find_gpu_model(const std::string& name);
+
+// By PCI device id ("0x20b0"); null when unknown.
+const GpuModel* gpu_model_of_pci_id(std::string_view device);
+
+// The first model of a compute capability; null when unknown.
+const GpuModel* gpu_model_of_capability(int capability);
+
+}  // namespace shardsim

@@ -1,7 +1,10 @@
 #include "plan/standalone_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/yaml.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "topology/rank_set.h"
@@ -9,7 +12,16 @@
 namespace shardsim {
 namespace {
 
-constexpr int kMostRanks = 1 << 20;  // far above any world, and still an int
+constexpr int kMostRanks = 100'000;  // far above any world that trains one model
+
+// A cluster with that many ranks and nothing to choose: one GPU a node.
+constexpr const char* kWorld = R"(
+schema: shardsim.cluster/1
+name: of_the_plan
+nodes: {}
+gpu: {{model: unknown, count: 1, compute_capability: "8.0", hbm: "1 B", hbm_bandwidth: "1 GB/s", flops: {{fp32: "1 GFLOP/s"}}}}
+nics: {{per_gpu: 1, rate: "1 GB/s"}}
+)";
 
 std::int64_t count_of(const Tree& tree) {
   return parse_count(scalar_text(tree, "a whole number"), tree.place);
@@ -48,17 +60,7 @@ class World {
     }
   }
 
-  Cluster cluster() const {
-    ClusterSpec spec;
-    spec.name = "of_the_plan";
-    spec.gpu.model = "unknown";
-    spec.gpu.count = highest_rank_ + 1;
-    spec.gpu.hbm = {1};
-    spec.nvlink.kind = NvlinkKind::nvswitch;
-    spec.nvlink.links_per_gpu = 1;
-    spec.nvlink.per_link = spec.nvlink.per_link_effective = {1e9};
-    return Cluster(spec);
-  }
+  Cluster cluster() const { return Cluster(read_cluster(parse_yaml(fmt::format(kWorld, ranks()), "plan"))); }
   const Workload& workload() const { return workload_; }
   int ranks() const { return highest_rank_ + 1; }
 

@@ -30,7 +30,7 @@ std::string name_of(Strategy strategy) {
 class Lowering {
  public:
   Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
-      : workload_(workload), cluster_(cluster), options_(options), groups_(fuse(plan, workload, cluster, options)) {
+      : workload_(workload), options_(options), groups_(fuse(plan, workload, cluster, options)) {
     program_ = program_frame(plan, workload, cluster, groups_);
     if (options.overlap) program_.streams.insert(program_.streams.end(), {"world", "node", "cross"});
   }
@@ -248,7 +248,6 @@ class Lowering {
   }
 
   const Workload& workload_;
-  const Cluster& cluster_;
   const LoweringOptions& options_;
   std::vector<FusionGroup> groups_;
   std::vector<Ops> ops_ = std::vector<Ops>(groups_.size());

@@ -169,11 +169,12 @@ TEST_CASE("cells that contradict each other are refused at their row") {
 }
 
 TEST_CASE("the printed matrix of every shipped cluster reads back to the same classes") {
-  for (const auto& [name, model] : {std::pair{"dgx1_v100", "V100-SXM2-32GB"},
-                                    {"dgx_a100_80gb", "A100-SXM4-80GB"},
-                                    {"oci_bm_gpu4_8", "A100-SXM4-40GB"},
-                                    {"polaris_a100", "A100-SXM4-40GB"},
-                                    {"pcie_rtx6000d", "RTX-6000D"}}) {
+  for (const auto& [cluster_name, model] : {std::pair{"dgx1_v100", "V100-SXM2-32GB"},
+                                            {"dgx_a100_80gb", "A100-SXM4-80GB"},
+                                            {"oci_bm_gpu4_8", "A100-SXM4-40GB"},
+                                            {"polaris_a100", "A100-SXM4-40GB"},
+                                            {"pcie_rtx6000d", "RTX-6000D"}}) {
+    const std::string name = cluster_name;
     CAPTURE(name);
     const ClusterSpec spec = shipped(name);
     const ClusterSpec again = imported(write_smi_matrix(spec), model);

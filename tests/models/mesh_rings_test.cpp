@@ -59,7 +59,9 @@ void check_rings(const std::vector<MeshRing>& rings, const std::vector<int>& gpu
     for (std::size_t i = 0; i < ring.gpus.size(); ++i)
       used[{ring.gpus[i], ring.gpus[(i + 1) % ring.gpus.size()]}] += ring.links;
   }
-  for (const auto& [hop, links] : used) {
+  for (const auto& entry : used) {
+    const auto& hop = entry.first;
+    const auto& links = entry.second;
     const auto pair = std::find_if(nvlink.pairs.begin(), nvlink.pairs.end(), [&](const NvlinkSpec::Pair& p) {
       return p.a == std::min(hop.first, hop.second) && p.b == std::max(hop.first, hop.second);
     });

@@ -63,7 +63,11 @@ Checked check_scenario(const std::string& path) {
 
 Checked check_cluster(const std::string& path) {
   const Cluster cluster(read_cluster(load_named(path, "clusters", "", {path})));
-  return {"cluster", fmt::format("{} nodes of {} GPUs", cluster.nodes(), cluster.ranks_per_node()), {}, Failure::input};
+  return {
+      "cluster",
+      fmt::format("{} node{} of {} GPUs", cluster.nodes(), cluster.nodes() == 1 ? "" : "s", cluster.ranks_per_node()),
+      {},
+      Failure::input};
 }
 
 Checked check_workload(const std::string& path) {

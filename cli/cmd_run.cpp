@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -70,6 +71,25 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
   return file;
 }
 
+// Leaves out the cases whose plan does not fit, saying so. Errors: as make_plan's when no case is left.
+Scenario fitting_cases(Scenario scenario, bool quiet) {
+  std::vector<Case> fitting;
+  std::optional<Error> last;
+  for (const Case& item : scenario.cases) {
+    try {
+      make_plan(item, Cluster(item.cluster), scenario.seed);
+      fitting.push_back(item);
+    } catch (const Error& error) {
+      if (error.failure() != Failure::infeasible) throw;
+      if (!quiet) std::fputs(fmt::format("warning: left out: {}\n", error.what()).c_str(), stderr);
+      last = error;
+    }
+  }
+  if (fitting.empty()) throw *last;
+  scenario.cases = std::move(fitting);
+  return scenario;
+}
+
 // What -v adds on stderr.
 void describe_runs(const StudyResult& study) {
   for (const CaseResult& result : study.cases) {
@@ -111,6 +131,7 @@ std::vector<OptionSpec> run_options() {
                                  {"trace-whole-us", 0, false, false},
                                  {"json", 0, false, false},
                                  {"jobs", 'j', true, false},
+                                 {"skip-unfit", 0, false, false},
                                  {"stamp", 0, false, false},
                                  {"quiet", 'q', false, false},
                                  {"verbose", 'v', false, true}});
@@ -121,7 +142,8 @@ std::vector<OptionSpec> run_options() {
 
 int run_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   const Arguments given(arguments, run_options(), 1, 1, "shardsim run SCENARIO [options]");
-  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"));
   const std::vector<std::string> traces = traced(given, scenario);
   const std::filesystem::path folder = output_folder(given);
 

@@ -24,6 +24,7 @@ constexpr Command kCommands[] = {
      "      --seed N             instead of the scenario's seed\n"
      "      --memory-model NAME  instead of the scenario's memory model\n"
      "  -j, --jobs N             worker processes at a time (default 1)\n"
+     "      --skip-unfit         leave out cases whose plan does not fit in memory, with a warning\n"
      "      --stamp              write the time of the run into timeline.h5\n"
      "  -q, --quiet  -v, --verbose\n",
      "shardsim run scenarios/toy.yaml -o out/toy\n"

@@ -36,7 +36,7 @@ Utilisation busiest_rank(const std::vector<OpWork>& works, int world_size, doubl
     for (std::size_t rank = 0; rank < work.seconds.size(); ++rank) busy[rank] += std::max(work.seconds[rank], 0.0);
   }
   const auto most = std::max_element(busy.begin(), busy.end());
-  return {"compute of rank " + std::to_string(most - busy.begin()), *most / iteration_seconds};
+  return {"rank " + std::to_string(most - busy.begin()) + " compute", *most / iteration_seconds};
 }
 
 Timeline::OpInfo op_info(const Op& op, const OpWork& work) {

@@ -19,7 +19,7 @@ struct EngineOptions {
 
 // Busy share of one link (or of compute) over the steady iteration.
 struct Utilisation {
-  std::string what;  // "node0/nic3/out", "compute of rank 3"
+  std::string what;  // "node0/nic3/out", "rank 3 compute"
   double share = 0;
   bool operator==(const Utilisation&) const = default;
 };

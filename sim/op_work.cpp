@@ -1,6 +1,7 @@
 #include "sim/op_work.h"
 
 #include <algorithm>
+#include <map>
 
 namespace shardsim {
 namespace {
@@ -43,6 +44,24 @@ std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, int m
   return bytes;
 }
 
+// Duration of all groups of a collective when nothing else runs: groups that share a link (two GPUs behind one NIC)
+// take its time together.
+Seconds side_by_side(const std::vector<OpWork::Call>& calls, const Cluster& cluster) {
+  Seconds alone;
+  std::map<LinkId, double> occupancy;
+  for (const OpWork::Call& call : calls) {
+    alone = std::max(alone, call.loads.alone(cluster));
+    for (const LinkLoad& load : call.loads.loads) occupancy[load.link] += load.occupancy;
+  }
+  for (const OpWork::Call& call : calls) {
+    for (const LinkLoad& load : call.loads.loads) {
+      const double rate = cluster.links()[load.link].rate.bytes_per_second;
+      alone = std::max(alone, call.loads.start + Seconds{occupancy[load.link] / rate});
+    }
+  }
+  return alone;
+}
+
 OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
   OpWork work;
   const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
@@ -50,9 +69,9 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
     const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, op.bytes};
     OpWork::Call expanded{ranks, expand_collective(call, cluster, algorithm), {}};
     expanded.payload = payloads(op, matrix, static_cast<int>(ranks.size()));
-    work.alone = std::max(work.alone, expanded.loads.alone(cluster));
     work.calls.push_back(std::move(expanded));
   }
+  work.alone = side_by_side(work.calls, cluster);
   return work;
 }
 

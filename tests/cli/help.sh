@@ -98,6 +98,14 @@ else
   echo "(no pseudo-terminal here: colours are not tested)"
 fi
 
+echo "-- cases that do not fit"
+unfit=(--set cases.0.planner.name=data_parallel --set "cluster.gpu.hbm=1 MiB")
+run run $toy "${unfit[@]}" -o unfit
+check "one case over memory ends the run" [ "$code" -eq 3 ]
+run run $toy "${unfit[@]}" --skip-unfit --json -o fitting
+check "--skip-unfit runs the others" [ "$code" -eq 0 ]
+check "and leaves that one out" [ "$(jq '.cases | length' fitting/result.json)" -eq 2 ]
+
 echo "-- files"
 run plan $toy --case row_wise -o plans/deep/plan.json
 check "a missing parent folder is made" [ -s plans/deep/plan.json ]

@@ -92,6 +92,7 @@ std::optional<fs::path> above_executable() {
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t most) {
+  if (path.empty()) throw input_error({"the name of a file"}, "it is empty", "Name the file to read");
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) throw cannot_read(path, cause(errno));
   return read_all(file.get(), path, most);

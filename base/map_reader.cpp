@@ -30,6 +30,31 @@ auto parsed(const std::string& name, const Tree& tree, std::string_view expected
   }
 }
 
+// No machine has a value outside these, and a simulation would divide by it until its times mean nothing.
+void refuse_unless(bool in_reason, std::string_view range, std::string_view text, const Place& place) {
+  if (in_reason) return;
+  throw input_error(place, excerpt(text) + " is absurd", fmt::format("Write a value {}. Is the unit right?", range));
+}
+
+Seconds time_in_reason(std::string_view text, const Place& place) {
+  const Seconds time = parse_seconds(text, place);
+  refuse_unless(time.value <= 1e6, "of at most 1000000 s", text, place);
+  return time;
+}
+
+Bandwidth rate_in_reason(std::string_view text, const Place& place) {
+  const Bandwidth rate = parse_bandwidth(text, place);
+  refuse_unless(rate.bytes_per_second >= 1e3 && rate.bytes_per_second <= 1e18, "from 1 KB/s to 1000000 TB/s", text,
+                place);
+  return rate;
+}
+
+Flops flops_in_reason(std::string_view text, const Place& place) {
+  const Flops flops = parse_flops(text, place);
+  refuse_unless(flops.per_second >= 1e3 && flops.per_second <= 1e24, "from 1 KFLOP/s to 1e24 FLOP/s", text, place);
+  return flops;
+}
+
 std::int64_t parse_count_from(std::int64_t least, std::string_view text, const Place& place) {
   const std::int64_t count = parse_count(text, place);
   if (count >= least) return count;
@@ -230,21 +255,21 @@ Bytes MapReader::bytes(std::string_view key, Bytes fallback) {
 }
 
 Seconds MapReader::time(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kTime, parse_seconds);
+  return parsed(dotted(path_, key), required(key), kTime, time_in_reason);
 }
 Seconds MapReader::time(std::string_view key, Seconds fallback) {
   return has(key) ? time(key) : fallback;
 }
 
 Bandwidth MapReader::rate(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kRate, parse_bandwidth);
+  return parsed(dotted(path_, key), required(key), kRate, rate_in_reason);
 }
 Bandwidth MapReader::rate(std::string_view key, Bandwidth fallback) {
   return has(key) ? rate(key) : fallback;
 }
 
 Flops MapReader::flops(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kFlops, parse_flops);
+  return parsed(dotted(path_, key), required(key), kFlops, flops_in_reason);
 }
 
 MapReader MapReader::map(std::string_view key) {

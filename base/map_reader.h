@@ -54,6 +54,7 @@ class MapReader {
   double efficiency(std::string_view key, double fallback);  // above 0, at most 1
   Bytes bytes(std::string_view key);
   Bytes bytes(std::string_view key, Bytes fallback);
+  // Of the three below, what no machine has is refused: over 10^6 s, outside 1 KB/s to 10^18 B/s, 10^3 to 10^24 FLOP/s.
   Seconds time(std::string_view key);
   Seconds time(std::string_view key, Seconds fallback);
   Bandwidth rate(std::string_view key);

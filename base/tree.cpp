@@ -135,6 +135,22 @@ Tree merged(const Tree& under, const Tree& over) {
   return result;
 }
 
+Tree text_tree(const std::string& text, const Place& place) {
+  Tree tree;
+  tree.kind = Tree::Kind::scalar;
+  tree.scalar = text;
+  tree.place = place;
+  return tree;
+}
+
+Tree named_map(const std::string& name, const Place& place) {
+  Tree tree;
+  tree.kind = Tree::Kind::map;
+  tree.place = place;
+  tree.fields.emplace_back("name", text_tree(name, place));
+  return tree;
+}
+
 std::string kind_name(Tree::Kind kind) {
   switch (kind) {
     case Tree::Kind::map:

@@ -39,6 +39,10 @@ struct Tree {
   bool operator==(const Tree& other) const;  // by content; places do not count
 };
 
+// A leaf with that text, and the map {name: NAME}, both at `place`.
+Tree text_tree(const std::string& text, const Place& place = {});
+Tree named_map(const std::string& name, const Place& place = {});
+
 // A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.
 bool is_sourced_value(const Tree& tree);
 

@@ -217,7 +217,6 @@ double parse_share(std::string_view text, const Place& place) {
 
 double parse_percent(std::string_view text, const Place& place) {
   Measured measured = read(text, kPercent, place);
-  refuse_sign(measured.number, text, place);
   measured.unit.tens = 0;
   return real_value(measured, text, place);
 }

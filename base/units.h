@@ -65,7 +65,7 @@ Seconds parse_seconds(std::string_view text, const Place& place);      // 0 s or
 Bandwidth parse_bandwidth(std::string_view text, const Place& place);  // above 0; "/s" may be left out of bit units
 Flops parse_flops(std::string_view text, const Place& place);          // above 0
 double parse_share(std::string_view text, const Place& place);         // "60 %" is 0.6, a real from 0 to 1 is itself
-double parse_percent(std::string_view text, const Place& place);       // "10%" is 10; the sign % is required
+double parse_percent(std::string_view text, const Place& place);       // "-10%" is -10; the unit % is required
 
 // Readers of plain numbers: digits without leading zero, or "1e6" when whole. Errors as above.
 std::int64_t parse_count(std::string_view text, const Place& place);  // 0 or more and below 2^53

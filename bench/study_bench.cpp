@@ -32,7 +32,7 @@ BENCHMARK_CAPTURE(study, rm1_on_1024_gpus, "scale_1024.yaml", {})
     ->MeasureProcessCPUTime();
 // One slow NIC makes the nodes differ, so that none can stand for another.
 BENCHMARK_CAPTURE(study, rm1_on_1024_gpus_with_a_straggler, "scale_1024.yaml",
-                  (Overrides{{{"cluster.faults", "[{node: 5, nic: 2, rate_factor: 0.5}]"}}, {}, {}}))
+                  (Overrides{{{"cluster.faults", "[{node: 5, nic: 2, rate_factor: 0.5}]"}}, {}, {}, {}}))
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime()
     ->MeasureProcessCPUTime();

@@ -10,14 +10,7 @@ namespace {
 
 // The case with another planner, at that planner's defaults.
 Case with_planner(Case item, const std::string& name) {
-  Tree text;
-  text.kind = Tree::Kind::scalar;
-  text.scalar = name;
-  text.place = Arguments::place("planner");
-  item.planner = Tree{};
-  item.planner.kind = Tree::Kind::map;
-  item.planner.place = text.place;
-  item.planner.fields.emplace_back("name", text);
+  item.planner = named_map(name, Arguments::place("planner"));
   item.plan_file.clear();
   return item;
 }

@@ -35,9 +35,10 @@ std::filesystem::path output_folder(const Arguments& given) {
 int jobs(const Arguments& given) {
   const auto text = given.value("jobs");
   if (!text) return 1;
-  const std::int64_t count = parse_count(*text, Arguments::place("jobs"));
+  const Place place{"argument -j"};
+  const std::int64_t count = parse_count(*text, place);
   if (count < 1 || count > 1024)
-    throw input_error(Arguments::place("jobs"), "the number is not between 1 and 1024", "Use for example -j 2");
+    throw input_error(place, "the number is not between 1 and 1024", "Use for example -j 2");
   return static_cast<int>(count);
 }
 
@@ -46,6 +47,9 @@ std::vector<std::string> traced(const Arguments& given, const Scenario& scenario
   std::vector<std::string> names;
   for (const Case& item : scenario.cases) names.push_back(item.name);
   const auto wanted = given.value("trace");
+  if (!wanted && given.has("trace-whole-us")) {
+    throw input_error(Arguments::place("trace-whole-us"), "no trace is written", "Add --trace CASE or --trace all");
+  }
   if (!wanted) return {};
   if (*wanted == "all") return names;
   for (const std::string& name : names) {

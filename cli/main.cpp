@@ -130,6 +130,6 @@ int main(int count, char** values) {
   catch_signals();
   const int code = guarded(std::vector<std::string>(values + 1, values + count));
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  if (lost && code == 0) return report(1, "cannot write to standard output. Is the disk full?");
+  if (lost && code == 0) return report(1, "standard output: cannot write it. Is the disk full, or the reader gone?");
   return code;
 }

@@ -28,9 +28,13 @@ Overrides overrides(const Arguments& arguments) {
     changes.set.emplace_back(path, text.substr(equals + 1));
   }
   if (const auto seed = arguments.value("seed")) {
+    for (const auto& [known, value] : changes.set) {
+      if (known == "seed") throw input_error(Arguments::place("seed"), "beside --set seed", "Give one of the two");
+    }
     changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
   }
   changes.memory_model = arguments.value("memory-model").value_or("");
+  changes.only_case = arguments.value("case").value_or("");
   return changes;
 }
 
@@ -61,6 +65,10 @@ void require_same_kind(const std::string& path, const std::string& schema) {
 
 void deliver(const std::string& text, const Arguments& arguments, const std::string& schema) {
   const std::string path = arguments.value("output").value_or("-");
+  if (path.empty() || std::filesystem::is_directory(path)) {
+    throw input_error(Arguments::place("output"), path.empty() ? "the name is empty" : excerpt(path) + " is a folder",
+                      "Name a file, or - for standard output");
+  }
   if (path == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return;

@@ -67,6 +67,19 @@ void check_ranks(const Placement& placement, const std::string& name, int world_
   }
 }
 
+// Every rank looks replicated rows up in its own copy, so every rank needs one. In a plan that is checked without its
+// cluster the world is what the plan names.
+void check_replicas(const Placement& placement, const std::string& name, int world_size, const Place& place) {
+  if (placement.strategy != Strategy::data_parallel && placement.strategy != Strategy::flex) return;
+  std::size_t reached = 0;
+  for (const auto& group : placement.holders) reached += group.size();
+  if (reached == static_cast<std::size_t>(world_size)) return;
+  throw input_error(place,
+                    fmt::format("table '{}' has replicated rows ({}) on {} of {} ranks", name,
+                                strategy_name(placement.strategy), reached, world_size),
+                    fmt::format("Name all {} ranks as holders", world_size));
+}
+
 struct TableBytes {
   double bytes = 0;
   int table = 0;
@@ -105,6 +118,7 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     const auto table = static_cast<std::size_t>(placement.table);
     check_group_shapes(placement, workload.tables[table].name, place);
     check_ranks(placement, workload.tables[table].name, cluster.world_size(), place);
+    check_replicas(placement, workload.tables[table].name, cluster.world_size(), place);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {

@@ -18,6 +18,7 @@ struct PlanEntry {
   int index = 0;  // of the table in the workload
   const Table& table;
   int world_size = 0;
+  int per_node = 0;  // ranks
 };
 
 // The whole table as one placement without holders.

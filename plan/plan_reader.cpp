@@ -128,7 +128,8 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
     for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
       const int index = tables.take(name, entry.place);
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
-      for (Placement& placement : read_entry({entry, index, table, cluster.world_size()}, seed)) {
+      for (Placement& placement :
+           read_entry({entry, index, table, cluster.world_size(), cluster.ranks_per_node()}, seed)) {
         plan.placements.push_back(std::move(placement));
       }
     }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
 #include "plan/plan_entries.h"
@@ -16,25 +15,25 @@ struct Shard {
   const Tree* tree = nullptr;
 };
 
-// "rank:3/cuda:3", "rank:3/cpu" -> 3; -1 for anything else.
-int rank_of_placement(std::string_view text) {
-  constexpr std::string_view kPrefix = "rank:";
-  if (!text.starts_with(kPrefix)) return -1;
-  text.remove_prefix(kPrefix.size());
-  int rank = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  const std::string_view device = text.substr(static_cast<std::size_t>(end - text.data()));
-  const bool known_device = device == "/cpu" || device.starts_with("/cuda:");
-  return error == std::errc{} && known_device ? rank : -1;
+// "rank:3/cuda:1" for rank 3, where GPU 1 of its node is rank 3's, or "rank:3/cpu". A plan that is checked without its
+// cluster lies on nodes of one GPU, and its devices may have any number.
+bool is_placement_of(const std::string& text, int rank, int per_node) {
+  const std::string head = fmt::format("rank:{}/", rank);
+  if (text == head + "cpu") return true;
+  if (per_node > 1) return text == fmt::format("{}cuda:{}", head, rank % per_node);
+  const std::string device = head + "cuda:";
+  return text.starts_with(device) && text.size() > device.size() && text.size() <= device.size() + 4 &&
+         text.find_first_not_of("0123456789", device.size()) == std::string::npos;
 }
 
-Shard read_shard(const Tree& tree, int rank) {
+Shard read_shard(const PlanEntry& entry, const Tree& tree, int rank) {
   required_map(tree, "a shard");
   const Tree& placement = required_field(tree, "placement");
   const std::string& text = scalar_text(placement, "\"rank:R/cuda:L\"");
-  if (rank_of_placement(text) != rank) {
+  if (!is_placement_of(text, rank, entry.per_node)) {
     throw input_error(placement.place, fmt::format("placement {} beside rank {} in 'ranks'", excerpt(text), rank),
-                      "Placements read \"rank:R/cuda:L\" or \"rank:R/cpu\", in the order of 'ranks'");
+                      fmt::format("In the order of 'ranks', write \"rank:{}/cuda:{}\" or \"rank:{}/cpu\"", rank,
+                                  rank % entry.per_node, rank));
   }
   return {read_number_pair(required_field(tree, "shard_offsets"), "shard_offsets"),
           read_number_pair(required_field(tree, "shard_sizes"), "shard_sizes"), rank, &tree};
@@ -48,7 +47,7 @@ std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& r
                       "Give one rank per shard");
   }
   std::vector<Shard> shards;
-  for (std::size_t i = 0; i < items.size(); ++i) shards.push_back(read_shard(items[i], ranks[i]));
+  for (std::size_t i = 0; i < items.size(); ++i) shards.push_back(read_shard(entry, items[i], ranks[i]));
   return shards;
 }
 

@@ -47,22 +47,6 @@ void erase(Tree& tree, std::string_view key) {
   std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
 }
 
-Tree text_tree(const std::string& text, const Place& place) {
-  Tree tree;
-  tree.kind = Tree::Kind::scalar;
-  tree.place = place;
-  tree.scalar = text;
-  return tree;
-}
-
-Tree named_map(const std::string& name, const Place& place) {
-  Tree tree;
-  tree.kind = Tree::Kind::map;
-  tree.place = place;
-  tree.fields.emplace_back("name", text_tree(name, place));
-  return tree;
-}
-
 std::size_t size_of(const Tree& tree) {
   std::size_t size = 1;
   for (const Tree& item : tree.items) size += size_of(item);
@@ -205,8 +189,10 @@ CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
   result.keys = top_;
   replace_keys(result.keys, item);
   apply_set(result.keys, item);
-  apply_arguments(result, index);
-  apply_memory_model(result.keys);
+  if (overrides_.only_case.empty() || overrides_.only_case == result.name) {
+    apply_arguments(result, index);
+    apply_memory_model(result.keys);
+  }
   count(result);
   return result;
 }

@@ -54,14 +54,20 @@ void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
   }
 }
 
+std::vector<std::string> algorithms_for(CollectiveKind kind) {
+  std::vector<std::string> names{"auto"};
+  for (const CollectiveEntry& entry : collective_algorithms()) {
+    if (entry.make()->supports(kind)) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
 std::map<std::string, std::string> read_algorithms(MapReader reader) {
-  std::vector<std::string> known{"auto"};
-  for (const CollectiveEntry& entry : collective_algorithms()) known.emplace_back(entry.name);
   std::map<std::string, std::string> algorithms;
   for (const CollectiveKind kind : {CollectiveKind::all_to_all, CollectiveKind::all_reduce,
                                     CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
     const std::string key(collective_kind_name(kind));
-    if (reader.has(key)) algorithms[key] = reader.choice(key, known);
+    if (reader.has(key)) algorithms[key] = reader.choice(key, algorithms_for(kind));
   }
   reader.finish();
   return algorithms;

@@ -51,10 +51,16 @@ double to_ms(Seconds time) {
   return std::round(time.ms() * 1e9) / 1e9;
 }
 
+Seconds time_of(const std::string& text, const Place& place) {
+  const Seconds time = parse_seconds(text, place);
+  if (time.value <= 1e6) return time;
+  throw input_error(place, excerpt(text) + " is absurd", "Write at most 1000000 s");
+}
+
 double value_of(const std::string& text, Measure measure, const Place& place) {
   switch (measure) {
     case Measure::time:
-      return to_ms(parse_seconds(text, place));
+      return to_ms(time_of(text, place));
     case Measure::rows:
       return static_cast<double>(parse_count(text, place));
     case Measure::percent:
@@ -75,9 +81,16 @@ std::string unit_of(Measure measure) {
   return "%";
 }
 
+// A share of the accesses cannot leave 0 to 100 %; a gain may be a loss.
+void check_coverage(const std::string& quantity, double value, const Place& place) {
+  if (!quantity.starts_with("coverage:") || (value >= 0 && value <= 100)) return;
+  throw input_error(place, fmt::format("a coverage of {} %", value), "Write a share from 0 % to 100 %");
+}
+
 double read_value(MapReader& reader, Measure measure, const std::string& quantity) {
   const Tree& tree = reader.required("value");
   const double value = value_of(scalar_text(tree, "a value with its unit"), measure, tree.place);
+  check_coverage(quantity, value, tree.place);
   if (value != 0) return value;
   throw input_error(tree.place, fmt::format("the published value of '{}' is zero", quantity),
                     "Leave it out: an error in percent of zero means nothing");
@@ -92,11 +105,23 @@ Published read_one(const Tree& tree) {
   published.unit = unit_of(measure);
   published.fitted = reader.choice("role", {"fitted", "predicted"}) == "fitted";
   published.source = reader.text("source");
+  if (published.source.find_first_not_of(" \t\n") == std::string::npos) {
+    throw input_error(reader.place_of("source"), "the source is empty", "Say where the number was published");
+  }
   published.at_observed_payload = reader.choice("payload", {"planned", "observed"}, "planned") == "observed";
   published.derived = reader.flag("derived", false);
   published.note = reader.text("note", "");
   reader.finish();
   return published;
+}
+
+void refuse_repeated(const std::vector<Published>& published, const Place& place) {
+  const Published& last = published.back();
+  for (std::size_t i = 0; i + 1 < published.size(); ++i) {
+    if (published[i].quantity != last.quantity || published[i].at_observed_payload != last.at_observed_payload)
+      continue;
+    throw input_error(place, fmt::format("'{}' is published twice", last.quantity), "Keep one of the two");
+  }
 }
 
 }  // namespace
@@ -107,7 +132,10 @@ std::vector<Published> read_published(const Tree& list) {
                       "Write one map per number, each with a dash in front.");
   }
   std::vector<Published> published;
-  for (const Tree& item : list.items) published.push_back(read_one(item));
+  for (const Tree& item : list.items) {
+    published.push_back(read_one(item));
+    refuse_repeated(published, item.place);
+  }
   return published;
 }
 

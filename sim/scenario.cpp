@@ -1,5 +1,7 @@
 #include "sim/scenario.h"
 
+#include <fmt/core.h>
+
 #include <filesystem>
 
 #include "base/files.h"
@@ -19,12 +21,22 @@ void refuse_jobs(const Tree& tree) {
                     "Write one scenario or case per workload");
 }
 
+// Without the key the default holds; a key without a value is a slip.
+void refuse_empty(const Tree& tree) {
+  for (const char* const key : {"title", "seed"}) {
+    const Tree* const stated = tree.find(key);
+    if (stated == nullptr || stated->kind != Tree::Kind::null) continue;
+    throw input_error(stated->place, fmt::format("'{}' has no value", key), "Write one, or leave the key out");
+  }
+}
+
 }  // namespace
 
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
   const Tree tree = parse_yaml(text, path);
   MapReader(tree, "").choice("schema", {"shardsim.scenario/1"});
   refuse_jobs(tree);
+  refuse_empty(tree);
   const std::filesystem::path file(path);
   Scenario scenario;
   scenario.path = path;

@@ -57,6 +57,7 @@ struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;
   std::string memory_model;  // "" = as the scenario says
+  std::string only_case;     // "" = changes hold for every case, otherwise for the one of this name
 };
 
 // Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/version.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
+#include "sim/case_notes.h"
 #include "sim/comparison.h"
 #include "sim/lower.h"
 #include "sim/planner_bandwidths.h"
@@ -35,16 +35,6 @@ SimulationResult simulate_case(const Prepared& prepared, const Scenario& scenari
   const auto compute = make_compute_model(prepared.item.compute_model);
   const auto engine = make_network(network);
   return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
-}
-
-Tree named(const std::string& name) {
-  Tree text;
-  text.kind = Tree::Kind::scalar;
-  text.scalar = name;
-  Tree map;
-  map.kind = Tree::Kind::map;
-  map.fields.emplace_back("name", text);
-  return map;
 }
 
 // What a worker sends back: the Timeline, and what limits it in front.
@@ -115,32 +105,6 @@ std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluste
   return figures;
 }
 
-// A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
-void note_allowance(CaseResult& result, const Case& item) {
-  const auto& measured = item.workload.dense.measured;
-  if (!measured) return;
-  const bool row_wise = std::all_of(result.placements.begin(), result.placements.end(),
-                                    [](const PlacementSummary& p) { return p.strategy == Strategy::row_wise; });
-  for (const NamedTime& time : result.times) {
-    const double off = time.span_ms - measured->id_exchange.time.ms();
-    if (time.name != "input_all_to_all" || !row_wise || std::abs(off) <= 1.0) continue;
-    result.notes.push_back(
-        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms against the {:.2f} ms that "
-                    "the measured rest allows for it.",
-                    time.span_ms, off, measured->id_exchange.time.ms()));
-  }
-}
-
-void note_run(CaseResult& result, const Case& item) {
-  if (!result.timeline.steady) {
-    result.notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
-  }
-  if (item.cluster.fabric.collapse) {
-    result.notes.push_back("Published measurements of this fabric show collapse, which is outside the model.");
-  }
-  note_allowance(result, item);
-}
-
 CaseResult describe(const Prepared& prepared, const Scenario& scenario) {
   const Case& item = prepared.item;
   CaseResult result;
@@ -154,7 +118,8 @@ CaseResult describe(const Prepared& prepared, const Scenario& scenario) {
   result.memory_per_rank = memory_per_rank(prepared.plan, item.workload, prepared.cluster, *memory);
   result.memory_capacity = prepared.cluster.memory_per_rank().count;
   result.placements = summarise(prepared.plan, item.workload);
-  result.estimate_iteration_ms = simulate_case(prepared, scenario, named("closed_form"), false).timeline.iteration_ms;
+  result.estimate_iteration_ms =
+      simulate_case(prepared, scenario, named_map("closed_form"), false).timeline.iteration_ms;
   return result;
 }
 
@@ -274,7 +239,7 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
       result.observed_payload_timeline = unpack(results[task++]).timeline;
       result.iteration_ms_at_observed_payload = result.observed_payload_timeline->iteration_ms;
     }
-    note_run(result, each.item);
+    result.notes = case_notes(result, each.item, each.plan);
     study.cases.push_back(std::move(result));
   }
   add_pareto(study, prepared);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,8 +51,9 @@ class Worker {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw run_error(std::string("cannot make a pipe: ") + std::strerror(errno), "");
     std::fflush(nullptr);
+    const pid_t parent = ::getpid();
     process_ = ::fork();
-    if (process_ == 0) child(ends[1], work);
+    if (process_ == 0) child(ends[1], work, parent);
     ::close(ends[1]);
     from_ = ends[0];
     if (process_ < 0) throw run_error(std::string("cannot start a worker: ") + std::strerror(errno), "");
@@ -94,8 +96,10 @@ class Worker {
   }
 
  private:
-  [[noreturn]] static void child(int to, const WorkerTask& work) {
-    ::signal(SIGINT, SIG_IGN);  // the parent decides
+  [[noreturn]] static void child(int to, const WorkerTask& work, pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // a killed parent cannot end its workers itself
+    if (::getppid() != parent) ::_exit(1);  // it died before that took effect
+    ::signal(SIGINT, SIG_IGN);              // the parent decides
     ::signal(SIGTERM, SIG_DFL);
     write_all(to, outcome(work));
     ::_exit(0);  // no destructors of the parent's objects, no flushing of its streams

@@ -5,7 +5,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1'000'000;
+constexpr std::int64_t kMostRanks = 100'000;
 
 void check_range(int index, int end, const std::string& what, const Place& place) {
   if (index >= 0 && index < end) return;

@@ -10,7 +10,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::string_view kSchema = "shardsim.cluster/1";
-constexpr int kMostNodes = 1'000'000;
+constexpr int kMostNodes = 100'000;
 
 SpecPlaces places_of(const Tree& tree) {
   SpecPlaces places;

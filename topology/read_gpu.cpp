@@ -54,6 +54,11 @@ std::string read_capability(MapReader& reader, const std::string& device) {
   if (dot == std::string::npos || !digits(text.substr(0, dot)) || !digits(text.substr(dot + 1))) {
     throw input_error(place, fmt::format("'{}' is no compute capability", text), "Write it as \"8.0\", in quotes");
   }
+  constexpr int kNewest = 200;  // 20.0, beyond any GPU announced
+  if (capability_number(text) > kNewest) {
+    throw input_error(place, fmt::format("no GPU has compute capability {}", text),
+                      "Write the GPU's own, for example \"8.0\"");
+  }
   if (capability_number(text) == 0 && device != "cpu") {
     throw input_error(place, "compute capability 0.0 is for CPU ranks", "Write the GPU's own, or device: cpu");
   }

@@ -86,10 +86,8 @@ std::string tables_html(const StudyResult& study) {
 
 std::string notes_html(const StudyResult& study) {
   std::string items;
-  for (const CaseResult& item : study.cases) {
-    for (const std::string& note : item.notes) {
-      items += "<li><b>" + escape_html(item.name) + "</b>: " + escape_html(note) + "</li>\n";
-    }
+  for (const auto& [text, cases] : notes_by_text(study)) {
+    items += "<li><b>" + escape_html(join(cases)) + "</b>: " + escape_html(text) + "</li>\n";
   }
   return items.empty() ? "" : "<section><h2>Notes</h2>\n<ul>\n" + items + "</ul></section>\n";
 }

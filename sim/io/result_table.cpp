@@ -73,14 +73,9 @@ void write_constants(Page& page, const StudyResult& study) {
 }
 
 void write_notes(Page& page, const StudyResult& study) {
-  bool first = true;
-  for (const CaseResult& item : study.cases) {
-    for (const std::string& note : item.notes) {
-      if (first) page.heading("NOTES");
-      first = false;
-      page.paragraph(item.name + ": " + note);
-    }
-  }
+  const auto notes = notes_by_text(study);
+  if (!notes.empty()) page.heading("NOTES");
+  for (const auto& [text, cases] : notes) page.paragraph(join(cases) + ": " + text);
 }
 
 }  // namespace

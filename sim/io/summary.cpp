@@ -110,4 +110,19 @@ std::string summary_text(const StudyResult& study) {
   return answer(groups) + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
 }
 
+std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  for (const CaseResult& item : study.cases) {
+    for (const std::string& text : item.notes) {
+      const auto known = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.first == text; });
+      if (known == notes.end()) {
+        notes.push_back({text, {item.name}});
+      } else {
+        known->second.push_back(item.name);
+      }
+    }
+  }
+  return notes;
+}
+
 }  // namespace shardsim

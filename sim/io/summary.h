@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/result.h"
 
@@ -12,5 +14,8 @@ std::string summary_text(const StudyResult& study);
 
 // The last of these: median and worst error of the published times that nothing was fitted to; "" when there is none.
 std::string accuracy_text(const StudyResult& study);
+
+// Every note once, with the cases that it holds for, in the order they come up.
+std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study);
 
 }  // namespace shardsim

@@ -264,8 +264,36 @@ refuse 2 'argument' run
 refuse 2 'argument good2.yaml' run good.yaml good2.yaml
 refuse 2 'argument.*' list
 refuse 2 'argument plannerz: .*planners' list plannerz
+refuse 2 'argument --output: .*run writes a folder' run good.yaml -o ''
+refuse 2 'argument --output: .*name is empty' plan good.yaml -o ''
+refuse 2 'argument --output: .*is a folder' plan good.yaml -o .
+refuse 2 'argument --seed: .*--set seed' run good.yaml --seed 1 --set seed=2
+refuse 2 'argument --trace-whole-us: .*--trace' run good.yaml --trace-whole-us
+refuse 2 'the name of a file: it is empty' run ''
 echo keep >notes.txt
 refuse 2 'notes.txt: .*--force' plan good.yaml -o notes.txt
+
+echo "-- values that no machine has"
+refuse 2 'cluster.nics.rate: .*absurd.*1 KB/s' run good.yaml --set cluster.nics.rate='1e-300 B/s'
+refuse 2 'absurd' run good.yaml --set cluster.nics.latency='1e300 s'
+refuse 2 'absurd' run good.yaml --set cluster.gpu.flops.fp32='1 FLOP/s'
+refuse 2 '800000 ranks|too many' run good.yaml --set cluster.nodes=200000
+refuse 2 'compute capability 99.9' run good.yaml --set cluster.gpu.compute_capability=99.9
+broken 's/^seed: 7/seed: ~/' "bad.yaml:4:.*'seed' has no value"
+broken 's/^iterations: 4/collectives: {all_to_all: ring}/' 'bad.yaml:5:.*ring.*direct'
+
+echo "-- published numbers"
+published() {
+  { cat good.yaml; printf 'cases:\n  - name: main\n    published:\n'; printf '      - {%s}\n' "$@"; } >bad.yaml
+}
+published 'quantity: iteration, value: "1e305 s", role: predicted, source: x'
+file_refused 'bad.yaml:[0-9]+:.*absurd'
+published 'quantity: iteration, value: "1 ms", role: predicted, source: ""'
+file_refused 'bad.yaml:[0-9]+:.*source is empty'
+published 'quantity: "coverage:row_wise", value: "300 %", role: predicted, source: x'
+file_refused 'bad.yaml:[0-9]+:.*300'
+published 'quantity: iteration, value: "1 ms", role: predicted, source: x' 'quantity: iteration, value: "2 ms", role: predicted, source: y'
+file_refused 'bad.yaml:[0-9]+:.*published twice'
 
 echo "-- write errors"
 refuse 1 'notes.txt/x' run good.yaml -o notes.txt/x

@@ -70,4 +70,19 @@ wait "$main" || code=$?
 check "a run whose worker dies exits 1, not $code" [ "$code" -eq 1 ]
 check "the message names the case: $(cat streams/err)" grep -qE "^error: .*case 'c1'.*died" streams/err
 check "no file is left after a worker died" [ -z "$(find out -type f 2>/dev/null)" ]
+
+# A killed run takes its workers with it.
+setsid "$shardsim" run slow.yaml -o out/slow -j 2 >streams/out 2>streams/err </dev/null &
+main=$!
+for _ in $(seq 200); do
+  workers=$(children_of "$main")
+  [ "$(wc -w <<<"$workers")" -lt 2 ] || break
+  sleep 0.05
+done
+kill -KILL "$main"
+wait "$main" || true
+sleep 0.3
+running() { [ -d "/proc/$1" ] && ! grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; }  # nobody may reap there
+for worker in $workers; do check "worker $worker ends with a killed run" eval "! running $worker"; done
+check "no file is left after a kill" [ -z "$(find out -type f ! -name '*.tmp.*' 2>/dev/null)" ]
 finish 30

@@ -116,7 +116,7 @@ TEST_CASE("row-wise blocks are read as TorchRec cuts them and as we do, and no o
       ranks += comma + std::to_string(i);
       shards += fmt::format(
           "{}{{\"shard_offsets\": [{}, 0], \"shard_sizes\": [{}, 256], \"placement\": \"rank:{}/cuda:{}\"}}", comma,
-          row, sizes[i], i, i);
+          row, sizes[i], i, i % 4);
       row += sizes[i];
     }
     return R"({"plan": {"ebc": {"recent": {"sharding_type": "row_wise", "ranks": [)" + ranks + R"(], "shards": [)" +

@@ -1,0 +1,96 @@
+#include "sim/case_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+constexpr double kTellingSkew = 0.25;  // an owner this much above its even share is worth a sentence
+
+void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
+  if (result.timeline.steady) return;
+  notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
+}
+
+void note_collapse(Notes& notes, const Case& item) {
+  if (!item.cluster.fabric.collapse) return;
+  notes.emplace_back("Published measurements of this fabric show collapse, which is outside the model.");
+}
+
+// A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
+void note_allowance(Notes& notes, const CaseResult& result, const Case& item) {
+  const auto& measured = item.workload.dense.measured;
+  if (!measured) return;
+  const bool row_wise = std::all_of(result.placements.begin(), result.placements.end(),
+                                    [](const PlacementSummary& p) { return p.strategy == Strategy::row_wise; });
+  for (const NamedTime& time : result.times) {
+    const double off = time.span_ms - measured->id_exchange.time.ms();
+    if (time.name != "input_all_to_all" || !row_wise || std::abs(off) <= 1.0) continue;
+    notes.push_back(
+        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms against the {:.2f} ms that "
+                    "the measured rest allows for it.",
+                    time.span_ms, off, measured->id_exchange.time.ms()));
+  }
+}
+
+// Row-wise traffic is simulated as evenly split over the owners. A row is not divisible: the owner of the hottest one
+// serves all of it, and its share of the others.
+void note_skew(Notes& notes, const Placement& placement, const Workload& workload) {
+  if (placement.strategy != Strategy::row_wise) return;
+  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  const AccessDistribution access = table.distribution();
+  const double sum = access.sum(placement.row_begin, placement.row_end);
+  const auto owners = static_cast<double>(placement.holders.front().size());
+  if (!(sum > 0) || owners < 2) return;
+  const double hottest = access.probability(placement.row_begin) / sum;
+  const double load = 1 + hottest * (owners - 1);
+  if (load < 1 + kTellingSkew) return;
+  notes.push_back(
+      fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
+                  "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
+                  "real iteration is slower. Replicate the head (flexshard_2tier, flexshard_3tier).",
+                  table.name, 100 * hottest, load));
+}
+
+// Where a case reproduces published numbers, the paper's bandwidths are meant.
+void note_bandwidths(Notes& notes, const Case& item) {
+  if (!item.plan_file.empty() || !item.published.empty()) return;
+  const Tree* const name = item.planner.find("name");
+  const Tree* const rates = item.planner.find("bandwidths");
+  if (name == nullptr || !name->scalar.starts_with("flexshard")) return;
+  if (rates != nullptr && rates->scalar != "constants") return;
+  notes.emplace_back(
+      "The planner weighed the tiers with the paper's four bandwidths, not this cluster's; "
+      "'bandwidths: simulated' in the planner takes this cluster's.");
+}
+
+void note_published(Notes& notes, const Case& item) {
+  if (item.workload.has_runtime() || !item.payload_both) return;
+  const auto count = std::count_if(item.published.begin(), item.published.end(),
+                                   [](const Published& published) { return published.at_observed_payload; });
+  if (count == 0) return;
+  notes.push_back(
+      fmt::format("{} published numbers belong to the observed payload, which workload '{}' does not state "
+                  "('runtime' of its tables); they are compared at the planned payload alone.",
+                  count, item.workload.name));
+}
+
+}  // namespace
+
+std::vector<std::string> case_notes(const CaseResult& result, const Case& item, const Plan& plan) {
+  Notes notes;
+  note_steadiness(notes, result, item);
+  note_collapse(notes, item);
+  note_allowance(notes, result, item);
+  for (const Placement& placement : plan.placements) note_skew(notes, placement, item.workload);
+  note_bandwidths(notes, item);
+  note_published(notes, item);
+  return notes;
+}
+
+}  // namespace shardsim

@@ -9,6 +9,14 @@ std::string sentence(const std::string& text) {
   return text.empty() || text.back() == '.' || text.back() == '?' ? text : fmt::format("{}.", text);
 }
 
+// Names of files and values come from outside: what steers a terminal does not go through.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 std::string message(const Place& place, const std::string& wrong, const std::string& remedy) {
   const std::string where = place.text();
   const std::string start = where.empty() ? sentence(wrong) : fmt::format("{}: {}", where, sentence(wrong));
@@ -23,7 +31,7 @@ std::string Place::text() const {
 }
 
 Error::Error(Failure failure, const Place& place, const std::string& wrong, const std::string& remedy)
-    : std::runtime_error(message(place, wrong, remedy)), failure_(failure), place_(place) {}
+    : std::runtime_error(printable(message(place, wrong, remedy))), failure_(failure), place_(place) {}
 
 Error input_error(const Place& place, const std::string& wrong, const std::string& remedy) {
   return {Failure::input, place, wrong, remedy};

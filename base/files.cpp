@@ -26,6 +26,8 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
+constexpr std::size_t kMostBinary = std::size_t{64} << 20;  // read before binary is refused
+
 std::string cause(int error_number) {
   return std::strerror(error_number);
 }
@@ -47,6 +49,10 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
     text.resize(before + kChunk);
     got = std::fread(text.data() + before, 1, kChunk, file);
     text.resize(before + got);
+    // Sooner than a device or a large binary fills the memory. Readers of text say where the first bad byte is.
+    if (got > 0 && text.find('\0', before) != std::string::npos && text.size() > kMostBinary) {
+      throw input_error({path}, "binary, not text", "Is it the right file?");
+    }
     if (text.size() > most) {
       throw input_error({path}, "over " + with_thousands(static_cast<std::int64_t>(most)) + " bytes",
                         "Is it the right file?");

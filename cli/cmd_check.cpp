@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -11,6 +12,7 @@
 #include "cli/command.h"
 #include "plan/plan_file.h"
 #include "plan/standalone_plan.h"
+#include "sim/named_tree.h"
 #include "sim/program_file.h"
 #include "sim/study.h"
 
@@ -57,16 +59,20 @@ void check_case(const Case& item, const Scenario& scenario, Checked& checked) {
   }
 }
 
-Checked check_scenario(const std::string& path) {
+Checked check_scenario(const std::string& text, const std::string& path) {
   Checked checked{"scenario", "", {}, Failure::input};
-  const Scenario scenario = read_scenario(path, {});
+  const Scenario scenario = scenario_from_text(text, path, {});
   for (const Case& item : scenario.cases) check_case(item, scenario, checked);
   checked.summary = fmt::format("{} case{}", scenario.cases.size(), scenario.cases.size() == 1 ? "" : "s");
   return checked;
 }
 
-Checked check_cluster(const std::string& path) {
-  const Cluster cluster(read_cluster(load_named(path, "clusters", "", {path})));
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+Checked check_cluster(const Tree& tree, const std::string& path) {
+  const Cluster cluster(read_cluster(whole_tree(tree, "clusters", folder_of(path))));
   return {
       "cluster",
       fmt::format("{} node{} of {} GPUs", cluster.nodes(), cluster.nodes() == 1 ? "" : "s", cluster.ranks_per_node()),
@@ -74,9 +80,10 @@ Checked check_cluster(const std::string& path) {
       Failure::input};
 }
 
-Checked check_workload(const std::string& path) {
-  const Workload workload = read_workload(load_named(path, "workloads", "", {path}), "");
-  return {"workload", fmt::format("{} tables", workload.tables.size()), {}, Failure::input};
+Checked check_workload(const Tree& tree, const std::string& path) {
+  const Workload workload = read_workload(whole_tree(tree, "workloads", folder_of(path)), "");
+  const std::size_t tables = workload.tables.size();
+  return {"workload", fmt::format("{} table{}", tables, tables == 1 ? "" : "s"), {}, Failure::input};
 }
 
 Checked check_plan_alone(const Tree& tree) {
@@ -84,13 +91,14 @@ Checked check_plan_alone(const Tree& tree) {
   return {"plan", fmt::format("{} tables on {} ranks", plan.tables, plan.ranks), {}, Failure::input};
 }
 
+// The file is read once: it may be a pipe.
 Checked check_file(const std::string& path) {
   const std::string text = read_file(path);
   const Tree tree = looks_like_json(text) ? parse_json(text, path) : parse_yaml(text, path);
   const std::string schema = schema_of(tree);
-  if (schema == "shardsim.scenario/1") return check_scenario(path);
-  if (schema == "shardsim.cluster/1") return check_cluster(path);
-  if (schema == "shardsim.workload/1") return check_workload(path);
+  if (schema == "shardsim.scenario/1") return check_scenario(text, path);
+  if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
+  if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.program/1") {
     const Program program = program_from_tree(tree);
     return {"program",

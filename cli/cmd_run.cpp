@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/staged_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -111,10 +112,9 @@ void require_not_interrupted(const Terminal& terminal) {
   if (terminal.interrupted()) throw Interrupted{};
 }
 
-// Everything but the table. The result object comes back for --json.
-std::string write_files(const StudyResult& study, const std::filesystem::path& folder, const Arguments& given,
-                        const std::vector<std::string>& traces, const Terminal& terminal) {
-  const std::string json = result_to_json(study);
+// Everything but the table.
+void write_files(const StudyResult& study, const std::string& json, const std::filesystem::path& folder,
+                 const Arguments& given, const std::vector<std::string>& traces, const Terminal& terminal) {
   write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp")));
   require_not_interrupted(terminal);
   write_file(folder / "report.html", report_html(study));
@@ -125,7 +125,6 @@ std::string write_files(const StudyResult& study, const std::filesystem::path& f
     require_not_interrupted(terminal);
   }
   write_file(folder / "result.json", json);
-  return json;
 }
 
 std::vector<OptionSpec> run_options() {
@@ -160,7 +159,10 @@ int run_command(const std::vector<std::string>& arguments, const Terminal& termi
   progress.clear();
   if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
 
-  const std::string json = write_files(study, folder, given, traces, terminal);
+  const std::string json = result_to_json(study);
+  StagedFolder staged(folder);
+  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, terminal); });
+  staged.commit();
   const std::string text = given.has("json") ? json : result_table(study, terminal.width, terminal.colour);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!given.has("quiet")) {

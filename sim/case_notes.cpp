@@ -57,6 +57,20 @@ void note_skew(Notes& notes, const Placement& placement, const Workload& workloa
                   table.name, 100 * hottest, load));
 }
 
+// Narrow tables are not cut into columns.
+void note_slices(Notes& notes, const Case& item, const Plan& plan) {
+  const Tree* const name = item.planner.find("name");
+  if (!item.plan_file.empty() || name == nullptr || name->scalar != "column_wise") return;
+  const auto whole = std::count_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& placement) {
+    return placement.columns() == item.workload.tables[static_cast<std::size_t>(placement.table)].dim;
+  });
+  if (whole == 0) return;
+  notes.push_back(
+      fmt::format("{} of {} tables are too narrow to cut (slices of at least min_partition columns) and lie "
+                  "whole on one rank, as table_wise puts them.",
+                  whole, item.workload.tables.size()));
+}
+
 // Where a case reproduces published numbers, the paper's bandwidths are meant.
 void note_bandwidths(Notes& notes, const Case& item) {
   if (!item.plan_file.empty() || !item.published.empty()) return;
@@ -70,6 +84,11 @@ void note_bandwidths(Notes& notes, const Case& item) {
 }
 
 void note_published(Notes& notes, const Case& item) {
+  if (item.changed && !item.published.empty()) {
+    notes.emplace_back(
+        "The published numbers belong to the scenario as it is written; --set changed its cluster or "
+        "workload, so their errors judge another machine or model.");
+  }
   if (item.workload.has_runtime() || !item.payload_both) return;
   const auto count = std::count_if(item.published.begin(), item.published.end(),
                                    [](const Published& published) { return published.at_observed_payload; });
@@ -88,6 +107,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_collapse(notes, item);
   note_allowance(notes, result, item);
   for (const Placement& placement : plan.placements) note_skew(notes, placement, item.workload);
+  note_slices(notes, item, plan);
   note_bandwidths(notes, item);
   note_published(notes, item);
   return notes;

@@ -219,6 +219,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
     if (head == "title" || head == "seed") continue;
     if (head != "cases") {
       edit(result.keys, path, value, "");
+      result.changed = result.changed || head == "cluster" || head == "workload";
       continue;
     }
     const auto in_case = case_path(rest);
@@ -227,6 +228,8 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
       result.name = scalar_text(value, "a name");
     } else {
       edit(result.keys, in_case->second, value, "");
+      const std::string part = split_head(in_case->second).first;
+      result.changed = result.changed || part == "cluster" || part == "workload";
     }
   }
 }

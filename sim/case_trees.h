@@ -12,7 +12,8 @@ namespace shardsim {
 struct CaseTree {
   std::string name;
   Place place;
-  Tree keys;  // of the top level and of a case; `cluster` and `workload` are whole maps
+  Tree keys;             // of the top level and of a case; `cluster` and `workload` are whole maps
+  bool changed = false;  // cluster or workload, on the command line
 };
 
 // `folder` is that of the scenario file. Errors: Failure::input for unknown keys, a path of `set` or --set that leads

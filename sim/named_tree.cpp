@@ -56,7 +56,11 @@ std::string path_of(const std::string& name, const std::string& kind, const std:
   const std::string path = path_from(from, name);
   if (!is_file(path)) {
     throw input_error(
-        place, fmt::format("cannot find the {} file {}", singular(kind), excerpt(path)),
+        place,
+        fmt::format("{} file {}",
+                    fs::exists(path) ? fmt::format("not a {}", singular(kind))
+                                     : fmt::format("cannot find the {}", singular(kind)),
+                    excerpt(path)),
         "Paths are relative to the file that names them; a shipped one is named without folder and .yaml: " +
             join(shipped(kind)) + ".");
   }

@@ -116,6 +116,7 @@ Case read_case(const CaseTree& tree) {
   Case item;
   item.name = tree.name;
   item.place = tree.place;
+  item.changed = tree.changed;
   item.cluster = read_cluster(required_part(tree, "cluster"));
   item.workload = read_workload(required_part(tree, "workload"), "");
   MapReader reader(tree.keys, "");
@@ -138,6 +139,9 @@ void check_case_names(const std::vector<Case>& cases) {
     if (!good) {
       throw input_error(item.place, fmt::format("{} is no name of a case", excerpt(item.name)),
                         "Parts of a-z, 0-9, '_', '.' and '-' joined by '/'; a part is never '.' or '..'");
+    }
+    if (item.name == "all") {
+      throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");
     }
     sorted.emplace_back(item.name + "/", &item);
   }

@@ -41,6 +41,7 @@ struct Case {
   bool payload_both = true;
   std::string relative_to;
   std::vector<Published> published;
+  bool changed = false;  // cluster or workload, on the command line
 };
 
 // One YAML file that names a cluster, a model, a plan (or a planner), and options. A pure value.

@@ -295,7 +295,22 @@ file_refused 'bad.yaml:[0-9]+:.*300'
 published 'quantity: iteration, value: "1 ms", role: predicted, source: x' 'quantity: iteration, value: "2 ms", role: predicted, source: y'
 file_refused 'bad.yaml:[0-9]+:.*published twice'
 
+echo "-- pipes and devices"
+check "check reads a pipe once" bash -c "cat good.yaml | timeout 20 '$shardsim' check /dev/stdin"
+refuse 2 '/dev/zero.*binary' check /dev/zero
+sed 's/^cluster:/cases: [{name: all}]\ncluster:/' good.yaml >bad.yaml
+file_refused "bad.yaml:6:.*named 'all'"
+cp good.yaml $'a\e[31mb.txt' && echo 'x' >$'a\e[31mb.txt'
+refuse 2 'a[?]\[31mb.txt' check $'a\e[31mb.txt'
+
 echo "-- write errors"
+mkdir mixed
+run run good.yaml -o mixed -q
+before_mixed=$(cd mixed && cksum ./*)
+check "a refused run leaves the earlier one whole" bash -c "ulimit -f 8; ! '$shardsim' run good.yaml --seed 9 -o mixed -q >/dev/null 2>&1"
+check "the earlier run is as it was" [ "$before_mixed" = "$(cd mixed && cksum ./*)" ]
+check "nothing hidden is left" [ -z "$(find mixed -name '.writing*')" ]
+rm -rf mixed
 refuse 1 'notes.txt/x' run good.yaml -o notes.txt/x
 refuse 1 'notes.txt' run good.yaml -o notes.txt
 full_disk() (

@@ -322,8 +322,8 @@ TEST_CASE("bases merge map by map, relative to the file that names them, and end
   }
   CHECK(load_error("c7.yaml").empty());  // 8 bases: c6 ... c0 and toy_2x4
   CHECK(says(load_error("c8.yaml"), "more than 8 bases"));
-  CHECK(says(load_error("/dev/zero"), "cannot find"));
-  CHECK(says(load_error("."), "cannot find"));
+  CHECK(says(load_error("/dev/zero"), "not a cluster"));
+  CHECK(says(load_error("."), "not a cluster"));
   CHECK(says(load_error(""), "has no name"));
 }
 

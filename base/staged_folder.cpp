@@ -1,0 +1,83 @@
+#include "base/staged_folder.h"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_write(const fs::path& path, const std::string& why) {
+  return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+struct Move {
+  fs::path from, to;
+};
+
+// A link is written through; what is neither absent nor a plain file is not ours to replace.
+fs::path place_for(fs::path to) {
+  std::error_code failure;
+  if (fs::is_symlink(to, failure)) to = fs::weakly_canonical(to, failure);
+  const fs::file_status status = fs::status(to, failure);
+  if (fs::exists(status) && !fs::is_regular_file(status)) throw cannot_write(to, "it is a folder or a device");
+  fs::create_directories(to.parent_path(), failure);
+  if (failure) throw cannot_write(to.parent_path(), failure.message());
+  return to;
+}
+
+// Everything that can be refused is refused before the first file moves.
+std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) {
+  std::vector<Move> moves;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden)) {
+    if (!entry.is_regular_file()) continue;
+    moves.push_back({entry.path(), place_for(target / fs::relative(entry.path(), hidden))});
+  }
+  return moves;
+}
+
+}  // namespace
+
+StagedFolder::StagedFolder(fs::path target) : target_(std::move(target)) {
+  std::error_code failure;
+  made_target_ = !fs::exists(target_, failure);
+  hidden_ = target_ / (".writing." + std::to_string(::getpid()));
+  fs::create_directories(hidden_, failure);
+  if (failure) throw cannot_write(target_, failure.message());
+}
+
+StagedFolder::~StagedFolder() {
+  std::error_code ignored;
+  fs::remove_all(hidden_, ignored);
+  if (made_target_) fs::remove(target_, ignored);  // only when empty
+}
+
+void StagedFolder::fill(const std::function<void(const fs::path&)>& write) const {
+  try {
+    write(hidden_);
+  } catch (const Error& error) {
+    throw Error(error.failure(), Place{}, replaced(error.what(), hidden_.string(), target_.string()), "");
+  }
+}
+
+void StagedFolder::commit() {
+  for (const Move& move : planned_moves(hidden_, target_)) {
+    std::error_code failure;
+    fs::rename(move.from, move.to, failure);
+    if (failure) throw cannot_write(move.to, failure.message());
+  }
+}
+
+}  // namespace shardsim

@@ -6,6 +6,8 @@
 namespace shardsim {
 namespace {
 
+constexpr double kSameTime = 1e-9;  // relative; closer ends are ends together
+
 // Readers of cluster files fill in every kind's defaults.
 OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
   const auto& stated = cluster.spec().overheads;
@@ -33,6 +35,14 @@ Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
   return {load.occupancy / rate};
 }
 
+// [link], all calls together.
+std::vector<double> total_occupancy(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
+  std::vector<double> total(cluster.links().size(), 0.0);
+  for (const CollectiveLoads* call : calls)
+    for (const LinkLoad& load : call->loads) total[load.link] += load.occupancy;
+  return total;
+}
+
 }  // namespace
 
 std::string_view collective_kind_name(CollectiveKind kind) {
@@ -45,6 +55,10 @@ std::string_view collective_kind_name(CollectiveKind kind) {
       return "reduce_scatter";
     case CollectiveKind::all_gather:
       return "all_gather";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::send_recv:
+      return "send_recv";
   }
   return "unknown";
 }
@@ -56,10 +70,28 @@ Seconds CollectiveLoads::alone(const Cluster& cluster) const {
 }
 
 LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {
-  const auto slowest = std::max_element(loads.begin(), loads.end(), [&](const LinkLoad& a, const LinkLoad& b) {
-    return load_time(a, cluster) < load_time(b, cluster);
-  });
-  return slowest == loads.end() ? -1 : slowest->link;
+  return side_by_side({this}, cluster).bottleneck;
+}
+
+SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
+  SideBySide result;
+  const std::vector<double> shared = calls.size() > 1 ? total_occupancy(calls, cluster) : std::vector<double>{};
+  double busiest = 0, until = 0;
+  for (const CollectiveLoads* call : calls) {
+    result.time = std::max(result.time, call->start);
+    for (const LinkLoad& load : call->loads) {
+      const double together = shared.empty() ? load.occupancy : shared[load.link];
+      const double busy = together / cluster.links()[load.link].rate.bytes_per_second;
+      const double end = call->start.value + std::max(busy, load_time(load, cluster).value);
+      result.time = std::max(result.time, Seconds{end});
+      const bool later = end > until * (1 + kSameTime);
+      if (!later && (end < until * (1 - kSameTime) || busy <= busiest)) continue;
+      until = later ? end : until;
+      busiest = busy;
+      result.bottleneck = load.link;
+    }
+  }
+  return result;
 }
 
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
@@ -80,7 +112,8 @@ Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency
   const int remote_peers = shape.members - shape.max_per_node;
   const Seconds own = overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;
   if (overhead.start_is_fitted) return own;
-  const Seconds launch = kind == CollectiveKind::all_to_all ? Seconds{} : cluster.spec().launch_overhead;
+  const bool peer_to_peer = kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
+  const Seconds launch = peer_to_peer ? Seconds{} : cluster.spec().launch_overhead;
   return launch + own + latency;
 }
 

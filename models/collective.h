@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,16 +13,22 @@
 
 namespace shardsim {
 
-enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather };
+enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
+
+inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,     CollectiveKind::all_reduce,
+                                                   CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
+                                                   CollectiveKind::broadcast,      CollectiveKind::send_recv};
 
 std::string_view collective_kind_name(CollectiveKind kind);
 
 // One call of a collective by the members of one group.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::all_to_all;
-  std::vector<int> ranks;              // members, in group order
+  std::vector<int> ranks;              // members, in group order; a broadcast's root is the first
   const ByteMatrix* matrix = nullptr;  // all_to_all
-  std::int64_t bytes = 0;              // all_reduce: buffer; all_gather, reduce_scatter: total per rank
+  // all_reduce, broadcast: buffer; all_gather, reduce_scatter: total per rank; send_recv: what each member sends to the
+  // next one in the group, the last one to the first.
+  std::int64_t bytes = 0;
 };
 
 // Bytes that one link carries in a call, as one aggregated transfer.
@@ -37,11 +44,12 @@ struct CollectiveLoads {
   Seconds start;
   std::vector<LinkLoad> loads;  // at most one per link, by rising link id
   bool synchronising = false;   // all members end together (all_reduce and its kin)
-  std::string algorithm;        // "direct", "ring", "tree", "two_level"
+  std::string algorithm;        // "direct", "ring", "tree", "two_level"; by NCCL's choice "Ring", "Tree", ...
+  std::string protocol;         // of NCCL: "LL", "LL128", "Simple"; empty where none is told apart
 
   // Duration when nothing else runs: start plus the slowest load.
   Seconds alone(const Cluster& cluster) const;
-  // The link that sets it, or -1.
+  // The link that sets it, or -1; of links that end together the one nearest its rate.
   LinkId bottleneck(const Cluster& cluster) const;
 };
 
@@ -66,6 +74,13 @@ std::span<const CollectiveEntry> collective_algorithms();  // alphabetical
 // By the algorithm of that name, or by the fastest one that supports the kind when `algorithm` is "auto" (ties: first
 // in the table). Errors: unknown name; an algorithm that cannot do this kind.
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
+
+// Calls that start at the same time and share what links they have in common.
+struct SideBySide {
+  Seconds time;            // until the last one ends when nothing else runs
+  LinkId bottleneck = -1;  // the link that sets it; -1: nothing moves
+};
+SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster);
 
 // How the members of a group lie on the cluster.
 struct GroupShape {

@@ -11,8 +11,8 @@ namespace {
 constexpr double kMostBytes = 0x1.0p53;  // sums stay exact in a double up to here
 
 constexpr std::array<CollectiveEntry, 4> kAlgorithms{{
-    {"direct", "every pair at once over its own route (all_to_all)", make_direct},
-    {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather)", make_ring},
+    {"direct", "every pair at once over its own route (all_to_all, send_recv)", make_direct},
+    {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather, broadcast)", make_ring},
     {"tree", "double binary tree over the nodes, chains inside them (all_reduce)", make_tree},
     {"two_level", "rings inside the nodes and across them, pipelined (all_reduce)", make_two_level},
 }};

@@ -129,21 +129,48 @@ void Exchange::cap_ports(double pair_rate, double efficiency) {
   for (const auto& [link, count] : peers) builder_.cap(link, count * pair_rate);
 }
 
+void add_exchange(const CollectiveCall& call, const Cluster& cluster, double pair_rate, LoadBuilder& builder) {
+  Exchange exchange(call, cluster, builder);
+  exchange.add_pairs_in_nodes();
+  exchange.add_ports();
+  exchange.add_leaves();
+  if (pair_rate > 0) exchange.cap_ports(pair_rate, nic_efficiency(call.kind, true, cluster));
+}
+
+// Every member sends to the next one of the group, the last one to the first.
+void add_shift(const CollectiveCall& call, const Cluster& cluster, double pair_rate, LoadBuilder& builder) {
+  const double bytes = static_cast<double>(call.bytes);
+  std::map<LinkId, int> pairs;
+  for (std::size_t i = 0; i < call.ranks.size(); ++i) {
+    const int from = call.ranks[i], to = call.ranks[(i + 1) % call.ranks.size()];
+    if (cluster.node_of(from) == cluster.node_of(to)) {
+      builder.add_local(from, to, bytes);
+      continue;
+    }
+    builder.add_across(from, to, bytes);
+    ++pairs[cluster.nic_out(cluster.node_of(from), cluster.nic_of(cluster.gpu_of(from)))];
+    ++pairs[cluster.nic_in(cluster.node_of(to), cluster.nic_of(cluster.gpu_of(to)))];
+  }
+  for (const auto& [link, count] : pairs) builder.cap(link, count * pair_rate);
+}
+
 class Direct : public CollectiveAlgorithm {
  public:
-  bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_to_all; }
+  bool supports(CollectiveKind kind) const override {
+    return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
+  }
 
   CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    CollectiveLoads result{{}, {}, false, "direct"};
+    CollectiveLoads result{{}, {}, false, "direct", {}};
     const GroupShape shape = group_shape(call.ranks, cluster);
     if (shape.members < 2) return result;
     LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
-    Exchange exchange(call, cluster, builder);
-    exchange.add_pairs_in_nodes();
-    exchange.add_ports();
-    exchange.add_leaves();
-    if (shape.across_nodes())
-      exchange.cap_ports(remote_pair_rate(shape, cluster).bytes_per_second, nic_efficiency(call.kind, true, cluster));
+    const double pair_rate = shape.across_nodes() ? remote_pair_rate(shape, cluster).bytes_per_second : 0;
+    if (call.kind == CollectiveKind::send_recv) {
+      add_shift(call, cluster, pair_rate, builder);
+    } else {
+      add_exchange(call, cluster, pair_rate, builder);
+    }
     result.start = start_time(call.kind, shape, builder.largest_latency(), cluster);
     result.loads = builder.loads();
     return result;

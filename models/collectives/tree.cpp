@@ -56,11 +56,11 @@ class DoubleTree : public CollectiveAlgorithm {
   bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_reduce; }
 
   CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    CollectiveLoads result{{}, {}, true, "tree"};
+    CollectiveLoads result{{}, {}, true, "tree", {}};
     const GroupShape shape = group_shape(call.ranks, cluster);
     if (shape.members < 2) return result;
     const auto members = members_by_node(call.ranks, cluster);
-    const auto nodes = shape.across_nodes() ? channels_across(members, cluster) : rings_in_nodes(members, cluster);
+    const auto nodes = shape.across_nodes() ? channels_across(members, 0, cluster) : rings_in_nodes(members, cluster);
     const double bytes = static_cast<double>(call.bytes);
     LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
     for (const auto& channels : nodes)

@@ -1,19 +1,21 @@
 #include "models/collective.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+
+#include "models/side_by_side.h"
 
 namespace shardsim {
 namespace {
 
-constexpr double kSameTime = 1e-9;  // relative; closer ends are ends together
-
-// Readers of cluster files fill in every kind's defaults.
-OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
-  const auto& stated = cluster.spec().overheads;
-  const auto found = stated.find(std::string(collective_kind_name(kind)));
-  if (found == stated.end()) return {};
-  return across_nodes ? found->second.across_nodes : found->second.in_node;
+// Letters alone, small, without the ending that names a benchmark.
+std::string plain_name(std::string_view name) {
+  if (name.ends_with("_perf")) name.remove_suffix(std::string_view("_perf").size());
+  std::string plain;
+  for (char c : name)
+    if (c != '_' && c != '-') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return plain;
 }
 
 // Share of the NICs that the channels can fill. Fewer channels than NICs leave NICs idle (they carry no load), so
@@ -33,14 +35,6 @@ Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
   double rate = cluster.links()[load.link].rate.bytes_per_second;
   if (load.cap.bytes_per_second > 0) rate = std::min(rate, load.cap.bytes_per_second);
   return {load.occupancy / rate};
-}
-
-// [link], all calls together.
-std::vector<double> total_occupancy(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
-  std::vector<double> total(cluster.links().size(), 0.0);
-  for (const CollectiveLoads* call : calls)
-    for (const LinkLoad& load : call->loads) total[load.link] += load.occupancy;
-  return total;
 }
 
 }  // namespace
@@ -63,6 +57,20 @@ std::string_view collective_kind_name(CollectiveKind kind) {
   return "unknown";
 }
 
+std::optional<CollectiveKind> collective_kind_named(std::string_view name) {
+  const std::string plain = plain_name(name);
+  if (plain == "alltoallv") return CollectiveKind::all_to_all;
+  for (CollectiveKind kind : kAllCollectiveKinds)
+    if (plain == plain_name(collective_kind_name(kind))) return kind;
+  return std::nullopt;
+}
+
+double bus_factor(CollectiveKind kind, int ranks) {
+  if (kind == CollectiveKind::broadcast || kind == CollectiveKind::send_recv) return 1;
+  const double once = (ranks - 1.0) / ranks;
+  return kind == CollectiveKind::all_reduce ? 2 * once : once;
+}
+
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
   Seconds slowest;
   for (const LinkLoad& load : loads) slowest = std::max(slowest, load_time(load, cluster));
@@ -71,27 +79,6 @@ Seconds CollectiveLoads::alone(const Cluster& cluster) const {
 
 LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {
   return side_by_side({this}, cluster).bottleneck;
-}
-
-SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
-  SideBySide result;
-  const std::vector<double> shared = calls.size() > 1 ? total_occupancy(calls, cluster) : std::vector<double>{};
-  double busiest = 0, until = 0;
-  for (const CollectiveLoads* call : calls) {
-    result.time = std::max(result.time, call->start);
-    for (const LinkLoad& load : call->loads) {
-      const double together = shared.empty() ? load.occupancy : shared[load.link];
-      const double busy = together / cluster.links()[load.link].rate.bytes_per_second;
-      const double end = call->start.value + std::max(busy, load_time(load, cluster).value);
-      result.time = std::max(result.time, Seconds{end});
-      const bool later = end > until * (1 + kSameTime);
-      if (!later && (end < until * (1 - kSameTime) || busy <= busiest)) continue;
-      until = later ? end : until;
-      busiest = busy;
-      result.bottleneck = load.link;
-    }
-  }
-  return result;
 }
 
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
@@ -107,10 +94,27 @@ GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
   return shape;
 }
 
+// Readers of cluster files fill in every kind's defaults.
+OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
+  const auto& stated = cluster.spec().overheads;
+  const auto found = stated.find(std::string(collective_kind_name(kind)));
+  if (found == stated.end()) return {};
+  return across_nodes ? found->second.across_nodes : found->second.in_node;
+}
+
+Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape) {
+  const int remote_peers = shape.members - shape.max_per_node;
+  return overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;
+}
+
+Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster) {
+  if (overhead.fill.value <= 0) return {};
+  return {2 * std::sqrt(overhead.fill.value * (loads.alone(cluster) - loads.start).value)};
+}
+
 Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster) {
   const OverheadSpec overhead = overhead_of(kind, shape.across_nodes(), cluster);
-  const int remote_peers = shape.members - shape.max_per_node;
-  const Seconds own = overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;
+  const Seconds own = overhead_start(overhead, shape);
   if (overhead.start_is_fitted) return own;
   const bool peer_to_peer = kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
   const Seconds launch = peer_to_peer ? Seconds{} : cluster.spec().launch_overhead;

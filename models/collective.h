@@ -21,6 +21,13 @@ inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,  
 
 std::string_view collective_kind_name(CollectiveKind kind);
 
+// By our name or one of NCCL's and nccl-tests' spellings ("alltoall", "AllReduce", "sendrecv_perf"); all_to_all_v is an
+// all_to_all.
+std::optional<CollectiveKind> collective_kind_named(std::string_view name);
+
+// Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md).
+double bus_factor(CollectiveKind kind, int ranks);
+
 // One call of a collective by the members of one group.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::all_to_all;
@@ -71,16 +78,13 @@ struct CollectiveEntry {
 
 std::span<const CollectiveEntry> collective_algorithms();  // alphabetical
 
-// By the algorithm of that name, or by the fastest one that supports the kind when `algorithm` is "auto" (ties: first
-// in the table). Errors: unknown name; an algorithm that cannot do this kind.
-CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
+// Refuses ranks that are not in the cluster, or are named twice (Failure::input, at the kind's name).
+void check_group(CollectiveKind kind, const std::vector<int>& ranks, const Cluster& cluster);
 
-// Calls that start at the same time and share what links they have in common.
-struct SideBySide {
-  Seconds time;            // until the last one ends when nothing else runs
-  LinkId bottleneck = -1;  // the link that sets it; -1: nothing moves
-};
-SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster);
+// By the algorithm of that name. "auto": what NCCL chooses, for the kinds that it has a cost model for, on GPUs, unless
+// the cluster states the kind's NIC efficiency; else the fastest of the others that supports the kind (ties: first in
+// the table). Errors: unknown name; an algorithm that cannot do this kind.
+CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
 
 // How the members of a group lie on the cluster.
 struct GroupShape {
@@ -95,6 +99,16 @@ GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 // Time before bytes move: launch overhead (not all_to_all), start, per-remote-peer cost and `latency` of the steps; a
 // fitted start replaces launch overhead and latency (docs/formats.md, cluster key `overheads`).
 Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster);
+
+// What the cluster says of a kind in that reach.
+OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+
+// Its start with the part of the remote peers.
+Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
+
+// Time that a pipeline of chunks needs to fill and empty, 2 sqrt(fill x time of the bytes): more and smaller chunks
+// fill sooner and cost more each.
+Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster);
 
 // Share of a NIC's line rate that this kind reaches.
 double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "models/side_by_side.h"
 
 namespace shardsim {
 namespace {
@@ -26,7 +27,9 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
   const ByteMatrix* matrix = question.matrix ? question.matrix : &even;
   std::vector<CollectiveLoads> expanded;
   const auto expand = [&](const std::vector<int>& ranks) {
-    expanded.push_back(expand_collective({question.kind, ranks, matrix, question.bytes}, cluster, "auto"));
+    expanded.push_back(question.rank_bytes
+                           ? expand_rank_bytes(ranks, *question.rank_bytes, cluster)
+                           : expand_collective({question.kind, ranks, matrix, question.bytes}, cluster, "auto"));
   };
   expand(question.ranks);
   for (const auto& group : question.beside) expand(group);

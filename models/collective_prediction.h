@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/collective.h"
+#include "models/rank_bytes.h"
 
 namespace shardsim {
 
@@ -14,7 +15,8 @@ struct CollectiveQuestion {
   std::int64_t bytes = 0;              // as nccl-tests counts: all_to_all, all_gather and reduce_scatter a rank's total
   const ByteMatrix* matrix = nullptr;  // all_to_all with uneven bytes; absent: `bytes` spread evenly
   std::vector<int> ranks;              // one group
-  std::vector<std::vector<int>> beside;  // other groups that do the same at the same time
+  std::vector<std::vector<int>> beside;                // other groups that do the same at the same time
+  const std::vector<RankBytes>* rank_bytes = nullptr;  // all_to_all of which only each rank's sums are known
 };
 
 struct CollectivePrediction {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/side_by_side.h"
+
 namespace shardsim {
 namespace {
 

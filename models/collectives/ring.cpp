@@ -1,6 +1,7 @@
 #include "models/channel_layout.h"
 #include "models/collectives/algorithms.h"
 #include "models/collectives/schedules.h"
+#include "models/p2p_channels.h"
 
 namespace shardsim {
 namespace {
@@ -77,8 +78,7 @@ void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes
     for (const NodeChannel& ring : rings.front()) hops.around(ring.ranks, true, ring.share);
     return;
   }
-  const ClusterSpec& spec = cluster.spec();
-  const bool pxn = spec.p2p.pxn.value_or(spec.nvlink.kind != NvlinkKind::none && spec.nics->gpudirect);
+  const bool pxn = uses_pxn(cluster);
   const auto laid = channels_across(nodes, channels, cluster);
   for (std::size_t node = 0; node < laid.size(); ++node) {
     const auto& next = laid[(node + 1) % laid.size()];

@@ -13,4 +13,18 @@ namespace shardsim {
 void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, const Cluster& cluster,
                LoadBuilder& builder);
 
+// all_reduce by NCCL's double binary tree over the nodes, chains inside them.
+void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels,
+                     const Cluster& cluster, LoadBuilder& builder);
+
+// Its part between the nodes: each channel's first rank of every node, [node][channel].
+void add_tree_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder);
+
+// all_reduce, all_gather or reduce_scatter by the reductions and multicasts of an NVSwitch (NVLS). `heads`: ranks of a
+// node that each reduce and send out a part; all of them on one node; over several nodes the rank of each NIC in use,
+// with a double tree between the nodes (NVLSTree, all_reduce). A port carries B (1 + 1/heads) of an all_reduce each
+// way.
+void add_nvls(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int heads, const Cluster& cluster,
+              LoadBuilder& builder);
+
 }  // namespace shardsim

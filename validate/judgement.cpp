@@ -65,6 +65,12 @@ std::vector<std::pair<CollectiveKind, BandFigures>> figures_by_kind(const Rows& 
   return result;
 }
 
+std::optional<BandFigures> unfitted_figures(const std::vector<MeasuredRow>& rows, SystemMap map) {
+  for (MappedSystem& system : map.systems) system.spec.fits = "none";
+  const JudgedRows judged = judge(rows, map, {});
+  return band_figures(in_model(judged.rows));
+}
+
 }  // namespace
 
 std::optional<double> Judgement::judged_pct() const {
@@ -87,6 +93,8 @@ Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& ma
   result.by_kind = figures_by_kind(judged_in_model);
   result.overall = band_figures(judged_in_model);
   result.with_out_of_model = band_figures(all(result.rows));
+  const auto is_fitted = [](const JudgedRow& row) { return row.fits != FitsUsed::none; };
+  if (std::ranges::any_of(result.rows, is_fitted)) result.unfitted = unfitted_figures(rows, map);
   result.out_of_model_rows = static_cast<int>(result.rows.size() - judged_in_model.size());
   return result;
 }

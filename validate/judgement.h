@@ -25,6 +25,7 @@ struct Judgement {
   std::vector<std::pair<CollectiveKind, BandFigures>> by_kind;  // rows in the model, systems weighted equally
   BandFigures overall;                                          // the same over all collectives
   BandFigures with_out_of_model;                                // and with the rows that are not in the model
+  std::optional<BandFigures> unfitted;  // as `overall`, with no fitted constant; absent: none was used
   int out_of_model_rows = 0;
 
   // The figure that --tolerance bounds: the median from 1 MiB up over the rows in the model; of all sizes when there is

@@ -107,6 +107,8 @@ std::string judgement_json(const Judgement& judgement) {
                {"clusters", judgement.map},
                {"overall", overall_json(judgement.overall, judgement.out_of_model_rows)},
                {"overall_with_out_of_model", overall_json(judgement.with_out_of_model, judgement.out_of_model_rows)},
+               {"overall_unfitted",
+                judgement.unfitted ? overall_json(*judgement.unfitted, judgement.out_of_model_rows) : Json(nullptr)},
                {"incomplete_rows", judgement.incomplete},
                {"collectives", collectives_json(judgement)},
                {"systems", systems_json(judgement)}};

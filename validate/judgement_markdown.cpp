@@ -74,6 +74,7 @@ std::string overall_table(const Judgement& judgement) {
     table += row(std::string(collective_kind_name(entry.first)), entry.second, std::nullopt);
   }
   table += row("all collectives", judgement.overall, kBoundOverall);
+  if (judgement.unfitted) table += row("the same, nothing fitted", *judgement.unfitted, kBoundOverall);
   return table + row("with rows out of the model", judgement.with_out_of_model, std::nullopt);
 }
 

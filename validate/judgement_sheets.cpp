@@ -87,6 +87,7 @@ Sheet overall_sheet(const Judgement& judgement) {
     add_overall(sheet, std::string(collective_kind_name(kind)), figures, false);
   }
   add_overall(sheet, "all collectives", judgement.overall, false);
+  if (judgement.unfitted) add_overall(sheet, "the same, nothing fitted", *judgement.unfitted, true);
   if (judgement.out_of_model_rows > 0) {
     add_overall(sheet, "with rows out of the model", judgement.with_out_of_model, true);
   }

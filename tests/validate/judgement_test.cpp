@@ -109,6 +109,7 @@ TEST_CASE("the JSON has the figures under their names") {
   CHECK(overall["p95_abs_error_pct_from_1MiB"].is_number());
   CHECK(overall["signed_error_pct_from_1MiB"].is_number());
   CHECK(json["overall_with_out_of_model"]["rows"] == 5);
+  CHECK(json["overall_unfitted"].is_null());
   CHECK(json["systems"].size() == 4);
   CHECK(json["systems"][0]["system"] == "a");
   CHECK(json["systems"][1]["collective"] == "all_reduce");

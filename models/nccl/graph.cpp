@@ -155,7 +155,7 @@ PathClass nic_path(const NcclGroup& group, const Cluster& cluster) {
   PathClass farthest = PathClass::loc;
   for (int port : ports_of(group, cluster)) {
     std::vector<int> gpus = group.gpus;
-    std::ranges::stable_partition(gpus, [&](int gpu) { return ports.port_of_gpu[gpu] == port; });
+    std::stable_partition(gpus.begin(), gpus.end(), [&](int gpu) { return ports.port_of_gpu[gpu] == port; });
     for (int nic : ports.nics[port]) farthest = std::max(farthest, nearest_gpu(graph, gpus, nic));
   }
   return farthest;

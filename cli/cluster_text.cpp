@@ -105,7 +105,8 @@ std::string open_points(const ClusterSpec& spec) {
 
 std::string source_line(const SourcedValue& value) {
   std::string text = fmt::format("  {} = {}", value.path, value.value.empty() ? "(a list)" : value.value);
-  if (value.fitted) text += fmt::format(", FITTED on {} rows", value.rows_used);
+  if (value.fitted) text += ", FITTED";
+  if (value.rows_used > 0) text += fmt::format(" on {} rows", value.rows_used);
   if (!value.fitted_on.empty()) text += " (" + join(value.fitted_on) + ")";
   if (value.error_unused_pct) text += fmt::format(", {:.3g} % off the rows not used", *value.error_unused_pct);
   return text + (value.source.empty() ? "\n" : ": " + value.source + "\n");

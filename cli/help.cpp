@@ -10,6 +10,7 @@ int list_command(const std::vector<std::string>&, const Terminal&);
 int plan_command(const std::vector<std::string>&, const Terminal&);
 int lower_command(const std::vector<std::string>&, const Terminal&);
 int cluster_command(const std::vector<std::string>&, const Terminal&);
+int collective_command(const std::vector<std::string>&, const Terminal&);
 
 namespace {
 
@@ -73,6 +74,37 @@ constexpr Command kCommands[] = {
      "shardsim cluster show dgx1_v100\n"
      "shardsim cluster export --simgrid toy_2x4 -o out/toy_2x4.xml\n",
      cluster_command},
+    {"collective", "predict how long collectives take on a cluster; compare with measured times",
+     "shardsim collective predict --cluster NAME|FILE --kind KIND --sizes SIZES [options]\n"
+     "      --cluster NAME|FILE  as `shardsim list clusters` names it, or a file\n"
+     "      --nodes N            instead of the file's\n"
+     "      --gpus-per-node M    only the first M GPUs of each node (default: all)\n"
+     "      --kind KIND          all_to_all, all_to_all_v, all_reduce, reduce_scatter, all_gather, broadcast or\n"
+     "                           send_recv; the spellings of nccl-tests are understood too\n"
+     "      --group GROUP        world (default); node: the GPUs of each node; cross_node: a GPU of each node, all\n"
+     "                           such groups at once; or ranks: 0,1,8-11, groups at once with / between\n"
+     "      --sizes SIZES        START:END:xFACTOR, START:END:+STEP or sizes with commas between; as nccl-tests\n"
+     "                           counts them: all_to_all, all_gather and reduce_scatter a rank's total\n"
+     "      --matrix FILE.csv    bytes of all_to_all_v, header source,0,1,... and a line per source; with --sizes\n"
+     "                           scaled so that ranks send that much on average\n"
+     "      --skew NAME          of all_to_all_v: even, half_to_first, linear or zipf over the destinations\n"
+     "      --loads FILE.csv     only the sums of each rank of all_to_all_v, instead of sizes\n"
+     "      --fits NAME          none or open_data, instead of the cluster's `fits`\n"
+     "      --json               a JSON document instead of the table of nccl-tests\n"
+     "shardsim collective compare --measurements DIR|FILE [options]\n"
+     "      --measurements PATH  measured times: a CSV table, text or JSON of nccl-tests, or a folder of such files\n"
+     "      --clusters MAP.yaml  which cluster each measured system is (default: that of the published times)\n"
+     "      --tolerance P%       exit 4 when the median error from 1 MiB up is larger\n"
+     "      --system LABEL       the system that output of nccl-tests is of (default: the file's name)\n"
+     "      --kind KIND          its collective, where neither the output nor the file's name says it\n"
+     "      --fits NAME          none or open_data, instead of what each cluster says; a system that the fit saw is\n"
+     "                           always judged by a fit without it\n"
+     "      -o DIR               folder of report.html, comparison.json, predictions.csv (default:\n"
+     "                           out/collective_compare)\n"
+     "      --json               the comparison as one JSON document instead of tables\n",
+     "shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes 1KiB:1GiB:x4\n"
+     "shardsim collective compare --measurements scenarios/measurements/open -o out/collective_compare\n",
+     collective_command},
 };
 
 constexpr std::string_view kExitCodes =
@@ -103,7 +135,7 @@ std::string overall_help() {
   std::string text =
       "shardsim predicts the iteration time of sharded recommendation models on GPU clusters.\n\n"
       "Usage: shardsim COMMAND ... | --help | --version\n\nCommands:\n";
-  for (const Command& command : commands()) text += fmt::format("  {:<8} {}\n", command.name, command.help);
+  for (const Command& command : commands()) text += fmt::format("  {:<10} {}\n", command.name, command.help);
   text += fmt::format("\n`shardsim COMMAND --help` says more. {}\nExamples:\n{}", kExitCodes,
                       indented("shardsim run scenarios/flexshard.yaml\nshardsim list planners\n"));
   return text;

@@ -132,8 +132,9 @@ std::vector<std::vector<NodeChannel>> rings_in_nodes(const std::vector<NodeMembe
                  [&](const std::vector<int>& gpus) { return orders_of(gpus, cluster.spec().graph_one_node, cluster); });
 }
 
-std::vector<std::vector<NodeChannel>> channels_across(const std::vector<NodeMembers>& nodes, const Cluster& cluster) {
-  const int channels = channel_count(nodes, cluster);
+std::vector<std::vector<NodeChannel>> channels_across(const std::vector<NodeMembers>& nodes, int channels,
+                                                      const Cluster& cluster) {
+  if (channels == 0) channels = channel_count(nodes, cluster);
   return laid_on(nodes, cluster,
                  [&](const std::vector<int>& gpus) { return orders_from_nics(gpus, channels, cluster); });
 }

@@ -26,9 +26,10 @@ std::vector<NodeMembers> members_by_node(const std::vector<int>& ranks, const Cl
 // switch every order costs the same).
 std::vector<std::vector<NodeChannel>> rings_in_nodes(const std::vector<NodeMembers>& nodes, const Cluster& cluster);
 
-// The channels of a group over several nodes, alike on every node: [node][channel]. As many as the cluster's graph
-// states, else one per NIC in use. Channel c starts at the rank that has the c-th NIC, so that each NIC carries its own
-// channels in and out (NVIDIA/nccl src/graph/search.cc).
-std::vector<std::vector<NodeChannel>> channels_across(const std::vector<NodeMembers>& nodes, const Cluster& cluster);
+// The channels of a group over several nodes, alike on every node: [node][channel]. `channels` of them, or with 0
+// as many as the cluster's graph states, else one per NIC in use. Channel c starts at the rank that has the c-th NIC,
+// so that each NIC carries its own channels in and out (NVIDIA/nccl src/graph/search.cc).
+std::vector<std::vector<NodeChannel>> channels_across(const std::vector<NodeMembers>& nodes, int channels,
+                                                      const Cluster& cluster);
 
 }  // namespace shardsim

@@ -1,17 +1,21 @@
 #include "models/collective.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+
+#include "models/side_by_side.h"
 
 namespace shardsim {
 namespace {
 
-// Readers of cluster files fill in every kind's defaults.
-OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
-  const auto& stated = cluster.spec().overheads;
-  const auto found = stated.find(std::string(collective_kind_name(kind)));
-  if (found == stated.end()) return {};
-  return across_nodes ? found->second.across_nodes : found->second.in_node;
+// Letters alone, small, without the ending that names a benchmark.
+std::string plain_name(std::string_view name) {
+  if (name.ends_with("_perf")) name.remove_suffix(std::string_view("_perf").size());
+  std::string plain;
+  for (char c : name)
+    if (c != '_' && c != '-') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return plain;
 }
 
 // Share of the NICs that the channels can fill. Fewer channels than NICs leave NICs idle (they carry no load), so
@@ -45,8 +49,26 @@ std::string_view collective_kind_name(CollectiveKind kind) {
       return "reduce_scatter";
     case CollectiveKind::all_gather:
       return "all_gather";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::send_recv:
+      return "send_recv";
   }
   return "unknown";
+}
+
+std::optional<CollectiveKind> collective_kind_named(std::string_view name) {
+  const std::string plain = plain_name(name);
+  if (plain == "alltoallv") return CollectiveKind::all_to_all;
+  for (CollectiveKind kind : kAllCollectiveKinds)
+    if (plain == plain_name(collective_kind_name(kind))) return kind;
+  return std::nullopt;
+}
+
+double bus_factor(CollectiveKind kind, int ranks) {
+  if (kind == CollectiveKind::broadcast || kind == CollectiveKind::send_recv) return 1;
+  const double once = (ranks - 1.0) / ranks;
+  return kind == CollectiveKind::all_reduce ? 2 * once : once;
 }
 
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
@@ -56,10 +78,7 @@ Seconds CollectiveLoads::alone(const Cluster& cluster) const {
 }
 
 LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {
-  const auto slowest = std::max_element(loads.begin(), loads.end(), [&](const LinkLoad& a, const LinkLoad& b) {
-    return load_time(a, cluster) < load_time(b, cluster);
-  });
-  return slowest == loads.end() ? -1 : slowest->link;
+  return side_by_side({this}, cluster).bottleneck;
 }
 
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
@@ -75,12 +94,30 @@ GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
   return shape;
 }
 
+// Readers of cluster files fill in every kind's defaults.
+OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
+  const auto& stated = cluster.spec().overheads;
+  const auto found = stated.find(std::string(collective_kind_name(kind)));
+  if (found == stated.end()) return {};
+  return across_nodes ? found->second.across_nodes : found->second.in_node;
+}
+
+Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape) {
+  const int remote_peers = shape.members - shape.max_per_node;
+  return overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;
+}
+
+Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster) {
+  if (overhead.fill.value <= 0) return {};
+  return {2 * std::sqrt(overhead.fill.value * (loads.alone(cluster) - loads.start).value)};
+}
+
 Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster) {
   const OverheadSpec overhead = overhead_of(kind, shape.across_nodes(), cluster);
-  const int remote_peers = shape.members - shape.max_per_node;
-  const Seconds own = overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;
+  const Seconds own = overhead_start(overhead, shape);
   if (overhead.start_is_fitted) return own;
-  const Seconds launch = kind == CollectiveKind::all_to_all ? Seconds{} : cluster.spec().launch_overhead;
+  const bool peer_to_peer = kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
+  const Seconds launch = peer_to_peer ? Seconds{} : cluster.spec().launch_overhead;
   return launch + own + latency;
 }
 

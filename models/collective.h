@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,16 +13,29 @@
 
 namespace shardsim {
 
-enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather };
+enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
+
+inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,     CollectiveKind::all_reduce,
+                                                   CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
+                                                   CollectiveKind::broadcast,      CollectiveKind::send_recv};
 
 std::string_view collective_kind_name(CollectiveKind kind);
+
+// By our name or one of NCCL's and nccl-tests' spellings ("alltoall", "AllReduce", "sendrecv_perf"); all_to_all_v is an
+// all_to_all.
+std::optional<CollectiveKind> collective_kind_named(std::string_view name);
+
+// Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md).
+double bus_factor(CollectiveKind kind, int ranks);
 
 // One call of a collective by the members of one group.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::all_to_all;
-  std::vector<int> ranks;              // members, in group order
+  std::vector<int> ranks;              // members, in group order; a broadcast's root is the first
   const ByteMatrix* matrix = nullptr;  // all_to_all
-  std::int64_t bytes = 0;              // all_reduce: buffer; all_gather, reduce_scatter: total per rank
+  // all_reduce, broadcast: buffer; all_gather, reduce_scatter: total per rank; send_recv: what each member sends to the
+  // next one in the group, the last one to the first.
+  std::int64_t bytes = 0;
 };
 
 // Bytes that one link carries in a call, as one aggregated transfer.
@@ -37,11 +51,12 @@ struct CollectiveLoads {
   Seconds start;
   std::vector<LinkLoad> loads;  // at most one per link, by rising link id
   bool synchronising = false;   // all members end together (all_reduce and its kin)
-  std::string algorithm;        // "direct", "ring", "tree", "two_level"
+  std::string algorithm;        // "direct", "ring", "tree", "two_level"; by NCCL's choice "Ring", "Tree", ...
+  std::string protocol;         // of NCCL: "LL", "LL128", "Simple"; empty where none is told apart
 
   // Duration when nothing else runs: start plus the slowest load.
   Seconds alone(const Cluster& cluster) const;
-  // The link that sets it, or -1.
+  // The link that sets it, or -1; of links that end together the one nearest its rate.
   LinkId bottleneck(const Cluster& cluster) const;
 };
 
@@ -63,8 +78,12 @@ struct CollectiveEntry {
 
 std::span<const CollectiveEntry> collective_algorithms();  // alphabetical
 
-// By the algorithm of that name, or by the fastest one that supports the kind when `algorithm` is "auto" (ties: first
-// in the table). Errors: unknown name; an algorithm that cannot do this kind.
+// Refuses ranks that are not in the cluster, or are named twice (Failure::input, at the kind's name).
+void check_group(CollectiveKind kind, const std::vector<int>& ranks, const Cluster& cluster);
+
+// By the algorithm of that name. "auto": what NCCL chooses, for the kinds that it has a cost model for, on GPUs, unless
+// the cluster states the kind's NIC efficiency; else the fastest of the others that supports the kind (ties: first in
+// the table). Errors: unknown name; an algorithm that cannot do this kind.
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm);
 
 // How the members of a group lie on the cluster.
@@ -80,6 +99,16 @@ GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 // Time before bytes move: launch overhead (not all_to_all), start, per-remote-peer cost and `latency` of the steps; a
 // fitted start replaces launch overhead and latency (docs/formats.md, cluster key `overheads`).
 Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster);
+
+// What the cluster says of a kind in that reach.
+OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+
+// Its start with the part of the remote peers.
+Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
+
+// Time that a pipeline of chunks needs to fill and empty, 2 sqrt(fill x time of the bytes): more and smaller chunks
+// fill sooner and cost more each.
+Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster);
 
 // Share of a NIC's line rate that this kind reaches.
 double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster);

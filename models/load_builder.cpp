@@ -5,8 +5,13 @@
 namespace shardsim {
 
 LoadBuilder::LoadBuilder(CollectiveKind kind, bool across_nodes, const Cluster& cluster)
+    : LoadBuilder(cluster, nic_efficiency(kind, across_nodes, cluster),
+                  overhead_of(kind, across_nodes, cluster).efficiency) {}
+
+LoadBuilder::LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency)
     : cluster_(cluster),
-      nic_efficiency_(nic_efficiency(kind, across_nodes, cluster)),
+      nic_efficiency_(nic_efficiency),
+      port_efficiency_(port_efficiency),
       bytes_(cluster.links().size(), 0.0) {}
 
 void LoadBuilder::add_link(LinkId link, double bytes) {
@@ -32,6 +37,14 @@ void LoadBuilder::add_across(int from_rank, int to_rank, double bytes) {
   for (LinkId link : route.links) add_link(link, bytes);
 }
 
+void LoadBuilder::add_slot(int rank, double out, double in) {
+  for (LinkId link : cluster_.links_of(rank)) {
+    const Link& port = cluster_.links()[link];
+    if (port.kind == LinkKind::pcie_out) add_link(link, out);
+    if (port.kind == LinkKind::pcie_in) add_link(link, in);
+  }
+}
+
 void LoadBuilder::note_latency(Seconds latency) {
   largest_latency_ = std::max(largest_latency_, latency);
 }
@@ -52,7 +65,10 @@ double LoadBuilder::efficiency(LinkKind kind) const {
     case LinkKind::nvlink_out:
     case LinkKind::nvlink_in:
     case LinkKind::nvlink_mesh:
-      return relayed_ ? cluster_.spec().nvlink.nvb_efficiency : 1.0;
+      return port_efficiency_ * (relayed_ ? cluster_.spec().nvlink.nvb_efficiency : 1.0);
+    case LinkKind::pcie_out:
+    case LinkKind::pcie_in:
+      return port_efficiency_;
     default:
       return 1.0;
   }

@@ -75,4 +75,19 @@ Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster) {
   return static_cast<double>(channels_per_remote_peer(shape, cluster)) * cluster.spec().p2p.channel_rate;
 }
 
+int rail_sender(int rank, int rail, const NodeMembers& node, const Cluster& cluster) {
+  const int gpu = cluster.gpu_of(rank);
+  if (cluster.nic_of(gpu) == rail) return rank;
+  for (int other : node.ranks)
+    if (cluster.nic_of(cluster.gpu_of(other)) == rail &&
+        cluster.path_class(gpu, cluster.gpu_of(other)) == PathClass::nvl)
+      return other;
+  return rank;
+}
+
+bool uses_pxn(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  return spec.nics && spec.nics->gpudirect && spec.p2p.pxn.value_or(spec.nvlink.kind != NvlinkKind::none);
+}
+
 }  // namespace shardsim

@@ -1,7 +1,8 @@
 #include "sim/op_work.h"
 
 #include <algorithm>
-#include <map>
+
+#include "models/side_by_side.h"
 
 namespace shardsim {
 namespace {
@@ -46,20 +47,10 @@ std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, int m
 
 // Duration of all groups of a collective when nothing else runs: groups that share a link (two GPUs behind one NIC)
 // take its time together.
-Seconds side_by_side(const std::vector<OpWork::Call>& calls, const Cluster& cluster) {
-  Seconds alone;
-  std::map<LinkId, double> occupancy;
-  for (const OpWork::Call& call : calls) {
-    alone = std::max(alone, call.loads.alone(cluster));
-    for (const LinkLoad& load : call.loads.loads) occupancy[load.link] += load.occupancy;
-  }
-  for (const OpWork::Call& call : calls) {
-    for (const LinkLoad& load : call.loads.loads) {
-      const double rate = cluster.links()[load.link].rate.bytes_per_second;
-      alone = std::max(alone, call.loads.start + Seconds{occupancy[load.link] / rate});
-    }
-  }
-  return alone;
+Seconds alone_of(const std::vector<OpWork::Call>& calls, const Cluster& cluster) {
+  std::vector<const CollectiveLoads*> loads;
+  for (const OpWork::Call& call : calls) loads.push_back(&call.loads);
+  return side_by_side(loads, cluster).time;
 }
 
 OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
@@ -71,7 +62,7 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
     expanded.payload = payloads(op, matrix, static_cast<int>(ranks.size()));
     work.calls.push_back(std::move(expanded));
   }
-  work.alone = side_by_side(work.calls, cluster);
+  work.alone = alone_of(work.calls, cluster);
   return work;
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "models/collective.h"
 #include "models/compute_model.h"
+#include "models/fitted_overheads.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/network.h"
@@ -117,7 +118,7 @@ Case read_case(const CaseTree& tree) {
   item.name = tree.name;
   item.place = tree.place;
   item.changed = tree.changed;
-  item.cluster = read_cluster(required_part(tree, "cluster"));
+  item.cluster = with_fits(read_cluster(required_part(tree, "cluster")));
   item.workload = read_workload(required_part(tree, "workload"), "");
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);

@@ -32,7 +32,7 @@ struct Timeline {
     // Collectives only; "" when not known.
     std::string group{};      // key of Timeline::groups
     std::string dtype{};      // fp32, fp16, bf16, int8, int32, int64
-    std::string algorithm{};  // direct, ring, tree, two_level
+    std::string algorithm{};  // as CollectiveLoads has it: direct, ring, Ring, NVLS, ...
     bool operator==(const OpInfo&) const = default;
   };
   std::string kind = "predicted";  // or "observed"

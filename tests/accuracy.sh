@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Every number in the tables of docs/accuracy.md is what the study gives today. Usage: accuracy.sh SHARDSIM SOURCE_DIR
+# Every number in the tables of docs/accuracy.md is what the study and the comparison of collectives give today.
+# Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
-binary=$1 root=$2
+binary=$(realpath "$1") root=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$binary" run "$root/scenarios/flexshard.yaml" -o "$work" -q >/dev/null
-/usr/bin/python3 "$root/scripts/accuracy.py" "$work/result.json" | grep . >"$work/lines.txt"
-status=0 lines=0
+cd "$root"
+"$binary" run scenarios/flexshard.yaml -o "$work/study" -q >/dev/null
+/usr/bin/python3 scripts/accuracy.py "$work/study/result.json" | grep . >"$work/lines.txt"
+[ "$(wc -l <"$work/lines.txt")" -gt 80 ] || { echo "the study gives only $(wc -l <"$work/lines.txt") lines"; exit 1; }
+"$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
+grep . "$work/collectives/accuracy.md" >"$work/more.txt"
+[ "$(wc -l <"$work/more.txt")" -gt 50 ] || { echo "the comparison gives only $(wc -l <"$work/more.txt") lines"; exit 1; }
+status=0
 while IFS= read -r line; do
-  lines=$((lines + 1))
-  grep -qxF -- "$line" "$root/docs/accuracy.md" || { echo "docs/accuracy.md lacks: $line"; status=1; }
-done <"$work/lines.txt"
-[ "$lines" -gt 80 ] || { echo "only $lines lines to compare"; status=1; }
+  grep -qxF -- "$line" docs/accuracy.md || { echo "docs/accuracy.md lacks: $line"; status=1; }
+done < <(cat "$work/lines.txt" "$work/more.txt")
 exit "$status"

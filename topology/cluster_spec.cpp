@@ -37,6 +37,7 @@ void read_head(MapReader& reader, ClusterSpec& spec) {
   spec.nodes = small_count(reader, "nodes", kMostNodes, spec.nodes);
   spec.device = reader.choice("device", {"cuda", "cpu"}, spec.device);
   spec.nccl = reader.choice("nccl", {"2.14", "2.30"}, spec.nccl);
+  spec.fits = reader.choice("fits", {"none", "open_data"}, spec.fits);
 }
 
 HostSpec host_with_link(HostSpec host, const PcieSpec& pcie) {

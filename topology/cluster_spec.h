@@ -129,8 +129,12 @@ struct P2pSpec {
 struct OverheadSpec {
   Seconds start;
   Seconds per_remote_peer;
-  std::optional<double> nic_efficiency;  // absent: bounded by the graph
+  std::optional<double> nic_efficiency;  // absent: bounded by the graph, or by NCCL's own model
   bool start_is_fitted = false;          // then `start` holds the latency of the steps too
+  double efficiency = 1;                 // part of NCCL's bandwidth, or of the GPUs' ports (all_to_all, send_recv)
+  Seconds fill;                          // lost by a pipeline per chunk: adds 2 sqrt(fill x time of the bytes)
+  double latency_share = 1;              // part of NCCL's latency of Simple that shows as time
+  bool plateau = true;                   // whether NCCL's rise of ring latencies at large sizes shows as time
   bool operator==(const OverheadSpec&) const = default;
 };
 struct OverheadPair {
@@ -173,6 +177,7 @@ struct ClusterSpec {
   P2pSpec p2p;
   Seconds launch_overhead{20e-6};
   std::map<std::string, OverheadPair> overheads;  // by kind: all_to_all, all_reduce, all_gather, reduce_scatter, ...
+  std::string fits = "none";  // "open_data": defaults of `overheads` are those fitted to the open measurements
   std::vector<FaultSpec> faults;
   std::vector<SourcedValue> sources;  // every value that states where it comes from
   SpecPlaces places;
@@ -182,6 +187,9 @@ struct ClusterSpec {
 
 // Reads a cluster map (its `base` already merged). Errors: Failure::input with place.
 ClusterSpec read_cluster(const Tree& tree);
+
+// What docs/formats.md gives a kind's reach of which a file states nothing.
+OverheadSpec default_overhead(const std::string& kind, bool across_nodes);
 
 // 80 for "8.0".
 int capability_number(const std::string& compute_capability);

@@ -174,6 +174,10 @@ void write_overhead(SpecWriter& writer, const std::string& key, const OverheadSp
   writer.open(key);
   writer.put_quantity("start", overhead.start);
   writer.put_quantity("per_remote_peer", overhead.per_remote_peer);
+  writer.put_real("efficiency", overhead.efficiency);
+  writer.put_quantity("fill", overhead.fill);
+  writer.put_real("latency_share", overhead.latency_share);
+  writer.put_flag("plateau", overhead.plateau);
   if (across_nodes)
     writer.put("nic_efficiency", overhead.nic_efficiency ? shortest(*overhead.nic_efficiency) : "graph");
   writer.close();
@@ -228,6 +232,7 @@ std::string write_cluster(const ClusterSpec& spec) {
   if (spec.nics) write_nics(writer, *spec.nics);
   write_fabric(writer, spec.fabric);
   writer.put_text("nccl", spec.nccl);
+  writer.put("fits", spec.fits);
   write_graph(writer, spec);
   write_p2p(writer, spec.p2p);
   write_overheads(writer, spec);

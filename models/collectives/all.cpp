@@ -10,29 +10,21 @@ namespace {
 
 constexpr double kMostBytes = 0x1.0p53;  // sums stay exact in a double up to here
 
-constexpr std::array<CollectiveEntry, 4> kAlgorithms{{
-    {"direct", "every pair at once over its own route (all_to_all)", make_direct},
-    {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather)", make_ring},
+constexpr std::array<CollectiveEntry, 5> kAlgorithms{{
+    {"direct", "every pair at once over its own route (all_to_all, send_recv)", make_direct},
+    {"nccl", "what NCCL's own cost model chooses: ring, tree, NVLS (all_reduce, reduce_scatter, all_gather, broadcast)",
+     make_nccl},
+    {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather, broadcast)", make_ring},
     {"tree", "double binary tree over the nodes, chains inside them (all_reduce)", make_tree},
     {"two_level", "rings inside the nodes and across them, pipelined (all_reduce)", make_two_level},
 }};
 
-Place call_place(const CollectiveCall& call) {
-  return {std::string(collective_kind_name(call.kind)), 0, 0};
+Place kind_place(CollectiveKind kind) {
+  return {std::string(collective_kind_name(kind)), 0, 0};
 }
 
-void check_ranks(const CollectiveCall& call, const Cluster& cluster) {
-  std::vector<int> ranks = call.ranks;
-  std::sort(ranks.begin(), ranks.end());
-  const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
-  if (twice != ranks.end())
-    throw input_error(call_place(call), "rank " + std::to_string(*twice) + " is in the group twice",
-                      "Name each member once.");
-  if (ranks.empty()) return;
-  const int wrong = ranks.front() < 0 ? ranks.front() : ranks.back();
-  if (wrong < 0 || wrong >= cluster.world_size())
-    throw input_error(call_place(call), "rank " + std::to_string(wrong) + " is not in the cluster",
-                      "Use ranks from 0 to " + std::to_string(cluster.world_size() - 1) + ".");
+Place call_place(const CollectiveCall& call) {
+  return kind_place(call.kind);
 }
 
 bool fits_group(const ByteMatrix& matrix, std::size_t members) {
@@ -75,12 +67,19 @@ void check_payload(const CollectiveCall& call) {
                       "Check its unit and entries.");
 }
 
+// A NIC efficiency that the file states for a kind bounds loads on links; NCCL's own model has none.
+bool chosen_by_nccl(CollectiveKind kind, const Cluster& cluster) {
+  return cluster.spec().device != "cpu" && make_nccl()->supports(kind) &&
+         !overhead_of(kind, true, cluster).nic_efficiency;
+}
+
+// Of the algorithms that are timed by their loads.
 CollectiveLoads fastest(const CollectiveCall& call, const Cluster& cluster) {
   CollectiveLoads best;
   Seconds shortest{-1};
   for (const CollectiveEntry& entry : kAlgorithms) {
     const auto algorithm = entry.make();
-    if (!algorithm->supports(call.kind)) continue;
+    if (entry.make == make_nccl || !algorithm->supports(call.kind)) continue;
     CollectiveLoads loads = algorithm->expand(call, cluster);
     const Seconds alone = loads.alone(cluster);
     if (shortest.value >= 0 && alone >= shortest) continue;
@@ -109,14 +108,29 @@ const CollectiveEntry& entry_named(std::string_view name) {
 
 }  // namespace
 
+void check_group(CollectiveKind kind, const std::vector<int>& members, const Cluster& cluster) {
+  std::vector<int> ranks = members;
+  std::sort(ranks.begin(), ranks.end());
+  const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
+  if (twice != ranks.end())
+    throw input_error(kind_place(kind), "rank " + std::to_string(*twice) + " is in the group twice",
+                      "Name each member once.");
+  if (ranks.empty()) return;
+  const int wrong = ranks.front() < 0 ? ranks.front() : ranks.back();
+  if (wrong < 0 || wrong >= cluster.world_size())
+    throw input_error(kind_place(kind), "rank " + std::to_string(wrong) + " is not in the cluster",
+                      "Use ranks from 0 to " + std::to_string(cluster.world_size() - 1) + ".");
+}
+
 std::span<const CollectiveEntry> collective_algorithms() {
   return kAlgorithms;
 }
 
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm) {
-  check_ranks(call, cluster);
+  check_group(call.kind, call.ranks, cluster);
   check_payload(call);
-  if (algorithm == "auto") return fastest(call, cluster);
+  if (algorithm == "auto")
+    return chosen_by_nccl(call.kind, cluster) ? make_nccl()->expand(call, cluster) : fastest(call, cluster);
   const auto chosen = entry_named(algorithm).make();
   if (!chosen->supports(call.kind))
     throw input_error({"collective algorithm", 0, 0},

@@ -3,7 +3,7 @@
 
 #include "models/channel_layout.h"
 #include "models/collectives/algorithms.h"
-#include "models/load_builder.h"
+#include "models/collectives/schedules.h"
 
 namespace shardsim {
 namespace {
@@ -33,7 +33,49 @@ void add_edge(int child, int parent, double bytes, LoadBuilder& builder) {
   builder.add_across(parent, child, bytes);
 }
 
-void add_trees(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder) {
+void add_chain(const NodeChannel& channel, double bytes, LoadBuilder& builder) {
+  for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {
+    builder.add_local(channel.ranks[i], channel.ranks[i + 1], bytes * channel.share);
+    builder.add_local(channel.ranks[i + 1], channel.ranks[i], bytes * channel.share);
+  }
+}
+
+void add_chains(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder) {
+  for (const auto& channels : nodes)
+    for (const NodeChannel& channel : channels) add_chain(channel, bytes, builder);
+}
+
+std::vector<std::vector<NodeChannel>> channels_of(const std::vector<NodeMembers>& nodes, int channels,
+                                                  const Cluster& cluster) {
+  return nodes.size() > 1 ? channels_across(nodes, channels, cluster) : rings_in_nodes(nodes, cluster);
+}
+
+class DoubleTree : public CollectiveAlgorithm {
+ public:
+  bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_reduce; }
+
+  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
+    CollectiveLoads result{{}, {}, true, "tree", {}};
+    const GroupShape shape = group_shape(call.ranks, cluster);
+    if (shape.members < 2) return result;
+    const auto members = members_by_node(call.ranks, cluster);
+    const auto nodes = channels_of(members, 0, cluster);
+    const double bytes = static_cast<double>(call.bytes);
+    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
+    add_chains(nodes, bytes, builder);
+    const Seconds chain = (shape.max_per_node - 1) * builder.largest_latency();
+    add_tree_over_nodes(nodes, bytes, builder);
+    const int levels = std::bit_width(static_cast<unsigned>(shape.nodes - 1));
+    const Seconds across = shape.across_nodes() ? levels * builder.largest_latency() : Seconds{};
+    result.start = start_time(call.kind, shape, 2 * (chain + across), cluster);
+    result.loads = builder.loads();
+    return result;
+  }
+};
+
+}  // namespace
+
+void add_tree_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder) {
   const int count = static_cast<int>(nodes.size());
   for (int node = 0; node < count; ++node)
     for (std::size_t c = 0; c < nodes[node].size(); ++c)
@@ -44,38 +86,12 @@ void add_trees(const std::vector<std::vector<NodeChannel>>& nodes, double bytes,
       }
 }
 
-void add_chain(const NodeChannel& channel, double bytes, LoadBuilder& builder) {
-  for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {
-    builder.add_local(channel.ranks[i], channel.ranks[i + 1], bytes * channel.share);
-    builder.add_local(channel.ranks[i + 1], channel.ranks[i], bytes * channel.share);
-  }
+void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels,
+                     const Cluster& cluster, LoadBuilder& builder) {
+  const auto laid = channels_of(nodes, channels, cluster);
+  add_chains(laid, static_cast<double>(call.bytes), builder);
+  add_tree_over_nodes(laid, static_cast<double>(call.bytes), builder);
 }
-
-class DoubleTree : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_reduce; }
-
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    CollectiveLoads result{{}, {}, true, "tree"};
-    const GroupShape shape = group_shape(call.ranks, cluster);
-    if (shape.members < 2) return result;
-    const auto members = members_by_node(call.ranks, cluster);
-    const auto nodes = shape.across_nodes() ? channels_across(members, cluster) : rings_in_nodes(members, cluster);
-    const double bytes = static_cast<double>(call.bytes);
-    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
-    for (const auto& channels : nodes)
-      for (const NodeChannel& channel : channels) add_chain(channel, bytes, builder);
-    const Seconds chain = (shape.max_per_node - 1) * builder.largest_latency();
-    add_trees(nodes, bytes, builder);
-    const int levels = std::bit_width(static_cast<unsigned>(shape.nodes - 1));
-    const Seconds across = shape.across_nodes() ? levels * builder.largest_latency() : Seconds{};
-    result.start = start_time(call.kind, shape, 2 * (chain + across), cluster);
-    result.loads = builder.loads();
-    return result;
-  }
-};
-
-}  // namespace
 
 std::unique_ptr<CollectiveAlgorithm> make_tree() {
   return std::make_unique<DoubleTree>();

@@ -42,7 +42,7 @@ class TwoLevel : public CollectiveAlgorithm {
     const Seconds inside = 2 * (shape.max_per_node - 1) * builder.largest_latency();
     add_across(nodes, bytes, builder);
     const Seconds across = 2 * (shape.nodes - 1) * builder.largest_latency();
-    return {start_time(call.kind, shape, inside + across, cluster), builder.loads(), true, "two_level"};
+    return {start_time(call.kind, shape, inside + across, cluster), builder.loads(), true, "two_level", {}};
   }
 };
 

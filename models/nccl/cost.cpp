@@ -48,9 +48,9 @@ std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol proto
   const double rate =
       nccl_bandwidth(kind, algorithm, protocol, setup) * correction(algorithm, protocol, kind, bytes, setup);
   if (rate <= 0) return std::nullopt;
-  const double latency =
-      nccl_latency(kind, algorithm, protocol, setup) * plateau(algorithm, protocol, kind, bytes, setup);
   NcclTime result;
+  result.plateau = plateau(algorithm, protocol, kind, bytes, setup);
+  const double latency = nccl_latency(kind, algorithm, protocol, setup) * result.plateau;
   result.latency = {latency * 1e-6};
   result.algorithm_bandwidth = {rate * 1e9};
   result.time = result.latency + Bytes{bytes} / result.algorithm_bandwidth;

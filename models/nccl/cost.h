@@ -11,6 +11,7 @@ namespace shardsim {
 struct NcclTime {
   Seconds time;
   Seconds latency;
+  double plateau = 1;             // factor in `latency` that raises rings at large sizes
   Bandwidth algorithm_bandwidth;  // bytes of nccl-tests per second, corrections included
   NcclAlgorithm algorithm = NcclAlgorithm::ring;
   NcclProtocol protocol = NcclProtocol::simple;

@@ -135,12 +135,14 @@ void add_nics(const NcclGroup& group, const Cluster& cluster, Found& found) {
   found.limits.gpu_total = std::max(found.limits.gpu_total, pcie);
 }
 
-PathClass nearest_gpu(const NodeGraph& graph, const NcclGroup& group, int nic) {
+// `gpus`: those likely to be near first, because no path can be nearer than over one switch.
+PathClass nearest_gpu(const NodeGraph& graph, const std::vector<int>& gpus, int nic) {
   PathClass nearest = PathClass::sys;
   const auto device = find_device(graph, DeviceKind::nic, nic);
-  for (int gpu : group.gpus) {
+  for (int gpu : gpus) {
     const auto path = device ? pcie_path(graph, static_cast<Vertex>(gpu), *device) : std::nullopt;
     if (path) nearest = std::min(nearest, path->path);
+    if (nearest <= PathClass::pix) break;
   }
   return nearest;
 }
@@ -151,8 +153,11 @@ PathClass nic_path(const NcclGroup& group, const Cluster& cluster) {
   const NodeGraph graph = build_node_graph(cluster.spec());
   const NicPorts ports = deal_nics(cluster.spec(), graph);
   PathClass farthest = PathClass::loc;
-  for (int port : ports_of(group, cluster))
-    for (int nic : ports.nics[port]) farthest = std::max(farthest, nearest_gpu(graph, group, nic));
+  for (int port : ports_of(group, cluster)) {
+    std::vector<int> gpus = group.gpus;
+    std::stable_partition(gpus.begin(), gpus.end(), [&](int gpu) { return ports.port_of_gpu[gpu] == port; });
+    for (int nic : ports.nics[port]) farthest = std::max(farthest, nearest_gpu(graph, gpus, nic));
+  }
   return farthest;
 }
 

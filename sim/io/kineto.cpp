@@ -69,7 +69,7 @@ std::string kernel_name(const Timeline::OpInfo& op) {
   const CollectiveNames names = collective_names(op.op_class);
   std::string name = fmt::format("ncclDevKernel_{}", names.kernel);
   if (names.reduces) name += fmt::format("_Sum_{}", element_type(op.dtype).kernel);
-  if (names.has_algorithm) name += op.algorithm == "tree" ? "_TREE_LL" : "_RING_LL";
+  if (names.has_algorithm) name += op.algorithm == "tree" || op.algorithm == "Tree" ? "_TREE_LL" : "_RING_LL";
   return name;
 }
 

@@ -108,9 +108,13 @@ TEST_CASE("one node simulated for all its equals gives the spans of all nodes si
       CAPTURE(file);
       CAPTURE(planner);
       const Program program = lowered(planner, shipped_workload("rm3.yaml"), equal);
-      CHECK(classes_of(program, equal).representative == std::vector<int>{0, 0, 0, 0});
       CHECK(classes_of(program, distinct).representative == std::vector<int>{0, 1, 2, 3});
       const Timeline quotient = simulated(program, equal);
+      // In a double tree over four nodes the ends are alike, and the two in the middle.
+      const bool over_a_tree = std::any_of(quotient.ops.begin(), quotient.ops.end(),
+                                           [](const auto& op) { return op.algorithm == "NVLSTree"; });
+      const std::vector<int> alike = over_a_tree ? std::vector<int>{0, 1, 1, 0} : std::vector<int>{0, 0, 0, 0};
+      CHECK(classes_of(program, equal).representative == alike);
       const Timeline whole = simulated(program, distinct);
       CHECK(off(quotient.iteration_ms, whole.iteration_ms) <= 1e-9);
       REQUIRE(quotient.spans.size() == whole.spans.size());

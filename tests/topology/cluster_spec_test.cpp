@@ -103,13 +103,21 @@ TEST_CASE("capability and NCCL version are read with and without quotes") {
   CHECK(capability_number(spec.gpu.compute_capability) == 100);
 }
 
+OverheadSpec overhead(double start, double per_remote_peer, std::optional<double> nic_efficiency) {
+  OverheadSpec made;
+  made.start = {start};
+  made.per_remote_peer = {per_remote_peer};
+  made.nic_efficiency = nic_efficiency;
+  return made;
+}
+
 TEST_CASE("every collective kind has overheads, by default those of the document") {
   const ClusterSpec spec = spec_of(least_cluster(8));
   CHECK(spec.overheads.size() == 6);
   const OverheadPair& all_to_all = spec.overheads.at("all_to_all");
-  CHECK(all_to_all.in_node == OverheadSpec{Seconds{60e-6}, {}, {}, false});
-  CHECK(all_to_all.across_nodes == OverheadSpec{Seconds{60e-6}, Seconds{5e-6}, 0.90, false});
-  CHECK(spec.overheads.at("send_recv").across_nodes == OverheadSpec{Seconds{60e-6}, {}, 0.90, false});
+  CHECK(all_to_all.in_node == overhead(60e-6, 0, {}));
+  CHECK(all_to_all.across_nodes == overhead(60e-6, 5e-6, 0.90));
+  CHECK(spec.overheads.at("send_recv").across_nodes == overhead(60e-6, 0, 0.90));
   for (const char* kind : {"all_reduce", "all_gather", "reduce_scatter", "broadcast"}) {
     CHECK(spec.overheads.at(kind) == OverheadPair{});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
+#include "models/p2p_channels.h"
 #include "tests/models/test_clusters.h"
 
 using namespace shardsim;
@@ -29,6 +30,25 @@ std::vector<std::int64_t> random_units(int members, std::uint64_t seed) {
   return units;
 }
 
+void add_along(const Route& route, double pair, std::vector<double>& bytes) {
+  for (LinkId link : route.links) bytes[link] += pair * route.share;
+  for (const Route& other : route.also)
+    for (LinkId link : other.links) bytes[link] += pair * other.share;
+}
+
+// With PXN: the lowest rank beside `from` whose NIC has the place of the destination's, if an NVLink leads there.
+int sender_of(int from, int to, const std::vector<int>& ranks, const Cluster& cluster) {
+  const auto nic = [&](int rank) { return cluster.nic_of(cluster.gpu_of(rank)); };
+  if (!uses_pxn(cluster) || cluster.node_of(from) == cluster.node_of(to) || nic(from) == nic(to)) return from;
+  std::vector<int> rising = ranks;
+  std::sort(rising.begin(), rising.end());
+  for (int rank : rising)
+    if (cluster.node_of(rank) == cluster.node_of(from) && nic(rank) == nic(to) &&
+        cluster.route(from, rank).path == PathClass::nvl)
+      return rank;
+  return from;
+}
+
 // Every pair along its own route: what the aggregated loads must equal.
 std::vector<double> pair_by_pair(const Cluster& cluster, const std::vector<int>& ranks, const ByteMatrix& matrix) {
   std::vector<double> bytes(cluster.links().size(), 0.0);
@@ -36,11 +56,10 @@ std::vector<double> pair_by_pair(const Cluster& cluster, const std::vector<int>&
   for (int s = 0; s < members; ++s)
     for (int d = 0; d < members; ++d) {
       if (s == d) continue;
-      const Route route = cluster.route(ranks[s], ranks[d]);
       const auto pair = static_cast<double>(matrix.bytes_between(s, d, members));
-      for (LinkId link : route.links) bytes[link] += pair * route.share;
-      for (const Route& other : route.also)
-        for (LinkId link : other.links) bytes[link] += pair * other.share;
+      const int sender = sender_of(ranks[s], ranks[d], ranks, cluster);
+      if (sender != ranks[s]) add_along(cluster.route(ranks[s], sender), pair, bytes);
+      add_along(cluster.route(sender, ranks[d]), pair, bytes);
     }
   return bytes;
 }
@@ -71,6 +90,11 @@ void check_all_matrices(const Cluster& cluster, const std::vector<int>& ranks) {
 std::string shared_nics(int nodes) {
   return header(nodes) + gpu_line(8) + "nvlink: {kind: switch, links_per_gpu: 12}\n" +
          "nics: {shared_by: 2, rate: \"100 Gbit/s\"}\n" + no_overheads();
+}
+
+std::string with_pxn(std::string yaml) {
+  const std::string off = "pxn: false";
+  return yaml.replace(yaml.find(off), off.size(), "pxn: true");
 }
 
 std::string without_gpudirect(int nodes) {
@@ -105,6 +129,13 @@ TEST_CASE("aggregated loads equal those of every pair on its own route, to the b
   }
   SUBCASE("a group in no order, unequal nodes") {
     check_all_matrices(cluster_from(two_tier(4)), {17, 3, 30, 0, 8, 9, 4, 31, 10});
+  }
+  SUBCASE("switched nodes, over the rails of the destinations") {
+    check_all_matrices(cluster_from(with_pxn(two_tier(4))), ranks_from(0, 32));
+    check_all_matrices(cluster_from(with_pxn(two_tier(4))), {17, 3, 30, 0, 8, 9, 4, 31, 10});
+  }
+  SUBCASE("a mesh, over the rails that a GPU reaches by NVLink") {
+    check_all_matrices(cluster_from(with_pxn(cube_mesh(3))), ranks_from(0, 24));
   }
   SUBCASE("a mesh with relays") {
     check_all_matrices(cluster_from(cube_mesh(4)), ranks_from(0, 32));

@@ -15,10 +15,13 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  return {{CollectiveKind::all_to_all, "direct"},  {CollectiveKind::all_reduce, "ring"},
-          {CollectiveKind::all_reduce, "tree"},    {CollectiveKind::all_reduce, "two_level"},
-          {CollectiveKind::all_reduce, "auto"},    {CollectiveKind::all_gather, "ring"},
-          {CollectiveKind::reduce_scatter, "ring"}};
+  return {{CollectiveKind::all_to_all, "direct"},   {CollectiveKind::all_reduce, "ring"},
+          {CollectiveKind::all_reduce, "tree"},     {CollectiveKind::all_reduce, "two_level"},
+          {CollectiveKind::all_reduce, "auto"},     {CollectiveKind::all_gather, "ring"},
+          {CollectiveKind::reduce_scatter, "ring"}, {CollectiveKind::all_reduce, "nccl"},
+          {CollectiveKind::all_gather, "nccl"},     {CollectiveKind::reduce_scatter, "nccl"},
+          {CollectiveKind::broadcast, "ring"},      {CollectiveKind::broadcast, "nccl"},
+          {CollectiveKind::send_recv, "direct"}};
 }
 
 CollectiveLoads expand(const Case& what, const Cluster& cluster, const std::vector<int>& ranks, std::int64_t bytes) {

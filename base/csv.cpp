@@ -1,0 +1,138 @@
+#include "base/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Reads one record after the other and counts the lines on the way.
+class CsvScanner {
+ public:
+  CsvScanner(std::string_view text, const std::string& source) : text_(text), source_(source) {
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+  }
+
+  bool at_end() const { return at_ >= text_.size(); }
+  Place place() const { return {source_, line_}; }
+
+  CsvTable::Row next() {
+    CsvTable::Row row{place(), {}};
+    row.cells.push_back(cell());
+    while (!at_end() && text_[at_] == ',') {
+      ++at_;
+      row.cells.push_back(cell());
+    }
+    skip_line_end();
+    return row;
+  }
+
+ private:
+  bool is_line_end() const { return at_end() || text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n"; }
+
+  void skip_line_end() {
+    if (at_end()) return;
+    at_ += text_[at_] == '\n' ? 1 : 2;
+    ++line_;
+  }
+
+  std::string cell() { return !at_end() && text_[at_] == '"' ? quoted_cell() : bare_cell(); }
+
+  std::string bare_cell() {
+    const std::size_t begin = at_;
+    while (!is_line_end() && text_[at_] != ',') {
+      if (text_[at_] == '"') {
+        throw input_error(place(), "a quote inside a cell that does not begin with one",
+                          "Put the whole cell in quotes and double the quotes inside");
+      }
+      ++at_;
+    }
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  std::string quoted_cell() {
+    const Place opened = place();
+    std::string cell;
+    for (++at_; !at_end(); ++at_) {
+      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == '"') {
+        if (text_.substr(at_, 2) != "\"\"") return closed(std::move(cell));
+        ++at_;
+      }
+      cell += text_[at_];
+    }
+    throw input_error(opened, "a quote is never closed", "Close the cell with a quote");
+  }
+
+  std::string closed(std::string cell) {
+    ++at_;
+    if (is_line_end() || text_[at_] == ',') return cell;
+    throw input_error(place(), "text after the closing quote of a cell", "Put a comma between two cells");
+  }
+
+  std::string_view text_;
+  std::string source_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+};
+
+bool is_empty(const CsvTable::Row& row) {
+  return row.cells.size() == 1 && row.cells[0].empty();
+}
+
+void check_header(const CsvTable& table) {
+  std::set<std::string> names;
+  for (const std::string& name : table.header) {
+    if (name.empty()) throw input_error(table.place, "a column has no name", "Name every column in the first line");
+    if (!names.insert(name).second) {
+      throw input_error(table.place, "column " + excerpt(name) + " is there twice", "Leave one of the two out");
+    }
+  }
+}
+
+void check_width(const CsvTable::Row& row, const CsvTable& table) {
+  if (row.cells.size() == table.header.size()) return;
+  throw input_error(
+      row.place,
+      fmt::format("the row has {} cells, and the header names {} columns", row.cells.size(), table.header.size()),
+      "Write one cell per column, in quotes where it holds a comma");
+}
+
+}  // namespace
+
+std::optional<std::size_t> CsvTable::column(std::string_view name) const {
+  const auto found = std::ranges::find(header, name);
+  if (found == header.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+CsvTable parse_csv(std::string_view text, const std::string& source) {
+  std::size_t bad = 0;
+  if (!is_plain_text(text, bad)) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+    throw input_error({source, static_cast<int>(line)}, "the file is not UTF-8 text", "Save it as UTF-8");
+  }
+  CsvScanner scanner(text, source);
+  CsvTable table;
+  table.place = scanner.place();
+  if (!scanner.at_end()) table.header = scanner.next().cells;
+  if (table.header.empty() || table.header == std::vector<std::string>{""}) {
+    throw input_error(table.place, "the file has no header", "Name the columns in the first line");
+  }
+  check_header(table);
+  while (!scanner.at_end()) {
+    CsvTable::Row row = scanner.next();
+    if (is_empty(row) && table.header.size() > 1) continue;
+    check_width(row, table);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace shardsim {
+
+// A table with a header line, as RFC 4180 has it: cells between commas, a cell in double quotes may hold commas, line
+// ends and doubled quotes.
+struct CsvTable {
+  struct Row {
+    Place place;  // file and line of its first cell
+    std::vector<std::string> cells;
+  };
+  Place place;  // of the header
+  std::vector<std::string> header;
+  std::vector<Row> rows;  // each as many cells as the header; empty lines are left out
+
+  std::optional<std::size_t> column(std::string_view name) const;
+};
+
+// Lines end in LF or CR LF; a byte order mark is skipped. Errors (Failure::input, with the line): no header, an empty
+// or repeated column name, a row with another number of cells, a quote inside a bare cell, text after a closing quote,
+// a quote that never closes, anything that is no UTF-8 text.
+CsvTable parse_csv(std::string_view text, const std::string& source);
+
+}  // namespace shardsim

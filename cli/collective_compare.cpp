@@ -1,0 +1,132 @@
+#include "cli/collective_compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/arguments.h"
+#include "validate/judgement.h"
+#include "validate/judgement_html.h"
+#include "validate/judgement_json.h"
+#include "validate/judgement_markdown.h"
+#include "validate/judgement_sheets.h"
+#include "validate/measurements.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kOutsideTolerance = 4;
+constexpr const char* kShippedMap = "scenarios/measurements/systems.yaml";
+
+std::string measurements_path(const Arguments& given) {
+  if (const auto path = given.value("measurements")) return *path;
+  throw input_error(Arguments::place("measurements"), "the measurements are missing",
+                    "Name a file or a folder, e.g. --measurements " +
+                        (data_folder() / "scenarios" / "measurements" / "open").string());
+}
+
+std::string checked_fits(const std::string& name) {
+  const std::vector<std::string> known = {"none", open_data_fits().name};
+  if (std::ranges::find(known, name) != known.end()) return name;
+  throw input_error(Arguments::place("fits"), "unknown fit " + excerpt(name), known_names_hint(name, known));
+}
+
+// The shipped map is named as in the source tree, wherever it lies.
+SystemMap system_map(const Arguments& given) {
+  const auto path = given.value("clusters");
+  SystemMap map = read_system_map(path ? *path : (data_folder() / kShippedMap).string());
+  if (!path) map.path = kShippedMap;
+  if (const auto fits = given.value("fits")) {
+    for (MappedSystem& system : map.systems) system.spec.fits = checked_fits(*fits);
+  }
+  return map;
+}
+
+std::filesystem::path output_folder(const Arguments& given) {
+  const auto folder = given.value("output");
+  if (!folder) return std::filesystem::path("out") / "collective_compare";
+  if (*folder == "-" || folder->empty()) {
+    throw input_error(Arguments::place("output"), "compare writes a folder of files, not one text",
+                      "Name a folder, or use --json for standard output");
+  }
+  return *folder;
+}
+
+RunHints hints(const Arguments& given) {
+  RunHints result;
+  result.system = given.value("system").value_or("");
+  if (const auto name = given.value("kind")) {
+    result.kind = find_collective_kind(*name);
+    if (!result.kind) {
+      throw input_error(Arguments::place("kind"), "unknown collective " + excerpt(*name),
+                        known_names_hint(*name, collective_kind_names()));
+    }
+  }
+  return result;
+}
+
+std::optional<double> tolerance(const Arguments& given) {
+  const auto text = given.value("tolerance");
+  if (!text) return std::nullopt;
+  return parse_percent(*text, Arguments::place("tolerance"));
+}
+
+// 0 or 4, and a line on stderr that says why.
+int verdict(const Judgement& judgement, std::optional<double> most) {
+  if (!most) return 0;
+  const std::optional<double> judged = judgement.judged_pct();
+  if (!judged) {
+    throw input_error(Arguments::place("tolerance"), "no row is in the model, so there is nothing to judge",
+                      "Leave --tolerance out, or give other measurements");
+  }
+  if (*judged <= *most) return 0;
+  std::fputs(fmt::format("error: outside the tolerance: the median error is {:.1f} %, {} % are allowed\n", *judged,
+                         shortest(*most))
+                 .c_str(),
+             stderr);
+  return kOutsideTolerance;
+}
+
+void write_files(const Judgement& judgement, const std::filesystem::path& folder, const std::string& json) {
+  write_file(folder / "comparison.json", json);
+  write_file(folder / "predictions.csv", predictions_csv(judgement));
+  write_file(folder / "report.html", judgement_html(judgement));
+  write_file(folder / "accuracy.md", judgement_markdown(judgement));
+}
+
+}  // namespace
+
+int collective_compare(const std::vector<std::string>& arguments, const Terminal& terminal) {
+  const Arguments given(arguments,
+                        {{"measurements", 0, true, false},
+                         {"clusters", 0, true, false},
+                         {"tolerance", 0, true, false},
+                         {"system", 0, true, false},
+                         {"kind", 0, true, false},
+                         {"fits", 0, true, false},
+                         {"output", 'o', true, false},
+                         {"json", 0, false, false}},
+                        0, 0,
+                        "shardsim collective compare --measurements DIR|FILE [--clusters MAP.yaml] [--tolerance P%]\n"
+                        "  [--system LABEL] [--kind KIND] [--fits NAME] [--json] [-o DIR]");
+  const std::optional<double> most = tolerance(given);
+  const std::filesystem::path folder = output_folder(given);
+  const std::string path = measurements_path(given);
+  const Measurements measurements = read_measurements(path, hints(given));
+  const Judgement judgement = judgement_of(measurements.rows, system_map(given), shipped_left_out_fits(), path);
+  for (const std::string& note : measurements.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
+  const std::string json = judgement_json(judgement);
+  const int code = verdict(judgement, most);
+  write_files(judgement, folder, json);
+  const std::string text = given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!given.has("json")) std::fputs(fmt::format("wrote {}\n", folder.string()).c_str(), stderr);
+  return code;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,180 @@
+#include "models/rank_bytes.h"
+
+#include <map>
+#include <numeric>
+
+#include "base/error.h"
+#include "models/channel_layout.h"
+#include "models/load_builder.h"
+#include "models/p2p_channels.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kMostBytes = 0x1.0p53;
+const Place kPlace{"bytes of each rank"};
+
+double in_double(std::int64_t bytes) {
+  return static_cast<double>(bytes);
+}
+
+class Sums {
+ public:
+  Sums(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster)
+      : ranks_(ranks),
+        bytes_(bytes),
+        cluster_(cluster),
+        nodes_(members_by_node(ranks, cluster)),
+        shape_(group_shape(ranks, cluster)),
+        builder_(CollectiveKind::all_to_all, shape_.across_nodes(), cluster) {}
+
+  CollectiveLoads loads() {
+    for (const NodeMembers& node : nodes_) {
+      for (int member : node.positions) add_in_node(member, node);
+      if (shape_.across_nodes()) add_off_node(node);
+    }
+    if (shape_.across_nodes()) add_leaves();
+    const Seconds start = start_time(CollectiveKind::all_to_all, shape_, builder_.largest_latency(), cluster_);
+    CollectiveLoads result{start, builder_.loads(), false, "direct", ""};
+    const OverheadSpec overhead = overhead_of(CollectiveKind::all_to_all, shape_.across_nodes(), cluster_);
+    result.start = start + pipeline_fill(overhead, result, cluster_);
+    return result;
+  }
+
+ private:
+  int nic_of(int member) const { return cluster_.nic_of(cluster_.gpu_of(ranks_[member])); }
+
+  // On a switch and over PCIe ports count, whoever the peer is; on a mesh the bytes go evenly to the peers.
+  void add_in_node(int member, const NodeMembers& node) {
+    const double peers = static_cast<double>(node.positions.size()) - 1;
+    if (peers < 1) return;
+    for (int peer : node.positions) {
+      if (peer == member) continue;
+      if (cluster_.spec().nvlink.kind != NvlinkKind::nvswitch) {
+        builder_.add_local(ranks_[member], ranks_[peer], in_double(bytes_[member].sent_in_node) / peers);
+        continue;
+      }
+      const Route& out = cluster_.local_route(cluster_.gpu_of(ranks_[member]), cluster_.gpu_of(ranks_[peer]));
+      const Route& in = cluster_.local_route(cluster_.gpu_of(ranks_[peer]), cluster_.gpu_of(ranks_[member]));
+      builder_.note_latency(out.latency);
+      builder_.add_link(cluster_.on_node(out.links.front(), node.node), in_double(bytes_[member].sent_in_node));
+      builder_.add_link(cluster_.on_node(in.links.back(), node.node), in_double(bytes_[member].received_in_node));
+      return;
+    }
+  }
+
+  void add_off_node(const NodeMembers& node) {
+    const bool pxn = uses_pxn(cluster_);
+    builder_.note_latency(cluster_.spec().nics->latency);
+    for (int member : node.positions) {
+      const RankBytes& bytes = bytes_[member];
+      builder_.add_link(cluster_.nic_in(node.node, nic_of(member)), in_double(bytes.received_off_node));
+      if (pxn) {
+        send_over_rails(member, node);
+      } else {
+        builder_.add_link(cluster_.nic_out(node.node, nic_of(member)), in_double(bytes.sent_off_node));
+      }
+      if (cluster_.spec().nvlink.kind == NvlinkKind::none || !cluster_.spec().nics->gpudirect)
+        builder_.add_slot(ranks_[member], in_double(bytes.sent_off_node), in_double(bytes.received_off_node));
+    }
+    cap(node);
+  }
+
+  // Rails that members of the other nodes have, evenly, where the sums do not say.
+  std::vector<double> rails_of(int member) const {
+    const RankBytes& bytes = bytes_[member];
+    if (!bytes.sent_to_rail.empty()) return {bytes.sent_to_rail.begin(), bytes.sent_to_rail.end()};
+    std::vector<double> rails(cluster_.nics_per_node(), 0.0);
+    for (std::size_t peer = 0; peer < nodes_.front().positions.size(); ++peer)
+      rails[nic_of(nodes_.front().positions[peer])] +=
+          in_double(bytes.sent_off_node) / static_cast<double>(nodes_.front().positions.size());
+    return rails;
+  }
+
+  void send_over_rails(int member, const NodeMembers& node) {
+    const std::vector<double> rails = rails_of(member);
+    for (std::size_t rail = 0; rail < rails.size(); ++rail) {
+      if (rails[rail] <= 0) continue;
+      const int by = rail_sender(ranks_[member], static_cast<int>(rail), node, cluster_);
+      if (by != ranks_[member]) builder_.add_local(ranks_[member], by, rails[rail]);
+      builder_.add_link(cluster_.nic_out(node.node, cluster_.nic_of(cluster_.gpu_of(by))), rails[rail]);
+    }
+  }
+
+  // Every remote peer counts as one that takes part.
+  void cap(const NodeMembers& node) {
+    const double pair_rate = remote_pair_rate(shape_, cluster_).bytes_per_second;
+    const double peers = static_cast<double>(ranks_.size() - node.positions.size());
+    std::map<int, double> users;
+    for (int member : node.positions) ++users[nic_of(member)];
+    for (const auto& [nic, count] : users) {
+      builder_.cap(cluster_.nic_out(node.node, nic), count * peers * pair_rate);
+      builder_.cap(cluster_.nic_in(node.node, nic), count * peers * pair_rate);
+    }
+  }
+
+  // Evenly to the other nodes, so to another leaf by its part of them.
+  void add_leaves() {
+    if (cluster_.leaf_up(0) < 0) return;
+    std::map<int, double> nodes_of_leaf;
+    for (const NodeMembers& node : nodes_) ++nodes_of_leaf[cluster_.leaf_of(node.node)];
+    const double others = static_cast<double>(nodes_.size()) - 1;
+    for (const NodeMembers& node : nodes_) {
+      const int leaf = cluster_.leaf_of(node.node);
+      const double beyond = (static_cast<double>(nodes_.size()) - nodes_of_leaf[leaf]) / others;
+      for (int member : node.positions) {
+        builder_.add_link(cluster_.leaf_up(leaf), beyond * in_double(bytes_[member].sent_off_node));
+        builder_.add_link(cluster_.leaf_down(leaf), beyond * in_double(bytes_[member].received_off_node));
+      }
+    }
+  }
+
+  const std::vector<int>& ranks_;
+  const std::vector<RankBytes>& bytes_;
+  const Cluster& cluster_;
+  std::vector<NodeMembers> nodes_;
+  GroupShape shape_;
+  LoadBuilder builder_;
+};
+
+void check_rails(const RankBytes& bytes, const Cluster& cluster) {
+  if (bytes.sent_to_rail.empty()) return;
+  const auto sum = std::accumulate(bytes.sent_to_rail.begin(), bytes.sent_to_rail.end(), std::int64_t{0});
+  if (static_cast<int>(bytes.sent_to_rail.size()) != cluster.nics_per_node())
+    throw input_error(kPlace, std::to_string(bytes.sent_to_rail.size()) + " rails",
+                      "Give one for each of the " + std::to_string(cluster.nics_per_node()) + " NICs of a node");
+  if (sum != bytes.sent_off_node)
+    throw input_error(kPlace,
+                      "the rails add up to " + std::to_string(sum) + " bytes, not to what leaves the node (" +
+                          std::to_string(bytes.sent_off_node) + ")",
+                      "Make them equal");
+}
+
+void check_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster) {
+  if (bytes.size() != ranks.size())
+    throw input_error(kPlace, std::to_string(bytes.size()) + " entries for " + std::to_string(ranks.size()) + " ranks",
+                      "Give one per member");
+  double in = 0, out = 0, sent = 0, received = 0;
+  for (const RankBytes& entry : bytes) {
+    check_rails(entry, cluster);
+    in += in_double(entry.received_in_node), out += in_double(entry.sent_in_node);
+    sent += in_double(entry.sent_off_node), received += in_double(entry.received_off_node);
+  }
+  if (out + sent > kMostBytes || in + received > kMostBytes)
+    throw input_error(kPlace, "the sums are above 2^53 bytes", "Check their unit");
+  if (in != out || sent != received)
+    throw input_error(kPlace, "what is sent is not what is received, in the nodes or between them",
+                      "Make the columns add up to the same");
+}
+
+}  // namespace
+
+CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
+                                  const Cluster& cluster) {
+  check_group(CollectiveKind::all_to_all, ranks, cluster);
+  check_bytes(ranks, bytes, cluster);
+  if (ranks.size() < 2) return {{}, {}, false, "direct", ""};
+  return Sums(ranks, bytes, cluster).loads();
+}
+
+}  // namespace shardsim

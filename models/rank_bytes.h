@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/collective.h"
+
+namespace shardsim {
+
+// What one member of an all-to-all sends and receives, where nobody knows the bytes of every pair.
+struct RankBytes {
+  std::int64_t sent_in_node = 0, received_in_node = 0;    // to and from the other members on its node
+  std::int64_t sent_off_node = 0, received_off_node = 0;  // to and from all other nodes
+  std::vector<std::int64_t> sent_to_rail;  // of sent_off_node, by the destination's NIC; empty: spread evenly
+};
+
+// An all_to_all by these sums: ports carry exactly what they say; what they leave open is spread evenly: over the pairs
+// of a node, over the NICs of the other nodes, over the leaves. `bytes`: one entry per member. Errors (Failure::input):
+// as expand_collective() for ranks; rails that are not the node's NICs or do not add up; sums sent and received that
+// differ, or are above 2^53.
+CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
+                                  const Cluster& cluster);
+
+}  // namespace shardsim

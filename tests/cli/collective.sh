@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# `shardsim collective predict`, end to end: layout, groups, spellings, bad input.
+# Usage: collective.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+a100=(collective predict --cluster dgx_a100_80gb --nodes 2 --fits none)
+
+# time_of ARGUMENT...: the time column of the only row.
+time_of() {
+  run "${a100[@]}" "$@"
+  grep -v '^#' streams/out | awk '{ print $6 }'
+}
+
+echo "-- table"
+run "${a100[@]}" --kind all_reduce --sizes 64KiB:1GiB:x16384
+check "predict exits 0: $(cat streams/err)" [ "$code" -eq 0 ]
+check "it keeps stderr empty" [ ! -s streams/err ]
+check "it names the columns as nccl-tests does" grep -qE '^# +size +count +type +redop +root +time +algbw +busbw' streams/out
+check "two sizes, two rows" [ "$(grep -vc '^#' streams/out)" -eq 2 ]
+# 286.16 + 10485.76 us by hand (NVIDIA/nccl src/graph/tuning.cc), and 20 us to launch.
+check "1 GiB takes 10791.92 us" grep -qE '^ +1073741824 +268435456 +float +sum +-1 +10791\.92 +99\.49 +186\.55 +Ring +Simple +node0/nic0/out$' streams/out
+check "64 KiB takes 54.91 us" grep -qE ' 65536 +16384 +float +sum +-1 +54\.91 .* Tree +LL +node' streams/out
+run "${a100[@]}" --kind all_gather --sizes 1MiB
+check "a count of all_gather is a peer's part" grep -qE '^ +1048576 +16384 +float +none +-1 ' streams/out
+
+echo "-- spellings, sizes and groups"
+for kind in alltoall AllToAll all_to_all alltoall_perf; do
+  check "$kind is understood" [ "$(time_of --kind $kind --sizes 1MiB)" = "$(time_of --kind all_to_all --sizes 1MiB)" ]
+done
+for kind in all_reduce reduce_scatter all_gather broadcast send_recv sendrecv; do
+  run "${a100[@]}" --kind $kind --sizes 1MiB
+  check "$kind is predicted: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+run "${a100[@]}" --kind all_reduce --sizes 1MiB:4MiB:+1MiB
+check "steps" [ "$(grep -vc '^#' streams/out)" -eq 4 ]
+check "a list of ranks is a group" [ "$(time_of --kind all_reduce --sizes 1MiB --group 0-15)" = "$(time_of --kind all_reduce --sizes 1MiB)" ]
+check "a node is a group" [ "$(time_of --kind all_reduce --sizes 1MiB --group 0-7/8-15)" = "$(time_of --kind all_reduce --sizes 1MiB --group node)" ]
+check "first GPUs of each node" [ "$(time_of --kind all_reduce --sizes 1MiB --gpus-per-node 2)" = "$(time_of --kind all_reduce --sizes 1MiB --group 0,1,8,9)" ]
+run "${a100[@]}" --kind all_reduce --sizes 1MiB --group cross_node
+check "a group per local GPU" grep -q '2 ranks, 8 such groups at once' streams/out
+
+echo "-- uneven bytes"
+check "an even skew is no skew" [ "$(time_of --kind all_to_all_v --skew even --sizes 16MiB)" = "$(time_of --kind all_to_all --sizes 16MiB)" ]
+run "${a100[@]}" --kind alltoallv --skew zipf --sizes 16MiB
+check "uneven bytes have no busbw" grep -qE ' 16777216 .* N/A +direct ' streams/out
+printf 'source,0,1\n0,4096,1 MiB\n1,1MiB,4096\n' >matrix.csv
+run "${a100[@]}" --kind all_to_all_v --matrix matrix.csv --group 0,8
+check "a matrix: $(cat streams/err)" grep -qE '^ +1052672 ' streams/out
+
+{ echo rank,sent_in_node,received_in_node,sent_off_node,received_off_node
+  for rank in $(seq 0 15); do echo "$rank,7MiB,7MiB,8MiB,8MiB"; done; } >loads.csv
+run "${a100[@]}" --kind all_to_all_v --loads loads.csv
+check "even sums take the time of even bytes: $(cat streams/err)" [ "$(grep -v '^#' streams/out | awk '{ print $6 }')" = "$(time_of --kind all_to_all --sizes 16MiB)" ]
+(cat loads.csv; echo 3,0,0,0,0) >twice.csv
+refuse 2 'twice.csv:18: rank 3' "${a100[@]}" --kind all_to_all_v --loads twice.csv
+sed '$d' loads.csv >few.csv
+refuse 2 'few.csv: rank 15 is missing' "${a100[@]}" --kind all_to_all_v --loads few.csv
+sed '1s/sent_off_node/sent/' loads.csv >other.csv
+refuse 2 'other.csv:1: column sent_off_node' "${a100[@]}" --kind all_to_all_v --loads other.csv
+sed '2s/8MiB$/9MiB/' loads.csv >uneven.csv
+refuse 2 'not what is received' "${a100[@]}" --kind all_to_all_v --loads uneven.csv
+refuse 2 'argument --loads' "${a100[@]}" --kind all_to_all --loads loads.csv
+
+echo "-- fits"
+unfitted=$(time_of --kind all_reduce --sizes 1GiB)
+run collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes 1GiB
+check "what is fitted changes the time" [ "$(grep -v '^#' streams/out | awk '{ print $6 }')" != "$unfitted" ]
+refuse 2 'fits.*open_data' collective predict --cluster dgx_a100_80gb --kind all_reduce --sizes 1GiB --fits opn_data
+
+echo "-- json"
+run "${a100[@]}" --kind all_reduce --sizes 1GiB --json
+check "the document says what it is" grep -q '"schema": "shardsim.collective/1"' streams/out
+check "the document has the time" grep -qE '"time_us": 10791\.9' streams/out
+
+echo "-- bad input"
+refuse 2 'argument collective: ' collective
+refuse 2 'argument predct: .*predict' collective predct
+refuse 2 'argument --kind: .*all_reduce' "${a100[@]}" --sizes 1MiB
+refuse 2 'argument --kind: unknown kind.*all_reduce' "${a100[@]}" --kind all_redcue --sizes 1MiB
+refuse 2 'argument --cluster: ' collective predict --kind all_reduce --sizes 1MiB
+refuse 2 'argument --cluster.*dgx_a100' collective predict --cluster dgx_a100 --kind all_reduce --sizes 1MiB
+refuse 2 'argument --sizes: no sizes' "${a100[@]}" --kind all_reduce
+for sizes in 0B 0B:1MiB:x2 1MiB:1KiB:x2 1KiB:1MiB 1KiB:1MiB:2 1KiB:1MiB:x1 1KiB:1MiB:x0.5 1B:1GiB:+1B 12 9223372036854775808B \
+  16EiB 1KiB, 1KiB:1MiB:x2:3 -1B 1KiB:1MiB:+0B 1KiB:1MiB:xnan; do
+  refuse 2 'argument --sizes: ' "${a100[@]}" --kind all_reduce "--sizes=$sizes"
+done
+refuse 2 '2\^53' "${a100[@]}" --kind all_to_all --sizes 4096TiB
+for nodes in 0 -1 1e9 2.5 many 9223372036854775808; do
+  refuse 2 'argument --nodes' collective predict --cluster dgx_a100_80gb "--nodes=$nodes" --kind all_reduce --sizes 1MiB
+done
+refuse 2 '1,000,000 ranks|1000000' collective predict --cluster dgx_a100_80gb --nodes 1000000 --kind all_reduce --sizes 1MiB
+for gpus in 0 9 -1 x; do refuse 2 'argument --gpus-per-node' "${a100[@]}" --kind all_reduce --sizes 1MiB "--gpus-per-node=$gpus"; done
+refuse 2 'argument --group: rank 3 is named twice' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 3,4,3
+refuse 2 'argument --group: rank 3 is named twice' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 0-3/3-5
+refuse 2 'argument --group: rank 16 ' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 0,16
+for group in '' nodes 1- 3-1 1,,2 0/ 0x1; do refuse 2 'argument --group: ' "${a100[@]}" --kind all_reduce --sizes 1MiB "--group=$group"; done
+refuse 2 'argument --kind: .*--matrix' "${a100[@]}" --kind all_to_all_v --sizes 1MiB
+refuse 2 'argument --skew: unknown skew.*zipf' "${a100[@]}" --kind all_to_all_v --sizes 1MiB --skew zpif
+refuse 2 'argument --skew: ' "${a100[@]}" --kind all_reduce --sizes 1MiB --skew zipf
+refuse 2 'argument --skew: ' "${a100[@]}" --kind all_to_all_v --matrix matrix.csv --group 0,8 --skew zipf
+refuse 2 'matrix.csv:1: ' "${a100[@]}" --kind all_to_all_v --matrix matrix.csv
+refuse 2 'none.csv' "${a100[@]}" --kind all_to_all_v --matrix none.csv
+for bad in 'source,0,1\n0,1,x\n1,1,1\n' 'source,0,1\n0,1,2\n1,-1,1\n' 'source,0,1\n0,1,2\n2,1,1\n'; do
+  printf "$bad" >bad.csv
+  refuse 2 'bad.csv:[23]: ' "${a100[@]}" --kind all_to_all_v --matrix bad.csv --group 0,8
+done
+printf 'source,0,1\n0,0,0\n1,0,0\n' >bad.csv
+refuse 2 'bad.csv: ' "${a100[@]}" --kind all_to_all_v --matrix bad.csv --group 0,8
+
+finish 60

@@ -1,0 +1,86 @@
+#include "models/rank_bytes.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "tests/models/test_clusters.h"
+
+using namespace shardsim;
+using namespace shardsim::test;
+
+namespace {
+
+ByteMatrix uneven(int members) {
+  Rng rng(11);
+  ByteMatrix matrix;
+  matrix.kind = ByteMatrix::Kind::dense;
+  matrix.dense.assign(members, std::vector<std::int64_t>(members));
+  for (auto& row : matrix.dense)
+    for (auto& units : row) units = static_cast<std::int64_t>(rng.below(1'000'000));
+  return matrix;
+}
+
+std::vector<RankBytes> sums_of(const ByteMatrix& matrix, const Cluster& cluster) {
+  const int n = cluster.world_size();
+  std::vector<RankBytes> sums(n);
+  for (RankBytes& sum : sums) sum.sent_to_rail.assign(cluster.nics_per_node(), 0);
+  for (int from = 0; from < n; ++from)
+    for (int to = 0; to < n; ++to) {
+      const std::int64_t bytes = matrix.bytes_between(from, to, n);
+      if (from == to) continue;
+      const bool inside = cluster.node_of(from) == cluster.node_of(to);
+      (inside ? sums[from].sent_in_node : sums[from].sent_off_node) += bytes;
+      (inside ? sums[to].received_in_node : sums[to].received_off_node) += bytes;
+      if (!inside) sums[from].sent_to_rail[cluster.nic_of(cluster.gpu_of(to))] += bytes;
+    }
+  return sums;
+}
+
+void check_like_the_matrix(const std::string& yaml) {
+  const Cluster cluster = cluster_from(yaml);
+  const ByteMatrix matrix = uneven(cluster.world_size());
+  const auto ranks = ranks_from(0, cluster.world_size());
+  const CollectiveLoads whole = all_to_all(cluster, ranks, matrix);
+  const CollectiveLoads summed = expand_rank_bytes(ranks, sums_of(matrix, cluster), cluster);
+  CHECK(summed.start.value == doctest::Approx(whole.start.value));
+  REQUIRE(summed.loads.size() == whole.loads.size());
+  for (std::size_t i = 0; i < whole.loads.size(); ++i) {
+    CHECK(summed.loads[i].link == whole.loads[i].link);
+    CHECK(summed.loads[i].bytes == whole.loads[i].bytes);
+    CHECK(summed.loads[i].occupancy == whole.loads[i].occupancy);
+  }
+}
+
+std::string message_of(const std::vector<RankBytes>& bytes, const Cluster& cluster) {
+  try {
+    expand_rank_bytes(ranks_from(0, cluster.world_size()), bytes, cluster);
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("on a switch the sums of each rank load what the whole matrix loads") {
+  check_like_the_matrix(two_tier(4));
+  std::string pxn = two_tier(4);
+  check_like_the_matrix(pxn.replace(pxn.find("pxn: false"), 10, "pxn: true"));
+  check_like_the_matrix(one_gpu_nodes(6));
+}
+
+TEST_CASE("sums that cannot be are refused") {
+  const Cluster cluster = cluster_from(toy_2x4());
+  std::vector<RankBytes> bytes(8, RankBytes{300, 300, 400, 400, {}});
+  CHECK(message_of(bytes, cluster).empty());
+  bytes[0].sent_in_node = 301;
+  CHECK(message_of(bytes, cluster).find("not what is received") != std::string::npos);
+  bytes[0] = {300, 300, 400, 400, {100, 100, 100, 99}};
+  CHECK(message_of(bytes, cluster).find("add up to 399") != std::string::npos);
+  bytes[0].sent_to_rail = {400};
+  CHECK(message_of(bytes, cluster).find("rails") != std::string::npos);
+  bytes.pop_back();
+  CHECK(message_of(bytes, cluster).find("7 entries for 8 ranks") != std::string::npos);
+}

@@ -79,8 +79,9 @@ std::string percent(const std::optional<double>& value) {
 }
 
 std::string against(double bound, const std::optional<double>& median) {
+  if (!median) return "-";
   const std::string text = shortest(bound);
-  return median && *median > bound ? fmt::format("{}, missed by {:.1f}", text, *median - bound) : text;
+  return *median > bound ? fmt::format("{}, missed by {:.1f}", text, *median - bound) : text;
 }
 
 double bound_of(CollectiveKind kind) {

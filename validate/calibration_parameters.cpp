@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMicro = 1e-6, kGiga = 1e9;
 constexpr double kMostEfficiency = 2, kMostLatencyShare = 100;  // as the reader of cluster files
-constexpr double kLeastStart = 1e-6, kLeastFill = 0.25e-6;      // priors of what a file says is 0
+constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;    // priors of what a file says is 0
 
 // Costs may be off by a factor of e or more, efficiencies by some percent, the rate of a channel by a third.
 constexpr double kCostSpread = 1, kEfficiencySpread = 0.15, kChannelSpread = 0.3;
@@ -40,9 +40,9 @@ bool is_time(CalibratedKey key) {
   return key == CalibratedKey::start || key == CalibratedKey::per_remote_peer || key == CalibratedKey::fill;
 }
 
-double least_prior(CalibratedKey key) {
-  if (key == CalibratedKey::start || key == CalibratedKey::per_remote_peer) return kLeastStart;
-  return key == CalibratedKey::fill ? kLeastFill : 0;
+double prior_of_none(CalibratedKey key) {
+  if (key == CalibratedKey::start || key == CalibratedKey::per_remote_peer) return kStartOfNone;
+  return key == CalibratedKey::fill ? kFillOfNone : 0;
 }
 
 double most_value(CalibratedKey key) {
@@ -184,7 +184,7 @@ void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::st
 }
 
 double scaled_number(const ClusterSpec& prior, const CalibratedNumber& number, double logarithm) {
-  const double base = std::max(number_in(prior, number), least_prior(number.key));
+  const double stated = number_in(prior, number), base = stated > 0 ? stated : prior_of_none(number.key);
   return std::min(base * std::exp(logarithm), most_value(number.key));
 }
 

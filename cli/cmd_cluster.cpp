@@ -1,14 +1,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cli/arguments.h"
+#include "cli/cluster_calibrate.h"
+#include "cli/cluster_files.h"
 #include "cli/cluster_text.h"
 #include "cli/command.h"
+#include "models/fitted_overheads.h"
 #include "sim/scenario.h"
 #include "topology/read_nccl_xml.h"
 #include "topology/read_smi_matrix.h"
@@ -26,23 +28,7 @@ Cluster named_cluster(const std::string& name, const Arguments& given) {
     parse_count(*nodes, Arguments::place("nodes"));
     set_path(tree, "nodes", parse_yaml_value(*nodes, Arguments::place("nodes")));
   }
-  return Cluster(read_cluster(tree));
-}
-
-// Writes to standard output, or to the file of -o; a file that is there must hold `mark`, so be one of the same kind.
-void deliver_file(const std::string& text, const Arguments& given, const std::string& mark) {
-  const std::string path = given.value("output").value_or("-");
-  if (path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return;
-  }
-  const bool exists = std::filesystem::exists(path);
-  const bool is_ours =
-      exists && std::filesystem::is_regular_file(path) && read_file(path).find(mark) != std::string::npos;
-  if (exists && !is_ours && !given.has("force")) {
-    throw input_error({path}, "the file exists and is of another kind", "Choose another name, or add --force");
-  }
-  write_file(path, text);
+  return Cluster(with_fits(read_cluster(tree)));
 }
 
 int show(const std::vector<std::string>& arguments) {
@@ -86,15 +72,6 @@ ClusterSpec imported(const std::string& file, ImportOptions options) {
   return cluster_of(read_smi_matrix(text, file, find_gpu_model(options.gpu_model)), options);
 }
 
-// What is written must read back as what was found, and make a cluster.
-void prove(const std::string& text, const ClusterSpec& spec) {
-  ClusterSpec again = read_cluster(parse_yaml(text, spec.name + ".yaml"));
-  if (!(again == spec))
-    throw run_error("the cluster written is not the cluster read", "Please report it with the input");
-  if (!again.nics) again.nodes = 1;
-  const Cluster cluster(again);
-}
-
 int import_file(const std::vector<std::string>& arguments) {
   const Arguments given(arguments,
                         {{"output", 'o', true, false},
@@ -106,7 +83,7 @@ int import_file(const std::vector<std::string>& arguments) {
   const ClusterSpec spec = imported(given.positional()[0], import_options(given, given.positional()[0]));
   const std::string text = write_cluster(spec);
   prove(text, spec);
-  deliver_file(text, given, "shardsim.cluster/1");
+  deliver_file(text, given, kClusterMark);
   for (const std::string& note : spec.open) std::fputs(("note: " + note + "\n").c_str(), stderr);
   return 0;
 }
@@ -127,14 +104,15 @@ int export_platform(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-int cluster_command(const std::vector<std::string>& arguments, const Terminal&) {
+int cluster_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   const std::string what = arguments.empty() ? "" : arguments.front();
   const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1, arguments.end());
   if (what == "show") return show(rest);
   if (what == "import") return import_file(rest);
   if (what == "export") return export_platform(rest);
+  if (what == "calibrate") return cluster_calibrate(rest, terminal);
   throw input_error({"argument " + (what.empty() ? "cluster" : what)}, "which of the cluster commands is not said",
-                    known_names_hint(what, {"show", "import", "export"}));
+                    known_names_hint(what, {"show", "import", "export", "calibrate"}));
 }
 
 }  // namespace shardsim

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "validate/calibrated_judgement.h"
 #include "validate/judgement.h"
 #include "validate/judgement_html.h"
 #include "validate/judgement_json.h"
@@ -92,11 +93,31 @@ int verdict(const Judgement& judgement, std::optional<double> most) {
   return kOutsideTolerance;
 }
 
-void write_files(const Judgement& judgement, const std::filesystem::path& folder, const std::string& json) {
+// What is compared, and what is said of it beside the figures.
+struct Comparison {
+  Judgement judgement;
+  std::string markdown, remark;
+};
+
+Comparison comparison_of(const Measurements& measurements, const SystemMap& map, const std::string& path,
+                         bool calibrated) {
+  if (!calibrated) {
+    Comparison plain{judgement_of(measurements.rows, map, shipped_left_out_fits(), path), {}, {}};
+    plain.markdown = judgement_markdown(plain.judgement);
+    return plain;
+  }
+  CalibratedJudgement result = calibrated_judgement(measurements.rows, map, shipped_left_out_fits(), path);
+  Comparison comparison{{}, calibrated_markdown(result), calibration_summary(result) + "\n"};
+  comparison.judgement = std::move(result.judgement);
+  return comparison;
+}
+
+void write_files(const Comparison& comparison, const std::filesystem::path& folder, const std::string& json) {
+  const Judgement& judgement = comparison.judgement;
   write_file(folder / "comparison.json", json);
   write_file(folder / "predictions.csv", predictions_csv(judgement));
   write_file(folder / "report.html", judgement_html(judgement));
-  write_file(folder / "accuracy.md", judgement_markdown(judgement));
+  write_file(folder / "accuracy.md", comparison.markdown);
 }
 
 }  // namespace
@@ -109,21 +130,24 @@ int collective_compare(const std::vector<std::string>& arguments, const Terminal
                          {"system", 0, true, false},
                          {"kind", 0, true, false},
                          {"fits", 0, true, false},
+                         {"calibrated", 0, false, false},
                          {"output", 'o', true, false},
                          {"json", 0, false, false}},
                         0, 0,
                         "shardsim collective compare --measurements DIR|FILE [--clusters MAP.yaml] [--tolerance P%]\n"
-                        "  [--system LABEL] [--kind KIND] [--fits NAME] [--json] [-o DIR]");
+                        "  [--system LABEL] [--kind KIND] [--fits NAME] [--calibrated] [--json] [-o DIR]");
   const std::optional<double> most = tolerance(given);
   const std::filesystem::path folder = output_folder(given);
   const std::string path = measurements_path(given);
   const Measurements measurements = read_measurements(path, hints(given));
-  const Judgement judgement = judgement_of(measurements.rows, system_map(given), shipped_left_out_fits(), path);
+  const Comparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
+  const Judgement& judgement = comparison.judgement;
   for (const std::string& note : measurements.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
   const std::string json = judgement_json(judgement);
   const int code = verdict(judgement, most);
-  write_files(judgement, folder, json);
-  const std::string text = given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour);
+  write_files(comparison, folder, json);
+  const std::string text =
+      given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour) + comparison.remark;
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!given.has("json")) std::fputs(fmt::format("wrote {}\n", folder.string()).c_str(), stderr);
   return code;

@@ -61,18 +61,25 @@ constexpr Command kCommands[] = {
      "shardsim lower scenarios/toy.yaml --case row_wise\n"
      "shardsim lower scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/program.json\n",
      lower_command},
-    {"cluster", "show a cluster, import one from NCCL or nvidia-smi, export one for SimGrid",
+    {"cluster", "show a cluster, import, export or calibrate one",
      "shardsim cluster show NAME|FILE [--nodes N]\n"
      "       shardsim cluster import FILE [-o cluster.yaml] [options]\n"
      "       shardsim cluster export --simgrid NAME|FILE [--nodes N] [-o FILE] [--force]\n"
+     "       shardsim cluster calibrate --cluster NAME|FILE --measurements FILE -o NEW.yaml [options]\n"
      "  FILE of import: an NCCL topology (NCCL_TOPO_DUMP_FILE) or the text of nvidia-smi topo -m\n"
      "      --gpu MODEL          the GPU model, where the file does not name it\n"
      "      --pcie GEN           the PCIe generation of the slots, instead of what the file says\n"
      "      --nic RATE           the rate of a NIC (\"200 Gbit/s\"), instead of what the file says\n"
-     "  -o, --output FILE        instead of standard output\n"
+     "  calibrate fits overheads and efficiencies to a few measured times, and says how well the others fit\n"
+     "      --measurements FILE  a CSV table, or text or JSON of nccl-tests\n"
+     "      --system LABEL       which system of the file; of nccl-tests: its name (default: the file's)\n"
+     "      --kind KIND          of nccl-tests, where neither the output nor the file's name says it\n"
+     "      --rows N             at most so many rows of each collective are fitted (default 4)\n"
+     "  -o, --output FILE        instead of standard output; calibrate: required, - is standard output\n"
      "      --force              overwrite a file of another kind\n",
      "shardsim cluster show dgx1_v100\n"
-     "shardsim cluster export --simgrid toy_2x4 -o out/toy_2x4.xml\n",
+     "shardsim cluster calibrate --cluster dgx1_v100 --measurements "
+     "scenarios/measurements/open/v100_hybrid_cube_mesh.csv -o out/my_v100.yaml\n",
      cluster_command},
     {"collective", "predict how long collectives take on a cluster; compare with measured times",
      "shardsim collective predict --cluster NAME|FILE --kind KIND --sizes SIZES [options]\n"
@@ -101,6 +108,7 @@ constexpr Command kCommands[] = {
      "                           always judged by a fit without it\n"
      "      -o DIR               folder of report.html, comparison.json, predictions.csv (default:\n"
      "                           out/collective_compare)\n"
+     "      --calibrated         calibrate each system on at most 4 rows of each collective, judge the others\n"
      "      --json               the comparison as one JSON document instead of tables\n",
      "shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes 1KiB:1GiB:x4\n"
      "shardsim collective compare --measurements scenarios/measurements/open -o out/collective_compare\n",

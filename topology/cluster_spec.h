@@ -133,7 +133,7 @@ struct OverheadSpec {
   bool start_is_fitted = false;          // then `start` holds the latency of the steps too
   double efficiency = 1;                 // part of NCCL's bandwidth, or of the GPUs' ports (all_to_all, send_recv)
   Seconds fill;                          // lost by a pipeline per chunk: adds 2 sqrt(fill x time of the bytes)
-  double latency_share = 1;              // part of NCCL's latency of Simple that shows as time
+  double latency_share = 1;              // part of NCCL's latency that shows as time
   bool plateau = true;                   // whether NCCL's rise of ring latencies at large sizes shows as time
   bool operator==(const OverheadSpec&) const = default;
 };

@@ -24,8 +24,11 @@ std::string in_exact_unit(double value, const std::array<ExactUnit, n>& units, P
   for (const ExactUnit& unit : units) {
     const double scaled = value * unit.up / unit.down;
     if (scaled < 1) continue;
-    const std::string text = fmt::format("{} {}", shortest(scaled), unit.name);
-    if (parse(text) == value) return text;
+    // Scaling may leave a last digit that reading does not need.
+    for (const std::string& number : {fmt::format("{:.15g}", scaled), shortest(scaled)}) {
+      const std::string text = fmt::format("{} {}", number, unit.name);
+      if (parse(text) == value) return text;
+    }
   }
   return fmt::format("{} {}", shortest(value), units.back().name);
 }

@@ -13,8 +13,9 @@ namespace shardsim {
 // Which constants a prediction uses beside public specifications (cluster key `fits`).
 enum class FitsUsed {
   none,
-  open_data,  // fitted to the open measurements, to which the system does not belong
-  left_out,   // the same, fitted without the system
+  open_data,   // fitted to the open measurements, to which the system does not belong
+  left_out,    // the same, fitted without the system
+  calibrated,  // fitted to other rows of the same system
 };
 
 // A measured row beside its prediction.

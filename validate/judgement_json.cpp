@@ -71,6 +71,7 @@ Json collectives_json(const Judgement& judgement) {
 
 const char* fits_name(FitsUsed fits) {
   if (fits == FitsUsed::none) return "none";
+  if (fits == FitsUsed::calibrated) return "other_rows_of_this_system";
   return fits == FitsUsed::left_out ? "open_data_without_this_system" : "open_data";
 }
 

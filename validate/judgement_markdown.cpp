@@ -80,6 +80,7 @@ std::string overall_table(const Judgement& judgement) {
 
 std::string fits_text(FitsUsed fits) {
   if (fits == FitsUsed::none) return "nothing";
+  if (fits == FitsUsed::calibrated) return "other rows of it";
   return fits == FitsUsed::left_out ? "other systems" : "the open set";
 }
 

@@ -47,6 +47,7 @@ void add_bands(Sheet& sheet, std::string name, const BandFigures& figures, bool 
 
 std::string fits_text(FitsUsed fits) {
   if (fits == FitsUsed::none) return "";
+  if (fits == FitsUsed::calibrated) return ", calibrated on other rows of it";
   return fits == FitsUsed::left_out ? ", fitted without it" : ", fitted to other systems";
 }
 

@@ -62,7 +62,7 @@ std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, c
 // What of NCCL's latency the cluster says shows as time.
 Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   const double raised = overhead.plateau ? 1 : 1 / chosen.plateau;
-  return (chosen.protocol == NcclProtocol::simple ? overhead.latency_share * raised : 1) * chosen.latency;
+  return overhead.latency_share * (chosen.protocol == NcclProtocol::simple ? raised : 1) * chosen.latency;
 }
 
 class Nccl : public CollectiveAlgorithm {

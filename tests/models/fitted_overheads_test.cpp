@@ -97,7 +97,7 @@ TEST_CASE("a pipeline's fill grows with the square root of the bytes") {
 }
 
 // 286.16 us of latency hold the plateau's 1.4.
-TEST_CASE("the plateau and a share of the latency of Simple can be taken out of the time") {
+TEST_CASE("the plateau and a share of the latency can be taken out of the time") {
   FittedOverhead row;
   row.kinds = {"all_reduce"};
   row.across_nodes = true;

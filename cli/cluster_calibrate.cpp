@@ -1,0 +1,107 @@
+#include "cli/cluster_calibrate.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/cluster_files.h"
+#include "sim/scenario.h"
+#include "topology/node_inventory.h"
+#include "topology/write_cluster.h"
+#include "validate/calibration.h"
+#include "validate/calibration_sheets.h"
+#include "validate/left_out_fits.h"
+#include "validate/measurements.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kRowsPerCollective = 4;
+constexpr std::int64_t kMostRows = 1000;
+
+std::string required(const Arguments& given, const std::string& name, const std::string& what,
+                     const std::string& remedy) {
+  if (const auto value = given.value(name); value && !value->empty()) return *value;
+  throw input_error(Arguments::place(name), what, remedy);
+}
+
+int rows_per_collective(const Arguments& given) {
+  const auto text = given.value("rows");
+  if (!text) return kRowsPerCollective;
+  const std::int64_t rows = parse_count(*text, Arguments::place("rows"));
+  if (rows >= 2 && rows <= kMostRows) return static_cast<int>(rows);
+  throw input_error(Arguments::place("rows"), fmt::format("{} rows per collective", rows),
+                    fmt::format("Write a number from 2 to {}", kMostRows));
+}
+
+RunHints hints(const Arguments& given) {
+  RunHints result;
+  result.system = given.value("system").value_or("");
+  if (const auto name = given.value("kind")) {
+    result.kind = find_collective_kind(*name);
+    if (!result.kind) {
+      throw input_error(Arguments::place("kind"), "unknown collective " + excerpt(*name),
+                        known_names_hint(*name, collective_kind_names()));
+    }
+  }
+  return result;
+}
+
+// The cluster as its file says, with the fit that its key `fits` asks for. Where these rows went into that fit, the one
+// made without them: else rows that are said to be unused would have been used before.
+ClusterSpec prior_of(const std::string& name, const std::string& system) {
+  ClusterSpec spec = read_cluster(load_named(name, "clusters", "", Arguments::place("cluster")));
+  const LeftOutFits fits = shipped_left_out_fits();
+  if (spec.fits != "none" && fits.saw(system)) return with_fits(std::move(spec), fits.table_for(system));
+  return with_fits(std::move(spec));
+}
+
+Calibration calibrated(const Arguments& given) {
+  const std::string name =
+      required(given, "cluster", "the cluster is missing", "Name one that `shardsim list clusters` knows, or a file");
+  const std::string path = required(given, "measurements", "the measurements are missing",
+                                    "Name a file, e.g. --measurements all_reduce.log");
+  const CalibrationOptions options{rows_per_collective(given), path};
+  Measurements measurements = read_measurements(path, hints(given));
+  for (const std::string& note : measurements.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
+  const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.value("system").value_or(""), path);
+  if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give at least two");
+  return calibrate(prior_of(name, rows.front().system), rows, options);
+}
+
+void name_it(ClusterSpec& spec, const Calibration& calibration, const std::string& output) {
+  if (output != "-") spec.name = cluster_name_of(output);
+  spec.summary +=
+      fmt::format("{}overheads calibrated on measurements of {}", spec.summary.empty() ? "" : "; ", calibration.system);
+}
+
+}  // namespace
+
+int cluster_calibrate(const std::vector<std::string>& arguments, const Terminal& terminal) {
+  const Arguments given(arguments,
+                        {{"cluster", 0, true, false},
+                         {"measurements", 0, true, false},
+                         {"system", 0, true, false},
+                         {"kind", 0, true, false},
+                         {"rows", 0, true, false},
+                         {"output", 'o', true, false},
+                         {"force", 0, false, false}},
+                        0, 0,
+                        "shardsim cluster calibrate --cluster NAME|FILE --measurements FILE [--system LABEL]\n"
+                        "  [--rows N] -o NEW.yaml");
+  const std::string output =
+      required(given, "output", "the file to write is missing", "Name it with -o NEW.yaml; -o - is standard output");
+  Calibration calibration = calibrated(given);
+  name_it(calibration.spec, calibration, output);
+  const std::string text = write_cluster(calibration.spec);
+  prove(text, calibration.spec);
+  deliver_file(text, given, kClusterMark);
+  const std::string tables = calibration_text(calibration, terminal.width, terminal.colour && output != "-");
+  std::fputs(tables.c_str(), output == "-" ? stderr : stdout);
+  if (output != "-") std::fputs(fmt::format("wrote {}\n", output).c_str(), stderr);
+  return 0;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# shardsim cluster calibrate, end to end: a file that is a cluster, says what was fitted and predicts its own rows; the
+# calibrated comparison of the published timings; one clear line for what cannot be calibrated.
+# Usage: cluster_calibrate.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+open=$source/scenarios/measurements/open
+
+echo "-- a published system"
+mesh=(cluster calibrate --cluster dgx1_v100 --measurements "$open/v100_hybrid_cube_mesh.csv")
+run "${mesh[@]}" -o my_mesh.yaml
+check "it is calibrated: $(cat streams/err)" [ "$code" -eq 0 ]
+check "the table names the rows used" grep -qE '^all_reduce: 4 of 18 rows used \(1x8 1 KiB, 1x8 4 MiB, ' streams/out
+check "and the errors on the others" grep -qE '^ +not used, from 1 MiB +[0-9]+ +[0-9.]+ +[0-9.]+' streams/out
+for key in 'fitted: true' 'rows_used: 4' 'error_unused_pct: [0-9.]+' 'fitted_on: \["all_reduce 1x8 1 KiB"'; do
+  check "the file says $key" grep -qE -- "$key" my_mesh.yaml
+done
+check "it has the file's name" grep -qx 'name: my_mesh' my_mesh.yaml
+run check my_mesh.yaml
+check "the file is a cluster: $(cat streams/err)" [ "$code" -eq 0 ]
+cp my_mesh.yaml first.yaml
+run "${mesh[@]}" -o my_mesh.yaml
+check "the same again" cmp -s first.yaml my_mesh.yaml
+run "${mesh[@]}" -o -
+check "-o - writes the file" grep -qx 'schema: shardsim.cluster/1' streams/out
+check "and the tables elsewhere" grep -q 'rows used' streams/err
+run "${mesh[@]}" --rows 8 -o my_mesh.yaml
+check "more rows on request" grep -q '^all_reduce: 8 of 18 rows used' streams/out
+
+echo "-- its own prediction comes back"
+printf 'system,nodes,gpus_per_node,collective,size_bytes,time_us\n' >own.csv
+run collective predict --cluster first.yaml --nodes 1 --kind all_reduce --sizes 4KiB:1GiB:x4
+awk '$1 ~ /^[0-9]+$/ {print "own,1,8,all_reduce," $1 "," $6}' streams/out >>own.csv
+run cluster calibrate --cluster first.yaml --measurements own.csv -o own.yaml
+check "nothing to fit: $(grep 'not used, from' streams/out)" awk '/not used, from/ {found = $(NF - 2) < 0.5} END {exit !found}' streams/out
+
+echo "-- the published timings"
+run collective compare --calibrated --measurements "$open" -o out
+check "calibrated comparison: $(cat streams/err)" [ "$code" -eq 0 ]
+check "it names what it used" grep -q 'were used' streams/out
+check "no row out of the model" grep -q '"out_of_model_rows": 0' out/comparison.json
+check "the table says rows used" grep -qE '^\| ALCF Sophia \(DGX A100\) \| all_reduce \| 4 \|' out/accuracy.md
+rm -rf out my_mesh.yaml own.yaml
+
+echo "-- bad input"
+# refused PATTERN ARGUMENT...: of m.csv.
+refused() { refuse 2 "$1" cluster calibrate --cluster dgx1_v100 --measurements m.csv -o new.yaml "${@:2}"; }
+rows() { printf 'system,nodes,gpus_per_node,collective,size_bytes,time_us\n%b' "$1" >m.csv; }
+rows 'box,1,8,all_reduce,1024,50\n'
+refused 'm.csv: only one row with both a size and a time'
+rows ''
+refused 'm.csv: the file holds no measured row'
+rows 'box,1,8,all_reduce,1024,50\ncrate,1,8,all_reduce,1024,50\n'
+refused 'm.csv: the file holds 2 systems. Name one with --system: box, crate'
+refused 'argument --system: no row is of system "bax". Did you mean' --system bax
+rows 'box,1,16,all_reduce,1024,50\nbox,1,8,all_reduce,1024,50\n'
+refused 'm.csv:2: 16 GPUs per node'
+rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,soon\n'
+refused 'm.csv:3: column time_us'
+refused 'argument --rows: 1 rows per collective' --rows 1
+refuse 2 'argument --output: the file to write is missing' cluster calibrate --cluster dgx1_v100 --measurements m.csv
+refuse 2 'argument --cluster: the cluster is missing' cluster calibrate --measurements m.csv -o new.yaml
+refuse 2 'argument --measurements: the measurements are missing' cluster calibrate --cluster dgx1_v100 -o new.yaml
+rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,51\n'
+refuse 2 'dgx1_v10' cluster calibrate --cluster dgx1_v10 --measurements m.csv -o new.yaml
+echo notes >notes.yaml
+refuse 2 'notes.yaml: the file exists and is of another kind' cluster calibrate --cluster dgx1_v100 --measurements m.csv -o notes.yaml
+refuse 2 'argument calibrat.*calibrate' cluster calibrat
+finish 30

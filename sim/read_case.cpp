@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/map_reader.h"
@@ -13,6 +14,7 @@
 #include "plan/planner.h"
 #include "sim/network.h"
 #include "sim/read_published.h"
+#include "topology/rank_set.h"
 
 namespace shardsim {
 namespace {
@@ -103,6 +105,21 @@ void read_options(MapReader& reader, Case& item) {
   if (const Tree* const published = reader.value("published")) item.published = read_published(*published);
 }
 
+JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
+  MapReader reader(*tree.job, "");
+  JobPart job;
+  job.fabric = tree.fabric;
+  job.nodes = read_node_set(reader.required("nodes"), cluster.nodes);
+  job.start = reader.time("start", Seconds{});
+  job.nodes_place = reader.place_of("nodes");
+  job.start_place = reader.place_of("start");
+  return job;
+}
+
+std::string noun_of(const Case& item) {
+  return item.job ? "job" : "case";
+}
+
 bool is_name_part(const std::string& part) {
   const bool good = std::ranges::all_of(part, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
@@ -121,6 +138,7 @@ Case read_case(const CaseTree& tree) {
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
   read_options(reader, item);
+  if (tree.job) item.job = read_job(tree, item.cluster);
   return item;
 }
 
@@ -136,7 +154,7 @@ void check_case_names(const std::vector<Case>& cases) {
   for (const Case& item : cases) {
     const bool good = item.name.size() <= 256 && std::ranges::all_of(split(item.name, '/'), is_name_part);
     if (!good) {
-      throw input_error(item.place, fmt::format("{} is no name of a case", excerpt(item.name)),
+      throw input_error(item.place, fmt::format("{} is no name of a {}", excerpt(item.name), noun_of(item)),
                         "Parts of a-z, 0-9, '_', '.' and '-' joined by '/'; a part is never '.' or '..'");
     }
     sorted.emplace_back(item.name + "/", &item);
@@ -150,6 +168,20 @@ void check_case_names(const std::vector<Case>& cases) {
                                                 : fmt::format("case {} begins with the name of case {}",
                                                               excerpt(next->name), excerpt(item->name));
     throw input_error(next->place, wrong, "Names become folders: none may be another's or lie inside it");
+  }
+}
+
+void check_jobs(const std::vector<Case>& cases) {
+  std::map<std::pair<std::string, int>, const Case*> owners;  // (fabric, node)
+  for (const Case& item : cases) {
+    if (!item.job) continue;
+    for (const int node : item.job->nodes) {
+      const auto entry = owners.try_emplace({item.job->fabric, node}, &item).first;
+      if (entry->second == &item) continue;
+      throw input_error(item.job->nodes_place,
+                        fmt::format("node {} belongs to job {} already", node, excerpt(entry->second->name)),
+                        "Give each job nodes of its own");
+    }
   }
 }
 

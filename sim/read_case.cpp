@@ -75,8 +75,9 @@ std::map<std::string, std::string> read_algorithms(MapReader reader) {
   return algorithms;
 }
 
-int read_iterations(MapReader& reader) {
-  const std::int64_t iterations = reader.count("iterations", 4);
+// Alone, a case is steady soon; jobs of different lengths meet differently in each iteration.
+int read_iterations(MapReader& reader, bool job) {
+  const std::int64_t iterations = reader.count("iterations", job ? 20 : 4);
   if (iterations > kMostIterations) {
     throw input_error(reader.place_of("iterations"), fmt::format("{} iterations", iterations),
                       fmt::format("Write at most {}", kMostIterations));
@@ -92,13 +93,13 @@ double read_steady(MapReader& reader) {
   return steady;
 }
 
-void read_options(MapReader& reader, Case& item) {
+void read_options(MapReader& reader, bool job, Case& item) {
   item.compute_model = model_map(reader, "compute_model");
   item.memory_model = model_map(reader, "memory_model");
   item.network = model_map(reader, "network");
   item.algorithms = read_algorithms(reader.map("collectives"));
   item.overlap = reader.flag("overlap", true);
-  item.iterations = read_iterations(reader);
+  item.iterations = read_iterations(reader, job);
   item.steady = read_steady(reader);
   item.payload_both = reader.choice("payload", {"both", "planned"}, "both") == "both";
   item.relative_to = reader.text("relative_to", "");
@@ -137,7 +138,7 @@ Case read_case(const CaseTree& tree) {
   item.workload = read_workload(required_part(tree, "workload"), "");
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
-  read_options(reader, item);
+  read_options(reader, tree.job.has_value(), item);
   if (tree.job) item.job = read_job(tree, item.cluster);
   return item;
 }

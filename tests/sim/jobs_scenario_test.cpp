@@ -63,6 +63,7 @@ TEST_CASE("each job is a case on its nodes of the one cluster") {
   REQUIRE(b.job);
   CHECK(a.job->nodes == std::vector<int>{0, 2});
   CHECK(b.job->nodes == std::vector<int>{1, 3});
+  CHECK(a.iterations == 20);
   CHECK(a.job->start == Seconds{});
   CHECK(b.job->start == Seconds{5e-6});
   CHECK(a.job->fabric == b.job->fabric);

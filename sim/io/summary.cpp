@@ -57,15 +57,19 @@ std::vector<WorkloadCases> without_jobs(std::vector<WorkloadCases> groups) {
   return groups;
 }
 
+std::string job_in_words(const CaseResult& item) {
+  const std::string time = fixed(item.iteration_ms, decimals_for(item.iteration_ms));
+  const double slowdown = item.job->slowdown_pct(item.iteration_ms);
+  if (std::abs(slowdown) < 0.05) return fmt::format("{} takes {} ms per iteration, as alone", item.name, time);
+  return fmt::format("{} takes {} ms per iteration ({:+.1f} % against {} ms alone)", item.name, time, slowdown,
+                     fixed(item.job->alone_ms, decimals_for(item.job->alone_ms)));
+}
+
 std::string jobs_sentence(const StudyResult& study) {
   std::vector<std::string> parts;
   std::size_t jobs = 0;
   for (const CaseResult& item : study.cases) {
-    if (!item.job || ++jobs > kJobsInWords) continue;
-    parts.push_back(fmt::format("{} takes {} ms per iteration ({:+.1f} % against {} ms alone)", item.name,
-                                fixed(item.iteration_ms, decimals_for(item.iteration_ms)),
-                                item.job->slowdown_pct(item.iteration_ms),
-                                fixed(item.job->alone_ms, decimals_for(item.job->alone_ms))));
+    if (item.job && ++jobs <= kJobsInWords) parts.push_back(job_in_words(item));
   }
   if (jobs > kJobsInWords) parts.push_back(count_of(jobs - kJobsInWords, "more job") + " in the table of jobs");
   return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";

@@ -42,7 +42,7 @@ std::string schema_of(const Tree& tree) {
 // Everything but the simulation: cluster, plan, memory, Program.
 void check_case(const Case& item, const Scenario& scenario, Checked& checked) {
   try {
-    const Cluster cluster(item.cluster);
+    const Cluster cluster = cluster_of(item);
     const Plan plan = make_plan(item, cluster, scenario.seed);
     const Program program = make_program(item, cluster, plan, scenario, false);
     check_program(program, item.place);
@@ -63,6 +63,7 @@ Checked check_scenario(const std::string& text, const std::string& path) {
   Checked checked{"scenario", "", {}, Failure::input};
   const Scenario scenario = scenario_from_text(text, path, {});
   for (const Case& item : scenario.cases) check_case(item, scenario, checked);
+  if (checked.findings.empty()) check_job_groups(scenario);
   checked.summary = fmt::format("{} case{}", scenario.cases.size(), scenario.cases.size() == 1 ? "" : "s");
   return checked;
 }

@@ -14,7 +14,7 @@ int lower_command(const std::vector<std::string>& arguments, const Terminal&) {
   const Arguments given(arguments, options, 1, 1, "shardsim lower SCENARIO --case NAME [-o program.json]");
   const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   const Case& item = chosen_case(scenario, given);
-  const Cluster cluster(item.cluster);
+  const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed);
   const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
   deliver(program_to_json(program), given, "shardsim.program/1");

@@ -38,7 +38,7 @@ int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
   const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
-  const Cluster cluster(item.cluster);
+  const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed);
   if (given.has("torchrec-only")) require_torchrec_types(plan, item.workload);
   deliver(plan_to_json(plan, item.workload, cluster), given, "shardsim.plan/1");

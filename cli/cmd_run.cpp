@@ -82,7 +82,7 @@ Scenario fitting_cases(Scenario scenario, bool quiet) {
   std::optional<Error> last;
   for (const Case& item : scenario.cases) {
     try {
-      make_plan(item, Cluster(item.cluster), scenario.seed);
+      make_plan(item, cluster_of(item), scenario.seed);
       fitting.push_back(item);
     } catch (const Error& error) {
       if (error.failure() != Failure::infeasible) throw;

@@ -14,6 +14,13 @@ constexpr double kTellingSkew = 0.25;  // an owner this much above its even shar
 
 void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
   if (result.timeline.steady) return;
+  if (result.job) {
+    notes.push_back(
+        fmt::format("Its iterations beside the other jobs take {:.4g} to {:.4g} ms; the mean of {} is shown (more: "
+                    "'iterations').",
+                    result.job->shortest_ms, result.job->longest_ms, result.job->measured));
+    return;
+  }
   notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
 }
 

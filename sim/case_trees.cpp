@@ -6,7 +6,8 @@
 
 #include "base/map_reader.h"
 #include "base/text.h"
-#include "sim/named_tree.h"
+#include "sim/job_trees.h"
+#include "sim/located.h"
 #include "sim/settings.h"
 
 namespace shardsim {
@@ -15,13 +16,11 @@ namespace {
 using Keys = std::vector<std::string>;
 
 constexpr std::size_t kMostCases = 10000;
-// Values of all cases together, each with its cluster and workload: a short file may repeat a long one.
-constexpr std::size_t kMostValues = 10'000'000;
 
 // Keys that the top level and a case share.
 Keys shared_keys() {
-  return {"cluster", "workload",    "planner", "plan",       "compute_model", "memory_model",
-          "network", "collectives", "overlap", "iterations", "steady",        "payload"};
+  return {"cluster",     "workload", "planner",    "plan",   "compute_model", "memory_model", "network",
+          "collectives", "overlap",  "iterations", "steady", "payload",       "jobs"};
 }
 
 Keys with(Keys keys, const Keys& more) {
@@ -47,44 +46,15 @@ void erase(Tree& tree, std::string_view key) {
   std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
 }
 
-std::size_t size_of(const Tree& tree) {
-  std::size_t size = 1;
-  for (const Tree& item : tree.items) size += size_of(item);
-  for (const auto& [key, value] : tree.fields) size += size_of(value);
-  return size;
-}
-
-std::string kind_of(std::string_view key) {
-  return std::string(key) + "s";
-}
-
-bool is_named(std::string_view key) {
-  return key == "cluster" || key == "workload";
-}
-
-Tree located_file(Tree value, const std::string& folder) {
-  if (value.kind == Tree::Kind::scalar) value.scalar = path_from(folder, value.scalar);
-  return value;
-}
-
-bool names_file(std::string_view path) {
-  return path.ends_with(".file") || path == "planner.model";
-}
-
-// File names inside `value` as the current folder sees them; clusters and workloads loaded.
-Tree located(const std::string& key, Tree value, const std::string& folder) {
-  if (is_named(key)) return whole_tree(value, kind_of(key), folder);
-  for (const char* const inner : {"file", "model"}) {
-    Tree* const file = value.kind == Tree::Kind::map ? value.find(inner) : nullptr;
-    if (file != nullptr) *file = located_file(*file, folder);
-  }
-  return value;
-}
-
-// Replaces the whole value of one key. A planner and a plan file exclude each other, so the later one drops the other.
+// Replaces the whole value of one key. A planner and a plan file exclude each other, jobs and a single workload too, so
+// the later one drops the other.
 void assign(Tree& keys, const std::string& key, Tree value) {
   if (key == "planner") erase(keys, "plan");
   if (key == "plan") erase(keys, "planner");
+  for (const char* const single : {"workload", "planner", "plan"}) {
+    if (key == "jobs") erase(keys, single);
+    if (key == single) erase(keys, "jobs");
+  }
   if (Tree* const old = keys.find(key)) {
     *old = std::move(value);
   } else {
@@ -92,23 +62,41 @@ void assign(Tree& keys, const std::string& key, Tree value) {
   }
 }
 
-// Edits one leaf, or replaces one whole key, of a case.
-void edit(Tree& keys, const std::string& path, const Tree& value, const std::string& folder) {
+void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder);
+
+// `path` begins with the number of a job.
+void edit_job(Tree& jobs, const std::string& path, const Tree& value, const std::string& folder) {
+  const auto in_job = case_path(path);
+  if (!in_job || in_job->first >= jobs.items.size()) {
+    throw input_error(value.place, fmt::format("path {} leads to no key of a job", excerpt("jobs." + path)),
+                      fmt::format("Write jobs.NUMBER.KEY; jobs are numbered 0 to {}", jobs.items.size() - 1));
+  }
+  edit(jobs.items[in_job->first], job_keys(), in_job->second, value, folder);
+}
+
+// Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys.
+void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder) {
   const auto [head, rest] = split_head(path);
-  if (!contains(case_keys(), head)) {
+  if (!contains(known, head)) {
     throw input_error(value.place, fmt::format("path {}: {} is no key of a case", excerpt(path), excerpt(head)),
-                      known_names_hint(head, case_keys()));
+                      known_names_hint(head, known));
+  }
+  Tree* const jobs = keys.find("jobs");
+  if (jobs != nullptr && (head == "workload" || head == "planner" || head == "plan")) {
+    throw input_error(value.place, fmt::format("path {}: the case has jobs", excerpt(path)),
+                      fmt::format("Write jobs.NUMBER.{}", path));
   }
   if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
   if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
                       fmt::format("Give it one first, or set '{}' as a whole", head));
   }
+  if (head == "jobs") return edit_job(*jobs, rest, value, folder);
   if (is_named(head) && rest == "base") {
     throw input_error(value.place, fmt::format("path {}: a base is not set alone", excerpt(path)),
                       fmt::format("Set the whole '{}', for example {{base: NAME}}", head));
   }
-  set_path(keys, path, names_file(path) ? located_file(value, folder) : value);
+  set_path(keys, path, located_leaf(path, value, folder));
 }
 
 void refuse_both_plans(const Tree& tree) {
@@ -124,20 +112,28 @@ class CaseBuilder {
       : scenario_(scenario), folder_(std::move(folder)), overrides_(overrides), settings_(settings_of(overrides)) {}
 
   std::vector<CaseTree> build() {
-    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "jobs", "cases"}));
+    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases"}));
     refuse_both_plans(scenario_);
+    refuse_jobs_beside(scenario_);
     prepare_top();
     std::vector<CaseTree> trees;
     const std::vector<Tree> items = case_items();
     check_settings(settings_, with(shared_keys(), {"title", "seed"}), items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) trees.push_back(build_case(items[i], i));
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const CaseTree built = build_case(items[i], i);
+      for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
+        count(tree);
+        trees.push_back(std::move(tree));
+      }
+    }
     return trees;
   }
 
  private:
   void prepare_top();
   std::vector<Tree> case_items() const;
-  CaseTree build_case(const Tree& item, std::size_t index);
+  CaseTree build_case(const Tree& item, std::size_t index) const;
+  bool is_changed(const std::string& name) const;
   void replace_keys(Tree& keys, const Tree& item) const;
   void apply_set(Tree& keys, const Tree& item) const;
   void apply_arguments(CaseTree& result, std::size_t index) const;
@@ -149,7 +145,7 @@ class CaseBuilder {
   const Overrides& overrides_;
   std::vector<Setting> settings_;
   Tree top_;
-  std::size_t values_ = 0;
+  std::size_t cases_ = 0, values_ = 0;
 };
 
 void CaseBuilder::prepare_top() {
@@ -179,21 +175,28 @@ std::vector<Tree> CaseBuilder::case_items() const {
   return cases->items;
 }
 
-CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
+// Whether the command line changes this case; its --case may name a job in it.
+bool CaseBuilder::is_changed(const std::string& name) const {
+  const std::string& only = overrides_.only_case;
+  return only.empty() || scenario_.find("cases") == nullptr || only == name || only.starts_with(name + "/");
+}
+
+CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {
   const std::string path = fmt::format("cases.{}", index);
   check_keys(item, path, with(case_keys(), {"name", "set"}));
   refuse_both_plans(item);
+  refuse_jobs_beside(item);
   CaseTree result;
   result.name = MapReader(item, path).text("name");
   result.place = item.place;
   result.keys = top_;
   replace_keys(result.keys, item);
   apply_set(result.keys, item);
-  if (overrides_.only_case.empty() || overrides_.only_case == result.name) {
+  if (is_changed(result.name)) {
     apply_arguments(result, index);
     apply_memory_model(result.keys);
   }
-  count(result);
+  refuse_jobs_beside(result.keys);
   return result;
 }
 
@@ -210,7 +213,7 @@ void CaseBuilder::apply_set(Tree& keys, const Tree& item) const {
     throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
   }
-  for (const auto& [path, value] : set->fields) edit(keys, path, value, folder_);
+  for (const auto& [path, value] : set->fields) edit(keys, case_keys(), path, value, folder_);
 }
 
 void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
@@ -218,7 +221,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
     const auto [head, rest] = split_head(path);
     if (head == "title" || head == "seed") continue;
     if (head != "cases") {
-      edit(result.keys, path, value, "");
+      edit(result.keys, case_keys(), path, value, "");
       result.changed = result.changed || head == "cluster" || head == "workload";
       continue;
     }
@@ -227,7 +230,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
     if (in_case->second == "name") {
       result.name = scalar_text(value, "a name");
     } else {
-      edit(result.keys, in_case->second, value, "");
+      edit(result.keys, case_keys(), in_case->second, value, "");
       const std::string part = split_head(in_case->second).first;
       result.changed = result.changed || part == "cluster" || part == "workload";
     }
@@ -243,6 +246,9 @@ void CaseBuilder::apply_memory_model(Tree& keys) const {
 }
 
 void CaseBuilder::count(const CaseTree& result) {
+  if (++cases_ > kMostCases) {
+    throw input_error(result.place, fmt::format("more than {} cases and jobs", kMostCases), "Split the scenario");
+  }
   values_ += size_of(result.keys);
   if (values_ > kMostValues) {
     throw input_error(result.place, fmt::format("the cases hold more than {} values together", kMostValues),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,15 @@ namespace shardsim {
 struct CaseTree {
   std::string name;
   Place place;
-  Tree keys;             // of the top level and of a case; `cluster` and `workload` are whole maps
-  bool changed = false;  // cluster or workload, on the command line
+  Tree keys;                // of the top level and of a case; `cluster` and `workload` are whole maps
+  std::optional<Tree> job;  // one of several on a fabric: its entry of `jobs` ...
+  std::string fabric;       // ... and the case that lists them
+  bool changed = false;     // cluster or workload, on the command line
 };
 
 // `folder` is that of the scenario file. Errors: Failure::input for unknown keys, a path of `set` or --set that leads
-// nowhere, `planner` beside `plan`, cases that blow the file up beyond what memory should hold.
+// nowhere, `planner` beside `plan`, `jobs` beside a workload, cases that blow the file up beyond what memory should
+// hold.
 std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides);
 
 }  // namespace shardsim

@@ -6,41 +6,62 @@
 #include <set>
 
 namespace shardsim {
+namespace {
+
+constexpr std::size_t kRecent = 16;  // iterations whose spans are at hand when the owner stops
+// Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
+constexpr int kAhead = 4;
+
+}  // namespace
 
 Execution::Execution(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-                     const NodeClasses& classes, const EngineOptions& options)
+                     const NodeClasses& classes, const EngineOptions& options, Until until)
     : program_(program),
       cluster_(cluster),
       works_(works),
       classes_(classes),
       options_(options),
+      until_(until),
       index_of_rank_(cluster.world_size(), -1),
       ranks_on_link_(cluster.links().size()),
-      computing_on_link_(cluster.links().size(), 0),
-      spans_(options.iterations) {
+      computing_on_link_(cluster.links().size(), 0) {
+  const int most = until == Until::steady ? options.iterations : kAhead;
   for (int rank = 0; rank < cluster.world_size(); ++rank) {
     if (!simulated(rank)) continue;
     index_of_rank_[rank] = static_cast<int>(ranks_.size());
     for (LinkId link : cluster.links_of(rank)) ranks_on_link_[link].push_back(index_of_rank_[rank]);
-    ranks_.push_back({rank, std::make_unique<RankStreams>(program, rank, options.iterations), {}, 0});
+    ranks_.push_back({rank, std::make_unique<RankStreams>(program, rank, most), {}, 0});
   }
   declare_routes();
 }
 
 void Execution::run(NetworkSession& session) {
-  session_ = &session;
-  for (std::size_t index = 0; index < ranks_.size(); ++index) advance_rank(static_cast<int>(index));
+  begin(session);
   while (!done_) {
-    const double until = timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.top().when;
-    if (timers_.empty() && moving_ == 0) {
-      throw run_error("the program cannot proceed: operations wait for each other", "Check its dependencies");
-    }
-    for (TransferId transfer : session.advance({until})) transfer_ended(transfer);
-    while (!done_ && !timers_.empty() && timers_.top().when <= now()) {
-      const Timer timer = timers_.top();
-      timers_.pop();
-      fire(timer);
-    }
+    for (TransferId transfer : session.advance({next()})) transfer_ended(transfer);
+    fire_due();
+  }
+}
+
+void Execution::begin(NetworkSession& session) {
+  session_ = &session;
+  last_end_ = now();
+  for (std::size_t index = 0; index < ranks_.size(); ++index) advance_rank(static_cast<int>(index));
+}
+
+double Execution::next() const {
+  if (!timers_.empty()) return timers_.top().when;
+  if (moving_ > 0) return std::numeric_limits<double>::infinity();
+  throw run_error("the program cannot proceed: operations wait for each other", "Check its dependencies");
+}
+
+void Execution::fire_due() {
+  const std::size_t ended = ends_.size();
+  const auto enough = [&] { return done_ || (until_ == Until::stopped && ends_.size() > ended); };
+  while (!enough() && !timers_.empty() && timers_.top().when <= now()) {
+    const Timer timer = timers_.top();
+    timers_.pop();
+    fire(timer);
   }
 }
 
@@ -247,23 +268,41 @@ void Execution::end_op(int index, int op, int iteration, double started) {
   if (!done_) advance_rank(index);
 }
 
+// Another iteration may begin, also on ranks that were too far ahead.
+void Execution::allow_one_more() {
+  for (Rank& rank : ranks_) rank.streams->allow(iteration_ + kAhead);
+  for (std::size_t index = 0; index < ranks_.size(); ++index) advance_rank(static_cast<int>(index));
+}
+
+// The iteration that ends now, `seconds` after the one before it.
+Execution::Kept Execution::take_iteration(double seconds) {
+  Kept kept;
+  kept.spans = std::move(spans_[iteration_]);
+  kept.origin = last_end_;
+  for (const RawSpan& span : kept.spans) kept.origin = std::min(kept.origin, span.start);
+  kept.seconds = seconds;
+  kept.iterations_run = iteration_ + 1;
+  return kept;
+}
+
 void Execution::iteration_ended() {
   const double seconds = now() - last_end_;
   const bool steady = last_seconds_ >= 0 && std::abs(seconds - last_seconds_) <= options_.steady * seconds;
-  if (steady || iteration_ + 1 == options_.iterations) {
-    kept_.spans = std::move(spans_[iteration_]);
-    kept_.origin = last_end_;
-    for (const RawSpan& span : kept_.spans) kept_.origin = std::min(kept_.origin, span.start);
-    kept_.seconds = seconds;
-    kept_.iterations_run = iteration_ + 1;
+  if (until_ == Until::stopped) {
+    recent_.push_back(take_iteration(seconds));
+    if (recent_.size() > kRecent) recent_.pop_front();
+  } else if (steady || iteration_ + 1 == options_.iterations) {
+    kept_ = take_iteration(seconds);
     kept_.steady = steady;
     done_ = true;
     return;
   }
-  spans_[iteration_].clear();
+  spans_.erase(iteration_);
+  ends_.push_back(now());
   last_end_ = now();
   last_seconds_ = seconds;
   ++iteration_;
+  if (until_ == Until::stopped) allow_one_more();
 }
 
 }  // namespace shardsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <queue>
@@ -16,17 +17,25 @@ namespace shardsim {
 // One run of a Program on a network session: the event loop of the engine. Times are seconds of the session's clock.
 class Execution {
  public:
+  enum class Until { steady, stopped };  // stopped: iterations follow each other until the owner has seen enough
   Execution(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-            const NodeClasses& classes, const EngineOptions& options);
+            const NodeClasses& classes, const EngineOptions& options, Until until = Until::steady);
 
   const std::vector<TransferRoute>& routes() const { return routes_; }
-  void run(NetworkSession& session);
+  void run(NetworkSession& session);  // until it is steady
+
+  // The parts of `run`, for a loop that drives several executions on one session.
+  void begin(NetworkSession& session);  // starts what can start now
+  double next() const;                  // when something happens of itself; infinity when nothing will
+  bool moving() const { return moving_ > 0; }
+  void transfer_ended(TransferId transfer);
+  void fire_due();  // what is due now; in an endless run, until an iteration has ended
 
   struct RawSpan {
     double start = 0, end = 0;
     int rank = 0, stream = 0, op = 0;
   };
-  // The last iteration: of all ranks that were simulated.
+  // One iteration: of all ranks that were simulated.
   struct Kept {
     std::vector<RawSpan> spans;
     double origin = 0;   // its start
@@ -34,7 +43,9 @@ class Execution {
     int iterations_run = 0;
     bool steady = false;
   };
-  const Kept& kept() const { return kept_; }
+  const Kept& kept() const { return kept_; }                  // until steady: the last iteration
+  const std::vector<double>& ends() const { return ends_; }   // of every iteration so far
+  const std::deque<Kept>& recent() const { return recent_; }  // until stopped: the last few iterations
 
  private:
   // Compute under way on one rank; it slows down while a collective runs there (gpu.overlap_slowdown).
@@ -80,12 +91,13 @@ class Execution {
   void computing_count(int index, int change);
   void arrive(int index, RankStreams::Next next);
   void move_bytes(int id);
-  void transfer_ended(TransferId transfer);
   void end_where_done(int id);
   void fire(const Timer& timer);
   void end_collective_if_done(Running& running, int index);
   void end_op(int index, int op, int iteration, double started);
   void iteration_ended();
+  Kept take_iteration(double seconds);
+  void allow_one_more();
   bool simulated(int rank) const { return classes_.is_representative(cluster_.node_of(rank)); }
   bool simulated(const Link& link) const;
   int stand_in(int rank) const;
@@ -97,6 +109,7 @@ class Execution {
   const std::vector<OpWork>& works_;
   const NodeClasses& classes_;
   const EngineOptions& options_;
+  const Until until_;
 
   std::vector<Rank> ranks_;
   std::vector<int> index_of_rank_;  // -1: not simulated
@@ -114,13 +127,15 @@ class Execution {
     int running = 0;
     LinkId link = 0;
   };
-  std::vector<Transfer> transfers_;          // by TransferId
-  int moving_ = 0;                           // transfers that have not ended
-  std::vector<std::vector<RawSpan>> spans_;  // [iteration]
-  int iteration_ = 0;                        // the one that has to end next
+  std::vector<Transfer> transfers_;            // by TransferId
+  int moving_ = 0;                             // transfers that have not ended
+  std::map<int, std::vector<RawSpan>> spans_;  // by iteration that has not ended
+  int iteration_ = 0;                          // the one that has to end next
   double last_end_ = 0, last_seconds_ = -1;
+  std::vector<double> ends_;
   bool done_ = false;
   Kept kept_;
+  std::deque<Kept> recent_;
 };
 
 }  // namespace shardsim

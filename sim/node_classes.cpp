@@ -120,8 +120,10 @@ bool closed(const NodeClasses& classes, const std::vector<OpWork>& works, const 
 
 }  // namespace
 
-NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& cluster) {
+NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& cluster,
+                           const std::vector<std::uint64_t>& marks) {
   std::vector<Signature> signatures = Signatures(works, cluster).take_nodes();
+  for (std::size_t node = 0; node < marks.size(); ++node) signatures[node] = fold(signatures[node], marks[node]);
   for (std::size_t classes = 0; classes != distinct(signatures);) {
     classes = distinct(signatures);
     signatures = refined(signatures, works, cluster);

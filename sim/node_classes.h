@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/op_work.h"
@@ -17,6 +18,9 @@ struct NodeClasses {
   bool is_representative(int node) const { return representative[node] == node; }
 };
 
-NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& cluster);
+// `marks`: one number per node, or none; nodes with different ones are told apart (their leaves carry what only one of
+// them sees).
+NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& cluster,
+                           const std::vector<std::uint64_t>& marks = {});
 
 }  // namespace shardsim

@@ -10,7 +10,7 @@ namespace shardsim {
 // What one rank has still to do: its streams in order, and which operations have ended.
 class RankStreams {
  public:
-  RankStreams(const Program& program, int rank, int iterations);
+  RankStreams(const Program& program, int rank, int iterations);  // at most so many
 
   struct Next {
     int op = 0;
@@ -21,7 +21,8 @@ class RankStreams {
   std::optional<Next> take(int stream);
   void end(int op);
 
-  bool finished(int iteration) const { return iteration < static_cast<int>(left_.size()) && left_[iteration] == 0; }
+  void allow(int iterations) { iterations_ = iterations; }  // in all
+  bool finished(int iteration) const;
   int streams() const { return static_cast<int>(streams_.size()); }
 
  private:
@@ -37,7 +38,9 @@ class RankStreams {
   std::vector<Stream> streams_;
   std::vector<int> ended_;        // [op] last iteration that ended, -1 before the first
   std::vector<char> takes_part_;  // [op]
-  std::vector<int> left_;         // [iteration] operations that have not ended
+  int count_ = 0;                 // operations of an iteration
+  int iterations_ = 0;
+  std::vector<int> left_;  // [iteration that has begun to end] operations that have not ended
 };
 
 }  // namespace shardsim

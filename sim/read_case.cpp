@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/map_reader.h"
@@ -14,6 +15,7 @@
 #include "plan/planner.h"
 #include "sim/network.h"
 #include "sim/read_published.h"
+#include "topology/rank_set.h"
 
 namespace shardsim {
 namespace {
@@ -74,8 +76,9 @@ std::map<std::string, std::string> read_algorithms(MapReader reader) {
   return algorithms;
 }
 
-int read_iterations(MapReader& reader) {
-  const std::int64_t iterations = reader.count("iterations", 4);
+// Alone, a case is steady soon; jobs of different lengths meet differently in each iteration.
+int read_iterations(MapReader& reader, bool job) {
+  const std::int64_t iterations = reader.count("iterations", job ? 20 : 4);
   if (iterations > kMostIterations) {
     throw input_error(reader.place_of("iterations"), fmt::format("{} iterations", iterations),
                       fmt::format("Write at most {}", kMostIterations));
@@ -91,17 +94,32 @@ double read_steady(MapReader& reader) {
   return steady;
 }
 
-void read_options(MapReader& reader, Case& item) {
+void read_options(MapReader& reader, bool job, Case& item) {
   item.compute_model = model_map(reader, "compute_model");
   item.memory_model = model_map(reader, "memory_model");
   item.network = model_map(reader, "network");
   item.algorithms = read_algorithms(reader.map("collectives"));
   item.overlap = reader.flag("overlap", true);
-  item.iterations = read_iterations(reader);
+  item.iterations = read_iterations(reader, job);
   item.steady = read_steady(reader);
   item.payload_both = reader.choice("payload", {"both", "planned"}, "both") == "both";
   item.relative_to = reader.text("relative_to", "");
   if (const Tree* const published = reader.value("published")) item.published = read_published(*published);
+}
+
+JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
+  MapReader reader(*tree.job, "");
+  JobPart job;
+  job.fabric = tree.fabric;
+  job.nodes = read_node_set(reader.required("nodes"), cluster.nodes);
+  job.start = reader.time("start", Seconds{});
+  job.nodes_place = reader.place_of("nodes");
+  job.start_place = reader.place_of("start");
+  return job;
+}
+
+std::string noun_of(const Case& item) {
+  return item.job ? "job" : "case";
 }
 
 bool is_name_part(const std::string& part) {
@@ -122,7 +140,8 @@ Case read_case(const CaseTree& tree) {
   item.workload = read_workload(required_part(tree, "workload"), "");
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
-  read_options(reader, item);
+  read_options(reader, tree.job.has_value(), item);
+  if (tree.job) item.job = read_job(tree, item.cluster);
   return item;
 }
 
@@ -138,7 +157,7 @@ void check_case_names(const std::vector<Case>& cases) {
   for (const Case& item : cases) {
     const bool good = item.name.size() <= 256 && std::ranges::all_of(split(item.name, '/'), is_name_part);
     if (!good) {
-      throw input_error(item.place, fmt::format("{} is no name of a case", excerpt(item.name)),
+      throw input_error(item.place, fmt::format("{} is no name of a {}", excerpt(item.name), noun_of(item)),
                         "Parts of a-z, 0-9, '_', '.' and '-' joined by '/'; a part is never '.' or '..'");
     }
     if (item.name == "all") {
@@ -155,6 +174,20 @@ void check_case_names(const std::vector<Case>& cases) {
                                                 : fmt::format("case {} begins with the name of case {}",
                                                               excerpt(next->name), excerpt(item->name));
     throw input_error(next->place, wrong, "Names become folders: none may be another's or lie inside it");
+  }
+}
+
+void check_jobs(const std::vector<Case>& cases) {
+  std::map<std::pair<std::string, int>, const Case*> owners;  // (fabric, node)
+  for (const Case& item : cases) {
+    if (!item.job) continue;
+    for (const int node : item.job->nodes) {
+      const auto entry = owners.try_emplace({item.job->fabric, node}, &item).first;
+      if (entry->second == &item) continue;
+      throw input_error(item.job->nodes_place,
+                        fmt::format("node {} belongs to job {} already", node, excerpt(entry->second->name)),
+                        "Give each job nodes of its own");
+    }
   }
 }
 

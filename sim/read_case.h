@@ -14,6 +14,9 @@ void validate_names(const Case& item);
 // Refuses names that cannot be folders, a name twice, a name that is the leading parts of another.
 void check_case_names(const std::vector<Case>& cases);
 
+// Refuses jobs of one fabric that share a node.
+void check_jobs(const std::vector<Case>& cases);
+
 // Refuses `relative_to` that names no other case.
 void check_baselines(const std::vector<Case>& cases);
 

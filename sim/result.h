@@ -38,6 +38,19 @@ struct ParetoFigure {
   ParetoPoint a, b, c, d;
 };
 
+// What a case that is one of several jobs on a fabric says besides.
+struct JobFigures {
+  std::string fabric;  // the case that lists the jobs
+  std::vector<int> nodes;
+  double start_ms = 0;
+  double alone_ms = 0;  // an iteration with the fabric for itself
+  int measured = 0;     // iterations beside the others, whose mean is CaseResult::iteration_ms
+  double shortest_ms = 0, longest_ms = 0;
+
+  // How much longer an iteration takes beside the others.
+  double slowdown_pct(double iteration_ms) const { return 100 * (iteration_ms / alone_ms - 1); }
+};
+
 // Everything that a run says about one case.
 struct CaseResult {
   std::string name;
@@ -58,6 +71,7 @@ struct CaseResult {
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
+  std::optional<JobFigures> job;
   Timeline timeline;  // planned payload
   std::optional<Timeline> observed_payload_timeline;
 };

@@ -14,13 +14,6 @@
 namespace shardsim {
 namespace {
 
-void refuse_jobs(const Tree& tree) {
-  const Tree* const jobs = tree.find("jobs");
-  if (jobs == nullptr) return;
-  throw input_error(jobs->place, "'jobs' (several workloads on one fabric) is not in this version",
-                    "Write one scenario or case per workload");
-}
-
 // Without the key the default holds; a key without a value is a slip.
 void refuse_empty(const Tree& tree) {
   for (const char* const key : {"title", "seed"}) {
@@ -35,7 +28,6 @@ void refuse_empty(const Tree& tree) {
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
   const Tree tree = parse_yaml(text, path);
   MapReader(tree, "").choice("schema", {"shardsim.scenario/1"});
-  refuse_jobs(tree);
   refuse_empty(tree);
   const std::filesystem::path file(path);
   Scenario scenario;
@@ -52,6 +44,7 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
     validate_names(scenario.cases.back());
   }
   check_case_names(scenario.cases);
+  check_jobs(scenario.cases);
   check_baselines(scenario.cases);
   return scenario;
 }

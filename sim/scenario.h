@@ -25,6 +25,14 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
+// What a case is besides, when it is one of several jobs on a fabric.
+struct JobPart {
+  std::string fabric;      // name of the case that lists the jobs: those with the same one run side by side
+  std::vector<int> nodes;  // of the cluster; rank 0 is GPU 0 of the first
+  Seconds start;
+  Place nodes_place, start_place;
+};
+
 // One case of a scenario: all it takes to simulate it.
 struct Case {
   std::string name;
@@ -42,6 +50,7 @@ struct Case {
   std::string relative_to;
   std::vector<Published> published;
   bool changed = false;  // cluster or workload, on the command line
+  std::optional<JobPart> job;
 };
 
 // One YAML file that names a cluster, a model, a plan (or a planner), and options. A pure value.

@@ -11,7 +11,9 @@
 #include "plan/planner.h"
 #include "sim/case_notes.h"
 #include "sim/comparison.h"
+#include "sim/job_study.h"
 #include "sim/lower.h"
+#include "sim/packed_result.h"
 #include "sim/planner_bandwidths.h"
 
 namespace shardsim {
@@ -19,37 +21,16 @@ namespace {
 
 constexpr std::uint64_t kParetoTicks = 1000;  // the paper marks every 0.1 % of the rows
 
-// One case made ready: everything that is known before the simulation.
-struct Prepared {
-  const Case& item;
-  Cluster cluster;
-  Plan plan;
-};
-
 EngineOptions engine_options(const Case& item) {
   return {item.iterations, item.steady, item.algorithms};
 }
 
-SimulationResult simulate_case(const Prepared& prepared, const Scenario& scenario, const Tree& network, bool observed) {
+SimulationResult simulate_case(const PreparedCase& prepared, const Scenario& scenario, const Tree& network,
+                               bool observed) {
   const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, scenario, observed);
   const auto compute = make_compute_model(prepared.item.compute_model);
   const auto engine = make_network(network);
   return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
-}
-
-// What a worker sends back: the Timeline, and what limits it in front.
-std::string pack(const SimulationResult& result) {
-  return fmt::format("{} {} ", result.busiest.share, result.busiest.what) + '\n' + to_bytes(result.timeline);
-}
-
-SimulationResult unpack(const std::string& bytes) {
-  const std::size_t line = bytes.find('\n');
-  const std::size_t space = bytes.find(' ');
-  SimulationResult result;
-  result.busiest.share = std::stod(bytes.substr(0, space));
-  result.busiest.what = bytes.substr(space + 1, line - space - 2);
-  result.timeline = timeline_from_bytes(std::string_view(bytes).substr(line + 1));
-  return result;
 }
 
 std::vector<int> ranks_of(const Placement& placement) {
@@ -105,7 +86,7 @@ std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluste
   return figures;
 }
 
-CaseResult describe(const Prepared& prepared, const Scenario& scenario) {
+CaseResult describe(const PreparedCase& prepared, const Scenario& scenario) {
   const Case& item = prepared.item;
   CaseResult result;
   result.name = item.name;
@@ -154,18 +135,19 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
   }
 }
 
-std::vector<Prepared> prepare(const Scenario& scenario) {
-  std::vector<Prepared> prepared;
+std::vector<PreparedCase> prepare(const Scenario& scenario) {
+  std::vector<PreparedCase> prepared;
   for (const Case& item : scenario.cases) {
-    Cluster cluster(item.cluster);
+    Cluster cluster = cluster_of(item);
     Plan plan = make_plan(item, cluster, scenario.seed);
     prepared.push_back({item, std::move(cluster), std::move(plan)});
   }
+  for (const JobGroup& group : job_groups(prepared)) check_lengths(group, scenario);
   return prepared;
 }
 
 // The Figures 3 and 5 of a workload are drawn once, with the first case that uses it.
-void add_pareto(StudyResult& study, const std::vector<Prepared>& prepared) {
+void add_pareto(StudyResult& study, const std::vector<PreparedCase>& prepared) {
   std::set<std::string> drawn;
   for (std::size_t index = 0; index < prepared.size(); ++index) {
     if (!drawn.insert(prepared[index].item.workload.name).second) continue;
@@ -173,9 +155,46 @@ void add_pareto(StudyResult& study, const std::vector<Prepared>& prepared) {
   }
 }
 
-}  // namespace
+// One task per case, in order; a job has the fabric for itself there. Behind them one per group of jobs.
+std::vector<WorkerTask> tasks_of(const std::vector<PreparedCase>& prepared, const std::vector<JobGroup>& groups,
+                                 const Scenario& scenario) {
+  std::vector<WorkerTask> tasks;
+  for (const PreparedCase& each : prepared) {
+    const std::string& name = each.item.name;
+    if (each.item.job) {
+      tasks.push_back({name, [&] { return pack_jobs(simulate_group({&each}, scenario)); }});
+      continue;
+    }
+    tasks.push_back({name, [&] { return pack(simulate_case(each, scenario, each.item.network, false)); }});
+    if (!needs_observed(each.item)) continue;
+    tasks.push_back({name, [&] { return pack(simulate_case(each, scenario, each.item.network, true)); }});
+  }
+  for (const JobGroup& group : groups) {
+    tasks.push_back({group.front()->item.job->fabric, [&] { return pack_jobs(simulate_group(group, scenario)); }});
+  }
+  return tasks;
+}
 
-namespace {
+void add_job(CaseResult& result, const Case& item, double alone_ms) {
+  JobFigures figures;
+  figures.fabric = item.job->fabric;
+  figures.nodes = item.job->nodes;
+  figures.start_ms = item.job->start.ms();
+  figures.alone_ms = alone_ms;
+  result.job = figures;
+}
+
+// What the jobs of a group did beside each other.
+void add_group(StudyResult& study, const std::vector<PreparedCase>& prepared, const JobGroup& group,
+               std::vector<JobSimulation> simulated) {
+  for (std::size_t job = 0; job < group.size(); ++job) {
+    CaseResult& result = study.cases[group[job] - prepared.data()];
+    add_simulation(result, std::move(simulated[job].simulation));
+    result.job->measured = simulated[job].measured;
+    result.job->shortest_ms = simulated[job].shortest_ms;
+    result.job->longest_ms = simulated[job].longest_ms;
+  }
+}
 
 Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed) {
   const auto memory = make_memory_model(item.memory_model);
@@ -193,6 +212,15 @@ Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed
 }
 
 }  // namespace
+
+Cluster cluster_of(const Case& item) {
+  Cluster cluster(item.cluster);
+  return item.job ? cluster.part(item.job->nodes) : cluster;
+}
+
+void check_job_groups(const Scenario& scenario) {
+  prepare(scenario);
+}
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed) {
   try {
@@ -222,25 +250,25 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   study.version = version();
   collect_fitted(study, scenario);
 
-  const std::vector<Prepared> prepared = prepare(scenario);
-  std::vector<WorkerTask> tasks;
-  for (const Prepared& each : prepared) {
-    tasks.push_back({each.item.name, [&] { return pack(simulate_case(each, scenario, each.item.network, false)); }});
-    if (!needs_observed(each.item)) continue;
-    tasks.push_back({each.item.name, [&] { return pack(simulate_case(each, scenario, each.item.network, true)); }});
-  }
-  const std::vector<std::string> results = run_in_workers(tasks, options);
-
-  std::size_t task = 0;
-  for (const Prepared& each : prepared) {
-    CaseResult result = describe(each, scenario);
-    add_simulation(result, unpack(results[task++]));
-    if (needs_observed(each.item)) {
-      result.observed_payload_timeline = unpack(results[task++]).timeline;
-      result.iteration_ms_at_observed_payload = result.observed_payload_timeline->iteration_ms;
+  const std::vector<PreparedCase> prepared = prepare(scenario);
+  const std::vector<JobGroup> groups = job_groups(prepared);
+  const std::vector<std::string> results = run_in_workers(tasks_of(prepared, groups, scenario), options);
+  auto next = results.begin();
+  for (const PreparedCase& each : prepared) {
+    study.cases.push_back(describe(each, scenario));
+    CaseResult& result = study.cases.back();
+    if (each.item.job) {
+      add_job(result, each.item, unpack_jobs(*next++)[0].simulation.timeline.iteration_ms);
+      continue;
     }
-    result.notes = case_notes(result, each.item, each.plan);
-    study.cases.push_back(std::move(result));
+    add_simulation(result, unpack(*next++));
+    if (!needs_observed(each.item)) continue;
+    result.observed_payload_timeline = unpack(*next++).timeline;
+    result.iteration_ms_at_observed_payload = result.observed_payload_timeline->iteration_ms;
+  }
+  for (const JobGroup& group : groups) add_group(study, prepared, group, unpack_jobs(*next++));
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    study.cases[i].notes = case_notes(study.cases[i], prepared[i].item, prepared[i].plan);
   }
   add_pareto(study, prepared);
   compare_with_published(study, scenario);

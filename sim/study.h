@@ -6,6 +6,9 @@
 
 namespace shardsim {
 
+// The cluster that the case runs on: of a job, its part of the fabric.
+Cluster cluster_of(const Case& item);
+
 // The plan of one case: read or made, checked, within memory. Errors: those of planners, plan files and checks.
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed);
 
@@ -13,9 +16,14 @@ Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed);
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
                      bool observed_payload);
 
-// Simulates every case, each in a worker process (SimGrid allows one engine per process). Same result for any number of
-// jobs. All plans are made before the first simulation, so that bad input costs no waiting.
-// Errors: those of planning and simulation; Failure::run naming the case when a worker dies.
+// Refuses jobs whose starts or lengths are too far apart to be simulated side by side (sim/job_study.h), and what
+// making their plans refuses.
+void check_job_groups(const Scenario& scenario);
+
+// Simulates every case, each in a worker process (SimGrid allows one engine per process); jobs of one fabric in one,
+// and each of them alone. Same result for any number of processes. All plans are made before the first simulation, so
+// that bad input costs no waiting. Errors: those of planning and simulation; Failure::run naming the case when a worker
+// dies.
 StudyResult run_study(const Scenario& scenario, const WorkerOptions& options);
 
 }  // namespace shardsim

@@ -27,11 +27,47 @@ bool is_nvlink(LinkKind kind) {
 }  // namespace
 
 Cluster::Cluster(ClusterSpec spec) : spec_(checked(std::move(spec))) {
+  deal_leaves();
   build_node();
   repeat_node();
   add_fabric_links();
   for (const FaultSpec& fault : spec_.faults) apply_fault(fault);
   index_links_by_rank();
+}
+
+Cluster Cluster::part(const std::vector<int>& nodes) const {
+  Cluster part(*this);
+  part.spec_.nodes = static_cast<int>(nodes.size());
+  part.spec_.faults.clear();  // rates and compute factors hold them already
+  part.leaf_of_node_.clear();
+  part.links_.clear();
+  part.compute_factor_.clear();
+  const auto take = [&](LinkId id, int node) {
+    part.links_.push_back(links_[id]);
+    part.links_.back().node = node;
+    part.in_whole_.push_back(in_whole(id));
+  };
+  part.in_whole_.clear();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    part.leaf_of_node_.push_back(leaf_of(nodes[i]));
+    for (int local = 0; local < links_per_node_; ++local) take(on_node(local, nodes[i]), static_cast<int>(i));
+    for (int gpu = 0; !compute_factor_.empty() && gpu < ranks_per_node(); ++gpu) {
+      part.compute_factor_.push_back(compute_factor_[nodes[i] * ranks_per_node() + gpu]);
+    }
+  }
+  if (first_fabric_link_ >= 0) {
+    part.first_fabric_link_ = static_cast<int>(part.links_.size());
+    for (LinkId id = first_fabric_link_; id < static_cast<int>(links_.size()); ++id) take(id, -1);
+  }
+  part.links_of_.clear();
+  part.index_links_by_rank();
+  return part;
+}
+
+void Cluster::deal_leaves() {
+  const int per_leaf = spec_.fabric.nodes_per_leaf == 0 ? nodes() : spec_.fabric.nodes_per_leaf;
+  for (int node = 0; node < nodes(); ++node) leaf_of_node_.push_back(node / per_leaf);
+  leaves_ = (nodes() + per_leaf - 1) / per_leaf;
 }
 
 void Cluster::build_node() {
@@ -110,15 +146,6 @@ void Cluster::index_links_by_rank() {
     links_of_[rank].insert(links_of_[rank].end(), {nic_out(node, nic_of(gpu)), nic_in(node, nic_of(gpu))});
     if (leaf_up(leaf) >= 0) links_of_[rank].insert(links_of_[rank].end(), {leaf_up(leaf), leaf_down(leaf)});
   }
-}
-
-int Cluster::leaves() const {
-  const int per_leaf = spec_.fabric.nodes_per_leaf;
-  return per_leaf == 0 ? 1 : (nodes() + per_leaf - 1) / per_leaf;
-}
-
-int Cluster::leaf_of(int node) const {
-  return spec_.fabric.nodes_per_leaf == 0 ? 0 : node / spec_.fabric.nodes_per_leaf;
 }
 
 const Route& Cluster::local_route(int from_gpu, int to_gpu) const {

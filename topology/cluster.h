@@ -17,14 +17,20 @@ class Cluster {
   // cluster, a NIC or GPU missing from the PCIe tree.
   explicit Cluster(ClusterSpec spec);
 
+  // These nodes alone, as a job has them: rank 0 is GPU 0 of nodes[0]. Links keep their names and rates, faults
+  // included; those of leaves are whole, as the rest of the cluster uses them too. `nodes`: distinct nodes of this one.
+  Cluster part(const std::vector<int>& nodes) const;
+  // The same link in the cluster that this is a part of; of a whole cluster, the link itself.
+  LinkId in_whole(LinkId link) const { return in_whole_.empty() ? link : in_whole_[link]; }
+
   const ClusterSpec& spec() const { return spec_; }
   int nodes() const { return spec_.nodes; }
   int ranks_per_node() const { return spec_.gpu.count; }
   int world_size() const { return nodes() * ranks_per_node(); }
   int node_of(int rank) const { return rank / ranks_per_node(); }
   int gpu_of(int rank) const { return rank % ranks_per_node(); }
-  int leaves() const;
-  int leaf_of(int node) const;
+  int leaves() const { return leaves_; }  // of a part: those of the whole cluster
+  int leaf_of(int node) const { return leaf_of_node_[node]; }
 
   const std::vector<Link>& links() const { return links_; }
 
@@ -55,6 +61,7 @@ class Cluster {
   Bytes memory_per_rank() const;          // HBM less the reserved part
 
  private:
+  void deal_leaves();
   void build_node();
   void repeat_node();
   void add_fabric_links();
@@ -64,7 +71,10 @@ class Cluster {
   void find_width(Route& route) const;
 
   ClusterSpec spec_;
+  int leaves_ = 1;
+  std::vector<int> leaf_of_node_;
   std::vector<Link> links_;
+  std::vector<LinkId> in_whole_;  // of a part only
   int links_per_node_ = 0;
   int first_fabric_link_ = -1;  // -1: the fabric never limits
   std::vector<std::vector<int>> nics_of_port_;

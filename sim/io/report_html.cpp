@@ -33,6 +33,7 @@ std::string tables_html(const StudyResult& study) {
                        "case of the workload. GiB: memory of the fullest "
                        "GPU. What limits a case is its busiest link or unit.",
                        cases_sheet(study)) +
+         table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)) +
          table_section(
              "Collectives",
              "Per iteration. Alone: all calls without contention. In run: as they ran beside the others, on the "

@@ -79,10 +79,22 @@ Json published_json(const Comparison& comparison) {
   return json;
 }
 
+Json job_json(const JobFigures& job, double iteration_ms) {
+  return {{"fabric", job.fabric},
+          {"nodes", job.nodes},
+          {"start_ms", job.start_ms},
+          {"alone_iteration_ms", job.alone_ms},
+          {"slowdown_pct", job.slowdown_pct(iteration_ms)},
+          {"measured_iterations", job.measured},
+          {"shortest_iteration_ms", job.shortest_ms},
+          {"longest_iteration_ms", job.longest_ms}};
+}
+
 Json case_json(const CaseResult& result) {
   Json json = {{"name", result.name}, {"iteration_ms", result.iteration_ms}, {"samples_per_s", result.samples_per_s}};
   if (result.iteration_ms_at_observed_payload)
     json["iteration_ms_at_observed_payload"] = *result.iteration_ms_at_observed_payload;
+  if (result.job) json["job"] = job_json(*result.job, result.iteration_ms);
   json["estimate"] = {{"iteration_ms", result.estimate_iteration_ms}};
   json["limited_by"] = {{"what", result.limit.what}, {"share_pct", kPercent * result.limit.share}};
   json["memory"] = memory_json(result);

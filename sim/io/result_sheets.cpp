@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "sim/io/numbers.h"
+#include "topology/rank_set.h"
 
 namespace shardsim {
 
@@ -42,7 +43,7 @@ std::string workload_heading(const WorkloadCases& group) {
 Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
            grouped(item.samples_per_s),
-           item.iteration_ms > 0 ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms) : "-",
+           item.iteration_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms) : "-",
            fixed(largest_memory(item), 2), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
            item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
@@ -75,6 +76,24 @@ Sheet::Row published_row(const Comparison& comparison) {
            shown(comparison.predicted_at_observed_payload), signed_percent(comparison.error_at_observed_payload_pct()),
            role_text(published)},
           published.fitted};
+}
+
+// "0-3", or the nodes one by one while they are few.
+std::string nodes_text(const std::vector<int>& nodes) {
+  constexpr std::size_t kFew = 4;
+  const std::string range = rank_set_text(nodes);
+  if (!range.empty() && (nodes.size() > kFew || range.find(':') == std::string::npos)) return range;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kFew); ++i) text += (i == 0 ? "" : " ") + std::to_string(nodes[i]);
+  return nodes.size() > kFew ? fmt::format("{} ... ({})", text, nodes.size()) : text;
+}
+
+Sheet::Row job_row(const CaseResult& item, int places) {
+  const JobFigures& job = *item.job;
+  const double slowdown = job.slowdown_pct(item.iteration_ms);
+  return {{item.name, nodes_text(job.nodes), fixed(job.start_ms, places), fixed(job.alone_ms, places),
+           fixed(item.iteration_ms, places), std::abs(slowdown) < 0.05 ? "0.0" : fmt::format("{:+.1f}", slowdown)},
+          false};
 }
 
 template <class Test>
@@ -126,6 +145,25 @@ Sheet cases_sheet(const StudyResult& study) {
     for (const CaseResult* item : group.cases) sheet.rows.push_back(case_row(*item, slowest_ms, places));
   }
   return sheet;
+}
+
+Sheet jobs_sheet(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"job", false}, {"nodes"}, {"start ms"}, {"alone ms"}, {"side by side ms"}, {"slower %"}};
+  const int places = decimals_for(longest_iteration_ms(study));
+  std::string fabric;
+  for (const CaseResult& item : study.cases) {
+    if (!item.job) continue;
+    if (item.job->fabric != fabric) sheet.rows.push_back({{item.job->fabric + " on " + item.cluster}, false});
+    fabric = item.job->fabric;
+    sheet.rows.push_back(job_row(item, places));
+  }
+  return sheet;
+}
+
+std::string jobs_legend() {
+  return "Jobs run side by side on one fabric, each on nodes of its own. alone: an iteration with the fabric for "
+         "itself. side by side: the mean iteration while the others run.";
 }
 
 Sheet collectives_sheet(const StudyResult& study) {

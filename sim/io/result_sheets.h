@@ -20,10 +20,14 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 std::string short_name(const CaseResult& item);
 
 Sheet cases_sheet(const StudyResult& study);        // under a heading per workload
+Sheet jobs_sheet(const StudyResult& study);         // under a heading per fabric; no rows without jobs
 Sheet collectives_sheet(const StudyResult& study);  // under a heading per case
 // Under a heading per case; no rows when nothing is published.
 Sheet published_sheet(const StudyResult& study, bool with_source);
 Sheet constants_sheet(const StudyResult& study);  // the fitted constants
+
+// What the columns of the jobs mean.
+std::string jobs_legend();
 
 // A few words on what the roles and the two payloads mean.
 std::string published_legend(const StudyResult& study);

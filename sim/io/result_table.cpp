@@ -43,6 +43,14 @@ void write_cases(Page& page, const StudyResult& study) {
   page.sheet(cases_sheet(study));
 }
 
+void write_jobs(Page& page, const StudyResult& study) {
+  const Sheet sheet = jobs_sheet(study);
+  if (sheet.rows.empty()) return;
+  page.heading("JOBS SIDE BY SIDE");
+  page.paragraph(jobs_legend());
+  page.sheet(sheet);
+}
+
 void write_collectives(Page& page, const StudyResult& study) {
   const Sheet sheet = collectives_sheet(study);
   if (sheet.rows.empty()) return;
@@ -83,6 +91,7 @@ void write_notes(Page& page, const StudyResult& study) {
 std::string result_table(const StudyResult& study, int width, bool colour) {
   Page page(width, colour);
   write_cases(page, study);
+  write_jobs(page, study);
   write_collectives(page, study);
   write_published(page, study);
   write_constants(page, study);

@@ -15,6 +15,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kWorkloadsInWords = 6;
+constexpr std::size_t kJobsInWords = 6;
 
 std::string count_of(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", with_thousands(static_cast<std::int64_t>(count)), noun, count == 1 ? "" : "s");
@@ -47,6 +48,31 @@ std::string answer(const std::vector<WorkloadCases>& groups) {
     parts.push_back(count_of(groups.size() - kWorkloadsInWords, "more workload") + " in the table of cases");
   }
   return (choice ? "The fastest plan, and the link or unit that limits it: " : "") + join(parts, "; ") + ".";
+}
+
+// Jobs are no choice between plans: what is told of them is what they cost each other.
+std::vector<WorkloadCases> without_jobs(std::vector<WorkloadCases> groups) {
+  for (WorkloadCases& group : groups) std::erase_if(group.cases, [](const CaseResult* item) { return item->job; });
+  std::erase_if(groups, [](const WorkloadCases& group) { return group.cases.empty(); });
+  return groups;
+}
+
+std::string job_in_words(const CaseResult& item) {
+  const std::string time = fixed(item.iteration_ms, decimals_for(item.iteration_ms));
+  const double slowdown = item.job->slowdown_pct(item.iteration_ms);
+  if (std::abs(slowdown) < 0.05) return fmt::format("{} takes {} ms per iteration, as alone", item.name, time);
+  return fmt::format("{} takes {} ms per iteration ({:+.1f} % against {} ms alone)", item.name, time, slowdown,
+                     fixed(item.job->alone_ms, decimals_for(item.job->alone_ms)));
+}
+
+std::string jobs_sentence(const StudyResult& study) {
+  std::vector<std::string> parts;
+  std::size_t jobs = 0;
+  for (const CaseResult& item : study.cases) {
+    if (item.job && ++jobs <= kJobsInWords) parts.push_back(job_in_words(item));
+  }
+  if (jobs > kJobsInWords) parts.push_back(count_of(jobs - kJobsInWords, "more job") + " in the table of jobs");
+  return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";
 }
 
 std::string memory_sentence(const StudyResult& study) {
@@ -105,9 +131,12 @@ std::string accuracy_text(const StudyResult& study) {
 
 std::string summary_text(const StudyResult& study) {
   if (study.cases.empty()) return "No case was simulated.";
-  const std::vector<WorkloadCases> groups = by_workload(study);
+  const std::vector<WorkloadCases> groups = without_jobs(by_workload(study));
   const std::string accuracy = accuracy_text(study);
-  return answer(groups) + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
+  const std::string jobs = jobs_sentence(study);
+  std::string text = groups.empty() ? "" : answer(groups);
+  if (!jobs.empty()) text += (text.empty() ? "" : " ") + jobs;
+  return text + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {

@@ -246,6 +246,56 @@ refuse 3 'memory: rank 0 .*bytes.* over.*history' check big.yaml
 refuse 3 'memory: rank 0 .*bytes.* over.*history' plan big.yaml -o plan.json
 rm big.yaml
 
+echo "-- jobs"
+{
+  sed -E '/^planner|^workload/,$d' good.yaml
+  sed -n '/^iterations/,/^workload/{/^workload/d;p}' good.yaml
+  cat <<'YAML'
+jobs:
+  - {name: first, workload: toy_history, planner: {name: row_wise}, nodes: [0]}
+  - {name: second, workload: toy_history, planner: {name: flex}, nodes: "1", start: "5 us"}
+YAML
+} >jobs.yaml
+first=$(grep -n 'name: first' jobs.yaml | cut -d: -f1)
+run run jobs.yaml -o side
+check "the good jobs run: $(cat streams/err)" [ "$code" -eq 0 ]
+run check jobs.yaml
+check "the good jobs pass check: $(cat streams/err)" [ "$code" -eq 0 ]
+for command in plan lower; do
+  run $command jobs.yaml --case second
+  check "$command takes a job as a case: $(cat streams/err)" [ "$code" -eq 0 ]
+  refuse 2 'argument --case.*third.*first, second' $command jobs.yaml --case third
+done
+
+# broken_jobs SED_EXPRESSION PATTERN: jobs.yaml changed so is refused by `run` and by `check`.
+broken_jobs() {
+  sed -E "$1" jobs.yaml >bad.yaml
+  if cmp -s jobs.yaml bad.yaml; then fail "nothing changed by: $1"; fi
+  file_refused "$2"
+}
+broken_jobs 's/nodes: "1"/nodes: "0-1"/' "bad.yaml:$((first + 1)):.*node 0 belongs to job .first. already"
+broken_jobs 's/nodes: "1"/nodes: "2"/' "bad.yaml:$((first + 1)):.*node 2 is outside the cluster of 2 nodes"
+broken_jobs 's/nodes: \[0\]/nodes: [0, 0]/' "bad.yaml:$first:.*node 0 is named twice"
+broken_jobs 's/nodes: \[0\]/nodes: []/' "bad.yaml:$first:.*node set is missing or empty"
+broken_jobs 's/, nodes: \[0\]//' "bad.yaml:$first:.*nodes"
+broken_jobs 's/name: second/name: first/' "bad.yaml:$((first + 1)):.*two jobs are named .first."
+broken_jobs 's/name: second/name: "a b"/' "bad.yaml:$((first + 1)):.*is no name of a job"
+broken_jobs 's/start: "5 us"/start: 5/' "bad.yaml:$((first + 1)):.*(unit|us)"
+broken_jobs 's/start: "5 us"/start: "-5 us"/' "bad.yaml:$((first + 1)):"
+broken_jobs 's/start: "5 us"/start: "1e9 s"/' "bad.yaml:$((first + 1)):"
+broken_jobs 's/start: "5 us"/start: "100 s"/' "bad.yaml:$((first + 1)):.*before job .second. starts"
+broken_jobs 's/start:/begin:/' "bad.yaml:$((first + 1)):.*begin"
+broken_jobs 's/toy_history, planner: \{name: flex/toy_histori, planner: {name: flex/' "bad.yaml:$((first + 1)):.*toy_histori.*toy_history"
+broken_jobs 's/planner: \{name: flex\}/plan: {file: none.json}/' 'none.json'
+broken_jobs 's/planner: \{name: flex\}, //' "bad.yaml:$((first + 1)):.*no planner"
+broken_jobs "$((first - 1))s/.*/workload: toy_history\\njobs:/" ".workload. beside .jobs."
+broken_jobs "$((first - 1))s/.*/planner: {name: flex}\\njobs:/" ".planner. beside .jobs."
+broken_jobs "$first,\$d" ".jobs. is no list"
+broken_jobs "$((first - 1))s/.*/jobs: []/; $first,\$d" "bad.yaml:$((first - 1)):7: .jobs. is empty"
+refuse 2 'argument --set planner: .*has jobs.*jobs.NUMBER.planner' run jobs.yaml --set planner=flex
+refuse 2 'argument --set jobs.2.start: .*0 to 1' run jobs.yaml --set 'jobs.2.start=1 us'
+refuse 2 'argument --set jobs.1.start: ' run jobs.yaml --set jobs.1.start=1
+
 echo "-- arguments"
 refuse 2 'argument --set cluster.nodez: .*nodez.*nodes' run good.yaml --set cluster.nodez=3
 refuse 2 'argument --set cluster.gpu.hbm: .*GiB' run good.yaml --set cluster.gpu.hbm=3

@@ -12,7 +12,7 @@ same() {
   done
 }
 
-for name in toy flexshard; do
+for name in toy flexshard two_jobs; do
   scenario=$source/scenarios/$name.yaml
   run run "$scenario" -o "$name/first" --trace all
   check "$name runs: $(cat streams/err)" [ "$code" -eq 0 ]

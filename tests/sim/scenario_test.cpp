@@ -241,7 +241,6 @@ TEST_CASE("what makes no scenario is refused with its place") {
   CHECK(says(error_of(toy("plan: {file: p.json}\n")), "'plan' beside 'planner'"));
   CHECK(says(error_of(toy("cases: []\n")), "'cases' is empty"));
   CHECK(says(error_of(toy("cases: 3\n")), "'cases' is no list"));
-  CHECK(says(error_of(toy("jobs: []\n")), "not in this version"));
   CHECK(says(error_of(toy("iterations: 10001\n")), "at most 10000"));
   CHECK(says(error_of(toy("iterations: 0\n")), "test.yaml:5:"));
   CHECK(says(error_of(toy("steady: 0\n")), "not above 0"));

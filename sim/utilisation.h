@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/engine.h"
+#include "sim/op_work.h"
+
+namespace shardsim {
+
+// Seconds that one iteration occupies each link of the cluster.
+std::vector<double> link_seconds(const std::vector<OpWork>& works, const Cluster& cluster);
+
+// The busiest of the cluster's links ([link] busy seconds out of `seconds`); of links that are busy alike but for
+// rounding the first.
+Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster, double seconds);
+
+// The rank that computes longest, over an iteration of so many seconds.
+Utilisation busiest_rank(const std::vector<OpWork>& works, int world_size, double iteration_seconds);
+
+}  // namespace shardsim

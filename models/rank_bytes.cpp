@@ -7,6 +7,7 @@
 #include "models/channel_layout.h"
 #include "models/load_builder.h"
 #include "models/p2p_channels.h"
+#include "models/pairs_of_sums.h"
 
 namespace shardsim {
 namespace {
@@ -30,7 +31,7 @@ class Sums {
 
   CollectiveLoads loads() {
     for (const NodeMembers& node : nodes_) {
-      for (int member : node.positions) add_in_node(member, node);
+      add_in_node(node);
       if (shape_.across_nodes()) add_off_node(node);
     }
     if (shape_.across_nodes()) add_leaves();
@@ -44,23 +45,38 @@ class Sums {
  private:
   int nic_of(int member) const { return cluster_.nic_of(cluster_.gpu_of(ranks_[member])); }
 
-  // On a switch and over PCIe ports count, whoever the peer is; on a mesh the bytes go evenly to the peers.
-  void add_in_node(int member, const NodeMembers& node) {
-    const double peers = static_cast<double>(node.positions.size()) - 1;
-    if (peers < 1) return;
-    for (int peer : node.positions) {
-      if (peer == member) continue;
-      if (cluster_.spec().nvlink.kind != NvlinkKind::nvswitch) {
-        builder_.add_local(ranks_[member], ranks_[peer], in_double(bytes_[member].sent_in_node) / peers);
-        continue;
-      }
-      const Route& out = cluster_.local_route(cluster_.gpu_of(ranks_[member]), cluster_.gpu_of(ranks_[peer]));
-      const Route& in = cluster_.local_route(cluster_.gpu_of(ranks_[peer]), cluster_.gpu_of(ranks_[member]));
-      builder_.note_latency(out.latency);
-      builder_.add_link(cluster_.on_node(out.links.front(), node.node), in_double(bytes_[member].sent_in_node));
-      builder_.add_link(cluster_.on_node(in.links.back(), node.node), in_double(bytes_[member].received_in_node));
-      return;
+  void add_in_node(const NodeMembers& node) {
+    if (node.positions.size() < 2) return;
+    if (cluster_.spec().nvlink.kind == NvlinkKind::nvswitch) {
+      for (int member : node.positions) add_ports(member, node);
+    } else {
+      add_pairs(node);
     }
+  }
+
+  // On a switch ports count, whoever the peer is.
+  void add_ports(int member, const NodeMembers& node) {
+    const int peer = node.positions[node.positions.front() == member ? 1 : 0];
+    const Route& out = cluster_.local_route(cluster_.gpu_of(ranks_[member]), cluster_.gpu_of(ranks_[peer]));
+    const Route& in = cluster_.local_route(cluster_.gpu_of(ranks_[peer]), cluster_.gpu_of(ranks_[member]));
+    builder_.note_latency(out.latency);
+    builder_.add_link(cluster_.on_node(out.links.front(), node.node), in_double(bytes_[member].sent_in_node));
+    builder_.add_link(cluster_.on_node(in.links.back(), node.node), in_double(bytes_[member].received_in_node));
+  }
+
+  // On a mesh and over PCIe the peer decides which links carry the bytes.
+  void add_pairs(const NodeMembers& node) {
+    std::vector<double> sent, received;
+    for (int member : node.positions) {
+      sent.push_back(in_double(bytes_[member].sent_in_node));
+      received.push_back(in_double(bytes_[member].received_in_node));
+    }
+    const std::vector<double> pairs = pairs_of_sums(sent, received);
+    const std::size_t members = node.positions.size();
+    for (std::size_t from = 0; from < members; ++from)
+      for (std::size_t to = 0; to < members; ++to)
+        if (from != to)
+          builder_.add_local(ranks_[node.positions[from]], ranks_[node.positions[to]], pairs[from * members + to]);
   }
 
   void add_off_node(const NodeMembers& node) {

@@ -14,8 +14,8 @@ struct RankBytes {
   std::vector<std::int64_t> sent_to_rail;  // of sent_off_node, by the destination's NIC; empty: spread evenly
 };
 
-// An all_to_all by these sums: ports carry exactly what they say; what they leave open is spread evenly: over the pairs
-// of a node, over the NICs of the other nodes, over the leaves. `bytes`: one entry per member. Errors (Failure::input):
+// An all_to_all by these sums: ports carry exactly what they say; what they leave open is as even as they allow: the
+// pairs of a node (pairs_of_sums.h), the NICs of the other nodes, the leaves. `bytes`: one entry per member. Errors (Failure::input):
 // as expand_collective() for ranks; rails that are not the node's NICs or do not add up; sums sent and received that
 // differ, or are above 2^53.
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,

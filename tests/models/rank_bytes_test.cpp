@@ -37,9 +37,7 @@ std::vector<RankBytes> sums_of(const ByteMatrix& matrix, const Cluster& cluster)
   return sums;
 }
 
-void check_like_the_matrix(const std::string& yaml) {
-  const Cluster cluster = cluster_from(yaml);
-  const ByteMatrix matrix = uneven(cluster.world_size());
+void check_like(const Cluster& cluster, const ByteMatrix& matrix) {
   const auto ranks = ranks_from(0, cluster.world_size());
   const CollectiveLoads whole = all_to_all(cluster, ranks, matrix);
   const CollectiveLoads summed = expand_rank_bytes(ranks, sums_of(matrix, cluster), cluster);
@@ -50,6 +48,16 @@ void check_like_the_matrix(const std::string& yaml) {
     CHECK(summed.loads[i].bytes == whole.loads[i].bytes);
     CHECK(summed.loads[i].occupancy == whole.loads[i].occupancy);
   }
+}
+
+void check_like_the_matrix(const std::string& yaml) {
+  const Cluster cluster = cluster_from(yaml);
+  check_like(cluster, uneven(cluster.world_size()));
+}
+
+std::string pcie_node() {
+  return header(1) + gpu_line(8) +
+         "nvlink: {kind: none}\npcie: {generation: 5}\nnics: {per_gpu: 1, rate: \"200 Gbit/s\"}\n" + no_overheads();
 }
 
 std::string message_of(const std::vector<RankBytes>& bytes, const Cluster& cluster) {
@@ -69,6 +77,28 @@ TEST_CASE("on a switch the sums of each rank load what the whole matrix loads") 
   std::string pxn = two_tier(4);
   check_like_the_matrix(pxn.replace(pxn.find("pxn: false"), 10, "pxn: true"));
   check_like_the_matrix(one_gpu_nodes(6));
+}
+
+TEST_CASE("on a mesh and over PCIe the ports carry what a rank receives, not only what it sends") {
+  constexpr std::int64_t kPart = 16 << 20;
+  for (const std::string& yaml : {cube_mesh(1, "none"), pcie_node()}) {
+    const Cluster cluster = cluster_from(yaml);
+    ByteMatrix matrix;  // all others send to rank 0: the sums leave one fill
+    matrix.kind = ByteMatrix::Kind::dense;
+    matrix.dense.assign(8, std::vector<std::int64_t>(8));
+    for (int from = 1; from < 8; ++from) matrix.dense[from][0] = kPart;
+    check_like(cluster, matrix);
+  }
+}
+
+TEST_CASE("even sums over PCIe are even pairs") {
+  const Cluster cluster = cluster_from(pcie_node());
+  const auto ranks = ranks_from(0, 8);
+  const std::vector<RankBytes> bytes(8, RankBytes{7'000'000, 7'000'000, 0, 0, {}});
+  const CollectiveLoads summed = expand_rank_bytes(ranks, bytes, cluster);
+  const CollectiveLoads even = all_to_all(cluster, ranks, even_matrix(8'000'000));
+  REQUIRE(summed.loads.size() == even.loads.size());
+  for (std::size_t i = 0; i < even.loads.size(); ++i) CHECK(summed.loads[i].bytes == even.loads[i].bytes);
 }
 
 TEST_CASE("sums that cannot be are refused") {

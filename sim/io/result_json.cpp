@@ -107,14 +107,17 @@ Json case_json(const CaseResult& result) {
   return json;
 }
 
+// A fit that does not say how many rows it took would otherwise read as one on none.
 Json constants_json(const std::vector<SourcedValue>& constants) {
   Json list = Json::array();
-  for (const SourcedValue& constant : constants)
-    list.push_back({{"path", constant.path},
-                    {"value", constant.value},
-                    {"source", constant.source},
-                    {"fitted_on", constant.fitted_on},
-                    {"rows_used", constant.rows_used}});
+  for (const SourcedValue& constant : constants) {
+    Json entry = {{"path", constant.path},
+                  {"value", constant.value},
+                  {"source", constant.source},
+                  {"fitted_on", constant.fitted_on}};
+    if (constant.rows_used > 0) entry["rows_used"] = constant.rows_used;
+    list.push_back(std::move(entry));
+  }
   return list;
 }
 

@@ -7,6 +7,14 @@ shardsim=$(realpath "$1") source=$(realpath "$2")
 . "$source/tests/cli/lib.sh"
 open=$source/scenarios/measurements/open
 
+echo "-- what the fit to the open data says of a shipped cluster"
+run cluster show dgx_a100_80gb
+check "the constants of the fit are shown, with what they were fitted on" \
+  grep -qE '^  overheads.all_reduce.across_nodes.efficiency = 0\.[0-9]+, FITTED \(Sophia, ' streams/out
+check "and nothing says that none was" bash -c '! grep -q "Nothing here was fitted" streams/out'
+run cluster show toy_2x4
+check "a cluster without fits says so" grep -q 'Nothing here was fitted to measurements' streams/out
+
 echo "-- a published system"
 mesh=(cluster calibrate --cluster dgx1_v100 --measurements "$open/v100_hybrid_cube_mesh.csv")
 run "${mesh[@]}" -o my_mesh.yaml

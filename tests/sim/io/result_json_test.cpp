@@ -88,6 +88,14 @@ TEST_CASE("every figure is under its key") {
   CHECK(first.at("compute") == Json::parse(R"([{"name": "lookup", "class": "lookup", "total_ms": 3.0}])"));
   CHECK(first.at("placements").at(0).at("strategy") == "flex");
   CHECK(json.at("fitted_constants").at(0).at("path") == "nic.efficiency");
+  CHECK(json.at("fitted_constants").at(0).at("rows_used") == 4);
+}
+
+TEST_CASE("a fit that does not say how many rows it took is not one on none") {
+  StudyResult study = sample_study();
+  study.fitted[0].rows_used = 0;
+  const Json json = Json::parse(result_to_json(study));
+  CHECK(keys(json.at("fitted_constants").at(0)) == Keys{"path", "value", "source", "fitted_on"});
 }
 
 // docs/formats.md: error_pct = 100 (predicted - value) / value; value 40, predicted 42 gives 5.

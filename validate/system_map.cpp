@@ -110,14 +110,18 @@ void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
   }
 }
 
-// Labels may also stand at the top, beside the schema.
+bool is_key_of_map(const std::string& name) {
+  return name == "schema" || name == "systems" || name == "out_of_model";
+}
+
+// Labels may also stand at the top, beside the schema, in both forms of an entry.
 Tree systems_at_top(const Tree& tree) {
   Tree systems;
   systems.kind = Tree::Kind::map;
   systems.place = tree.place;
   for (const auto& field : tree.fields) {
-    const bool is_system = field.second.kind == Tree::Kind::map && field.second.find("cluster") != nullptr;
-    if (is_system && field.first != "systems") systems.fields.push_back(field);
+    const bool is_entry = field.second.kind == Tree::Kind::scalar || field.second.find("cluster") != nullptr;
+    if (is_entry && !is_key_of_map(field.first)) systems.fields.push_back(field);
   }
   return systems;
 }

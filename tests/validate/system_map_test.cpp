@@ -48,6 +48,11 @@ TEST_CASE("a label names a cluster, and may edit it") {
 
 TEST_CASE("labels may stand at the top") {
   CHECK(map_of("my box: {cluster: toy_2x4}\n").system_of(row_of("my box")).cluster == "toy_2x4");
+  CHECK(map_of("my box: toy_2x4\n").system_of(row_of("my box")).cluster == "toy_2x4");
+  const SystemMap both = map_of("mine: toy_2x4\nsystems: {other: dgx_a100_80gb}\n");
+  CHECK(both.system_of(row_of("mine")).cluster == "toy_2x4");
+  CHECK(both.system_of(row_of("other")).cluster == "dgx_a100_80gb");
+  CHECK(has(map_fault("mine: toy_2x5\n"), "map.yaml:2"));
 }
 
 TEST_CASE("rows leave the model by what is known before predicting") {

@@ -19,7 +19,7 @@ struct Measurements {
 // What the user says of a run of nccl-tests whose output does not say it.
 struct RunHints {
   std::string system;                  // "": the file's name without its ending
-  std::optional<CollectiveKind> kind;  // absent: the program's or the file's name
+  std::optional<CollectiveKind> kind;  // the last resort: used where neither output nor file name says it
 };
 
 // The kind by our name or by that of nccl-tests ("alltoall", "all_reduce_perf"); none for uneven exchanges (alltoallv).

@@ -94,7 +94,7 @@ Measurements read_nccl_tests_json(std::string_view text, const std::string& sour
   const Tree file = parse_json(text, source);
   check_version(file);
   RunSetting run = setting_of(source, hints);
-  if (!hints.kind) read_program(file, run);
+  read_program(file, run);
   read_devices(file, run);
   Measurements result;
   int left_out = 0;

@@ -55,8 +55,7 @@ class LogReader {
   }
 
  public:
-  LogReader(const std::string& source, const RunHints& hints)
-      : source_(source), run_(setting_of(source, hints)), kind_is_given_(hints.kind.has_value()) {}
+  LogReader(const std::string& source, const RunHints& hints) : source_(source), run_(setting_of(source, hints)) {}
 
   void line(std::string_view text) {
     ++line_;
@@ -98,10 +97,9 @@ class LogReader {
   void start(const std::string& program) {
     forget_devices();
     layout_ = {};
-    if (kind_is_given_) return;
     const std::string name = program.substr(program.rfind('/') + 1);
     run_.kind = find_collective_kind(name);
-    if (!run_.kind) {
+    if (!run_.kind && !run_.asked) {
       throw input_error(place(), "unknown collective " + excerpt(name),
                         known_names_hint(name, collective_kind_names()));
     }
@@ -153,7 +151,6 @@ class LogReader {
 
   std::string source_;
   RunSetting run_;
-  bool kind_is_given_;
   Layout layout_;
   bool saw_layout_ = false;
   int line_ = 0;

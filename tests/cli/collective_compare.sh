@@ -60,11 +60,14 @@ cp "$source/tests/fuzz/seeds/measurements/all_reduce.txt" box.log
 run collective compare --measurements box.log --clusters map.yaml -o out
 check "a log is compared: $(cat streams/err)" [ "$code" -eq 0 ]
 check "rows of size 0 are noted" grep -q 'note: box.log: 1 rows of size 0 left out' streams/err
-run collective compare --measurements box.log --clusters map.yaml -o out --kind alltoall --json
-check "--kind overrules the log" grep -q '"collective": "all_to_all"' streams/out
+refuse 2 "box.log:[0-9]+: the output, or the file's name, says all_reduce; --kind says all_to_all" \
+  collective compare --measurements box.log --clusters map.yaml -o out2 --kind alltoall
+grep -v 'Collective test starting' box.log >silent.log
+run collective compare --measurements silent.log --system box --clusters map.yaml -o out --kind alltoall --json
+check "--kind says what the log does not" grep -q '"collective": "all_to_all"' streams/out
 refuse 2 'argument --kind: unknown collective "alltowall"' collective compare --measurements box.log --kind alltowall -o out2
 refuse 2 'system "box" is missing from the map scenarios/measurements/systems.yaml' collective compare --measurements box.log -o out2
-rm -rf out box.log
+rm -rf out box.log silent.log
 
 echo "-- bad input"
 refuse 2 'argument --measurements: the measurements are missing' collective compare

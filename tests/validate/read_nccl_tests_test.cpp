@@ -97,12 +97,25 @@ TEST_CASE("what a log does not say, the user says") {
   RunHints hints;
   hints.system = "My cluster";
   hints.kind = CollectiveKind::all_gather;
-  const Measurements found = log(kLog, "x.log", hints);
+  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
+  const Measurements found = log(silent, "x.log", hints);
   CHECK(found.rows[0].system == "My cluster");
   CHECK(found.rows[0].kind == CollectiveKind::all_gather);
-  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
   CHECK(has(log_fault(silent), "cluster7.log:15: neither the output nor the file's name says which collective"));
   CHECK(log(silent, "all_reduce_perf.out").rows[0].kind == CollectiveKind::all_reduce);
+}
+
+TEST_CASE("the user does not overrule what the output or the file's name says") {
+  RunHints hints;
+  hints.kind = CollectiveKind::all_to_all;
+  CHECK(has(log_fault(kLog, hints),
+            "cluster7.log:16: the output, or the file's name, says all_reduce; --kind says all_to_all"));
+  const std::string silent = replaced(kLog, "# Collective test starting: all_reduce_perf\n", "");
+  CHECK(has(error_of([&] { log(silent, "all_gather_2x8.log", hints); }), "says all_gather; --kind says all_to_all"));
+  CHECK(json(kJson, hints).rows[0].kind == CollectiveKind::all_to_all);
+  hints.kind = CollectiveKind::all_reduce;
+  CHECK(log(kLog, "x.log", hints).rows[0].kind == CollectiveKind::all_reduce);
+  CHECK(has(error_of([&] { json(kJson, hints); }), "says all_to_all; --kind says all_reduce"));
 }
 
 TEST_CASE("several programs in one log are told apart") {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "validate/run_setting.h"
@@ -33,14 +34,42 @@ struct Layout {
   bool is_known() const { return trailing > 0; }
 };
 
-// The header line names size, then time, algbw, busbw out of place, then the same in place.
-std::optional<Layout> layout_of(const std::vector<std::string>& words) {
+// The header line names size, then time, algbw, busbw out of place, then the same in place. The time is the column
+// before the first algbw: were it looked for by its name alone, a log that calls it otherwise gave its in-place times.
+std::optional<Layout> layout_of(const std::vector<std::string>& words, const Place& place) {
   if (words.size() < 4 || words[0] != "#" || words[1] != "size") return std::nullopt;
-  const auto time = std::ranges::find(words, "time");
-  if (time == words.end()) return std::nullopt;
+  const auto algbw = std::ranges::find(words, "algbw");
+  if (algbw == words.end()) return std::nullopt;
+  const auto time = algbw - 1;
+  if (*time != "time") {
+    throw input_error(place, "the column before algbw is " + excerpt(*time) + ", not time",
+                      "Give the output as nccl-tests printed it");
+  }
   Layout layout{static_cast<std::size_t>(time - words.begin()) - 1, static_cast<std::size_t>(words.end() - time)};
   if (words.back() == "timestamp") ++layout.trailing;  // a date and a time
   return layout;
+}
+
+bool is_unit(const std::string& word) {
+  return word.starts_with('(') && word.ends_with(')');
+}
+
+// The line below the header: "# (B) (elements) (us) (GB/s) (GB/s) ...". A unit that we would read as another one is
+// refused; columns without a unit leave no word.
+void check_units(const std::vector<std::string>& words, const Place& place) {
+  std::vector<std::string> units;
+  std::ranges::copy_if(words, std::back_inserter(units), is_unit);
+  const auto rate = std::ranges::find_if(units, [](const std::string& unit) { return unit.ends_with("B/s)"); });
+  const auto check = [&](const char* column, const std::string& unit, const char* due) {
+    if (unit == due) return;
+    throw input_error(place, fmt::format("the unit of column {} is {}, not {}", column, unit, due),
+                      "Give the output as nccl-tests printed it");
+  };
+  if (units.empty() || words[1] != units.front()) return;  // another comment
+  check("size", units.front(), "(B)");
+  if (rate == units.end() || rate == units.begin()) return;
+  check("time", *(rate - 1), "(us)");
+  check("algbw", *rate, "(GB/s)");
 }
 
 class LogReader {
@@ -66,7 +95,7 @@ class LogReader {
   }
 
   Measurements take() {
-    if (!saw_layout_) {
+    if (header_line_ == 0) {
       throw input_error({source_}, "no table of nccl-tests is in the file",
                         "Give the whole output, with the header line that names size, time and algbw, or a .csv file");
     }
@@ -87,9 +116,10 @@ class LogReader {
     if (words.size() > 1 && words[1] == "size" && std::ranges::find(words, "cputime") != words.end()) {
       throw input_error(place(), "the run reports CPU time", "Run nccl-tests without -C 1");
     }
-    if (const auto layout = layout_of(words)) {
+    if (header_line_ > 0 && line_ == header_line_ + 1) return check_units(words, place());
+    if (const auto layout = layout_of(words, place())) {
       layout_ = *layout;
-      saw_layout_ = true;
+      header_line_ = line_;
     }
   }
 
@@ -152,8 +182,8 @@ class LogReader {
   std::string source_;
   RunSetting run_;
   Layout layout_;
-  bool saw_layout_ = false;
   int line_ = 0;
+  int header_line_ = 0;  // the last one; 0: none yet
   int zero_sizes_ = 0;
   Measurements result_;
 };

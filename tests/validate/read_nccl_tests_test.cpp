@@ -139,6 +139,18 @@ TEST_CASE("a broken log is refused with its line") {
   CHECK(has(log_fault(replaced(kLog, "on     node-b device  1", "on     node-c device  1")), "4 ranks on 3 hosts"));
 }
 
+TEST_CASE("a header that names or counts the time otherwise is refused, not read as something else") {
+  CHECK(has(log_fault(replaced(kLog, "    root     time   algbw", "    root  latency   algbw")),
+            "cluster7.log:13: the column before algbw is \"latency\", not time"));
+  CHECK(has(log_fault(replaced(kLog, "(us)  (GB/s)", "(ms)  (GB/s)")),
+            "cluster7.log:14: the unit of column time is (ms), not (us)"));
+  CHECK(has(log_fault(replaced(kLog, "(us)  (GB/s)", "(us)  (MB/s)")),
+            "cluster7.log:14: the unit of column algbw is (MB/s), not (GB/s)"));
+  CHECK(
+      has(log_fault(replaced(kLog, "   (B)", "  (KB)")), "cluster7.log:14: the unit of column size is (KB), not (B)"));
+  CHECK(has(log_fault("# size count time\n 8 2 5\n"), "no table of nccl-tests is in the file"));
+}
+
 TEST_CASE("the JSON form gives the same") {
   const Measurements found = json(kJson);
   REQUIRE(found.rows.size() == 1);

@@ -27,7 +27,8 @@ std::optional<CollectiveKind> find_collective_kind(std::string_view name);
 std::vector<std::string> collective_kind_names();  // ours, for messages
 
 // Table of the columns in docs/formats.md. Errors (Failure::input, file and line): a missing column, a cell that is no
-// number, a size of 0 or of 2^53 and more, a time of 0, an unknown collective, ranks that are not nodes x GPUs.
+// number, a size of 0 or of 2^53 and more, a time of 0, an unknown collective, ranks that are not nodes x GPUs. Rows
+// whose bandwidth and time contradict each other by more than 5 % are noted.
 Measurements read_measurement_csv(std::string_view text, const std::string& source);
 
 // Output of an nccl-tests program (NVIDIA/nccl-tests src/util.cu): columns are found by the header line; logs without

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/csv.h"
 #include "base/text.h"
@@ -37,6 +38,7 @@ constexpr std::array<std::string_view, 23> kColumns = {"system",
 constexpr std::array<std::string_view, 6> kRequired = {"system",     "nodes",      "gpus_per_node",
                                                        "collective", "size_bytes", "time_us"};
 constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr double kMostOff = .05, kRounding = .01;  // of algbw; GB/s
 
 // "time" and "time (ms)" instead of "time_us": the unit must be in the name.
 std::string likely_column(std::string_view wanted, const std::vector<std::string>& header) {
@@ -173,6 +175,22 @@ MeasuredRow row_of(const RowReader& reader) {
   return row;
 }
 
+// Beyond what rounding to two decimals explains, as nccl-tests prints it.
+bool bandwidth_contradicts_time(const MeasuredRow& row) {
+  if (!row.is_complete() || !row.algbw) return false;
+  const double algbw = static_cast<double>(row.calls) * static_cast<double>(*row.bytes) / row.time->value / 1e9;
+  return std::abs(*row.algbw - algbw) > kMostOff * algbw + kRounding;
+}
+
+void note_contradictions(Measurements& measurements) {
+  const auto found = std::ranges::find_if(measurements.rows, bandwidth_contradicts_time);
+  if (found == measurements.rows.end()) return;
+  const auto count = std::ranges::count_if(measurements.rows, bandwidth_contradicts_time);
+  measurements.notes.push_back(
+      fmt::format("{}: algbw_GB_per_s is more than 5 % off what size and time give{}; the time is used",
+                  found->place.text(), count == 1 ? "" : fmt::format(", as in {} rows in all", count)));
+}
+
 }  // namespace
 
 Measurements read_measurement_csv(std::string_view text, const std::string& source) {
@@ -182,6 +200,7 @@ Measurements read_measurement_csv(std::string_view text, const std::string& sour
   const std::vector<std::string> unknown = unknown_columns(table);
   if (!unknown.empty()) result.notes.push_back(source + ": unknown columns left out: " + join(unknown));
   for (const CsvTable::Row& row : table.rows) result.rows.push_back(row_of(RowReader(table, row)));
+  note_contradictions(result);
   return result;
 }
 

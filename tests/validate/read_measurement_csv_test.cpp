@@ -82,6 +82,18 @@ TEST_CASE("ranks must be nodes times GPUs") {
   CHECK(has(measurement_fault(text + "s,2,8,8,all_reduce,8,9\n"), "2 nodes with 8 GPUs each are 16 ranks"));
 }
 
+// 1 MiB in 50 us are 20.97 GB/s.
+TEST_CASE("rows whose bandwidth contradicts their time are counted, the first with its line") {
+  const std::string text = "system,nodes,gpus_per_node,collective,size_bytes,time_us,calls,algbw_GB_per_s\n";
+  const auto notes = [&](const std::string& rows) { return read_measurement_csv(text + rows, "m.csv").notes; };
+  CHECK(notes("s,2,8,all_reduce,1048576,50,1,20.97\ns,2,8,all_reduce,1048576,50,1,21.9\n").empty());
+  CHECK(notes("s,2,8,all_reduce,1048576,100,2,20.97\ns,2,8,all_reduce,8,50,,0.00\n").empty());
+  const auto found =
+      notes("s,2,8,all_reduce,8,5,,\ns,2,8,all_reduce,1048576,50,1,500\ns,2,8,all_reduce,1048576,50,1,19\n");
+  REQUIRE(found.size() == 1);
+  CHECK(has(found[0], "m.csv:3: algbw_GB_per_s is more than 5 % off what size and time give, as in 2 rows in all"));
+}
+
 // The copies of the published tables agree with themselves: bandwidth is bytes over time.
 TEST_CASE("every shipped row above 1 GB/s has the bandwidth that its size and time give, within 1 %") {
   const Measurements found = read_measurements(kOpenSet, {});

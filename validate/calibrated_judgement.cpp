@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "sim/io/numbers.h"
 #include "validate/calibration.h"
+#include "validate/markdown_line.h"
 
 namespace shardsim {
 namespace {
@@ -26,7 +27,7 @@ Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap
     if (!row.is_complete() || &map.system_of(row) != &system) continue;
     if (row.nodes == 0) row.nodes = system.nodes;
     if (row.gpus_per_node == 0) row.gpus_per_node = system.gpus_per_node;
-    if (map.why_out_of_model(row).empty()) found.push_back(std::move(row));
+    if (!row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
   }
   return found;
 }
@@ -99,16 +100,12 @@ ErrorFigures figures_of(const CalibratedJudgement& calibrated, const CalibratedJ
   return error_figures(std::move(errors));
 }
 
-std::string line(const std::vector<std::string>& cells) {
-  return "| " + join(cells, " | ") + " |\n";
-}
-
 std::string pair_line(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair) {
   const ErrorFigures from = figures_of(calibrated, pair, kFrom1MiB), below = figures_of(calibrated, pair, kBelow1MiB);
-  return line({pair.system, std::string(collective_kind_name(pair.kind)), std::to_string(pair.used),
-               std::to_string(from.rows), percent(from.median_abs_pct), percent(from.p95_abs_pct),
-               against(bound_of(pair.kind), from.median_abs_pct), std::to_string(below.rows),
-               percent(below.median_abs_pct), against(kGoalBelow1MiB, below.median_abs_pct)});
+  return markdown_line({pair.system, std::string(collective_kind_name(pair.kind)), std::to_string(pair.used),
+                        std::to_string(from.rows), percent(from.median_abs_pct), percent(from.p95_abs_pct),
+                        against(bound_of(pair.kind), from.median_abs_pct), std::to_string(below.rows),
+                        percent(below.median_abs_pct), against(kGoalBelow1MiB, below.median_abs_pct)});
 }
 
 }  // namespace
@@ -136,9 +133,9 @@ std::string calibration_summary(const CalibratedJudgement& calibrated) {
 }
 
 std::string calibrated_markdown(const CalibratedJudgement& calibrated) {
-  std::string table = line({"calibrated system", "collective", "rows used", "other rows from 1 MiB", "median %",
-                            "p95 %", "bound %", "other rows below 1 MiB", "median %", "goal %"});
-  table += line(std::vector<std::string>(10, "---"));
+  std::string table = markdown_line({"calibrated system", "collective", "rows used", "other rows from 1 MiB",
+                                     "median %", "p95 %", "bound %", "other rows below 1 MiB", "median %", "goal %"});
+  table += markdown_line(std::vector<std::string>(10, "---"));
   for (const CalibratedJudgement::Pair& pair : calibrated.pairs) table += pair_line(calibrated, pair);
   const ErrorFigures& from = calibrated.judgement.overall.from_1mib;
   return table + fmt::format("\nOver all systems, each weighing the same: {} % in the median from 1 MiB up.\n",

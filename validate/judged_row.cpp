@@ -58,12 +58,17 @@ class Judge {
  public:
   Judge(const SystemMap& map, const LeftOutFits& fits) : map_(map), fits_(fits) {}
 
+  // The row with its nodes and GPUs.
+  MeasuredRow completed(MeasuredRow row) const {
+    complete(row, map_.system_of(row));
+    return row;
+  }
+
   JudgedRow judge(const MeasuredRow& measured) {
     const MappedSystem& system = map_.system_of(measured);
     JudgedRow row;
     row.measured = measured;
     row.cluster = system.cluster;
-    complete(row.measured, system);
     row.fits = fits_used(measured, system);
     row.out_of_model = map_.why_out_of_model(row.measured);
     row.prediction = predict(row.measured, system);
@@ -119,10 +124,15 @@ JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, con
   Judge judge(map, fits);
   JudgedRows result;
   for (const MeasuredRow& row : rows) {
-    if (row.is_complete()) {
-      result.rows.push_back(judge.judge(row));
-    } else {
+    if (!row.is_complete()) {
       ++result.incomplete;
+      continue;
+    }
+    const MeasuredRow completed = judge.completed(row);
+    if (completed.is_of_one_gpu()) {
+      ++result.of_one_gpu;
+    } else {
+      result.rows.push_back(judge.judge(completed));
     }
   }
   return result;

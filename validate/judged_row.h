@@ -13,7 +13,7 @@ namespace shardsim {
 // Which constants a prediction uses beside public specifications (cluster key `fits`).
 enum class FitsUsed {
   none,
-  open_data,   // fitted to the open measurements, to which the system does not belong
+  open_data,   // fitted to the open measurements, none of them of this system
   left_out,    // the same, fitted without the system
   calibrated,  // fitted to other rows of the same system
 };
@@ -33,6 +33,7 @@ struct JudgedRow {
 struct JudgedRows {
   std::vector<JudgedRow> rows;  // in the order of the measurements
   int incomplete = 0;           // statements without size or time, left out
+  int of_one_gpu = 0;           // left out too: one GPU exchanges nothing, which no model of an exchange is about
 };
 
 // Predicts every complete row. A row of N nodes and p GPUs is the first p GPUs of each of N nodes; further groups at

@@ -82,12 +82,15 @@ Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& ma
   Judgement result;
   JudgedRows judged = judge(rows, map, fits);
   if (judged.rows.empty()) {
-    throw input_error({measurements}, "no row has both a size and a time", "Give measurements to compare with");
+    const std::string why = judged.of_one_gpu > 0 ? "every row is of a single GPU, which exchanges nothing"
+                                                  : "no row has both a size and a time";
+    throw input_error({measurements}, why, "Give measurements to compare with");
   }
   result.measurements = measurements;
   result.map = map.path;
   result.rows = std::move(judged.rows);
   result.incomplete = judged.incomplete;
+  result.of_one_gpu = judged.of_one_gpu;
   const Rows judged_in_model = in_model(result.rows);
   for (const Rows& group : groups_of(result.rows)) result.systems.push_back(system_figures(group));
   result.by_kind = figures_by_kind(judged_in_model);

@@ -21,6 +21,7 @@ struct Judgement {
   std::string measurements, map;                                // paths as given
   std::vector<JudgedRow> rows;                                  // in the order of the measurements
   int incomplete = 0;                                           // statements without size or time, left out
+  int of_one_gpu = 0;                                           // rows of a single GPU, left out
   std::vector<SystemFigures> systems;                           // in the model first, then in order of appearance
   std::vector<std::pair<CollectiveKind, BandFigures>> by_kind;  // rows in the model, systems weighted equally
   BandFigures overall;                                          // the same over all collectives

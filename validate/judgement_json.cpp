@@ -111,6 +111,7 @@ std::string judgement_json(const Judgement& judgement) {
                {"overall_unfitted",
                 judgement.unfitted ? overall_json(*judgement.unfitted, judgement.out_of_model_rows) : Json(nullptr)},
                {"incomplete_rows", judgement.incomplete},
+               {"one_gpu_rows", judgement.of_one_gpu},
                {"collectives", collectives_json(judgement)},
                {"systems", systems_json(judgement)}};
   return root.dump(1) + "\n";

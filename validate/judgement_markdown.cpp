@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/io/numbers.h"
+#include "validate/markdown_line.h"
 
 namespace shardsim {
 namespace {
@@ -41,12 +42,8 @@ std::string bound_text(const std::optional<double>& bound, const std::optional<d
   return median && *median > *bound ? fmt::format("{}, missed by {:.1f}", text, *median - *bound) : text;
 }
 
-std::string line(const std::vector<std::string>& cells) {
-  return "| " + join(cells, " | ") + " |\n";
-}
-
 std::string header(const std::vector<std::string>& cells) {
-  return line(cells) + line(std::vector<std::string>(cells.size(), "---"));
+  return markdown_line(cells) + markdown_line(std::vector<std::string>(cells.size(), "---"));
 }
 
 std::vector<std::string> figures_cells(const BandFigures& figures) {
@@ -66,7 +63,7 @@ std::vector<std::string> with(std::vector<std::string> cells, const std::vector<
 std::string overall_table(const Judgement& judgement) {
   const auto row = [](const std::string& name, const BandFigures& figures, std::optional<double> bound) {
     const std::string systems = std::to_string(figures.systems);
-    return line(
+    return markdown_line(
         with(with({name, systems}, figures_cells(figures)), {bound_text(bound, figures.from_1mib.median_abs_pct)}));
   };
   std::string table = header(with(with({"over all systems", "systems"}, kFigureColumns), {"bound %"}));
@@ -81,16 +78,17 @@ std::string overall_table(const Judgement& judgement) {
 std::string fits_text(FitsUsed fits) {
   if (fits == FitsUsed::none) return "nothing";
   if (fits == FitsUsed::calibrated) return "other rows of it";
-  return fits == FitsUsed::left_out ? "other systems" : "the open set";
+  return fits == FitsUsed::left_out ? "other systems" : "the open data";
 }
 
 std::string systems_table(const Judgement& judgement) {
   std::string table = header(with(with({"system", "collective", "fitted to"}, kFigureColumns), {"bound %"}));
   for (const SystemFigures& system : judgement.systems) {
     if (!system.out_of_model.empty()) continue;
-    table += line(with(with({system.system, std::string(collective_kind_name(system.kind)), fits_text(system.fits)},
-                            figures_cells(system.figures)),
-                       {bound_text(bound_of(system.kind), system.figures.from_1mib.median_abs_pct)}));
+    table +=
+        markdown_line(with(with({system.system, std::string(collective_kind_name(system.kind)), fits_text(system.fits)},
+                                figures_cells(system.figures)),
+                           {bound_text(bound_of(system.kind), system.figures.from_1mib.median_abs_pct)}));
   }
   return table;
 }
@@ -99,9 +97,9 @@ std::string out_of_model_table(const Judgement& judgement) {
   std::string table = header(with(with({"system", "collective"}, kFigureColumns), {"out of the model because"}));
   for (const SystemFigures& system : judgement.systems) {
     if (system.out_of_model.empty()) continue;
-    table +=
-        line(with(with({system.system, std::string(collective_kind_name(system.kind))}, figures_cells(system.figures)),
-                  {system.out_of_model}));
+    table += markdown_line(
+        with(with({system.system, std::string(collective_kind_name(system.kind))}, figures_cells(system.figures)),
+             {system.out_of_model}));
   }
   return table;
 }
@@ -135,9 +133,9 @@ std::string generation_text(const FittedOverhead& row) {
 std::string constants_table() {
   std::string table = header({"collectives", "reach", "network", "GPUs", "values", "fitted on"});
   for (const FittedOverhead& row : open_data_fits().rows) {
-    table += line({join(row.kinds), row.across_nodes ? "across nodes" : "in a node",
-                   row.network.empty() ? "any" : row.network, generation_text(row), values_of(row),
-                   join(row.fitted_on, "; ")});
+    table += markdown_line({join(row.kinds), row.across_nodes ? "across nodes" : "in a node",
+                            row.network.empty() ? "any" : row.network, generation_text(row), values_of(row),
+                            join(row.fitted_on, "; ")});
   }
   return table;
 }

@@ -48,7 +48,7 @@ void add_bands(Sheet& sheet, std::string name, const BandFigures& figures, bool 
 std::string fits_text(FitsUsed fits) {
   if (fits == FitsUsed::none) return "";
   if (fits == FitsUsed::calibrated) return ", calibrated on other rows of it";
-  return fits == FitsUsed::left_out ? ", fitted without it" : ", fitted to other systems";
+  return fits == FitsUsed::left_out ? ", fitted without it" : ", fitted to the open data";
 }
 
 std::string heading_of(const SystemFigures& system) {
@@ -116,6 +116,10 @@ std::string judgement_summary(const Judgement& judgement) {
   if (judgement.incomplete > 0) {
     text += fmt::format(" {} without a size or a time and left out.",
                         counted(judgement.incomplete, "statement is", "statements are"));
+  }
+  if (judgement.of_one_gpu > 0) {
+    text += fmt::format(" {} of a single GPU, which exchanges nothing, and left out.",
+                        counted(judgement.of_one_gpu, "row is", "rows are"));
   }
   return text;
 }

@@ -26,6 +26,7 @@ struct MeasuredRow {
   std::string nccl_version, record_kind, notes, source;
 
   bool is_complete() const { return bytes && time; }  // a statement may lack one of the two
+  bool is_of_one_gpu() const { return nodes == 1 && gpus_per_node == 1; }
 };
 
 }  // namespace shardsim

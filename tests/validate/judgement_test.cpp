@@ -84,6 +84,32 @@ TEST_CASE("rows in the model and out of it are told apart") {
   CHECK_FALSE(judged("b,,2,4,all_reduce,8,1,100\n").judged_pct());
 }
 
+// A lone GPU's time is that of a copy: any prediction of an exchange would be wrong by all of it.
+TEST_CASE("rows of a single GPU are left out and counted") {
+  const Judgement judgement = judged(kRows + "a,,1,1,all_reduce,1048576,1,50\n");
+  CHECK(judgement.rows.size() == 5);
+  CHECK(judgement.of_one_gpu == 1);
+  CHECK(Json::parse(judgement_json(judgement))["one_gpu_rows"] == 1);
+  CHECK(has(judgement_summary(judgement), "1 row is of a single GPU, which exchanges nothing, and left out."));
+  CHECK_FALSE(has(judgement_summary(judged()), "single GPU"));
+  CHECK(has(judging_fault("a,,1,1,all_reduce,8,1,9\n"), "m.csv: every row is of a single GPU"));
+}
+
+TEST_CASE("a label that the fit did not see is fitted to the open data, in every wording") {
+  SystemMap map = small_map();
+  for (MappedSystem& system : map.systems) system.spec.fits = "open_data";
+  const Judgement judgement = judgement_of(measured(kRows).rows, map, {}, "m.csv");
+  CHECK(has(judgement_text(judgement, 100, false), "a, cluster toy_2x4, fitted to the open data"));
+  CHECK(has(judgement_markdown(judgement), "| a | all_reduce | the open data |"));
+  CHECK(Json::parse(judgement_json(judgement))["systems"][0]["fits"] == "open_data");
+}
+
+TEST_CASE("a label cannot break the table of the accuracy page") {
+  Judgement judgement = judged();
+  judgement.systems[0].system = "a | b\nc";
+  CHECK(has(judgement_markdown(judgement), "| a \\| b c | "));
+}
+
 TEST_CASE("a row that cannot be predicted is refused at its line") {
   CHECK(has(judging_fault("c,,1,4,all_reduce,8,1,9\n"), "m.csv:2: system \"c\" is missing from the map map.yaml"));
   CHECK(has(judging_fault("a,,1,8,all_reduce,8,1,9\n"), "m.csv:2: 8 GPUs per node"));

@@ -15,6 +15,7 @@
 #include "sim/named_tree.h"
 #include "sim/program_file.h"
 #include "sim/study.h"
+#include "validate/system_map.h"
 
 namespace shardsim {
 namespace {
@@ -92,6 +93,13 @@ Checked check_plan_alone(const Tree& tree) {
   return {"plan", fmt::format("{} tables on {} ranks", plan.tables, plan.ranks), {}, Failure::input};
 }
 
+Checked check_system_map(const Tree& tree, const std::string& path) {
+  const SystemMap map = system_map_from_tree(tree, path);
+  for (const MappedSystem& system : map.systems) Cluster{system.spec};
+  const std::size_t systems = map.systems.size();
+  return {"system map", fmt::format("{} system{}", systems, systems == 1 ? "" : "s"), {}, Failure::input};
+}
+
 // The file is read once: it may be a pipe.
 Checked check_file(const std::string& path) {
   const std::string text = read_file(path);
@@ -100,6 +108,7 @@ Checked check_file(const std::string& path) {
   if (schema == "shardsim.scenario/1") return check_scenario(text, path);
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
+  if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
   if (schema == "shardsim.program/1") {
     const Program program = program_from_tree(tree);
     return {"program",
@@ -109,7 +118,8 @@ Checked check_file(const std::string& path) {
   }
   if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
   const std::string known =
-      "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/1";
+      "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/1, "
+      "shardsim.clusters_map/1";
   if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
   throw input_error(tree.find("schema")->place, "unknown schema '" + schema + "'", known);
 }

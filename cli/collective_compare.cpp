@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -74,7 +75,35 @@ RunHints hints(const Arguments& given) {
 std::optional<double> tolerance(const Arguments& given) {
   const auto text = given.value("tolerance");
   if (!text) return std::nullopt;
-  return parse_percent(*text, Arguments::place("tolerance"));
+  const double most = parse_percent(*text, Arguments::place("tolerance"));
+  if (most >= 0) return most;
+  throw input_error(Arguments::place("tolerance"), excerpt(*text) + " is below 0", "Write 0% or more");
+}
+
+// --system and --kind speak for output that does not name itself; a table names both in its rows.
+void check_is_used(const std::string& option, const std::string& value, const std::vector<MeasuredRow>& rows,
+                   const std::function<bool(const MeasuredRow&)>& agrees) {
+  const auto others = std::ranges::count_if(rows, std::not_fn(agrees));
+  if (others == 0) return;
+  if (static_cast<std::size_t>(others) == rows.size()) {
+    throw input_error(Arguments::place(option),
+                      "no row is of " + excerpt(value) + ", and a table says this in each row",
+                      "Leave the option out, or change the table");
+  }
+  std::fputs(
+      fmt::format("note: --{} {} does not change {} rows of tables, which say otherwise\n", option, value, others)
+          .c_str(),
+      stderr);
+}
+
+void check_hints_are_used(const RunHints& hints, const std::vector<MeasuredRow>& rows) {
+  if (!hints.system.empty()) {
+    check_is_used("system", hints.system, rows, [&](const MeasuredRow& row) { return row.system == hints.system; });
+  }
+  if (hints.kind) {
+    check_is_used("kind", std::string(collective_kind_name(*hints.kind)), rows,
+                  [&](const MeasuredRow& row) { return row.kind == *hints.kind; });
+  }
 }
 
 // 0 or 4, and a line on stderr that says why.
@@ -139,7 +168,9 @@ int collective_compare(const std::vector<std::string>& arguments, const Terminal
   const std::optional<double> most = tolerance(given);
   const std::filesystem::path folder = output_folder(given);
   const std::string path = measurements_path(given);
-  const Measurements measurements = read_measurements(path, hints(given));
+  const RunHints said = hints(given);
+  const Measurements measurements = read_measurements(path, said);
+  check_hints_are_used(said, measurements.rows);
   const Comparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
   const Judgement& judgement = comparison.judgement;
   for (const std::string& note : measurements.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);

@@ -47,6 +47,22 @@ check "inside it is 0, not $code" [ "$code" -eq 0 ]
 rm -rf out
 refuse 2 'argument --tolerance: .*10%|argument --tolerance: "10"' collective compare --measurements m.csv --clusters map.yaml --tolerance 10 -o out
 
+refuse 2 'argument --tolerance: "-5%" is below 0' collective compare --measurements m.csv --clusters map.yaml --tolerance -5% -o out
+refuse 2 'argument --system: no row is of "crate"' collective compare --measurements m.csv --clusters map.yaml --system crate -o out
+refuse 2 'argument --kind: no row is of "broadcast"' collective compare --measurements m.csv --clusters map.yaml --kind broadcast -o out
+compare --system box --kind all_reduce
+check "what the table says too may be said again" [ "$code" -eq 0 ]
+rm -rf out
+
+echo "-- the map by itself"
+run check map.yaml
+check "check knows a system map: $(cat streams/err)" grep -qx 'map.yaml: system map, 1 system: ok' streams/out
+run check "$source/scenarios/measurements/systems.yaml"
+check "and the shipped one: $(cat streams/err)" [ "$code" -eq 0 ]
+map 'systems: {box: {cluster: toy_2x4, set: {gpu.coont: 3}}}\n'
+refuse 2 'coont' check map.yaml
+map 'systems: {box: toy_2x4}\n'
+
 echo "-- the same time as collective predict gives"
 compare --json
 predicted=$(sed -n '2s/^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,\([^,]*\),.*/\1/p' out/predictions.csv)

@@ -175,21 +175,31 @@ std::string nic_layout(std::size_t nics, std::size_t gpus) {
   return fmt::format("per_node: {}", nics);
 }
 
+void note_assumed(const NodeInventory::Nic& first, bool rate_is_known, NodeInventory& node) {
+  if (!rate_is_known) {
+    node.notes.emplace_back(
+        "NIC rate: not in the file, 10 Gbit/s stands in as NCCL takes it, an assumption; --nic RATE names it");
+  }
+  node.notes.push_back(first.transport.empty()
+                           ? "transport: not in the file, infiniband stands in"
+                           : fmt::format("transport: not in the file, {} is taken from the name and PCI class of {}",
+                                         first.transport, first.name));
+}
+
 std::string nics_text(NodeInventory& node, const ImportOptions& options) {
   if (node.nics.empty()) {
     node.notes.emplace_back("NICs: none in the file");
     return "";
   }
   const NodeInventory::Nic& first = node.nics.front();
-  if (!first.rate && !options.nic_rate) {
-    node.notes.emplace_back("NIC rate: not in the file, 10 Gbit/s stands in as NCCL takes it; --nic RATE names it");
-  }
-  if (first.transport.empty()) node.notes.emplace_back("transport: not in the file, infiniband stands in");
+  const bool rate_is_known = first.rate || options.nic_rate;
+  note_assumed(first, rate_is_known, node);
   const bool gpudirect =
       std::all_of(node.nics.begin(), node.nics.end(), [](const NodeInventory::Nic& nic) { return nic.gpudirect; });
-  return fmt::format("nics: {{{}, rate: \"{}\", gpudirect: {}, transport: {}}}\n",
+  return fmt::format("nics: {{{}, rate: \"{}\", rate_basis: {}, gpudirect: {}, transport: {}}}\n",
                      nic_layout(node.nics.size(), node.gpus.size()),
-                     exact_text(options.nic_rate.value_or(first.rate.value_or(kUnstatedNic))), gpudirect,
+                     exact_text(options.nic_rate.value_or(first.rate.value_or(kUnstatedNic))),
+                     rate_is_known ? "stated" : "assumed", gpudirect,
                      first.transport.empty() ? "infiniband" : first.transport);
 }
 

@@ -33,7 +33,7 @@ NicSpec read_nics(MapReader reader, int gpu_count) {
   nics.latency = reader.time("latency", nics.latency);
   nics.gpudirect = reader.flag("gpudirect", nics.gpudirect);
   nics.transport = reader.choice("transport", {"infiniband", "roce", "efa", "slingshot", "tcp"}, nics.transport);
-  nics.rate_basis = reader.choice("rate_basis", {"stated", "inferred"}, nics.rate_basis);
+  nics.rate_basis = reader.choice("rate_basis", {"stated", "inferred", "assumed"}, nics.rate_basis);
   reader.finish();
   return nics;
 }

@@ -94,6 +94,8 @@ TEST_CASE("a complete dump gives NVLink 80, PCIe 24, NIC 25 GB/s and the class P
   REQUIRE(spec.nics);
   CHECK(spec.nics->shared_by == 2);
   CHECK(spec.nics->transport == "infiniband");
+  CHECK(notes(spec, "infiniband is taken from the name and PCI class of mlx5_0"));
+  CHECK(spec.nics->rate_basis == "stated");
   CHECK(spec.nics->gpudirect);
   const NodeGraph graph = build_node_graph(spec);
   const auto path = best_path(graph, 0, *find_device(graph, DeviceKind::nic, 0));
@@ -147,6 +149,7 @@ TEST_CASE("a skeleton keeps the PCIe tree and says what is missing") {
   REQUIRE(spec.nics);
   CHECK(spec.nics->shared_by == 2);  // two functions of one card are one NIC
   CHECK(gbps(spec.nics->rate) == doctest::Approx(1.25));
+  CHECK(spec.nics->rate_basis == "assumed");
   for (const char* what : {"GPU model", "NVLink", "NIC rate", "skeleton"}) {
     CAPTURE(what);
     CHECK(notes(spec, what));
@@ -166,6 +169,7 @@ TEST_CASE("a skeleton keeps the PCIe tree and says what is missing") {
   CHECK(gbps(named.nics->rate) == doctest::Approx(25));
   CHECK_FALSE(notes(named, "GPU model:"));
   CHECK_FALSE(notes(named, "NIC rate"));
+  CHECK(named.nics->rate_basis == "stated");
 }
 
 TEST_CASE("slower NICs are left out, and several hosts count as nodes") {

@@ -100,6 +100,7 @@ bool is_gpu_name(std::string_view name) {
 }
 
 std::vector<std::string> plain_lines(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\x1b' && at + 1 < text.size() && text[at + 1] == '[') {

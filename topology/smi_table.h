@@ -23,7 +23,7 @@ struct SmiTable {
 // Errors (Failure::input): no header, an unknown or missing row, too few cells, over 144 GPUs or 1,024 NICs.
 SmiTable parse_smi_table(std::string_view text, const std::string& source);
 
-// Lines without terminal escapes and carriage returns.
+// Lines without byte order mark, terminal escapes and carriage returns.
 std::vector<std::string> plain_lines(std::string_view text);
 
 bool is_gpu_name(std::string_view name);  // "GPU3"

@@ -99,6 +99,10 @@ TEST_CASE("a mesh is read with its links, switches, sockets and NICs") {
   CHECK(matrix.find("GPU0  X      NV4    NV2    SYS    PIX    SYS    0\n") != std::string::npos);
 }
 
+TEST_CASE("a byte order mark before the matrix is skipped") {
+  CHECK(imported("\xef\xbb\xbf" + std::string(kMesh + 1)).nvlink.pairs == imported(kMesh).nvlink.pairs);
+}
+
 TEST_CASE("the same NV# everywhere is a switch when it is all a GPU has, else a mesh") {
   const auto alike = [](const std::string& cell) {
     return "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\tX\t" + cell + "\t" + cell + "\t0-3\nGPU1\t" + cell + "\tX\t" +

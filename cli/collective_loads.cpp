@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/collective_sizes.h"
+#include "models/rank_bytes_check.h"
 
 namespace shardsim {
 namespace {
@@ -59,23 +60,29 @@ RankBytes bytes_of(const CsvTable::Row& row, const Columns& columns) {
 
 }  // namespace
 
-std::vector<RankBytes> read_rank_bytes(const std::string& file, const std::vector<int>& ranks) {
+std::vector<RankBytes> read_rank_bytes(const std::string& file, const std::vector<int>& ranks, const Cluster& cluster) {
   const CsvTable table = parse_csv(read_file(file, kMostFile), file);
   const Columns columns = columns_of(table);
   std::map<std::int64_t, std::size_t> positions;
   for (std::size_t i = 0; i < ranks.size(); ++i) positions[ranks[i]] = i;
   std::vector<RankBytes> bytes(ranks.size());
+  RankBytesPlaces places;
+  places.whole.source = file;
+  places.each.resize(ranks.size());
   for (const CsvTable::Row& row : table.rows) {
     const auto position = positions.find(parse_count(row.cells[columns.rank], row.place));
     if (position == positions.end())
       throw input_error(row.place, "rank " + row.cells[columns.rank] + " is not of the group, or there twice",
                         "Write one line for each of the " + std::to_string(ranks.size()) + " ranks of the group");
     bytes[position->second] = bytes_of(row, columns);
+    places.each[position->second] = row.place;
     positions.erase(position);
   }
-  if (positions.empty()) return bytes;
-  throw input_error({file}, "rank " + std::to_string(positions.begin()->first) + " is missing",
-                    "Write one line for each of the " + std::to_string(ranks.size()) + " ranks of the group");
+  if (!positions.empty())
+    throw input_error({file}, "rank " + std::to_string(positions.begin()->first) + " is missing",
+                      "Write one line for each of the " + std::to_string(ranks.size()) + " ranks of the group");
+  check_rank_bytes(ranks, bytes, cluster, places);
+  return bytes;
 }
 
 }  // namespace shardsim

@@ -103,6 +103,17 @@ void check_members(const std::vector<std::vector<int>>& groups) {
                     "Name each member once; groups at the same time share none");
 }
 
+// A list says which ranks; --gpus-per-node says which of them there are.
+void check_in_use(const std::vector<int>& ranks, int gpus, const Cluster& cluster) {
+  for (int rank : ranks) {
+    if (cluster.gpu_of(rank) < gpus) continue;
+    throw input_error(Arguments::place("group"),
+                      "rank " + std::to_string(rank) + " is GPU " + std::to_string(cluster.gpu_of(rank)) +
+                          " of its node, of which --gpus-per-node takes the first " + std::to_string(gpus),
+                      "Leave --gpus-per-node out, or list other ranks");
+  }
+}
+
 void read_groups(const Arguments& given, const Cluster& cluster, CollectiveRequest& request) {
   request.group = given.value("group").value_or("world");
   const int gpus = gpus_in_use(given, cluster);
@@ -110,7 +121,10 @@ void read_groups(const Arguments& given, const Cluster& cluster, CollectiveReque
     request.groups = named_groups(request.group, gpus, cluster);
     return;
   }
-  for (const std::string& text : split(request.group, '/')) request.groups.push_back(listed_group(text, cluster));
+  for (const std::string& text : split(request.group, '/')) {
+    request.groups.push_back(listed_group(text, cluster));
+    check_in_use(request.groups.back(), gpus, cluster);
+  }
   check_members(request.groups);
 }
 
@@ -180,10 +194,10 @@ void take_skew(const std::string& name, CollectiveRequest& request) {
 }
 
 // One row, its size what a rank sends on average.
-void take_loads(const std::string& file, CollectiveRequest& request) {
+void take_loads(const std::string& file, const Cluster& cluster, CollectiveRequest& request) {
   if (request.groups.size() > 1)
     throw input_error(Arguments::place("loads"), "several groups at once", "Give --group one list of ranks, or world");
-  request.rank_bytes = read_rank_bytes(file, request.groups.front());
+  request.rank_bytes = read_rank_bytes(file, request.groups.front(), cluster);
   double sum = 0;
   for (const RankBytes& bytes : request.rank_bytes)
     sum += static_cast<double>(bytes.sent_in_node) + static_cast<double>(bytes.sent_off_node);
@@ -191,13 +205,13 @@ void take_loads(const std::string& file, CollectiveRequest& request) {
   request.sizes = {static_cast<std::int64_t>(sum / static_cast<double>(request.rank_bytes.size()))};
 }
 
-void read_payload(const Arguments& given, CollectiveRequest& request) {
+void read_payload(const Arguments& given, const Cluster& cluster, CollectiveRequest& request) {
   const auto sizes = given.value("sizes"), matrix = given.value("matrix"), skew = given.value("skew");
   if (const auto loads = given.value("loads")) {
     if (sizes || matrix || skew || request.label != "all_to_all_v")
       throw input_error(Arguments::place("loads"), "sums of all_to_all_v, which say all bytes by themselves",
                         "Write --kind all_to_all_v without --sizes, --matrix and --skew");
-    return take_loads(*loads, request);
+    return take_loads(*loads, cluster, request);
   }
   if (sizes) request.sizes = parse_sizes(*sizes, Arguments::place("sizes"));
   if (!sizes && !matrix) throw input_error(Arguments::place("sizes"), "no sizes", "Write e.g. --sizes 1KiB:1GiB:x2");
@@ -220,7 +234,7 @@ CollectiveRequest collective_request(const Arguments& given, const Cluster& clus
   CollectiveRequest request;
   read_kind(given, request);
   read_groups(given, cluster, request);
-  read_payload(given, request);
+  read_payload(given, cluster, request);
   return request;
 }
 

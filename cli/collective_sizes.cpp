@@ -13,7 +13,10 @@ constexpr std::size_t kMostSizes = 1000;
 constexpr const char* kHow =
     "Write START:END:xFACTOR, START:END:+STEP, or sizes with commas between, e.g. 1KiB:1GiB:x2";
 
+// Sizes of messages are as often in bytes as not, so a bare number is not taken for GiB.
 std::int64_t one_size(const std::string& text, const Place& place) {
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos)
+    throw input_error(place, excerpt(text) + " has no unit", "Write " + excerpt(text + " B") + ", or KiB, MiB or GiB");
   const std::int64_t bytes = parse_bytes(text, place).count;
   if (bytes == 0) throw input_error(place, "a size of 0 bytes", "Give 1 B or more");
   return bytes;

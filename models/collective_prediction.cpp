@@ -37,6 +37,7 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
   for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
   const SideBySide together = side_by_side(calls, cluster);
   CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}};
+  if (question.ranks.size() < 2) prediction.algorithm = "none";
   if (together.bottleneck >= 0) prediction.bottleneck = cluster.links()[together.bottleneck].name;
   return prediction;
 }

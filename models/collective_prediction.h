@@ -21,7 +21,8 @@ struct CollectiveQuestion {
 
 struct CollectivePrediction {
   Seconds time;            // of the slowest group
-  std::string algorithm;   // "Ring", "Tree", "NVLS", ... as NCCL names them, or an entry of collective_algorithms()
+  std::string algorithm;   // "Ring", "Tree", "NVLS", ... as NCCL names them, or an entry of collective_algorithms();
+                           // "none" for a group of one rank
   std::string protocol;    // "LL", "LL128", "Simple"; empty where no protocol is told apart
   std::string bottleneck;  // name of the link that is busiest; empty when nothing moves
 };

@@ -1,19 +1,15 @@
 #include "models/rank_bytes.h"
 
 #include <map>
-#include <numeric>
 
-#include "base/error.h"
 #include "models/channel_layout.h"
 #include "models/load_builder.h"
 #include "models/p2p_channels.h"
 #include "models/pairs_of_sums.h"
+#include "models/rank_bytes_check.h"
 
 namespace shardsim {
 namespace {
-
-constexpr double kMostBytes = 0x1.0p53;
-const Place kPlace{"bytes of each rank"};
 
 double in_double(std::int64_t bytes) {
   return static_cast<double>(bytes);
@@ -153,42 +149,12 @@ class Sums {
   LoadBuilder builder_;
 };
 
-void check_rails(const RankBytes& bytes, const Cluster& cluster) {
-  if (bytes.sent_to_rail.empty()) return;
-  const auto sum = std::accumulate(bytes.sent_to_rail.begin(), bytes.sent_to_rail.end(), std::int64_t{0});
-  if (static_cast<int>(bytes.sent_to_rail.size()) != cluster.nics_per_node())
-    throw input_error(kPlace, std::to_string(bytes.sent_to_rail.size()) + " rails",
-                      "Give one for each of the " + std::to_string(cluster.nics_per_node()) + " NICs of a node");
-  if (sum != bytes.sent_off_node)
-    throw input_error(kPlace,
-                      "the rails add up to " + std::to_string(sum) + " bytes, not to what leaves the node (" +
-                          std::to_string(bytes.sent_off_node) + ")",
-                      "Make them equal");
-}
-
-void check_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster) {
-  if (bytes.size() != ranks.size())
-    throw input_error(kPlace, std::to_string(bytes.size()) + " entries for " + std::to_string(ranks.size()) + " ranks",
-                      "Give one per member");
-  double in = 0, out = 0, sent = 0, received = 0;
-  for (const RankBytes& entry : bytes) {
-    check_rails(entry, cluster);
-    in += in_double(entry.received_in_node), out += in_double(entry.sent_in_node);
-    sent += in_double(entry.sent_off_node), received += in_double(entry.received_off_node);
-  }
-  if (out + sent > kMostBytes || in + received > kMostBytes)
-    throw input_error(kPlace, "the sums are above 2^53 bytes", "Check their unit");
-  if (in != out || sent != received)
-    throw input_error(kPlace, "what is sent is not what is received, in the nodes or between them",
-                      "Make the columns add up to the same");
-}
-
 }  // namespace
 
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster) {
   check_group(CollectiveKind::all_to_all, ranks, cluster);
-  check_bytes(ranks, bytes, cluster);
+  check_rank_bytes(ranks, bytes, cluster);
   if (ranks.size() < 2) return {{}, {}, false, "direct", ""};
   return Sums(ranks, bytes, cluster).loads();
 }

@@ -15,9 +15,9 @@ struct RankBytes {
 };
 
 // An all_to_all by these sums: ports carry exactly what they say; what they leave open is as even as they allow: the
-// pairs of a node (pairs_of_sums.h), the NICs of the other nodes, the leaves. `bytes`: one entry per member. Errors (Failure::input):
-// as expand_collective() for ranks; rails that are not the node's NICs or do not add up; sums sent and received that
-// differ, or are above 2^53.
+// pairs of a node (pairs_of_sums.h), the NICs of the other nodes, the leaves. `bytes`: one entry per member. Errors
+// (Failure::input): as expand_collective() for ranks, as check_rank_bytes() (rank_bytes_check.h) for sums that no bytes
+// can have.
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster);
 

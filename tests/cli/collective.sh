@@ -38,6 +38,11 @@ check "steps" [ "$(grep -vc '^#' streams/out)" -eq 4 ]
 check "a list of ranks is a group" [ "$(time_of --kind all_reduce --sizes 1MiB --group 0-15)" = "$(time_of --kind all_reduce --sizes 1MiB)" ]
 check "a node is a group" [ "$(time_of --kind all_reduce --sizes 1MiB --group 0-7/8-15)" = "$(time_of --kind all_reduce --sizes 1MiB --group node)" ]
 check "first GPUs of each node" [ "$(time_of --kind all_reduce --sizes 1MiB --gpus-per-node 2)" = "$(time_of --kind all_reduce --sizes 1MiB --group 0,1,8,9)" ]
+check "listed ranks among the first GPUs" [ "$(time_of --kind all_reduce --sizes 1MiB --group 0,8 --gpus-per-node 1)" = "$(time_of --kind all_reduce --sizes 1MiB --group 0,8)" ]
+for kind in all_reduce all_to_all send_recv; do
+  run "${a100[@]}" --kind $kind --sizes 1MiB --group 3
+  check "$kind of one rank has no algorithm" grep -qE ' 0\.00 .* none +- +-$' streams/out
+done
 run "${a100[@]}" --kind all_reduce --sizes 1MiB --group cross_node
 check "a group per local GPU" grep -q '2 ranks, 8 such groups at once' streams/out
 
@@ -60,7 +65,22 @@ refuse 2 'few.csv: rank 15 is missing' "${a100[@]}" --kind all_to_all_v --loads 
 sed '1s/sent_off_node/sent/' loads.csv >other.csv
 refuse 2 'other.csv:1: column sent_off_node' "${a100[@]}" --kind all_to_all_v --loads other.csv
 sed '2s/8MiB$/9MiB/' loads.csv >uneven.csv
-refuse 2 'not what is received' "${a100[@]}" --kind all_to_all_v --loads uneven.csv
+refuse 2 'uneven.csv: what is sent is not what is received between the nodes' "${a100[@]}" --kind all_to_all_v --loads uneven.csv
+# sums FILE ENTRY...: all 0 but what each entry says, as "rank,sent_in,received_in,sent_off,received_off".
+sums() {
+  local file=$1; shift
+  { echo rank,sent_in_node,received_in_node,sent_off_node,received_off_node
+    for rank in $(seq 0 15); do printf '%s\n' "$@" | grep "^$rank," || echo "$rank,0,0,0,0"; done; } >"$file"
+}
+sums node.csv 0,1000,0,0,0 8,0,1000,0,0
+refuse 2 'node.csv: .*inside node 0: 1000 and 0' "${a100[@]}" --kind all_to_all_v --loads node.csv
+sums self.csv 3,1000,1000,0,0
+refuse 2 'self.csv:5: rank 3 sends 1000 bytes' "${a100[@]}" --kind all_to_all_v --loads self.csv
+sums off.csv 0,0,0,1000,0 1,0,0,0,1000
+refuse 2 'off.csv: node 0 receives 1000 bytes from other nodes' "${a100[@]}" --kind all_to_all_v --loads off.csv
+{ echo rank,sent_in_node,received_in_node,sent_off_node,received_off_node,rail_0,rail_1,rail_2,rail_3,rail_4,rail_5,rail_6,rail_7
+  for rank in $(seq 0 15); do echo "$rank,0,0,800,800,800,0,0,0,0,0,0,0"; done; } >rails.csv
+refuse 2 'rails.csv: 12800 bytes are sent to rail 0' "${a100[@]}" --kind all_to_all_v --loads rails.csv
 refuse 2 'argument --loads' "${a100[@]}" --kind all_to_all --loads loads.csv
 
 echo "-- fits"
@@ -87,6 +107,7 @@ for sizes in 0B 0B:1MiB:x2 1MiB:1KiB:x2 1KiB:1MiB 1KiB:1MiB:2 1KiB:1MiB:x1 1KiB:
   refuse 2 'argument --sizes: ' "${a100[@]}" --kind all_reduce "--sizes=$sizes"
 done
 refuse 2 '2\^53' "${a100[@]}" --kind all_to_all --sizes 4096TiB
+refuse 2 'argument --sizes: "63" has no unit. Write "63 B"' "${a100[@]}" --kind all_reduce --sizes 63
 for nodes in 0 -1 1e9 2.5 many 9223372036854775808; do
   refuse 2 'argument --nodes' collective predict --cluster dgx_a100_80gb "--nodes=$nodes" --kind all_reduce --sizes 1MiB
 done
@@ -94,6 +115,7 @@ refuse 2 '1,000,000 ranks|1000000' collective predict --cluster dgx_a100_80gb --
 for gpus in 0 9 -1 x; do refuse 2 'argument --gpus-per-node' "${a100[@]}" --kind all_reduce --sizes 1MiB "--gpus-per-node=$gpus"; done
 refuse 2 'argument --group: rank 3 is named twice' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 3,4,3
 refuse 2 'argument --group: rank 3 is named twice' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 0-3/3-5
+refuse 2 'argument --group: rank 9 is GPU 1 of its node.*--gpus-per-node' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 0,8,9 --gpus-per-node 1
 refuse 2 'argument --group: rank 16 ' "${a100[@]}" --kind all_reduce --sizes 1MiB --group 0,16
 for group in '' nodes 1- 3-1 1,,2 0/ 0x1; do refuse 2 'argument --group: ' "${a100[@]}" --kind all_reduce --sizes 1MiB "--group=$group"; done
 refuse 2 'argument --kind: .*--matrix' "${a100[@]}" --kind all_to_all_v --sizes 1MiB

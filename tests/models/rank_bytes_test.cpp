@@ -106,11 +106,42 @@ TEST_CASE("sums that cannot be are refused") {
   std::vector<RankBytes> bytes(8, RankBytes{300, 300, 400, 400, {}});
   CHECK(message_of(bytes, cluster).empty());
   bytes[0].sent_in_node = 301;
-  CHECK(message_of(bytes, cluster).find("not what is received") != std::string::npos);
+  CHECK(message_of(bytes, cluster).find("not what is received inside node 0: 1201 and 1200") != std::string::npos);
+  bytes[7].received_in_node = 301;
+  CHECK(message_of(bytes, cluster).find("inside node 0") != std::string::npos);
+  bytes[7].received_in_node = 300;
   bytes[0] = {300, 300, 400, 400, {100, 100, 100, 99}};
   CHECK(message_of(bytes, cluster).find("add up to 399") != std::string::npos);
   bytes[0].sent_to_rail = {400};
   CHECK(message_of(bytes, cluster).find("rails") != std::string::npos);
   bytes.pop_back();
   CHECK(message_of(bytes, cluster).find("7 entries for 8 ranks") != std::string::npos);
+}
+
+TEST_CASE("sums that nobody else can send or receive are refused") {
+  const Cluster cluster = cluster_from(toy_2x4());
+  std::vector<RankBytes> bytes(8);
+  bytes[2] = {100, 100, 0, 0, {}};  // to itself
+  CHECK(message_of(bytes, cluster).find("rank 2 sends 100 bytes inside node 0") != std::string::npos);
+  bytes[2] = {0, 0, 100, 0, {}};
+  bytes[3] = {0, 0, 0, 100, {}};  // off the node, from the node itself
+  CHECK(message_of(bytes, cluster).find("node 0 receives 100 bytes from other nodes, and those send 0") !=
+        std::string::npos);
+  bytes[3] = {};
+  bytes[5] = {0, 0, 0, 100, {}};
+  CHECK(message_of(bytes, cluster).empty());
+}
+
+TEST_CASE("rails hold what the ranks with their NICs receive") {
+  const Cluster cluster = cluster_from(toy_2x4());
+  std::vector<RankBytes> bytes(8, RankBytes{0, 0, 400, 400, {100, 100, 100, 100}});
+  CHECK(message_of(bytes, cluster).empty());
+  for (RankBytes& entry : bytes) entry.sent_to_rail = {400, 0, 0, 0};
+  CHECK(message_of(bytes, cluster).find("3200 bytes are sent to rail 0, and the ranks that have its NIC receive 800") !=
+        std::string::npos);
+  // Rail 0 of node 0 gets 1600 by rail, but node 1 sends it 1200 only.
+  bytes.assign(8, RankBytes{0, 0, 400, 0, {400, 0, 0, 0}});
+  bytes[7].sent_to_rail = {0, 400, 0, 0};
+  bytes[0].received_off_node = 1600, bytes[4].received_off_node = 1200, bytes[5].received_off_node = 400;
+  CHECK(message_of(bytes, cluster).find("node 0 receives 1600 bytes on rail 0") != std::string::npos);
 }

@@ -31,6 +31,15 @@ double graph_efficiency(const Cluster& cluster) {
   return std::min(1.0, graph->channels * graph->bw_inter.bytes_per_second / (used * nic));
 }
 
+// Share of a GPU's NIC port that the wires of its PCIe slot can feed: whatever an efficiency was fitted on, a faster
+// NIC does not make the slot faster.
+double slot_share(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  if (!spec.nics || spec.device == "cpu") return 1;
+  const double nic = spec.nics->rate.bytes_per_second * std::max(1, spec.nics->per_gpu);
+  return std::min(1.0, pcie_line_rate(spec.pcie).bytes_per_second / nic);
+}
+
 Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
   double rate = cluster.links()[load.link].rate.bytes_per_second;
   if (load.cap.bytes_per_second > 0) rate = std::min(rate, load.cap.bytes_per_second);
@@ -123,7 +132,8 @@ Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency
 
 double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
   if (!across_nodes) return 1;
-  return overhead_of(kind, across_nodes, cluster).nic_efficiency.value_or(graph_efficiency(cluster));
+  const OverheadSpec overhead = overhead_of(kind, across_nodes, cluster);
+  return std::min(overhead.nic_efficiency.value_or(graph_efficiency(cluster)), slot_share(cluster));
 }
 
 }  // namespace shardsim

@@ -196,6 +196,9 @@ int capability_number(const std::string& compute_capability);
 
 // One direction of a GPU's or NIC's PCIe slot: lanes x rate / 80, as NCCL counts (NVIDIA/nccl src/graph/topo.cc).
 Bandwidth pcie_rate(const PcieSpec& pcie);
+// What the lanes signal, one direction, after line coding (8b/10b to generation 2, 128b/130b from 3; PCI-SIG): 31.5
+// GB/s for x16 of generation 4, where NCCL reckons with 24.
+Bandwidth pcie_line_rate(const PcieSpec& pcie);
 
 // Between two CPU sockets, one direction: what the file says, or NCCL's figure for that CPU.
 Bandwidth cpu_link_rate(const ClusterSpec& spec);

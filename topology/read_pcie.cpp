@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 
@@ -154,6 +155,13 @@ PcieSpec read_pcie(MapReader reader, int gpu_count, const std::optional<NicSpec>
 Bandwidth pcie_rate(const PcieSpec& pcie) {
   const double per_lane = 60.0 * (1 << (pcie.generation - 3));
   return {pcie.lanes * per_lane / 80 * 1e9};
+}
+
+Bandwidth pcie_line_rate(const PcieSpec& pcie) {
+  constexpr std::array kGigatransfers = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  const double coding = pcie.generation < 3 ? 8.0 / 10 : 128.0 / 130;
+  const auto index = static_cast<std::size_t>(std::clamp(pcie.generation, 1, 6) - 1);
+  return {pcie.lanes * kGigatransfers[index] * coding / 8 * 1e9};
 }
 
 Bandwidth cpu_link_rate(const ClusterSpec& spec) {

@@ -147,3 +147,23 @@ TEST_CASE("a group of one or none moves nothing and takes no time") {
     }
   }
 }
+
+TEST_CASE("a NIC that outruns the PCIe slot of its GPU is no faster than the slot") {
+  const auto across = [](const std::string& rate) {
+    const Cluster cluster = cluster_from(fmt::format(R"(schema: shardsim.cluster/1
+name: slots
+nodes: 2
+gpu: {{model: x, count: 8, compute_capability: "8.0", hbm: "40 GiB", hbm_bandwidth: "1555 GB/s", flops: {{fp32: "19.5 TFLOP/s"}}}}
+nvlink: {{kind: switch, links_per_gpu: 12}}
+pcie: {{generation: 4}}
+nics: {{per_gpu: 1, rate: "{}"}}
+overheads: {{all_to_all: {{across_nodes: {{nic_efficiency: 1}}}}}}
+)",
+                                                     rate));
+    return all_to_all(cluster, ranks_from(0, 16), even_matrix(64 << 20)).alone(cluster).value;
+  };
+  const double off_node = 0.5 * (64 << 20);  // of each rank, to the other node
+  CHECK(across("400 Gbit/s") >= off_node / 31.51e9);
+  CHECK(across("400 Gbit/s") < across("200 Gbit/s"));
+  CHECK(across("800 Gbit/s") == doctest::Approx(across("400 Gbit/s")));
+}

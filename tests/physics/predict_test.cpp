@@ -44,7 +44,9 @@ void check_same(const Cluster& cluster, const std::string& group, std::int64_t b
                                                       {OpClass::all_reduce, CollectiveKind::all_reduce},
                                                       {OpClass::all_gather, CollectiveKind::all_gather},
                                                       {OpClass::reduce_scatter, CollectiveKind::reduce_scatter}};
-  for (const auto& [op_class, kind] : kinds) {
+  for (const auto& each : kinds) {
+    const auto op_class = each.first;
+    const auto kind = each.second;
     Program program = only_collective(cluster, op_class, even_matrix(bytes), bytes);
     program.groups["world"] = groups_of(group, cluster);
     const double expected = predicted_us(kind, bytes, program.groups["world"], cluster);

@@ -12,7 +12,7 @@ struct OpClassName {
   std::string_view name;
 };
 
-constexpr std::array<OpClassName, 7> kOpClassNames{{
+constexpr std::array<OpClassName, 9> kOpClassNames{{
     {OpClass::lookup, "lookup"},
     {OpClass::update, "update"},
     {OpClass::dense, "dense"},
@@ -20,6 +20,8 @@ constexpr std::array<OpClassName, 7> kOpClassNames{{
     {OpClass::all_reduce, "all_reduce"},
     {OpClass::reduce_scatter, "reduce_scatter"},
     {OpClass::all_gather, "all_gather"},
+    {OpClass::broadcast, "broadcast"},
+    {OpClass::send_recv, "send_recv"},
 }};
 
 }  // namespace
@@ -34,6 +36,12 @@ std::optional<OpClass> find_op_class(std::string_view name) {
   return entry->op_class;
 }
 
+std::vector<std::string> op_class_names() {
+  std::vector<std::string> names;
+  for (const OpClassName& entry : kOpClassNames) names.emplace_back(entry.name);
+  return names;
+}
+
 std::optional<CollectiveKind> collective_kind(OpClass op_class) {
   switch (op_class) {
     case OpClass::all_to_all:
@@ -44,6 +52,10 @@ std::optional<CollectiveKind> collective_kind(OpClass op_class) {
       return CollectiveKind::reduce_scatter;
     case OpClass::all_gather:
       return CollectiveKind::all_gather;
+    case OpClass::broadcast:
+      return CollectiveKind::broadcast;
+    case OpClass::send_recv:
+      return CollectiveKind::send_recv;
     case OpClass::lookup:
     case OpClass::update:
     case OpClass::dense:

@@ -21,10 +21,12 @@ struct PerRank {
   bool operator==(const PerRank&) const = default;
 };
 
-enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather };
+// broadcast: from the first member of the group; send_recv: each member to the next, as nccl-tests does.
+enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
 
 std::string_view op_class_name(OpClass op_class);
 std::optional<OpClass> find_op_class(std::string_view name);
+std::vector<std::string> op_class_names();
 std::optional<CollectiveKind> collective_kind(OpClass op_class);
 
 // One operation, on all its ranks: a symmetric plan is written once, so 1,024 ranks cost what 8 cost.

@@ -156,8 +156,7 @@ void ProgramReader::read_op(const Tree& tree) {
   Op op;
   op.id = whole(reader.required("id"), 0);
   op.name = reader.text("name");
-  op.op_class = *find_op_class(reader.choice(
-      "class", {"lookup", "update", "dense", "all_to_all", "all_reduce", "reduce_scatter", "all_gather"}));
+  op.op_class = *find_op_class(reader.choice("class", op_class_names()));
   if (const Tree* const ranks = reader.value("ranks")) {
     op.ranks = read_ranks(*ranks);
     if (op.ranks.empty()) {

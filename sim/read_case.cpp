@@ -67,8 +67,7 @@ std::vector<std::string> algorithms_for(CollectiveKind kind) {
 
 std::map<std::string, std::string> read_algorithms(MapReader reader) {
   std::map<std::string, std::string> algorithms;
-  for (const CollectiveKind kind : {CollectiveKind::all_to_all, CollectiveKind::all_reduce,
-                                    CollectiveKind::reduce_scatter, CollectiveKind::all_gather}) {
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
     const std::string key(collective_kind_name(kind));
     if (reader.has(key)) algorithms[key] = reader.choice(key, algorithms_for(kind));
   }

@@ -21,12 +21,19 @@ void add_exchange(Timeline& timeline, const ByteMatrix& matrix, const std::vecto
   }
 }
 
-// Each member passes on 2 (n-1)/n of the buffer (all-reduce) or (n-1)/n of the total, to the next one.
-void add_ring(Timeline& timeline, const Op& op, const std::vector<int>& group) {
-  const auto members = static_cast<std::int64_t>(group.size());
+// What a member passes on to the next: 2 (n-1)/n of the buffer (all-reduce), (n-1)/n of the total, or all of it.
+std::int64_t passed_on(const Op& op, std::int64_t members) {
+  if (members < 2) return 0;
+  if (op.op_class == OpClass::broadcast || op.op_class == OpClass::send_recv) return op.bytes;
   const std::int64_t passes = op.op_class == OpClass::all_reduce ? 2 : 1;
-  const std::int64_t bytes = passes * (members - 1) * op.bytes / members;
-  for (std::size_t member = 0; member < group.size(); ++member) {
+  return passes * (members - 1) * op.bytes / members;
+}
+
+void add_ring(Timeline& timeline, const Op& op, const std::vector<int>& group) {
+  const std::int64_t bytes = passed_on(op, static_cast<std::int64_t>(group.size()));
+  // A broadcast ends with the last member.
+  const std::size_t senders = group.size() - (op.op_class == OpClass::broadcast ? 1 : 0);
+  for (std::size_t member = 0; member < senders; ++member) {
     const int from = group[member];
     const int to = group[(member + 1) % group.size()];
     timeline.bytes_out[from] += bytes;

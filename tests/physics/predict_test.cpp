@@ -40,10 +40,10 @@ double last_end_us(const Timeline& timeline) {
 }
 
 void check_same(const Cluster& cluster, const std::string& group, std::int64_t bytes) {
-  const std::pair<OpClass, CollectiveKind> kinds[] = {{OpClass::all_to_all, CollectiveKind::all_to_all},
-                                                      {OpClass::all_reduce, CollectiveKind::all_reduce},
-                                                      {OpClass::all_gather, CollectiveKind::all_gather},
-                                                      {OpClass::reduce_scatter, CollectiveKind::reduce_scatter}};
+  const std::pair<OpClass, CollectiveKind> kinds[] = {
+      {OpClass::all_to_all, CollectiveKind::all_to_all}, {OpClass::all_reduce, CollectiveKind::all_reduce},
+      {OpClass::all_gather, CollectiveKind::all_gather}, {OpClass::reduce_scatter, CollectiveKind::reduce_scatter},
+      {OpClass::broadcast, CollectiveKind::broadcast},   {OpClass::send_recv, CollectiveKind::send_recv}};
   for (const auto& each : kinds) {
     const auto op_class = each.first;
     const auto kind = each.second;

@@ -2,19 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace shardsim {
 namespace {
 
 std::string sentence(const std::string& text) {
   return text.empty() || text.back() == '.' || text.back() == '?' ? text : fmt::format("{}.", text);
-}
-
-// Names of files and values come from outside: what steers a terminal does not go through.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
 }
 
 std::string message(const Place& place, const std::string& wrong, const std::string& remedy) {
@@ -30,6 +24,7 @@ std::string Place::text() const {
   return column > 0 ? fmt::format("{}:{}:{}", source, line, column) : fmt::format("{}:{}", source, line);
 }
 
+// Names of files and values come from outside, and go to a terminal.
 Error::Error(Failure failure, const Place& place, const std::string& wrong, const std::string& remedy)
     : std::runtime_error(printable(message(place, wrong, remedy))), failure_(failure), place_(place) {}
 

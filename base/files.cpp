@@ -36,10 +36,6 @@ Error cannot_read(const std::string& path, const std::string& why) {
   return input_error({path}, "cannot read it: " + why, "Check the path and its permissions");
 }
 
-Error cannot_write(const fs::path& path, const std::string& why) {
-  return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
-}
-
 // Not std::filesystem's file_size: pipes and devices have none.
 std::string read_all(std::FILE* file, const std::string& path, std::size_t most) {
   constexpr std::size_t kChunk = std::size_t{1} << 18;
@@ -50,7 +46,7 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
     got = std::fread(text.data() + before, 1, kChunk, file);
     text.resize(before + got);
     // Sooner than a device or a large binary fills the memory. Readers of text say where the first bad byte is.
-    if (got > 0 && text.find('\0', before) != std::string::npos && text.size() > kMostBinary) {
+    if (text.size() > kMostBinary && text.find('\0', before) != std::string::npos) {
       throw input_error({path}, "binary, not text", "Is it the right file?");
     }
     if (text.size() > most) {
@@ -60,24 +56,6 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
   }
   if (std::ferror(file) != 0) throw cannot_read(path, cause(errno));
   return text;
-}
-
-// A link is written through; what is neither absent nor a plain file is not ours to replace.
-fs::path checked_target(fs::path target) {
-  std::error_code failure;
-  if (fs::is_symlink(target, failure)) target = fs::weakly_canonical(target, failure);
-  const fs::file_status status = fs::status(target, failure);
-  if (target.filename().empty() || (fs::exists(status) && !fs::is_regular_file(status))) {
-    throw cannot_write(target, "it is a folder or a device");
-  }
-  return target;
-}
-
-void make_parent(const fs::path& target) {
-  if (target.parent_path().empty()) return;
-  std::error_code failure;
-  fs::create_directories(target.parent_path(), failure);
-  if (failure) throw cannot_write(target.parent_path(), failure.message());
 }
 
 bool holds_scenarios(const fs::path& folder) {
@@ -97,6 +75,23 @@ std::optional<fs::path> above_executable() {
 
 }  // namespace
 
+Error cannot_write(const fs::path& path, const std::string& why) {
+  return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
+}
+
+fs::path result_target(fs::path target) {
+  std::error_code failure;
+  if (fs::is_symlink(target, failure)) target = fs::weakly_canonical(target, failure);
+  const fs::file_status status = fs::status(target, failure);
+  if (target.filename().empty() || (fs::exists(status) && !fs::is_regular_file(status))) {
+    throw cannot_write(target, "it is a folder or a device");
+  }
+  if (target.parent_path().empty()) return target;
+  fs::create_directories(target.parent_path(), failure);
+  if (failure) throw cannot_write(target.parent_path(), failure.message());
+  return target;
+}
+
 std::string read_file(const std::string& path, std::size_t most) {
   if (path.empty()) throw input_error({"the name of a file"}, "it is empty", "Name the file to read");
   const File file(std::fopen(path.c_str(), "rb"));
@@ -104,8 +99,7 @@ std::string read_file(const std::string& path, std::size_t most) {
   return read_all(file.get(), path, most);
 }
 
-AtomicFile::AtomicFile(fs::path target) : target_(checked_target(std::move(target))) {
-  make_parent(target_);
+AtomicFile::AtomicFile(fs::path target) : target_(result_target(std::move(target))) {
   temporary_ = target_;
   temporary_ += ".tmp." + std::to_string(::getpid());
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace shardsim {
 
 inline constexpr std::size_t kMaxTextFile = std::size_t{2} << 30;
@@ -34,6 +36,13 @@ class AtomicFile {
   std::filesystem::path temporary_;
   std::FILE* file_ = nullptr;
 };
+
+// Where a result file goes: links are followed, missing parent folders made; a folder or a device in its place is
+// refused.
+std::filesystem::path result_target(std::filesystem::path target);
+
+// The failure of a write, to be thrown.
+Error cannot_write(const std::filesystem::path& path, const std::string& why);
 
 void write_file(const std::filesystem::path& path, std::string_view text);
 

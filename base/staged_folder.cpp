@@ -6,15 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace shardsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error cannot_write(const fs::path& path, const std::string& why) {
-  return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
-}
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -27,23 +24,12 @@ struct Move {
   fs::path from, to;
 };
 
-// A link is written through; what is neither absent nor a plain file is not ours to replace.
-fs::path place_for(fs::path to) {
-  std::error_code failure;
-  if (fs::is_symlink(to, failure)) to = fs::weakly_canonical(to, failure);
-  const fs::file_status status = fs::status(to, failure);
-  if (fs::exists(status) && !fs::is_regular_file(status)) throw cannot_write(to, "it is a folder or a device");
-  fs::create_directories(to.parent_path(), failure);
-  if (failure) throw cannot_write(to.parent_path(), failure.message());
-  return to;
-}
-
 // Everything that can be refused is refused before the first file moves.
 std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) {
   std::vector<Move> moves;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden)) {
     if (!entry.is_regular_file()) continue;
-    moves.push_back({entry.path(), place_for(target / fs::relative(entry.path(), hidden))});
+    moves.push_back({entry.path(), result_target(target / fs::relative(entry.path(), hidden))});
   }
   return moves;
 }

@@ -111,6 +111,13 @@ std::string excerpt(std::string_view text) {
   return shown + (at < text.size() ? "...\"" : "\"");
 }
 
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (is_control(c)) c = '?';
+  }
+  return text;
+}
+
 bool is_plain_text(std::string_view text, std::size_t& bad_offset) {
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];

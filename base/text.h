@@ -22,6 +22,9 @@ std::string known_names_hint(std::string_view name, const std::vector<std::strin
 // The text as a message may show it: in double quotes, on one line, control characters as "?", at most 60 characters.
 std::string excerpt(std::string_view text);
 
+// Control characters as "?": what steers a terminal does not go through.
+std::string printable(std::string text);
+
 // True when the text holds no byte that only a binary file has (NUL and other control characters but tab and line ends)
 // and is well-formed UTF-8. `bad_offset` is where it first is not.
 bool is_plain_text(std::string_view text, std::size_t& bad_offset);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/cluster_files.h"
+#include "cli/measurement_arguments.h"
 #include "sim/scenario.h"
 #include "topology/node_inventory.h"
 #include "topology/write_cluster.h"
@@ -36,19 +37,6 @@ int rows_per_collective(const Arguments& given) {
                     fmt::format("Write a number from 2 to {}", kMostRows));
 }
 
-RunHints hints(const Arguments& given) {
-  RunHints result;
-  result.system = given.value("system").value_or("");
-  if (const auto name = given.value("kind")) {
-    result.kind = find_collective_kind(*name);
-    if (!result.kind) {
-      throw input_error(Arguments::place("kind"), "unknown collective " + excerpt(*name),
-                        known_names_hint(*name, collective_kind_names()));
-    }
-  }
-  return result;
-}
-
 // The cluster as its file says, with the fit that its key `fits` asks for. Where these rows went into that fit, the one
 // made without them: else rows that are said to be unused would have been used before.
 ClusterSpec prior_of(const std::string& name, const std::string& system) {
@@ -64,8 +52,8 @@ Calibration calibrated(const Arguments& given) {
   const std::string path = required(given, "measurements", "the measurements are missing",
                                     "Name a file, e.g. --measurements all_reduce.log");
   const CalibrationOptions options{rows_per_collective(given), path};
-  Measurements measurements = read_measurements(path, hints(given));
-  for (const std::string& note : measurements.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
+  Measurements measurements = read_measurements(path, measurement_hints(given));
+  print_notes(measurements);
   const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.value("system").value_or(""), path);
   if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give at least two");
   return calibrate(prior_of(name, rows.front().system), rows, options);

@@ -13,6 +13,7 @@
 #include "plan/plan_file.h"
 #include "plan/standalone_plan.h"
 #include "sim/named_tree.h"
+#include "sim/prepared_case.h"
 #include "sim/program_file.h"
 #include "sim/study.h"
 #include "validate/system_map.h"
@@ -50,8 +51,7 @@ void check_case(const Case& item, const Scenario& scenario, Checked& checked) {
     make_network(item.network);
     // The closed form is quick, and expands every collective as the simulation would.
     const auto compute = make_compute_model(item.compute_model);
-    simulate(program, cluster, *compute, *make_network(named_map("closed_form")),
-             {item.iterations, item.steady, item.algorithms});
+    simulate(program, cluster, *compute, *make_network(named_map("closed_form")), engine_options(item));
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
     if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/output_folder.h"
 #include "cli/progress.h"
 #include "cli/scenario_arguments.h"
 #include "sim/io/kineto.h"
@@ -21,17 +22,6 @@
 
 namespace shardsim {
 namespace {
-
-std::filesystem::path output_folder(const Arguments& given) {
-  if (const auto folder = given.value("output")) {
-    if (*folder == "-" || folder->empty()) {
-      throw input_error(Arguments::place("output"), "run writes a folder of files, not one text",
-                        "Name a folder, or use --json for standard output");
-    }
-    return *folder;
-  }
-  return std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem();
-}
 
 int jobs(const Arguments& given) {
   const auto text = given.value("jobs");
@@ -148,7 +138,8 @@ int run_command(const std::vector<std::string>& arguments, const Terminal& termi
   Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"));
   const std::vector<std::string> traces = traced(given, scenario);
-  const std::filesystem::path folder = output_folder(given);
+  const std::filesystem::path folder =
+      output_folder(given, "run", std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem());
 
   Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   WorkerOptions workers;

@@ -8,9 +8,12 @@
 #include <functional>
 
 #include "base/files.h"
+#include "base/staged_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/arguments.h"
+#include "cli/measurement_arguments.h"
+#include "cli/output_folder.h"
 #include "validate/calibrated_judgement.h"
 #include "validate/judgement.h"
 #include "validate/judgement_html.h"
@@ -47,29 +50,6 @@ SystemMap system_map(const Arguments& given) {
     for (MappedSystem& system : map.systems) system.spec.fits = checked_fits(*fits);
   }
   return map;
-}
-
-std::filesystem::path output_folder(const Arguments& given) {
-  const auto folder = given.value("output");
-  if (!folder) return std::filesystem::path("out") / "collective_compare";
-  if (*folder == "-" || folder->empty()) {
-    throw input_error(Arguments::place("output"), "compare writes a folder of files, not one text",
-                      "Name a folder, or use --json for standard output");
-  }
-  return *folder;
-}
-
-RunHints hints(const Arguments& given) {
-  RunHints result;
-  result.system = given.value("system").value_or("");
-  if (const auto name = given.value("kind")) {
-    result.kind = find_collective_kind(*name);
-    if (!result.kind) {
-      throw input_error(Arguments::place("kind"), "unknown collective " + excerpt(*name),
-                        known_names_hint(*name, collective_kind_names()));
-    }
-  }
-  return result;
 }
 
 std::optional<double> tolerance(const Arguments& given) {
@@ -166,17 +146,20 @@ int collective_compare(const std::vector<std::string>& arguments, const Terminal
                         "shardsim collective compare --measurements DIR|FILE [--clusters MAP.yaml] [--tolerance P%]\n"
                         "  [--system LABEL] [--kind KIND] [--fits NAME] [--calibrated] [--json] [-o DIR]");
   const std::optional<double> most = tolerance(given);
-  const std::filesystem::path folder = output_folder(given);
+  const std::filesystem::path folder =
+      output_folder(given, "compare", std::filesystem::path("out") / "collective_compare");
   const std::string path = measurements_path(given);
-  const RunHints said = hints(given);
+  const RunHints said = measurement_hints(given);
   const Measurements measurements = read_measurements(path, said);
   check_hints_are_used(said, measurements.rows);
   const Comparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
   const Judgement& judgement = comparison.judgement;
-  for (const std::string& note : measurements.notes) std::fputs(("note: " + note + "\n").c_str(), stderr);
+  print_notes(measurements);
   const std::string json = judgement_json(judgement);
   const int code = verdict(judgement, most);
-  write_files(comparison, folder, json);
+  StagedFolder staged(folder);
+  staged.fill([&](const std::filesystem::path& hidden) { write_files(comparison, hidden, json); });
+  staged.commit();
   const std::string text =
       given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour) + comparison.remark;
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -30,16 +30,9 @@ constexpr Skew kSkews[] = {
 };
 
 std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (CollectiveKind kind : kAllCollectiveKinds) names.emplace_back(collective_kind_name(kind));
+  std::vector<std::string> names = collective_kind_names();
   names.emplace_back("all_to_all_v");
   return names;
-}
-
-bool is_uneven_kind(const std::string& text) {
-  const auto kind = collective_kind_named(text);
-  const bool v = text.ends_with("v") || text.ends_with("V") || text.ends_with("v_perf");
-  return kind == CollectiveKind::all_to_all && v;
 }
 
 void read_kind(const Arguments& given, CollectiveRequest& request) {
@@ -48,7 +41,7 @@ void read_kind(const Arguments& given, CollectiveRequest& request) {
   const auto kind = collective_kind_named(*text);
   if (!kind) throw input_error(Arguments::place("kind"), "unknown kind", known_names_hint(*text, kind_names()));
   request.kind = *kind;
-  request.label = is_uneven_kind(*text) ? "all_to_all_v" : std::string(collective_kind_name(*kind));
+  request.label = names_uneven_exchange(*text) ? "all_to_all_v" : std::string(collective_kind_name(*kind));
 }
 
 int gpus_in_use(const Arguments& given, const Cluster& cluster) {

@@ -133,16 +133,6 @@ void add_replicas(FusionGroup& fused, const Member& member, const Workload& work
   fused.apply_bytes += 3.0 * static_cast<double>(bytes) + 2.0 * static_cast<double>(rows) * static_cast<double>(state);
 }
 
-void require_every_rank(const Member& member, int world) {
-  std::size_t reached = 0;
-  for (const auto& holders : member.placement->holders) reached += holders.size();
-  if (reached == static_cast<std::size_t>(world)) return;
-  throw input_error(member.table->place,
-                    "table '" + member.table->name + "' has replicated rows (" +
-                        std::string(strategy_name(member.placement->strategy)) + ") that do not reach every rank",
-                    "Name all " + std::to_string(world) + " ranks as holders");
-}
-
 void collapse(std::vector<double>& per_rank) {
   if (std::adjacent_find(per_rank.begin(), per_rank.end(), std::not_equal_to<>()) == per_rank.end()) per_rank.resize(1);
 }
@@ -160,7 +150,6 @@ FusionGroup fuse_strategy(const StrategyOrder& order, const std::vector<Member>&
     column->assign(world, 0.0);
   }
   for (const Member& member : members) {
-    if (replicated(order.strategy)) require_every_rank(member, world);
     add_compute(fused, member, workload, group_size, world);
     add_replicas(fused, member, workload);
   }

@@ -41,7 +41,7 @@ struct FusionGroup {
 };
 
 // The groups of a plan in the order of the forward pass: data_parallel, flex, row_wise, column_wise, table_wise; empty
-// ones left out. Errors: replicated placements that do not reach every rank.
+// ones left out. The plan has passed check_plan.
 std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const Cluster& cluster,
                               const LoweringOptions& options);
 

@@ -11,16 +11,9 @@
 namespace shardsim {
 namespace {
 
-EngineOptions engine_options(const Case& item) {
-  return {item.iterations, item.steady, item.algorithms};
-}
-
 // Milliseconds of an iteration when nothing is contended.
 double estimate_ms(const PreparedCase& job, const Scenario& scenario) {
-  const Program program = make_program(job.item, job.cluster, job.plan, scenario, false);
-  const auto compute = make_compute_model(job.item.compute_model);
-  const auto network = make_network(named_map("closed_form"));
-  return simulate(program, job.cluster, *compute, *network, engine_options(job.item)).timeline.iteration_ms;
+  return simulate_case(job, scenario, named_map("closed_form"), false).timeline.iteration_ms;
 }
 
 bool starts_earlier(const PreparedCase* a, const PreparedCase* b) {

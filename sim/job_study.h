@@ -2,18 +2,10 @@
 
 #include <vector>
 
-#include "plan/plan.h"
 #include "sim/job_engine.h"
-#include "sim/scenario.h"
+#include "sim/prepared_case.h"
 
 namespace shardsim {
-
-// One case made ready: everything that is known before the simulation.
-struct PreparedCase {
-  const Case& item;
-  Cluster cluster;  // of a job: its part of the fabric
-  Plan plan;
-};
 
 // The jobs of one fabric, in the scenario's order.
 using JobGroup = std::vector<const PreparedCase*>;

@@ -21,18 +21,6 @@ namespace {
 
 constexpr std::uint64_t kParetoTicks = 1000;  // the paper marks every 0.1 % of the rows
 
-EngineOptions engine_options(const Case& item) {
-  return {item.iterations, item.steady, item.algorithms};
-}
-
-SimulationResult simulate_case(const PreparedCase& prepared, const Scenario& scenario, const Tree& network,
-                               bool observed) {
-  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, scenario, observed);
-  const auto compute = make_compute_model(prepared.item.compute_model);
-  const auto engine = make_network(network);
-  return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));
-}
-
 std::vector<int> ranks_of(const Placement& placement) {
   std::vector<int> ranks;
   for (const std::vector<int>& holders : placement.holders) ranks.insert(ranks.end(), holders.begin(), holders.end());

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "sim/io/numbers.h"
 #include "validate/calibration.h"
+#include "validate/error_text.h"
 #include "validate/markdown_line.h"
 
 namespace shardsim {
@@ -75,14 +76,8 @@ class Calibrators {
   CalibratedJudgement result_;
 };
 
-std::string percent(const std::optional<double>& value) {
-  return value ? fixed(*value, 1) : "-";
-}
-
 std::string against(double bound, const std::optional<double>& median) {
-  if (!median) return "-";
-  const std::string text = shortest(bound);
-  return *median > bound ? fmt::format("{}, missed by {:.1f}", text, *median - bound) : text;
+  return median ? bound_text(bound, median) : "-";
 }
 
 double bound_of(CollectiveKind kind) {

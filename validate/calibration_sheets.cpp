@@ -5,17 +5,10 @@
 #include "base/text.h"
 #include "sim/io/numbers.h"
 #include "sim/io/sheet.h"
+#include "validate/error_text.h"
 
 namespace shardsim {
 namespace {
-
-std::string percent(const std::optional<double>& value) {
-  return value ? fixed(*value, 1) : "-";
-}
-
-std::string signed_percent(const std::optional<double>& value) {
-  return value ? fmt::format("{:+.1f}", *value) : "-";
-}
 
 void add_errors(Sheet& sheet, const std::string& rows, const ErrorsBeforeAndAfter& errors, bool quiet) {
   if (errors.after.rows == 0) return;

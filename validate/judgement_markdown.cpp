@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/io/numbers.h"
+#include "validate/error_text.h"
 #include "validate/markdown_line.h"
 
 namespace shardsim {
@@ -25,21 +26,6 @@ std::optional<double> bound_of(CollectiveKind kind) {
     default:
       return std::nullopt;
   }
-}
-
-std::string percent(const std::optional<double>& value) {
-  return value ? fixed(*value, 1) : "-";
-}
-
-std::string signed_percent(const std::optional<double>& value) {
-  return value ? fmt::format("{:+.1f}", *value) : "-";
-}
-
-// "12", or what the median is above it.
-std::string bound_text(const std::optional<double>& bound, const std::optional<double>& median) {
-  if (!bound) return "none";
-  const std::string text = shortest(*bound);
-  return median && *median > *bound ? fmt::format("{}, missed by {:.1f}", text, *median - *bound) : text;
 }
 
 std::string header(const std::vector<std::string>& cells) {

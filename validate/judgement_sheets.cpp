@@ -5,19 +5,10 @@
 #include <algorithm>
 
 #include "sim/io/numbers.h"
+#include "validate/error_text.h"
 
 namespace shardsim {
 namespace {
-
-constexpr int kOneDecimal = 1;
-
-std::string percent(const std::optional<double>& value) {
-  return value ? fixed(*value, kOneDecimal) : "-";
-}
-
-std::string signed_percent(const std::optional<double>& value) {
-  return value ? fmt::format("{:+.1f}", *value) : "-";
-}
 
 std::string counted(int count, const std::string& one, const std::string& many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);

@@ -58,16 +58,8 @@ void Measurements::append(Measurements more) {
 }
 
 std::optional<CollectiveKind> find_collective_kind(std::string_view name) {
-  const auto kind = collective_kind_named(name);
   // What each pair of an uneven exchange sent cannot be told from one size.
-  const bool is_uneven = kind == CollectiveKind::all_to_all && (name.ends_with('v') || name.ends_with("v_perf"));
-  return is_uneven ? std::nullopt : kind;
-}
-
-std::vector<std::string> collective_kind_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : kAllCollectiveKinds) names.emplace_back(collective_kind_name(kind));
-  return names;
+  return names_uneven_exchange(name) ? std::nullopt : collective_kind_named(name);
 }
 
 Measurements read_measurements(const std::string& path, const RunHints& hints) {

@@ -24,7 +24,6 @@ struct RunHints {
 
 // The kind by our name or by that of nccl-tests ("alltoall", "all_reduce_perf"); none for uneven exchanges (alltoallv).
 std::optional<CollectiveKind> find_collective_kind(std::string_view name);
-std::vector<std::string> collective_kind_names();  // ours, for messages
 
 // Table of the columns in docs/formats.md. Errors (Failure::input, file and line): a missing column, a cell that is no
 // number, a size of 0 or of 2^53 and more, a time of 0, an unknown collective, ranks that are not nodes x GPUs. Rows

@@ -27,13 +27,6 @@ double wire_bytes(NcclProtocol protocol) {
   return protocol == NcclProtocol::ll128 ? 128.0 / 120 : 1;
 }
 
-// NICs reach what their PCIe slot lets through.
-double slot_efficiency(const ClusterSpec& spec) {
-  if (!spec.nics) return 1;
-  const double nic = spec.nics->rate.bytes_per_second * std::max(1, spec.nics->per_gpu);
-  return std::min(1.0, pcie_rate(spec.pcie).bytes_per_second / nic);
-}
-
 void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Cluster& cluster, LoadBuilder& builder) {
   const auto nodes = members_by_node(call.ranks, cluster);
   switch (chosen.algorithm) {
@@ -83,7 +76,7 @@ class Nccl : public CollectiveAlgorithm {
     if (call.bytes == 0) return result;
     result.algorithm = nccl_algorithm_name(chosen.algorithm);
     result.protocol = nccl_protocol_name(chosen.protocol);
-    LoadBuilder builder(cluster, slot_efficiency(cluster.spec()), 1);
+    LoadBuilder builder(cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
     add_schedule(call, chosen, cluster, builder);
     result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
     result.start = result.start + pipeline_fill(overhead, result, cluster);

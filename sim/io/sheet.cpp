@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/text.h"
 #include "sim/io/html.h"
 
 namespace shardsim {
@@ -18,14 +19,6 @@ constexpr int kLeastTextWidth = 8;
 
 bool continues_code_point(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
-std::string printable(const std::string& text) {
-  std::string result = text;
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  return result;
 }
 
 std::string faint(const std::string& text, bool colour) {

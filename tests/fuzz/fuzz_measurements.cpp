@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/error.h"
 #include "base/yaml.h"
+#include "tests/fuzz/error_at_most.h"
 #include "validate/measurements.h"
 #include "validate/system_map.h"
 
@@ -19,13 +19,7 @@ void check(const shardsim::Measurements& measurements) {
   }
 }
 
-template <typename Body>
-void expect_error_at_most(Body body) {
-  try {
-    body();
-  } catch (const shardsim::Error&) {
-  }
-}
+using shardsim::fuzz::expect_error_at_most;
 
 }  // namespace
 

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "base/yaml.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "plan/standalone_plan.h"
+#include "tests/fuzz/error_at_most.h"
 
 namespace {
 
@@ -36,13 +36,7 @@ void read(const shardsim::Tree& tree) {
   shardsim::check_plan(plan, workload, cluster, {"fuzz.json"});
 }
 
-template <typename Body>
-void expect_error_at_most(Body body) {
-  try {
-    body();
-  } catch (const shardsim::Error&) {
-  }
-}
+using shardsim::fuzz::expect_error_at_most;
 
 }  // namespace
 

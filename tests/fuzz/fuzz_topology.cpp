@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
 #include "base/yaml.h"
+#include "tests/fuzz/error_at_most.h"
 #include "topology/cluster.h"
 #include "topology/read_nccl_xml.h"
 #include "topology/read_smi_matrix.h"
@@ -26,13 +26,7 @@ void use(const shardsim::NodeInventory& node, bool is_complete) {
   const shardsim::Cluster cluster(spec);
 }
 
-template <typename Body>
-void expect_error_at_most(Body body) {
-  try {
-    body();
-  } catch (const shardsim::Error&) {
-  }
-}
+using shardsim::fuzz::expect_error_at_most;
 
 }  // namespace
 

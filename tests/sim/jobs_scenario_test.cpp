@@ -2,46 +2,20 @@
 
 #include "sim/scenario.h"
 #include "sim/study.h"
+#include "tests/sim/scenario_text.h"
 
 // `jobs` of a scenario: what becomes of them, what is refused.
 
 using namespace shardsim;
+using namespace shardsim::test;
 
 namespace {
 
-const std::string kFolder = SHARDSIM_SOURCE_DIR "/scenarios/";
 const std::string kHead = "schema: shardsim.scenario/1\ncluster: {base: toy_2x4, nodes: 4}\n";
 const std::string kTwo =
     "jobs:\n"
     "  - {name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0, 2]}\n"
     "  - {name: b, workload: rm1, planner: {name: flexshard_2tier}, nodes: \"1-3:2\", start: 5 us}\n";
-
-Scenario read(const std::string& text, const Overrides& overrides = {}) {
-  return scenario_from_text(text, kFolder + "test.yaml", overrides);
-}
-
-std::string error_of(const std::string& text, const Overrides& overrides = {}) {
-  try {
-    read(text, overrides);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-    return error.what();
-  }
-  return "";
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos;
-}
-
-Overrides set(const std::string& path, const std::string& value, const std::string& only = "") {
-  Overrides overrides;
-  overrides.set.emplace_back(path, value);
-  overrides.only_case = only;
-  return overrides;
-}
 
 // One job with these keys beside its name, on line 4.
 std::string job(const std::string& keys) {

@@ -8,38 +8,13 @@
 
 #include "base/files.h"
 #include "base/map_reader.h"
+#include "tests/sim/scenario_text.h"
 
 using namespace shardsim;
+using namespace shardsim::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-const std::string kFolder = SHARDSIM_SOURCE_DIR "/scenarios/";
-
-Scenario read(const std::string& text, const Overrides& overrides = {}) {
-  return scenario_from_text(text, kFolder + "test.yaml", overrides);
-}
-
-std::string error_of(const std::string& text, const Overrides& overrides = {}) {
-  try {
-    read(text, overrides);
-  } catch (const Error& error) {
-    CHECK(error.failure() == Failure::input);
-    return error.what();
-  }
-  return "";
-}
-
-bool says(const std::string& message, const std::string& part) {
-  INFO(message);
-  return message.find(part) != std::string::npos && message.find('\n') == std::string::npos;
-}
-
-Overrides set(const std::string& path, const std::string& value) {
-  Overrides overrides;
-  overrides.set.emplace_back(path, value);
-  return overrides;
-}
 
 // A complete scenario; `more` follows its last line.
 std::string toy(const std::string& more) {

@@ -21,7 +21,7 @@ children_of() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
 stop_with() {
   local signal=$1 expected=$2 jobs=$3 target=${4:-process} before workers='' code=0 main
   before=$(files)
-  setsid "$shardsim" run slow.yaml -o out/slow -j "$jobs" >streams/out 2>streams/err </dev/null &
+  setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow -j "$jobs" >streams/out 2>streams/err </dev/null &
   main=$!
   for _ in $(seq 200); do
     workers=$(children_of "$main")
@@ -48,7 +48,7 @@ stop_with TERM 143 2
 stop_with TERM 143 2 group
 
 # A worker that dies fails the run and is named by its case.
-setsid "$shardsim" run slow.yaml -o out/slow >streams/out 2>streams/err </dev/null &
+setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow >streams/out 2>streams/err </dev/null &
 main=$!
 for _ in $(seq 200); do
   workers=$(children_of "$main")
@@ -72,7 +72,7 @@ check "the message names the case: $(cat streams/err)" grep -qE "^error: .*case 
 check "no file is left after a worker died" [ -z "$(find out -type f 2>/dev/null)" ]
 
 # A killed run takes its workers with it.
-setsid "$shardsim" run slow.yaml -o out/slow -j 2 >streams/out 2>streams/err </dev/null &
+setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow -j 2 >streams/out 2>streams/err </dev/null &
 main=$!
 for _ in $(seq 200); do
   workers=$(children_of "$main")

@@ -9,13 +9,9 @@
 namespace shardsim {
 namespace {
 
-// Letters alone, small, without the ending that names a benchmark.
-std::string plain_name(std::string_view name) {
-  if (name.ends_with("_perf")) name.remove_suffix(std::string_view("_perf").size());
-  std::string plain;
-  for (char c : name)
-    if (c != '_' && c != '-') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return plain;
+// Several NICs of a GPU act as one port.
+double port_rate(const ClusterSpec& spec) {
+  return spec.nics->rate.bytes_per_second * std::max(1, spec.nics->per_gpu);
 }
 
 // Share of the NICs that the channels can fill. Fewer channels than NICs leave NICs idle (they carry no load), so
@@ -23,21 +19,11 @@ std::string plain_name(std::string_view name) {
 double graph_efficiency(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   if (!spec.nics || spec.device == "cpu") return 1;
-  const double nic = spec.nics->rate.bytes_per_second * std::max(1, spec.nics->per_gpu);  // several act as one port
   const auto& graph = spec.graph_multi_node;
   if (!graph || graph->channels <= 0 || graph->bw_inter.bytes_per_second <= 0)
-    return std::min(1.0, pcie_rate(spec.pcie).bytes_per_second / nic);
+    return port_share(spec, pcie_rate(spec.pcie));
   const int used = std::max(1, std::min(graph->channels, cluster.nics_per_node()));
-  return std::min(1.0, graph->channels * graph->bw_inter.bytes_per_second / (used * nic));
-}
-
-// Share of a GPU's NIC port that the wires of its PCIe slot can feed: whatever an efficiency was fitted on, a faster
-// NIC does not make the slot faster.
-double slot_share(const Cluster& cluster) {
-  const ClusterSpec& spec = cluster.spec();
-  if (!spec.nics || spec.device == "cpu") return 1;
-  const double nic = spec.nics->rate.bytes_per_second * std::max(1, spec.nics->per_gpu);
-  return std::min(1.0, pcie_line_rate(spec.pcie).bytes_per_second / nic);
+  return std::min(1.0, graph->channels * graph->bw_inter.bytes_per_second / (used * port_rate(spec)));
 }
 
 Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
@@ -47,38 +33,6 @@ Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
 }
 
 }  // namespace
-
-std::string_view collective_kind_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_to_all:
-      return "all_to_all";
-    case CollectiveKind::all_reduce:
-      return "all_reduce";
-    case CollectiveKind::reduce_scatter:
-      return "reduce_scatter";
-    case CollectiveKind::all_gather:
-      return "all_gather";
-    case CollectiveKind::broadcast:
-      return "broadcast";
-    case CollectiveKind::send_recv:
-      return "send_recv";
-  }
-  return "unknown";
-}
-
-std::optional<CollectiveKind> collective_kind_named(std::string_view name) {
-  const std::string plain = plain_name(name);
-  if (plain == "alltoallv") return CollectiveKind::all_to_all;
-  for (CollectiveKind kind : kAllCollectiveKinds)
-    if (plain == plain_name(collective_kind_name(kind))) return kind;
-  return std::nullopt;
-}
-
-double bus_factor(CollectiveKind kind, int ranks) {
-  if (kind == CollectiveKind::broadcast || kind == CollectiveKind::send_recv) return 1;
-  const double once = (ranks - 1.0) / ranks;
-  return kind == CollectiveKind::all_reduce ? 2 * once : once;
-}
 
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
   Seconds slowest;
@@ -130,10 +84,16 @@ Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency
   return launch + own + latency;
 }
 
+double port_share(const ClusterSpec& spec, Bandwidth slot) {
+  return spec.nics ? std::min(1.0, slot.bytes_per_second / port_rate(spec)) : 1;
+}
+
 double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
   if (!across_nodes) return 1;
-  const OverheadSpec overhead = overhead_of(kind, across_nodes, cluster);
-  return std::min(overhead.nic_efficiency.value_or(graph_efficiency(cluster)), slot_share(cluster));
+  const ClusterSpec& spec = cluster.spec();
+  const double stated = overhead_of(kind, across_nodes, cluster).nic_efficiency.value_or(graph_efficiency(cluster));
+  // Whatever an efficiency was fitted on, a faster NIC does not make the slot faster.
+  return spec.device == "cpu" ? stated : std::min(stated, port_share(spec, pcie_line_rate(spec.pcie)));
 }
 
 }  // namespace shardsim

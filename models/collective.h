@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,24 +8,10 @@
 #include <vector>
 
 #include "models/byte_matrix.h"
+#include "models/collective_kind.h"
 #include "topology/cluster.h"
 
 namespace shardsim {
-
-enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
-
-inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,     CollectiveKind::all_reduce,
-                                                   CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
-                                                   CollectiveKind::broadcast,      CollectiveKind::send_recv};
-
-std::string_view collective_kind_name(CollectiveKind kind);
-
-// By our name or one of NCCL's and nccl-tests' spellings ("alltoall", "AllReduce", "sendrecv_perf"); all_to_all_v is an
-// all_to_all.
-std::optional<CollectiveKind> collective_kind_named(std::string_view name);
-
-// Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md).
-double bus_factor(CollectiveKind kind, int ranks);
 
 // One call of a collective by the members of one group.
 struct CollectiveCall {
@@ -109,6 +94,9 @@ Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
 // Time that a pipeline of chunks needs to fill and empty, 2 sqrt(fill x time of the bytes): more and smaller chunks
 // fill sooner and cost more each.
 Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads, const Cluster& cluster);
+
+// Share of a GPU's NIC port that a PCIe slot of that rate can feed; 1 without NICs.
+double port_share(const ClusterSpec& spec, Bandwidth slot);
 
 // Share of a NIC's line rate that this kind reaches.
 double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster);

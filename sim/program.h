@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/byte_matrix.h"
-#include "models/collective.h"
+#include "models/collective_kind.h"
 #include "models/workload.h"
 #include "plan/plan.h"
 

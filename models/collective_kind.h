@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardsim {
+
+enum class CollectiveKind { all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
+
+inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,     CollectiveKind::all_reduce,
+                                                   CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
+                                                   CollectiveKind::broadcast,      CollectiveKind::send_recv};
+
+std::string_view collective_kind_name(CollectiveKind kind);
+
+// By our name or one of NCCL's and nccl-tests' spellings ("alltoall", "AllReduce", "sendrecv_perf"); all_to_all_v is an
+// all_to_all.
+std::optional<CollectiveKind> collective_kind_named(std::string_view name);
+
+// Whether such a name asks for an all_to_all of uneven bytes ("alltoallv", "all_to_all_v_perf").
+bool names_uneven_exchange(std::string_view name);
+
+std::vector<std::string> collective_kind_names();  // ours, for messages
+
+// Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md).
+double bus_factor(CollectiveKind kind, int ranks);
+
+}  // namespace shardsim

@@ -35,6 +35,15 @@ struct Timeline {
     std::string algorithm{};  // as CollectiveLoads has it: direct, ring, Ring, NVLS, ...
     bool operator==(const OpInfo&) const = default;
   };
+  // Where it was observed; all empty in a prediction.
+  struct Measured {
+    std::vector<std::string> hosts;  // [node]
+    std::string device;              // "NVIDIA A100-SXM4-40GB", the CPU's name
+    std::string driver, cuda, nccl;  // versions; "" where there is none
+    std::string transport;           // nccl, sockets, mpi
+    double clock_residual_us = 0;    // how far the clocks of two nodes may be off each other
+    bool operator==(const Measured&) const = default;
+  };
   std::string kind = "predicted";  // or "observed"
   bool complete = true;
   int world_size = 0;
@@ -49,6 +58,7 @@ struct Timeline {
   double iteration_ms = 0;                        // steady iteration
   int iterations_run = 0;
   bool steady = true;
+  Measured measured;
 
   bool operator==(const Timeline&) const = default;
 };

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/program.h"
+#include "validate/execute/fusion.h"
+
+namespace shardsim {
+
+// The ids that one rank asks for through one lookup, drawn from the workload's access distribution with the plan's row
+// placement (docs/formats.md, program files, indices drawn by the executor). Sizes never change: the matrix fixes how
+// many each owner is asked for. Same program, same ids, on every machine.
+struct IdBatch {
+  // By owner position in the exchange group, back to back; without an exchange, of the own arena.
+  std::vector<std::int64_t> ids;     // running row numbers at the owner (RankRows)
+  std::vector<std::int64_t> counts;  // per owner position; one entry without an exchange
+};
+
+// Batch b of rank `rank`: b in [0, index_batches). Cost: one draw per lookup.
+IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
+
+// The group's rank set that holds `rank`, or {rank} without an exchange.
+std::vector<int> owners_of(const Program& program, const Fusion& fusion, int rank);
+
+// How many ids of one rank fall on each of the fusion's shards: the planned items of each, made to add up to `total`.
+std::vector<std::int64_t> ids_per_shard(const Program& program, const Fusion& fusion, std::int64_t total);
+
+}  // namespace shardsim

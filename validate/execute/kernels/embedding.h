@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+// The embedding kernels of the validator and the micro-benchmark: what a CPU rank and a GPU both do, on plain memory.
+// Indices and offsets are int64, as in FBGEMM's table-batched embedding. Elements of tables are fp32, fp16 or bf16;
+// sums, gradients and optimizer states are fp32.
+
+enum class ElementType { fp32, fp16, bf16 };
+int element_bytes(ElementType type);
+
+enum class RowOptimizer { none, sgd, rowwise_adagrad, adam };
+
+// Several tables in one arena, fused into one call: table t has rows[t] rows of dim[t] elements, the first one at
+// element begin[t] of the arena. Bag b of table t has the indices [offsets[t * bags + b], offsets[t * bags + b + 1]).
+struct TableBatch {
+  ElementType type = ElementType::fp32;
+  std::vector<std::int64_t> rows, dim, begin;  // [tables]
+  std::int64_t bags = 0;                       // per table
+  int tables() const { return static_cast<int>(rows.size()); }
+  std::int64_t output_dim() const;  // sum of dim
+};
+
+struct OptimizerSettings {
+  RowOptimizer optimizer = RowOptimizer::sgd;
+  float learning_rate = 0.01F;
+  float epsilon = 1e-8F;
+  float beta1 = 0.9F, beta2 = 0.999F;  // adam
+  int step = 1;                        // adam: counts from 1
+};
+
+// State of an optimizer over `rows` rows of `dim`: sgd none; rowwise_adagrad one number per row (sum of the mean
+// squared gradient); adam two per element (m, then v: [rows x dim] each).
+std::size_t state_elements(RowOptimizer optimizer, std::int64_t rows, std::int64_t dim);
+
+}  // namespace shardsim

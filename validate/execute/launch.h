@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace shardsim {
+
+// Who this process is among the ranks of a run, as its launcher says.
+struct Launch {
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;  // among the ranks of its node
+  int local_size = 1;
+  std::string master_host = "127.0.0.1";  // where rank 0 listens
+  int master_port = 29400;
+  std::string launcher;  // "torchrun", "Open MPI", "Slurm"; "" when nothing was set: this process is alone
+
+  bool operator==(const Launch&) const = default;
+};
+
+using Environment = std::function<const char*(const char* name)>;  // std::getenv, or a test's own; null: not set
+
+// From RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT; else OMPI_COMM_WORLD_*; else SLURM_*
+// (the first host of the node list, a port that follows from the job's number). MASTER_ADDR and MASTER_PORT override
+// the others'. Errors (Failure::input, naming the variable): not a number, a rank outside the world, several nodes
+// without a master address.
+Launch launch_from(const Environment& environment);
+
+}  // namespace shardsim

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/yaml.h"
 #include "plan/check.h"
 #include "plan/planner.h"

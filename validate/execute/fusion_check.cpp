@@ -135,6 +135,7 @@ class FusionCheck {
     const ByteMatrix rows = matrix_of(program_, exchange.matrix);
     const int members = static_cast<int>(sets(id).front().size());
     const RowBytes bytes = row_bytes(exchange);
+    if (bytes.least == bytes.most && rows.unit_bytes == bytes.least && same_counts(rows, ids, returns)) return;
     for (int source = 0; source < members; ++source) {
       if (bytes.least != bytes.most) {
         const std::int64_t asked = ids.bytes_sent(source, members) / ids.unit_bytes;
@@ -148,6 +149,12 @@ class FusionCheck {
         if (moved != bytes.least * ids.units_between(source, owner, members)) misfit(exchange, source);
       }
     }
+  }
+
+  // The usual case, without a look at every pair.
+  static bool same_counts(const ByteMatrix& rows, const ByteMatrix& ids, bool returns) {
+    return rows.kind == ids.kind && rows.units == ids.units && rows.dense == ids.dense &&
+           (rows.transposed != ids.transposed) == returns;
   }
 
   [[noreturn]] void misfit(const Op& exchange, int source) const {

@@ -13,11 +13,15 @@
 #include "cli/validate_request.h"
 #include "cli/validate_source.h"
 #include "validate/execute/launch.h"
-#include "validate/execute/observed_timeline.h"
+#include "validate/execute/tcp.h"
 
 namespace {
 
 using namespace shardsim;
+
+int free_port() {
+  return local_address(listen_on({"127.0.0.1", 0})).port;
+}
 
 // The ranks that this process runs, each in a thread: one of a launcher's, those of a node, or all.
 std::vector<Launch> ranks_here(const Program& program) {

@@ -208,9 +208,7 @@ std::vector<CampaignItem> straggler_items(const NodeShape& shape) {
                           {"xnode_ar", 128 * kKiB, JudgedAs::fault},
                           {"hier_a2a", 128 * kKiB, JudgedAs::fault},
                           {"incast_inter", 128 * kKiB, JudgedAs::fault},
-                          {"hier_ar", kMiB, JudgedAs::fault},
-                          {"ovl_contend", 128 * kKiB, JudgedAs::fault},
-                          {"a2a_pairwise", 128 * kKiB, JudgedAs::reported}});
+                          {"hier_ar", kMiB, JudgedAs::fault}});
 }
 
 }  // namespace shardsim

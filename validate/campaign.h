@@ -43,7 +43,7 @@ struct CampaignItem {
 std::vector<std::string> campaign_names();  // of every item that campaign_program() knows
 
 // What the ranks do under that name, as a Program of one iteration without compute; `bytes` is the size argument
-// (docs/validation.md lists what each item does with it). Items between nodes need two nodes, items inside a node two
+// (docs/emulated.md lists what each item does with it). Items between nodes need two nodes, items inside a node two
 // ranks on it. Errors (Failure::input): an unknown name (lists the known ones), a shape that is too small.
 Program campaign_program(std::string_view name, std::int64_t bytes, const NodeShape& shape);
 

@@ -23,11 +23,31 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
+// While it lives SIGINT and SIGTERM wait: a new child must not run this process's handlers.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &both, &before_);
+  }
+  ~SignalsHeld() { release(); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  void release() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
 // A child of this process: no destructors of the parent's objects, no flushing of its streams twice.
-[[noreturn]] void live_as(int rank, const std::function<int(int rank)>& body) {
+[[noreturn]] void live_as(int rank, const std::function<int(int rank)>& body, const SignalsHeld& held) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
+  held.release();
   int code = 1;
   try {
     code = body(rank);
@@ -46,9 +66,10 @@ int code_of(int status) {
 
 RankProcesses::RankProcesses(int ranks, const std::function<int(int rank)>& body) {
   std::fflush(nullptr);
+  const SignalsHeld held;
   for (int rank = 0; rank < ranks; ++rank) {
     const pid_t process = ::fork();
-    if (process == 0) live_as(rank, body);
+    if (process == 0) live_as(rank, body, held);
     if (process < 0) {
       const std::string why = std::strerror(errno);
       end_all(0);

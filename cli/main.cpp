@@ -84,6 +84,7 @@ int dispatch(std::vector<std::string> arguments) {
   const Command& command = find_command(name);
   arguments.erase(arguments.begin());
   for (const std::string& argument : arguments) {
+    if (argument == "--") break;  // what follows belongs to another command
     if (argument != "--help" && argument != "-h") continue;
     std::fputs(command_help(command).c_str(), stdout);
     return 0;

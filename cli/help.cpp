@@ -13,6 +13,8 @@ int cluster_command(const std::vector<std::string>&, const Terminal&);
 int collective_command(const std::vector<std::string>&, const Terminal&);
 int emulate_command(const std::vector<std::string>&, const Terminal&);
 int validate_emulated_command(const std::vector<std::string>&, const Terminal&);
+int compare_command(const std::vector<std::string>&, const Terminal&);
+int convert_command(const std::vector<std::string>&, const Terminal&);
 
 namespace {
 
@@ -63,6 +65,29 @@ constexpr Command kCommands[] = {
      "shardsim lower scenarios/toy.yaml --case row_wise\n"
      "shardsim lower scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/program.json\n",
      lower_command},
+    {"compare", "lay predicted and observed timelines side by side",
+     "shardsim compare PREDICTED OBSERVED [options]\n"
+     "       shardsim compare PREDICTED --observed-kineto DIR [options]\n"
+     "  PREDICTED, OBSERVED: timeline.h5, or the JSON form of one run (X.timeline.json)\n"
+     "      --observed-kineto DIR  a folder of Kineto traces, one per rank (ours, or of PyTorch's profiler)\n"
+     "      --case NAME          this case only (default: all cases of one name)\n"
+     "      --tolerance P%       exit 4 when the iteration, or a class or collective of 1 % of it or more, is further "
+     "off\n"
+     "      --json               the comparison as one JSON document instead of tables\n"
+     "  -o, --output FILE.html   also write a page with charts\n"
+     "      --force              a page under another name\n",
+     "shardsim compare out/toy/timeline.h5 out/toy/timeline.h5 --tolerance 10% -o out/comparison.html\n"
+     "shardsim compare out/toy/timeline.h5 --observed-kineto out/toy/trace/row_wise --case row_wise\n",
+     compare_command},
+    {"convert", "turn the JSON form of a timeline into timeline.h5, or back",
+     "shardsim convert X.timeline.json -o timeline.h5 [--force]\n"
+     "       shardsim convert timeline.h5 [--case NAME] -o X.timeline.json [--force]\n"
+     "  -o, --output FILE        HDF5 where it ends in .h5, else JSON; - is standard output\n"
+     "      --case NAME          which case (JSON holds one)\n"
+     "      --force              overwrite a file of another kind\n",
+     "shardsim convert out/toy/timeline.h5 --case row_wise -o out/row_wise.timeline.json\n"
+     "shardsim convert out/row_wise.timeline.json -o out/row_wise.h5\n",
+     convert_command},
     {"cluster", "show a cluster, import, export or calibrate one",
      "shardsim cluster show NAME|FILE [--nodes N]\n"
      "       shardsim cluster import FILE [-o cluster.yaml] [options]\n"

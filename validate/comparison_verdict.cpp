@@ -17,7 +17,8 @@ std::vector<ComparedOperation> worst_operations(const TimelineComparison& compar
 }
 
 bool is_judged(const ComparedOperation& operation, bool is_class) {
-  return operation.share >= kJudgedShare && (is_class || is_communication(operation.op_class));
+  if (operation.share < kJudgedShare || operation.matched_by_class) return false;
+  return is_class || is_communication(operation.op_class);
 }
 
 std::vector<std::string> outside_tolerance(const TimelineComparison& comparison, double tolerance_pct) {
@@ -34,7 +35,7 @@ std::vector<std::string> outside_tolerance(const TimelineComparison& comparison,
   for (const ComparedOperation& row : comparison.classes)
     if (is_judged(row, true)) judge(row.name, row.time);
   for (const ComparedOperation& row : comparison.operations)
-    if (is_judged(row, false) && !row.matched_by_class) judge(row.name, row.time);
+    if (is_judged(row, false)) judge(row.name, row.time);
   for (const LoneOperation& lone : comparison.alone)
     if (lone.share >= kJudgedShare)
       outside.push_back(fmt::format("{} only {}", lone.name, lone.predicted ? "predicted" : "observed"));

@@ -15,6 +15,7 @@ std::vector<ComparedOperation> worst_operations(const TimelineComparison& compar
 // A tolerance bounds the iteration, and every class and every collective that takes at least this share of the
 // iteration.
 inline constexpr double kJudgedShare = 0.01;
+// Rows matched by class are not: their class is.
 bool is_judged(const ComparedOperation& operation, bool is_class);
 
 // What is outside the tolerance, a phrase each ("iteration +12.3 %"): iteration, classes, collectives, and operations

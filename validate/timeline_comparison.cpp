@@ -57,6 +57,14 @@ double share_of(double ms, double iteration_ms) {
   return iteration_ms > 0 ? ms / iteration_ms : 0;
 }
 
+// In order of appearance.
+std::vector<std::string> classes_in(const OperationTimes& times) {
+  std::vector<std::string> classes;
+  for (const OperationName& name : times.names())
+    if (std::find(classes.begin(), classes.end(), name.op_class) == classes.end()) classes.push_back(name.op_class);
+  return classes;
+}
+
 // An incomplete run ended somewhere in its last iteration.
 Timeline usable_part(const Timeline& observed, std::vector<std::string>& notes) {
   Timeline part = observed;
@@ -99,13 +107,6 @@ class Comparer {
     return *std::max_element(bytes.begin(), bytes.end());
   }
 
-  static std::vector<std::string> classes_of(const Side& side) {
-    std::vector<std::string> classes;
-    for (const OperationName& name : side.times.names())
-      if (std::find(classes.begin(), classes.end(), name.op_class) == classes.end()) classes.push_back(name.op_class);
-    return classes;
-  }
-
   static Indices of_class(const Side& side, const std::string& op_class) {
     Indices found;
     for (std::size_t i = 0; i < side.times.names().size(); ++i)
@@ -129,7 +130,7 @@ class Comparer {
   }
 
   void compare_classes() {
-    for (const std::string& op_class : classes_of(predicted_)) {
+    for (const std::string& op_class : classes_in(predicted_.times)) {
       const Indices observed = of_class(observed_, op_class);
       if (!observed.empty())
         result_.classes.push_back(together(op_class, op_class, of_class(predicted_, op_class), observed));
@@ -244,13 +245,6 @@ void require_same_world(const Timeline& predicted, const Timeline& observed, con
                     "Simulate the cluster that was measured, e.g. with --set cluster.nodes=N");
 }
 
-std::string classes_text(const Timeline& timeline) {
-  std::vector<std::string> classes;
-  for (const OperationName& name : OperationTimes(timeline).names())
-    if (std::find(classes.begin(), classes.end(), name.op_class) == classes.end()) classes.push_back(name.op_class);
-  return join(classes);
-}
-
 }  // namespace
 
 Spread spread_of(std::vector<double> values) {
@@ -285,7 +279,8 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
     throw input_error(
         of.observed,
         fmt::format("case {}: nothing in common with {}, which has {}; this has {}", excerpt(of.observed_case),
-                    of.predicted.source, classes_text(predicted), classes_text(observed)),
+                    of.predicted.source, join(classes_in(OperationTimes(predicted))),
+                    join(classes_in(OperationTimes(observed)))),
         "Give the prediction of the same scenario and case");
   return result;
 }

@@ -186,12 +186,4 @@ std::vector<Fusion> fusions_of(const Program& program, const ProgramPlaces& plac
   return FusionFinder(program, places).run();
 }
 
-ByteMatrix matrix_of(const Program& program, const std::string& name) {
-  const auto transpose = program.transpose_of.find(name);
-  if (transpose == program.transpose_of.end()) return program.matrices.at(name);
-  ByteMatrix matrix = matrix_of(program, transpose->second);
-  matrix.transposed = !matrix.transposed;
-  return matrix;
-}
-
 }  // namespace shardsim

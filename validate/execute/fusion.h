@@ -1,9 +1,7 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "models/byte_matrix.h"
 #include "sim/program.h"
 
 namespace shardsim {
@@ -33,8 +31,5 @@ struct Fusion {
 // Errors (Failure::input naming the operation): parts that do not fit together, such as an update whose gradients
 // nothing brings, matrices whose counts of rows and ids differ, rows that no rank of the group holds, pooled lookups.
 std::vector<Fusion> fusions_of(const Program& program, const ProgramPlaces& places);
-
-// The matrix of that name, its transposes resolved.
-ByteMatrix matrix_of(const Program& program, const std::string& name);
 
 }  // namespace shardsim

@@ -79,7 +79,7 @@ class FusionCheck {
 
   void check_set(const std::vector<int>& set) const {
     check_holders(set);
-    const ByteMatrix ids = matrix_of(program_, op(fusion_.ids).matrix);
+    const ByteMatrix ids = resolve_matrix(program_, op(fusion_.ids).matrix);
     if (ids.unit_bytes != program_.id_bytes) {
       fail(fmt::format("the exchange of its ids counts in units of {} bytes", ids.unit_bytes),
            fmt::format("An id has {}", program_.id_bytes));
@@ -131,8 +131,8 @@ class FusionCheck {
   // `returns`: rows go from the owner to who asked; else gradients go the way of the ids.
   void check_exchange(int id, bool returns) const {
     const Op& exchange = op(id);
-    const ByteMatrix ids = matrix_of(program_, op(fusion_.ids).matrix);
-    const ByteMatrix rows = matrix_of(program_, exchange.matrix);
+    const ByteMatrix ids = resolve_matrix(program_, op(fusion_.ids).matrix);
+    const ByteMatrix rows = resolve_matrix(program_, exchange.matrix);
     const int members = static_cast<int>(sets(id).front().size());
     const RowBytes bytes = row_bytes(exchange);
     if (bytes.least == bytes.most && rows.unit_bytes == bytes.least && same_counts(rows, ids, returns)) return;

@@ -46,7 +46,7 @@ std::vector<std::int64_t> counts_of(const Program& program, const Fusion& fusion
   if (fusion.ids < 0) {
     return {std::llround(lookup.lookups.at(static_cast<std::size_t>(place - ranks.begin())))};
   }
-  const ByteMatrix matrix = matrix_of(program, program.ops[static_cast<std::size_t>(fusion.ids)].matrix);
+  const ByteMatrix matrix = resolve_matrix(program, program.ops[static_cast<std::size_t>(fusion.ids)].matrix);
   const int members = static_cast<int>(owners.size());
   const int source = static_cast<int>(std::ranges::find(owners, rank) - owners.begin());
   std::vector<std::int64_t> counts;

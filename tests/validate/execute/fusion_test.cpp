@@ -43,16 +43,6 @@ TEST_CASE("the fusions of the worked example") {
   CHECK(fusions[2] == Fusion{4, -1, false, -1, -1, 11, 15, 16, {0}});
 }
 
-TEST_CASE("matrices are found through their transposes") {
-  Program program = sample::toy_program();
-  program.transpose_of["again"] = "rw_grads";
-  program.matrices["rw_rows"].kind = ByteMatrix::Kind::by_destination;
-  program.matrices["rw_rows"].units = {1, 2, 3, 4, 5, 6, 7, 8};
-  CHECK(matrix_of(program, "rw_rows").units_between(0, 5, 8) == 6);
-  CHECK(matrix_of(program, "rw_grads").units_between(0, 5, 8) == 1);
-  CHECK(matrix_of(program, "again").units_between(0, 5, 8) == 6);
-}
-
 TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit") {
   for (const std::string& tables : {sample::kTwoTables, sample::kTwoDims}) {
     for (const char* const pipeline : {"none", "sparse_dist", "prefetch_sparse_dist"}) {

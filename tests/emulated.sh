@@ -30,6 +30,7 @@ refuse 2 'argument --nic: .*10 Gbit/s' emulate --nic 100Gbit -- true
 refuse 2 'argument --straggler: there is no rank 8.*0 to 7' emulate --straggler 8 -- true
 refuse 2 'argument --nodez: .*--nodes' emulate --nodez 2 -- true
 refuse 2 'argument true' emulate true
+refuse 2 "argument --iterations: there is no scenario" validate-emulated --iterations 3
 refuse 2 'argument --jsn: .*--json' validate-emulated --jsn
 for command in emulate validate-emulated; do
   run $command --help

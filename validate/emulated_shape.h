@@ -14,6 +14,7 @@ struct EmulatedShape {
   NodeShape ranks;
   Bandwidth fast{240e6 / 8};  // inside a node, per rank and direction; frames of 9000 bytes
   Bandwidth nic{20e6 / 8};    // between nodes; frames of 1500 bytes
+  bool operator==(const EmulatedShape&) const = default;
 };
 
 inline constexpr int kFastMtu = 9000, kNicMtu = 1500;

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
+#include "sim/workers.h"
 #include "validate/compared_files.h"
 #include "validate/comparison_html.h"
 #include "validate/comparison_json.h"

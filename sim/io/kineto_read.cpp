@@ -98,8 +98,8 @@ class TimelineBuilder {
 
   void add_kernels(const KinetoTrace& trace) {
     const KinetoRank rank(trace);
-    // Traces of one machine may count from different moments; the difference is a whole number of nanoseconds.
-    const double offset_us = (trace.base_ns - traces_.front().base_ns) * 1e-3;
+    // Traces of one run may count from different moments.
+    const double offset_us = static_cast<double>(trace.base_ns - traces_.front().base_ns) * 1e-3;
     broken_ += trace.broken_events;
     for (const KinetoTrace::Kernel& kernel : trace.kernels) {
       const std::optional<int> iteration = rank.iteration_of(kernel);

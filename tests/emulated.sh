@@ -53,6 +53,12 @@ check "rates are as asked for: $(cat streams/out)" [ "$(grep -cE 'nv0 .*rate 100
 two -- sh -c 'echo $RANK; exit 0' --help
 check "options after -- belong to the command" [ "$(wc -l <streams/out)" -eq 2 ]
 
+run emulate --help
+while IFS= read -r line; do
+  check "the example '$line' runs" bash -euc "shardsim() { '$shardsim' \"\$@\"; }; $line" >streams/example
+  check "the example '$line' prints something" [ -s streams/example ]
+done < <(sed -n '/^Examples:/,$p' streams/out | tail -n +2)
+
 echo "-- exit codes"
 two -- sh -c 'exit $((RANK * 9))'
 check "the code of the rank that failed: $code" [ "$code" -eq 9 ]
@@ -132,4 +138,4 @@ jq -r '"built in \(.setup_s) s, \(.wall_s) s in all, processors busy \(.cpu_busy
 check "every item is in its band: code $code, $(cat streams/err)" [ "$code" -eq 0 ]
 check "eleven items are judged, and six with a straggler" [ "$(jq '[.items, .items_with_straggler] | map(map(select(.within_band)) | length) == [11, 6]' report.json)" = true ]
 check "the report says what it proves" jq -e '.what_it_proves | test("nothing else")' report.json
-finish 45
+finish 50

@@ -137,5 +137,5 @@ jq -r '(.items + .items_with_straggler)[] | "\(.item): predicted \(.predicted_ms
 jq -r '"built in \(.setup_s) s, \(.wall_s) s in all, processors busy \(.cpu_busy_share)"' report.json
 check "every item is in its band: code $code, $(cat streams/err)" [ "$code" -eq 0 ]
 check "eleven items are judged, and six with a straggler" [ "$(jq '[.items, .items_with_straggler] | map(map(select(.within_band)) | length) == [11, 6]' report.json)" = true ]
-check "the report says what it proves" jq -e '.what_it_proves | test("nothing else")' report.json
-finish 50
+check "the report says what it proves" [ "$(jq ".what_it_proves | test(\"nothing else\")" report.json)" = true ]
+finish 40

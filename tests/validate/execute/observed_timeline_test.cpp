@@ -53,7 +53,7 @@ std::vector<RankReport> reports() {
 }  // namespace
 
 TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
-  const Timeline timeline = observed_timeline(two_ranks(), reports(), true);
+  const Timeline timeline = observed_timeline(two_ranks(), reports(), Pace::back_to_back, true);
   CHECK(timeline.kind == "observed");
   CHECK(timeline.complete);
   REQUIRE(timeline.spans.size() == 8);
@@ -69,19 +69,22 @@ TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
 }
 
 TEST_CASE("an iteration lasts from the end of the one before to its own, on the slowest rank") {
-  const Timeline timeline = observed_timeline(two_ranks(), reports(), true);
-  const std::vector<double> times = iteration_times_us(timeline);
+  const Timeline timeline = observed_timeline(two_ranks(), reports(), Pace::back_to_back, true);
+  const std::vector<double> times = iteration_times_us(timeline, Pace::back_to_back);
   REQUIRE(times.size() == 2);
   CHECK(times[0] == doctest::Approx(100));
   CHECK(times[1] == doctest::Approx(140));
   CHECK(timeline.iteration_ms == doctest::Approx(0.120));
+  const std::vector<double> alone = iteration_times_us(timeline, Pace::apart);
+  CHECK(alone[0] == doctest::Approx(100));
+  CHECK(alone[1] == doctest::Approx(140));  // its first span starts as the one before ends
   CHECK(timeline.iterations_run == 2);
 }
 
 TEST_CASE("a rank that said nothing leaves an incomplete Timeline") {
   std::vector<RankReport> said = reports();
   said[1] = {};
-  const Timeline timeline = observed_timeline(two_ranks(), said, false);
+  const Timeline timeline = observed_timeline(two_ranks(), said, Pace::back_to_back, false);
   CHECK_FALSE(timeline.complete);
   CHECK(timeline.spans.size() == 4);
   CHECK(timeline_fault(timeline) == "");

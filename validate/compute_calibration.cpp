@@ -21,6 +21,7 @@ using Kind = EmbeddingRow::Kind;
 using Rows = std::vector<EmbeddingRow>;
 
 constexpr std::size_t kLeastRows = 4;
+constexpr double kHold = 0.01;          // weight that keeps a value which no row speaks of from running away
 constexpr std::size_t kMostNamed = 12;  // rows that the source of a value names
 
 const char* what_of(const EmbeddingRow& row) {
@@ -97,19 +98,21 @@ class Fit {
     make_room_for_products();
   }
 
+  // From where the rows alone point: first as they are, then with far-off ones damped.
   GpuSpec best() const {
-    const auto residuals = [&](const std::vector<double>& at) {
+    const std::vector<double> start = start_of_rows();
+    const auto residuals = [&](const std::vector<double>& at, bool is_damped) {
       const GpuSpec gpu = with(at);
       std::vector<double> result;
-      for (const EmbeddingRow& row : fit_) result.push_back(damped(std::log(seconds(row, gpu) * 1e6 / row.time_us)));
+      for (const EmbeddingRow& row : fit_) {
+        const double residual = std::log(seconds(row, gpu) * 1e6 / row.time_us);
+        result.push_back(is_damped ? damped(residual) : residual);
+      }
+      for (std::size_t i = 0; i < at.size(); ++i) result.push_back(kHold * (at[i] - start[i]));
       return result;
     };
-    std::vector<double> start;
-    for (const Parameter& parameter : parameters_) {
-      const double stated = parameter.get(prior_);
-      start.push_back(std::log(stated > 0 ? stated : parameter.start));
-    }
-    return with(least_squares(residuals, start));
+    const auto plain_fit = least_squares([&](const std::vector<double>& at) { return residuals(at, false); }, start);
+    return with(least_squares([&](const std::vector<double>& at) { return residuals(at, true); }, plain_fit));
   }
 
   const std::vector<Parameter>& fitted() const { return parameters_; }
@@ -132,6 +135,35 @@ class Fit {
   }
 
  private:
+  // What the rows say without a fit: the best rates that any of them reached, half of the least time as overhead, and
+  // half of the least time per lookup of an update for its sort.
+  std::vector<double> start_of_rows() const {
+    double least = HUGE_VAL, sort = HUGE_VAL, bytes = 0, lookups = 0, flops = 0;
+    for (const EmbeddingRow& row : fit_) {
+      const double time = row.time_us * 1e-6;
+      least = std::min(least, time);
+      flops = std::max(flops, row.flops() / time);
+      if (row.is_update()) sort = std::min(sort, time / row.lookups());
+      if (!row.has_tables() || row.is_update()) continue;
+      bytes = std::max(bytes, row.hbm_bytes() / time);
+      lookups = std::max(lookups, row.lookups() / time);
+    }
+    const double peak = prior_.flops.at("fp32").per_second;
+    const std::vector<std::pair<std::string, double>> said{{"gpu.kernel_overhead", least / 2},
+                                                           {"gpu.copy_bandwidth", bytes},
+                                                           {"gpu.lookups_per_ns", 2 * lookups * 1e-9},
+                                                           {"gpu.sort_per_lookup", sort / 2},
+                                                           {"gpu.flops_efficiency", flops / peak}};
+    std::vector<double> start;
+    for (const Parameter& parameter : parameters_) {
+      double value = parameter.start;
+      for (const auto& [path, number] : said)
+        if (path == parameter.path && number > 0) value = number;
+      start.push_back(std::log(std::min(value, parameter.most)));
+    }
+    return start;
+  }
+
   // A square near zero, a line far away: a few bad times do not decide.
   static double damped(double residual) {
     return std::copysign(std::sqrt(2 * (std::sqrt(1 + residual * residual) - 1)), residual);

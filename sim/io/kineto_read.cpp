@@ -268,7 +268,7 @@ std::vector<fs::path> trace_files(const fs::path& folder) {
   }
   if (files.empty())
     throw input_error({folder.string()},
-                      fs::is_directory(folder) ? "holds no trace (*.json)" : "there is no such folder",
+                      fs::is_directory(folder, failed) ? "holds no trace (*.json)" : "there is no such folder",
                       "Name a folder of Kineto traces, one per rank");
   std::sort(files.begin(), files.end());
   return files;

@@ -104,6 +104,9 @@ echo "-- bad input"
 refuse 2 'the observation is missing' compare p.h5
 refuse 2 'nothing.h5: cannot be read' compare nothing.h5 p.h5
 refuse 2 'nothing.h5: cannot be read' compare p.h5 nothing.h5
+long=$(printf 'x%.0s' {1..300})
+refuse 2 'cannot be read' compare p.h5 "$long"
+refuse 2 'there is no such folder' compare p.h5 --observed-kineto "$long" --case row_wise
 refuse 2 'broken: is a folder.*--observed-kineto' compare p.h5 broken
 refuse 2 "p.h5: there is no case \"row_wize\". Did you mean 'row_wise'" compare p.h5 p.h5 --case row_wize
 refuse 2 'toy/result.json:[0-9]+:.*shardsim.result/1' compare p.h5 toy/result.json

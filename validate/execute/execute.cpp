@@ -111,10 +111,10 @@ std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int wo
 }
 
 // What was measured before the failure reaches the disk, marked incomplete.
-void save_remains(Run& run, const Program& program, Rendezvous& rendezvous,
+void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace pace,
                   const std::function<void(const Timeline&)>& save) {
   const std::vector<std::string> texts = rendezvous.salvage(run.report().to_text());
-  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), false));
+  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), pace, false));
 }
 
 // Replaces tables and gradients by whole numbers that every rank can work out.
@@ -170,16 +170,17 @@ std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, in
 Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
                  const std::function<void(const Timeline&)>& save) {
   check_world(program, rendezvous);
+  const Pace pace = options.apart ? Pace::apart : Pace::back_to_back;
   std::unique_ptr<Run> run;
   try {
     run = std::make_unique<Run>(program, rendezvous, options);
     measure(*run, options);
     const auto texts = rendezvous.gather(run->report().to_text(), "collecting what was measured");
     if (rendezvous.rank() != 0) return {};
-    return observed_timeline(program, reports_of(texts, program.world_size), true);
+    return observed_timeline(program, reports_of(texts, program.world_size), pace, true);
   } catch (const Error& error) {
     const std::string why = settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing");
-    if (run) save_remains(*run, program, rendezvous, save);
+    if (run) save_remains(*run, program, rendezvous, pace, save);
     throw Error(error.failure(), {}, why, "");
   }
 }

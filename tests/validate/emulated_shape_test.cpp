@@ -46,11 +46,11 @@ TEST_CASE("links of a rank: fixed addresses, permanent neighbours, its node thro
   CHECK(has(make_rank_links({}, 7), "neigh add 10.2.0.7 lladdr 02:00:00:00:02:06 dev nic0 nud permanent"));
 }
 
-TEST_CASE("shapers stand at both ends, with the smallest burst that holds a frame") {
+TEST_CASE("shapers stand at both ends, with a burst of one frame and a late timer") {
   const EmulatedShape shape;
-  CHECK(has(make_rank_shapers(shape), "qdisc add dev nv0 root tbf rate 240000000bit burst 9100 limit 32m"));
+  CHECK(has(make_rank_shapers(shape), "qdisc add dev nv0 root tbf rate 240000000bit burst 10500 limit 32m"));
   CHECK(has(make_rank_shapers(shape), "qdisc add dev nic0 root tbf rate 20000000bit burst 1600 limit 32m"));
-  CHECK(has(make_switch_shapers(shape), "qdisc add dev nv7 root tbf rate 240000000bit burst 9100 limit 32m"));
+  CHECK(has(make_switch_shapers(shape), "qdisc add dev nv7 root tbf rate 240000000bit burst 10500 limit 32m"));
   CHECK(has(make_switch_shapers(shape), "qdisc add dev nic0 root tbf rate 20000000bit burst 1600 limit 32m"));
   CHECK(change_nic_shaper("nic2", {10e6 / 8}) ==
         "qdisc change dev nic2 root tbf rate 10000000bit burst 1600 limit 32m\n");

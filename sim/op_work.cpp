@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/side_by_side.h"
+#include "sim/traffic.h"
 
 namespace shardsim {
 namespace {
@@ -36,15 +37,6 @@ OpWork compute_work(const Op& op, const Program& program, const Cluster& cluster
   return work;
 }
 
-std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, int members) {
-  if (op.op_class != OpClass::all_to_all) return std::vector<std::int64_t>(members, op.bytes);
-  std::vector<std::int64_t> bytes(members);
-  for (int member = 0; member < members; ++member) {
-    bytes[member] = std::max(matrix.bytes_sent(member, members), matrix.bytes_received(member, members));
-  }
-  return bytes;
-}
-
 // Duration of all groups of a collective when nothing else runs: groups that share a link (two GPUs behind one NIC)
 // take its time together.
 Seconds alone_of(const std::vector<OpWork::Call>& calls, const Cluster& cluster) {
@@ -67,14 +59,6 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
 }
 
 }  // namespace
-
-ByteMatrix resolve_matrix(const Program& program, const std::string& name) {
-  const auto transpose = program.transpose_of.find(name);
-  if (transpose == program.transpose_of.end()) return program.matrices.at(name);
-  ByteMatrix matrix = resolve_matrix(program, transpose->second);
-  matrix.transposed = !matrix.transposed;
-  return matrix;
-}
 
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms) {

@@ -31,7 +31,4 @@ struct OpWork {
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms);
 
-// The matrix of an all-to-all, transposes resolved.
-ByteMatrix resolve_matrix(const Program& program, const std::string& name);
-
 }  // namespace shardsim

@@ -64,6 +64,14 @@ std::optional<CollectiveKind> collective_kind(OpClass op_class) {
   return std::nullopt;
 }
 
+ByteMatrix resolve_matrix(const Program& program, const std::string& name) {
+  const auto transpose = program.transpose_of.find(name);
+  if (transpose == program.transpose_of.end()) return program.matrices.at(name);
+  ByteMatrix matrix = resolve_matrix(program, transpose->second);
+  matrix.transposed = !matrix.transposed;
+  return matrix;
+}
+
 std::vector<int> Program::ranks_of(const Op& op) const {
   return op.ranks.empty() ? all_ranks(world_size) : op.ranks;
 }

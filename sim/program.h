@@ -95,6 +95,9 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+// The matrix of an all-to-all, transposes resolved.
+ByteMatrix resolve_matrix(const Program& program, const std::string& name);
+
 // Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.
 struct ProgramPlaces {
   Place program;

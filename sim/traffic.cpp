@@ -1,6 +1,6 @@
 #include "sim/traffic.h"
 
-#include "sim/op_work.h"
+#include <algorithm>
 
 namespace shardsim {
 namespace {
@@ -43,6 +43,15 @@ void add_ring(Timeline& timeline, const Op& op, const std::vector<int>& group) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, int members) {
+  if (op.op_class != OpClass::all_to_all) return std::vector<std::int64_t>(members, op.bytes);
+  std::vector<std::int64_t> bytes(members);
+  for (int member = 0; member < members; ++member) {
+    bytes[member] = std::max(matrix.bytes_sent(member, members), matrix.bytes_received(member, members));
+  }
+  return bytes;
+}
 
 void add_traffic(Timeline& timeline, const Program& program) {
   const int world = program.world_size;

@@ -29,12 +29,15 @@ class Machine {
 
   virtual std::string doing() const = 0;  // the operations under way, for messages; from any thread
   virtual std::int64_t peak_bytes() const = 0;
-  virtual std::string device() const = 0;  // its name: "NVIDIA A100-SXM4-40GB", the CPU's model name
+  virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
 
-  // The data as it is, for checks: the rows that this rank asked for through lookup `op` in the last iteration, in the
-  // order of RankData's requests; and the rows of a shard that it holds. fp32, one row after the other.
+  // The data as it is, for checks, fp32, one row after the other: the rows that this rank asked for through lookup `op`
+  // in the last iteration, in the order of IdBatch::ids; and the rows of a shard that it holds (none: empty).
   virtual std::vector<float> gathered(int lookup_op) = 0;
   virtual std::vector<float> shard_rows(int shard) = 0;
+  // Replaces the rows of a shard that this rank holds, and the gradients of the rows that it asks for. Tables of fp32.
+  virtual void load_rows(int shard, const std::vector<float>& rows) = 0;
+  virtual void load_gradients(int lookup_op, const std::vector<float>& gradients) = 0;
 };
 
 }  // namespace shardsim

@@ -28,6 +28,7 @@ class Rendezvous {
 
   // Collective: every rank calls these in the same order. `what` says in messages what was going on.
   virtual std::vector<std::string> all_gather(std::string_view text, std::string_view what) = 0;  // by rank
+  virtual std::vector<std::string> gather(std::string_view text, std::string_view what) = 0;      // by rank, on rank 0
   virtual std::string from_root(std::string_view text, std::string_view what) = 0;                // rank 0's text
   virtual void barrier(std::string_view what) = 0;
 

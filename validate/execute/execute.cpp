@@ -1,0 +1,202 @@
+#include "validate/execute/execute.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "validate/execute/data_check.h"
+#include "validate/execute/id_streams.h"
+#include "validate/execute/monotonic.h"
+#include "validate/execute/observed_timeline.h"
+#include "validate/execute/rank_buffers.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kStartDelay = 0.002;  // from the publication of a start time to the start: every rank has heard it
+// The rendezvous learns of a death by its own connection, perhaps a little after a wire broke.
+constexpr double kPatience = 1.0;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+void check_world(const Program& program, const Rendezvous& rendezvous) {
+  if (program.world_size == rendezvous.world_size()) return;
+  throw input_error({},
+                    "the program is for " + std::to_string(program.world_size) + " ranks, and " +
+                        std::to_string(rendezvous.world_size()) + " were started",
+                    "Start one process per rank, or lower the case for that many");
+}
+
+std::shared_ptr<Machine> make_machine(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options) {
+  std::vector<std::string> known;
+  for (const MachineEntry& entry : machines()) {
+    if (entry.name == options.device) return entry.make(program, rendezvous, options.machine);
+    known.emplace_back(entry.name);
+  }
+  throw input_error({"argument --device"}, "'" + options.device + "' is no device of this build",
+                    known_names_hint(options.device, known));
+}
+
+// One run of the ranks: a machine that stops when the run fails, and the common start.
+class Run {
+ public:
+  Run(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options)
+      : rendezvous_(rendezvous), machine_(make_machine(program, rendezvous, options)) {
+    rendezvous.on_failure([weak = std::weak_ptr<Machine>(machine_)](const std::string&) {
+      if (const auto machine = weak.lock()) machine->stop();
+    });
+    offset_ = rendezvous.clock_offset();
+  }
+  ~Run() { rendezvous_.on_failure({}); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Machine& machine() { return *machine_; }
+
+  // All ranks start at one time of rank 0's clock.
+  void iterate(int first, int count, int first_kept) {
+    rendezvous_.barrier("waiting for the start");
+    const std::string start =
+        rendezvous_.from_root(shortest(monotonic_seconds() + kStartDelay), "waiting for the start");
+    rendezvous_.doing("iterations");
+    machine_->run(first, count, first_kept, std::stod(start) - offset_.seconds);
+  }
+
+  // What this rank has to tell so far.
+  RankReport report() {
+    RankReport report;
+    report.spans = machine_->take_spans();
+    for (Span& span : report.spans) {
+      span.start_us += offset_.seconds * 1e6;
+      span.end_us += offset_.seconds * 1e6;
+    }
+    report.peak_bytes = machine_->peak_bytes();
+    report.host = host_name();
+    report.facts = machine_->facts();
+    report.clock_residual_us = offset_.residual * 1e6;
+    return report;
+  }
+
+ private:
+  Rendezvous& rendezvous_;
+  std::shared_ptr<Machine> machine_;
+  Rendezvous::ClockOffset offset_;
+};
+
+void measure(Run& run, const ExecuteOptions& options) {
+  const int all = options.warmup + options.iterations;
+  if (!options.apart) return run.iterate(0, all, options.warmup);
+  for (int iteration = 0; iteration < all; ++iteration) run.iterate(iteration, 1, options.warmup);
+}
+
+// Why the run failed, by the rendezvous if it knows; else it is told.
+std::string settle_failure(Rendezvous& rendezvous, const Error& error, const std::string& doing) {
+  const double deadline = monotonic_seconds() + kPatience;
+  while (rendezvous.failure().empty() && monotonic_seconds() < deadline) sleep_until(monotonic_seconds() + 0.01);
+  if (rendezvous.failure().empty()) rendezvous.fail(error.what(), doing);
+  return rendezvous.failure().empty() ? error.what() : rendezvous.failure();
+}
+
+std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int world_size) {
+  std::vector<RankReport> reports(world_size);
+  for (std::size_t rank = 0; rank < texts.size() && rank < reports.size(); ++rank) {
+    if (!texts[rank].empty()) reports[rank] = RankReport::from_text(texts[rank]);
+  }
+  return reports;
+}
+
+// What was measured before the failure reaches the disk, marked incomplete.
+void save_remains(Run& run, const Program& program, Rendezvous& rendezvous,
+                  const std::function<void(const Timeline&)>& save) {
+  const std::vector<std::string> texts = rendezvous.salvage(run.report().to_text());
+  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), false));
+}
+
+// Replaces tables and gradients by whole numbers that every rank can work out.
+void load_data(Machine& machine, const Program& program, const Reference& reference, int rank) {
+  for (std::size_t shard = 0; shard < program.shards.size(); ++shard) {
+    const std::vector<float> rows = reference.shard_rows(rank, static_cast<int>(shard));
+    if (!rows.empty()) machine.load_rows(static_cast<int>(shard), rows);
+  }
+  for (const FusionBuffers& buffers : rank_buffers(program, {}, rank)) {
+    std::vector<float> gradients(static_cast<std::size_t>(buffers.asked * buffers.dim));
+    for (std::size_t at = 0; at < gradients.size(); ++at) {
+      const std::int64_t index = static_cast<std::int64_t>(at);
+      gradients[at] = gradient_value(rank, buffers.fusion.lookup, index / buffers.dim, index % buffers.dim);
+    }
+    machine.load_gradients(buffers.fusion.lookup, gradients);
+  }
+}
+
+std::string compare_data(Machine& machine, const Program& program, const Reference& reference, int rank) {
+  const std::string who = "rank " + std::to_string(rank) + ", ";
+  for (const FusionBuffers& buffers : rank_buffers(program, {}, rank)) {
+    const int lookup = buffers.fusion.lookup;
+    const std::string difference = first_difference(machine.gathered(lookup), reference.gathered(rank, lookup),
+                                                    buffers.dim, who + "rows gathered by " + program.ops[lookup].name);
+    if (!difference.empty()) return difference;
+  }
+  for (std::size_t index = 0; index < program.shards.size(); ++index) {
+    const int shard = static_cast<int>(index);
+    const Program::Shard& about = program.shards[index];
+    const std::string difference = first_difference(machine.shard_rows(shard), reference.shard_rows(rank, shard),
+                                                    about.column_end - about.column_begin,
+                                                    who + "updated rows of '" + program.tables[about.table].name + "'");
+    if (!difference.empty()) return difference;
+  }
+  return {};
+}
+
+std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, int iterations) {
+  const int rank = rendezvous.rank();
+  Reference reference(program);
+  load_data(run.machine(), program, reference, rank);
+  for (int iteration = 0; iteration < iterations; ++iteration) run.iterate(iteration, 1, iterations);
+  reference.iterate(iterations);
+  const std::string own = compare_data(run.machine(), program, reference, rank);
+  for (const std::string& difference : rendezvous.all_gather(own, "comparing data")) {
+    if (!difference.empty()) return difference;
+  }
+  return {};
+}
+
+}  // namespace
+
+Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
+                 const std::function<void(const Timeline&)>& save) {
+  check_world(program, rendezvous);
+  std::unique_ptr<Run> run;
+  try {
+    run = std::make_unique<Run>(program, rendezvous, options);
+    measure(*run, options);
+    const auto texts = rendezvous.gather(run->report().to_text(), "collecting what was measured");
+    if (rendezvous.rank() != 0) return {};
+    return observed_timeline(program, reports_of(texts, program.world_size), true);
+  } catch (const Error& error) {
+    if (error.failure() == Failure::input) rendezvous.fail(error.what(), "preparing");
+    const std::string why = settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing");
+    if (run) save_remains(*run, program, rendezvous, save);
+    throw Error(error.failure(), {}, why, "");
+  }
+}
+
+std::string check_data(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options, int iterations) {
+  check_world(program, rendezvous);
+  ExecuteOptions exact = options;
+  exact.machine.check_data = true;
+  try {
+    Run run(program, rendezvous, exact);
+    return checked(run, program, rendezvous, iterations);
+  } catch (const Error& error) {
+    throw Error(error.failure(), {}, settle_failure(rendezvous, error, "checking data"), "");
+  }
+}
+
+}  // namespace shardsim

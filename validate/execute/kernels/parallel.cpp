@@ -1,0 +1,37 @@
+#include "validate/execute/kernels/parallel.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace shardsim {
+
+void run_parts(int parts, const std::function<void(int part)>& body) {
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(parts, 1)));
+  const auto guarded = [&](int part) {
+    try {
+      body(part);
+    } catch (...) {
+      failures[part] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int part = 1; part < parts; ++part) others.emplace_back(guarded, part);
+    guarded(0);
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void run_intervals(std::int64_t items, int parts,
+                   const std::function<void(std::int64_t first, std::int64_t end)>& body) {
+  const auto count = static_cast<int>(std::clamp<std::int64_t>(parts, 1, std::max<std::int64_t>(items, 1)));
+  run_parts(count, [&](int part) {
+    const std::int64_t first = items * part / count, end = items * (part + 1) / count;
+    if (first < end) body(first, end);
+  });
+}
+
+}  // namespace shardsim

@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <fstream>
+#include <thread>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "validate/execute/execute.h"
+#include "validate/execute/machines/cpu_dense.h"
+#include "validate/execute/machines/cpu_fusion.h"
+#include "validate/execute/machines/stream_order.h"
+#include "validate/execute/monotonic.h"
+
+namespace shardsim {
+
+std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
+                                          const MachineOptions& options);
+
+namespace {
+
+std::string processor_name() {
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+std::unique_ptr<Wire> connect_wire(const std::string& name, Rendezvous& rendezvous, int channels) {
+  std::vector<std::string> known;
+  for (const WireEntry& entry : wires()) {
+    if (entry.name == name) return entry.connect(rendezvous, channels);
+    known.emplace_back(entry.name);
+  }
+  throw input_error({"argument --transport"}, "'" + name + "' does not carry bytes between CPU ranks",
+                    known_names_hint(name, known));
+}
+
+// One rank as threads of this process, one per stream, over a Wire.
+class CpuMachine : public Machine {
+ public:
+  CpuMachine(const Program& program, Rendezvous& rendezvous, const MachineOptions& options)
+      : program_(program),
+        rank_(rendezvous.rank()),
+        transport_(options.transport.empty() ? "sockets" : options.transport),
+        order_(program, rank_),
+        actions_(program.ops.size()),
+        dense_(program.streams.size(), CpuDense(options.threads)),
+        scratch_(program.streams.size()),
+        buffers_(program.ops.size()),
+        spans_(program.streams.size()),
+        current_(program.streams.size()) {
+    for (std::atomic<int>& op : current_) op = -1;
+    wire_ = connect_wire(transport_, rendezvous, order_.streams());
+    for (const FusionBuffers& buffers : rank_buffers(program, {}, rank_)) add_fusion(buffers, options);
+    for (const Op& op : program.ops) {
+      if (!actions_[op.id]) actions_[op.id] = op.is_collective() ? collective(op) : compute(op);
+    }
+    exchange_first_ids();
+  }
+
+  void run(int first, int count, int first_kept, double start) override {
+    failure_ = nullptr;
+    std::vector<std::thread> threads;
+    for (int stream = 0; stream < order_.streams(); ++stream) {
+      if (order_.ops_of(stream).empty()) continue;
+      threads.emplace_back([this, stream, first, count, first_kept, start] {
+        run_stream(stream, first, first + count, first_kept, start);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  std::vector<Span> take_spans() override {
+    std::vector<Span> all;
+    for (std::vector<Span>& spans : spans_) {
+      all.insert(all.end(), spans.begin(), spans.end());
+      spans.clear();
+    }
+    return all;
+  }
+
+  void stop() override {
+    order_.stop();
+    wire_->stop();
+  }
+
+  std::string doing() const override {
+    std::vector<std::string> names;
+    for (const std::atomic<int>& op : current_) {
+      if (op >= 0) names.push_back(program_.ops[op].name);
+    }
+    return join(names);
+  }
+
+  std::int64_t peak_bytes() const override {
+    std::int64_t bytes = 0;
+    for (const auto& fusion : fusions_) bytes += fusion->bytes();
+    for (const auto& pair : buffers_) bytes += static_cast<std::int64_t>(pair.in.size() + pair.out.size());
+    return bytes;
+  }
+
+  Timeline::Measured facts() const override {
+    Timeline::Measured facts;
+    facts.device = processor_name();
+    facts.transport = transport_;
+    return facts;
+  }
+
+  std::vector<float> gathered(int lookup_op) override { return fusion_of(lookup_op).gathered(); }
+
+  std::vector<float> shard_rows(int shard) override {
+    for (const auto& fusion : fusions_) {
+      std::vector<float> rows = fusion->shard_rows(shard);
+      if (!rows.empty()) return rows;
+    }
+    return {};
+  }
+
+  void load_rows(int shard, const std::vector<float>& rows) override {
+    for (const auto& fusion : fusions_) fusion->load_rows(shard, rows);
+  }
+
+  void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
+    fusion_of(lookup_op).load_gradients(gradients);
+  }
+
+ private:
+  using Action = std::function<void(int iteration)>;
+
+  CpuFusion& fusion_of(int lookup_op) {
+    for (const auto& fusion : fusions_) {
+      if (fusion->sizes().fusion.lookup == lookup_op) return *fusion;
+    }
+    throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
+  }
+
+  GroupSeat group_seat(const Op& op) const {
+    Seat seat = seat_of(program_, op, rank_);
+    return {std::move(seat.ranks), seat.position, program_.ranks_per_node, op.stream};
+  }
+
+  bool mine(const Op& op) const { return takes_part(program_, op, rank_); }
+
+  void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
+    const Fusion& flow = buffers.fusion;
+    const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
+    const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
+    fusions_.push_back(std::make_unique<CpuFusion>(program_, buffers, rank_, settings, options.threads));
+    CpuFusion& fusion = *fusions_.back();
+    const int ahead = flow.ids_came_before ? 1 : 0;
+    actions_[flow.lookup] = [&fusion](int iteration) { fusion.lookup(iteration); };
+    actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
+    if (flow.apply >= 0) actions_[flow.apply] = [&fusion](int) { fusion.apply(); };
+    if (flow.ids >= 0) {
+      exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
+        fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
+      });
+    }
+    if (flow.output >= 0) {
+      exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
+        fusion.exchange_rows(wire, seat, matrix);
+      });
+    }
+    if (flow.gradient_exchange >= 0) {
+      exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
+        fusion.exchange_gradients(wire, seat, matrix);
+      });
+    }
+    if (flow.reduce >= 0 && mine(program_.ops[flow.reduce])) {
+      const GroupSeat seat = group_seat(program_.ops[flow.reduce]);
+      actions_[flow.reduce] = [this, &fusion, seat](int) { fusion.reduce(*wire_, seat, scratch_[seat.channel]); };
+    }
+  }
+
+  template <typename Exchange>
+  void exchange(int id, Exchange act) {
+    const Op& op = program_.ops[id];
+    if (!mine(op)) return;
+    actions_[id] = [this, act, seat = group_seat(op), matrix = resolve_matrix(program_, op.matrix)](int iteration) {
+      act(*wire_, seat, matrix, iteration);
+    };
+  }
+
+  // A collective that carries no rows of a fusion: bytes of its size.
+  Action collective(const Op& op) {
+    if (!mine(op)) return [](int) {};
+    const CollectiveBytes sizes = collective_bytes(program_, op, rank_);
+    InOut& buffers = buffers_[op.id];
+    buffers.in.resize(static_cast<std::size_t>(sizes.in));
+    buffers.out.resize(static_cast<std::size_t>(sizes.out));
+    buffers.values.resize(op.op_class == OpClass::all_to_all ? 0 : static_cast<std::size_t>(sizes.in) / 4);
+    const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program_, op.matrix);
+    return [this, &op, &buffers, matrix, seat = group_seat(op)](int) { move(op, buffers, matrix, seat); };
+  }
+
+  struct InOut {
+    std::vector<std::byte> in, out;
+    std::vector<float> values;
+  };
+
+  void move(const Op& op, InOut& buffers, const ByteMatrix& matrix, const GroupSeat& seat) {
+    float* values = buffers.values.data();
+    const std::size_t count = buffers.values.size();
+    switch (*collective_kind(op.op_class)) {
+      case CollectiveKind::all_to_all:
+        return all_to_all(*wire_, seat, matrix, buffers.in.data(), buffers.out.data());
+      case CollectiveKind::all_reduce:
+        return all_reduce(*wire_, seat, values, count, scratch_[op.stream]);
+      case CollectiveKind::reduce_scatter:
+        return reduce_scatter(*wire_, seat, values, count, scratch_[op.stream]);
+      case CollectiveKind::all_gather:
+        return all_gather(*wire_, seat, values, count);
+      case CollectiveKind::broadcast:
+        return broadcast(*wire_, seat, buffers.in.data(), buffers.in.size());
+      case CollectiveKind::send_recv:
+        return send_recv(*wire_, seat, buffers.in.data(), buffers.out.data(), buffers.in.size());
+    }
+  }
+
+  Action compute(const Op& op) {
+    CpuDense& dense = dense_[op.stream];
+    if (op.fixed_ns > 0) return [&op](int) { CpuDense::pass(op.fixed_ns); };
+    const double flops = value_on(program_, op, op.flops, rank_);
+    const double bytes = value_on(program_, op, op.hbm_bytes, rank_);
+    return [&dense, flops, bytes](int) {
+      dense.compute(flops);
+      dense.move(bytes);
+    };
+  }
+
+  // A pipeline starts filled: the ids of the first batch are there before the first iteration.
+  void exchange_first_ids() {
+    for (const auto& fusion : fusions_) {
+      const Fusion& flow = fusion->sizes().fusion;
+      if (flow.ids_came_before && mine(program_.ops[flow.ids])) actions_[flow.ids](-1);
+    }
+  }
+
+  void run_stream(int stream, int first, int end, int first_kept, double start) {
+    try {
+      sleep_until(start);
+      for (int iteration = first; iteration < end; ++iteration) {
+        for (const int op : order_.ops_of(stream)) run_op(program_.ops[op], iteration, iteration >= first_kept);
+      }
+    } catch (...) {
+      {
+        const std::lock_guard lock(failure_mutex_);
+        if (!failure_) failure_ = std::current_exception();
+      }
+      stop();
+    }
+  }
+
+  void run_op(const Op& op, int iteration, bool kept) {
+    order_.wait_for(op, iteration);
+    current_[op.stream] = op.id;
+    const double start = monotonic_seconds();
+    actions_[op.id](iteration);
+    const double end = monotonic_seconds();
+    current_[op.stream] = -1;
+    order_.ended(op.id);
+    if (kept) spans_[op.stream].push_back({start * 1e6, end * 1e6, rank_, op.stream, op.id, iteration, 0});
+  }
+
+  const Program& program_;
+  int rank_ = 0;
+  std::string transport_;
+  StreamOrder order_;
+  std::unique_ptr<Wire> wire_;
+  std::vector<std::unique_ptr<CpuFusion>> fusions_;
+  std::vector<Action> actions_;  // [op]
+  std::vector<CpuDense> dense_;  // [stream]
+  std::vector<std::vector<float>> scratch_;
+  std::vector<InOut> buffers_;  // [op], of collectives without a fusion
+  std::vector<std::vector<Span>> spans_;
+  std::vector<std::atomic<int>> current_;  // [stream] operation under way, or -1
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
+                                          const MachineOptions& options) {
+  return std::make_unique<CpuMachine>(program, rendezvous, options);
+}
+
+}  // namespace shardsim

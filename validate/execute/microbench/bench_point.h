@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "validate/execute/kernels/embedding.h"
+
+namespace shardsim {
+
+enum class BenchOp {
+  lookup,         // pooled_lookup
+  update,         // update_pooled: backward of the pooled lookup with its optimizer, fused
+  lookup_update,  // one after the other, in one timing
+  gather,         // gather_rows, of the one table
+  scatter,        // update_rows, of the one table
+  gemm,           // C[m][n] = A[m][k] B[k][n], fp32
+  all_to_all,     // `bytes` sent by every rank in all, its own share included
+  all_reduce      // of `bytes` of fp32
+};
+std::string_view bench_op_name(BenchOp op);
+
+// How indices are drawn: every row alike, or by Zipf's law over the popularity position, positions spread over the
+// table by a seeded permutation so that hot rows are not neighbours.
+struct IndexLaw {
+  double zipf = 0;  // exponent; 0: uniform
+  bool operator==(const IndexLaw&) const = default;
+  std::string text() const;  // "uniform", "zipf 1.05"
+};
+
+// One point of the sweep: what a device is timed on.
+struct BenchPoint {
+  struct TableShape {
+    std::int64_t rows = 0, dim = 0;
+    std::int64_t pooling = 1;  // indices of each bag; gather and scatter: indices per sample
+    bool operator==(const TableShape&) const = default;
+  };
+  BenchOp op = BenchOp::lookup;
+  std::vector<TableShape> tables;  // fused into one call; gather and scatter: one
+  std::int64_t batch = 0;          // bags per table
+  ElementType type = ElementType::fp32;
+  RowOptimizer optimizer = RowOptimizer::none;
+  IndexLaw law;
+  bool warm = false;                 // the same batch again without a flush
+  std::int64_t m = 0, n = 0, k = 0;  // gemm
+  std::int64_t bytes = 0;            // collectives
+  bool operator==(const BenchPoint&) const = default;
+
+  bool has_tables() const { return op < BenchOp::gemm; }
+  bool has_update() const { return op == BenchOp::update || op == BenchOp::lookup_update || op == BenchOp::scatter; }
+  std::int64_t lookups() const;      // over all tables
+  std::int64_t row_bytes() const;    // lookups x bytes of their rows, repeated ones counted again
+  std::int64_t table_bytes() const;  // of all tables
+  std::int64_t need_bytes() const;   // what a device holds for it: tables, states, indices, outputs, gradients
+  double flops() const;              // gemm
+  TableBatch table_batch() const;    // the tables one after the other in an arena that begins at element 0
+  // Names the shape and nothing else (not the law, not the repetition): points of one text share a part of the split.
+  std::string shape() const;
+};
+
+}  // namespace shardsim

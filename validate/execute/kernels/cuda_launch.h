@@ -6,6 +6,7 @@
 #include <string>
 
 #include "validate/execute/kernels/cuda_memory.h"
+#include "validate/execute/kernels/cuda_start.h"
 
 namespace shardsim::cuda {
 
@@ -24,7 +25,7 @@ void launch(const char* what, void (*kernel)(Parameters...), const Shape& shape,
             const Arguments&... arguments) {
   if (shape.blocks <= 0 || shape.layers <= 0) return;
   const dim3 grid(static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.layers));
-  kernel<<<grid, shape.threads, shape.shared_bytes, stream>>>(arguments...);
+  start(kernel, grid, shape.threads, shape.shared_bytes, stream, arguments...);
   check_launch(what);
 }
 

@@ -71,6 +71,7 @@ class Hdf5Reader {
   bool has(const std::string& path) const;
   std::string text_attribute(const std::string& object, const std::string& name) const;
   std::int64_t integer_attribute(const std::string& object, const std::string& name) const;
+  double real_attribute(const std::string& object, const std::string& name) const;
 
   std::vector<std::size_t> shape(const std::string& path) const;  // empty for a single value
   // All values, slowest axis first.

@@ -102,6 +102,19 @@ std::int64_t Hdf5Reader::integer_attribute(const std::string& object, const std:
   return value;
 }
 
+double Hdf5Reader::real_attribute(const std::string& object, const std::string& name) const {
+  const Hdf5Handle attribute(H5Aopen_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.valid()) refuse(fmt::format("attribute {} of {} is missing", name, object));
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
+  double value = 0;
+  if (H5Tget_class(type) != H5T_FLOAT || H5Sget_simple_extent_npoints(space) != 1)
+    refuse(fmt::format("attribute {} of {} is no real number", name, object));
+  if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &value) < 0)
+    refuse(fmt::format("attribute {} of {} cannot be read: {}", name, object, detail::hdf5_cause()));
+  return value;
+}
+
 std::vector<std::size_t> Hdf5Reader::shape(const std::string& path) const {
   if (!has(path)) refuse(path + " is missing");
   const Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);

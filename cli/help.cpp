@@ -11,6 +11,10 @@ int plan_command(const std::vector<std::string>&, const Terminal&);
 int lower_command(const std::vector<std::string>&, const Terminal&);
 int cluster_command(const std::vector<std::string>&, const Terminal&);
 int collective_command(const std::vector<std::string>&, const Terminal&);
+int emulate_command(const std::vector<std::string>&, const Terminal&);
+int validate_emulated_command(const std::vector<std::string>&, const Terminal&);
+int compare_command(const std::vector<std::string>&, const Terminal&);
+int convert_command(const std::vector<std::string>&, const Terminal&);
 
 namespace {
 
@@ -61,6 +65,29 @@ constexpr Command kCommands[] = {
      "shardsim lower scenarios/toy.yaml --case row_wise\n"
      "shardsim lower scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/program.json\n",
      lower_command},
+    {"compare", "lay predicted and observed timelines side by side",
+     "shardsim compare PREDICTED OBSERVED [options]\n"
+     "       shardsim compare PREDICTED --observed-kineto DIR [options]\n"
+     "  PREDICTED, OBSERVED: timeline.h5, or the JSON form of one run (X.timeline.json)\n"
+     "      --observed-kineto DIR  a folder of Kineto traces, one per rank (ours, or of PyTorch's profiler)\n"
+     "      --case NAME          this case only (default: all cases of one name)\n"
+     "      --tolerance P%       exit 4 when the iteration, or a class or collective of 1 % of it or more, is further "
+     "off\n"
+     "      --json               the comparison as one JSON document instead of tables\n"
+     "  -o, --output FILE.html   also write a page with charts\n"
+     "      --force              a page under another name\n",
+     "shardsim compare out/toy/timeline.h5 out/toy/timeline.h5 --tolerance 10% -o out/comparison.html\n"
+     "shardsim compare out/toy/timeline.h5 --observed-kineto out/toy/trace/row_wise --case row_wise\n",
+     compare_command},
+    {"convert", "turn the JSON form of a timeline into timeline.h5, or back",
+     "shardsim convert X.timeline.json -o timeline.h5 [--force]\n"
+     "       shardsim convert timeline.h5 [--case NAME] -o X.timeline.json [--force]\n"
+     "  -o, --output FILE        HDF5 where it ends in .h5, else JSON; - is standard output\n"
+     "      --case NAME          which case (JSON holds one)\n"
+     "      --force              overwrite a file of another kind\n",
+     "shardsim convert out/toy/timeline.h5 --case row_wise -o out/row_wise.timeline.json\n"
+     "shardsim convert out/row_wise.timeline.json -o out/row_wise.h5\n",
+     convert_command},
     {"cluster", "show a cluster, import, export or calibrate one",
      "shardsim cluster show NAME|FILE [--nodes N]\n"
      "       shardsim cluster import FILE [-o cluster.yaml] [options]\n"
@@ -113,6 +140,32 @@ constexpr Command kCommands[] = {
      "shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes 1KiB:1GiB:x4\n"
      "shardsim collective compare --measurements scenarios/measurements/open -o out/collective_compare\n",
      collective_command},
+    {"emulate", "run a command once per rank on an emulated cluster of shaped network name spaces",
+     "shardsim emulate [options] -- COMMAND [ARGUMENT...]\n"
+     "      --nodes N            nodes (default 2)\n"
+     "      --gpus-per-node M    ranks on each node (default 4)\n"
+     "      --fast RATE          shaper of a rank inside its node (default 240Mbit)\n"
+     "      --nic RATE           shaper of a rank's NIC (default 20Mbit)\n"
+     "      --straggler RANK     the NIC of this rank at half rate\n"
+     "  RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set as torchrun does; rank r\n"
+     "  has the address 10.2.0.(r+1). Needs Linux with iproute2, and root or user name spaces. Nothing is left when "
+     "it\n"
+     "  ends. Exit code: that of the first rank that failed, 128 + N when signal N ended it; 1 when the cluster "
+     "cannot\n"
+     "  be built. Fast rates that add up to more than 2 Gbit/s need idle cores.\n",
+     "shardsim emulate --nodes 2 --gpus-per-node 4 -- sh -c 'echo rank $RANK of $WORLD_SIZE'\n"
+     "shardsim emulate --nodes 2 --gpus-per-node 2 --nic 10Mbit --straggler 1 -- ip -brief address\n",
+     emulate_command},
+    {"validate-emulated", "lay predicted and observed times of collectives on an emulated cluster side by side",
+     "shardsim validate-emulated [--json]\n"
+     "      --json               the report as one JSON document instead of the table\n"
+     "  Builds 8 ranks on 2 nodes as `shardsim emulate` does, checks point to point that the links carry what their\n"
+     "  shapers say, runs the campaign (docs/emulated.md), once more with a NIC at half rate, simulates the same\n"
+     "  Programs on the cluster emulated_2x4, and compares. Nothing is fitted. About 20 s. Exit code 4: an item is\n"
+     "  outside its band; 77: it cannot be judged here, with the reason.\n",
+     "shardsim validate-emulated\n"
+     "shardsim validate-emulated --json\n",
+     validate_emulated_command},
 };
 
 constexpr std::string_view kExitCodes =
@@ -143,7 +196,7 @@ std::string overall_help() {
   std::string text =
       "shardsim predicts the iteration time of sharded recommendation models on GPU clusters.\n\n"
       "Usage: shardsim COMMAND ... | --help | --version\n\nCommands:\n";
-  for (const Command& command : commands()) text += fmt::format("  {:<10} {}\n", command.name, command.help);
+  for (const Command& command : commands()) text += fmt::format("  {:<17} {}\n", command.name, command.help);
   text += fmt::format("\n`shardsim COMMAND --help` says more. {}\nExamples:\n{}", kExitCodes,
                       indented("shardsim run scenarios/flexshard.yaml\nshardsim list planners\n"));
   return text;

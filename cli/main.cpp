@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "sim/workers.h"
 
 namespace {
@@ -58,20 +58,6 @@ Terminal look_at_terminal() {
   return terminal;
 }
 
-int exit_code(Failure failure) {
-  switch (failure) {
-    case Failure::input:
-      return 2;
-    case Failure::infeasible:
-      return 3;
-    case Failure::tolerance:
-      return 4;
-    case Failure::run:
-      break;
-  }
-  return 1;
-}
-
 const Command& find_command(const std::string& name) {
   std::vector<std::string> known;
   for (const Command& command : commands()) {
@@ -98,6 +84,7 @@ int dispatch(std::vector<std::string> arguments) {
   const Command& command = find_command(name);
   arguments.erase(arguments.begin());
   for (const std::string& argument : arguments) {
+    if (argument == "--") break;  // what follows belongs to another command
     if (argument != "--help" && argument != "-h") continue;
     std::fputs(command_help(command).c_str(), stdout);
     return 0;
@@ -105,22 +92,11 @@ int dispatch(std::vector<std::string> arguments) {
   return command.run(arguments, look_at_terminal());
 }
 
-int report(int code, const std::string& message) {
-  std::fputs(("error: " + message + "\n").c_str(), stderr);
-  return code;
-}
-
-int guarded(const std::vector<std::string>& arguments) {
+int dispatch_until_stopped(const std::vector<std::string>& arguments) {
   try {
     return dispatch(arguments);
-  } catch (const Error& error) {
-    return report(exit_code(error.failure()), error.what());
   } catch (const Interrupted&) {
-    return report(128 + g_signal, "stopped; nothing was left half written.");
-  } catch (const std::bad_alloc&) {
-    return report(1, "out of memory. Give the machine more, or the scenario fewer ranks.");
-  } catch (const std::exception& error) {
-    return report(1, std::string("internal error: ") + error.what() + ". Please report it with the input.");
+    return report_error(128 + g_signal, "stopped; nothing was left half written.");
   }
 }
 
@@ -128,8 +104,5 @@ int guarded(const std::vector<std::string>& arguments) {
 
 int main(int count, char** values) {
   catch_signals();
-  const int code = guarded(std::vector<std::string>(values + 1, values + count));
-  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  if (lost && code == 0) return report(1, "standard output: cannot write it. Is the disk full, or the reader gone?");
-  return code;
+  return guarded([&] { return dispatch_until_stopped(std::vector<std::string>(values + 1, values + count)); });
 }

@@ -37,7 +37,7 @@ struct Timeline {
   };
   // Where it was observed; all empty in a prediction.
   struct Measured {
-    std::vector<std::string> hosts;  // [node]
+    std::vector<std::string> hosts;  // [node]; no name holds a comma
     std::string device;              // "NVIDIA A100-SXM4-40GB", the CPU's name
     std::string driver, cuda, nccl;  // versions; "" where there is none
     std::string transport;           // nccl, sockets, mpi

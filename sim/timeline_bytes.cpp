@@ -11,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::string_view kMagic = "shardsim timeline bytes 1\n";
+constexpr std::string_view kMagic = "shardsim timeline bytes 2\n";
 
 class Packer {
  public:
@@ -40,6 +40,7 @@ class Packer {
   }
   void operator()(const Span& span);
   void operator()(const Timeline::OpInfo& op);
+  void operator()(const Timeline::Measured& measured);
 
  private:
   std::string& out_;
@@ -76,6 +77,7 @@ class Unpacker {
   }
   void operator()(Span& span);
   void operator()(Timeline::OpInfo& op);
+  void operator()(Timeline::Measured& measured);
 
   void finish() const {
     if (!rest_.empty()) fail();
@@ -115,12 +117,19 @@ void visit_op(Visitor& visit, AnyOp& op) {
   visit(op.name), visit(op.op_class), visit(op.alone_us), visit(op.group), visit(op.dtype), visit(op.algorithm);
 }
 
+template <typename Visitor, typename AnyMeasured>
+void visit_measured(Visitor& visit, AnyMeasured& measured) {
+  visit(measured.hosts), visit(measured.device), visit(measured.driver), visit(measured.cuda), visit(measured.nccl);
+  visit(measured.transport), visit(measured.clock_residual_us);
+}
+
 template <typename Visitor, typename AnyTimeline>
 void visit_timeline(Visitor& visit, AnyTimeline& timeline) {
   visit(timeline.kind), visit(timeline.complete), visit(timeline.world_size), visit(timeline.ranks_per_node);
   visit(timeline.streams), visit(timeline.ops), visit(timeline.groups), visit(timeline.spans);
   visit(timeline.hbm_bytes), visit(timeline.bytes_out), visit(timeline.bytes_in), visit(timeline.flow);
   visit(timeline.iteration_ms), visit(timeline.iterations_run), visit(timeline.steady);
+  visit(timeline.measured);
 }
 
 void Packer::operator()(const Span& span) {
@@ -129,11 +138,17 @@ void Packer::operator()(const Span& span) {
 void Packer::operator()(const Timeline::OpInfo& op) {
   visit_op(*this, op);
 }
+void Packer::operator()(const Timeline::Measured& measured) {
+  visit_measured(*this, measured);
+}
 void Unpacker::operator()(Span& span) {
   visit_span(*this, span);
 }
 void Unpacker::operator()(Timeline::OpInfo& op) {
   visit_op(*this, op);
+}
+void Unpacker::operator()(Timeline::Measured& measured) {
+  visit_measured(*this, measured);
 }
 
 }  // namespace

@@ -73,13 +73,19 @@ bool chosen_by_nccl(CollectiveKind kind, const Cluster& cluster) {
          !overhead_of(kind, true, cluster).nic_efficiency;
 }
 
+// CPU ranks run what the executor has (validate/execute/cpu_collectives.h).
+bool has_schedule(const CollectiveEntry& entry, const Cluster& cluster) {
+  if (cluster.spec().device == "cpu") return entry.make == make_direct || entry.make == make_ring;
+  return entry.make != make_nccl;
+}
+
 // Of the algorithms that are timed by their loads.
 CollectiveLoads fastest(const CollectiveCall& call, const Cluster& cluster) {
   CollectiveLoads best;
   Seconds shortest{-1};
   for (const CollectiveEntry& entry : kAlgorithms) {
     const auto algorithm = entry.make();
-    if (entry.make == make_nccl || !algorithm->supports(call.kind)) continue;
+    if (!has_schedule(entry, cluster) || !algorithm->supports(call.kind)) continue;
     CollectiveLoads loads = algorithm->expand(call, cluster);
     const Seconds alone = loads.alone(cluster);
     if (shortest.value >= 0 && alone >= shortest) continue;

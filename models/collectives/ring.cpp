@@ -31,6 +31,18 @@ class Hops {
     if (closed && order.size() > 1) local(order.back(), order.front(), share);
   }
 
+  // One ring in group order: CPU ranks have a NIC each and know no channels.
+  void in_order(const std::vector<int>& ranks, const Cluster& cluster) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const int from = ranks[i], to = ranks[(i + 1) % ranks.size()];
+      if (cluster.node_of(from) == cluster.node_of(to)) {
+        local(from, to, 1);
+      } else if (to != root_) {
+        builder_.add_across(from, to, bytes_);
+      }
+    }
+  }
+
   // The last rank of a node hands its bytes to the first one, which has the channel's NIC, over NVLink (PXN). Without
   // PXN they go over PCIe to the NIC, which GPUDirect routes do not count.
   void to_next_node(const std::vector<int>& order, const std::vector<int>& next, bool pxn, double share) {
@@ -60,7 +72,11 @@ class Ring : public CollectiveAlgorithm {
     const GroupShape shape = group_shape(call.ranks, cluster);
     if (shape.members < 2) return result;
     LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
-    add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
+    if (cluster.spec().device == "cpu") {
+      Hops(call, builder).in_order(call.ranks, cluster);
+    } else {
+      add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
+    }
     const Seconds latency = step_count(call.kind, shape.members) * builder.largest_latency();
     result.start = start_time(call.kind, shape, latency, cluster);
     result.loads = builder.loads();

@@ -205,9 +205,10 @@ class TraceWriter {
                       R"("ts": {1}, "dur": 0, "args": {{"correlation": {2}}})",
                       kHostProcess, launch, correlation));
     event(fmt::format(R"("ph": "X", "cat": "kernel", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )"
-                      R"("args": {{"device": {}, "stream": {}, "correlation": {}, "operation": {}{}}})",
+                      R"("args": {{"device": {}, "stream": {}, "correlation": {}, "operation": {}, )"
+                      R"("operation class": {}{}}})",
                       quoted(kernel_name(op)), device_, span.stream, us_text(start), us_text(end - start), device_,
-                      span.stream, correlation, quoted(op.name), collective_args(span, op)));
+                      span.stream, correlation, quoted(op.name), quoted(op.op_class), collective_args(span, op)));
     for (const auto& [phase, process, track, ts] : {std::tuple("s", kHostProcess, kHostProcess, us_text(launch * 1000)),
                                                     std::tuple("f", device_, span.stream, us_text(start))})
       event(fmt::format(R"("ph": "{}", "id": {}, "pid": {}, "tid": {}, "ts": {}, "cat": "ac2g", "name": "ac2g"{})",

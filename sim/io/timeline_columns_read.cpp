@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <cmath>
 #include <limits>
 
 #include "base/text.h"
@@ -138,6 +139,22 @@ void read_flow(const Hdf5Reader& in, const std::string& root, Timeline& timeline
   timeline.flow = in.integers(root + "/bytes");
 }
 
+// Files of programs older than this group have none.
+void read_measured(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
+  if (!in.has(root)) return;
+  Timeline::Measured& measured = timeline.measured;
+  const std::string hosts = in.text_attribute(root, "hosts");
+  if (!hosts.empty()) measured.hosts = split(hosts, ',');
+  measured.device = in.text_attribute(root, "device");
+  measured.driver = in.text_attribute(root, "driver");
+  measured.cuda = in.text_attribute(root, "cuda");
+  measured.nccl = in.text_attribute(root, "nccl");
+  measured.transport = in.text_attribute(root, "transport");
+  measured.clock_residual_us = in.real_attribute(root, "clock_residual_us");
+  if (!std::isfinite(measured.clock_residual_us) || measured.clock_residual_us < 0)
+    in.refuse(fmt::format("attribute clock_residual_us of {} is {}", root, measured.clock_residual_us));
+}
+
 double read_iteration_ms(const Hdf5Reader& in, const std::string& root) {
   const std::string path = root + "/summary/iteration_ms";
   if (!in.shape(path).empty()) in.refuse(path + " is no single value");
@@ -157,6 +174,7 @@ Timeline read_timeline_columns(const Hdf5Reader& in, const std::string& root) {
   timeline.streams = Columns(in, root + "/stream", "stream").texts("name");
   read_groups(in, root, timeline);
   read_flow(in, root + "/flow", timeline);
+  read_measured(in, root + "/measured", timeline);
   return timeline;
 }
 

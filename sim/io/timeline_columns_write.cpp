@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/text.h"
 #include "sim/io/timeline_columns.h"
 
 namespace shardsim {
@@ -145,6 +146,19 @@ void write_flow(Hdf5Writer& out, const std::string& root, const Timeline& timeli
                             {"B", "bytes of one iteration"});
 }
 
+// Host names hold no comma (RFC 1123).
+void write_measured(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
+  const Timeline::Measured& measured = timeline.measured;
+  if (timeline.kind != "observed") return;
+  out.text_attribute(root, "hosts", join(measured.hosts, ","));
+  out.text_attribute(root, "device", measured.device);
+  out.text_attribute(root, "driver", measured.driver);
+  out.text_attribute(root, "cuda", measured.cuda);
+  out.text_attribute(root, "nccl", measured.nccl);
+  out.text_attribute(root, "transport", measured.transport);
+  out.attribute(root, "clock_residual_us", measured.clock_residual_us);
+}
+
 }  // namespace
 
 void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
@@ -161,6 +175,7 @@ void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Time
       .texts("name", timeline.streams, "stream name");
   write_groups(out, root, timeline);
   write_flow(out, root + "/flow", timeline);
+  write_measured(out, root + "/measured", timeline);
 }
 
 }  // namespace shardsim

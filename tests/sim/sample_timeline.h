@@ -45,4 +45,12 @@ inline Timeline sample_timeline() {
   return timeline;
 }
 
+// The same as if it had been seen on two nodes.
+inline Timeline sample_observation() {
+  Timeline timeline = sample_timeline();
+  timeline.kind = "observed";
+  timeline.measured = {{"node-a", "node-b"}, "A100-SXM4-40GB", "535.104", "12.2", "2.18.3", "nccl", 1.5};
+  return timeline;
+}
+
 }  // namespace shardsim

@@ -115,6 +115,7 @@ TEST_CASE("a timeline read back from bytes equals the one written") {
   timeline.kind = "observed";
   timeline.iteration_ms = 0.1 + 0.2;
   CHECK(timeline_from_bytes(to_bytes(timeline)) == timeline);
+  CHECK(timeline_from_bytes(to_bytes(sample_observation())) == sample_observation());
   CHECK(timeline_from_bytes(to_bytes(Timeline())) == Timeline());
 }
 

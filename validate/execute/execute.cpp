@@ -54,7 +54,9 @@ class Run {
     });
     offset_ = rendezvous.clock_offset();
   }
-  ~Run() { rendezvous_.on_failure({}); }
+  ~Run() {
+    rendezvous_.on_failure([](const std::string&) {});
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 

@@ -22,10 +22,14 @@ struct Fusion {
   bool operator==(const Fusion&) const = default;
 };
 
-// One per lookup, in list order, read off the dependencies: the exchange of ids is the one of the lookup's matrix_in,
-// the output exchange the first all_to_all after the lookup, the update the one of the same shards, and so on. Errors
-// (Failure::input naming the operation): parts that do not fit together, such as an update whose gradients nothing
-// brings, or matrices whose counts of rows and ids differ.
+// One per lookup, in list order, read off the dependencies:
+// - ids: the all_to_all of the lookup's matrix_in. It belongs to this iteration where the lookup comes after it, and
+//   came before where the lookup has it in after_previous: then iteration k exchanges the ids of iteration k + 1.
+// - output: the all_to_all nearest after the lookup, over compute operations only, on the group of the ids;
+// - gradient: the first update of the same shards; apply: the second, which replicated rows need;
+// - gradient_exchange: the all_to_all nearest before the gradient; reduce: the all_reduce between gradient and apply.
+// Errors (Failure::input naming the operation): parts that do not fit together, such as an update whose gradients
+// nothing brings, matrices whose counts of rows and ids differ, rows that no rank of the group holds, pooled lookups.
 std::vector<Fusion> fusions_of(const Program& program, const ProgramPlaces& places);
 
 }  // namespace shardsim

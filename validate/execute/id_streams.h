@@ -12,15 +12,18 @@ namespace shardsim {
 // placement (docs/formats.md, program files, indices drawn by the executor). Sizes never change: the matrix fixes how
 // many each owner is asked for. Same program, same ids, on every machine.
 struct IdBatch {
-  // By owner position in the exchange group, back to back; without an exchange, of the own arena.
+  // By owner position in the exchange group, back to back; without an exchange, of the own arena. Of one owner: by
+  // shard, in the order of Fusion::shards.
   std::vector<std::int64_t> ids;     // running row numbers at the owner (RankRows)
   std::vector<std::int64_t> counts;  // per owner position; one entry without an exchange
 };
 
-// Batch b of rank `rank`: b in [0, index_batches). Cost: one draw per lookup.
+// Batch b of rank `rank`: b in [0, index_batches). Empty for a rank that does not run the lookup. `fusion` comes from
+// fusions_of. Cost: one draw per row looked up (a search of the distribution, about a microsecond), and the holders of
+// the shards once per owner.
 IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
 
-// The group's rank set that holds `rank`, or {rank} without an exchange.
+// The group's rank set that holds `rank`, or {rank} without an exchange. Empty for a rank outside the group.
 std::vector<int> owners_of(const Program& program, const Fusion& fusion, int rank);
 
 // How many ids of one rank fall on each of the fusion's shards: the planned items of each, made to add up to `total`.

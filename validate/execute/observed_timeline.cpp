@@ -1,11 +1,12 @@
 #include "validate/execute/observed_timeline.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
-#include <set>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "sim/traffic.h"
-#include "validate/execute/rank_buffers.h"
 
 namespace shardsim {
 namespace {
@@ -62,26 +63,35 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-// A Timeline of this rank alone carries it: its compact form is there already.
+// One line a fact, then the spans as this kind of machine holds them.
 std::string RankReport::to_text() const {
-  Timeline carrier;
-  carrier.spans = spans;
-  carrier.hbm_bytes = {peak_bytes};
-  carrier.measured = facts;
-  carrier.measured.hosts = {host};
-  carrier.measured.clock_residual_us = clock_residual_us;
-  return to_bytes(carrier);
+  std::string text = std::to_string(peak_bytes) + '\n' + shortest(clock_residual_us) + '\n';
+  for (const std::string* fact : {&host, &facts.device, &facts.driver, &facts.cuda, &facts.nccl, &facts.transport}) {
+    text += printable(*fact) + '\n';
+  }
+  text.append(reinterpret_cast<const char*>(spans.data()), spans.size() * sizeof(Span));
+  return text;
 }
 
 RankReport RankReport::from_text(const std::string& text) {
-  Timeline carrier = timeline_from_bytes(text);
+  std::size_t at = 0;
+  const auto line = [&] {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) throw run_error("a rank sent a broken report", "Do all ranks run the same build?");
+    const std::string fact = text.substr(at, end - at);
+    at = end + 1;
+    return fact;
+  };
   RankReport report;
-  report.spans = std::move(carrier.spans);
-  if (!carrier.hbm_bytes.empty()) report.peak_bytes = carrier.hbm_bytes[0];
-  if (!carrier.measured.hosts.empty()) report.host = carrier.measured.hosts[0];
-  report.clock_residual_us = carrier.measured.clock_residual_us;
-  report.facts = std::move(carrier.measured);
-  report.facts.hosts.clear();
+  report.peak_bytes = std::stoll(line());
+  report.clock_residual_us = std::stod(line());
+  report.host = line();
+  for (std::string* fact :
+       {&report.facts.device, &report.facts.driver, &report.facts.cuda, &report.facts.nccl, &report.facts.transport}) {
+    *fact = line();
+  }
+  report.spans.resize((text.size() - at) / sizeof(Span));
+  std::memcpy(report.spans.data(), text.data() + at, report.spans.size() * sizeof(Span));
   return report;
 }
 

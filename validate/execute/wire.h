@@ -30,14 +30,15 @@ class Wire {
   // Moves all of it at once, in the order given where the medium takes one thing at a time. Returns when every send is
   // with the medium (its buffer may be reused) and every receive is complete.
   virtual void exchange(int channel, std::span<const Sending> sends, std::span<const Receiving> receives) = 0;
-  // From any thread: every exchange under way and to come throws.
+  // From any thread: every exchange under way and to come throws. A failure of the rendezvous does it by itself.
   virtual void stop() = 0;
 };
 
 struct WireEntry {
   std::string_view name;
   std::string_view help;
-  // Connects all pairs on `channels` channels. Collective over the rendezvous.
+  // Connects all pairs on `channels` channels. Collective over the rendezvous. Errors (Failure::run): a peer that does
+  // not connect, named.
   std::unique_ptr<Wire> (*connect)(Rendezvous& rendezvous, int channels);
 };
 

@@ -173,6 +173,7 @@ TEST_CASE("NCCL needs GPUs") {
       "gpu: {model: cpu, count: 2, compute_capability: \"0.0\", hbm: \"16 GiB\", hbm_bandwidth: \"100 GB/s\", "
       "flops: {fp32: \"1 TFLOP/s\"}}\nnics: {per_node: 1, rate: \"100 Gbit/s\"}\n");
   CHECK(reduction(cluster, {0, 1, 2, 3}, kMiB, "auto").protocol.empty());
+  CHECK(reduction(cluster, {0, 1, 2, 3}, 64, "auto").algorithm == "ring");  // a tree would be faster, but nobody runs it
   CHECK_THROWS_AS(reduction(cluster, {0, 1, 2, 3}, kMiB, "nccl"), Error);
 }
 

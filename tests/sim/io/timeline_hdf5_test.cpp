@@ -70,6 +70,17 @@ TEST_CASE("timelines read back from a file equal those written, also bare ones o
   CHECK(read_timeline(folder / "t.h5", "rm1/flexshard_2tier") == bare);
 }
 
+TEST_CASE("where a timeline was observed reads back; a prediction has no such group") {
+  const TemporaryFolder folder;
+  const Timeline predicted = sample_timeline(), observed = sample_observation();
+  write_timelines(folder / "t.h5", two_cases(predicted, observed));
+  CHECK(read_timeline(folder / "t.h5", "rm1/flexshard_2tier") == observed);
+  const Hdf5Reader in(folder / "t.h5");
+  CHECK(in.text_attribute("/cases/rm1/flexshard_2tier/measured", "hosts") == "node-a,node-b");
+  CHECK(in.real_attribute("/cases/rm1/flexshard_2tier/measured", "clock_residual_us") == 1.5);
+  CHECK_FALSE(in.has("/cases/rm1/row_wise/measured"));
+}
+
 TEST_CASE("every object of the format is there, with units and long names") {
   const TemporaryFolder folder;
   const Timeline full = sample_timeline(), bare = bare_timeline();

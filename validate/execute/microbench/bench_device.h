@@ -36,7 +36,7 @@ class BenchDevice {
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
   virtual void prepare(const BenchPoint& point, const BenchInput& input) = 0;
   virtual double run_us() = 0;  // one call of the prepared point: device time between two events, in us
-  virtual void flush() = 0;     // evicts the caches: writes at least 2 x cache_bytes, and waits until it is done
+  virtual void flush() = 0;     // evicts the caches: touches at least 2 x cache_bytes, and waits until it is done
 
   // Limits of the device, each a few calls, the best of them; they replace the prepared point.
   virtual double copy_bandwidth() = 0;             // bytes/s read plus written, buffers far above the cache

@@ -21,12 +21,21 @@ enum class BenchOp {
 };
 std::string_view bench_op_name(BenchOp op);
 
+std::string_view element_name(ElementType type);          // "fp32", "fp16", "bf16"
+std::string_view optimizer_name(RowOptimizer optimizer);  // as workload files have it; "none"
+
 // How indices are drawn: every row alike, or by Zipf's law over the popularity position, positions spread over the
 // table by a seeded permutation so that hot rows are not neighbours.
 struct IndexLaw {
   double zipf = 0;  // exponent; 0: uniform
   bool operator==(const IndexLaw&) const = default;
   std::string text() const;  // "uniform", "zipf 1.05"
+};
+
+// What a data set says of a point's sizes, as the texts of its columns (docs/formats.md, embedding measurements):
+// "mixed" where tables differ; gemm: rows k, dim n, batch m; collectives: batch is the bytes.
+struct PointColumns {
+  std::string tables, rows, dim, batch, pooling, dtype;
 };
 
 // One point of the sweep: what a device is timed on.
@@ -55,7 +64,9 @@ struct BenchPoint {
   std::int64_t need_bytes() const;   // what a device holds for it: tables, states, indices, outputs, gradients
   double flops() const;              // gemm
   TableBatch table_batch() const;    // the tables one after the other in an arena that begins at element 0
-  // Names the shape and nothing else (not the law, not the repetition): points of one text share a part of the split.
+  PointColumns columns() const;
+  // The columns with commas between: not the law, the optimizer or the repetition, so that points of one text stay
+  // together when a data set is cut into a part to fit and a part to check.
   std::string shape() const;
 };
 

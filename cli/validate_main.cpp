@@ -1,0 +1,117 @@
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/files.h"
+#include "base/version.h"
+#include "cli/exit_code.h"
+#include "cli/validate_request.h"
+#include "cli/validate_source.h"
+#include "validate/execute/launch.h"
+#include "validate/execute/tcp.h"
+
+namespace {
+
+using namespace shardsim;
+
+int free_port() {
+  return local_address(listen_on({"127.0.0.1", 0})).port;
+}
+
+// The ranks that this process runs, each in a thread: one of a launcher's, those of a node, or all.
+std::vector<Launch> ranks_here(const Program& program) {
+  const Launch launch = launch_from([](const char* name) { return std::getenv(name); });
+  const int world = program.world_size;
+  const bool per_node = launch.world_size < world && launch.world_size * program.ranks_per_node == world;
+  if (!launch.launcher.empty() && !per_node) return {launch};
+  const int here = launch.launcher.empty() ? world : program.ranks_per_node;
+  const int port = launch.launcher.empty() ? free_port() : launch.master_port;
+  std::vector<Launch> ranks;
+  for (int local = 0; local < here; ++local) {
+    Launch each = launch;
+    each.rank = launch.rank * here + local;
+    each.world_size = world;
+    each.local_rank = local % program.ranks_per_node;
+    each.local_size = program.ranks_per_node;
+    each.master_port = port;
+    ranks.push_back(each);
+  }
+  return ranks;
+}
+
+void print_summary(const Timeline& timeline, const std::string& path) {
+  fmt::print("{} ranks, {}, {}\n", timeline.world_size, timeline.measured.device, timeline.measured.transport);
+  fmt::print("iteration: {:.3f} ms, median of {}\n\n", timeline.iteration_ms, timeline.iterations_run);
+  fmt::print("{:<28} {:<14} {:>5} {:>12} {:>12}\n", "operation", "class", "calls", "time ms", "exposed ms");
+  for (const NamedTime& time : named_times(timeline)) {
+    fmt::print("{:<28} {:<14} {:>5} {:>12.3f} {:>12.3f}\n", time.name, time.op_class, time.calls, time.span_ms,
+               time.exposed_ms);
+  }
+  fmt::print("\nwrote {}\n", path);
+}
+
+// What one rank does; the text that it has to print at the end.
+void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
+  const auto rendezvous = Rendezvous::join(launch);
+  if (request.check_iterations > 0) {
+    const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
+    rendezvous->leave();
+    if (!difference.empty())
+      throw run_error("the data differs: " + difference, "The executor or its kernels are wrong");
+    if (launch.rank == 0)
+      fmt::print("data equals a single process bit for bit after {} iterations\n", request.check_iterations);
+    return;
+  }
+  const auto save = [&](const Timeline& timeline) { save_timeline(request.output, source, timeline); };
+  const Timeline timeline = execute(source.program, *rendezvous, request.options, save);
+  rendezvous->leave();
+  if (launch.rank != 0) return;
+  save(timeline);
+  print_summary(timeline, request.output);
+}
+
+// The first failure of a rank of this process, in order of rank.
+void run_ranks(const std::vector<Launch>& ranks, const ValidateSource& source, const ValidateRequest& request) {
+  std::vector<std::exception_ptr> failures(ranks.size());
+  std::vector<std::thread> threads;
+  for (std::size_t index = 0; index < ranks.size(); ++index) {
+    threads.emplace_back([&, index] {
+      try {
+        run_rank(ranks[index], source, request);
+      } catch (...) {
+        failures[index] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+int validate(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") return std::fputs(validate_help().c_str(), stdout), 0;
+    if (argument == "--version") return std::puts(("shardsim-validate " + version()).c_str()), 0;
+  }
+  const Arguments given(arguments, validate_options(), 1, 1, "shardsim-validate PROGRAM.json -o FILE; see --help");
+  const ValidateRequest request = validate_request(given);
+  const ValidateSource source = load_source(given);
+  const std::vector<Launch> ranks = ranks_here(source.program);
+  // A folder that cannot be written is told before the run, not after it.
+  if (!request.output.empty() && ranks.front().rank == 0) AtomicFile{result_target(request.output)};
+  run_ranks(ranks, source, request);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
+  return guarded([&] { return validate(std::vector<std::string>(values + 1, values + count)); });
+}

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <istream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+// The arguments of a collective, as its kernel or its record_param_comms holds them; any may be missing.
+struct TracedCollective {
+  std::string name;   // "Collective name"
+  std::string dtype;  // as PyTorch writes it
+  std::int64_t in_elements = 0, out_elements = 0;
+  std::string group;        // "Process Group Name"
+  std::string group_ranks;  // "[0, 1]"; Kineto cuts it after 30
+  bool known() const { return !name.empty(); }
+};
+
+// The part of one Kineto trace that a Timeline is made of. Times in us on the trace's own clock.
+struct KinetoTrace {
+  struct Kernel {
+    double start_us = 0, duration_us = 0;
+    std::int64_t device = 0, stream = 0;
+    std::int64_t correlation = -1, external_id = -1;
+    std::string name;
+    std::string operation, operation_class;  // in traces of ours: the operation's own name and class
+    TracedCollective collective;
+  };
+  struct Step {
+    int number = 0;  // ProfilerStep#NUMBER
+    double start_us = 0, end_us = 0;
+  };
+  struct Launch {
+    double start_us = 0;
+    std::int64_t thread = 0;
+  };
+  struct Comms {  // a record_param_comms of the host
+    double start_us = 0, end_us = 0;
+    std::int64_t thread = 0, external_id = -1;
+    TracedCollective collective;
+  };
+
+  std::string path;
+  bool has_events = false;  // the key traceEvents, or a list at the top
+  std::optional<std::int64_t> rank, world_size;
+  std::string device, nccl, backend;
+  double base_ns = 0;
+  std::vector<Kernel> kernels;
+  std::vector<Step> steps;
+  std::map<std::int64_t, Launch> launches;  // by correlation
+  std::vector<Comms> comms;
+  std::map<std::int64_t, std::string> stream_names;
+  std::int64_t broken_events = 0;  // GPU kernels without a start or a duration of 0 or more, left out
+};
+
+// Reads event by event: a trace of gigabytes costs the memory of its kernels. Unknown keys are ignored, as in every
+// format that is not ours. Errors: Failure::input naming file and line for what is no JSON (a trace cut off, say).
+KinetoTrace read_kineto_trace(std::istream& in, const std::string& path);
+KinetoTrace read_kineto_trace(const std::filesystem::path& path);
+
+}  // namespace shardsim

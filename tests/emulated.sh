@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# The emulated cluster: real processes in shaped network name spaces. What `shardsim emulate` promises of its ranks and
+# of what it leaves behind, then the whole round of `shardsim validate-emulated`.
+# Exit 77 (skipped) with the reason where name spaces are not allowed or the machine is too busy to judge; with
+# SHARDSIM_REQUIRE_EMULATED=1 that is a failure, the second only after three tries.
+# Usage: emulated.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+skip() {
+  echo "skipped: $1"
+  [ "${SHARDSIM_REQUIRE_EMULATED:-0}" != 1 ] || { echo "FAILED: SHARDSIM_REQUIRE_EMULATED=1 allows no skip"; exit 1; }
+  [ "$failures" -eq 0 ] || exit 1
+  exit 77
+}
+
+# Two ranks of one node, which is all that most checks need.
+two() { run emulate --nodes 1 --gpus-per-node 2 "$@"; }
+
+echo "-- bad input"
+refuse 2 'arguments: no command is given.*Usage' emulate --nodes 2
+refuse 2 'arguments: no command is given' emulate --nodes 2 --
+refuse 2 'argument --nodes: 65 is not 1 to 64' emulate --nodes 65 -- true
+refuse 2 'argument --nodes: 80 ranks are too many' emulate --nodes 20 -- true
+refuse 2 'argument --nodes: ' emulate --nodes -1 -- true
+refuse 2 'argument --gpus-per-node: ' emulate --gpus-per-node 0 -- true
+refuse 2 'argument --fast: .*unit' emulate --fast 240 -- true
+refuse 2 'argument --nic: .*10 Gbit/s' emulate --nic 100Gbit -- true
+refuse 2 'argument --straggler: there is no rank 8.*0 to 7' emulate --straggler 8 -- true
+refuse 2 'argument --nodez: .*--nodes' emulate --nodez 2 -- true
+refuse 2 'argument true' emulate true
+refuse 2 'argument --jsn: .*--json' validate-emulated --jsn
+for command in emulate validate-emulated; do
+  run $command --help
+  check "$command --help exits 0" [ "$code" -eq 0 ]
+  check "$command --help names its usage" grep -q "^Usage: shardsim $command" streams/out
+  check "$command --help ends with two examples" [ "$(sed -n '/^Examples:/,$p' streams/out | grep -c "^  shardsim $command")" -eq 2 ]
+done
+
+two -- true
+[ "$code" -eq 0 ] || skip "$(cat streams/err)"
+
+echo "-- ranks"
+run emulate -- sh -c 'echo $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT; cat'
+check "every rank has its place: $(cat streams/err)" [ "$(sort streams/out | sed -n '7p')" = '6 of 8, 2 of 4, 10.2.0.1:29400' ]
+check "there are eight" [ "$(wc -l <streams/out)" -eq 8 ]
+two --straggler 1 -- sh -c '[ $RANK = 0 ] || tc qdisc show dev nic0'
+check "the straggler's NIC has half the rate: $(cat streams/out)" grep -q 'rate 10Mbit burst 1600b' streams/out
+two --fast 100Mbit --nic '5 Mbit/s' -- sh -c '[ $RANK = 0 ] || tc qdisc show'
+check "rates are as asked for: $(cat streams/out)" [ "$(grep -cE 'nv0 .*rate 100Mbit|nic0 .*rate 5Mbit' streams/out)" -eq 2 ]
+two -- sh -c 'echo $RANK; exit 0' --help
+check "options after -- belong to the command" [ "$(wc -l <streams/out)" -eq 2 ]
+
+echo "-- exit codes"
+two -- sh -c 'exit $((RANK * 9))'
+check "the code of the rank that failed: $code" [ "$code" -eq 9 ]
+two -- sh -c '[ $RANK = 0 ] || kill -9 $$'
+check "a rank that is killed: $code" [ "$code" -eq 137 ]
+two -- no_such_command
+check "a command that is not there: $code" [ "$code" -eq 127 ]
+check "it is named once" [ "$(grep -c '^error: no_such_command: ' streams/err)" -eq 1 ]
+
+echo "-- nothing is left"
+# Processes that carry the mark, whatever their parents.
+marked() { { grep -zls "^MARK=$1\$" /proc/[0-9]*/environ || true; } 2>/dev/null | wc -l; }
+named() { find /run/netns -type f 2>/dev/null | wc -l; }
+before=$(named || true)
+MARK=daemon$$ two -- sh -c 'setsid sleep 300 & exit 0'
+sleep 0.2
+check "a daemon of a rank ends with the cluster" [ "$(marked daemon$$)" -eq 0 ]
+for signal in KILL TERM INT; do
+  MARK=$signal$$ setsid "$shardsim" emulate --nodes 1 --gpus-per-node 2 -- sh -c 'setsid sleep 300 & sleep 300' >streams/out 2>streams/err &
+  victim=$!
+  for _ in $(seq 100); do [ "$(marked $signal$$)" -ge 6 ] && break; sleep 0.1; done
+  check "the ranks run before SIG$signal" [ "$(marked $signal$$)" -ge 6 ]
+  kill -s $signal $victim
+  wait $victim 2>/dev/null || true
+  sleep 0.3
+  check "SIG$signal leaves no process" [ "$(marked $signal$$)" -eq 0 ]
+done
+check "no name space has a name outside" [ "$(named || true)" = "$before" ]
+
+echo "-- as an ordinary user"
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+  chmod 755 "$work"
+  cp "$shardsim" shardsim_of_all
+  chmod 755 shardsim_of_all
+  code=0
+  setpriv --reuid 65534 --regid 65534 --clear-groups ./shardsim_of_all emulate --nodes 1 --gpus-per-node 2 -- true 2>streams/err || code=$?
+  if [ "$code" -ne 0 ]; then echo "not tried: $(cat streams/err)"; else check "it works without root" [ "$code" -eq 0 ]; fi
+  code=0
+  setpriv --bounding-set -all ./shardsim_of_all emulate -- true >streams/out 2>streams/err || code=$?
+  check "root without rights is refused with the reason: $(cat streams/err)" grep -q '^error: the emulated cluster cannot be built: making name spaces: ' streams/err
+  check "... and code 1, not $code" [ "$code" -eq 1 ]
+  code=0
+  setpriv --bounding-set -all ./shardsim_of_all validate-emulated >streams/out 2>streams/err || code=$?
+  check "validate-emulated skips then, not $code: $(cat streams/err)" [ "$code" -eq 77 ]
+fi
+
+echo "-- the campaign"
+for try in 1 2 3; do
+  code=0
+  timeout 100 "$shardsim" validate-emulated --json >report.json 2>streams/err || code=$?
+  [ "$code" -eq 77 ] && [ "${SHARDSIM_REQUIRE_EMULATED:-0}" = 1 ] || break
+  echo "try $try: $(cat streams/err)"
+done
+[ "$code" -ne 77 ] || skip "$(cat streams/err)"
+jq -r '(.items + .items_with_straggler)[] | "\(.item): predicted \(.predicted_ms), observed \(.observed_min_ms), error \(.error_pct) %, within band \(.within_band)"' report.json
+jq -r '"built in \(.setup_s) s, \(.wall_s) s in all, processors busy \(.cpu_busy_share)"' report.json
+check "every item is in its band: code $code, $(cat streams/err)" [ "$code" -eq 0 ]
+check "eleven items are judged, and six with a straggler" [ "$(jq '[.items, .items_with_straggler] | map(map(select(.within_band)) | length) == [11, 6]' report.json)" = true ]
+check "the report says what it proves" jq -e '.what_it_proves | test("nothing else")' report.json
+finish 45

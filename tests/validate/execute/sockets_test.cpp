@@ -1,0 +1,136 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+
+#include "tests/base/error_text.h"
+#include "tests/validate/execute/ranks.h"
+#include "validate/execute/wire.h"
+
+using namespace shardsim;
+
+namespace {
+
+std::unique_ptr<Wire> connect(Rendezvous& rendezvous, int channels = 1) {
+  const auto found = std::ranges::find(wires(), "sockets", &WireEntry::name);
+  REQUIRE(found != wires().end());
+  return found->connect(rendezvous, channels);
+}
+
+// Receives what nobody sends.
+std::string error_of_waiting_for(Wire& wire, int peer, int channel = 0) {
+  std::byte data{};
+  const Receiving receiving{peer, &data, 1};
+  return error_of([&] { wire.exchange(channel, {}, {&receiving, 1}); });
+}
+
+}  // namespace
+
+TEST_CASE("the table of wires is alphabetical") {
+  CHECK(std::ranges::is_sorted(wires(), {}, &WireEntry::name));
+}
+
+TEST_CASE("several sends to one peer arrive one after the other") {
+  const auto errors = test::in_world(2, [](Rendezvous& rendezvous) {
+    const auto wire = connect(rendezvous);
+    std::vector<std::byte> first(700'000, std::byte{1}), second(5, std::byte{2});
+    if (rendezvous.rank() == 0) {
+      const std::vector<Sending> sends = {{1, first.data(), first.size()}, {1, second.data(), second.size()}};
+      wire->exchange(0, sends, {});
+    } else {
+      std::vector<std::byte> got(first.size()), then(second.size());
+      const std::vector<Receiving> receives = {{0, got.data(), got.size()}, {0, then.data(), then.size()}};
+      wire->exchange(0, {}, receives);
+      CHECK(got == first);
+      CHECK(then == second);
+    }
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
+TEST_CASE("stop() ends exchanges under way and to come, on all channels") {
+  const auto errors = test::in_world(2, [](Rendezvous& rendezvous) {
+    const auto wire = connect(rendezvous, 2);
+    const int peer = 1 - rendezvous.rank();
+    std::atomic<int> waiting = 0;
+    std::vector<std::thread> threads;
+    std::vector<std::string> messages(2);
+    for (int channel = 0; channel < 2; ++channel)
+      threads.emplace_back([&, channel] {
+        ++waiting;
+        messages[channel] = error_of_waiting_for(*wire, peer, channel);
+      });
+    while (waiting < 2) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // likely asleep in poll by now; right if not
+    wire->stop();
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& message : messages) CHECK(has(message, "the transport was stopped"));
+    CHECK(has(error_of_waiting_for(*wire, peer), "the transport was stopped"));
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
+TEST_CASE("a rank that hangs up is named by those that wait for it") {
+  const auto errors = test::in_world(3, [](Rendezvous& rendezvous) {
+    auto wire = connect(rendezvous);
+    if (rendezvous.rank() == 2)
+      wire.reset();
+    else
+      CHECK(has(error_of_waiting_for(*wire, 2), "the connection to rank 2 broke (channel 0)"));
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(3));
+}
+
+// Sending into it must not kill this process by SIGPIPE either.
+TEST_CASE("sending to a rank that has gone is an error") {
+  const auto errors = test::in_world(2, [](Rendezvous& rendezvous) {
+    auto wire = connect(rendezvous);
+    if (rendezvous.rank() == 1) wire.reset();
+    rendezvous.barrier("hung up");
+    if (rendezvous.rank() == 0) {
+      const std::vector<std::byte> data(1 << 20);
+      const Sending sending{1, data.data(), data.size()};
+      const std::string error = error_of([&] {
+        for (int i = 0; i < 100; ++i) wire->exchange(0, {&sending, 1}, {});
+      });
+      CHECK(has(error, "the connection to rank 1 broke"));
+    }
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
+TEST_CASE("no peer, no channel: an error, not a hang") {
+  const auto errors = test::in_world(2, [](Rendezvous& rendezvous) {
+    const auto wire = connect(rendezvous);
+    CHECK(has(error_of_waiting_for(*wire, rendezvous.rank()), "there is no connection to rank"));
+    CHECK(has(error_of_waiting_for(*wire, 7), "there is no connection to rank 7"));
+    CHECK_THROWS(error_of_waiting_for(*wire, 1 - rendezvous.rank(), 1));
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
+TEST_CASE("a killed rank ends the exchanges of all others with one message, also of those that do not talk to it") {
+  const int port = test::free_port();
+  const test::Process victim([&] {
+    const auto rendezvous = Rendezvous::join(test::launch_of(3, 4, port), 30);
+    const auto wire = connect(*rendezvous);
+    rendezvous->barrier("the start");
+    raise(SIGKILL);
+  });
+  const auto errors = test::on_threads({0, 1, 2}, [&](int rank) {
+    const auto rendezvous = Rendezvous::join(test::launch_of(rank, 4, port), 30);
+    const auto wire = connect(*rendezvous);
+    rendezvous->barrier("the start");
+    // 0 waits for the dead one, 1 for 2, and 2 for 1. Who sees a connection break reports it, as an executor does.
+    const std::string error = error_of_waiting_for(*wire, rank == 0 ? 3 : 3 - rank);
+    rendezvous->fail(error, "waiting");
+    rendezvous->barrier("the end");
+  });
+  for (const std::string& error : errors) CHECK(error.starts_with("rank 3 died after the start."));
+}

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/program.h"
+
+namespace shardsim {
+
+// Nodes of an emulated cluster and the ranks on each: rank r is on node r / ranks_per_node.
+struct NodeShape {
+  int nodes = 2;
+  int ranks_per_node = 4;
+  int world_size() const { return nodes * ranks_per_node; }
+};
+
+// How an item of the campaign is judged. guard: not at all, its times say what the links really carry; nic_bound and
+// fast_or_mixed: predicted / observed - 1 must lie in the band of that kind; fault: the same under a slow NIC;
+// reported: printed alone.
+enum class JudgedAs { guard, nic_bound, fast_or_mixed, fault, reported };
+
+std::string_view judged_as_name(JudgedAs judged);
+
+// Of predicted / observed - 1. One-sided, for the model has no CPU cost: it is faster than the sockets.
+struct Band {
+  double low = 0, high = 0;
+  bool holds(double error) const { return error >= low && error <= high; }
+};
+Band band_of(JudgedAs judged);  // of guard and reported: everything
+
+// One collective, or a few, that the ranks run and the simulator predicts.
+struct CampaignItem {
+  std::string name;        // "a2a_direct"
+  std::int64_t bytes = 0;  // its size argument
+  JudgedAs judged = JudgedAs::reported;
+  Program program;
+
+  std::string label() const;  // "a2a_direct 128 KiB"
+};
+
+std::vector<std::string> campaign_names();  // of every item that campaign_program() knows
+
+// What the ranks do under that name, as a Program of one iteration without compute; `bytes` is the size argument
+// (docs/emulated.md lists what each item does with it). Items between nodes need two nodes, items inside a node two
+// ranks on it. Errors (Failure::input): an unknown name (lists the known ones), a shape that is too small.
+Program campaign_program(std::string_view name, std::int64_t bytes, const NodeShape& shape);
+
+// What the two tiers really carry: two sizes point to point on each.
+std::vector<CampaignItem> guard_items(const NodeShape& shape);
+// The judged items, and skewed pairwise exchange, which is only reported.
+std::vector<CampaignItem> gated_items(const NodeShape& shape);
+// The same under a NIC at half rate: what it slows and what it must not.
+std::vector<CampaignItem> straggler_items(const NodeShape& shape);
+
+}  // namespace shardsim

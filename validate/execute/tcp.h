@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace shardsim {
+
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+using TimePoint = Clock::time_point;
+
+TimePoint after_seconds(double seconds);  // from now
+int milliseconds_until(TimePoint when);   // for poll: 0 when past, rounded up
+
+// An open descriptor, closed with it.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { close(); }
+
+  int fd() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+// An IPv4 address and a TCP port.
+struct Address {
+  std::string host;  // dotted; "0.0.0.0" when listening: any
+  int port = 0;
+
+  std::string text() const { return host + ":" + std::to_string(port); }
+  bool loopback() const { return host.starts_with("127."); }
+  bool operator==(const Address&) const = default;
+};
+Address address_of_text(const std::string& text);  // what Address::text gave
+
+Address local_address(const Descriptor& socket);
+Address peer_address(const Descriptor& socket);
+
+// The first IPv4 address of a host name; where there is none, none and why.
+std::optional<std::string> resolve(const std::string& host, std::string& why);
+
+// Sockets are non-blocking, closed on exec, and send at once (TCP_NODELAY).
+
+// Port 0: any that is free. Errors: std::system_error with bind's errno.
+Descriptor listen_on(const Address& address);
+
+// A connection that waits; not open when none does.
+Descriptor accept_from(const Descriptor& listener);
+
+// Begins to connect; when poll says that it can be written, connect_error() says how it went (0: connected, else an
+// errno). A socket that met itself, which happens when nobody listens on an ephemeral port, counts as refused.
+Descriptor start_connect(const Address& address);
+int connect_error(const Descriptor& socket);
+
+// Both, waiting until `deadline`. Not open when it failed; then `error` is an errno.
+Descriptor connect_to(const Address& address, TimePoint deadline, int& error);
+
+std::string error_text(int error_number);  // of an errno, in any thread
+
+}  // namespace shardsim

@@ -1,0 +1,18 @@
+#include <array>
+
+#include "validate/execute/wires/factories.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array kTable = {
+    WireEntry{"sockets", "TCP, one connection per pair of ranks and channel, driven by poll", connect_sockets},
+};
+
+}  // namespace
+
+std::span<const WireEntry> wires() {
+  return kTable;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/timeline.h"
+
+namespace shardsim {
+
+// What operations of one name and class are called; all_to_all_v counts as all_to_all.
+struct OperationName {
+  std::string name, op_class;
+  bool operator==(const OperationName&) const = default;
+};
+
+// How long each rank runs the operations of each name in each kept iteration.
+class OperationTimes {
+ public:
+  explicit OperationTimes(const Timeline& timeline);
+
+  const std::vector<OperationName>& names() const { return names_; }  // that ran, in order of the Timeline's ops
+
+  // The time of these operations (indices of names()), ms, in every iteration in which one of them ran: the sum of
+  // their durations on the slowest rank. A rank that waits inside a collective is in it.
+  std::vector<double> ms(const std::vector<std::size_t>& operations) const;
+
+ private:
+  std::vector<OperationName> names_;
+  std::size_t iterations_ = 0, ranks_ = 0;
+  std::vector<std::vector<double>> us_;  // [name][iteration x rank]; below 0: did not run
+};
+
+}  // namespace shardsim

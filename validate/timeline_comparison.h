@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "sim/timeline.h"
+
+namespace shardsim {
+
+// A figure over the observed iterations, ms.
+struct Spread {
+  double min = 0, median = 0, max = 0;
+  bool operator==(const Spread&) const = default;
+};
+Spread spread_of(std::vector<double> values);  // of none: zeros
+
+// One time, predicted and observed.
+struct ComparedTime {
+  double predicted_ms = 0;
+  Spread observed_ms;
+
+  double off_ms() const;  // |predicted - observed median|
+  // 100 (predicted - observed) / observed, above 0 where the prediction is too long; nothing where nothing was
+  // observed.
+  std::optional<double> error_pct() const { return error_against(observed_ms.median); }
+  std::optional<double> error_against(double observed) const;
+};
+
+// The operations of one class, or of one name. Its time in an iteration is the sum of their durations on the slowest
+// rank; a rank that waits inside a collective for the others is in it.
+struct ComparedOperation {
+  std::string name;  // of a class: the class
+  std::string op_class;
+  ComparedTime time;
+  // The names on either side; both the same but where operations of one class had to be matched though none of their
+  // names is on both sides.
+  std::vector<std::string> predicted_names, observed_names;
+  bool matched_by_class = false;
+  double share = 0;  // of the iteration, the larger of predicted and observed
+};
+
+// An operation of one side that has no partner of its name or class on the other.
+struct LoneOperation {
+  std::string name, op_class;
+  bool predicted = false;  // else observed
+  double ms = 0;
+  double share = 0;  // of its own side's iteration
+};
+
+struct ComparedRank {
+  int rank = 0;
+  ComparedTime compute, comm, exposed, busy;  // busy: something running
+  std::optional<std::int64_t> predicted_bytes, observed_bytes;
+};
+
+// What is said of one case.
+struct TimelineComparison {
+  std::string case_name, observed_case;
+  int world_size = 0;
+  int iterations = 0;  // observed ones that were used
+  bool complete = true;
+  Timeline::Measured measured;
+  ComparedTime iteration;
+  ComparedTime exposed;                       // of the rank with the most of it, in each iteration
+  std::vector<ComparedOperation> classes;     // of those on both sides
+  std::vector<ComparedOperation> operations;  // in order of the Program
+  std::vector<LoneOperation> alone;
+  std::vector<ComparedRank> ranks;                              // those with spans on both sides
+  std::optional<std::int64_t> predicted_bytes, observed_bytes;  // device memory, largest over ranks
+  std::vector<std::string> notes;
+};
+
+// Whose Timelines they are, for messages.
+struct ComparedPair {
+  std::string case_name, observed_case;
+  Place predicted, observed;
+};
+
+// Neither side is asked which of them is real. Of an incomplete observation the last iteration is left out, with a
+// note. Errors (Failure::input, naming the file): no span, worlds of different size, no operation class on both sides.
+TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& observed, const ComparedPair& of);
+
+}  // namespace shardsim

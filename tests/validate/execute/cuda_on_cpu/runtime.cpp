@@ -108,6 +108,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t) {
   return cudaSuccess;
 }
+cudaError_t cudaStreamQuery(cudaStream_t) {
+  return cudaSuccess;
+}
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return cudaSuccess;
 }

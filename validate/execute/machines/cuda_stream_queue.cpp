@@ -79,6 +79,7 @@ void CudaStreamQueue::forget_under_way() {
   const std::lock_guard lock(mutex_);
   for (std::deque<Launched>& queue : queues_) {
     for (const Launched& launched : queue) {
+      if (cudaEventQuery(launched.end) == cudaSuccess) continue;
       std::erase_if(kept_, [&](const Launched& kept) { return kept.end == launched.end; });
     }
     queue.clear();

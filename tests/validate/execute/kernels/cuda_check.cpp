@@ -14,6 +14,7 @@ int main() {
     check_updates(tally);
     check_hot_rows(tally);
     check_fill(tally);
+    check_work(tally);
   } catch (const std::exception& error) {
     tally.record("all checks run to their end", error.what());
   }

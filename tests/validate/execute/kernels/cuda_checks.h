@@ -31,6 +31,7 @@ void check_updates(CheckTally& tally);
 // Runs of equal indices around the length from which they are summed in parts, up to all indices equal.
 void check_hot_rows(CheckTally& tally);
 void check_fill(CheckTally& tally);
+void check_work(CheckTally& tally);  // dense products, ids on the wire, durations
 
 // A copy of `values` in device memory that holds nothing beside it.
 template <typename T>

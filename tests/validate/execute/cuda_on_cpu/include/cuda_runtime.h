@@ -28,6 +28,11 @@ inline float4 make_float4(float x, float y, float z, float w) {
   return {x, y, z, w};
 }
 
+template <typename T>
+T __ldcg(const T* from) {
+  return *from;
+}
+
 // Of the fiber that is running.
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 

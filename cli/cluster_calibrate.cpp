@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 
+#include "base/csv.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/cluster_files.h"
 #include "cli/measurement_arguments.h"
+#include "models/embedding_measurements.h"
+#include "models/fitted_overheads.h"
 #include "sim/scenario.h"
 #include "topology/node_inventory.h"
 #include "topology/write_cluster.h"
 #include "validate/calibration.h"
 #include "validate/calibration_sheets.h"
+#include "validate/compute_calibration.h"
 #include "validate/left_out_fits.h"
 #include "validate/measurements.h"
 
@@ -65,6 +71,38 @@ void name_it(ClusterSpec& spec, const Calibration& calibration, const std::strin
       fmt::format("{}overheads calibrated on measurements of {}", spec.summary.empty() ? "" : "; ", calibration.system);
 }
 
+// The table where `path` is one of embedding measurements, else nothing.
+std::optional<CsvTable> embedding_table(const std::string& path) {
+  if (!path.ends_with(".csv")) return std::nullopt;
+  CsvTable table = parse_csv(read_file(path), path);
+  return is_embedding_table(table) ? std::optional(std::move(table)) : std::nullopt;
+}
+
+// What the file of the cluster says, with another name and summary; the tables that are printed beside it.
+struct Written {
+  ClusterSpec spec;
+  std::string tables;
+};
+
+Written compute_calibrated(const Arguments& given, const CsvTable& table, const std::string& output, int width,
+                           bool colour) {
+  const std::string name =
+      required(given, "cluster", "the cluster is missing", "Name one that `shardsim list clusters` knows, or a file");
+  const std::string path = *given.value("measurements");
+  const ClusterSpec prior = with_fits(read_cluster(load_named(name, "clusters", "", Arguments::place("cluster"))));
+  ComputeCalibration calibration = calibrate_compute(prior, read_embedding_table(table), path);
+  if (output != "-") calibration.spec.name = cluster_name_of(output);
+  calibration.spec.summary += fmt::format("{}compute calibrated on measurements of {}",
+                                          calibration.spec.summary.empty() ? "" : "; ", calibration.gpu);
+  return {calibration.spec, compute_calibration_text(calibration, width, colour)};
+}
+
+Written collectives_calibrated(const Arguments& given, const std::string& output, int width, bool colour) {
+  Calibration calibration = calibrated(given);
+  name_it(calibration.spec, calibration, output);
+  return {calibration.spec, calibration_text(calibration, width, colour)};
+}
+
 }  // namespace
 
 int cluster_calibrate(const std::vector<std::string>& arguments, const Terminal& terminal) {
@@ -81,13 +119,14 @@ int cluster_calibrate(const std::vector<std::string>& arguments, const Terminal&
                         "  [--rows N] -o NEW.yaml");
   const std::string output =
       required(given, "output", "the file to write is missing", "Name it with -o NEW.yaml; -o - is standard output");
-  Calibration calibration = calibrated(given);
-  name_it(calibration.spec, calibration, output);
-  const std::string text = write_cluster(calibration.spec);
-  prove(text, calibration.spec);
+  const bool colour = terminal.colour && output != "-";
+  const auto table = embedding_table(given.value("measurements").value_or(""));
+  const Written made = table ? compute_calibrated(given, *table, output, terminal.width, colour)
+                             : collectives_calibrated(given, output, terminal.width, colour);
+  const std::string text = write_cluster(made.spec);
+  prove(text, made.spec);
   deliver_file(text, given, kClusterMark);
-  const std::string tables = calibration_text(calibration, terminal.width, terminal.colour && output != "-");
-  std::fputs(tables.c_str(), output == "-" ? stderr : stdout);
+  std::fputs(made.tables.c_str(), output == "-" ? stderr : stdout);
   if (output != "-") std::fputs(fmt::format("wrote {}\n", output).c_str(), stderr);
   return 0;
 }

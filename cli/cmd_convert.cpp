@@ -23,7 +23,8 @@ bool is_hdf5(const std::filesystem::path& path) {
 
 // An HDF5 file is overwritten only when it holds Timelines.
 void require_timelines(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return;
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return;
   try {
     timeline_cases(path);
   } catch (const Error&) {

@@ -1,30 +1,77 @@
 #include <cstdio>
+#include <optional>
 
-#include "cli/arguments.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "cli/scenario_arguments.h"
+#include "validate/emulated_scenario.h"
 #include "validate/validate_emulated.h"
 
 namespace shardsim {
 namespace {
 
 constexpr int kOutsideTolerance = 4, kUnfit = 77;
+constexpr const char* kUsage = "shardsim validate-emulated [SCENARIO] [--json]";
+
+// The exit code, once a verdict is in: what was found goes to standard output, why it is none to stderr.
+int tell(const std::string& unfit, const std::string& text, bool holds) {
+  if (!unfit.empty()) {
+    std::fputs(("skipped: " + unfit + "\n").c_str(), stderr);
+    return kUnfit;
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (holds) return 0;
+  std::fputs("error: outside the tolerance: see what is marked OUTSIDE (in JSON, what is not within)\n", stderr);
+  return kOutsideTolerance;
+}
+
+int count_of(const Arguments& given, const std::string& name, int least, int otherwise) {
+  const auto text = given.value(name);
+  if (!text) return otherwise;
+  constexpr std::int64_t kMost = 100'000;
+  const std::int64_t count = parse_count(*text, Arguments::place(name));
+  if (count >= least && count <= kMost) return static_cast<int>(count);
+  throw input_error(Arguments::place(name), "'" + *text + "' is not " + std::to_string(least) + " to 100000",
+                    "Give a smaller count");
+}
+
+void refuse_scenario_options(const Arguments& given, const std::vector<OptionSpec>& options) {
+  for (const OptionSpec& option : options) {
+    if (option.name != "json" && given.has(option.name))
+      throw input_error(Arguments::place(option.name), "there is no scenario", "Name one, or leave the option out");
+  }
+}
+
+int judge_scenario(const Arguments& given, const Terminal& terminal) {
+  ScenarioRoundOptions options;
+  options.warmup = count_of(given, "warmup", 0, options.warmup);
+  options.iterations = count_of(given, "iterations", 1, options.iterations);
+  options.interrupted = terminal.interrupted;
+  const ScenarioRound round =
+      validate_emulated_scenario(read_scenario(given.positional()[0], overrides(given)), options);
+  if (!round.unfit.empty()) return tell(round.unfit, "", false);
+  return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),
+              round.holds());
+}
+
+int judge_campaign(const Arguments& given, const Terminal& terminal) {
+  const EmulatedOutcome outcome = validate_emulated({}, terminal.interrupted);
+  if (!outcome.unfit.empty()) return tell(outcome.unfit, "", false);
+  const CampaignReport& report = outcome.report;
+  return tell("", given.has("json") ? report_json(report) : report_text(report, terminal.width, terminal.colour),
+              report.holds());
+}
 
 }  // namespace
 
 int validate_emulated_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
-  const Arguments given(arguments, {{"json", 0, false, false}}, 0, 0, "shardsim validate-emulated [--json]");
-  const EmulatedOutcome outcome = validate_emulated({}, terminal.interrupted);
-  if (!outcome.unfit.empty()) {
-    std::fputs(("skipped: " + outcome.unfit + "\n").c_str(), stderr);
-    return kUnfit;
-  }
-  const CampaignReport& report = outcome.report;
-  const std::string text =
-      given.has("json") ? report_json(report) : report_text(report, terminal.width, terminal.colour);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (report.holds()) return 0;
-  std::fputs("error: outside the tolerance: see the rows marked OUTSIDE (within_band false in JSON)\n", stderr);
-  return kOutsideTolerance;
+  std::vector<OptionSpec> options = scenario_options();
+  options.insert(options.end(),
+                 {{"warmup", 0, true, false}, {"iterations", 0, true, false}, {"json", 0, false, false}});
+  const Arguments given(arguments, options, 0, 1, kUsage);
+  if (!given.positional().empty()) return judge_scenario(given, terminal);
+  refuse_scenario_options(given, options);
+  return judge_campaign(given, terminal);
 }
 
 }  // namespace shardsim

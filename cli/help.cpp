@@ -98,7 +98,8 @@ constexpr Command kCommands[] = {
      "      --pcie GEN           the PCIe generation of the slots, instead of what the file says\n"
      "      --nic RATE           the rate of a NIC (\"200 Gbit/s\"), instead of what the file says\n"
      "  calibrate fits overheads and efficiencies to a few measured times, and says how well the others fit\n"
-     "      --measurements FILE  a CSV table, or text or JSON of nccl-tests\n"
+     "      --measurements FILE  a CSV table, or text or JSON of nccl-tests; or the CSV table of shardsim-microbench:\n"
+     "                           then the compute values of gpu are fitted, to two thirds of its shapes\n"
      "      --system LABEL       which system of the file; of nccl-tests: its name (default: the file's)\n"
      "      --kind KIND          of nccl-tests, where neither the output nor the file's name says it\n"
      "      --rows N             at most so many rows of each collective are fitted (default 4)\n"
@@ -157,14 +158,18 @@ constexpr Command kCommands[] = {
      "shardsim emulate --nodes 2 --gpus-per-node 2 --nic 10Mbit --straggler 1 -- ip -brief address\n",
      emulate_command},
     {"validate-emulated", "lay predicted and observed times of collectives on an emulated cluster side by side",
-     "shardsim validate-emulated [--json]\n"
-     "      --json               the report as one JSON document instead of the table\n"
-     "  Builds 8 ranks on 2 nodes as `shardsim emulate` does, checks point to point that the links carry what their\n"
-     "  shapers say, runs the campaign (docs/emulated.md), once more with a NIC at half rate, simulates the same\n"
-     "  Programs on the cluster emulated_2x4, and compares. Nothing is fitted. About 20 s. Exit code 4: an item is\n"
-     "  outside its band; 77: it cannot be judged here, with the reason.\n",
+     "shardsim validate-emulated [SCENARIO] [options]\n"
+     "      --warmup N           of a scenario: iterations that are not kept (default 2)\n"
+     "      --iterations N       of a scenario: iterations that are (default 10)\n"
+     "      --set, --seed, --memory-model   of a scenario, as for run\n"
+     "      --json               one JSON document instead of the table\n"
+     "  Without a scenario: builds 8 ranks on 2 nodes as `shardsim emulate` does, checks point to point that the\n"
+     "  links carry what their shapers say, runs a campaign of collectives, once more with a NIC at half rate,\n"
+     "  simulates the same Programs on the cluster emulated_2x4, and compares (docs/emulated.md). Nothing is fitted.\n"
+     "  About 25 s. With one: whole iterations of every case, on the cluster that it names.\n"
+     "  Exit code 4: outside a tolerance; 77: it cannot be judged here, with the reason.\n",
      "shardsim validate-emulated\n"
-     "shardsim validate-emulated --json\n",
+     "shardsim validate-emulated scenarios/emulated.yaml --iterations 5\n",
      validate_emulated_command},
 };
 

@@ -17,6 +17,7 @@ struct ComputeWork {
   double hbm_bytes = 0;  // read plus written
   double flops = 0;
   double lookups = 0;          // rows read by the operation
+  std::string optimizer;       // update: of the workload; "" where gradients are only summed
   bool sorted_update = false;  // update: exact, sorted (several kernels)
   Seconds fixed;               // measured duration that replaces the model, when above 0
 };

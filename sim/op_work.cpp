@@ -19,6 +19,7 @@ ComputeWork work_of(const Op& op, std::size_t position) {
   work.hbm_bytes = op.hbm_bytes.at(position);
   work.flops = op.flops.at(position);
   work.lookups = op.lookups.at(position);
+  work.optimizer = op.optimizer;
   work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;
   work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
   return work;

@@ -30,6 +30,7 @@ refuse 2 'argument --nic: .*10 Gbit/s' emulate --nic 100Gbit -- true
 refuse 2 'argument --straggler: there is no rank 8.*0 to 7' emulate --straggler 8 -- true
 refuse 2 'argument --nodez: .*--nodes' emulate --nodez 2 -- true
 refuse 2 'argument true' emulate true
+refuse 2 "argument --iterations: there is no scenario" validate-emulated --iterations 3
 refuse 2 'argument --jsn: .*--json' validate-emulated --jsn
 for command in emulate validate-emulated; do
   run $command --help
@@ -96,6 +97,26 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
   code=0
   setpriv --bounding-set -all ./shardsim_of_all validate-emulated >streams/out 2>streams/err || code=$?
   check "validate-emulated skips then, not $code: $(cat streams/err)" [ "$code" -eq 77 ]
+fi
+
+validate=$(dirname "$shardsim")/shardsim-validate
+if [ -x "$validate" ]; then
+  echo "-- ranks that fail"
+  "$shardsim" lower "$source/scenarios/toy.yaml" --case row_wise -o program.json
+  # took WHAT: the run that began at $from ended within 10 s of it, and a second for the cluster itself.
+  took() { check "$1 ends the others within 10 s: $((SECONDS - from)) s" [ $((SECONDS - from)) -le 11 ]; }
+  from=$SECONDS
+  run emulate -- sh -c '[ $RANK = 3 ] || exec "$0" program.json --warmup 1 --iterations 3 -o late.timeline.json' "$validate"
+  took "a rank that never starts"
+  check "a rank that never starts fails the run: $code" [ "$code" -eq 1 ]
+  check "seven ranks name it: $(cat streams/err)" [ "$(grep -c '^error: rank 3 did not come' streams/err)" -eq 7 ]
+  check "it leaves no Timeline" [ ! -e late.timeline.json ]
+  from=$SECONDS
+  run emulate -- sh -c '[ $RANK = 3 ] && { sleep 3; kill -9 $$; } & exec "$0" program.json --warmup 2 --iterations 100000 -o died.timeline.json' "$validate"
+  took "a rank that is killed"
+  check "a rank that is killed fails the run: $code" [ "$code" -eq 137 ]
+  check "seven ranks name it: $(cat streams/err)" [ "$(grep -c '^error: rank 3 died' streams/err)" -eq 7 ]
+  check "what was measured is on disk, marked incomplete" [ "$(jq .complete died.timeline.json)" = false ]
 fi
 
 echo "-- the campaign"

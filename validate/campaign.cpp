@@ -146,7 +146,7 @@ std::vector<CampaignItem> items_of(const NodeShape& shape, std::initializer_list
 }  // namespace
 
 std::string_view judged_as_name(JudgedAs judged) {
-  constexpr std::array<std::string_view, 5> kNames = {"guard", "NIC-bound", "fast or mixed", "fault", "reported"};
+  constexpr std::array<std::string_view, 5> kNames = {"guard", "NIC-bound", "fast/mixed", "fault", "reported"};
   return kNames[static_cast<std::size_t>(judged)];
 }
 

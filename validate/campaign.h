@@ -14,6 +14,7 @@ struct NodeShape {
   int nodes = 2;
   int ranks_per_node = 4;
   int world_size() const { return nodes * ranks_per_node; }
+  bool operator==(const NodeShape&) const = default;
 };
 
 // How an item of the campaign is judged. guard: not at all, its times say what the links really carry; nic_bound and

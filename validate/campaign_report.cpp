@@ -1,5 +1,7 @@
 #include "validate/campaign_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -54,6 +56,17 @@ std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const s
   nic.expected = payload_rate(shape.nic, kNicMtu);
   nic.tolerance = 0.01;
   return {fast, nic};
+}
+
+std::string unfit_text(const std::vector<TierRate>& rates) {
+  for (const TierRate& rate : rates) {
+    if (rate.holds()) continue;
+    return fmt::format(
+        "environment unfit: the {} tier carries {} point to point, not {} within {:.0f} %. Try again on a machine that "
+        "is less busy",
+        rate.tier, to_text(rate.observed), to_text(rate.expected), 100 * rate.tolerance);
+  }
+  return "";
 }
 
 std::string_view what_it_proves() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -50,6 +51,9 @@ std::vector<CampaignRow> rows_of(const CampaignItem& item, const Timeline& predi
 // Of the items of guard_items(), in their order, as observed.
 std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const std::vector<Timeline>& observed,
                                  const EmulatedShape& shape);
+
+// Why nothing can be judged with such rates; "" when it can.
+std::string unfit_text(const std::vector<TierRate>& rates);
 
 // The sentence that every report of the emulated cluster carries.
 std::string_view what_it_proves();

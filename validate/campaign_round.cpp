@@ -6,6 +6,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kRepeats = 3, kMoreRepeats = 5;
+constexpr int kGuardRepeats = 9;  // short ones: a busy moment must not hit them all
 
 bool all_hold(const std::vector<TierRate>& rates) {
   return std::all_of(rates.begin(), rates.end(), [](const TierRate& rate) { return rate.holds(); });
@@ -37,8 +38,8 @@ void repeat_missed(const std::vector<CampaignItem>& items, const std::vector<Tim
 
 std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveItems& observe) {
   const std::vector<CampaignItem> items = guard_items(shape.ranks);
-  std::vector<TierRate> rates = tier_rates(items, observe(items, kRepeats), shape);
-  if (!all_hold(rates)) rates = tier_rates(items, observe(items, kRepeats), shape);
+  std::vector<TierRate> rates = tier_rates(items, observe(items, kGuardRepeats), shape);
+  if (!all_hold(rates)) rates = tier_rates(items, observe(items, kGuardRepeats), shape);
   return rates;
 }
 

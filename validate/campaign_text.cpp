@@ -91,8 +91,8 @@ std::string report_text(const CampaignReport& report, int width, bool colour) {
       report.shape.ranks.world_size(), report.shape.ranks.nodes, mbits(report.shape.fast), mbits(report.shape.nic));
   for (const TierRate& rate : report.rates) text += rate_line(rate);
   Sheet sheet;
-  sheet.columns = {{"item", false}, {"judged as", false}, {"predicted ms"}, {"observed min ms"},
-                   {"repeats"},     {"error %"},          {"band %"},       {"verdict", false}};
+  sheet.columns = {{"item", false}, {"judged as", false}, {"predicted ms"}, {"observed ms"},
+                   {"runs"},        {"error %"},          {"band %"},       {"verdict", false}};
   add_rows(sheet, "all ports at their rate", report.plain);
   add_rows(sheet, fmt::format("the NIC of rank {} at half rate", report.straggler), report.slowed);
   text += "\n" + sheet_text(sheet, width, colour) + "\n";

@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 
 std::string first_bytes(const fs::path& path) {
-  if (fs::is_directory(path))
+  std::error_code failed;
+  if (fs::is_directory(path, failed))
     throw input_error({path.string()}, "is a folder, not a timeline",
                       "Name a file; for a folder of Kineto traces write --observed-kineto DIR");
   std::ifstream in(path, std::ios::binary);

@@ -31,15 +31,16 @@ IterationWindow typical_window(const Timeline& timeline) {
   return windows[(windows.size() - 1) / 2];
 }
 
+// Ranks that are as busy as the first but for noise are not worth a second picture.
 int busiest_rank(const TimelineComparison& comparison) {
-  const auto most = std::max_element(comparison.ranks.begin(), comparison.ranks.end(),
-                                     [](const ComparedRank& a, const ComparedRank& b) {
-                                       return a.busy.observed_ms.median < b.busy.observed_ms.median;
-                                     });
-  return most == comparison.ranks.end() ? 0 : most->rank;
+  if (comparison.ranks.empty()) return 0;
+  const ComparedRank* busiest = &comparison.ranks.front();
+  for (const ComparedRank& rank : comparison.ranks)
+    if (rank.busy.observed_ms.median > 1.001 * busiest->busy.observed_ms.median) busiest = &rank;
+  return busiest->rank;
 }
 
-// What begins in an iteration's window runs in it: with iterations that overlap, parts of two are there.
+// All that runs in the window: with iterations that overlap, parts of two are there.
 std::vector<Span> spans_of(const Strip& strip) {
   std::vector<Span> spans;
   for (const Span& span : strip.timeline.spans)

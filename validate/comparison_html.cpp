@@ -71,7 +71,8 @@ std::string verdict_html(const ComparisonReport& report) {
   if (!report.tolerance_pct) return "";
   const std::vector<std::string> outside = report.outside();
   const std::string tolerance = shortest(*report.tolerance_pct);
-  if (outside.empty()) return fmt::format("<p class=\"summary\">Everything is within {} %.</p>\n", tolerance);
+  if (outside.empty())
+    return fmt::format("<p class=\"summary\">All that the tolerance bounds is within {} %.</p>\n", tolerance);
   return fmt::format("<p class=\"notice\">Outside {} %: {}.</p>\n", tolerance, escape_html(join(outside)));
 }
 

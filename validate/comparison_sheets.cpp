@@ -17,6 +17,16 @@ constexpr std::size_t kWorst = 3;
 constexpr std::size_t kRanksInText = 16;
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
+// What rounds to zero has no sign.
+std::string error_text(const std::optional<double>& error) {
+  return error && std::abs(*error) < 0.05 ? "0.0" : signed_percent(error);
+}
+
+// "+12.3 ms", "-450 us".
+std::string signed_time(double ms) {
+  return std::abs(ms) >= 0.1 ? fmt::format("{:+.3g} ms", ms) : fmt::format("{:+.3g} us", ms * 1e3);
+}
+
 std::string gib(const std::optional<std::int64_t>& bytes) {
   return bytes ? fixed(static_cast<double>(*bytes) / kGib, 2) : "-";
 }
@@ -66,7 +76,7 @@ class OperationRows {
 
   void add(const std::string& name, const ComparedTime& time, const std::optional<double>& share, bool judged) {
     add({name, fixed(time.predicted_ms, places_), fixed(time.observed_ms.median, places_),
-         fixed(time.observed_ms.min, places_), fixed(time.observed_ms.max, places_), signed_percent(time.error_pct()),
+         fixed(time.observed_ms.min, places_), fixed(time.observed_ms.max, places_), error_text(time.error_pct()),
          share ? fixed(100 * *share, 1) : ""},
         tolerance_ ? verdict(time, judged, *tolerance_) : "", share && *share < kJudgedShare);
   }
@@ -97,8 +107,9 @@ std::string pair_text(const ComparedTime& time) {
 std::string worst_text(const TimelineComparison& comparison) {
   std::vector<std::string> parts;
   for (const ComparedOperation& row : worst_operations(comparison, kWorst))
-    parts.push_back(fmt::format("{} {:+.3g} ms ({} %)", row.name, row.time.predicted_ms - row.time.observed_ms.median,
-                                signed_percent(row.time.error_pct())));
+    parts.push_back(fmt::format("{} {} ({} %)", row.name,
+                                signed_time(row.time.predicted_ms - row.time.observed_ms.median),
+                                error_text(row.time.error_pct())));
   return join(parts);
 }
 
@@ -139,10 +150,13 @@ Sheet ranks_sheet(const TimelineComparison& comparison, std::size_t most) {
 }
 
 std::string comparison_summary(const TimelineComparison& comparison) {
+  const ComparedTime& iteration = comparison.iteration;
+  const int places = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.median));
   std::string text =
-      fmt::format("Predicted {} ms, observed {} ms per iteration: {} %.", fixed(comparison.iteration.predicted_ms, 3),
-                  fixed(comparison.iteration.observed_ms.median, 3), signed_percent(comparison.iteration.error_pct()));
-  if (!comparison.operations.empty()) text += " Largest errors in time: " + worst_text(comparison) + ".";
+      fmt::format("Predicted {} ms, observed {} ms per iteration: {} %.", fixed(iteration.predicted_ms, places),
+                  fixed(iteration.observed_ms.median, places), error_text(iteration.error_pct()));
+  if (const std::string worst = worst_text(comparison); !worst.empty())
+    text += " Largest errors in time: " + worst + ".";
   if (comparison.predicted_bytes && comparison.observed_bytes)
     text += fmt::format(" Memory of the fullest rank: predicted {} GiB, observed {} GiB.",
                         gib(comparison.predicted_bytes), gib(comparison.observed_bytes));

@@ -6,9 +6,15 @@
 #include <cmath>
 
 namespace shardsim {
+namespace {
+
+constexpr double kNanosecondInMs = 1e-6;
+
+}  // namespace
 
 std::vector<ComparedOperation> worst_operations(const TimelineComparison& comparison, std::size_t count) {
   std::vector<ComparedOperation> worst = comparison.operations;
+  std::erase_if(worst, [](const ComparedOperation& row) { return row.time.off_ms() < kNanosecondInMs; });
   std::stable_sort(worst.begin(), worst.end(), [](const ComparedOperation& a, const ComparedOperation& b) {
     return a.time.off_ms() > b.time.off_ms();
   });

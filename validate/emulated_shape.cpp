@@ -7,10 +7,6 @@
 namespace shardsim {
 namespace {
 
-// The smallest burst that holds a frame with its header: what is saved up while idle is free, and a frame longer than
-// the burst is dropped.
-constexpr int kFastBurst = 9100, kNicBurst = 1600;
-
 constexpr int kFastTier = 1, kNicTier = 2;
 
 std::string mac(int tier, int rank) {

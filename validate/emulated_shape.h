@@ -14,9 +14,13 @@ struct EmulatedShape {
   NodeShape ranks;
   Bandwidth fast{240e6 / 8};  // inside a node, per rank and direction; frames of 9000 bytes
   Bandwidth nic{20e6 / 8};    // between nodes; frames of 1500 bytes
+  bool operator==(const EmulatedShape&) const = default;
 };
 
 inline constexpr int kFastMtu = 9000, kNicMtu = 1500;
+// The smallest burst that holds a frame with its header: what is saved up while idle is free, and a frame longer than
+// the burst is dropped. A timer that is late by more than the rest of the burst (3 us and 34 us) costs rate.
+inline constexpr int kFastBurst = 9100, kNicBurst = 1600;
 inline constexpr int kMostEmulatedRanks = 64;
 
 // What is left of a shaper's rate for payload: MTU less 52 bytes of headers (IP 20, TCP 20, time stamps 12), over MTU

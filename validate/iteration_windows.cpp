@@ -40,15 +40,16 @@ Timeline without_spans(const Timeline& timeline) {
 
 std::vector<IterationWindow> iteration_windows(const Timeline& timeline) {
   std::vector<IterationWindow> joined, apart;
+  bool overlap = false;
   for (const auto& [iteration, extent] : extents_of(timeline)) {
     const double before = joined.empty() ? extent.first_us : joined.back().end_us;
-    joined.push_back({iteration, std::min(before, extent.last_us), extent.last_us});
+    overlap = overlap || extent.first_us < before;
+    joined.push_back({iteration, before, std::max(before, extent.last_us)});
     apart.push_back({iteration, extent.first_us, extent.last_us});
   }
   const auto off = [&](const std::vector<IterationWindow>& windows) {
     return std::abs(mean_ms(windows) - timeline.iteration_ms);
   };
-  const bool overlap = mean_ms(apart) > mean_ms(joined);
   return timeline.iteration_ms > 0 && !overlap && off(apart) < off(joined) ? apart : joined;
 }
 

@@ -95,9 +95,9 @@ class SetWriter {
     numbers<double>("/zipf", {"1", "exponent of the index law, 0: uniform"},
                     [](const P& p) { return p.point.law.zipf; });
     numbers<std::int32_t>("/flushed", {"1", "caches flushed before every call"},
-                         [](const P& p) { return p.point.warm ? 0 : 1; });
+                          [](const P& p) { return p.point.warm ? 0 : 1; });
     numbers<std::int32_t>("/unsteady", {"1", "(P90 - P10) / median stayed above its limit"},
-                         [](const P& p) { return p.unsteady ? 1 : 0; });
+                          [](const P& p) { return p.unsteady ? 1 : 0; });
   }
 
   void samples() {

@@ -8,26 +8,13 @@ namespace shardsim {
 namespace {
 
 constexpr double kMsPerUs = 1e-3;
-constexpr double kDidNotRun = -1;
-
 OperationName name_of(const Timeline::OpInfo& op) {
   return {op.name, op.op_class == "all_to_all_v" ? "all_to_all" : op.op_class};
-}
-
-std::map<int, std::size_t> positions_of_iterations(const Timeline& timeline) {
-  std::map<int, std::size_t> positions;
-  for (const Span& span : timeline.spans) positions.try_emplace(span.iteration, 0);
-  std::size_t next = 0;
-  for (auto& [iteration, position] : positions) position = next++;
-  return positions;
 }
 
 }  // namespace
 
 OperationTimes::OperationTimes(const Timeline& timeline) {
-  const std::map<int, std::size_t> iterations = positions_of_iterations(timeline);
-  iterations_ = iterations.size();
-  ranks_ = static_cast<std::size_t>(timeline.world_size);
   std::set<int> ran;
   for (const Span& span : timeline.spans) ran.insert(span.op);
   std::map<int, std::size_t> name_of_op;
@@ -37,28 +24,22 @@ OperationTimes::OperationTimes(const Timeline& timeline) {
     name_of_op[op] = static_cast<std::size_t>(known - names_.begin());
     if (known == names_.end()) names_.push_back(name);
   }
-  us_.assign(names_.size(), std::vector<double>(iterations_ * ranks_, kDidNotRun));
-  for (const Span& span : timeline.spans) {
-    double& sum =
-        us_[name_of_op.at(span.op)][iterations.at(span.iteration) * ranks_ + static_cast<std::size_t>(span.rank)];
-    sum = std::max(sum, 0.0) + (span.end_us - span.start_us);
-  }
+  us_.resize(names_.size());
+  for (const Span& span : timeline.spans)
+    us_[name_of_op.at(span.op)][{span.iteration, span.rank}] += span.end_us - span.start_us;
 }
 
 std::vector<double> OperationTimes::ms(const std::vector<std::size_t>& operations) const {
-  std::vector<double> result;
-  for (std::size_t iteration = 0; iteration < iterations_; ++iteration) {
-    double slowest = kDidNotRun;
-    for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      double sum = kDidNotRun;
-      for (const std::size_t operation : operations) {
-        const double us = us_[operation][iteration * ranks_ + rank];
-        if (us >= 0) sum = std::max(sum, 0.0) + us;
-      }
-      slowest = std::max(slowest, sum);
-    }
-    if (slowest >= 0) result.push_back(slowest * kMsPerUs);
+  std::map<std::pair<int, int>, double> sums;
+  for (const std::size_t operation : operations)
+    for (const auto& [where, us] : us_[operation]) sums[where] += us;
+  std::map<int, double> slowest;
+  for (const auto& [where, us] : sums) {
+    double& most = slowest[where.first];
+    most = std::max(most, us);
   }
+  std::vector<double> result;
+  for (const auto& [iteration, us] : slowest) result.push_back(us * kMsPerUs);
   return result;
 }
 

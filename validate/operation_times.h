@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/timeline.h"
@@ -27,8 +29,7 @@ class OperationTimes {
 
  private:
   std::vector<OperationName> names_;
-  std::size_t iterations_ = 0, ranks_ = 0;
-  std::vector<std::vector<double>> us_;  // [name][iteration x rank]; below 0: did not run
+  std::vector<std::map<std::pair<int, int>, double>> us_;  // [name]: by iteration and rank, of those that ran it
 };
 
 }  // namespace shardsim

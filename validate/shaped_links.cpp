@@ -34,8 +34,8 @@ const json* entry_with(const json& list, const char* key, const std::string& val
 
 }  // namespace
 
-std::string wrong_shaper(std::string_view qdiscs, const std::string& device, Bandwidth rate, int mtu) {
-  constexpr int kFrame = 14, kSpare = 100;  // tc rounds the burst down to its clock
+std::string wrong_shaper(std::string_view qdiscs, const std::string& device, Bandwidth rate, int mtu, int most_burst) {
+  constexpr int kFrame = 14;
   const json list = json::parse(qdiscs, nullptr, false);
   const json* const found = list.is_array() ? entry_with(list, "dev", device) : nullptr;
   if (found == nullptr) return device + " has no shaper";
@@ -45,8 +45,8 @@ std::string wrong_shaper(std::string_view qdiscs, const std::string& device, Ban
   if (std::abs(got / rate.bytes_per_second - 1) > 1e-3) {
     return fmt::format("{} lets {} through, not {}", device, to_text(Bandwidth{got}), to_text(rate));
   }
-  if (burst < mtu + kFrame || burst > mtu + kFrame + kSpare)
-    return fmt::format("{} has a burst of {} B", device, burst);
+  // tc rounds the burst down to its clock.
+  if (burst < mtu + kFrame || burst > most_burst) return fmt::format("{} has a burst of {} B", device, burst);
   return "";
 }
 
@@ -66,15 +66,15 @@ std::string wrong_fast_routes(std::string_view routes, const EmulatedShape& shap
 
 std::string wrong_rank_shapers(const EmulatedShape& shape, int rank) {
   const std::string qdiscs = qdiscs_of(rank_name_space(rank));
-  const std::string wrong = wrong_shaper(qdiscs, "nv0", shape.fast, kFastMtu);
-  return wrong.empty() ? wrong_shaper(qdiscs, "nic0", shape.nic, kNicMtu) : wrong;
+  const std::string wrong = wrong_shaper(qdiscs, "nv0", shape.fast, kFastMtu, kFastBurst);
+  return wrong.empty() ? wrong_shaper(qdiscs, "nic0", shape.nic, kNicMtu, kNicBurst) : wrong;
 }
 
 std::string wrong_switch_shapers(const EmulatedShape& shape) {
   const std::string qdiscs = qdiscs_of(kSwitchNameSpace);
   for (int rank = 0; rank < shape.ranks.world_size(); ++rank) {
-    const std::string fast = wrong_shaper(qdiscs, fmt::format("nv{}", rank), shape.fast, kFastMtu);
-    const std::string nic = wrong_shaper(qdiscs, fmt::format("nic{}", rank), shape.nic, kNicMtu);
+    const std::string fast = wrong_shaper(qdiscs, fmt::format("nv{}", rank), shape.fast, kFastMtu, kFastBurst);
+    const std::string nic = wrong_shaper(qdiscs, fmt::format("nic{}", rank), shape.nic, kNicMtu, kNicBurst);
     if (!fast.empty() || !nic.empty()) return fast.empty() ? nic : fast;
   }
   return "";

@@ -14,7 +14,7 @@ std::string wrong_switch_shapers(const EmulatedShape& shape);          // receiv
 std::string wrong_routes(const EmulatedShape& shape, int rank);        // one to each other rank of the node
 
 // The parts: of `tc -j qdisc show` and of `ip -j route`.
-std::string wrong_shaper(std::string_view qdiscs, const std::string& device, Bandwidth rate, int mtu);
+std::string wrong_shaper(std::string_view qdiscs, const std::string& device, Bandwidth rate, int mtu, int burst);
 std::string wrong_fast_routes(std::string_view routes, const EmulatedShape& shape, int rank);
 
 }  // namespace shardsim

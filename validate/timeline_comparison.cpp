@@ -237,6 +237,18 @@ void require_spans(const Timeline& timeline, const Place& place, const std::stri
       timeline.complete ? "Run it again" : "The run ended before its first measured iteration: run it again");
 }
 
+// What is kept of every rank in every iteration.
+constexpr std::int64_t kMostRankIterations = 20'000'000;
+
+void require_moderate_size(const Timeline& timeline, const Place& place) {
+  std::set<int> iterations;
+  for (const Span& span : timeline.spans) iterations.insert(span.iteration);
+  if (static_cast<std::int64_t>(iterations.size()) * timeline.world_size <= kMostRankIterations) return;
+  throw input_error(
+      place, fmt::format("{} iterations of {} ranks are too many to compare", iterations.size(), timeline.world_size),
+      "Keep fewer iterations");
+}
+
 void require_same_world(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {
   if (predicted.world_size == observed.world_size) return;
   throw input_error(of.observed,
@@ -273,6 +285,8 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   require_spans(predicted, of.predicted, of.case_name);
   require_spans(observed, of.observed, of.observed_case);
   require_same_world(predicted, observed, of);
+  require_moderate_size(predicted, of.predicted);
+  require_moderate_size(observed, of.observed);
   const Timeline used = usable_part(observed, result.notes);
   Comparer(predicted, used, result).run();
   if (result.classes.empty())

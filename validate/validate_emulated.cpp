@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "validate/campaign_round.h"
-#include "validate/observe_items.h"
+#include "validate/observe_programs.h"
 #include "validate/predict_items.h"
 
 namespace shardsim {
@@ -21,26 +21,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-ExecuteOptions alone_and_synchronised(int repeats) {
-  ExecuteOptions options;
-  options.device = "cpu";
-  options.warmup = 1;
-  options.iterations = repeats;
-  options.apart = true;
-  return options;
-}
-
-std::string unfit_text(const std::vector<TierRate>& rates) {
-  for (const TierRate& rate : rates) {
-    if (rate.holds()) continue;
-    return fmt::format(
-        "environment unfit: the {} tier carries {} point to point, not {} within {:.0f} %. Try again on a machine that "
-        "is less busy",
-        rate.tier, to_text(rate.observed), to_text(rate.expected), 100 * rate.tolerance);
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -62,9 +42,9 @@ EmulatedOutcome validate_emulated(const EmulatedShape& shape, const std::functio
   report.straggler = kStraggler;
   report.setup_s = setup.seconds();
   const CpuWatch cpu;
-  const ObserveItems observe = [&](const std::vector<CampaignItem>& items, int repeats) {
-    return observe_items(cluster, items, alone_and_synchronised(repeats), {10, 2, interrupted});
-  };
+  EmulatedCluster::Limits limits;
+  limits.interrupted = interrupted;
+  const ObserveItems observe = observer_of(cluster, limits);
   report.rates = guarded_rates(shape, observe);
   outcome.unfit = unfit_text(report.rates);
   if (!outcome.unfit.empty()) return outcome;

@@ -2,12 +2,15 @@
 
 #include "base/named_table.h"
 #include "models/compute_model.h"
+#include "models/compute_models/measured.h"
 #include "models/compute_models/roofline.h"
 
 namespace shardsim {
 
 std::span<const ComputeModelEntry> compute_models() {
-  static constexpr std::array<ComputeModelEntry, 1> kModels{{
+  static constexpr std::array<ComputeModelEntry, 2> kModels{{
+      {"measured", "times of a micro-benchmark (file: measured.csv), interpolated; beyond them the rate at the edge",
+       make_measured},
       {"roofline", "kernel start plus the slowest of memory traffic, arithmetic and lookup issue", make_roofline},
   }};
   return kModels;

@@ -98,8 +98,8 @@ class TimelineBuilder {
 
   void add_kernels(const KinetoTrace& trace) {
     const KinetoRank rank(trace);
-    // Traces of one machine may count from different moments; the difference is a whole number of nanoseconds.
-    const double offset_us = (trace.base_ns - traces_.front().base_ns) * 1e-3;
+    // Traces of one run may count from different moments.
+    const double offset_us = static_cast<double>(trace.base_ns - traces_.front().base_ns) * 1e-3;
     broken_ += trace.broken_events;
     for (const KinetoTrace::Kernel& kernel : trace.kernels) {
       const std::optional<int> iteration = rank.iteration_of(kernel);
@@ -268,7 +268,7 @@ std::vector<fs::path> trace_files(const fs::path& folder) {
   }
   if (files.empty())
     throw input_error({folder.string()},
-                      fs::is_directory(folder) ? "holds no trace (*.json)" : "there is no such folder",
+                      fs::is_directory(folder, failed) ? "holds no trace (*.json)" : "there is no such folder",
                       "Name a folder of Kineto traces, one per rank");
   std::sort(files.begin(), files.end());
   return files;

@@ -15,6 +15,7 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kDepth = 64;
+constexpr std::uint64_t kMostNanoseconds = std::uint64_t{1} << 62;
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kStream = "stream ";
 
@@ -127,7 +128,12 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t value) override { return add({"", static_cast<double>(value)}); }
-  bool number_unsigned(number_unsigned_t value) override { return add({"", static_cast<double>(value)}); }
+  bool number_unsigned(number_unsigned_t value) override {
+    // A double holds it to 256 ns only.
+    if (!open_.empty() && open_.back() == In::top && key_ == "baseTimeNanoseconds" && value < kMostNanoseconds)
+      trace_.base_ns = static_cast<std::int64_t>(value);
+    return add({"", static_cast<double>(value)});
+  }
   bool number_float(number_float_t value, const string_t&) override { return add({"", value}); }
   bool string(string_t& text) override { return add({std::move(text), std::nullopt}); }
   bool binary(binary_t&) override { return false; }
@@ -191,7 +197,6 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
     const In in = open_.back();
     if (in == In::event) event_.set(key_, value);
     if (in == In::arguments) event_.set_argument(key_, value);
-    if (in == In::top && key_ == "baseTimeNanoseconds") trace_.base_ns = value.as_number().value_or(0);
     if (in == In::device && key_ == "name" && trace_.device.empty()) trace_.device = value.text;
     if (in == In::distributed) add_distributed(value);
     return true;

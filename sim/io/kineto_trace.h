@@ -48,7 +48,7 @@ struct KinetoTrace {
   bool has_events = false;  // the key traceEvents, or a list at the top
   std::optional<std::int64_t> rank, world_size;
   std::string device, nccl, backend;
-  double base_ns = 0;
+  std::int64_t base_ns = 0;  // what `ts` counts from
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
   std::map<std::int64_t, Launch> launches;  // by correlation

@@ -14,7 +14,8 @@ namespace shardsim {
 namespace {
 
 constexpr const char* kRemedy = "The program that wrote the file has an error, or the file was changed";
-constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostRanks = 100'000;
+constexpr std::int64_t kMostStreams = 1 << 16;
 // Clocks of a run; beyond it doubles cannot tell nanoseconds apart.
 constexpr double kMostUs = 1e12;
 
@@ -76,18 +77,15 @@ class TimelineReader {
   }
 
  private:
-  int small(std::string_view key, std::int64_t fallback) {
-    const Tree* tree = reader_.value(key);
-    return static_cast<int>(tree == nullptr ? fallback : whole(*tree, kMostRanks));
-  }
-
   void read_header() {
     timeline_.kind = reader_.choice("kind", {"predicted", "observed"});
     reader_.required("complete");
     timeline_.complete = reader_.flag("complete", false);
     timeline_.world_size = static_cast<int>(whole(reader_.required("world_size"), kMostRanks));
-    timeline_.ranks_per_node = small("ranks_per_node", 0);
-    timeline_.iterations_run = small("iterations_run", 0);
+    if (const Tree* tree = reader_.value("ranks_per_node"))
+      timeline_.ranks_per_node = static_cast<int>(whole(*tree, kMostRanks));
+    if (const Tree* tree = reader_.value("iterations_run"))
+      timeline_.iterations_run = static_cast<int>(whole(*tree, 1 << 30));
     timeline_.steady = reader_.flag("steady", true);
     if (const Tree* tree = reader_.value("iteration_ms")) timeline_.iteration_ms = not_negative(*tree);
   }
@@ -178,7 +176,7 @@ class TimelineReader {
       for (std::size_t i = 0; i < items.size(); ++i) set(timeline_.spans[i], items[i]);
     };
     const auto ops = static_cast<std::int64_t>(timeline_.ops.size());
-    const std::int64_t small = kMostRanks;
+    const std::int64_t small = kMostStreams;
     fill("start_us", [](Span& span, const Tree& tree) { span.start_us = real(tree); });
     end_places_ = &column(spans, "end_us");
     fill("end_us", [](Span& span, const Tree& tree) { span.end_us = real(tree); });

@@ -49,7 +49,7 @@ inline Timeline sample_timeline() {
 inline Timeline sample_observation() {
   Timeline timeline = sample_timeline();
   timeline.kind = "observed";
-  timeline.measured = {{"node-a", "node-b"}, "A100-SXM4-40GB", "535.104", "12.2", "2.18.3", "nccl", 1.5};
+  timeline.measured = {{"node-a", "node-b"}, "A100-SXM4-40GB", "535.104", "12.2", "2.18.3", "nccl", 0.5};
   return timeline;
 }
 

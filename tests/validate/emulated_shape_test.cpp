@@ -73,12 +73,13 @@ TEST_CASE("a shaper that is not as asked for is noticed") {
       R"([{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"options":{}},)"
       R"({"kind":"tbf","handle":"8025:","dev":"nic0","root":true,"options":{"rate":2500000,"burst":1600,"lat":13412352}}])";
   const Bandwidth nic{2.5e6};
-  CHECK(wrong_shaper(good, "nic0", nic, 1500).empty());
-  CHECK(wrong_shaper(good, "nv0", nic, 1500) == "nv0 has no shaper");
-  CHECK(wrong_shaper(good, "lo", nic, 1500) == "lo has no token bucket");
-  CHECK(wrong_shaper(good, "nic0", {1.25e6}, 1500) == "nic0 lets 2.5 MB/s through, not 1.25 MB/s");
-  CHECK(wrong_shaper(good, "nic0", nic, 9000) == "nic0 has a burst of 1600 B");
-  CHECK_FALSE(wrong_shaper("", "nic0", nic, 1500).empty());
+  CHECK(wrong_shaper(good, "nic0", nic, 1500, 1600).empty());
+  CHECK(wrong_shaper(good, "nv0", nic, 1500, 1600) == "nv0 has no shaper");
+  CHECK(wrong_shaper(good, "lo", nic, 1500, 1600) == "lo has no token bucket");
+  CHECK(wrong_shaper(good, "nic0", {1.25e6}, 1500, 1600) == "nic0 lets 2.5 MB/s through, not 1.25 MB/s");
+  CHECK(wrong_shaper(good, "nic0", nic, 9000, 9100) == "nic0 has a burst of 1600 B");
+  CHECK(wrong_shaper(good, "nic0", nic, 1500, 1590) == "nic0 has a burst of 1600 B");
+  CHECK_FALSE(wrong_shaper("", "nic0", nic, 1500, 1600).empty());
 }
 
 TEST_CASE("a rank of the node behind the NIC is noticed") {

@@ -216,6 +216,35 @@ TEST_CASE("what cannot be compared is refused with the file and the reason") {
              "nothing in common with predicted.h5, which has dense, all_to_all; this has lookup, all_gather"));
 }
 
+TEST_CASE("clocks that may be off by more than a percent of the iteration are noted") {
+  Timeline observed = one_rank({40, 40});
+  observed.measured.clock_residual_us = 0.9;
+  CHECK(compare(one_rank({40}), observed).notes.empty());
+  observed.measured.clock_residual_us = 1.1;
+  CHECK(says(compare(one_rank({40}), observed).notes.at(0), "may be off each other by 0.0011 ms"));
+}
+
+TEST_CASE("more ranks and iterations than memory could hold are refused") {
+  Timeline observed = one_rank(std::vector<double>(300, 40.0));
+  observed.world_size = 100'000;
+  observed.hbm_bytes.clear();
+  Timeline predicted = one_rank({40});
+  predicted.world_size = 100'000;
+  predicted.hbm_bytes.clear();
+  CHECK(says(message_of(predicted, observed), "300 iterations of 100000 ranks are too many"));
+}
+
+TEST_CASE("iterations whose spans end before those of the one before take no time, and nothing runs backwards") {
+  Timeline timeline = one_rank({40, 40, 40});
+  for (Span& span : timeline.spans)
+    if (span.iteration == 0) span.end_us += 500;
+  sort_spans(timeline);
+  const std::vector<IterationWindow> windows = iteration_windows(timeline);
+  for (std::size_t i = 1; i < windows.size(); ++i) CHECK(windows[i].begin_us == windows[i - 1].end_us);
+  CHECK(windows[1].ms() == 0);
+  CHECK(window_rank_times(timeline, windows).size() == 3);
+}
+
 TEST_CASE("ranks that were not observed are left out of the table, with a note") {
   Timeline observed = sample_timeline();
   std::erase_if(observed.spans, [](const Span& span) { return span.rank == 1; });

@@ -17,8 +17,6 @@ namespace shardsim {
 namespace {
 
 constexpr double kStartDelay = 0.002;  // from the publication of a start time to the start: every rank has heard it
-// The rendezvous learns of a death by its own connection, perhaps a little after a wire broke.
-constexpr double kPatience = 1.0;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -98,11 +96,9 @@ void measure(Run& run, const ExecuteOptions& options) {
   for (int iteration = 0; iteration < all; ++iteration) run.iterate(iteration, 1, options.warmup);
 }
 
-// Why the run failed, by the rendezvous if it knows; else it is told.
+// The rendezvous weighs what the ranks say: a broken connection is not the cause when the rank behind it has died.
 std::string settle_failure(Rendezvous& rendezvous, const Error& error, const std::string& doing) {
-  const double deadline = monotonic_seconds() + kPatience;
-  while (rendezvous.failure().empty() && monotonic_seconds() < deadline) sleep_until(monotonic_seconds() + 0.01);
-  if (rendezvous.failure().empty()) rendezvous.fail(error.what(), doing);
+  rendezvous.fail(error.what(), doing);
   return rendezvous.failure().empty() ? error.what() : rendezvous.failure();
 }
 
@@ -115,10 +111,10 @@ std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int wo
 }
 
 // What was measured before the failure reaches the disk, marked incomplete.
-void save_remains(Run& run, const Program& program, Rendezvous& rendezvous,
+void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace pace,
                   const std::function<void(const Timeline&)>& save) {
   const std::vector<std::string> texts = rendezvous.salvage(run.report().to_text());
-  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), false));
+  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), pace, false));
 }
 
 // Replaces tables and gradients by whole numbers that every rank can work out.
@@ -174,17 +170,17 @@ std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, in
 Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
                  const std::function<void(const Timeline&)>& save) {
   check_world(program, rendezvous);
+  const Pace pace = options.apart ? Pace::apart : Pace::back_to_back;
   std::unique_ptr<Run> run;
   try {
     run = std::make_unique<Run>(program, rendezvous, options);
     measure(*run, options);
     const auto texts = rendezvous.gather(run->report().to_text(), "collecting what was measured");
     if (rendezvous.rank() != 0) return {};
-    return observed_timeline(program, reports_of(texts, program.world_size), true);
+    return observed_timeline(program, reports_of(texts, program.world_size), pace, true);
   } catch (const Error& error) {
-    if (error.failure() == Failure::input) rendezvous.fail(error.what(), "preparing");
     const std::string why = settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing");
-    if (run) save_remains(*run, program, rendezvous, save);
+    if (run) save_remains(*run, program, rendezvous, pace, save);
     throw Error(error.failure(), {}, why, "");
   }
 }

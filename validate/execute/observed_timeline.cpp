@@ -95,7 +95,7 @@ RankReport RankReport::from_text(const std::string& text) {
   return report;
 }
 
-Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, bool complete) {
+Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, Pace pace, bool complete) {
   Timeline timeline;
   timeline.kind = "observed";
   timeline.complete = complete;
@@ -118,13 +118,13 @@ Timeline observed_timeline(const Program& program, const std::vector<RankReport>
   }
   add_facts(timeline, reports);
   add_traffic(timeline, program);
-  const std::vector<double> times = iteration_times_us(timeline);
+  const std::vector<double> times = iteration_times_us(timeline, pace);
   timeline.iteration_ms = median(times) / 1e3;
   timeline.iterations_run = static_cast<int>(times.size());
   return timeline;
 }
 
-std::vector<double> iteration_times_us(const Timeline& timeline) {
+std::vector<double> iteration_times_us(const Timeline& timeline, Pace pace) {
   std::map<int, std::pair<double, double>> bounds;  // of each iteration
   for (const Span& span : timeline.spans) {
     const auto [entry, added] = bounds.try_emplace(span.iteration, span.start_us, span.end_us);
@@ -134,7 +134,7 @@ std::vector<double> iteration_times_us(const Timeline& timeline) {
   std::vector<double> times;
   double before = bounds.empty() ? 0 : bounds.begin()->second.first;
   for (const auto& [iteration, bound] : bounds) {
-    times.push_back(bound.second - before);
+    times.push_back(bound.second - (pace == Pace::apart ? bound.first : before));
     before = bound.second;
   }
   return times;

@@ -20,12 +20,15 @@ struct RankReport {
   static RankReport from_text(const std::string& text);  // Errors: Failure::run
 };
 
-// reports: by rank; without spans where a rank said nothing. An incomplete run keeps the iterations that every rank
-// finished, and of the next one what there is.
-Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, bool complete);
+enum class Pace {
+  back_to_back,  // an iteration lasts from the end of the one before it (the first: from its first span) to its own
+  apart,         // from its first span to its end
+};
 
-// Seconds of each kept iteration in order: from the end of the one before it (of the first: from its first span) to its
-// own end, on the slowest rank.
-std::vector<double> iteration_times_us(const Timeline& timeline);
+// reports: by rank; without spans where a rank said nothing. Timeline::iteration_ms is the median of the iterations.
+Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, Pace pace, bool complete);
+
+// Microseconds of each kept iteration in order, on the slowest rank.
+std::vector<double> iteration_times_us(const Timeline& timeline, Pace pace);
 
 }  // namespace shardsim

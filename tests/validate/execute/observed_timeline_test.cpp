@@ -39,7 +39,7 @@ std::vector<RankReport> reports() {
     const double late = 10.0 * rank;
     report.spans = {{1e6 + late, 1e6 + 40, rank, 0, 0, 5, 0},
                     {1e6 + 40, 1e6 + 90 + late, rank, 1, 1, 5, 0},
-                    {1e6 + 100 + late, 1e6 + 150, rank, 0, 0, 6, 0},
+                    {1e6 + 110 + late, 1e6 + 150, rank, 0, 0, 6, 0},
                     {1e6 + 150, 1e6 + 230 + late, rank, 1, 1, 6, 0}};
     report.peak_bytes = 1000 + rank;
     report.host = "n0";
@@ -53,7 +53,7 @@ std::vector<RankReport> reports() {
 }  // namespace
 
 TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
-  const Timeline timeline = observed_timeline(two_ranks(), reports(), true);
+  const Timeline timeline = observed_timeline(two_ranks(), reports(), Pace::back_to_back, true);
   CHECK(timeline.kind == "observed");
   CHECK(timeline.complete);
   REQUIRE(timeline.spans.size() == 8);
@@ -69,19 +69,22 @@ TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
 }
 
 TEST_CASE("an iteration lasts from the end of the one before to its own, on the slowest rank") {
-  const Timeline timeline = observed_timeline(two_ranks(), reports(), true);
-  const std::vector<double> times = iteration_times_us(timeline);
+  const Timeline timeline = observed_timeline(two_ranks(), reports(), Pace::back_to_back, true);
+  const std::vector<double> times = iteration_times_us(timeline, Pace::back_to_back);
   REQUIRE(times.size() == 2);
   CHECK(times[0] == doctest::Approx(100));
   CHECK(times[1] == doctest::Approx(140));
   CHECK(timeline.iteration_ms == doctest::Approx(0.120));
+  const std::vector<double> alone = iteration_times_us(timeline, Pace::apart);
+  CHECK(alone[0] == doctest::Approx(100));
+  CHECK(alone[1] == doctest::Approx(130));
   CHECK(timeline.iterations_run == 2);
 }
 
 TEST_CASE("a rank that said nothing leaves an incomplete Timeline") {
   std::vector<RankReport> said = reports();
   said[1] = {};
-  const Timeline timeline = observed_timeline(two_ranks(), said, false);
+  const Timeline timeline = observed_timeline(two_ranks(), said, Pace::back_to_back, false);
   CHECK_FALSE(timeline.complete);
   CHECK(timeline.spans.size() == 4);
   CHECK(timeline_fault(timeline) == "");

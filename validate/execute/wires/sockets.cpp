@@ -93,8 +93,7 @@ class Exchange {
     std::vector<int> peers;
     for (const Piece& piece : pieces_) peers.push_back(piece.peer);
     std::ranges::sort(peers);
-    const auto rest = std::ranges::unique(peers);
-    peers.erase(rest.begin(), rest.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());  // clang 14 knows no ranges::unique
     return run_error(fmt::format("nothing came from or went to {} for {} s (channel {})", rank_list(peers),
                                  kStuckMs / 1000, channel_),
                      "Look at what those ranks do");

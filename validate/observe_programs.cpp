@@ -1,4 +1,4 @@
-#include "validate/observe_items.h"
+#include "validate/observe_programs.h"
 
 #include <fmt/format.h>
 
@@ -34,26 +34,35 @@ std::vector<Timeline> unpacked(std::string_view bytes) {
   return timelines;
 }
 
-std::vector<Timeline> as_rank(const std::vector<CampaignItem>& items, const ExecuteOptions& options) {
+std::vector<Timeline> as_rank(const std::vector<Program>& programs, const ExecuteOptions& options) {
   const auto rendezvous = Rendezvous::join(launch_from([](const char* name) { return std::getenv(name); }));
   std::vector<Timeline> timelines;
-  for (const CampaignItem& item : items) {
-    timelines.push_back(execute(item.program, *rendezvous, options, [](const Timeline&) {}));
+  for (const Program& program : programs) {
+    timelines.push_back(execute(program, *rendezvous, options, [](const Timeline&) {}));
   }
   rendezvous->leave();
   return timelines;
 }
 
 // What a rank leaves in its file: its Timelines (of rank 0 alone they hold something), or why it failed.
-int run_rank(MemoryFile& file, const std::vector<CampaignItem>& items, const ExecuteOptions& options, int rank) {
+int run_rank(MemoryFile& file, const std::vector<Program>& programs, const ExecuteOptions& options, int rank) {
   try {
-    const std::vector<Timeline> timelines = as_rank(items, options);
+    const std::vector<Timeline> timelines = as_rank(programs, options);
     if (rank == 0) file.write(packed(timelines));
     return 0;
   } catch (const Error& error) {
     file.write(error.what());
     return 1;
   }
+}
+
+ExecuteOptions alone_and_synchronised(int repeats) {
+  ExecuteOptions options;
+  options.device = "cpu";
+  options.warmup = 1;
+  options.iterations = repeats;
+  options.apart = true;
+  return options;
 }
 
 [[noreturn]] void fail(int code, const std::vector<MemoryFile>& files) {
@@ -66,12 +75,20 @@ int run_rank(MemoryFile& file, const std::vector<CampaignItem>& items, const Exe
 
 }  // namespace
 
-std::vector<Timeline> observe_items(EmulatedCluster& cluster, const std::vector<CampaignItem>& items,
-                                    const ExecuteOptions& options, const EmulatedCluster::Limits& limits) {
+std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<Program>& programs,
+                                       const ExecuteOptions& options, const EmulatedCluster::Limits& limits) {
   std::vector<MemoryFile> files(cluster.shape().ranks.world_size());
-  const int code = cluster.run_ranks([&](int rank) { return run_rank(files[rank], items, options, rank); }, limits);
+  const int code = cluster.run_ranks([&](int rank) { return run_rank(files[rank], programs, options, rank); }, limits);
   if (code != 0) fail(code, files);
   return unpacked(files[0].read());
+}
+
+ObserveItems observer_of(EmulatedCluster& cluster, const EmulatedCluster::Limits& limits) {
+  return [&cluster, limits](const std::vector<CampaignItem>& items, int repeats) {
+    std::vector<Program> programs;
+    for (const CampaignItem& item : items) programs.push_back(item.program);
+    return observe_programs(cluster, programs, alone_and_synchronised(repeats), limits);
+  };
 }
 
 }  // namespace shardsim

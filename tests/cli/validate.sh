@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# shardsim-validate on CPU ranks: what it writes, what it refuses, that the data of the distributed run is right, and
+# what happens when a rank dies, never starts, or cannot write. Usage: validate.sh SHARDSIM VALIDATE SOURCE_DIR
+set -euo pipefail
+simulator=$(realpath "$1") validate=$(realpath "$2") source=$(realpath "$3")
+shardsim=$validate
+. "$source/tests/cli/lib.sh"
+
+toy=$source/scenarios/toy.yaml
+cases='row_wise flexshard_2tier flexshard_3tier'
+for name in $cases; do "$simulator" lower "$toy" --case "$name" -o "$name.json" >/dev/null; done
+
+echo "-- what it writes"
+run flexshard_3tier.json --warmup 1 --iterations 3 -o seen.h5
+check "a run of 8 ranks in one process: $(cat streams/err)" [ "$code" -eq 0 ]
+check "it says how long an iteration took" grep -qE '^iteration: [0-9.]+ ms, median of 3$' streams/out
+check "it names the collectives" grep -q '^global_all_to_all' streams/out
+run flexshard_3tier.json --warmup 1 --iterations 3 -o seen.timeline.json
+check "JSON by its ending: $(cat streams/err)" [ "$code" -eq 0 ]
+check "it is complete" jq -e '.complete == true and .kind == "observed" and .world_size == 8' seen.timeline.json
+check "three iterations of every operation on every rank" jq -e '(.ops | length) as $ops | (.spans.op | length) == 3 * 8 * $ops' seen.timeline.json
+check "where it ran" jq -e '.measured.transport == "sockets" and (.measured.hosts | length) == 2' seen.timeline.json
+run "$toy" --case row_wise --warmup 0 --iterations 1 -o scenario.h5
+check "a case of a scenario: $(cat streams/err)" [ "$code" -eq 0 ]
+code=0
+"$simulator" compare seen.h5 seen.timeline.json >streams/out 2>streams/err || code=$?
+check "both forms can be compared: $(cat streams/err)" [ "$code" -eq 0 ]
+
+echo "-- the data"
+for name in $cases; do
+  run "$name.json" --check-data --iterations 9
+  check "$name equals a single process bit for bit: $(cat streams/err)" [ "$code" -eq 0 ]
+  check "$name says so" grep -q '^data equals a single process bit for bit after 9 iterations$' streams/out
+done
+
+echo "-- bad input"
+refuse 2 'arguments: an argument is missing' -o x.h5
+refuse 2 'nothing.json' nothing.json -o x.h5
+refuse 2 'argument --output: is missing.*-o observed.h5' row_wise.json
+refuse 2 'argument --output: .*ends neither' row_wise.json -o x.txt
+refuse 2 'argument --iterations: "0" is no count' row_wise.json -o x.h5 --iterations 0
+refuse 2 'argument --iterations: "-3"' row_wise.json -o x.h5 --iterations=-3
+refuse 2 'argument --warmup: "2.5"' row_wise.json -o x.h5 --warmup 2.5
+refuse 2 'argument --device: unknown device "gpu"' row_wise.json -o x.h5 --device gpu
+refuse 2 'argument --transport: "nccl" does not go with --device cpu' row_wise.json -o x.h5 --device cpu --transport nccl
+refuse 2 'argument --case: a program file holds one case' row_wise.json -o x.h5 --case row_wise
+refuse 2 'argument --case: the scenario has several cases' "$toy" -o x.h5
+refuse 2 'unknown option.*--iterations' row_wise.json -o x.h5 --iteration 3
+head -c 700 row_wise.json >cut.json
+refuse 2 'cut.json:' cut.json -o x.h5
+jq '(first(.ops[] | select(.matrix)) | .matrix) = "nowhere"' row_wise.json >bad.json
+refuse 2 'bad.json:.*nowhere' bad.json -o x.h5
+jq '(.ops[] | select(.class == "update") | .optimizer) = "lamb"' row_wise.json >lamb.json
+refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
+echo 'my notes' >notes.json
+refuse 2 "notes.json' is there and is no Timeline" row_wise.json -o notes.json
+refuse 1 'notes.json/x.h5|notes.json' row_wise.json -o notes.json/x.h5
+RANK=8 WORLD_SIZE=8 refuse 2 'RANK' row_wise.json -o x.h5
+RANK=0 WORLD_SIZE=3 refuse 2 'environment of torchrun: 3 processes for a program of 8 ranks' row_wise.json -o x.h5
+
+# start RANK WORLD PORT ARGUMENT...: one rank as a launcher starts it, in the background; its streams in rank<N>.*
+start() {
+  local rank=$1 world=$2 port=$3
+  shift 3
+  RANK=$rank WORLD_SIZE=$world LOCAL_RANK=$((rank % (world / 2))) LOCAL_WORLD_SIZE=$((world / 2)) MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+    timeout 60 "$validate" "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
+}
+# A port that is free now.
+port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# ends_soon PIDS...: waits for all; their codes in $codes; fails when it takes over 10 s.
+ends_soon() {
+  local from=$SECONDS
+  codes=
+  for each in "$@"; do
+    code=0
+    wait "$each" || code=$?
+    codes+=" $code"
+  done
+  took=$((SECONDS - from))
+}
+
+echo "-- a launcher's ranks"
+port=$(port) pids=
+for rank in 0 1 2 3 4 5 6 7; do start $rank 8 "$port" row_wise.json --warmup 1 --iterations 2 -o launched.h5; pids+=" $!"; done
+ends_soon $pids
+check "eight processes end well:$codes $(cat streams/rank*.err)" [ "$codes" = ' 0 0 0 0 0 0 0 0' ]
+check "rank 0 alone speaks" [ -s streams/rank0.out ] && [ ! -s streams/rank3.out ]
+port=$(port) pids=
+for rank in 0 1; do start $rank 2 "$port" row_wise.json --warmup 1 --iterations 2 -o nodes.h5; pids+=" $!"; done
+ends_soon $pids
+check "one process per node, four ranks each:$codes $(cat streams/rank[01].err)" [ "$codes" = ' 0 0' ]
+
+echo "-- a rank dies in the middle"
+# Of the process that `timeout` watches.
+threads_of() { for child in $(pgrep -P "$1" || true); do ls "/proc/$child/task" 2>/dev/null; done | wc -l; }
+# kill_one VICTIM FILE: eight ranks, endless; the victim is killed once they run.
+kill_one() {
+  local victim=$1 file=$2
+  port=$(port) pids=()
+  for rank in 0 1 2 3 4 5 6 7; do
+    start $rank 8 "$port" flexshard_3tier.json --warmup 0 --iterations 100000 -o "$file"
+    pids+=($!)
+  done
+  # Until the victim's streams are threads: then all ranks are there and iterate.
+  for _ in $(seq 200); do [ "$(threads_of "${pids[$victim]}")" -ge 5 ] && break; sleep 0.05; done
+  sleep 0.5
+  pkill -KILL -P "${pids[$victim]}" || true
+  survivors=()
+  for rank in 0 1 2 3 4 5 6 7; do [ $rank = "$victim" ] || survivors+=("${pids[$rank]}"); done
+  ends_soon "${survivors[@]}"
+  wait "${pids[$victim]}" 2>/dev/null || true
+  check "killing rank $victim ends all others with 1:$codes" [ "$codes" = ' 1 1 1 1 1 1 1' ]
+  check "within 10 s: $took" [ "$took" -le 10 ]
+  for rank in 0 1 2 3 4 5 6 7; do
+    [ $rank = "$victim" ] || check "rank $rank names it in one line: $(cat "streams/rank$rank.err")" \
+      grep -qE "^error: .*rank $victim .*died" "streams/rank$rank.err"
+  done
+}
+kill_one 5 killed.timeline.json
+check "what was measured is on disk" [ -s killed.timeline.json ]
+check "and marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' killed.timeline.json
+kill_one 0 headless.timeline.json
+check "without rank 0 another one writes it" jq -e '.complete == false' headless.timeline.json
+
+echo "-- a rank never starts"
+port=$(port) pids=
+for rank in 0 1 2 4 5 6 7; do start $rank 8 "$port" row_wise.json -o never.h5; pids+=" $!"; done
+ends_soon $pids
+check "the others end with 1:$codes" [ "$codes" = ' 1 1 1 1 1 1 1' ]
+check "within 10 s: $took" [ "$took" -le 10 ]
+for rank in 0 1 2 4 5 6 7; do check "rank $rank names it: $(cat "streams/rank$rank.err")" grep -qE '^error: .*rank 3' "streams/rank$rank.err"; done
+check "no file" [ ! -e never.h5 ]
+
+echo "-- the port is in use"
+python3 -c 'import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(30)' >taken &
+holder=$!
+for _ in $(seq 50); do [ -s taken ] && break; sleep 0.1; done
+start 0 8 "$(cat taken)" row_wise.json -o port.h5
+ends_soon $!
+check "the port is named, and what to do: $(cat streams/rank0.err)" grep -qE "^error: .*$(cat taken).*MASTER_PORT" streams/rank0.err
+check "exit 1:$codes" [ "$codes" = ' 1' ]
+start 3 8 "$(cat taken)" row_wise.json -o port.h5
+ends_soon $!
+check "a rank that meets a stranger there says so within 10 s ($took): $(cat streams/rank3.err)" grep -qE "^error: " streams/rank3.err
+check "exit 1 there too:$codes" [ "$codes" = ' 1' ]
+kill $holder
+check "no file of it" [ ! -e port.h5 ]
+
+echo "-- the disk is full"
+# A file size limit stops the write as a full disk does.
+full() (
+  ulimit -f 4
+  code=0
+  "$validate" row_wise.json --warmup 0 --iterations 3 -o "$1" >streams/out 2>streams/err </dev/null || code=$?
+  [ "$code" -eq 1 ]
+)
+for file in full/seen.h5 full/seen.timeline.json; do
+  check "$file: exit 1: $(cat streams/err)" full $file
+  check "one line names it: $(cat streams/err)" grep -qE '^error: .*full/seen' streams/err
+  check "nothing is left of it" [ -z "$(find full -type f 2>/dev/null)" ]
+done
+if [ "$(id -u)" -ne 0 ]; then
+  mkdir shut && chmod 500 shut
+  refuse 1 'shut' row_wise.json -o shut/x.h5
+fi
+check "no process is left" [ -z "$(pgrep -f "$work/" || true)" ]
+finish 60

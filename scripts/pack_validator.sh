@@ -62,7 +62,9 @@ while read -r word first second; do
     ''|'#'*) continue ;;
     program) [ -f "$second" ] || fail "validate/bare/sources.txt: no file $second"
       programs+=("$first $second"); stated[$second]=all; continue ;;
-    also|cpu|cuda) ;;
+    cuda-program) [ -f "$second" ] || fail "validate/bare/sources.txt: no file $second"
+      programs+=("$first $second cuda"); stated[$second]=cuda; continue ;;
+    also|cpu|cuda|never) ;;
     *) fail "validate/bare/sources.txt: unknown word $word" ;;
   esac
   files=($first)

@@ -94,7 +94,8 @@ for source in "${sources[@]}"; do
 done
 rm -f build/libshardsim.a
 ar rcs build/libshardsim.a "${library[@]}"
-while read -r name main; do
+while read -r name main kind; do
+  if [ "${kind:-}" = cuda ] && [ -n "$without" ]; then continue; fi
   "$CXX" ${CXXFLAGS:-} "$objects/${main//\//.}.o" build/libshardsim.a "${libraries[@]}" -o "$name"
   echo "built $PWD/$name"
 done < programs

@@ -1,0 +1,17 @@
+#pragma once
+
+// Stands before validate/execute/kernels/cuda_start.h.
+
+#include <cuda_runtime.h>
+
+#include "tests/validate/execute/cuda_on_cpu/fibers.h"
+
+namespace shardsim::cuda {
+
+template <typename Kernel, typename... Arguments>
+void start(Kernel kernel, const dim3& grid, const dim3& block, std::size_t, cudaStream_t,
+           const Arguments&... arguments) {
+  on_cpu::run_grid(grid, block, [&] { kernel(arguments...); });
+}
+
+}  // namespace shardsim::cuda

@@ -1,0 +1,44 @@
+# The CUDA part of the executor (cmake/cuda.cmake looks for what it needs).
+
+# Dense layers: cuBLAS where it is, else a kernel of our own.
+if(TARGET CUDA::cublas)
+  set(gemm_source kernels/cuda_gemm_cublas.cpp)
+else()
+  set(gemm_kernel kernels/cuda_gemm_tiled.cu)
+endif()
+
+# The kernels, by nvcc. -Wpedantic is left out: what nvcc generates does not stand it.
+add_library(
+  shardsim_cuda_kernels OBJECT
+  kernels/cuda_lookup.cu
+  kernels/cuda_sort.cu
+  kernels/cuda_update.cu
+  kernels/cuda_work.cu
+  kernels/cuda_workspace.cu
+  ${gemm_kernel})
+set_target_properties(shardsim_cuda_kernels PROPERTIES CUDA_ARCHITECTURES "${SHARDSIM_CUDA_ARCHITECTURES}")
+target_include_directories(shardsim_cuda_kernels PRIVATE ${CMAKE_SOURCE_DIR})
+target_compile_options(shardsim_cuda_kernels
+  PRIVATE -Xcompiler=-Wall,-Wextra,-Wshadow,-Wconversion,-Wno-sign-conversion
+          $<$<BOOL:${SHARDSIM_WERROR}>:-Werror=all-warnings -Xcompiler=-Werror>)
+
+add_library(
+  shardsim_cuda STATIC
+  kernels/cuda_memory.cpp
+  kernels/cuda_tables.cpp
+  machines/cuda.cpp
+  machines/cuda_clock.cpp
+  machines/cuda_dense.cpp
+  machines/cuda_fusion.cpp
+  machines/cuda_stream_queue.cpp
+  machines/nccl_set.cpp
+  microbench/cuda_bench_device.cpp
+  ${gemm_source}
+  $<TARGET_OBJECTS:shardsim_cuda_kernels>)
+target_include_directories(shardsim_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} ${NCCL_INCLUDE_DIR})
+target_link_libraries(shardsim_cuda
+  PUBLIC shardsim_flags shardsim_execute
+  PRIVATE CUDA::cudart_static $<TARGET_NAME_IF_EXISTS:CUDA::cublas> ${NCCL_LIBRARY} fmt::fmt ${CMAKE_DL_LIBS})
+
+target_sources(shardsim_execute PRIVATE machines/all_cuda.cpp microbench/bench_devices_cuda.cpp)
+target_link_libraries(shardsim_execute PRIVATE shardsim_cuda)

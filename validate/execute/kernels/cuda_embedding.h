@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "validate/execute/kernels/cuda_memory.h"
+#include "validate/execute/kernels/embedding.h"
+
+namespace shardsim::cuda {
+
+// The embedding kernels on a GPU (cpu_embedding.h has their CPU twins, with the same contracts). All pointers are of
+// device memory; everything is launched on `stream` and nothing is allocated or waited for, so calls can be timed with
+// events. Arenas, gradients and states start at a multiple of 16 bytes, as cudaMalloc gives them. Indices are not
+// checked: one outside its table reads or writes foreign memory.
+// Errors: Failure::run when a launch fails; Failure::input for sizes beyond the limits given.
+
+// What the kernels need to know of one table of a batch.
+struct TableView {
+  std::int64_t rows = 0, dim = 0;
+  std::int64_t begin = 0;          // first element, of the arena
+  std::int64_t column = 0;         // first column, of the pooled output
+  std::int64_t first_row = 0;      // rows of the tables before it
+  std::int64_t first_element = 0;  // elements of the tables before it: of states
+};
+
+// A TableBatch whose description is in device memory. At most 65,535 tables; tables x bags below 2^32.
+class DeviceTables {
+ public:
+  explicit DeviceTables(const TableBatch& tables);
+
+  const TableView* views() const { return views_.as<TableView>(); }
+  ElementType type() const { return type_; }
+  std::int64_t bags() const { return bags_; }
+  int tables() const { return static_cast<int>(host_.size()); }
+  std::int64_t output_dim() const { return output_dim_; }
+  std::int64_t rows() const { return rows_; }  // of all tables
+  std::int64_t largest_dim() const;
+  bool four_columns() const;  // every row and column block is a whole number of aligned groups of four elements
+
+  // The tables whose rows are whole aligned 16-byte vectors, and the others; lists of numbers in device memory.
+  struct List {
+    const int* tables = nullptr;
+    int count = 0;
+    std::int64_t largest_dim = 0;
+  };
+  const List& in_vectors() const { return in_vectors_; }
+  const List& in_elements() const { return in_elements_; }
+
+ private:
+  void place_tables(const TableBatch& tables);
+  void sort_by_alignment();
+
+  ElementType type_;
+  std::int64_t bags_ = 0, output_dim_ = 0, rows_ = 0;
+  std::vector<TableView> host_;
+  DeviceBuffer views_, lists_;
+  List in_vectors_, in_elements_;
+};
+
+// out[b][sum of dims]: per bag and table the sum of its rows; an empty bag gives zeros.
+void pooled_lookup(const DeviceTables& tables, const void* arena, const std::int64_t* indices,
+                   const std::int64_t* offsets, float* out, Stream stream);
+
+// out[count][row_bytes]: row indices[i] of an arena of rows of row_bytes bytes (a multiple of 2).
+void gather_rows(std::int64_t row_bytes, const void* arena, const std::int64_t* indices, std::int64_t count, void* out,
+                 Stream stream);
+
+// What sorting and summing `indices` gradients of up to `dim` columns takes, allocated once.
+class UpdateWorkspace {
+ public:
+  // indices below 2^31; dim at most 12,288.
+  UpdateWorkspace(std::int64_t indices, std::int64_t dim);
+
+  std::size_t bytes() const { return buffer_.bytes(); }
+  std::int64_t indices() const { return indices_; }
+  std::int64_t dim() const { return dim_; }
+
+  // Device arrays: keys and positions [indices] before and after sorting, starts of runs of equal keys and their
+  // number, sums of parts of long runs [2 x tiles x dim], and what the sorting itself takes.
+  std::uint64_t* keys() const { return keys_; }
+  std::uint64_t* sorted_keys() const { return sorted_keys_; }
+  std::uint32_t* numbers() const { return numbers_; }  // 0, 1, 2 ...
+  std::uint32_t* values() const { return values_; }
+  std::uint32_t* sorted_values() const { return sorted_values_; }
+  std::uint32_t* starts() const { return starts_; }
+  std::uint32_t* runs() const { return runs_; }
+  float* partial_sums() const { return partial_sums_; }
+  char* sort_memory() const { return sort_memory_; }
+  std::size_t sort_bytes() const { return sort_bytes_; }
+
+ private:
+  std::int64_t indices_, dim_;
+  std::size_t sort_bytes_ = 0;
+  DeviceBuffer buffer_;
+  std::uint64_t *keys_ = nullptr, *sorted_keys_ = nullptr;
+  std::uint32_t *numbers_ = nullptr, *values_ = nullptr, *sorted_values_ = nullptr, *starts_ = nullptr,
+                *runs_ = nullptr;
+  float* partial_sums_ = nullptr;
+  char* sort_memory_ = nullptr;
+};
+
+// Gradients of gathered rows ([count][dim], fp32) summed into dense[rows][dim], which is not cleared first. Sorted, so
+// that the order of additions never changes.
+void scatter_add(std::int64_t rows, std::int64_t dim, const std::int64_t* indices, std::int64_t count,
+                 const float* gradients, float* dense, const UpdateWorkspace& workspace, Stream stream);
+
+// Exact update after gather_rows: gradients of equal indices are summed in a fixed order (that of their positions, in
+// blocks where an index comes more than 256 times), then each touched row is updated once.
+void update_rows(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
+                 const std::int64_t* indices, std::int64_t count, const float* gradients,
+                 const OptimizerSettings& settings, const UpdateWorkspace& workspace, Stream stream);
+
+// The same after pooled_lookup: `count` indices in all.
+void update_pooled(const DeviceTables& tables, void* arena, float* state, const std::int64_t* indices,
+                   std::int64_t count, const std::int64_t* offsets, const float* gradients,
+                   const OptimizerSettings& settings, const UpdateWorkspace& workspace, Stream stream);
+
+// Every row updated with its dense gradient.
+void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
+                  const float* gradients, const OptimizerSettings& settings, Stream stream);
+
+// Elements from -0.5 to 0.5 that follow from their number and `seed` alone.
+void fill(ElementType type, std::int64_t elements, std::uint64_t seed, void* arena, Stream stream);
+
+}  // namespace shardsim::cuda

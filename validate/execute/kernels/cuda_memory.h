@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <string>
+
+namespace shardsim::cuda {
+
+using Stream = cudaStream_t;
+
+// Errors: Failure::run with CUDA's own text. `doing`: what was under way ("lookup_row_wise").
+void check(cudaError_t code, const std::string& doing);
+void check_launch(const std::string& doing);  // of the kernel launch just made
+
+// Device memory of one owner; movable. Errors: Failure::run naming what it is for, its size and what was free.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(std::size_t bytes, const std::string& what);
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+  void* data() const { return data_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+  // Synchronous copies of the first `bytes` bytes; not for timed parts.
+  void upload(const void* from, std::size_t bytes);
+  void download(void* to, std::size_t bytes) const;
+  void clear();
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+int multiprocessors();  // of the current device
+
+}  // namespace shardsim::cuda

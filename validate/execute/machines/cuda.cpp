@@ -1,0 +1,359 @@
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "validate/execute/execute.h"
+#include "validate/execute/machines/cpu_fusion.h"
+#include "validate/execute/machines/cuda_dense.h"
+#include "validate/execute/machines/cuda_fusion.h"
+#include "validate/execute/machines/cuda_stream_queue.h"
+#include "validate/execute/machines/nccl_set.h"
+#include "validate/execute/machines/nvtx_range.h"
+#include "validate/execute/monotonic.h"
+
+namespace shardsim {
+
+std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& rendezvous,
+                                           const MachineOptions& options);
+
+namespace {
+
+// Operations launched ahead of the GPU: far below what a stream's queue holds, so that a launch never blocks this
+// thread while a peer is gone, and enough to hide the launches.
+constexpr int kAhead = 64;
+constexpr double kSilence = 30;  // seconds without the end of any operation before the run counts as stuck
+constexpr double kPatience = 1;  // seconds that a hanging call gets before its communicator is taken away
+
+// Of the kernel module; the runtime knows only which CUDA it supports.
+std::string driver_version() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  std::getline(file, version);
+  return version;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// The GPU of this rank among those that its process sees.
+int choose_device(const Launch& launch) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
+    throw run_error("rank " + std::to_string(launch.rank) + ": no GPU that CUDA can use is here",
+                    "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
+  if (launch.local_size > count && !NcclSet::shares_gpus())
+    throw run_error(std::to_string(launch.local_size) + " ranks of this node share " + std::to_string(count) +
+                        " GPUs, which NCCL " + NcclSet::version() + " does not do",
+                    "Start one rank per GPU; from NCCL 2.30 on, NCCL_MULTI_RANK_GPU_ENABLE=1 allows more");
+  const int device = launch.local_rank % count;
+  cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
+  return device;
+}
+
+// One rank as streams of one GPU. Launches come from the thread that calls run(); a second one watches NCCL and ends
+// its kernels when the run has failed.
+class CudaMachine : public Machine {
+ public:
+  CudaMachine(const Program& program, Rendezvous& rendezvous, const MachineOptions& options)
+      : program_(program),
+        rank_(rendezvous.rank()),
+        device_(choose_device(rendezvous.launch())),
+        queue_(program),
+        actions_(program.ops.size()),
+        dense_(program.streams.size()),
+        pairs_(program.ops.size()) {
+    if (!options.transport.empty() && options.transport != "nccl")
+      throw input_error({"argument --transport"}, "'" + options.transport + "' does not carry bytes between GPUs",
+                        "Leave it out, or give nccl");
+    prepare(options);
+    nccl_ = std::make_unique<NcclSet>(program, rendezvous);
+    for (const Op& op : program.ops) {
+      if (op.is_collective() && takes_part(program, op, rank_)) seats_[op.id] = nccl_->seat(op);
+    }
+    watch_ = std::jthread([this](const std::stop_token& ending) { watch(ending); });
+    run_guarded([this] { exchange_first_ids(); });
+  }
+
+  ~CudaMachine() override {
+    watch_ = std::jthread();
+    nccl_->abort();  // kernels that wait for a peer end, so that memory can be freed
+    cudaDeviceSynchronize();
+  }
+
+  void run(int first, int count, int first_kept, double start) override {
+    cuda::check(cudaSetDevice(device_), "choosing the GPU");
+    queue_.begin();
+    run_guarded([&] {
+      sleep_until(start);
+      for (int iteration = first; iteration < first + count; ++iteration) {
+        for (const Op& op : program_.ops) launch(op, iteration, iteration >= first_kept);
+      }
+      wait_until_under_way(0);
+    });
+  }
+
+  std::vector<Span> take_spans() override { return queue_.take_spans(rank_); }
+
+  void stop() override { stopped_ = true; }
+
+  std::string doing() const override { return queue_.names(); }
+
+  std::int64_t peak_bytes() const override {
+    std::size_t bytes = 0;
+    for (const auto& fusion : fusions_) bytes += static_cast<std::size_t>(fusion->bytes());
+    for (const Pair& pair : pairs_) bytes += pair.in.bytes() + pair.out.bytes();
+    for (const CudaDense& dense : dense_) bytes += static_cast<std::size_t>(dense.bytes());
+    return static_cast<std::int64_t>(bytes);
+  }
+
+  Timeline::Measured facts() const override {
+    Timeline::Measured facts;
+    cudaDeviceProp properties{};
+    int runtime = 0;
+    if (cudaGetDeviceProperties(&properties, device_) == cudaSuccess) facts.device = properties.name;
+    facts.driver = driver_version();
+    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = version_text(runtime);
+    facts.nccl = NcclSet::version();
+    facts.transport = "nccl";
+    return facts;
+  }
+
+  std::vector<float> gathered(int lookup_op) override { return fusion_of(lookup_op).gathered(); }
+
+  std::vector<float> shard_rows(int shard) override {
+    for (const auto& fusion : fusions_) {
+      std::vector<float> rows = fusion->shard_rows(shard);
+      if (!rows.empty()) return rows;
+    }
+    return {};
+  }
+
+  void load_rows(int shard, const std::vector<float>& rows) override {
+    for (const auto& fusion : fusions_) fusion->load_rows(shard, rows);
+  }
+
+  void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
+    fusion_of(lookup_op).load_gradients(gradients);
+  }
+
+ private:
+  using Action = std::function<void(int iteration, cuda::Stream stream)>;
+  struct Pair {
+    cuda::DeviceBuffer in, out;
+  };
+
+  CudaFusion& fusion_of(int lookup_op) {
+    for (const auto& fusion : fusions_) {
+      if (fusion->sizes().fusion.lookup == lookup_op) return *fusion;
+    }
+    throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
+  }
+
+  // Everything that takes memory; a failure says for which operation of which rank.
+  void prepare(const MachineOptions& options) {
+    for (const FusionBuffers& buffers : rank_buffers(program_, {}, rank_)) {
+      naming(program_.ops[buffers.fusion.lookup], [&] { add_fusion(buffers, options); });
+    }
+    for (const Op& op : program_.ops) {
+      if (actions_[op.id] || !takes_part(program_, op, rank_)) continue;
+      naming(op, [&] { op.is_collective() ? add_collective(op) : add_dense(op); });
+    }
+    cuda::check(cudaDeviceSynchronize(), "preparing");
+  }
+
+  template <typename Body>
+  void naming(const Op& op, const Body& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.failure() == Failure::input) throw;
+      throw run_error("rank " + std::to_string(rank_) + ", " + op.name + ": " + error.what(), "");
+    }
+  }
+
+  void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
+    const Fusion& flow = buffers.fusion;
+    const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
+    const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
+    fusions_.push_back(std::make_unique<CudaFusion>(program_, buffers, rank_, settings));
+    CudaFusion& fusion = *fusions_.back();
+    actions_[flow.lookup] = [&fusion](int iteration, cuda::Stream stream) { fusion.lookup(iteration, stream); };
+    actions_[flow.gradient] = [&fusion](int iteration, cuda::Stream stream) { fusion.update(iteration, stream); };
+    if (flow.apply >= 0)
+      actions_[flow.apply] = [&fusion](int iteration, cuda::Stream stream) { fusion.apply(iteration, stream); };
+    add_exchanges(fusion);
+  }
+
+  void add_exchanges(CudaFusion& fusion) {
+    const Fusion& flow = fusion.sizes().fusion;
+    const int ahead = flow.ids_came_before ? 1 : 0;
+    add_exchange(flow.ids,
+                 [this, &fusion, ahead](const Op& op, const ByteMatrix& matrix, int iteration, cuda::Stream stream) {
+                   fusion.exchange_ids(*nccl_, seats_.at(op.id), op, matrix, iteration + ahead, stream);
+                 });
+    add_exchange(flow.output, [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
+      fusion.exchange_rows(*nccl_, seats_.at(op.id), op, matrix, stream);
+    });
+    add_exchange(flow.gradient_exchange,
+                 [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
+                   fusion.exchange_gradients(*nccl_, seats_.at(op.id), op, matrix, stream);
+                 });
+    if (flow.reduce < 0) return;
+    const Op& reduce = program_.ops[flow.reduce];
+    actions_[reduce.id] = [this, &fusion, &reduce](int, cuda::Stream stream) {
+      fusion.reduce(*nccl_, seats_.at(reduce.id), reduce, stream);
+    };
+  }
+
+  template <typename Exchange>
+  void add_exchange(int id, Exchange act) {
+    if (id < 0) return;
+    const Op& op = program_.ops[id];
+    actions_[id] = [&op, act, matrix = resolve_matrix(program_, op.matrix)](int iteration, cuda::Stream stream) {
+      act(op, matrix, iteration, stream);
+    };
+  }
+
+  // A collective that carries no rows of a fusion: bytes of its size.
+  void add_collective(const Op& op) {
+    const CollectiveBytes sizes = collective_bytes(program_, op, rank_);
+    Pair& pair = pairs_[op.id];
+    pair.in = cuda::DeviceBuffer(static_cast<std::size_t>(sizes.in), "what it sends");
+    pair.out = cuda::DeviceBuffer(static_cast<std::size_t>(sizes.out), "what it receives");
+    pair.in.clear();
+    const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program_, op.matrix);
+    actions_[op.id] = [this, &op, &pair, matrix](int, cuda::Stream stream) {
+      const NcclSeat& seat = seats_.at(op.id);
+      if (op.op_class == OpClass::all_to_all)
+        return nccl_->all_to_all(seat, op, matrix, pair.in.data(), pair.out.data(), stream);
+      nccl_->collective(seat, op, pair.in.data(), pair.out.data(), stream);
+    };
+  }
+
+  void add_dense(const Op& op) {
+    if (op.fixed_ns > 0) {
+      actions_[op.id] = [&op](int, cuda::Stream stream) { cuda::pass(op.fixed_ns, stream); };
+      return;
+    }
+    const double flops = value_on(program_, op, op.flops, rank_);
+    const double bytes = value_on(program_, op, op.hbm_bytes, rank_);
+    CudaDense& dense = dense_[op.stream];
+    dense.reserve(flops, bytes);
+    actions_[op.id] = [&dense, flops, bytes](int, cuda::Stream stream) {
+      dense.compute(flops, stream);
+      dense.move(bytes, stream);
+    };
+  }
+
+  // A pipeline starts filled: the ids of the first batch are there before the first iteration.
+  void exchange_first_ids() {
+    for (const auto& fusion : fusions_) {
+      const Fusion& flow = fusion->sizes().fusion;
+      if (!flow.ids_came_before || !takes_part(program_, program_.ops[flow.ids], rank_)) continue;
+      const Op& op = program_.ops[flow.ids];
+      queue_.open(op, 0, false);
+      actions_[op.id](-1, queue_.stream(op.stream));
+      queue_.close(op);
+    }
+    wait_until_under_way(0);
+  }
+
+  void launch(const Op& op, int iteration, bool kept) {
+    if (!takes_part_[op.id]) return;
+    wait_until_under_way(kAhead);
+    const NvtxRange range(op.name.c_str());
+    queue_.open(op, iteration, kept);
+    actions_[op.id](iteration, queue_.stream(op.stream));
+    queue_.close(op);
+  }
+
+  // Until at most so many operations are under way. Errors: when the run was stopped, NCCL failed, or nothing ends.
+  void wait_until_under_way(int most) {
+    long ended = queue_.ended();
+    double deadline = monotonic_seconds() + kSilence;
+    while (queue_.under_way() > most) {
+      throw_if_failed();
+      if (queue_.ended() > ended) {
+        ended = queue_.ended();
+        deadline = monotonic_seconds() + kSilence;
+      }
+      if (monotonic_seconds() > deadline) throw run_error("no operation has ended for 30 s", "");
+      sleep_until(monotonic_seconds() + 20e-6);
+    }
+    throw_if_failed();
+  }
+
+  void throw_if_failed() {
+    if (stopped_) throw run_error("stopped", "");
+    if (nccl_failed_) throw run_error(nccl_fault_, "Run again with NCCL_DEBUG=WARN in the environment to see why");
+  }
+
+  // Errors leave with the rank and what was under way, and nothing of the run is left on the GPU.
+  template <typename Body>
+  void run_guarded(const Body& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      const std::string under_way = queue_.names();
+      stopped_ = true;
+      queue_.forget_under_way();
+      nccl_->abort();
+      throw run_error(
+          "rank " + std::to_string(rank_) + (under_way.empty() ? "" : ", during " + under_way) + ": " + error.what(),
+          "");
+    }
+  }
+
+  // Ends NCCL's kernels, which wait for their peers for ever, when the run has failed or a peer has. The thread of
+  // run() does so itself, once it has noted what had ended by then, unless it hangs in a call.
+  void watch(const std::stop_token& ending) {
+    cudaSetDevice(device_);
+    while (!ending.stop_requested() && !stopped_ && !nccl_failed_) {
+      const std::string fault = nccl_->fault();
+      if (!fault.empty()) {
+        nccl_fault_ = fault;
+        nccl_failed_ = true;
+      }
+      sleep_until(monotonic_seconds() + 0.02);
+    }
+    const double deadline = monotonic_seconds() + kPatience;
+    while (!ending.stop_requested() && monotonic_seconds() < deadline) sleep_until(monotonic_seconds() + 0.02);
+    if (!ending.stop_requested()) nccl_->abort();
+  }
+
+  std::vector<char> parts() const {
+    std::vector<char> parts;
+    for (const Op& op : program_.ops) parts.push_back(takes_part(program_, op, rank_) ? 1 : 0);
+    return parts;
+  }
+
+  const Program& program_;
+  int rank_ = 0;
+  int device_ = 0;
+  std::vector<char> takes_part_ = parts();  // [op]
+  CudaStreamQueue queue_;
+  std::vector<Action> actions_;  // [op]
+  std::vector<std::unique_ptr<CudaFusion>> fusions_;
+  std::vector<CudaDense> dense_;  // [stream]
+  std::vector<Pair> pairs_;       // [op], of collectives without a fusion
+  std::unique_ptr<NcclSet> nccl_;
+  std::map<int, NcclSeat> seats_;  // [op]
+  std::atomic<bool> stopped_ = false, nccl_failed_ = false;
+  std::string nccl_fault_;  // written before nccl_failed_
+  std::jthread watch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& rendezvous,
+                                           const MachineOptions& options) {
+  return std::make_unique<CudaMachine>(program, rendezvous, options);
+}
+
+}  // namespace shardsim

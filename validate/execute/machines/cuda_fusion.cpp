@@ -1,0 +1,176 @@
+#include "validate/execute/machines/cuda_fusion.h"
+
+#include <algorithm>
+
+#include "validate/execute/id_streams.h"
+#include "validate/execute/kernels/cuda_work.h"
+
+namespace shardsim {
+namespace {
+
+using cuda::DeviceBuffer;
+
+std::size_t size(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 0));
+}
+
+// Gradients of some size; the same number everywhere does not change what it costs to sum them.
+DeviceBuffer half_everywhere(std::int64_t bytes, const char* what) {
+  DeviceBuffer buffer(size((bytes + 3) / 4 * 4), what);
+  const std::vector<float> values(buffer.bytes() / sizeof(float), 0.5F);
+  buffer.upload(values.data(), buffer.bytes());
+  return buffer;
+}
+
+DeviceBuffer cleared(std::int64_t bytes, const char* what) {
+  DeviceBuffer buffer(size(bytes), what);
+  buffer.clear();
+  return buffer;
+}
+
+}  // namespace
+
+CudaFusion::CudaFusion(const Program& program, FusionBuffers buffers, int rank, const OptimizerSettings& settings)
+    : buffers_(std::move(buffers)),
+      settings_(settings),
+      batches_(program.index_batches),
+      workspace_(buffers_.served, buffers_.dim) {
+  draw(program, rank);
+  fill(program.seed);
+  const std::int64_t states =
+      static_cast<std::int64_t>(state_elements(settings_.optimizer, buffers_.rows.rows, buffers_.dim));
+  state_ = cleared(states * 4, "optimizer states");
+  gradients_asked_ = half_everywhere(buffers_.gradient_asked_bytes, "gradients");
+  if (replicated()) {
+    const std::int64_t dense = std::max(buffers_.rows.rows * buffers_.dim * 4, buffers_.reduced_bytes);
+    dense_gradient_ = cleared((dense + 3) / 4 * 4, "the summed gradient");
+  }
+  gathered_rows_ = cleared(buffers_.exchanges() ? buffers_.gathered_bytes : buffers_.served_bytes, "rows gathered");
+  if (!buffers_.exchanges()) return;
+  served_rows_ = cleared(buffers_.served_bytes, "rows looked up");
+  gradients_served_ = half_everywhere(buffers_.gradient_served_bytes, "gradients of the rows served");
+  for (DeviceBuffer& ids : served_) ids = cleared(buffers_.served * 8, "ids served");
+  if (buffers_.id_bytes == 8) return;
+  id_wire_in_ = cleared(buffers_.asked * buffers_.id_bytes, "ids on the wire");
+  id_wire_out_ = cleared(buffers_.served * buffers_.id_bytes, "ids on the wire");
+}
+
+void CudaFusion::draw(const Program& program, int rank) {
+  std::vector<std::int64_t> all;
+  for (int batch = 0; batch < batches_; ++batch) {
+    std::vector<std::int64_t> ids = draw_ids(program, buffers_.fusion, rank, batch).ids;
+    ids.resize(size(buffers_.asked));
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  asked_ = DeviceBuffer(all.size() * sizeof(std::int64_t), "ids asked");
+  asked_.upload(all.data(), asked_.bytes());
+}
+
+void CudaFusion::fill(std::uint64_t seed) {
+  arena_ = DeviceBuffer(size(buffers_.rows.rows * buffers_.row_bytes()), "rows of the tables");
+  cuda::fill(buffers_.type, buffers_.rows.rows * buffers_.dim, seed, arena_.data(), nullptr);
+  cuda::check(cudaDeviceSynchronize(), "filling of tables");
+}
+
+const std::int64_t* CudaFusion::asked(int iteration) const {
+  return asked_.as<std::int64_t>() + iteration % batches_ * buffers_.asked;
+}
+
+const std::int64_t* CudaFusion::served(int iteration) const {
+  return buffers_.exchanges() ? served_[iteration % kTurns].as<std::int64_t>() : asked(iteration);
+}
+
+void CudaFusion::exchange_ids(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                              int iteration, cuda::Stream stream) {
+  const DeviceBuffer& to = served_[iteration % kTurns];
+  if (buffers_.id_bytes == 8) return nccl.all_to_all(seat, op, matrix, asked(iteration), to.data(), stream);
+  cuda::narrow_ids(asked(iteration), buffers_.asked, id_wire_in_.as<std::int32_t>(), stream);
+  nccl.all_to_all(seat, op, matrix, id_wire_in_.data(), id_wire_out_.data(), stream);
+  cuda::widen_ids(id_wire_out_.as<std::int32_t>(), buffers_.served, to.as<std::int64_t>(), stream);
+}
+
+void CudaFusion::lookup(int iteration, cuda::Stream stream) {
+  cuda::gather_rows(buffers_.row_bytes(), arena_.data(), served(iteration), buffers_.served, looked_up().data(),
+                    stream);
+}
+
+void CudaFusion::exchange_rows(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                               cuda::Stream stream) {
+  nccl.all_to_all(seat, op, matrix, served_rows_.data(), gathered_rows_.data(), stream);
+}
+
+void CudaFusion::exchange_gradients(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                                    cuda::Stream stream) {
+  nccl.all_to_all(seat, op, matrix, gradients_asked_.data(), gradients_served_.data(), stream);
+}
+
+void CudaFusion::update(int iteration, cuda::Stream stream) {
+  const std::int64_t rows = buffers_.rows.rows, dim = buffers_.dim, count = buffers_.served;
+  const float* gradients = served_gradients().as<float>();
+  if (replicated()) {
+    cuda::check(cudaMemsetAsync(dense_gradient_.data(), 0, dense_gradient_.bytes(), stream), "clearing of gradients");
+    return cuda::scatter_add(rows, dim, served(iteration), count, gradients, dense_gradient_.as<float>(), workspace_,
+                             stream);
+  }
+  settings_.step = iteration + 1;
+  cuda::update_rows(buffers_.type, rows, dim, arena_.data(), state_.as<float>(), served(iteration), count, gradients,
+                    settings_, workspace_, stream);
+}
+
+// The largest shard sets the payload; a smaller one sends zeros behind its rows.
+void CudaFusion::reduce(NcclSet& nccl, const NcclSeat& seat, const Op& op, cuda::Stream stream) {
+  const auto count = static_cast<std::size_t>((buffers_.reduced_bytes + 3) / 4);
+  nccl.all_reduce(seat, op, dense_gradient_.data(), count, ncclFloat, stream);
+}
+
+void CudaFusion::apply(int iteration, cuda::Stream stream) {
+  settings_.step = iteration + 1;
+  cuda::update_dense(buffers_.type, buffers_.rows.rows, buffers_.dim, arena_.data(), state_.as<float>(),
+                     dense_gradient_.as<float>(), settings_, stream);
+}
+
+std::int64_t CudaFusion::bytes() const {
+  std::size_t sum = workspace_.bytes();
+  for (const DeviceBuffer* buffer :
+       {&asked_, &served_[0], &served_[1], &served_[2], &id_wire_in_, &id_wire_out_, &arena_, &state_, &served_rows_,
+        &gathered_rows_, &gradients_asked_, &gradients_served_, &dense_gradient_}) {
+    sum += buffer->bytes();
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+std::vector<float> CudaFusion::gathered() const {
+  std::vector<float> rows(size(buffers_.asked * buffers_.dim));
+  gathered_rows_.download(rows.data(), rows.size() * sizeof(float));
+  return rows;
+}
+
+// Rows of fp32: the only ones that are compared.
+std::vector<float> CudaFusion::shard_rows(int shard) const {
+  for (const RankRows::Part& part : buffers_.rows.parts) {
+    if (part.shard != shard) continue;
+    std::vector<float> rows(size(part.rows * buffers_.dim));
+    cuda::check(cudaDeviceSynchronize(), "reading of rows");
+    cuda::check(cudaMemcpy(rows.data(), arena_.as<char>() + part.first_row * buffers_.row_bytes(),
+                           rows.size() * sizeof(float), cudaMemcpyDeviceToHost),
+                "reading of rows");
+    return rows;
+  }
+  return {};
+}
+
+void CudaFusion::load_rows(int shard, const std::vector<float>& rows) {
+  for (const RankRows::Part& part : buffers_.rows.parts) {
+    if (part.shard != shard) continue;
+    cuda::check(cudaMemcpy(arena_.as<char>() + part.first_row * buffers_.row_bytes(), rows.data(),
+                           rows.size() * sizeof(float), cudaMemcpyHostToDevice),
+                "loading of rows");
+    cuda::check(cudaDeviceSynchronize(), "loading of rows");
+  }
+}
+
+void CudaFusion::load_gradients(const std::vector<float>& gradients) {
+  gradients_asked_.upload(gradients.data(), gradients.size() * sizeof(float));
+}
+
+}  // namespace shardsim

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <exception>
 #include <fstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -179,17 +181,35 @@ void check_ranks(Rendezvous& rendezvous) {
   }
 }
 
+// When a rank has gone Open MPI's mpirun sends SIGTERM to all others at once, and SIGKILL when another one has ended, a
+// second later at most. The ranks need that second to hear of it from the rendezvous and to save what was measured: so
+// SIGTERM ends them kLastSeconds later, and after a failure they stay for kLingerMs, while one of them writes.
+constexpr unsigned kLastSeconds = 3;
+constexpr int kLingerMs = 500;
+
+struct sigaction delay_termination() {
+  struct sigaction late {};
+  late.sa_handler = [](int) { alarm(kLastSeconds); };
+  late.sa_flags = SA_RESTART;
+  struct sigaction before {};
+  sigaction(SIGTERM, &late, &before);
+  return before;
+}
+
 class MpiWire final : public Wire {
  public:
   MpiWire(bool ends_mpi, std::shared_ptr<StopSign> stop) : ends_mpi_(ends_mpi), stop_(std::move(stop)) {}
 
   // After a failure MPI is left as it is: peers may have gone, for which MPI_Finalize would wait.
   ~MpiWire() override {
-    if (stop_->raised() || std::uncaught_exceptions() > exceptions_) return;
     try {
-      end();
+      if (!stop_->raised() && std::uncaught_exceptions() == exceptions_) {
+        end();
+        return;
+      }
     } catch (const Error&) {  // a rank failed meanwhile: the rendezvous says so
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLingerMs));
   }
 
   MpiWire(const MpiWire&) = delete;
@@ -261,9 +281,11 @@ class MpiWire final : public Wire {
     });
     for (MPI_Comm& channel : channels_) check(MPI_Comm_free(&channel), "leaving");
     if (ends_mpi_) check(MPI_Finalize(), "leaving");
+    sigaction(SIGTERM, &termination_, nullptr);
   }
 
   const bool ends_mpi_;
+  const struct sigaction termination_ = delay_termination();
   const int exceptions_ = std::uncaught_exceptions();
   std::vector<MPI_Comm> channels_;  // a communicator each, so that messages of one never meet another's
   std::shared_ptr<StopSign> stop_;  // shared with the rendezvous, which may live longer

@@ -38,6 +38,10 @@ std::string transport_of(const Arguments& given, const MachineEntry& machine) {
   const std::vector<std::string> known = split(machine.transports, ',');
   const std::string wanted = given.value("transport").value_or(known.front());
   if (std::find(known.begin(), known.end(), wanted) != known.end()) return wanted;
+  if (wanted == "mpi" && machine.name == "cpu")
+    throw input_error(Arguments::place("transport"), "this build has no MPI part",
+                      "Build where MPI is installed (cmake -DSHARDSIM_MPI=ON, or ./build.sh --mpi on a bare node), or "
+                      "use --transport sockets");
   throw input_error(Arguments::place("transport"),
                     excerpt(wanted) + " does not go with --device " + std::string(machine.name),
                     known_names_hint(wanted, known));

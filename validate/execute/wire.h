@@ -43,5 +43,6 @@ struct WireEntry {
 };
 
 std::span<const WireEntry> wires();  // alphabetical; "mpi" only where it was built
+std::string_view cpu_transports();   // their names, comma-separated, the default first
 
 }  // namespace shardsim

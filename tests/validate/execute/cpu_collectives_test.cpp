@@ -17,7 +17,8 @@ constexpr std::array<std::size_t, 6> kCounts = {0, 1, 3, 8, 1001, 70'000};
 // Runs `body` on every rank of a world that is connected on `channels` channels; nobody may throw.
 void with_wires(int world_size, int channels, const std::function<void(Rendezvous&, Wire&)>& body) {
   const auto errors = test::in_world(world_size, [&](Rendezvous& rendezvous) {
-    const std::unique_ptr<Wire> wire = wires().front().connect(rendezvous, channels);
+    const std::unique_ptr<Wire> wire =
+        std::ranges::find(wires(), "sockets", &WireEntry::name)->connect(rendezvous, channels);
     body(rendezvous, *wire);
     rendezvous.barrier("the end of the wires");
   });

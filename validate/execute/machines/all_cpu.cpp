@@ -1,21 +1,17 @@
 // The machines of a build without CUDA.
 #include "validate/execute/execute.h"
+#include "validate/execute/wire.h"
 
 namespace shardsim {
 
 std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
                                           const MachineOptions& options);
 
-namespace {
-
-constexpr MachineEntry kMachines[] = {
-    {"cpu", "threads of this process as streams, real lookups on its memory", "sockets,mpi", make_cpu_machine},
-};
-
-}  // namespace
-
 std::span<const MachineEntry> machines() {
-  return kMachines;
+  static const MachineEntry table[] = {
+      {"cpu", "threads of this process as streams, real lookups on its memory", cpu_transports(), make_cpu_machine},
+  };
+  return table;
 }
 
 }  // namespace shardsim

@@ -1,3 +1,4 @@
+// The wires of a build without MPI.
 #include <array>
 
 #include "validate/execute/wires/factories.h"
@@ -13,6 +14,10 @@ constexpr std::array kTable = {
 
 std::span<const WireEntry> wires() {
   return kTable;
+}
+
+std::string_view cpu_transports() {
+  return "sockets";
 }
 
 }  // namespace shardsim

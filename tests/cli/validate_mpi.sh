@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# shardsim-validate with --transport mpi, a process per rank: that the data is right, what it writes, what it refuses,
+# and what happens when a rank dies. Usage: validate_mpi.sh SHARDSIM VALIDATE SOURCE_DIR
+set -euo pipefail
+simulator=$(realpath "$1") validate=$(realpath "$2") source=$(realpath "$3")
+shardsim=$validate
+"$validate" --help | grep -q 'transports: [a-z,]*mpi' ||
+  { echo "skipped: this shardsim-validate has no MPI part (cmake -DSHARDSIM_MPI=ON)"; exit 77; }
+command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
+mpirun --version | grep -q 'Open MPI' || { echo "skipped: mpirun is not Open MPI's, whose options this test uses"; exit 77; }
+. "$source/tests/cli/lib.sh"
+
+# More ranks than cores, and in containers root.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpi=(mpirun --oversubscribe --bind-to none -n 8)
+
+# launch ARGUMENT...: eight ranks; streams as of run, exit code in $code.
+launch() {
+  code=0
+  MASTER_PORT=$(port) timeout 90 "${mpi[@]}" "$validate" "$@" >streams/out 2>streams/err </dev/null || code=$?
+}
+# A port that is free now.
+port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+toy=$source/scenarios/toy.yaml
+cases='row_wise flexshard_2tier flexshard_3tier'
+for name in $cases; do "$simulator" lower "$toy" --case "$name" -o "$name.json" >/dev/null; done
+
+echo "-- the data"
+for name in $cases; do
+  launch "$name.json" --transport mpi --check-data --iterations 5
+  check "$name equals a single process bit for bit ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+  check "$name says so" grep -q '^data equals a single process bit for bit after 5 iterations$' streams/out
+done
+
+echo "-- what it writes"
+launch flexshard_3tier.json --transport mpi --warmup 1 --iterations 3 -o seen.timeline.json
+check "a run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+check "mpirun has nothing to complain of: $(cat streams/err)" [ ! -s streams/err ]
+check "it is complete, over MPI" jq -e '.complete == true and .measured.transport == "mpi" and .world_size == 8' seen.timeline.json
+check "three iterations of every operation on every rank" jq -e '(.ops | length) as $ops | (.spans.op | length) == 3 * 8 * $ops' seen.timeline.json
+launch flexshard_3tier.json --transport mpi --warmup 0 --iterations 2 --apart -o apart.h5
+check "iterations apart ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+
+echo "-- what it refuses"
+refuse 1 'threads of one process.*mpirun -n 8' row_wise.json --transport mpi -o threads.h5
+pids=()
+port=$(port)
+for rank in 0 1 2 3 4 5 6 7; do
+  RANK=$rank WORLD_SIZE=8 LOCAL_RANK=$rank LOCAL_WORLD_SIZE=8 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout 60 \
+    "$validate" row_wise.json --transport mpi -o alone.h5 >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
+  pids+=($!)
+done
+for rank in 0 1 2 3 4 5 6 7; do
+  code=0
+  wait "${pids[$rank]}" || code=$?
+  check "rank $rank without mpirun ends with 1: $code" [ "$code" -eq 1 ]
+  check "and says why: $(cat "streams/rank$rank.err")" grep -qE '^error: .*rank 0 of 1 to MPI.*mpirun' "streams/rank$rank.err"
+done
+check "no file" [ ! -e threads.h5 ] && [ ! -e alone.h5 ]
+
+echo "-- a rank dies in the middle"
+# kill_one VICTIM FILE OPTION...: eight ranks, endless, started with mpirun's OPTIONs; the victim is killed once they run.
+kill_one() {
+  local victim=$1 file=$2
+  shift 2
+  rm -f ./pid.*
+  MASTER_PORT=$(port) timeout 90 "${mpi[@]}" "$@" sh -c \
+    'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" flexshard_3tier.json --transport mpi --warmup 0 --iterations 100000 -o '"$file" \
+    "$validate" >streams/out 2>streams/err </dev/null &
+  local job=$!
+  # Until the victim's streams are threads beside those of MPI: then all ranks are there and iterate.
+  for _ in $(seq 300); do
+    [ -s "pid.$victim" ] && grep -qs '^Threads:[^0-9]*\([89]\|1[0-9]\)$' "/proc/$(cat "pid.$victim")/status" && break
+    sleep 0.1
+  done
+  sleep 1
+  kill -KILL "$(cat "pid.$victim")"
+  local from=$SECONDS
+  wait $job || true
+  check "killing rank $victim ends the others within 10 s: $((SECONDS - from))" [ $((SECONDS - from)) -le 10 ]
+  check "it is named: $(cat streams/err)" grep -qE "^error: rank $victim died" streams/err
+  check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' "$file"
+}
+kill_one 5 killed.timeline.json --enable-recovery
+check "all others name it: $(cat streams/err)" [ "$(grep -c '^error: rank 5 died' streams/err)" -eq 7 ]
+kill_one 0 headless.timeline.json --enable-recovery
+kill_one 5 default.timeline.json
+check "no process is left" [ -z "$(pgrep -f "$work/" || true)" ]
+finish 30

@@ -16,11 +16,11 @@
 #include "sim/scenario.h"
 #include "topology/node_inventory.h"
 #include "topology/write_cluster.h"
-#include "validate/calibration.h"
-#include "validate/calibration_sheets.h"
-#include "validate/compute_calibration.h"
-#include "validate/left_out_fits.h"
-#include "validate/measurements.h"
+#include "validate/measurements/calibration.h"
+#include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/compute_calibration.h"
+#include "validate/measurements/left_out_fits.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -16,7 +16,7 @@
 #include "sim/prepared_case.h"
 #include "sim/program_file.h"
 #include "sim/study.h"
-#include "validate/system_map.h"
+#include "validate/measurements/system_map.h"
 
 namespace shardsim {
 namespace {

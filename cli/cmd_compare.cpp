@@ -9,10 +9,10 @@
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
 #include "sim/workers.h"
-#include "validate/compared_files.h"
-#include "validate/comparison_html.h"
-#include "validate/comparison_json.h"
-#include "validate/comparison_sheets.h"
+#include "validate/comparison/compared_files.h"
+#include "validate/comparison/comparison_html.h"
+#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_sheets.h"
 
 namespace shardsim {
 namespace {

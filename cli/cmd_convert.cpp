@@ -9,7 +9,7 @@
 #include "cli/scenario_arguments.h"
 #include "sim/io/timeline_hdf5.h"
 #include "sim/io/timeline_json.h"
-#include "validate/compared_files.h"
+#include "validate/comparison/compared_files.h"
 
 namespace shardsim {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/emulated_arguments.h"
-#include "validate/emulated_cluster.h"
+#include "validate/emulated/emulated_cluster.h"
 
 namespace shardsim {
 namespace {

@@ -4,8 +4,8 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
-#include "validate/emulated_scenario.h"
-#include "validate/validate_emulated.h"
+#include "validate/emulated/emulated_scenario.h"
+#include "validate/emulated/validate_emulated.h"
 
 namespace shardsim {
 namespace {

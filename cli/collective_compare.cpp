@@ -14,13 +14,13 @@
 #include "cli/arguments.h"
 #include "cli/measurement_arguments.h"
 #include "cli/output_folder.h"
-#include "validate/calibrated_judgement.h"
-#include "validate/judgement.h"
-#include "validate/judgement_html.h"
-#include "validate/judgement_json.h"
-#include "validate/judgement_markdown.h"
-#include "validate/judgement_sheets.h"
-#include "validate/measurements.h"
+#include "validate/measurements/calibrated_judgement.h"
+#include "validate/measurements/judgement.h"
+#include "validate/measurements/judgement_html.h"
+#include "validate/measurements/judgement_json.h"
+#include "validate/measurements/judgement_markdown.h"
+#include "validate/measurements/judgement_sheets.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "validate/emulated_shape.h"
+#include "validate/emulated/emulated_shape.h"
 
 namespace shardsim {
 

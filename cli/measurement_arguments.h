@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "validate/measurements.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 

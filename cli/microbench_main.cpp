@@ -16,7 +16,7 @@
 #include "validate/execute/microbench/measured_csv.h"
 #include "validate/execute/microbench/sweep.h"
 #ifdef SHARDSIM_HDF5
-#include "validate/microbench_hdf5.h"
+#include "validate/measurements/microbench_hdf5.h"
 #endif
 
 namespace {

@@ -30,7 +30,7 @@ packed=$work/shardsim-validator
 own_header() { sed -n 's/^#include "\(.*\)".*/\1/p' "$1" | head -n 1; }
 
 declare -A stand_in stated kind_of
-for file in validate/bare/*.cpp; do
+for file in validate/bare/*.cpp cli/bare/*.cpp; do
   header=$(own_header "$file")
   stand_in[${header%.h}.cpp]=$file
 done

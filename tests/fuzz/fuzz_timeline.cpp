@@ -8,7 +8,7 @@
 #include "sim/io/kineto_read.h"
 #include "sim/io/timeline_json.h"
 #include "tests/fuzz/error_at_most.h"
-#include "validate/timeline_comparison.h"
+#include "validate/comparison/timeline_comparison.h"
 
 namespace {
 

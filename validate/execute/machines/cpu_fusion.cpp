@@ -83,7 +83,7 @@ CpuFusion::CpuFusion(const Program& program, FusionBuffers buffers, int rank, co
 
 void CpuFusion::exchange_ids(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
   const Ids& from = asked(iteration);
-  Ids& to = served_[iteration % 2];
+  Ids& to = served_[iteration % 3];
   if (buffers_.id_bytes == 8) {
     all_to_all(wire, seat, matrix, reinterpret_cast<const std::byte*>(from.data()),
                reinterpret_cast<std::byte*>(to.data()));
@@ -132,7 +132,7 @@ void CpuFusion::apply() {
 
 std::int64_t CpuFusion::bytes() const {
   std::size_t sum = id_wire_in_.size() + id_wire_out_.size() + arena_.size() + served_rows_.size() +
-                    gathered_rows_.size() + (served_[0].size() + served_[1].size()) * sizeof(std::int64_t);
+                    gathered_rows_.size() + 3 * served_[0].size() * sizeof(std::int64_t);
   for (const Ids& ids : asked_) sum += ids.size() * sizeof(std::int64_t);
   for (const auto* values : {&state_, &gradients_asked_, &gradients_served_, &dense_gradient_}) {
     sum += values->size() * sizeof(float);

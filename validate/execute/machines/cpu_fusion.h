@@ -13,7 +13,7 @@
 namespace shardsim {
 
 // The rows, ids and buffers of one fusion on a CPU rank, and its operations. `iteration` counts from 0; the ids served
-// have two buffers that take turns, as a pipeline exchanges the next ones while these are in use.
+// have three buffers that take turns: a pipeline exchanges the next ones while the last update still reads its own.
 class CpuFusion {
  public:
   // Draws the ids of all batches and fills the rows with some numbers.
@@ -38,7 +38,7 @@ class CpuFusion {
   using Ids = std::vector<std::int64_t>;
 
   const Ids& asked(int iteration) const { return asked_[iteration % asked_.size()]; }
-  const Ids& served(int iteration) const { return buffers_.exchanges() ? served_[iteration % 2] : asked(iteration); }
+  const Ids& served(int iteration) const { return buffers_.exchanges() ? served_[iteration % 3] : asked(iteration); }
   bool replicated() const { return buffers_.fusion.apply >= 0; }
   std::vector<std::byte>& looked_up() { return buffers_.exchanges() ? served_rows_ : gathered_rows_; }
   const std::vector<float>& served_gradients() const {
@@ -49,7 +49,7 @@ class CpuFusion {
   OptimizerSettings settings_;
   int threads_ = 1;
   std::vector<Ids> asked_;  // [batch]
-  Ids served_[2];
+  Ids served_[3];
   std::vector<std::byte> id_wire_in_, id_wire_out_;  // ids of 4 bytes
   std::vector<std::byte> arena_;
   std::vector<float> state_;

@@ -1,0 +1,110 @@
+#include "validate/emulated/emulated_scenario.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "validate/emulated/predict_items.h"
+
+using namespace shardsim;
+
+namespace {
+
+Span span(int rank, int op, double start_ms, double end_ms, int stream = 0) {
+  Span made;
+  made.rank = rank;
+  made.op = op;
+  made.stream = stream;
+  made.start_us = 1e3 * start_ms;
+  made.end_us = 1e3 * end_ms;
+  return made;
+}
+
+// Two nodes of two ranks; operation 0 among all, 1 inside the nodes, 2 between them, 3 computes.
+Timeline timeline(const std::vector<Span>& spans) {
+  Timeline made;
+  made.world_size = 4;
+  made.ranks_per_node = 2;
+  made.streams = {"first", "second"};
+  made.groups = {{"world", {{0, 1, 2, 3}}}, {"node", {{0, 1}, {2, 3}}}, {"cross_node", {{0, 2}, {1, 3}}}};
+  const auto op = [](const std::string& name, const std::string& op_class, const std::string& group) {
+    Timeline::OpInfo info;
+    info.name = name;
+    info.op_class = op_class;
+    info.group = group;
+    return info;
+  };
+  made.ops = {op("all", "all_to_all", "world"), op("inside", "all_to_all", "node"),
+              op("between", "all_reduce", "cross_node"), op("dense", "dense", "")};
+  made.spans = spans;
+  made.hbm_bytes = {0, 0, 0, 0};
+  double last = 0;
+  for (const Span& each : spans) last = std::max(last, each.end_us);
+  made.iteration_ms = last / 1e3;
+  return made;
+}
+
+std::vector<std::string> misses(const Timeline& predicted, const Timeline& observed) {
+  return outside_of(compare_timelines(predicted, observed, {"case", "case", {"p"}, {"o"}}), predicted);
+}
+
+}  // namespace
+
+TEST_CASE("the shipped cluster stands for the shapers it was made from") {
+  const EmulatedShape shape = shape_of(emulated_cluster_spec({2, 4}));
+  CHECK(shape.ranks == NodeShape{2, 4});
+  CHECK(shape.fast.bytes_per_second == doctest::Approx(240e6 / 8).epsilon(1e-6));
+  CHECK(shape.nic.bytes_per_second == doctest::Approx(20e6 / 8).epsilon(1e-6));
+}
+
+TEST_CASE("clusters that name spaces cannot stand for are refused") {
+  ClusterSpec spec = emulated_cluster_spec({2, 4});
+  CHECK_NOTHROW(shape_of(spec));
+  spec.device = "cuda";
+  CHECK_THROWS_AS(shape_of(spec), Error);
+  spec = emulated_cluster_spec({100, 4});
+  CHECK_THROWS_AS(shape_of(spec), Error);
+  spec = emulated_cluster_spec({2, 4});
+  spec.nics->per_gpu = 2;
+  CHECK_THROWS_AS(shape_of(spec), Error);
+  spec = emulated_cluster_spec({2, 4});
+  spec.nics->rate = {1e12};
+  CHECK_THROWS_AS(shape_of(spec), Error);
+}
+
+TEST_CASE("collectives share a tier when they run at once on links of one kind") {
+  CHECK_FALSE(shares_its_tier(timeline({span(0, 0, 0, 10), span(0, 2, 10, 20)}), 0));
+  CHECK(shares_its_tier(timeline({span(0, 0, 0, 11), span(0, 2, 10, 20, 1)}), 0));
+  CHECK(shares_its_tier(timeline({span(0, 0, 0, 11), span(0, 1, 10, 20, 1)}), 1));
+  CHECK_FALSE(shares_its_tier(timeline({span(0, 1, 0, 11), span(0, 2, 10, 20, 1)}), 1));  // other links
+  CHECK_FALSE(shares_its_tier(timeline({span(0, 0, 0, 11), span(1, 2, 10, 20, 1)}), 0));  // other ranks
+  CHECK_FALSE(shares_its_tier(timeline({span(0, 0, 0, 11), span(0, 3, 10, 20, 1)}), 0));  // compute
+}
+
+TEST_CASE("an iteration may be off by a tenth, a long collective alone on its tier by 12 %") {
+  const Timeline predicted = timeline({span(0, 0, 0, 100), span(0, 3, 100, 200)});
+  CHECK(misses(predicted, timeline({span(0, 0, 0, 110), span(0, 3, 110, 210)})).empty());
+  CHECK(misses(predicted, timeline({span(0, 0, 0, 120), span(0, 3, 120, 200)})) ==
+        std::vector<std::string>{"all -16.7 % (12 % allowed)"});
+  CHECK(misses(predicted, timeline({span(0, 0, 0, 100), span(0, 3, 100, 250)})) ==
+        std::vector<std::string>{"iteration -20.0 % (10 % allowed)"});
+}
+
+TEST_CASE("short collectives, and those that share their tier, are only reported") {
+  const Timeline brief = timeline({span(0, 0, 0, 40), span(0, 3, 40, 200)});
+  CHECK(misses(brief, timeline({span(0, 0, 0, 48), span(0, 3, 48, 200)})).empty());
+  const Timeline shared = timeline({span(0, 0, 0, 100), span(0, 2, 0, 100, 1), span(0, 3, 100, 400)});
+  CHECK(misses(shared, timeline({span(0, 0, 0, 70), span(0, 2, 0, 120, 1), span(0, 3, 120, 400)})).empty());
+}
+
+TEST_CASE("a round holds when nothing is outside and the cases rank alike") {
+  ScenarioRound round;
+  round.predicted_order = round.observed_order = {"a", "b"};
+  CHECK(round.holds());
+  round.observed_order = {"b", "a"};
+  CHECK_FALSE(round.holds());
+  CHECK(nlohmann::json::parse(round_json(round))["emulated"]["within_tolerance"] == false);
+  CHECK(round_text(round, 100, false).find("Observed: b, a.") != std::string::npos);
+}

@@ -1,0 +1,247 @@
+#include "validate/measurements/calibration.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/models/test_clusters.h"
+#include "tests/validate/measurement_text.h"
+#include "topology/write_cluster.h"
+#include "validate/measurements/calibrated_judgement.h"
+#include "validate/measurements/calibration_rows.h"
+#include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/overhead_fit.h"
+
+using namespace shardsim;
+
+namespace {
+
+constexpr std::int64_t kStepsOfFour = 13;  // 1 KiB to 16 GiB
+
+ClusterSpec box(const std::string& overheads = "") {
+  return read_cluster(parse_yaml(test::header(2) + test::gpu_line(8) +
+                                     "nvlink: {kind: switch, links_per_gpu: 12, per_link: \"25 GB/s\"}\n"
+                                     "nics: {per_gpu: 1, rate: \"400 Gbit/s\"}\npcie: {generation: 5}\n" +
+                                     overheads,
+                                 "box.yaml"));
+}
+
+std::vector<MeasuredRow> rows_of(CollectiveKind kind, int nodes, int gpus, std::int64_t from = kKiB) {
+  std::vector<MeasuredRow> rows;
+  for (std::int64_t step = 0, bytes = kKiB; step < kStepsOfFour; ++step, bytes *= 4) {
+    if (bytes < from) continue;
+    MeasuredRow row;
+    row.place = {"m.csv", static_cast<int>(step) + 2};
+    row.system = "box";
+    row.kind = kind;
+    row.nodes = nodes;
+    row.gpus_per_node = gpus;
+    row.bytes = bytes;
+    row.time = Seconds{1};
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+void append(std::vector<MeasuredRow>& rows, const std::vector<MeasuredRow>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+// As if a cluster with these numbers had been measured.
+std::vector<MeasuredRow> timed(std::vector<MeasuredRow> rows, const ClusterSpec& truth) {
+  const std::vector<JudgedRow> judged = judged_on(truth, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].time = judged[i].predicted();
+  return rows;
+}
+
+Calibration calibrated(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows, int most = 4) {
+  return calibrate(prior, rows, {most, "m.csv"});
+}
+
+const SourcedValue* source_of(const ClusterSpec& spec, const std::string& path) {
+  const auto found = std::ranges::find(spec.sources, path, &SourcedValue::path);
+  return found == spec.sources.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> values_of(const Calibration& calibration) {
+  std::vector<std::string> values;
+  for (const CollectiveCalibration& one : calibration.collectives)
+    for (const CalibratedValue& value : one.values) values.push_back(value.path + " " + value.after);
+  for (const CalibratedValue& value : calibration.shared) values.push_back(value.path + " " + value.after);
+  return values;
+}
+
+std::vector<std::int64_t> chosen_sizes(const std::vector<MeasuredRow>& rows, int most) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i : rows_to_fit(rows, most)) sizes.push_back(*rows[i].bytes);
+  return sizes;
+}
+
+double nic_efficiency_of(const ClusterSpec& spec) {
+  return *spec.overheads.at("all_to_all").across_nodes.nic_efficiency;
+}
+
+}  // namespace
+
+TEST_CASE("rows are chosen by nodes and sizes alone") {
+  const auto all = rows_of(CollectiveKind::all_reduce, 2, 8);
+  CHECK(chosen_sizes(all, 4) == std::vector<std::int64_t>{kKiB, 4 * kMiB, 16 * kMiB, 16LL << 30});
+  CHECK(chosen_sizes(all, 2) == std::vector<std::int64_t>{kKiB, 16LL << 30});
+  const auto large = rows_of(CollectiveKind::all_reduce, 2, 8, 4 * kMiB);
+  CHECK(chosen_sizes(large, 4) == std::vector<std::int64_t>{4 * kMiB, 64 * kMiB, kMiB << 10, 16LL << 30});
+  auto few = all;
+  few.resize(3);
+  CHECK(chosen_sizes(few, 4).size() == 3);
+  CHECK(rows_to_fit({}, 4).empty());
+}
+
+TEST_CASE("both reaches get half of the rows, and the smallest group across nodes one") {
+  auto rows = rows_of(CollectiveKind::all_to_all, 1, 4);
+  append(rows, rows_of(CollectiveKind::all_to_all, 1, 8));
+  append(rows, rows_of(CollectiveKind::all_to_all, 2, 1));
+  append(rows, rows_of(CollectiveKind::all_to_all, 2, 8));
+  std::vector<std::string> names;
+  for (std::size_t i : rows_to_fit(rows, 4))
+    names.push_back(fmt::format("{}x{} {}", rows[i].nodes, rows[i].gpus_per_node, *rows[i].bytes));
+  CHECK(names == std::vector<std::string>{"1x8 1024", "1x8 17179869184", "2x1 17179869184", "2x8 17179869184"});
+}
+
+TEST_CASE("known overheads come back from rows that they made") {
+  const ClusterSpec truth = box(
+      "overheads: {launch_overhead: \"12 us\", all_reduce: {across_nodes: {start: \"9 us\", efficiency: 0.87, fill: "
+      "\"1 us\"}}, all_to_all: {across_nodes: {start: {value: \"80 us\", source: s, fitted: true}, nic_efficiency: "
+      "0.8, fill: \"3 us\"}}}\n");
+  auto rows = timed(rows_of(CollectiveKind::all_reduce, 2, 8), truth);
+  append(rows, timed(rows_of(CollectiveKind::all_to_all, 2, 8), truth));
+  const Calibration calibration = calibrated(box(), rows);
+  REQUIRE(calibration.collectives.size() == 2);
+  for (const CollectiveCalibration& one : calibration.collectives) {
+    CAPTURE(collective_kind_name(one.kind));
+    CHECK(one.used.size() == 4);
+    CHECK(one.unused_rows == kStepsOfFour - 4);
+    CHECK(*one.from_1mib.after.median_abs_pct < 2);
+    CHECK(*one.below_1mib.after.median_abs_pct < 3);
+    CHECK(*one.from_1mib.before.median_abs_pct > 5);
+  }
+  const OverheadPair& reduce = calibration.spec.overheads.at("all_reduce");
+  CHECK(reduce.across_nodes.efficiency == doctest::Approx(0.87).epsilon(0.02));
+  CHECK(nic_efficiency_of(calibration.spec) == doctest::Approx(0.8).epsilon(0.02));
+  CHECK(calibration.spec.overheads.at("all_to_all").across_nodes.start.us() == doctest::Approx(80).epsilon(0.1));
+}
+
+TEST_CASE("rows that the rule leaves out change no value") {
+  const ClusterSpec truth = box("overheads: {all_to_all: {across_nodes: {nic_efficiency: 0.7}}}\n");
+  const auto rows = timed(rows_of(CollectiveKind::all_to_all, 2, 8), truth);
+  auto spoilt = rows;
+  const auto used = rows_to_fit(rows, 4);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!std::ranges::binary_search(used, i)) spoilt[i].time = 3.0 * *spoilt[i].time;
+  const Calibration good = calibrated(box(), rows), other = calibrated(box(), spoilt);
+  CHECK(values_of(good) == values_of(other));
+  CHECK(*other.collectives[0].stated_error_pct() > 60);
+  CHECK(*good.collectives[0].stated_error_pct() < 3);
+}
+
+TEST_CASE("the channels of a pair are found though the NIC hides them") {
+  const ClusterSpec truth =
+      box("p2p: {channel_rate: \"9 GB/s\"}\noverheads: {all_to_all: {across_nodes: {nic_efficiency: 0.97}}}\n");
+  auto rows = timed(rows_of(CollectiveKind::all_to_all, 2, 1, kMiB), truth);
+  append(rows, timed(rows_of(CollectiveKind::all_to_all, 2, 8, kMiB), truth));
+  append(rows, timed(rows_of(CollectiveKind::all_to_all, 1, 8, kMiB), truth));
+  const Calibration calibration = calibrated(box(), rows);
+  CHECK(calibration.spec.p2p.channel_rate.bytes_per_second == doctest::Approx(9e9).epsilon(0.05));
+  CHECK(nic_efficiency_of(calibration.spec) == doctest::Approx(0.97).epsilon(0.03));
+  CHECK(calibration.shared.size() == 1);
+}
+
+TEST_CASE("what is written says what was fitted, and reads back to the same predictions") {
+  const ClusterSpec truth = box("overheads: {launch_overhead: \"8 us\", all_reduce: {in_node: {efficiency: 0.8}}}\n");
+  const auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), truth);
+  const Calibration calibration = calibrated(box(), rows);
+  const ClusterSpec again = read_cluster(parse_yaml(write_cluster(calibration.spec), "new.yaml"));
+  const SourcedValue* const source = source_of(again, "overheads.all_reduce.in_node.efficiency");
+  REQUIRE(source != nullptr);
+  CHECK(source->fitted);
+  CHECK(source->source == "m.csv, system box");
+  CHECK(source->rows_used == 4);
+  CHECK(source->fitted_on == std::vector<std::string>{"all_reduce 1x8 1 KiB", "all_reduce 1x8 4 MiB",
+                                                      "all_reduce 1x8 16 MiB", "all_reduce 1x8 16 GiB"});
+  REQUIRE(source->error_unused_pct);
+  CHECK(*source->error_unused_pct == doctest::Approx(*calibration.collectives[0].stated_error_pct()).epsilon(0.01));
+  CHECK(source_of(again, "overheads.launch_overhead") != nullptr);
+  const auto before = judged_on(calibration.spec, rows), after = judged_on(again, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) CHECK(before[i].predicted() == after[i].predicted());
+}
+
+TEST_CASE("a collective without rows keeps its predictions, though the launch overhead changes") {
+  const ClusterSpec truth = box("overheads: {launch_overhead: \"8 us\"}\n");
+  const Calibration calibration = calibrated(box(), timed(rows_of(CollectiveKind::all_reduce, 1, 8), truth));
+  CHECK(calibration.spec.launch_overhead.us() < 15);
+  for (const CollectiveKind kind :
+       {CollectiveKind::broadcast, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+    const auto rows = rows_of(kind, 2, 8);
+    const auto before = judged_on(box(), rows), after = judged_on(calibration.spec, rows);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      CHECK(after[i].predicted().value == doctest::Approx(before[i].predicted().value).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a kind that loads time is calibrated by its start and its NIC efficiency") {
+  const std::string stated = "overheads: {{all_reduce: {{across_nodes: {{start: {}, nic_efficiency: {}}}}}}}\n";
+  const ClusterSpec truth =
+      box(fmt::format(fmt::runtime(stated), "{value: \"400 us\", source: s, fitted: true}", 0.35));
+  const ClusterSpec prior = box(fmt::format(fmt::runtime(stated), "\"200 us\"", 0.5));
+  const Calibration calibration = calibrated(prior, timed(rows_of(CollectiveKind::all_reduce, 2, 1), truth));
+  const OverheadSpec& found = calibration.spec.overheads.at("all_reduce").across_nodes;
+  CHECK(found.start_is_fitted);
+  CHECK(found.start.us() == doctest::Approx(400).epsilon(0.05));
+  CHECK(*found.nic_efficiency == doctest::Approx(0.35).epsilon(0.03));
+  CHECK(*calibration.collectives[0].from_1mib.after.median_abs_pct < 3);
+}
+
+TEST_CASE("too few rows and unclear systems are refused") {
+  auto rows = measured("a,,1,8,all_reduce,8,1,9\na,,1,8,all_reduce,9,1,9\nb,,1,8,all_reduce,8,1,9\n").rows;
+  rows[1].time.reset();
+  CHECK(has(error_of([&] { rows_of_system(rows, "", "m.csv"); }),
+            "m.csv: the file holds 2 systems. Name one with --system: a, b"));
+  CHECK(has(error_of([&] { rows_of_system(rows, "c", "m.csv"); }), "argument --system: no row is of system \"c\""));
+  CHECK(rows_of_system(rows, "b", "m.csv").size() == 1);
+  CHECK(has(error_of([&] { calibrated(box(), rows_of_system(rows, "a", "m.csv")); }),
+            "m.csv: only one row with both a size and a time"));
+  CHECK(has(error_of([&] { calibrated(box(), {}); }), "m.csv: no row with both a size and a time"));
+  CHECK(has(error_of([&] { calibrated(box(), measured("a,,1,9,all_reduce,8,1,9\na,,1,9,all_reduce,9,1,9\n").rows); }),
+            "m.csv:2: 9 GPUs per node"));
+}
+
+TEST_CASE("the tables name rows used and values") {
+  const auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), box("overheads: {launch_overhead: \"8 us\"}\n"));
+  const std::string text = calibration_text(calibrated(box(), rows), 100, false);
+  CHECK(has(text, "all_reduce: 4 of 13 rows used (1x8 1 KiB, 1x8 4 MiB, 1x8 16 MiB, 1x8 16 GiB)"));
+  CHECK(has(text, "not used, from 1 MiB"));
+  CHECK(has(text, "overheads.launch_overhead"));
+}
+
+TEST_CASE("a calibrated comparison judges no row that it used, and none out of the model") {
+  SystemMap map;
+  map.path = "map.yaml";
+  map.systems.push_back({"box", "box", box(), 0, 0});
+  map.systems.push_back({"far", "box", box(), 0, 0});
+  map.out_of_model.push_back({"far", "", "", {}, "slow network"});
+  auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), box("overheads: {launch_overhead: \"8 us\"}\n"));
+  auto far = rows;
+  for (MeasuredRow& row : far) row.system = "far";
+  append(rows, far);
+  const CalibratedJudgement result = calibrated_judgement(rows, map, LeftOutFits{}, "m.csv");
+  CHECK(result.judgement.rows.size() == kStepsOfFour - 4);
+  CHECK(result.judgement.systems.size() == 1);
+  CHECK(result.judgement.systems[0].fits == FitsUsed::calibrated);
+  CHECK(*result.judgement.overall.from_1mib.median_abs_pct < 2);
+  REQUIRE(result.pairs.size() == 1);
+  CHECK(result.pairs[0].used == 4);
+  CHECK(has(calibrated_markdown(result), "| box | all_reduce | 4 | 5 |"));
+  CHECK(has(calibration_summary(result), "4 were used"));
+  CHECK(has(error_of([&] {
+              calibrated_judgement({rows[0], rows[1]}, map, LeftOutFits{}, "m.csv");
+            }),
+            "every row in the model was used"));
+}

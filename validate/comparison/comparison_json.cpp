@@ -1,0 +1,160 @@
+#include "validate/comparison/comparison_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "validate/comparison/comparison_verdict.h"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "shardsim.comparison/1";
+constexpr std::size_t kWorst = 3;
+
+// Nanoseconds of a millisecond, thousandths of a percent: below that there is only noise.
+Json rounded(double value, double steps) {
+  if (!std::isfinite(value)) throw std::logic_error("a figure of a comparison is not finite");
+  return std::round(value * steps) / steps;
+}
+Json ms(double value) {
+  return rounded(value, 1e6);
+}
+Json percent(const std::optional<double>& value) {
+  return value ? rounded(*value, 1e3) : Json(nullptr);
+}
+
+Json time_json(const ComparedTime& time) {
+  return {{"predicted_ms", ms(time.predicted_ms)},
+          {"observed_min_ms", ms(time.observed_ms.min)},
+          {"observed_median_ms", ms(time.observed_ms.median)},
+          {"observed_max_ms", ms(time.observed_ms.max)},
+          {"error_pct", percent(time.error_pct())}};
+}
+
+// null without a tolerance, and for what it does not bound.
+Json within(const ComparedTime& time, bool judged, const std::optional<double>& tolerance) {
+  if (!tolerance || !judged) return nullptr;
+  const std::optional<double> error = time.error_pct();
+  return error && std::abs(*error) <= *tolerance;
+}
+
+Json judged_time(Json head, const ComparedTime& time, bool judged, const std::optional<double>& tolerance) {
+  head.update(time_json(time));
+  head["within_tolerance"] = within(time, judged, tolerance);
+  return head;
+}
+
+Json operation_json(const ComparedOperation& row, bool is_class, const std::optional<double>& tolerance) {
+  Json json = is_class ? Json{{"class", row.op_class}} : Json{{"name", row.name}, {"class", row.op_class}};
+  if (!is_class) json["matched_by"] = row.matched_by_class ? "class" : "name";
+  json["predicted_names"] = row.predicted_names;
+  json["observed_names"] = row.observed_names;
+  json["share_pct"] = rounded(100 * row.share, 1e3);
+  return judged_time(std::move(json), row.time, is_judged(row, is_class), tolerance);
+}
+
+Json operations_json(const std::vector<ComparedOperation>& rows, bool is_class,
+                     const std::optional<double>& tolerance) {
+  Json list = Json::array();
+  for (const ComparedOperation& row : rows) list.push_back(operation_json(row, is_class, tolerance));
+  return list;
+}
+
+Json alone_json(const TimelineComparison& comparison, bool predicted) {
+  Json list = Json::array();
+  for (const LoneOperation& lone : comparison.alone)
+    if (lone.predicted == predicted)
+      list.push_back({{"name", lone.name},
+                      {"class", lone.op_class},
+                      {"time_ms", ms(lone.ms)},
+                      {"share_pct", rounded(100 * lone.share, 1e3)}});
+  return list;
+}
+
+Json worst_json(const TimelineComparison& comparison) {
+  Json list = Json::array();
+  for (const ComparedOperation& row : worst_operations(comparison, kWorst))
+    list.push_back({{"name", row.name},
+                    {"class", row.op_class},
+                    {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
+                    {"error_pct", percent(row.time.error_pct())}});
+  return list;
+}
+
+Json bytes_json(const std::optional<std::int64_t>& bytes) {
+  return bytes ? Json(*bytes) : Json(nullptr);
+}
+
+Json ranks_json(const TimelineComparison& comparison) {
+  Json list = Json::array();
+  for (const ComparedRank& rank : comparison.ranks)
+    list.push_back({{"rank", rank.rank},
+                    {"compute", time_json(rank.compute)},
+                    {"comm", time_json(rank.comm)},
+                    {"exposed", time_json(rank.exposed)},
+                    {"busy", time_json(rank.busy)},
+                    {"predicted_hbm_bytes", bytes_json(rank.predicted_bytes)},
+                    {"observed_hbm_bytes", bytes_json(rank.observed_bytes)}});
+  return list;
+}
+
+Json memory_json(const TimelineComparison& comparison) {
+  Json error = nullptr;
+  if (comparison.predicted_bytes && comparison.observed_bytes && *comparison.observed_bytes > 0)
+    error = percent(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
+                    static_cast<double>(*comparison.observed_bytes));
+  return {{"predicted_hbm_max_bytes", bytes_json(comparison.predicted_bytes)},
+          {"observed_hbm_max_bytes", bytes_json(comparison.observed_bytes)},
+          {"error_pct", error}};
+}
+
+Json measured_json(const Timeline::Measured& measured) {
+  return {{"hosts", measured.hosts},
+          {"device", measured.device},
+          {"driver", measured.driver},
+          {"cuda", measured.cuda},
+          {"nccl", measured.nccl},
+          {"transport", measured.transport},
+          {"clock_residual_us", rounded(measured.clock_residual_us, 1e3)}};
+}
+
+Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {
+  Json json{{"name", comparison.case_name},
+            {"observed_name", comparison.observed_case},
+            {"world_size", comparison.world_size},
+            {"iterations", comparison.iterations},
+            {"complete", comparison.complete}};
+  json["outside"] = tolerance ? Json(outside_tolerance(comparison, *tolerance)) : Json(nullptr);
+  json["iteration"] = judged_time(Json::object(), comparison.iteration, true, tolerance);
+  json["exposed_comm"] = time_json(comparison.exposed);
+  json["memory"] = memory_json(comparison);
+  json["worst_operations"] = worst_json(comparison);
+  json["classes"] = operations_json(comparison.classes, true, tolerance);
+  json["operations"] = operations_json(comparison.operations, false, tolerance);
+  json["only_predicted"] = alone_json(comparison, true);
+  json["only_observed"] = alone_json(comparison, false);
+  json["ranks"] = ranks_json(comparison);
+  json["measured"] = measured_json(comparison.measured);
+  json["notes"] = comparison.notes;
+  return json;
+}
+
+}  // namespace
+
+std::string comparison_json(const ComparisonReport& report) {
+  Json root{
+      {"schema", kSchema}, {"version", version()}, {"predicted", report.predicted}, {"observed", report.observed}};
+  root["tolerance_pct"] = report.tolerance_pct ? Json(*report.tolerance_pct) : Json(nullptr);
+  root["within_tolerance"] = report.tolerance_pct ? Json(report.outside().empty()) : Json(nullptr);
+  root["cases"] = Json::array();
+  for (const ComparedCase& item : report.cases)
+    root["cases"].push_back(case_json(item.comparison, report.tolerance_pct));
+  root["only_predicted_cases"] = report.only_predicted;
+  root["only_observed_cases"] = report.only_observed;
+  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace shardsim

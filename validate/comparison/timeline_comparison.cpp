@@ -1,0 +1,302 @@
+#include "validate/comparison/timeline_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/text.h"
+#include "validate/comparison/iteration_windows.h"
+#include "validate/comparison/operation_times.h"
+
+namespace shardsim {
+namespace {
+
+// One side, with what both sides' figures are made of.
+struct Side {
+  const Timeline& timeline;
+  OperationTimes times;
+  std::vector<IterationWindow> windows;
+  std::vector<std::vector<RankTimes>> ranks;  // [window][rank]
+  double iteration_ms = 0;                    // median
+
+  explicit Side(const Timeline& of)
+      : timeline(of), times(of), windows(iteration_windows(of)), ranks(window_rank_times(of, windows)) {
+    iteration_ms = spread_of(iterations_ms()).median;
+  }
+
+  // Of a single iteration the Timeline knows more than its spans: when the iteration before ended.
+  std::vector<double> iterations_ms() const {
+    if (windows.size() == 1 && timeline.iteration_ms > 0) return {timeline.iteration_ms};
+    std::vector<double> values;
+    for (const IterationWindow& window : windows) values.push_back(window.ms());
+    return values;
+  }
+  std::vector<double> rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const {
+    std::vector<double> values;
+    for (const auto& window : ranks) values.push_back(figure(window[rank]));
+    return values;
+  }
+  std::vector<double> most_exposed_ms() const {
+    std::vector<double> values;
+    for (const auto& window : ranks) {
+      double most = 0;
+      for (const RankTimes& rank : window) most = std::max(most, rank.exposed_ms);
+      values.push_back(most);
+    }
+    return values;
+  }
+};
+
+ComparedTime compared(const std::vector<double>& predicted, const std::vector<double>& observed) {
+  return {spread_of(predicted).median, spread_of(observed)};
+}
+
+double share_of(double ms, double iteration_ms) {
+  return iteration_ms > 0 ? ms / iteration_ms : 0;
+}
+
+// In order of appearance.
+std::vector<std::string> classes_in(const OperationTimes& times) {
+  std::vector<std::string> classes;
+  for (const OperationName& name : times.names())
+    if (std::find(classes.begin(), classes.end(), name.op_class) == classes.end()) classes.push_back(name.op_class);
+  return classes;
+}
+
+// An incomplete run ended somewhere in its last iteration.
+Timeline usable_part(const Timeline& observed, std::vector<std::string>& notes) {
+  Timeline part = observed;
+  if (observed.complete || observed.spans.empty()) return part;
+  std::set<int> iterations;
+  for (const Span& span : observed.spans) iterations.insert(span.iteration);
+  if (iterations.size() < 2) {
+    notes.push_back("the observed run ended early, within its only measured iteration: its times are those of a part");
+    return part;
+  }
+  std::erase_if(part.spans, [&](const Span& span) { return span.iteration == *iterations.rbegin(); });
+  notes.push_back(fmt::format("the observed run ended early: its last iteration is left out, {} remain{}",
+                              iterations.size() - 1, iterations.size() == 2 ? "s" : ""));
+  return part;
+}
+
+class Comparer {
+ public:
+  Comparer(const Timeline& predicted, const Timeline& observed, TimelineComparison& result)
+      : predicted_(predicted), observed_(observed), result_(result) {}
+
+  void run() {
+    result_.world_size = predicted_.timeline.world_size;
+    result_.iterations = static_cast<int>(observed_.windows.size());
+    result_.iteration = compared(predicted_.iterations_ms(), observed_.iterations_ms());
+    result_.exposed = compared(predicted_.most_exposed_ms(), observed_.most_exposed_ms());
+    compare_classes();
+    compare_names();
+    compare_ranks();
+    result_.predicted_bytes = most_of(predicted_.timeline.hbm_bytes);
+    result_.observed_bytes = most_of(observed_.timeline.hbm_bytes);
+    add_notes();
+  }
+
+ private:
+  using Indices = std::vector<std::size_t>;
+
+  static std::optional<std::int64_t> most_of(const std::vector<std::int64_t>& bytes) {
+    if (bytes.empty()) return std::nullopt;
+    return *std::max_element(bytes.begin(), bytes.end());
+  }
+
+  static Indices of_class(const Side& side, const std::string& op_class) {
+    Indices found;
+    for (std::size_t i = 0; i < side.times.names().size(); ++i)
+      if (side.times.names()[i].op_class == op_class) found.push_back(i);
+    return found;
+  }
+
+  static std::vector<std::string> names_of(const Side& side, const Indices& indices) {
+    std::vector<std::string> names;
+    for (const std::size_t i : indices) names.push_back(side.times.names()[i].name);
+    return names;
+  }
+
+  ComparedOperation together(const std::string& name, const std::string& op_class, const Indices& predicted,
+                             const Indices& observed) const {
+    ComparedOperation row{name, op_class, compared(predicted_.times.ms(predicted), observed_.times.ms(observed)),
+                          names_of(predicted_, predicted), names_of(observed_, observed)};
+    row.share = std::max(share_of(row.time.predicted_ms, predicted_.iteration_ms),
+                         share_of(row.time.observed_ms.median, observed_.iteration_ms));
+    return row;
+  }
+
+  void compare_classes() {
+    for (const std::string& op_class : classes_in(predicted_.times)) {
+      const Indices observed = of_class(observed_, op_class);
+      if (!observed.empty())
+        result_.classes.push_back(together(op_class, op_class, of_class(predicted_, op_class), observed));
+    }
+  }
+
+  // By name and class first; what is left of a class on both sides, together.
+  void compare_names() {
+    const std::vector<OperationName>&ours = predicted_.times.names(), &theirs = observed_.times.names();
+    std::vector<bool> matched(theirs.size(), false);
+    std::vector<std::string> left_classes;
+    std::vector<Indices> left;
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      const auto partner = static_cast<std::size_t>(std::find(theirs.begin(), theirs.end(), ours[i]) - theirs.begin());
+      if (partner < theirs.size()) {
+        matched[partner] = true;
+        result_.operations.push_back(together(ours[i].name, ours[i].op_class, {i}, {partner}));
+        continue;
+      }
+      const auto known = std::find(left_classes.begin(), left_classes.end(), ours[i].op_class);
+      left.resize(std::max(left.size(), static_cast<std::size_t>(known - left_classes.begin()) + 1));
+      left[static_cast<std::size_t>(known - left_classes.begin())].push_back(i);
+      if (known == left_classes.end()) left_classes.push_back(ours[i].op_class);
+    }
+    for (std::size_t i = 0; i < left_classes.size(); ++i) match_rest(left_classes[i], left[i], matched);
+    for (std::size_t i = 0; i < theirs.size(); ++i)
+      if (!matched[i]) add_lone(observed_, i, false);
+  }
+
+  void match_rest(const std::string& op_class, const Indices& ours, std::vector<bool>& matched) {
+    Indices theirs = of_class(observed_, op_class);
+    std::erase_if(theirs, [&](std::size_t i) { return matched[i]; });
+    if (theirs.empty()) {
+      for (const std::size_t i : ours) add_lone(predicted_, i, true);
+      return;
+    }
+    for (const std::size_t i : theirs) matched[i] = true;
+    result_.operations.push_back(together(op_class, op_class, ours, theirs));
+    result_.operations.back().matched_by_class = true;
+    result_.notes.push_back(
+        fmt::format("{}: names differ, so the class is compared as a whole: predicted {}; observed {}", op_class,
+                    join(result_.operations.back().predicted_names), join(result_.operations.back().observed_names)));
+  }
+
+  void add_lone(const Side& side, std::size_t index, bool predicted) {
+    const OperationName& name = side.times.names()[index];
+    const double ms = spread_of(side.times.ms({index})).median;
+    result_.alone.push_back({name.name, name.op_class, predicted, ms, share_of(ms, side.iteration_ms)});
+  }
+
+  static std::vector<bool> ranks_with_spans(const Timeline& timeline) {
+    std::vector<bool> seen(static_cast<std::size_t>(timeline.world_size), false);
+    for (const Span& span : timeline.spans) seen[static_cast<std::size_t>(span.rank)] = true;
+    return seen;
+  }
+
+  void compare_ranks() {
+    const std::vector<bool> ours = ranks_with_spans(predicted_.timeline), theirs = ranks_with_spans(observed_.timeline);
+    int missing = 0;
+    for (std::size_t rank = 0; rank < ours.size(); ++rank) {
+      if (ours[rank] && theirs[rank]) {
+        result_.ranks.push_back(compared_rank(rank));
+      } else if (ours[rank] != theirs[rank]) {
+        ++missing;
+      }
+    }
+    if (missing > 0)
+      result_.notes.push_back(fmt::format("{} of {} ranks ran something on one side only and are not in the table",
+                                          missing, result_.world_size));
+  }
+
+  ComparedRank compared_rank(std::size_t rank) const {
+    const auto of = [&](double (*figure)(const RankTimes&)) {
+      return compared(predicted_.rank_ms(rank, figure), observed_.rank_ms(rank, figure));
+    };
+    ComparedRank row{static_cast<int>(rank),
+                     of([](const RankTimes& times) { return times.compute_ms; }),
+                     of([](const RankTimes& times) { return times.comm_ms; }),
+                     of([](const RankTimes& times) { return times.exposed_ms; }),
+                     of([](const RankTimes& times) { return times.compute_ms + times.exposed_ms; }),
+                     {},
+                     {}};
+    if (!predicted_.timeline.hbm_bytes.empty()) row.predicted_bytes = predicted_.timeline.hbm_bytes[rank];
+    if (!observed_.timeline.hbm_bytes.empty()) row.observed_bytes = observed_.timeline.hbm_bytes[rank];
+    return row;
+  }
+
+  void add_notes() {
+    if (!predicted_.timeline.steady) result_.notes.push_back("the prediction had not become steady");
+    if (result_.iterations == 1) result_.notes.push_back("one observed iteration: nothing is known of its spread");
+    const double residual_ms = observed_.timeline.measured.clock_residual_us * 1e-3;
+    if (residual_ms > 0.01 * observed_.iteration_ms)
+      result_.notes.push_back(fmt::format("the clocks of two nodes may be off each other by {:.3g} ms", residual_ms));
+  }
+
+  Side predicted_, observed_;
+  TimelineComparison& result_;
+};
+
+void require_spans(const Timeline& timeline, const Place& place, const std::string& case_name) {
+  if (!timeline.spans.empty()) return;
+  throw input_error(
+      place, "case " + excerpt(case_name) + " holds no operation that ran",
+      timeline.complete ? "Run it again" : "The run ended before its first measured iteration: run it again");
+}
+
+// What is kept of every rank in every iteration.
+constexpr std::int64_t kMostRankIterations = 20'000'000;
+
+void require_moderate_size(const Timeline& timeline, const Place& place) {
+  std::set<int> iterations;
+  for (const Span& span : timeline.spans) iterations.insert(span.iteration);
+  if (static_cast<std::int64_t>(iterations.size()) * timeline.world_size <= kMostRankIterations) return;
+  throw input_error(
+      place, fmt::format("{} iterations of {} ranks are too many to compare", iterations.size(), timeline.world_size),
+      "Keep fewer iterations");
+}
+
+void require_same_world(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {
+  if (predicted.world_size == observed.world_size) return;
+  throw input_error(of.observed,
+                    fmt::format("case {}: observed on {} ranks, and {} predicts {}", excerpt(of.observed_case),
+                                observed.world_size, of.predicted.source, predicted.world_size),
+                    "Simulate the cluster that was measured, e.g. with --set cluster.nodes=N");
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {values.front(), median, values.back()};
+}
+
+double ComparedTime::off_ms() const {
+  return std::abs(predicted_ms - observed_ms.median);
+}
+
+std::optional<double> ComparedTime::error_against(double observed) const {
+  if (observed <= 0) return std::nullopt;
+  return 100 * (predicted_ms - observed) / observed;
+}
+
+TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {
+  TimelineComparison result;
+  result.case_name = of.case_name;
+  result.observed_case = of.observed_case;
+  result.complete = observed.complete;
+  result.measured = observed.measured;
+  require_spans(predicted, of.predicted, of.case_name);
+  require_spans(observed, of.observed, of.observed_case);
+  require_same_world(predicted, observed, of);
+  require_moderate_size(predicted, of.predicted);
+  require_moderate_size(observed, of.observed);
+  const Timeline used = usable_part(observed, result.notes);
+  Comparer(predicted, used, result).run();
+  if (result.classes.empty())
+    throw input_error(
+        of.observed,
+        fmt::format("case {}: nothing in common with {}, which has {}; this has {}", excerpt(of.observed_case),
+                    of.predicted.source, join(classes_in(OperationTimes(predicted))),
+                    join(classes_in(OperationTimes(observed)))),
+        "Give the prediction of the same scenario and case");
+  return result;
+}
+
+}  // namespace shardsim

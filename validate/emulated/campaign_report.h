@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/timeline.h"
+#include "validate/emulated/campaign.h"
+#include "validate/emulated/cpu_shares.h"
+#include "validate/emulated/emulated_shape.h"
+
+namespace shardsim {
+
+// One item of the campaign, predicted and observed.
+struct CampaignRow {
+  std::string item;  // "a2a_direct 128 KiB"
+  JudgedAs judged = JudgedAs::reported;
+  double predicted_ms = 0;
+  std::vector<double> observed_ms;  // every repeat
+
+  double least_ms() const;  // of the repeats: noise only lengthens
+  double error() const { return predicted_ms / least_ms() - 1; }
+  bool holds() const { return band_of(judged).holds(error()); }
+};
+
+// What one tier carries beyond its start-up: bytes over time between two sizes.
+struct TierRate {
+  std::string tier;    // "fast", "NIC"
+  Bandwidth expected;  // payload_rate() of its shaper
+  Bandwidth observed;
+  double tolerance = 0;  // relative
+  bool holds() const;
+};
+
+// What validate-emulated found.
+struct CampaignReport {
+  EmulatedShape shape;
+  int straggler = -1;  // rank
+  std::vector<TierRate> rates;
+  std::vector<CampaignRow> plain, slowed;  // slowed: with the straggler's NIC at half rate
+  CpuShares cpu;
+  double setup_s = 0, wall_s = 0;
+
+  bool holds() const;
+};
+
+// One row for the item, and one more for each stream of an item with two (their ends are only reported).
+std::vector<CampaignRow> rows_of(const CampaignItem& item, const Timeline& predicted, const Timeline& observed);
+
+// Of the items of guard_items(), in their order, as observed.
+std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const std::vector<Timeline>& observed,
+                                 const EmulatedShape& shape);
+
+// Why nothing can be judged with such rates; "" when it can.
+std::string unfit_text(const std::vector<TierRate>& rates);
+
+// The sentence that every report of the emulated cluster carries.
+std::string_view what_it_proves();
+
+std::string report_text(const CampaignReport& report, int width, bool colour);
+std::string report_json(const CampaignReport& report);  // schema shardsim.emulated/1
+
+}  // namespace shardsim

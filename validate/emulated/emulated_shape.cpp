@@ -1,0 +1,139 @@
+#include "validate/emulated/emulated_shape.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kFastTier = 1, kNicTier = 2;
+
+std::string mac(int tier, int rank) {
+  return fmt::format("02:00:00:00:{:02x}:{:02x}", tier, rank);
+}
+
+int node_of(const EmulatedShape& shape, int rank) {
+  return rank / shape.ranks.ranks_per_node;
+}
+
+std::string fast_address(const EmulatedShape& shape, int rank) {
+  return fmt::format("10.1.{}.{}", node_of(shape, rank), rank + 1);
+}
+
+// limit 32m: nothing is dropped, queues push back through TCP windows.
+std::string shaper(const std::string& verb, const std::string& device, Bandwidth rate, int burst) {
+  return fmt::format("qdisc {} dev {} root tbf rate {:.0f}bit burst {} limit 32m\n", verb, device,
+                     8 * rate.bytes_per_second, burst);
+}
+
+std::string bridge(const std::string& name, int mtu) {
+  return fmt::format(
+      "link add {0} type bridge stp_state 0 forward_delay 0 mcast_snooping 0\nlink set {0} mtu {1}\nlink set {0} up\n",
+      name, mtu);
+}
+
+// Permanent neighbours: no ARP between the timed bytes. A /32 route through the fast port to every rank of the node.
+std::string neighbours(const EmulatedShape& shape, int rank) {
+  std::string lines;
+  for (int peer = 0; peer < shape.ranks.world_size(); ++peer) {
+    if (peer == rank) continue;
+    lines += fmt::format("neigh add {} lladdr {} dev nic0 nud permanent\n", rank_address(peer), mac(kNicTier, peer));
+    if (node_of(shape, peer) != node_of(shape, rank)) continue;
+    const std::string fast = fast_address(shape, peer);
+    lines += fmt::format("neigh add {} lladdr {} dev nv0 nud permanent\n", fast, mac(kFastTier, peer));
+    lines += fmt::format("route add {}/32 via {} dev nv0 src {}\n", rank_address(peer), fast, rank_address(rank));
+  }
+  return lines;
+}
+
+void check_rate(Bandwidth rate, const std::string& argument) {
+  constexpr double kLeast = 1e6 / 8, kMost = 10e9 / 8;
+  if (rate.bytes_per_second >= kLeast && rate.bytes_per_second <= kMost) return;
+  throw input_error({argument}, fmt::format("{} is outside what a shaper of this cluster does", to_text(rate)),
+                    "Give 1 Mbit/s to 10 Gbit/s");
+}
+
+}  // namespace
+
+Bandwidth payload_rate(Bandwidth shaped, int mtu) {
+  constexpr int kHeaders = 52, kFrame = 14;
+  return {shaped.bytes_per_second * (mtu - kHeaders) / (mtu + kFrame)};
+}
+
+void check_shape(const EmulatedShape& shape) {
+  const auto counted = [](int count, const std::string& argument) {
+    if (count < 1 || count > kMostEmulatedRanks)
+      throw input_error({argument}, fmt::format("{} is not 1 to {}", count, kMostEmulatedRanks), "Give fewer ranks");
+  };
+  counted(shape.ranks.nodes, "argument --nodes");
+  counted(shape.ranks.ranks_per_node, "argument --gpus-per-node");
+  if (shape.ranks.world_size() > kMostEmulatedRanks)
+    throw input_error({"argument --nodes"}, fmt::format("{} ranks are too many", shape.ranks.world_size()),
+                      fmt::format("Give {} or fewer in all", kMostEmulatedRanks));
+  check_rate(shape.fast, "argument --fast");
+  check_rate(shape.nic, "argument --nic");
+}
+
+std::string rank_name_space(int rank) {
+  return fmt::format("emu-r{}", rank);
+}
+
+std::string rank_address(int rank) {
+  return fmt::format("10.2.0.{}", rank + 1);
+}
+
+std::string make_name_spaces(const EmulatedShape& shape) {
+  std::string lines = fmt::format("netns add {}\n", kSwitchNameSpace);
+  for (int rank = 0; rank < shape.ranks.world_size(); ++rank) {
+    lines += fmt::format("netns add {}\n", rank_name_space(rank));
+  }
+  return lines;
+}
+
+std::string make_bridges(const EmulatedShape& shape) {
+  std::string lines = bridge("br-nic", kNicMtu);
+  for (int node = 0; node < shape.ranks.nodes; ++node) lines += bridge(fmt::format("br-nv{}", node), kFastMtu);
+  return lines;
+}
+
+std::string make_rank_links(const EmulatedShape& shape, int rank) {
+  const auto link = [rank](const std::string& name, int tier, int mtu, const std::string& peer) {
+    return fmt::format("link add {} address {} mtu {} type veth peer name {} netns {}\n", name, mac(tier, rank), mtu,
+                       peer, kSwitchNameSpace);
+  };
+  return "link set lo up\n" + link("nv0", kFastTier, kFastMtu, fmt::format("nv{}", rank)) +
+         link("nic0", kNicTier, kNicMtu, fmt::format("nic{}", rank)) +
+         "link set nv0 gso_max_segs 1\nlink set nic0 gso_max_segs 1\nlink set nv0 up\nlink set nic0 up\n" +
+         fmt::format("addr add {}/24 dev nv0\n", fast_address(shape, rank)) +
+         fmt::format("addr add {}/24 dev nic0\n", rank_address(rank)) + neighbours(shape, rank);
+}
+
+std::string make_switch_links(const EmulatedShape& shape) {
+  std::string lines;
+  for (int rank = 0; rank < shape.ranks.world_size(); ++rank) {
+    lines += fmt::format("link set nv{} mtu {} master br-nv{} up\n", rank, kFastMtu, node_of(shape, rank));
+    lines += fmt::format("link set nic{} mtu {} master br-nic up\n", rank, kNicMtu);
+    lines += fmt::format("link set nv{0} gso_max_segs 1\nlink set nic{0} gso_max_segs 1\n", rank);
+  }
+  return lines;
+}
+
+std::string make_rank_shapers(const EmulatedShape& shape) {
+  return shaper("add", "nv0", shape.fast, kFastBurst) + shaper("add", "nic0", shape.nic, kNicBurst);
+}
+
+std::string make_switch_shapers(const EmulatedShape& shape) {
+  std::string lines;
+  for (int rank = 0; rank < shape.ranks.world_size(); ++rank) {
+    lines += shaper("add", fmt::format("nv{}", rank), shape.fast, kFastBurst);
+    lines += shaper("add", fmt::format("nic{}", rank), shape.nic, kNicBurst);
+  }
+  return lines;
+}
+
+std::string change_nic_shaper(const std::string& device, Bandwidth rate) {
+  return shaper("change", device, rate, kNicBurst);
+}
+
+}  // namespace shardsim

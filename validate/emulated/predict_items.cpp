@@ -1,0 +1,82 @@
+#include "validate/emulated/predict_items.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/files.h"
+#include "base/yaml.h"
+#include "models/compute_model.h"
+#include "sim/engine.h"
+#include "sim/network.h"
+#include "sim/scenario.h"
+#include "sim/workers.h"
+
+namespace shardsim {
+namespace {
+
+Tree named(const std::string& name) {
+  return parse_yaml("{name: " + name + "}", "campaign");
+}
+
+std::string simulated(const Program& program, const Cluster& cluster) {
+  EngineOptions options;
+  options.iterations = 1;
+  const auto compute = make_compute_model(named("roofline"));
+  const auto network = make_network(named("simgrid"));
+  return to_bytes(simulate(program, cluster, *compute, *network, options).timeline);
+}
+
+// Of all streams, or of one.
+std::vector<double> ends_ms(const Timeline& timeline, int stream) {
+  std::map<int, double> first, last;
+  for (const Span& span : timeline.spans) {
+    const auto start = first.try_emplace(span.iteration, span.start_us).first;
+    start->second = std::min(start->second, span.start_us);
+    if (stream >= 0 && span.stream != stream) continue;
+    double& end = last[span.iteration];
+    end = std::max(end, span.end_us);
+  }
+  std::vector<double> lengths;
+  for (const auto& [iteration, end] : last) lengths.push_back((end - first.at(iteration)) / 1e3);
+  return lengths;
+}
+
+}  // namespace
+
+std::vector<Timeline> predict_items(const std::vector<CampaignItem>& items, const ClusterSpec& spec) {
+  const Cluster cluster(spec);
+  std::vector<WorkerTask> tasks;
+  for (const CampaignItem& item : items) {
+    tasks.push_back({item.label(), [&item, &cluster] { return simulated(item.program, cluster); }});
+  }
+  std::vector<Timeline> timelines;
+  for (const std::string& bytes : run_in_workers(tasks, {})) timelines.push_back(timeline_from_bytes(bytes));
+  return timelines;
+}
+
+ClusterSpec emulated_cluster_spec(const NodeShape& shape) {
+  const std::string folder = (data_folder() / "scenarios").string();
+  ClusterSpec spec = read_cluster(load_named("emulated_2x4", "clusters", folder, {}));
+  spec.nodes = shape.nodes;
+  spec.gpu.count = shape.ranks_per_node;
+  return spec;
+}
+
+ClusterSpec with_straggler(ClusterSpec cluster, int rank) {
+  FaultSpec fault;
+  fault.node = rank / cluster.gpu.count;
+  fault.nic = rank % cluster.gpu.count;
+  fault.rate_factor = 0.5;
+  cluster.faults.push_back(fault);
+  return cluster;
+}
+
+std::vector<double> makespans_ms(const Timeline& timeline) {
+  return ends_ms(timeline, -1);
+}
+
+std::vector<double> stream_ends_ms(const Timeline& timeline, int stream) {
+  return ends_ms(timeline, stream);
+}
+
+}  // namespace shardsim

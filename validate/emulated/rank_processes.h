@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "validate/emulated/campaign.h"
+
+namespace shardsim {
+
+// One forked process per rank of a run.
+class RankProcesses {
+ public:
+  // Each runs `body` with its rank and ends with the code that it returns; an Error that it throws is printed as one
+  // line on stderr, code 1. Errors (Failure::run): a process cannot be started; those that were are killed.
+  RankProcesses(int ranks, const std::function<int(int rank)>& body);
+  ~RankProcesses();  // kills and reaps what still runs
+  RankProcesses(const RankProcesses&) = delete;
+  RankProcesses& operator=(const RankProcesses&) = delete;
+
+  struct Patience {
+    double settle_s = 10;  // of the others, after the first failure, before SIGTERM
+    double end_s = 2;      // after SIGTERM, before SIGKILL
+    std::function<bool()> interrupted = {};
+  };
+  // Until all have ended. Returns 0, or the code of the first that did not return 0. Throws Interrupted, after it has
+  // ended them all, when `interrupted` says so.
+  int wait(const Patience& patience);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void collect(bool block);
+  void signal_all(int number) const;
+  void end_all(double grace_s);
+  void wait_until_all_ended(double limit_s);
+
+  std::vector<pid_t> processes_;  // by rank; 0: has ended
+  int running_ = 0;
+  int first_code_ = 0;
+  Clock::time_point failed_at_;
+};
+
+// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT of this process.
+void set_rank_environment(const NodeShape& shape, int rank, const std::string& master);
+
+}  // namespace shardsim

@@ -1,0 +1,140 @@
+#include "validate/measurements/calibrated_judgement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sim/io/numbers.h"
+#include "validate/measurements/calibration.h"
+#include "validate/measurements/error_text.h"
+#include "validate/measurements/markdown_line.h"
+
+namespace shardsim {
+namespace {
+
+// What the project set out to reach with at most four rows of each collective: median error on the others.
+constexpr double kBoundExchange = 5;  // all_reduce and all_to_all from 1 MiB up
+constexpr double kBoundOthers = 8;
+constexpr double kGoalBelow1MiB = 15;
+constexpr SizeBand kBelow1MiB = {"below 1 MiB", 0, kMiB};
+
+using Rows = std::vector<MeasuredRow>;
+
+// The system's rows that a calibration may use, as complete as the map can make them.
+Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap& map) {
+  Rows found;
+  for (MeasuredRow row : rows) {
+    if (!row.is_complete() || &map.system_of(row) != &system) continue;
+    if (row.nodes == 0) row.nodes = system.nodes;
+    if (row.gpus_per_node == 0) row.gpus_per_node = system.gpus_per_node;
+    if (!row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
+  }
+  return found;
+}
+
+class Calibrators {
+ public:
+  Calibrators(const Rows& rows, const SystemMap& map, const LeftOutFits& fits, const CalibrationOptions& options)
+      : rows_(rows), stated_(map), calibrated_(map), fits_(fits), options_(options) {}
+
+  CalibratedJudgement result() {
+    for (std::size_t i = 0; i < stated_.systems.size(); ++i)
+      calibrate_system(stated_.systems[i], calibrated_.systems[i]);
+    if (unused_.empty()) {
+      throw input_error({options_.measurements}, "every row in the model was used to calibrate, none is left to judge",
+                        "Give more rows, or leave --calibrated out");
+    }
+    result_.judgement = judgement_of(unused_, calibrated_, LeftOutFits{}, options_.measurements);
+    for (JudgedRow& row : result_.judgement.rows) row.fits = FitsUsed::calibrated;
+    for (SystemFigures& system : result_.judgement.systems) system.fits = FitsUsed::calibrated;
+    return std::move(result_);
+  }
+
+ private:
+  void calibrate_system(const MappedSystem& stated, MappedSystem& calibrated) {
+    const Rows rows = rows_in_model(rows_, stated, stated_);
+    if (rows.size() < 2) {
+      for (const MeasuredRow& row : rows) result_.pairs.push_back({row.system, row.kind, 0, 0});
+      return;
+    }
+    const ClusterSpec prior =
+        stated.spec.fits == "none" ? stated.spec : with_fits(stated.spec, fits_.table_for(rows.front().system));
+    Calibration calibration = calibrate(prior, rows, options_);
+    for (const CollectiveCalibration& one : calibration.collectives)
+      result_.pairs.push_back({calibration.system, one.kind, static_cast<int>(one.used.size()), one.unused_rows});
+    unused_.insert(unused_.end(), calibration.unused.begin(), calibration.unused.end());
+    calibrated.spec = std::move(calibration.spec);
+  }
+
+  const Rows& rows_;
+  const SystemMap& stated_;
+  SystemMap calibrated_;
+  const LeftOutFits& fits_;
+  const CalibrationOptions& options_;
+  Rows unused_;
+  CalibratedJudgement result_;
+};
+
+std::string against(double bound, const std::optional<double>& median) {
+  return median ? bound_text(bound, median) : "-";
+}
+
+double bound_of(CollectiveKind kind) {
+  const bool is_exchange = kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_to_all;
+  return is_exchange ? kBoundExchange : kBoundOthers;
+}
+
+ErrorFigures figures_of(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair,
+                        const SizeBand& band) {
+  std::vector<WeighedError> errors;
+  for (const JudgedRow& row : calibrated.judgement.rows) {
+    const bool is_it = row.measured.system == pair.system && row.measured.kind == pair.kind;
+    if (is_it && band.holds(*row.measured.bytes)) errors.push_back({row.error_pct()});
+  }
+  return error_figures(std::move(errors));
+}
+
+std::string pair_line(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair) {
+  const ErrorFigures from = figures_of(calibrated, pair, kFrom1MiB), below = figures_of(calibrated, pair, kBelow1MiB);
+  return markdown_line({pair.system, std::string(collective_kind_name(pair.kind)), std::to_string(pair.used),
+                        std::to_string(from.rows), percent(from.median_abs_pct), percent(from.p95_abs_pct),
+                        against(bound_of(pair.kind), from.median_abs_pct), std::to_string(below.rows),
+                        percent(below.median_abs_pct), against(kGoalBelow1MiB, below.median_abs_pct)});
+}
+
+}  // namespace
+
+CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
+                                         const LeftOutFits& fits, const std::string& measurements,
+                                         int rows_per_collective) {
+  const CalibrationOptions options{rows_per_collective, measurements};
+  return Calibrators(rows, map, fits, options).result();
+}
+
+std::string calibration_summary(const CalibratedJudgement& calibrated) {
+  int used = 0;
+  std::vector<std::string> without;
+  for (const CalibratedJudgement::Pair& pair : calibrated.pairs) {
+    used += pair.used;
+    if (pair.unused == 0) without.push_back(fmt::format("{} of {}", collective_kind_name(pair.kind), pair.system));
+  }
+  std::string text = fmt::format(
+      "Each system was calibrated on its own rows: {} were used, none of them is judged here, nor is a row out of the "
+      "model.",
+      used);
+  if (!without.empty()) text += fmt::format(" No row is left of: {}.", join(without));
+  return text;
+}
+
+std::string calibrated_markdown(const CalibratedJudgement& calibrated) {
+  std::string table = markdown_line({"calibrated system", "collective", "rows used", "other rows from 1 MiB",
+                                     "median %", "p95 %", "bound %", "other rows below 1 MiB", "median %", "goal %"});
+  table += markdown_line(std::vector<std::string>(10, "---"));
+  for (const CalibratedJudgement::Pair& pair : calibrated.pairs) table += pair_line(calibrated, pair);
+  const ErrorFigures& from = calibrated.judgement.overall.from_1mib;
+  return table + fmt::format("\nOver all systems, each weighing the same: {} % in the median from 1 MiB up.\n",
+                             percent(from.median_abs_pct));
+}
+
+}  // namespace shardsim

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/collective.h"
+#include "topology/cluster_spec.h"
+#include "validate/measurements/measured_row.h"
+
+namespace shardsim {
+
+// The numbers of a cluster file that a calibration may change: overheads and efficiencies, no rate and no width.
+
+enum class CalibratedKey { start, per_remote_peer, fill, latency_share, efficiency, nic_efficiency, channel_rate };
+
+// One number: where it stands in the file.
+struct CalibratedNumber {
+  CalibratedKey key = CalibratedKey::start;
+  CollectiveKind kind = CollectiveKind::all_reduce;  // all but channel_rate
+  bool across_nodes = false;
+
+  std::string path() const;  // "overheads.all_reduce.in_node.start", "p2p.channel_rate"
+  bool operator==(const CalibratedNumber&) const = default;
+};
+
+// What is fitted: numbers that a common factor scales, times the prior's values.
+struct CalibratedParameter {
+  std::vector<CalibratedNumber> numbers;
+  double spread = 1;  // standard deviation of the prior, of the factor's logarithm
+};
+
+// In s, bytes/s or a plain factor.
+double number_in(const ClusterSpec& spec, const CalibratedNumber& number);
+std::string number_text(const CalibratedNumber& number, double value, int digits);  // as a file writes it
+void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::string& text);
+
+// The spec with each parameter's numbers times exp(logarithm), within what a file may say. A number that is 0 in the
+// prior (a fill or start that nobody stated) starts from a small value instead.
+ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,
+                   const std::vector<double>& logarithms);
+double scaled_number(const ClusterSpec& prior, const CalibratedNumber& number, double logarithm);
+
+// What may explain rows of these kinds: start, fill and share of the latency are common to both reaches of a kind, each
+// reach has its efficiency, the rate of a channel is common to all. A cost per peer only where the rows differ in their
+// peers.
+std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec);
+
+// Whether NCCL's own model times the kind: then `start` adds to its latency, else it holds the latency too.
+bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec);
+
+// all_to_all and send_recv: no launch overhead is added to their start.
+bool is_peer_to_peer(CollectiveKind kind);
+
+// The launch overhead moved into every start that it is added to, so that starts can be told apart; and the part that
+// all of them have in common, at most `most`, moved back. Predictions stay what they are.
+ClusterSpec with_launch_in_starts(ClusterSpec spec);
+ClusterSpec with_common_launch(ClusterSpec spec, Seconds most);
+
+}  // namespace shardsim

@@ -1,0 +1,308 @@
+#include "validate/measurements/compute_calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "models/compute_model.h"
+#include "sim/io/sheet.h"
+#include "topology/exact_text.h"
+#include "validate/measurements/least_squares.h"
+
+namespace shardsim {
+namespace {
+
+using Kind = EmbeddingRow::Kind;
+using Rows = std::vector<EmbeddingRow>;
+
+constexpr std::size_t kLeastRows = 4;
+constexpr double kHold = 0.01;          // weight that keeps a value which no row speaks of from running away
+constexpr std::size_t kMostNamed = 12;  // rows that the source of a value names
+
+const char* what_of(const EmbeddingRow& row) {
+  if (row.kind == Kind::gemm) return "gemm";
+  return row.is_update() ? "update" : "lookup";
+}
+
+ComputeWork work_of(const EmbeddingRow& row) {
+  ComputeWork work;
+  work.flops = row.flops();
+  if (row.kind == Kind::gemm) return work;
+  work.kind = row.is_update() ? ComputeWork::Kind::update : ComputeWork::Kind::lookup;
+  work.hbm_bytes = row.hbm_bytes();
+  work.lookups = row.lookups();
+  work.sorted_update = row.is_update();
+  return work;
+}
+
+bool serves(const EmbeddingRow& row) {
+  if (row.kind == Kind::gemm) return true;
+  return row.has_tables() && row.uniform && !row.warm && row.rows >= row.batch * row.pooling;
+}
+
+// One number of the roofline: how it is read, written and named.
+struct Parameter {
+  std::string path;
+  std::string kinds;  // which rows speak of it
+  double start;       // where the cluster gives none
+  double most;
+  std::function<double(const GpuSpec&)> get;
+  std::function<void(GpuSpec&, double)> set;
+  std::function<std::string(double)> text;
+};
+
+std::string micro(double seconds) {
+  return fmt::format("{:.6g} us", seconds * 1e6);
+}
+std::string plain(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+std::vector<Parameter> parameters() {
+  return {
+      {"gpu.kernel_overhead", "lookup update gemm", 1e-6, 1, [](const GpuSpec& g) { return g.kernel_overhead.value; },
+       [](GpuSpec& g, double v) { g.kernel_overhead = {v}; }, micro},
+      {"gpu.copy_bandwidth", "lookup update", 1e10, 1e16,
+       [](const GpuSpec& g) { return g.copy_bandwidth.bytes_per_second; },
+       [](GpuSpec& g, double v) { g.copy_bandwidth = {v}; },
+       [](double v) { return fmt::format("{:.6g} GB/s", v * 1e-9); }},
+      {"gpu.lookups_per_ns", "lookup", 1, 1e6, [](const GpuSpec& g) { return g.lookups_per_ns; },
+       [](GpuSpec& g, double v) { g.lookups_per_ns = v; }, plain},
+      {"gpu.sort_per_lookup", "update", 1e-9, 1, [](const GpuSpec& g) { return g.sort_per_lookup.value; },
+       [](GpuSpec& g, double v) { g.sort_per_lookup = {v}; },
+       [](double v) { return fmt::format("{:.6g} ns", v * 1e9); }},
+      {"gpu.sorted_update_efficiency", "update", 0.5, 1, [](const GpuSpec& g) { return g.sorted_update_efficiency; },
+       [](GpuSpec& g, double v) { g.sorted_update_efficiency = v; }, plain},
+      {"gpu.flops_efficiency", "gemm", 0.5, 1, [](const GpuSpec& g) { return g.flops_efficiency; },
+       [](GpuSpec& g, double v) { g.flops_efficiency = v; }, plain}};
+}
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+class Fit {
+ public:
+  Fit(const ClusterSpec& prior, const Rows& fit, const Rows& check) : prior_(prior.gpu), fit_(fit), check_(check) {
+    for (Parameter& parameter : parameters())
+      if (std::ranges::any_of(
+              fit, [&](const EmbeddingRow& row) { return parameter.kinds.find(what_of(row)) != std::string::npos; }))
+        parameters_.push_back(std::move(parameter));
+    make_room_for_products();
+  }
+
+  // From where the rows alone point: first as they are, then with far-off ones damped.
+  GpuSpec best() const {
+    const std::vector<double> start = start_of_rows();
+    const auto residuals = [&](const std::vector<double>& at, bool is_damped) {
+      const GpuSpec gpu = with(at);
+      std::vector<double> result;
+      for (const EmbeddingRow& row : fit_) {
+        const double residual = std::log(seconds(row, gpu) * 1e6 / row.time_us);
+        result.push_back(is_damped ? damped(residual) : residual);
+      }
+      for (std::size_t i = 0; i < at.size(); ++i) result.push_back(kHold * (at[i] - start[i]));
+      return result;
+    };
+    const auto plain_fit = least_squares([&](const std::vector<double>& at) { return residuals(at, false); }, start);
+    return with(least_squares([&](const std::vector<double>& at) { return residuals(at, true); }, plain_fit));
+  }
+
+  const std::vector<Parameter>& fitted() const { return parameters_; }
+
+  ComputeErrors errors(const std::string& what, const GpuSpec& before, const GpuSpec& after) const {
+    ComputeErrors errors;
+    errors.what = what;
+    std::vector<double> old, now;
+    for (const EmbeddingRow& row : fit_) errors.used += what_of(row) == what ? 1 : 0;
+    for (const EmbeddingRow& row : check_) {
+      if (what_of(row) != what) continue;
+      old.push_back(100 * std::abs(seconds(row, before) * 1e6 / row.time_us - 1));
+      now.push_back(100 * std::abs(seconds(row, after) * 1e6 / row.time_us - 1));
+    }
+    errors.checked = static_cast<int>(now.size());
+    errors.median_before = quantile(old, 0.5);
+    errors.median_after = quantile(now, 0.5);
+    errors.p90_after = quantile(now, 0.9);
+    return errors;
+  }
+
+ private:
+  // What the rows say without a fit: the best rates that any of them reached, half of the least time as overhead, and
+  // half of the least time per lookup of an update for its sort.
+  std::vector<double> start_of_rows() const {
+    double least = HUGE_VAL, sort = HUGE_VAL, bytes = 0, lookups = 0, flops = 0;
+    for (const EmbeddingRow& row : fit_) {
+      const double time = row.time_us * 1e-6;
+      least = std::min(least, time);
+      flops = std::max(flops, row.flops() / time);
+      if (row.is_update()) sort = std::min(sort, time / row.lookups());
+      if (!row.has_tables() || row.is_update()) continue;
+      bytes = std::max(bytes, row.hbm_bytes() / time);
+      lookups = std::max(lookups, row.lookups() / time);
+    }
+    const double peak = prior_.flops.at("fp32").per_second;
+    const std::vector<std::pair<std::string, double>> said{{"gpu.kernel_overhead", least / 2},
+                                                           {"gpu.copy_bandwidth", bytes},
+                                                           {"gpu.lookups_per_ns", 2 * lookups * 1e-9},
+                                                           {"gpu.sort_per_lookup", sort / 2},
+                                                           {"gpu.flops_efficiency", flops / peak}};
+    std::vector<double> start;
+    for (const Parameter& parameter : parameters_) {
+      double value = parameter.start;
+      for (const auto& [path, number] : said)
+        if (path == parameter.path && number > 0) value = number;
+      start.push_back(std::log(std::min(value, parameter.most)));
+    }
+    return start;
+  }
+
+  // A square near zero, a line far away: a few bad times do not decide.
+  static double damped(double residual) {
+    return std::copysign(std::sqrt(2 * (std::sqrt(1 + residual * residual) - 1)), residual);
+  }
+
+  double seconds(const EmbeddingRow& row, const GpuSpec& gpu) const {
+    return roofline_->seconds(work_of(row), gpu).value;
+  }
+
+  GpuSpec with(const std::vector<double>& logarithms) const {
+    GpuSpec gpu = prior_;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      parameters_[i].set(gpu, std::min(std::exp(logarithms[i]), parameters_[i].most));
+    return gpu;
+  }
+
+  // Where products ran faster than the stated peak, the fastest of them is the peak that an efficiency can refer to.
+  void make_room_for_products() {
+    double fastest = 0;
+    for (const EmbeddingRow& row : fit_) fastest = std::max(fastest, row.flops() / (row.time_us * 1e-6));
+    double& peak = prior_.flops["fp32"].per_second;
+    if (fastest > peak) peak = parse_flops(fmt::format("{:.6g} GFLOP/s", fastest * 1e-9), {"gpu.flops"}).per_second;
+  }
+
+  GpuSpec prior_;
+  const Rows& fit_;
+  const Rows& check_;
+  std::vector<Parameter> parameters_;
+  std::unique_ptr<ComputeModel> roofline_ = make_compute_model(named_map("roofline"));
+};
+
+void check_rows(const Rows& rows, const Rows& fit, const std::string& measurements) {
+  if (fit.size() < kLeastRows)
+    throw input_error(
+        {measurements}, fmt::format("{} rows to fit", fit.size()),
+        fmt::format("Give at least {} of quality A or B with cold caches and uniform indices", kLeastRows));
+  for (const EmbeddingRow& row : rows)
+    if (row.gpu != rows.front().gpu)
+      throw input_error(row.place,
+                        fmt::format("a row of {} among those of {}", excerpt(row.gpu), excerpt(rows.front().gpu)),
+                        "Give the rows of one device");
+}
+
+SourcedValue source_of(const std::string& path, const std::string& value, const std::string& measurements,
+                       const std::vector<const EmbeddingRow*>& used, double error_pct) {
+  SourcedValue source;
+  source.path = path;
+  source.value = value;
+  source.source = fmt::format("{}, {}", measurements, used.front()->gpu);
+  source.fitted = true;
+  for (std::size_t i = 0; i < std::min(used.size(), kMostNamed); ++i)
+    source.fitted_on.push_back(fmt::format("line {}: {} {}", used[i]->place.line, what_of(*used[i]), used[i]->shape()));
+  if (used.size() > kMostNamed) source.fitted_on.push_back(fmt::format("and {} more", used.size() - kMostNamed));
+  source.rows_used = static_cast<std::int64_t>(used.size());
+  if (error_pct >= 0) source.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {path});
+  return source;
+}
+
+double parsed(const Parameter& parameter, const std::string& text) {
+  const Place place{parameter.path};
+  if (text.ends_with("/s")) return parse_bandwidth(text, place).bytes_per_second;
+  if (text.ends_with("s")) return parse_seconds(text, place).value;
+  return parse_real(text, place);
+}
+
+// Writes the fitted number down as its text reads back, with where it comes from.
+void note(ComputeCalibration& calibration, const Parameter& parameter, const GpuSpec& before, double fitted,
+          const Rows& fit, const std::string& measurements) {
+  const std::string text = parameter.text(fitted);
+  parameter.set(calibration.spec.gpu, parsed(parameter, text));
+  std::vector<const EmbeddingRow*> used;
+  for (const EmbeddingRow& row : fit)
+    if (parameter.kinds.find(what_of(row)) != std::string::npos) used.push_back(&row);
+  double worst = -1;
+  for (const ComputeErrors& errors : calibration.errors)
+    if (errors.checked > 0 && parameter.kinds.find(errors.what) != std::string::npos)
+      worst = std::max(worst, errors.median_after);
+  std::erase_if(calibration.spec.sources, [&](const SourcedValue& old) { return old.path == parameter.path; });
+  calibration.spec.sources.push_back(source_of(parameter.path, text, measurements, used, worst));
+  calibration.values.push_back({parameter.path, parameter.text(parameter.get(before)), text});
+}
+
+void keep_peak(ComputeCalibration& calibration, const GpuSpec& before, const GpuSpec& after) {
+  const auto old = before.flops.find("fp32");
+  const Flops peak = after.flops.at("fp32");
+  if (old != before.flops.end() && old->second == peak) return;
+  calibration.spec.gpu.flops["fp32"] = peak;
+  std::erase_if(calibration.spec.sources,
+                [](const SourcedValue& s) { return s.path == "gpu.flops" || s.path == "gpu.flops.fp32"; });
+  calibration.values.push_back(
+      {"gpu.flops.fp32", old == before.flops.end() ? "-" : exact_text(old->second), exact_text(peak)});
+}
+
+}  // namespace
+
+ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
+                                     const std::string& measurements) {
+  Rows fit, check, all;
+  ComputeCalibration calibration{prior, "", {}, {}, 0};
+  for (const EmbeddingRow& row : table.rows) {
+    if (!serves(row)) {
+      calibration.left_out += row.has_tables() ? 1 : 0;
+      continue;
+    }
+    all.push_back(row);
+    (row.is_check() ? check : fit).push_back(row);
+  }
+  check_rows(all, fit, measurements);
+  calibration.gpu = all.front().gpu;
+  const Fit fitting(prior, fit, check);
+  const GpuSpec best = fitting.best();
+  for (const char* const what : {"lookup", "update", "gemm"}) {
+    const ComputeErrors errors = fitting.errors(what, prior.gpu, best);
+    if (errors.used + errors.checked > 0) calibration.errors.push_back(errors);
+  }
+  keep_peak(calibration, prior.gpu, best);
+  for (const Parameter& parameter : fitting.fitted())
+    note(calibration, parameter, prior.gpu, parameter.get(best), fit, measurements);
+  return calibration;
+}
+
+std::string compute_calibration_text(const ComputeCalibration& calibration, int width, bool colour) {
+  Sheet errors, values;
+  errors.columns = {{"operations", false},     {"fitted", true}, {"checked", true},
+                    {"median % before", true}, {"after", true},  {"P90 % after", true}};
+  for (const ComputeErrors& one : calibration.errors) {
+    const bool any = one.checked > 0;
+    const auto number = [&](double value) { return any ? fmt::format("{:.1f}", value) : std::string("-"); };
+    errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
+                            number(one.median_after), number(one.p90_after)}});
+  }
+  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
+  for (const auto& value : calibration.values) values.rows.push_back({{value.path, value.before, value.after}});
+  std::string text = sheet_text(errors, width, colour) + "\n" + sheet_text(values, width, colour) + "\n";
+  text += "Errors are those of the checked rows, which no fit looked at: shapes whose hash leaves 0 modulo 3.\n";
+  if (calibration.left_out > 0)
+    text += fmt::format("{} rows left out: warm caches, skewed indices, or tables read more than once over.\n",
+                        calibration.left_out);
+  return text;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,141 @@
+#include "validate/measurements/judged_row.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kPercent = 100;
+constexpr std::int64_t kMostRanks = 1 << 20;  // more is a slip of the pen, and would fill the memory
+
+// How the groups of a row lie on the cluster: `slots` groups side by side on the same nodes.
+struct Lay {
+  int nodes, gpus, slots, groups;
+  int total_nodes() const { return nodes * ((groups + slots - 1) / slots); }
+};
+
+Lay lay_of(const MeasuredRow& row, const MappedSystem& system) {
+  const int available = system.spec.gpu.count;
+  if (row.gpus_per_node > available) {
+    throw input_error(
+        row.place, fmt::format("{} GPUs per node", row.gpus_per_node),
+        fmt::format("Cluster {} has {} in a node; map the system to another one", excerpt(system.cluster), available));
+  }
+  const Lay lay{row.nodes, row.gpus_per_node, available / row.gpus_per_node, row.groups_at_once};
+  const std::int64_t ranks = std::int64_t{lay.total_nodes()} * available;
+  if (std::int64_t{lay.nodes} * lay.groups > kMostRanks || ranks > kMostRanks) {
+    throw input_error(row.place, fmt::format("the groups need {} nodes", lay.total_nodes()),
+                      fmt::format("At most {} GPUs are predicted", kMostRanks));
+  }
+  return lay;
+}
+
+std::vector<int> group_ranks(const Lay& lay, int group, int ranks_per_node) {
+  std::vector<int> ranks;
+  const int first_node = lay.nodes * (group / lay.slots);
+  const int first_gpu = lay.gpus * (group % lay.slots);
+  for (int node = first_node; node < first_node + lay.nodes; ++node) {
+    for (int gpu = first_gpu; gpu < first_gpu + lay.gpus; ++gpu) ranks.push_back(node * ranks_per_node + gpu);
+  }
+  return ranks;
+}
+
+// Logs may leave to the map what they do not say.
+void complete(MeasuredRow& row, const MappedSystem& system) {
+  if (row.nodes == 0) row.nodes = system.nodes;
+  if (row.gpus_per_node == 0) row.gpus_per_node = system.gpus_per_node;
+  if (row.nodes > 0 && row.gpus_per_node > 0) return;
+  throw input_error(row.place, "the output does not say on how many nodes and GPUs it ran",
+                    fmt::format("Add nodes and gpus_per_node to system {} of the map", excerpt(row.system)));
+}
+
+class Judge {
+ public:
+  Judge(const SystemMap& map, const LeftOutFits& fits) : map_(map), fits_(fits) {}
+
+  // The row with its nodes and GPUs.
+  MeasuredRow completed(MeasuredRow row) const {
+    complete(row, map_.system_of(row));
+    return row;
+  }
+
+  JudgedRow judge(const MeasuredRow& measured) {
+    const MappedSystem& system = map_.system_of(measured);
+    JudgedRow row;
+    row.measured = measured;
+    row.cluster = system.cluster;
+    row.fits = fits_used(measured, system);
+    row.out_of_model = map_.why_out_of_model(row.measured);
+    row.prediction = predict(row.measured, system);
+    return row;
+  }
+
+ private:
+  CollectivePrediction predict(const MeasuredRow& row, const MappedSystem& system) {
+    const Lay lay = lay_of(row, system);
+    const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
+    CollectiveQuestion question;
+    question.kind = row.kind;
+    question.bytes = *row.bytes;
+    question.ranks = group_ranks(lay, 0, cluster.ranks_per_node());
+    for (int group = 1; group < lay.groups; ++group) {
+      question.beside.push_back(group_ranks(lay, group, cluster.ranks_per_node()));
+    }
+    return predict_collective(question, cluster);
+  }
+
+  FitsUsed fits_used(const MeasuredRow& row, const MappedSystem& system) const {
+    if (system.spec.fits != open_data_fits().name) return FitsUsed::none;
+    return fits_.saw(row.system) ? FitsUsed::left_out : FitsUsed::open_data;
+  }
+
+  ClusterSpec fitted_spec(const MeasuredRow& row, const MappedSystem& system) const {
+    if (fits_used(row, system) == FitsUsed::none) return system.spec;
+    return with_fits(system.spec, fits_.table_for(row.system));
+  }
+
+  const Cluster& cluster_of(const MeasuredRow& row, const MappedSystem& system, int nodes) {
+    std::unique_ptr<Cluster>& cluster = clusters_[{system.label, nodes}];
+    if (!cluster) {
+      ClusterSpec spec = fitted_spec(row, system);
+      spec.nodes = nodes;
+      cluster = std::make_unique<Cluster>(std::move(spec));
+    }
+    return *cluster;
+  }
+
+  const SystemMap& map_;
+  const LeftOutFits& fits_;
+  std::map<std::pair<std::string, int>, std::unique_ptr<Cluster>> clusters_;
+};
+
+}  // namespace
+
+double JudgedRow::error_pct() const {
+  return kPercent * (predicted().value / measured.time->value - 1);
+}
+
+JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
+  Judge judge(map, fits);
+  JudgedRows result;
+  for (const MeasuredRow& row : rows) {
+    if (!row.is_complete()) {
+      ++result.incomplete;
+      continue;
+    }
+    const MeasuredRow completed = judge.completed(row);
+    if (completed.is_of_one_gpu()) {
+      ++result.of_one_gpu;
+    } else {
+      result.rows.push_back(judge.judge(completed));
+    }
+  }
+  return result;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,134 @@
+#include "validate/measurements/judgement_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "shardsim.collective_comparison/1";
+
+// Three decimals of a percent: below that there is only noise.
+Json number(const std::optional<double>& value) {
+  if (!value) return nullptr;
+  if (!std::isfinite(*value)) throw std::logic_error("a figure is not finite");
+  return std::round(*value * 1e3) / 1e3;
+}
+
+Json band_json(const SizeBand& band, const ErrorFigures& figures) {
+  const Json upto = band.upto == kLargestSize ? Json(nullptr) : Json(band.upto);
+  return {{"sizes", band.name},
+          {"from_bytes", band.from},
+          {"below_bytes", upto},
+          {"rows", figures.rows},
+          {"median_abs_error_pct", number(figures.median_abs_pct)},
+          {"mean_abs_error_pct", number(figures.mean_abs_pct)},
+          {"p95_abs_error_pct", number(figures.p95_abs_pct)},
+          {"signed_error_pct", number(figures.signed_pct)}};
+}
+
+// The named figures first, then every band in full.
+void add_figures(Json& object, const BandFigures& figures) {
+  object["median_abs_error_pct_below_64KiB"] = number(figures.bands[0].median_abs_pct);
+  object["median_abs_error_pct_64KiB_to_1MiB"] = number(figures.bands[1].median_abs_pct);
+  object["median_abs_error_pct_from_1MiB"] = number(figures.from_1mib.median_abs_pct);
+  object["p95_abs_error_pct_from_1MiB"] = number(figures.from_1mib.p95_abs_pct);
+  object["signed_error_pct_from_1MiB"] = number(figures.from_1mib.signed_pct);
+}
+
+void add_bands(Json& object, const BandFigures& figures) {
+  Json bands = Json::array();
+  for (std::size_t i = 0; i < kSizeBands.size(); ++i) bands.push_back(band_json(kSizeBands[i], figures.bands[i]));
+  bands.push_back(band_json(kFrom1MiB, figures.from_1mib));
+  bands.push_back(band_json(kAllSizes, figures.all));
+  object["bands"] = std::move(bands);
+}
+
+Json overall_json(const BandFigures& figures, int out_of_model_rows) {
+  Json object = {{"rows", figures.rows}, {"systems", figures.systems}};
+  add_figures(object, figures);
+  object["out_of_model_rows"] = out_of_model_rows;
+  add_bands(object, figures);
+  return object;
+}
+
+Json collectives_json(const Judgement& judgement) {
+  Json list = Json::array();
+  for (const auto& [kind, figures] : judgement.by_kind) {
+    Json object = {{"collective", collective_kind_name(kind)}, {"rows", figures.rows}, {"systems", figures.systems}};
+    add_figures(object, figures);
+    add_bands(object, figures);
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+const char* fits_name(FitsUsed fits) {
+  if (fits == FitsUsed::none) return "none";
+  if (fits == FitsUsed::calibrated) return "other_rows_of_this_system";
+  return fits == FitsUsed::left_out ? "open_data_without_this_system" : "open_data";
+}
+
+Json systems_json(const Judgement& judgement) {
+  Json list = Json::array();
+  for (const SystemFigures& system : judgement.systems) {
+    Json object = {{"system", system.system},
+                   {"collective", collective_kind_name(system.kind)},
+                   {"cluster", system.cluster},
+                   {"fits", fits_name(system.fits)},
+                   {"in_model", system.out_of_model.empty()},
+                   {"reason", system.out_of_model.empty() ? Json(nullptr) : Json(system.out_of_model)},
+                   {"rows", system.figures.rows}};
+    add_figures(object, system.figures);
+    add_bands(object, system.figures);
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string judgement_json(const Judgement& judgement) {
+  Json root = {{"schema", kSchema},
+               {"version", version()},
+               {"measurements", judgement.measurements},
+               {"clusters", judgement.map},
+               {"overall", overall_json(judgement.overall, judgement.out_of_model_rows)},
+               {"overall_with_out_of_model", overall_json(judgement.with_out_of_model, judgement.out_of_model_rows)},
+               {"overall_unfitted",
+                judgement.unfitted ? overall_json(*judgement.unfitted, judgement.out_of_model_rows) : Json(nullptr)},
+               {"incomplete_rows", judgement.incomplete},
+               {"one_gpu_rows", judgement.of_one_gpu},
+               {"collectives", collectives_json(judgement)},
+               {"systems", systems_json(judgement)}};
+  return root.dump(1) + "\n";
+}
+
+std::string predictions_csv(const Judgement& judgement) {
+  std::string csv =
+      "system,case,collective,nodes,gpus_per_node,groups_at_once,size_bytes,calls,measured_us,predicted_us,error_pct,"
+      "algorithm,protocol,bottleneck,out_of_model\n";
+  for (const JudgedRow& row : judgement.rows) {
+    const MeasuredRow& m = row.measured;
+    csv += fmt::format("{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.2f},{},{},{},{}\n", csv_cell(m.system),
+                       csv_cell(m.setting), collective_kind_name(m.kind), m.nodes, m.gpus_per_node, m.groups_at_once,
+                       *m.bytes, m.calls, m.time->us(), row.predicted().us(), row.error_pct(), row.prediction.algorithm,
+                       row.prediction.protocol, csv_cell(row.prediction.bottleneck), csv_cell(row.out_of_model));
+  }
+  return csv;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,149 @@
+#include "validate/measurements/overhead_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "validate/measurements/least_squares.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kRowSpread = 0.05;  // of ln(predicted / measured): rows of one setting repeat to some percent
+constexpr double kSeenFrom = 1e-3;   // least change of ln(predicted) by which a row sees a parameter
+constexpr double kMovedFrom = 1e-3;  // least logarithm of a factor that counts as a change
+constexpr double kSlopeStep = 1e-4;
+constexpr double kGain = 0.999;  // of the cost: what is worth going elsewhere
+constexpr int kDigits = 4;       // of a fitted number
+
+using Parameters = std::vector<CalibratedParameter>;
+using Logarithms = std::vector<double>;
+
+class Fit {
+ public:
+  Fit(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows)
+      : prior_(prior), rows_(rows), parameters_(parameters_of(rows, prior)) {
+    drop_unseen();
+  }
+
+  OverheadFit best() const {
+    OverheadFit fit{prior_, {}};
+    const Logarithms found = likeliest();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      for (const CalibratedNumber& number : parameters_[i].numbers) {
+        if (std::abs(found[i]) < kMovedFrom && !is_whole_start(number)) continue;
+        set_number(fit.spec, number, number_text(number, scaled_number(prior_, number, found[i]), kDigits));
+        fit.changed.push_back(number);
+      }
+    }
+    return fit;
+  }
+
+ private:
+  // Where loads time the kind a fitted start stands for launch and latency too, so it is fitted or not as a whole.
+  bool is_whole_start(const CalibratedNumber& number) const {
+    return number.key == CalibratedKey::start && !timed_by_nccl(number.kind, prior_);
+  }
+
+  // ln(predicted / measured) of each row.
+  std::vector<double> misses(const Logarithms& at) const {
+    std::vector<double> result;
+    for (const JudgedRow& row : judged_on(scaled(prior_, parameters_, at), rows_))
+      result.push_back(std::log(row.predicted().value / row.measured.time->value));
+    return result;
+  }
+
+  std::vector<double> residuals(const Logarithms& at) const {
+    std::vector<double> result = misses(at);
+    for (double& miss : result) miss /= kRowSpread;
+    for (std::size_t i = 0; i < at.size(); ++i) result.push_back(at[i] / parameters_[i].spread);
+    return result;
+  }
+
+  bool is_seen(std::size_t parameter, const std::vector<double>& base) const {
+    const auto is_it = [&](std::size_t i) { return i == parameter; };
+    for (const Logarithms& at : places_around(Logarithms(parameters_.size(), 0.0), is_it)) {
+      const std::vector<double> moved = misses(at);
+      for (std::size_t row = 0; row < base.size(); ++row)
+        if (std::abs(moved[row] - base[row]) > kSeenFrom) return true;
+    }
+    return false;
+  }
+
+  void drop_unseen() {
+    const std::vector<double> base = misses(Logarithms(parameters_.size(), 0.0));
+    Parameters seen;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (is_seen(i, base)) seen.push_back(parameters_[i]);
+    parameters_ = std::move(seen);
+  }
+
+  double cost(const Logarithms& at) const { return half_square_sum(residuals(at)); }
+
+  Logarithms near(const Logarithms& start) const {
+    return least_squares([this](const Logarithms& at) { return residuals(at); }, start);
+  }
+
+  // From the prior, and from the best of the places one spread away from it.
+  Logarithms likeliest() const {
+    const Logarithms middle(parameters_.size(), 0.0);
+    Logarithms aside = middle;
+    for (const Logarithms& at : places_around(middle, [](std::size_t) { return true; }))
+      if (cost(at) < cost(aside)) aside = at;
+    Logarithms best = near(middle);
+    if (aside != middle) take_better(best, near(aside));
+    while (finds_hidden(best)) continue;
+    return best;
+  }
+
+  // A bound that another one hides (the channels of a pair behind its NIC) has no slope: it is seen from aside only.
+  bool finds_hidden(Logarithms& best) const {
+    const std::vector<double> base = misses(best);
+    const auto is_hidden = [&](std::size_t i) {
+      Logarithms at = best;
+      at[i] += kSlopeStep;
+      return misses(at) == base;
+    };
+    bool found = false;
+    for (const Logarithms& at : places_around(best, is_hidden))
+      if (misses(at) != base) found = take_better(best, near(at)) || found;
+    return found;
+  }
+
+  bool take_better(Logarithms& best, Logarithms other) const {
+    if (!(cost(other) < kGain * cost(best))) return false;
+    best = std::move(other);
+    return true;
+  }
+
+  template <typename Test>
+  std::vector<Logarithms> places_around(const Logarithms& middle, Test test) const {
+    std::vector<Logarithms> places;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (!test(i)) continue;
+      for (const double side : {-1.0, 1.0}) {
+        places.push_back(middle);
+        places.back()[i] += side * parameters_[i].spread;
+      }
+    }
+    return places;
+  }
+
+  const ClusterSpec& prior_;
+  const std::vector<MeasuredRow>& rows_;
+  Parameters parameters_;
+};
+
+}  // namespace
+
+std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
+  if (rows.empty()) return {};
+  SystemMap map;
+  map.systems.push_back({rows.front().system, spec.name, spec, spec.nodes, spec.gpu.count});
+  return judge(rows, map, LeftOutFits{}).rows;
+}
+
+OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows) {
+  return Fit(prior, rows).best();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/tree.h"
+#include "topology/cluster_spec.h"
+#include "validate/measurements/measured_row.h"
+
+namespace shardsim {
+
+// What a measured system is in our terms.
+struct MappedSystem {
+  std::string label;                 // as the measurements write it, but with "_" for "-", as keys are read
+  std::string cluster;               // shipped name or path, for reports
+  ClusterSpec spec;                  // the cluster's file with the entry's overrides
+  int nodes = 0, gpus_per_node = 0;  // for measurements that do not say it; 0: not said here either
+};
+
+// Rows that no prediction is claimed for, told by what is known before predicting. Every condition that is set must
+// hold.
+struct OutOfModel {
+  std::string system, setting;  // equal
+  std::string notes;            // contained
+  std::vector<int> nodes;       // one of
+  std::string reason;
+
+  bool covers(const MeasuredRow& row) const;
+};
+
+// The map of `collective compare` (docs/formats.md, system map).
+struct SystemMap {
+  std::string path;
+  std::vector<MappedSystem> systems;
+  std::vector<OutOfModel> out_of_model;
+
+  // Errors (Failure::input at the row): a label that the map lacks, with the likely ones.
+  const MappedSystem& system_of(const MeasuredRow& row) const;
+  // The first reason that covers the row, or "".
+  std::string why_out_of_model(const MeasuredRow& row) const;
+};
+
+// Errors: Failure::input with place, for the map's own keys and for those of the clusters it names.
+SystemMap read_system_map(const std::string& path);
+SystemMap system_map_from_tree(const Tree& tree, const std::string& path);
+
+}  // namespace shardsim

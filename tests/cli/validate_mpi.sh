@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # shardsim-validate with --transport mpi, a process per rank: that the data is right, what it writes, what it refuses,
 # and what happens when a rank dies. Usage: validate_mpi.sh SHARDSIM VALIDATE SOURCE_DIR
+# WIRE_CHECK (tests/mpi/wire_check.cpp)
 set -euo pipefail
-simulator=$(realpath "$1") validate=$(realpath "$2") source=$(realpath "$3")
+simulator=$(realpath "$1") validate=$(realpath "$2") source=$(realpath "$3") wire_check=$(realpath "${4:-/}")
 shardsim=$validate
 "$validate" --help | grep -q 'transports: [a-z,]*mpi' ||
   { echo "skipped: this shardsim-validate has no MPI part (cmake -DSHARDSIM_MPI=ON)"; exit 77; }
@@ -25,6 +26,12 @@ port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)
 toy=$source/scenarios/toy.yaml
 cases='row_wise flexshard_2tier flexshard_3tier'
 for name in $cases; do "$simulator" lower "$toy" --case "$name" -o "$name.json" >/dev/null; done
+
+echo "-- the wire"
+for how in '40000000' '1000 stop'; do
+  MASTER_PORT=$(port) timeout 60 mpirun --oversubscribe --bind-to none -n 3 "$wire_check" $how >streams/out 2>streams/err || true
+  check "$how: $(cat streams/err)" grep -qx passed streams/out
+done
 
 echo "-- the data"
 for name in $cases; do

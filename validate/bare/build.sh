@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # Builds the validator and the micro-benchmark on a machine with a C++20 compiler (g++ 11, clang 14 or newer) and no
 # libraries of ours. With nvcc (CUDA 12 or newer, in $CUDA_HOME or the PATH) and NCCL they run on GPUs too.
-# Usage: ./build.sh [--cpu]    --cpu: without CUDA, even where it is
-# Takes from the environment: CXX, CXXFLAGS, JOBS, CUDA_HOME, NCCL_HOME, CUDA_ARCH (nvcc's -arch).
+# Usage: ./build.sh [--cpu] [--mpi]    --cpu: without CUDA, even where it is; --mpi: with --transport mpi
+# Takes from the environment: CXX, CXXFLAGS, JOBS, CUDA_HOME, NCCL_HOME, CUDA_ARCH (nvcc's -arch), MPICXX (MPI's compiler).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() { sed -n '4s/^# //p' build.sh; }
 fail() { echo "error: $1" >&2; exit 1; }
-case "${1:-}" in
-  ''|--cpu) ;;
-  -h|--help) usage; exit 0 ;;
-  *) usage >&2; exit 2 ;;
-esac
+without= mpi=
+for argument in "$@"; do
+  case "$argument" in
+    --cpu) without="--cpu was given" ;;
+    --mpi) mpi=yes ;;
+    -h|--help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
 
 for compiler in ${CXX:-} g++ c++ clang++; do
   if command -v "$compiler" > /dev/null; then CXX=$compiler; break; fi
@@ -21,16 +25,21 @@ command -v "${CXX:-}" > /dev/null || fail "no C++ compiler found; name one in CX
 echo 'int main() { auto f = []<typename T>(T t) { return t; }; return f(0); }' |
   "$CXX" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || fail "$CXX does not know C++20; name another one in CXX"
 
+if [ -n "$mpi" ]; then
+  MPICXX=${MPICXX:-mpicxx}
+  echo '#include <mpi.h>' | "$MPICXX" -x c++ -fsyntax-only - 2>/dev/null ||
+    fail "$MPICXX does not compile with MPI; name MPI's C++ compiler in MPICXX"
+fi
+
 # CUDA and NCCL, or the reason why not.
-without=
 nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
 [ -n "$nvcc" ] && [ -x "$nvcc" ] || nvcc=$(command -v nvcc || true)
 cuda=
 if [ -n "$nvcc" ]; then cuda=$(dirname "$(dirname "$(readlink -f "$nvcc")")"); fi
 nccl=()
 [ -z "${NCCL_HOME:-}" ] || nccl=(-I"$NCCL_HOME/include")
-if [ "${1:-}" = --cpu ]; then
-  without="--cpu was given"
+if [ -n "$without" ]; then
+  :
 elif ! grep -q '^cuda ' sources; then
   without="this package has no CUDA sources"
 elif [ -z "$nvcc" ]; then
@@ -61,10 +70,18 @@ if [ -z "$without" ]; then
 else
   echo "without CUDA: $without"
 fi
+linker=$CXX
+if [ -n "$mpi" ]; then
+  kinds+='|mpi' linker=$MPICXX
+  echo "with MPI: $MPICXX"
+else
+  kinds+='|no_mpi'
+fi
 
 compile() {
   local object=$objects/${1//\//.}.o
   case "$1" in
+    */mpi.cpp) "$MPICXX" "${flags[@]}" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX ${CXXFLAGS:-} -c "$1" -o "$object" ;;
     *.cu) "$nvcc" "${device_flags[@]}" -c "$1" -o "$object" ;;
     *) "$CXX" "${flags[@]}" ${CXXFLAGS:-} -c "$1" -o "$object" ;;
   esac
@@ -96,6 +113,6 @@ rm -f build/libshardsim.a
 ar rcs build/libshardsim.a "${library[@]}"
 while read -r name main kind; do
   if [ "${kind:-}" = cuda ] && [ -n "$without" ]; then continue; fi
-  "$CXX" ${CXXFLAGS:-} "$objects/${main//\//.}.o" build/libshardsim.a "${libraries[@]}" -o "$name"
+  "$linker" ${CXXFLAGS:-} "$objects/${main//\//.}.o" build/libshardsim.a "${libraries[@]}" -o "$name"
   echo "built $PWD/$name"
 done < programs

@@ -46,6 +46,7 @@ int judge_scenario(const Arguments& given, const Terminal& terminal) {
   ScenarioRoundOptions options;
   options.warmup = count_of(given, "warmup", 0, options.warmup);
   options.iterations = count_of(given, "iterations", 1, options.iterations);
+  options.bench_compute = !given.has("compute-of-scenario");
   options.interrupted = terminal.interrupted;
   const ScenarioRound round =
       validate_emulated_scenario(read_scenario(given.positional()[0], overrides(given)), options);
@@ -66,8 +67,10 @@ int judge_campaign(const Arguments& given, const Terminal& terminal) {
 
 int validate_emulated_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   std::vector<OptionSpec> options = scenario_options();
-  options.insert(options.end(),
-                 {{"warmup", 0, true, false}, {"iterations", 0, true, false}, {"json", 0, false, false}});
+  options.insert(options.end(), {{"warmup", 0, true, false},
+                                 {"iterations", 0, true, false},
+                                 {"compute-of-scenario", 0, false, false},
+                                 {"json", 0, false, false}});
   const Arguments given(arguments, options, 0, 1, kUsage);
   if (!given.positional().empty()) return judge_scenario(given, terminal);
   refuse_scenario_options(given, options);

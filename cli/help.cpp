@@ -161,6 +161,7 @@ constexpr Command kCommands[] = {
      "shardsim validate-emulated [SCENARIO] [options]\n"
      "      --warmup N           of a scenario: iterations that are not kept (default 2)\n"
      "      --iterations N       of a scenario: iterations that are (default 10)\n"
+     "      --compute-of-scenario  predict compute by the scenario's model, not by timing kernels here first\n"
      "      --set, --seed, --memory-model   of a scenario, as for run\n"
      "      --json               one JSON document instead of the table\n"
      "  Without a scenario: builds 8 ranks on 2 nodes as `shardsim emulate` does, checks point to point that the\n"

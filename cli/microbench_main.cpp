@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -13,11 +14,8 @@
 #include "cli/arguments.h"
 #include "cli/exit_code.h"
 #include "cli/progress.h"
-#include "validate/execute/microbench/measured_csv.h"
+#include "cli/save_measured.h"
 #include "validate/execute/microbench/sweep.h"
-#ifdef SHARDSIM_HDF5
-#include "validate/measurements/microbench_hdf5.h"
-#endif
 
 namespace {
 
@@ -67,19 +65,14 @@ std::string ending(const std::string& path) {
 }
 
 void check_output(const std::string& path, bool force) {
-  const std::string kind = ending(path);
-#ifdef SHARDSIM_HDF5
-  const bool known = kind == ".h5" || kind == ".json" || kind == ".csv";
-  const char* const kinds = "End it in .h5, .json or .csv";
-#else
-  const bool known = kind == ".json" || kind == ".csv";
-  const char* const kinds = "This build has no HDF5: end it in .json or .csv";
-#endif
-  if (!known) throw input_error(Arguments::place("output"), excerpt(path) + " is of no kind that is written", kinds);
+  const std::vector<std::string> known = measured_endings();
+  if (std::find(known.begin(), known.end(), ending(path)) == known.end())
+    throw input_error(Arguments::place("output"), excerpt(path) + " is of no kind that this build writes",
+                      "End it in one of " + join(known));
   if (force || !std::filesystem::is_regular_file(path)) return;
   const std::string old = read_file(path);
   if (old.empty() || old.find("shardsim.microbench") != std::string::npos) return;
-  if (kind == ".csv" && old.find("shardsim-microbench") != std::string::npos) return;
+  if (ending(path) == ".csv" && old.find("shardsim-microbench") != std::string::npos) return;
   throw input_error(Arguments::place("output"), excerpt(path) + " is there and is no measured set",
                     "Name another file, or add --force");
 }
@@ -163,14 +156,6 @@ std::string utc_now() {
   return text;
 }
 
-void save(const MeasuredSet& set, const std::string& path) {
-  if (ending(path) == ".csv") return write_file(path, measured_csv(set));
-#ifdef SHARDSIM_HDF5
-  if (ending(path) == ".h5") return save_measured_hdf5(set, path);
-#endif
-  write_file(path, measured_json(set));
-}
-
 void print_summary(const MeasuredSet& set) {
   int unsteady = 0;
   for (const MeasuredPoint& point : set.points) unsteady += point.unsteady ? 1 : 0;
@@ -205,8 +190,8 @@ int run(const std::vector<std::string>& arguments) {
   progress.clear();
   if (g_signal != 0) return report_error(128 + g_signal, "stopped; nothing was written.");
   set.date = utc_now();
-  save(set, request.output);
-  if (!request.csv.empty()) save(set, request.csv);
+  save_measured(set, request.output);
+  if (!request.csv.empty()) save_measured(set, request.csv);
   print_summary(set);
   if (!set.is_steady())
     fmt::print(stderr,

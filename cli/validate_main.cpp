@@ -30,9 +30,10 @@ std::vector<Launch> ranks_here(const Program& program) {
   const bool per_node = launch.world_size < world && launch.world_size * program.ranks_per_node == world;
   if (!launch.launcher.empty() && !per_node) {
     if (launch.world_size == world) return {launch};
-    throw input_error({"environment of " + launch.launcher},
-                      std::to_string(launch.world_size) + " processes for a program of " + std::to_string(world) + " ranks",
-                      "Start one per rank, or one per node of " + std::to_string(program.ranks_per_node));
+    throw input_error(
+        {"environment of " + launch.launcher},
+        std::to_string(launch.world_size) + " processes for a program of " + std::to_string(world) + " ranks",
+        "Start one per rank, or one per node of " + std::to_string(program.ranks_per_node));
   }
   const int here = launch.launcher.empty() ? world : program.ranks_per_node;
   const int port = launch.launcher.empty() ? free_port() : launch.master_port;

@@ -1,16 +1,21 @@
 #include "validate/emulated/emulated_scenario.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "sim/study.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_cluster.h"
 #include "validate/emulated/observe_programs.h"
+#include "validate/emulated/rank_bench.h"
 
 namespace shardsim {
 namespace {
@@ -104,6 +109,38 @@ Tiers tiers_of(const Timeline& timeline, int op) {
   return tiers;
 }
 
+// A table in a folder of its own, for compute models that read it by its name.
+class BenchFile {
+ public:
+  BenchFile() {
+    std::string name = (std::filesystem::temp_directory_path() / "shardsim-bench-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw run_error("cannot make a folder in " + std::filesystem::temp_directory_path().string(),
+                      "Point TMPDIR at a folder that can be written");
+    folder_ = name;
+  }
+  ~BenchFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  BenchFile(const BenchFile&) = delete;
+  BenchFile& operator=(const BenchFile&) = delete;
+  std::filesystem::path path() const { return folder_ / "measured.csv"; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+void use_bench(Scenario& scenario, const BenchFile& file) {
+  std::vector<const Workload*> workloads;
+  for (const Case& item : scenario.cases) workloads.push_back(&item.workload);
+  write_file(
+      file.path(),
+      bench_on_ranks(scenario.cases.front().cluster.nodes * scenario.cases.front().cluster.gpu.count, workloads));
+  const std::string model = "{\"name\": \"measured\", \"file\": \"" + file.path().string() + "\"}";
+  for (Case& item : scenario.cases) item.compute_model = parse_json(model, "the micro-benchmark of this machine");
+}
+
 bool overlap(const Span& a, const Span& b) {
   return a.rank == b.rank && a.start_us < b.end_us && b.start_us < a.end_us;
 }
@@ -185,16 +222,18 @@ std::vector<std::string> outside_of(const TimelineComparison& comparison, const 
   return outside;
 }
 
-ScenarioRound validate_emulated_scenario(const Scenario& scenario, const ScenarioRoundOptions& options) {
+ScenarioRound validate_emulated_scenario(Scenario scenario, const ScenarioRoundOptions& options) {
   require_one_cluster(scenario);
+  ScenarioRound round;
+  round.unfit = emulation_obstacle();
+  if (!round.unfit.empty()) return round;
+  const BenchFile bench;  // as long as compute models read it
+  if (options.bench_compute) use_bench(scenario, bench);
   // Before the cluster is built: afterwards this process lives in name spaces of its own.
   const std::vector<Program> programs = programs_of(scenario);
   WorkerOptions workers;
   workers.interrupted = options.interrupted;
   const StudyResult predicted = run_study(scenario, workers);
-  ScenarioRound round;
-  round.unfit = emulation_obstacle();
-  if (!round.unfit.empty()) return round;
   const std::vector<Timeline> observed = observed_on(scenario.cases.front().cluster, programs, options, round.unfit);
   if (!round.unfit.empty()) return round;
   for (std::size_t i = 0; i < scenario.cases.size(); ++i) {

@@ -12,7 +12,8 @@ namespace shardsim {
 
 struct ScenarioRoundOptions {
   int warmup = 2;
-  int iterations = 10;  // observed, back to back
+  int iterations = 10;        // observed, back to back
+  bool bench_compute = true;  // predict compute by the micro-benchmark on as many processes; else as the scenario says
   std::function<bool()> interrupted = {};
 };
 
@@ -32,11 +33,10 @@ inline constexpr double kIterationTolerancePct = 10;
 inline constexpr double kCollectiveTolerancePct = 12;
 inline constexpr double kJudgedCollectiveMs = 50;
 
-// Predicts every case, builds its cluster of name spaces in this process, runs the same Programs there, compares. A
-// NIC that the cluster file has at a lower rate is slow there, too.
-// Errors: Failure::input for a cluster that name spaces cannot stand for; those of run_study; Failure::run when a rank
-// fails; Interrupted.
-ScenarioRound validate_emulated_scenario(const Scenario& scenario, const ScenarioRoundOptions& options);
+// Times compute on this machine, predicts every case, builds its cluster of name spaces in this process, runs the same
+// Programs there, compares. A NIC that the cluster file has at a lower rate is slow there, too. Errors: Failure::input
+// for a cluster that name spaces cannot stand for; those of run_study; Failure::run when a rank fails; Interrupted.
+ScenarioRound validate_emulated_scenario(Scenario scenario, const ScenarioRoundOptions& options);
 
 // Shape and shapers that give the cluster's payload rates. Errors: Failure::input naming what cannot be emulated.
 EmulatedShape shape_of(const ClusterSpec& spec);

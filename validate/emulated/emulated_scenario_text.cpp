@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "validate/emulated/campaign_report.h"
 #include "validate/comparison/comparison_json.h"
 #include "validate/comparison/comparison_sheets.h"
+#include "validate/emulated/campaign_report.h"
 #include "validate/emulated/emulated_scenario.h"
 
 namespace shardsim {

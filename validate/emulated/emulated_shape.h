@@ -18,8 +18,8 @@ struct EmulatedShape {
 };
 
 inline constexpr int kFastMtu = 9000, kNicMtu = 1500;
-// What is saved up while idle is free, and a frame longer than the burst is dropped: so a burst holds one frame with its
-// header and little more. The rest is for late timers: one that is late by more costs rate. On the fast tier 9,100
+// What is saved up while idle is free, and a frame longer than the burst is dropped: so a burst holds one frame with
+// its header and little more. The rest is for late timers: one that is late by more costs rate. On the fast tier 9,100
 // bytes leave 3 us, with which idle processors carried 28.2 of 29.8 MB/s; 10,500 leave 50 us and carry 29.7.
 inline constexpr int kFastBurst = 10500, kNicBurst = 1600;
 inline constexpr int kMostEmulatedRanks = 64;

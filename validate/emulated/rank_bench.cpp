@@ -1,0 +1,156 @@
+#include "validate/emulated/rank_bench.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "validate/emulated/memory_file.h"
+#include "validate/emulated/rank_processes.h"
+#include "validate/execute/machines/cpu_dense.h"
+#include "validate/execute/microbench/measured_csv.h"
+#include "validate/execute/monotonic.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kWarmup = 2, kRepetitions = 7;
+constexpr std::int64_t kRows = 32768;  // of the table that is read
+constexpr double kCopied = 4 << 20;    // bytes read plus written by the copy
+constexpr std::int64_t kLookups[] = {256, 2048, 16384};
+constexpr std::int64_t kProducts[] = {32, 512};  // rows of a matrix product of 128 x 128
+
+RowOptimizer row_optimizer(const std::string& name) {
+  if (name == "rowwise_adagrad") return RowOptimizer::rowwise_adagrad;
+  return name == "adam" ? RowOptimizer::adam : RowOptimizer::sgd;
+}
+
+ElementType element_type(Dtype dtype) {
+  if (dtype == Dtype::fp16) return ElementType::fp16;
+  return dtype == Dtype::bf16 ? ElementType::bf16 : ElementType::fp32;
+}
+
+BenchPoint row_point(BenchOp op, std::int64_t dim, ElementType type, std::int64_t lookups, RowOptimizer optimizer) {
+  BenchPoint point;
+  point.op = op;
+  point.tables = {{kRows, dim, 1}};
+  point.batch = lookups;
+  point.type = type;
+  point.optimizer = optimizer;
+  return point;
+}
+
+// Replicated rows are summed without an optimizer, which counts as sgd.
+std::vector<BenchPoint> points_for(const std::vector<const Workload*>& workloads) {
+  std::set<std::tuple<std::int64_t, ElementType, RowOptimizer>> widths;
+  for (const Workload* workload : workloads) {
+    for (const Table& table : workload->tables) {
+      widths.insert({table.dim, element_type(table.dtype), row_optimizer(workload->optimizer)});
+      widths.insert({table.dim, element_type(table.dtype), RowOptimizer::sgd});
+    }
+  }
+  std::vector<BenchPoint> points;
+  for (const auto& [dim, type, optimizer] : widths) {
+    for (const std::int64_t lookups : kLookups) {
+      points.push_back(row_point(BenchOp::scatter, dim, type, lookups, optimizer));
+      if (optimizer == RowOptimizer::sgd)
+        points.push_back(row_point(BenchOp::gather, dim, type, lookups, RowOptimizer::none));
+    }
+  }
+  for (const std::int64_t rows : kProducts) {
+    BenchPoint product;
+    product.op = BenchOp::gemm;
+    product.m = rows;
+    product.n = product.k = 128;
+    points.push_back(product);
+  }
+  return points;
+}
+
+double median(std::vector<double> values) {
+  return sample_statistics(std::move(values)).median;
+}
+
+double copy_us() {
+  CpuDense dense(1);
+  std::vector<double> samples;
+  for (int i = 0; i < kWarmup + kRepetitions; ++i) {
+    const double start = monotonic_seconds();
+    dense.move(kCopied);
+    if (i >= kWarmup) samples.push_back((monotonic_seconds() - start) * 1e6);
+  }
+  return median(samples);
+}
+
+double point_us(BenchDevice& device, const BenchPoint& point) {
+  device.prepare(point, point.has_tables() ? draw_input(point, 1) : BenchInput{});
+  std::vector<double> samples;
+  for (int i = 0; i < kWarmup + kRepetitions; ++i) {
+    device.flush();
+    const double us = device.run_us();
+    if (i >= kWarmup) samples.push_back(us);
+  }
+  return median(samples);
+}
+
+const BenchDeviceEntry& cpu_entry() {
+  for (const BenchDeviceEntry& entry : bench_devices()) {
+    if (entry.name == "cpu") return entry;
+  }
+  throw run_error("the micro-benchmark has no CPU device", "Please report it");
+}
+
+// Times of one rank: the copy, an empty call, then the points.
+std::vector<double> times_of_rank(const std::vector<BenchPoint>& points) {
+  const std::unique_ptr<BenchDevice> device = cpu_entry().make(1);
+  std::vector<double> times = {copy_us(), device->launch_floor_us()};
+  for (const BenchPoint& point : points) times.push_back(point_us(*device, point));
+  return times;
+}
+
+std::vector<std::vector<double>> times_of_ranks(int ranks, const std::vector<BenchPoint>& points) {
+  std::vector<MemoryFile> files(ranks);
+  RankProcesses processes(ranks, [&](int rank) {
+    const std::vector<double> times = times_of_rank(points);
+    files[rank].write({reinterpret_cast<const char*>(times.data()), times.size() * sizeof(double)});
+    return 0;
+  });
+  if (processes.wait({}) != 0) throw run_error("the micro-benchmark of a rank failed", "See what it printed");
+  std::vector<std::vector<double>> times(ranks, std::vector<double>(points.size() + 2));
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string text = files[rank].read();
+    if (text.size() != times[rank].size() * sizeof(double))
+      throw run_error("the micro-benchmark of a rank broke off", "Run again");
+    std::memcpy(times[rank].data(), text.data(), text.size());
+  }
+  return times;
+}
+
+}  // namespace
+
+std::string bench_on_ranks(int ranks, const std::vector<const Workload*>& workloads) {
+  const std::vector<BenchPoint> points = points_for(workloads);
+  const auto times = times_of_ranks(ranks, points);
+  const auto of = [&](std::size_t index) {
+    std::vector<double> values;
+    for (const std::vector<double>& rank : times) values.push_back(rank[index]);
+    return values;
+  };
+  MeasuredSet set;
+  set.device = cpu_entry().make(1)->facts();
+  set.version = version();
+  set.before.copy_bandwidth = set.after.copy_bandwidth = kCopied / (median(of(0)) * 1e-6);
+  set.before.launch_floor_us = set.after.launch_floor_us = median(of(1));
+  for (std::size_t index = 0; index < points.size(); ++index) {
+    MeasuredPoint measured;
+    measured.point = points[index];
+    measured.samples_us = of(index + 2);
+    measured.statistics = sample_statistics(measured.samples_us);
+    set.points.push_back(measured);
+  }
+  return measured_csv(set);
+}
+
+}  // namespace shardsim

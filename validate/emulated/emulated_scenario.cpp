@@ -206,7 +206,7 @@ bool shares_its_tier(const Timeline& timeline, int op) {
 std::vector<std::string> outside_of(const TimelineComparison& comparison, const Timeline& predicted) {
   std::vector<std::string> outside;
   const auto check = [&](const std::string& what, const ComparedTime& time, double tolerance_pct) {
-    const std::optional<double> error = time.error_pct();
+    const std::optional<double> error = time.error_against(time.observed_ms.min);
     if (!error || std::abs(*error) > tolerance_pct)
       outside.push_back(fmt::format("{} {:+.1f} % ({} % allowed)", what, error.value_or(0), shortest(tolerance_pct)));
   };

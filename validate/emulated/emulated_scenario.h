@@ -28,7 +28,8 @@ struct ScenarioRound {
   bool holds() const { return outside.empty() && predicted_order == observed_order; }
 };
 
-// An iteration may be off by this much, and a collective that takes so long and shares its tier with no other.
+// The least of the iterations is judged: the noise of a shared machine only lengthens. An iteration may be off by this
+// much, and a collective that takes so long and shares its tier with no other.
 inline constexpr double kIterationTolerancePct = 10;
 inline constexpr double kCollectiveTolerancePct = 12;
 inline constexpr double kJudgedCollectiveMs = 50;

@@ -15,6 +15,10 @@ std::string round_text(const ScenarioRound& round, int width, bool colour) {
   text += wrapped("Predicted order, the fastest first: " + join(round.predicted_order) +
                       ". Observed: " + join(round.observed_order) + ".",
                   width, "");
+  text += wrapped(fmt::format("Judged is the least of the iterations, which noise only lengthens: an iteration within "
+                              "{} %, a collective of {} ms or more that shares its tier with no other within {} %.",
+                              kIterationTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct),
+                  width, "");
   for (const std::string& miss : round.outside) text += "OUTSIDE: " + miss + "\n";
   return text + wrapped(std::string(what_it_proves()), width, "");
 }

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include "base/error.h"
@@ -42,6 +45,36 @@ std::shared_ptr<Machine> make_machine(const Program& program, Rendezvous& rendez
                     known_names_hint(options.device, known));
 }
 
+// Tells the other ranks what this one is doing while it lives: should this rank die, they name it.
+class Ticker {
+ public:
+  Ticker(Rendezvous& rendezvous, const Machine& machine)
+      : thread_([this, &rendezvous, &machine] {
+          std::unique_lock lock(mutex_);
+          while (!wake_.wait_for(lock, kBetweenTicks, [this] { return over_; })) {
+            const std::string doing = machine.doing();
+            if (!doing.empty()) rendezvous.doing(doing);
+          }
+        }) {}
+  ~Ticker() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+ private:
+  static constexpr std::chrono::milliseconds kBetweenTicks{200};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
 // One run of the ranks: a machine that stops when the run fails, and the common start.
 class Run {
  public:
@@ -65,7 +98,8 @@ class Run {
     rendezvous_.barrier("waiting for the start");
     const std::string start =
         rendezvous_.from_root(shortest(monotonic_seconds() + kStartDelay), "waiting for the start");
-    rendezvous_.doing("iterations");
+    rendezvous_.doing("the first operations");
+    const Ticker ticker(rendezvous_, *machine_);
     machine_->run(first, count, first_kept, std::stod(start) - offset_.seconds);
   }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tests/models/test_clusters.h"
-#include "tests/validate/measurement_text.h"
+#include "tests/validate/measurements/measurement_text.h"
 #include "topology/write_cluster.h"
 #include "validate/measurements/calibrated_judgement.h"
 #include "validate/measurements/calibration_rows.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/yaml.h"
-#include "tests/validate/measurement_text.h"
+#include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement_html.h"
 #include "validate/measurements/judgement_json.h"
 #include "validate/measurements/judgement_markdown.h"

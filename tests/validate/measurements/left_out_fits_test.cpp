@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/yaml.h"
-#include "tests/validate/measurement_text.h"
+#include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement.h"
 
 using namespace shardsim;

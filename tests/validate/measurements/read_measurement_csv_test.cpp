@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/validate/measurement_text.h"
+#include "tests/validate/measurements/measurement_text.h"
 
 using namespace shardsim;
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "tests/validate/measurement_text.h"
+#include "tests/validate/measurements/measurement_text.h"
 
 using namespace shardsim;
 

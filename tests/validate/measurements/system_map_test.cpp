@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/yaml.h"
-#include "tests/validate/measurement_text.h"
+#include "tests/validate/measurements/measurement_text.h"
 #include "topology/cluster.h"
 
 using namespace shardsim;

@@ -90,7 +90,7 @@ Json shard_json(const Placement& shard, std::uint64_t row, std::uint64_t rows, i
           {"placement", fmt::format("rank:{}/{}", rank, device)}};
 }
 
-// One of TorchRec's own types: row_wise, column_wise, table_wise, data_parallel.
+// One of TorchRec's own types.
 Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
   json["sharding_type"] = strategy_name(parts.front()->strategy);
@@ -115,7 +115,8 @@ bool is_torchrec(const Placements& parts, const Table& table) {
   const Placement& first = *parts.front();
   if (parts.size() == 1 && first.strategy != Strategy::flex) return whole_rows(first, table);
   for (const Placement* part : parts) {
-    if (part->strategy != Strategy::column_wise || !whole_rows(*part, table)) return false;
+    if (part->strategy != first.strategy || !cut_by_columns(part->strategy)) return false;
+    if (!whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
   }
   return true;
@@ -123,7 +124,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
 
 bool is_own(const Placements& parts, const Table& table) {
   for (const Placement* part : parts) {
-    if (part->strategy == Strategy::column_wise || !whole_columns(*part, table)) return false;
+    if (cut_by_columns(part->strategy) || within_node(part->strategy) || !whole_columns(*part, table)) return false;
     if (part->compute_kernel != default_kernel(part->strategy)) return false;
   }
   return true;

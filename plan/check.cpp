@@ -81,11 +81,11 @@ void check_replicas(const Placement& placement, const std::string& name, int wor
 }
 
 void check_kernel(const Placement& placement, const std::string& name, const Place& place) {
-  const std::string fault = kernel_fault(placement.strategy, placement.compute_kernel);
-  if (fault.empty()) return;
-  throw input_error(place, fmt::format("table '{}', {}: {}", name, strategy_name(placement.strategy), fault),
-                    replicated(placement.strategy) ? "Replicated rows are \"dense\""
-                                                   : known_names_hint(placement.compute_kernel, compute_kernels()));
+  const std::vector<std::string> known = compute_kernels();
+  if (std::find(known.begin(), known.end(), placement.compute_kernel) != known.end()) return;
+  throw input_error(place,
+                    fmt::format("table '{}': unknown compute kernel {}", name, excerpt(placement.compute_kernel)),
+                    known_names_hint(placement.compute_kernel, known));
 }
 
 // Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table

@@ -64,6 +64,47 @@ void note_skew(Notes& notes, const Placement& placement, const Workload& workloa
                   table.name, 100 * hottest, load));
 }
 
+// "a, b and 3 more".
+std::string some_tables(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
+  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+// Names of the tables with a placement that `matches`.
+template <typename Matches>
+std::vector<std::string> tables_where(const Plan& plan, const Workload& workload, Matches matches) {
+  std::vector<std::string> names;
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+    if (matches(placement, table) && (names.empty() || names.back() != table.name)) names.push_back(table.name);
+  }
+  return names;
+}
+
+// What TorchRec does not offer, or does not say.
+void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload) {
+  const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
+    return table.kind == TableKind::sequence && within_node(placement.strategy);
+  });
+  if (!unknown.empty()) {
+    notes.push_back(
+        fmt::format("Not a TorchRec lowering: its sequence modules have no table_row_wise, grid_shard or "
+                    "table_column_wise, which here "
+                    "exchange rows directly, as row_wise and column_wise do (tables: {}).",
+                    some_tables(unknown)));
+  }
+  const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
+    return placement.compute_kernel == "fused_uvm_caching";
+  });
+  if (cached.empty()) return;
+  notes.push_back(fmt::format(
+      "fused_uvm_caching is simulated with a cache of 20 % of a table's rows, the most popular ones (tables: {}).",
+      some_tables(cached)));
+}
+
 // Narrow tables are not cut into columns.
 void note_slices(Notes& notes, const Case& item, const Plan& plan) {
   const Tree* const name = item.planner.find("name");
@@ -115,6 +156,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_allowance(notes, result, item);
   for (const Placement& placement : plan.placements) note_skew(notes, placement, item.workload);
   note_slices(notes, item, plan);
+  note_own_lowering(notes, plan, item.workload);
   note_bandwidths(notes, item);
   note_published(notes, item);
   return notes;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -90,6 +91,13 @@ Json shard_json(const Placement& shard, std::uint64_t row, std::uint64_t rows, i
           {"placement", fmt::format("rank:{}/{}", rank, device)}};
 }
 
+// Rows of one shard: TorchRec cuts blocks of ceil(rows / shards) until they are used up (its lookups find a row's shard
+// by that block), so the last ones may be shorter, or empty.
+std::uint64_t torchrec_block(const Placement& part) {
+  const auto shards = static_cast<std::uint64_t>(part.shards());
+  return (part.rows() + shards - 1) / shards;
+}
+
 // One of TorchRec's own types.
 Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
@@ -99,11 +107,10 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json shards = Json::array();
   for (const Placement* part : parts) {
     std::uint64_t row = part->row_begin;
-    const std::vector<int>& ranks = part->holders.at(0);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      json["ranks"].push_back(ranks[i]);
-      const std::uint64_t rows = part->shard_rows(static_cast<int>(i));
-      shards.push_back(shard_json(*part, row, rows, ranks[i], cluster));
+    for (const int rank : part->holders.at(0)) {
+      json["ranks"].push_back(rank);
+      const std::uint64_t rows = std::min(torchrec_block(*part), part->row_end - row);
+      shards.push_back(shard_json(*part, row, rows, rank, cluster));
       row += rows;
     }
   }

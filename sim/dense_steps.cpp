@@ -37,7 +37,7 @@ double forward_flops(const Workload& workload, const DenseLayer& layer) {
 std::vector<Piece> pieces_of(const Workload& workload) {
   const std::vector<DenseLayer>& layers = workload.dense.layers;
   std::int64_t count = 0;
-  for (const DenseLayer& layer : layers) count += std::min(layer.repeat, kMostLayers);
+  for (const DenseLayer& layer : layers) count += std::min(layer.repeat, kMostLayers + 1);
   const bool apart = count <= kMostLayers;
   std::vector<Piece> pieces;
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {

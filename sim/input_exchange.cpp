@@ -140,8 +140,11 @@ void InputExchange::prefetch_rows() {
     }
   }
   if (!any) return;
-  const Stream on = workload_.pipeline == "prefetch_sparse_dist" ? Stream::prefetch : Stream::compute;
-  prefetch_ = ops_.add_pass("cache_prefetch", on, fetched, {recat_});
+  // With ids alone it stands in front of the lookups, whatever the pipeline.
+  const bool alone = !workload_.full_input_exchange();
+  const Stream on = workload_.pipeline == "prefetch_sparse_dist" && !alone ? Stream::prefetch : Stream::compute;
+  const std::vector<int> after = workload_.pipeline == "none" && alone ? all_ids() : std::vector<int>{recat_};
+  prefetch_ = ops_.add_pass("cache_prefetch", on, fetched, after);
   ops_.op(prefetch_).host_bytes = ops_.op(prefetch_).hbm_bytes;
 }
 
@@ -149,6 +152,9 @@ void InputExchange::connect_pipeline() {
   if (permute_first_ >= 0) follow(ops_.op(permute_first_), copy_);
   if (wait_ >= 0) {
     for (const int id : splits_) follow(ops_.op(wait_), id);
+  }
+  if (prefetch_ >= 0 && recat_ < 0 && workload_.pipeline != "none") {
+    for (const int id : all_ids()) ops_.op(prefetch_).after_previous.push_back(id);
   }
   if (recat_ < 0) return;
   for (const int id : inputs_) follow(ops_.op(recat_), id);

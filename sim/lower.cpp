@@ -54,12 +54,11 @@ class Lowering {
 
   // The exchange of ids is one call per group: of this batch, or with a pipeline of the next one.
   void ids_alone(const std::string& pipeline) {
-    if (pipeline != "sparse_dist") {
-      input_.exchange_ids_only();
-      return passes();
-    }
+    const bool behind = pipeline == "sparse_dist";
+    if (!behind) input_.exchange_ids_only();
+    if (context_.shuffles()) input_.prefetch_rows();
     const std::vector<int> forward = lower_forward(context_);
-    input_.exchange_ids_only();
+    if (behind) input_.exchange_ids_only();
     lower_backward(context_, forward);
   }
 
@@ -118,9 +117,8 @@ class Lowering {
       const int ids = input_.ids_of(index);
       if (!ahead && !context_.full() && ids >= 0) list_.op(ids).after_previous = {last};
     }
-    if (!context_.full()) return;
     input_.connect_pipeline();
-    if (!ahead) list_.op(input_.copy()).after_previous = {last};
+    if (context_.full() && !ahead) list_.op(input_.copy()).after_previous = {last};
   }
 
   // Of the input of this batch, in the iteration before.

@@ -12,8 +12,10 @@ constexpr const char* kStreamNames[] = {"compute", "world", "node", "cross", "me
 
 bool moves_nothing(const Program& program, std::string matrix) {
   while (program.transpose_of.contains(matrix)) matrix = program.transpose_of.at(matrix);
-  const std::vector<std::int64_t>& units = program.matrices.at(matrix).units;
-  return std::all_of(units.begin(), units.end(), [](std::int64_t count) { return count == 0; });
+  const ByteMatrix& stated = program.matrices.at(matrix);
+  const std::vector<std::int64_t>& units = stated.units;
+  return stated.kind != ByteMatrix::Kind::dense &&
+         std::all_of(units.begin(), units.end(), [](std::int64_t count) { return count == 0; });
 }
 
 std::string stream_name(Stream stream) {

@@ -186,6 +186,18 @@ TEST_CASE("row-wise blocks are read as TorchRec cuts them and as we do, and no o
   CHECK(has(setting.fault(json({251, 251, 251, 249})), "even blocks"));
 }
 
+TEST_CASE("row-wise blocks are written as TorchRec cuts them, since it finds a row's shard by them") {
+  Setting setting;
+  const Plan plan = plan_by("{name: row_wise}", setting.workload, setting.cluster);
+  const auto json = nlohmann::json::parse(plan_to_json(plan, setting.workload, setting.cluster));
+  const auto& shards = json["plan"]["ebc"]["recent"]["shards"];
+  REQUIRE(shards.size() == 8);
+  for (int i = 0; i < 8; ++i) {  // ceil(1003 / 8) = 126
+    CHECK(shards[i]["shard_offsets"] == nlohmann::json({126 * i, 0}));
+    CHECK(shards[i]["shard_sizes"] == nlohmann::json({i < 7 ? 126 : 121, 256}));
+  }
+}
+
 TEST_CASE("a table that is flex as a whole means row_tiers with one flex tier") {
   const Setting setting;
   const std::string head = R"({"plan": {"ec": {"history": {"rows": 8000, "dim": 64, "order": "popularity", "hash":

@@ -37,7 +37,7 @@ void check_group_shapes(const Placement& placement, const std::string& name, con
   if (placement.strategy != Strategy::flex && placement.holders.size() != 1) {
     throw input_error(place, what + ": several lists of ranks", "Only flex has replica groups");
   }
-  const bool whole = !cut_by_rows(placement.strategy) && !replicated(placement.strategy);
+  const bool whole = !in_rows(placement.strategy) && !replicated(placement.strategy);
   if (whole && placement.holders.front().size() != 1) {
     throw input_error(place, what + fmt::format(": {} ranks", placement.holders.front().size()), "It lies on one rank");
   }

@@ -55,12 +55,12 @@ std::string kernel_fault(Strategy strategy, std::string_view kernel) {
   return "compute kernel " + excerpt(kernel) + " for replicated rows";
 }
 
-bool cut_by_rows(Strategy strategy) {
+bool in_rows(Strategy strategy) {
   return strategy == Strategy::row_wise || strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard ||
          strategy == Strategy::flex;
 }
 
-bool cut_by_columns(Strategy strategy) {
+bool in_columns(Strategy strategy) {
   return strategy == Strategy::column_wise || strategy == Strategy::table_column_wise ||
          strategy == Strategy::grid_shard;
 }
@@ -79,7 +79,7 @@ std::string default_kernel(Strategy strategy) {
 }
 
 int Placement::shards() const {
-  if (!cut_by_rows(strategy) || holders.empty() || holders.front().empty()) return 1;
+  if (!in_rows(strategy) || holders.empty() || holders.front().empty()) return 1;
   return static_cast<int>(holders.front().size());
 }
 

@@ -25,10 +25,10 @@ std::string_view strategy_name(Strategy strategy);
 Strategy parse_strategy(std::string_view name, const Place& place);
 Strategy parse_strategy(std::string_view name, const std::string& source);
 std::vector<std::string> strategy_names();
-bool replicated(Strategy strategy);      // data_parallel and flex hold copies of a row on several ranks
-bool cut_by_rows(Strategy strategy);     // row_wise, table_row_wise, grid_shard and flex: the holders share the rows
-bool cut_by_columns(Strategy strategy);  // column_wise, table_column_wise and grid_shard: one placement per block
-bool within_node(Strategy strategy);     // table_row_wise and grid_shard (each block), table_column_wise (the table)
+bool replicated(Strategy strategy);   // data_parallel and flex hold copies of a row on several ranks
+bool in_rows(Strategy strategy);      // row_wise, table_row_wise, grid_shard and flex: the holders share the rows
+bool in_columns(Strategy strategy);   // column_wise, table_column_wise and grid_shard: one placement per block
+bool within_node(Strategy strategy);  // table_row_wise and grid_shard (each block), table_column_wise (the table)
 std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
 // TorchRec's compute kernels. Of these dense, fused, fused_uvm and fused_uvm_caching can be lowered.
@@ -51,7 +51,7 @@ struct Placement {
 
   std::uint64_t rows() const { return row_end - row_begin; }
   std::int64_t columns() const { return column_end - column_begin; }
-  int shards() const;                         // row shards: 1 where not cut_by_rows; never 0
+  int shards() const;                         // row shards: 1 where not in_rows; never 0
   std::uint64_t shard_rows(int shard) const;  // the first rows() mod shards() shards hold one row more
   bool operator==(const Placement&) const = default;
 };

@@ -122,7 +122,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
   const Placement& first = *parts.front();
   if (parts.size() == 1 && first.strategy != Strategy::flex) return whole_rows(first, table);
   for (const Placement* part : parts) {
-    if (part->strategy != first.strategy || !cut_by_columns(part->strategy)) return false;
+    if (part->strategy != first.strategy || !in_columns(part->strategy)) return false;
     if (!whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
   }
@@ -131,7 +131,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
 
 bool is_own(const Placements& parts, const Table& table) {
   for (const Placement* part : parts) {
-    if (cut_by_columns(part->strategy) || within_node(part->strategy) || !whole_columns(*part, table)) return false;
+    if (in_columns(part->strategy) || within_node(part->strategy) || !whole_columns(*part, table)) return false;
     if (part->compute_kernel != default_kernel(part->strategy)) return false;
   }
   return true;

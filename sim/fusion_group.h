@@ -25,7 +25,7 @@ struct FusionGroup {
   bool weighted = false;    // ids have weights
   bool exchanges() const { return !group.empty(); }
   bool pooled() const { return kind == TableKind::pooled; }
-  bool reduces() const { return pooled() && cut_by_rows(strategy) && exchanges(); }  // partial sums are added up
+  bool reduces() const { return pooled() && in_rows(strategy) && exchanges(); }  // partial sums are added up
 
   // Source -> owner, by position in the group; by source rank all alike.
   ByteMatrix ids, lengths, weights;  // `lengths` and `weights` go before and after the ids (docs/lowering.md)

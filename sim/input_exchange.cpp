@@ -58,7 +58,7 @@ void InputExchange::permute() {
   double sent = 0, rows = 0, tiers = 0;
   for (const FusionGroup& group : groups_) {
     sent += group.sent_inputs;
-    if (cut_by_rows(group.strategy)) rows += group.sent_inputs;
+    if (in_rows(group.strategy)) rows += group.sent_inputs;
     tiers += group.own_tier_ids * (2 * workload_.id_bytes + kPositionBytes);
   }
   const Stream on = stream(Stream::data_dist);

@@ -55,7 +55,7 @@ int shard_at(const Placement& placement, int rank) {
   for (const std::vector<int>& group : placement.holders) {
     const auto found = std::find(group.begin(), group.end(), rank);
     if (found == group.end()) continue;
-    return cut_by_rows(placement.strategy) ? static_cast<int>(found - group.begin()) : 0;
+    return in_rows(placement.strategy) ? static_cast<int>(found - group.begin()) : 0;
   }
   return -1;
 }

@@ -31,7 +31,7 @@ std::string reducing_group(const FusionGroup& group) {
 }
 
 std::string order_pass(const FusionGroup& group) {
-  return !group.pooled() && cut_by_rows(group.strategy) ? "unbucketize" : "concat_permute";
+  return !group.pooled() && in_rows(group.strategy) ? "unbucketize" : "concat_permute";
 }
 
 }  // namespace shardsim

@@ -61,7 +61,7 @@ void write_groups(Program& program, const Plan& plan, const Workload& workload) 
   for (const Placement& placement : plan.placements) {
     const Table& table = workload.tables[placement.table];
     const bool reduces =
-        table.kind == TableKind::pooled && within_node(placement.strategy) && cut_by_rows(placement.strategy);
+        table.kind == TableKind::pooled && within_node(placement.strategy) && in_rows(placement.strategy);
     if (placement.strategy == Strategy::flex) add_node_groups(program, placement.holders, table.place);
     if (reduces) add_node_groups(program, nodes_of(program), table.place);
   }

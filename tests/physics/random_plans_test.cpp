@@ -36,7 +36,7 @@ void place(Plan& plan, int index, const Table& table, Rng& rng) {
   const auto node = [&] { return node_ranks(static_cast<int>(rng.below(2))); };
   const auto rank = [&] { return static_cast<int>(rng.below(kWorld)); };
   const int home = rank() / kPerNode;  // of table_column_wise
-  const std::int64_t blocks = cut_by_columns(strategy) ? 1 + static_cast<std::int64_t>(rng.below(3)) : 1;
+  const std::int64_t blocks = in_columns(strategy) ? 1 + static_cast<std::int64_t>(rng.below(3)) : 1;
   for (std::int64_t block = 0; block < blocks; ++block) {
     Placement placement;
     placement.table = index;
@@ -115,7 +115,7 @@ Buffers buffers_of(const Setting& setting) {
     for (const std::vector<int>& group : placement.holders) {
       for (const int rank : group) buffers.ids[prefix][rank] += sources * ids / shards * 8;
     }
-    if (!pooled || !cut_by_rows(placement.strategy)) {
+    if (!pooled || !in_rows(placement.strategy)) {
       buffers.rows[prefix].resize(kWorld);
       for (const std::vector<int>& group : placement.holders) {
         for (const int rank : group)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/workload.h"
+#include "plan/host_rows.h"
 #include "sim/group_member.h"
 
 namespace shardsim {
@@ -36,9 +37,5 @@ struct LookupPart {
 // different types are looked up apart.
 std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
                                      int world, bool by_dtype);
-
-// Rows of host memory that a cache in HBM holds: TorchRec's default cache_load_factor (torchrec/distributed/planner/
-// constants.py, UVM_CACHING_RATIO).
-inline constexpr double kCacheLoadFactor = 0.2;
 
 }  // namespace shardsim

@@ -10,8 +10,8 @@ namespace {
 // The FlexShard paper's cost model (table of costs per strategy), extended to slices and whole tables.
 //
 // Static: a row-wise, column-wise or table-wise holder keeps its part of the weights; a replicated one keeps m times
-// its part (weights, dense gradient, optimizer states). Rows over shards count as a real number. Rows of fused_uvm lie in
-// host memory; a cache of fused_uvm_caching holds a fifth of them.
+// its part (weights, dense gradient, optimizer states). Rows over shards count as a real number. Rows of fused_uvm lie
+// in host memory; a cache of fused_uvm_caching holds a fifth of them.
 //
 // Dynamic, at the peak: c_dp copies of what one batch reads when nothing is sent. Where something is sent, half of the
 // c_mp copies lie at the owners, which send to every rank that they serve, and half at each rank of the world, which

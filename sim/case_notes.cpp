@@ -47,21 +47,42 @@ void note_allowance(Notes& notes, const CaseResult& result, const Case& item) {
 
 // Row-wise traffic is simulated as evenly split over the owners. A row is not divisible: the owner of the hottest one
 // serves all of it, and its share of the others.
-void note_skew(Notes& notes, const Placement& placement, const Workload& workload) {
-  if (placement.strategy != Strategy::row_wise) return;
+struct Skew {
+  const Table* table = nullptr;
+  double hottest = 0;  // its share of the tier's accesses
+  double load = 1;     // of its owner, in even shares
+};
+
+Skew skew_of(const Placement& placement, const Workload& workload) {
   const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  const auto owners = static_cast<double>(placement.holders.front().size());
+  if (placement.strategy != Strategy::row_wise || owners < 2) return {};
   const AccessDistribution access = table.distribution();
   const double sum = access.sum(placement.row_begin, placement.row_end);
-  const auto owners = static_cast<double>(placement.holders.front().size());
-  if (!(sum > 0) || owners < 2) return;
+  if (!(sum > 0)) return {};
   const double hottest = access.probability(placement.row_begin) / sum;
-  const double load = 1 + hottest * (owners - 1);
-  if (load < 1 + kTellingSkew) return;
+  return {&table, hottest, 1 + hottest * (owners - 1)};
+}
+
+// One note for the worst table.
+void note_skew(Notes& notes, const Plan& plan, const Workload& workload) {
+  Skew worst;
+  int skewed = 0;
+  for (const Placement& placement : plan.placements) {
+    const Skew skew = skew_of(placement, workload);
+    if (skew.table == nullptr || skew.load < 1 + kTellingSkew) continue;
+    ++skewed;
+    if (skew.load > worst.load) worst = skew;
+  }
+  if (skewed == 0) return;
+  const bool sequence = worst.table->kind == TableKind::sequence;
   notes.push_back(
       fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
                   "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-                  "real iteration is slower. Replicate the head (flexshard_2tier, flexshard_3tier).",
-                  table.name, 100 * hottest, load));
+                  "real iteration is slower.{}{}",
+                  worst.table->name, 100 * worst.hottest, worst.load,
+                  sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
+                  skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
 }
 
 // "a, b and 3 more".
@@ -154,7 +175,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_steadiness(notes, result, item);
   note_collapse(notes, item);
   note_allowance(notes, result, item);
-  for (const Placement& placement : plan.placements) note_skew(notes, placement, item.workload);
+  note_skew(notes, plan, item.workload);
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
   note_bandwidths(notes, item);

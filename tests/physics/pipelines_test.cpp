@@ -18,6 +18,7 @@ TEST_CASE("one node, nodes of one rank, one rank: every planner's plan is lowere
         CAPTURE(shape.first);
         CAPTURE(shape.second);
         CAPTURE(planner);
+        if (kind == TableKind::pooled && planner.find("flexshard") != std::string::npos) continue;  // sequences only
         const Program program = lowered(planner, workload, cluster);
         for (const Op& op : program.ops) {
           if (op.is_collective()) CHECK(program.groups.at(op.group).front().size() > 1);
@@ -51,7 +52,8 @@ TEST_CASE("kernels in host memory cost host traffic, and a cache less than none"
     const double resident = iteration("fused", pipeline);
     const double cached = iteration("fused_uvm_caching", pipeline);
     const double host = iteration("fused_uvm", pipeline);
-    CHECK(resident < cached);
+    CHECK(resident <= cached);
+    if (pipeline != "prefetch_sparse_dist") CHECK(resident < cached);
     CHECK(cached < host);
   }
   // Fetched for the next batch while this one trains.

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <numeric>
+#include <set>
+
 #include "tests/physics/two_tables.h"
 
 // Pipelines, compute kernels and small clusters: every plan of them is lowered and runs, and what overlaps is faster.
@@ -86,4 +89,28 @@ TEST_CASE("a pipeline hides the exchange of ids, and keeps the streams of TorchR
   }
   CHECK(world == std::vector<std::string>{"input_lengths_all_to_all", "input_all_to_all", "global_all_to_all",
                                           "global_all_to_all", "input_splits_all_to_all"});
+}
+
+// Every sharding type in one plan file, pooled tables and histories (scenarios/mixed.yaml).
+TEST_CASE("the shipped mixture runs under each pipeline, and TorchRec's hides most of the exchange of ids") {
+  const StudyResult result = run_study(read_scenario(shipped_path("mixed.yaml"), {}), {2, {}, {}});
+  REQUIRE(result.cases.size() == 3);
+  const auto exposed_ids = [](const Timeline& timeline) {
+    double ms = 0;
+    for (const NamedTime& time : named_times(timeline)) {
+      if (time.name.starts_with("input_")) ms += time.exposed_ms;
+    }
+    return ms;
+  };
+  std::set<Strategy> strategies;
+  for (const CaseResult& item : result.cases) {
+    CAPTURE(item.name);
+    CHECK(item.timeline.steady);
+    CHECK(std::accumulate(item.timeline.bytes_out.begin(), item.timeline.bytes_out.end(), std::int64_t{0}) ==
+          std::accumulate(item.timeline.bytes_in.begin(), item.timeline.bytes_in.end(), std::int64_t{0}));
+    for (const PlacementSummary& placement : item.placements) strategies.insert(placement.strategy);
+  }
+  CHECK(strategies.size() == strategy_names().size());
+  CHECK(result.cases[1].timeline.iteration_ms < result.cases[0].timeline.iteration_ms);
+  CHECK(exposed_ids(result.cases[1].timeline) < 0.2 * exposed_ids(result.cases[0].timeline));
 }

@@ -15,6 +15,7 @@ struct ComputeWork {
   enum class Kind { lookup, update, dense };
   Kind kind = Kind::dense;
   double hbm_bytes = 0;  // read plus written
+  Seconds host_link;     // that its bytes between host memory and the device take at least
   double flops = 0;
   double lookups = 0;          // rows read by the operation
   std::string optimizer;       // update: of the workload; "" where gradients are only summed

@@ -110,6 +110,16 @@ void read_head(MapReader& reader, Workload& workload) {
                       fmt::format("Give at most {}", kMostBatch));
 }
 
+// TorchRec's own names are aliases of the short ones.
+std::string read_pipeline(MapReader& reader) {
+  const std::string name = reader.choice("pipeline",
+                                         {"none", "sparse_dist", "prefetch_sparse_dist", "train_sparse_dist",
+                                          "train_prefetch_sparse_dist", "prefetch_train_sparse_dist"},
+                                         "none");
+  if (name == "train_sparse_dist") return "sparse_dist";
+  return name.ends_with("_sparse_dist") ? "prefetch_sparse_dist" : name;
+}
+
 int read_id_bytes(MapReader& reader) {
   const std::int64_t bytes = reader.count("id_bytes", 8);
   if (bytes == 4 || bytes == 8) return static_cast<int>(bytes);
@@ -181,6 +191,13 @@ bool Table::operator==(const Table& other) const {
   return tied(*this) == tied(other);
 }
 
+bool Workload::full_input_exchange() const {
+  if (input_exchange != "auto") return input_exchange == "full";
+  if (dense.measured) return false;
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  return pipeline != "none" || !std::all_of(tables.begin(), tables.end(), sequence);
+}
+
 bool Workload::has_runtime() const {
   return std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.runtime.has_value(); });
 }
@@ -190,7 +207,8 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   MapReader reader(tree, "", &workload.sources);
   read_head(reader, workload);
   workload.id_bytes = read_id_bytes(reader);
-  workload.pipeline = reader.choice("pipeline", {"none", "sparse_dist", "prefetch_sparse_dist"}, "none");
+  workload.pipeline = read_pipeline(reader);
+  workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids"}, "auto");
   read_optimizer(reader.map("optimizer"), workload);
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);

@@ -83,7 +83,11 @@ struct Workload {
   DensePart dense;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
   std::string update = "exact_sorted";        // or in_place
-  std::string pipeline = "none";
+  std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist
+  // What an exchange of ids is made of: "ids" alone, "full" (splits, lengths, ids, weights and the host's wait, as in
+  // TorchRec), or "auto": ids where all tables are sequences and there is no pipeline, or where the rest of the
+  // iteration is measured; else full.
+  std::string input_exchange = "auto";
   int id_bytes = 8;
   std::optional<Dtype> wire_forward, wire_backward;  // absent: the table's dtype
   std::string pooled_module = "ebc", sequence_module = "ec";
@@ -91,6 +95,7 @@ struct Workload {
 
   bool operator==(const Workload&) const = default;
   bool has_runtime() const;
+  bool full_input_exchange() const;  // `input_exchange`, with auto resolved
 };
 
 // Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats.md, optimizer).

@@ -37,7 +37,7 @@ void check_group_shapes(const Placement& placement, const std::string& name, con
   if (placement.strategy != Strategy::flex && placement.holders.size() != 1) {
     throw input_error(place, what + ": several lists of ranks", "Only flex has replica groups");
   }
-  const bool whole = placement.strategy == Strategy::table_wise || placement.strategy == Strategy::column_wise;
+  const bool whole = !in_rows(placement.strategy) && !replicated(placement.strategy);
   if (whole && placement.holders.front().size() != 1) {
     throw input_error(place, what + fmt::format(": {} ranks", placement.holders.front().size()), "It lies on one rank");
   }
@@ -70,7 +70,7 @@ void check_ranks(const Placement& placement, const std::string& name, int world_
 // Every rank looks replicated rows up in its own copy, so every rank needs one. In a plan that is checked without its
 // cluster the world is what the plan names.
 void check_replicas(const Placement& placement, const std::string& name, int world_size, const Place& place) {
-  if (placement.strategy != Strategy::data_parallel && placement.strategy != Strategy::flex) return;
+  if (!replicated(placement.strategy)) return;
   std::size_t reached = 0;
   for (const auto& group : placement.holders) reached += group.size();
   if (reached == static_cast<std::size_t>(world_size)) return;
@@ -78,6 +78,36 @@ void check_replicas(const Placement& placement, const std::string& name, int wor
                     fmt::format("table '{}' has replicated rows ({}) on {} of {} ranks", name,
                                 strategy_name(placement.strategy), reached, world_size),
                     fmt::format("Name all {} ranks as holders", world_size));
+}
+
+void check_kernel(const Placement& placement, const std::string& name, const Place& place) {
+  const std::vector<std::string> known = compute_kernels();
+  if (std::find(known.begin(), known.end(), placement.compute_kernel) != known.end()) return;
+  throw input_error(place,
+                    fmt::format("table '{}': unknown compute kernel {}", name, excerpt(placement.compute_kernel)),
+                    known_names_hint(placement.compute_kernel, known));
+}
+
+// Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table
+// on one.
+void check_nodes(const std::vector<const Placement*>& placements, const std::string& name, const Cluster& cluster,
+                 const Place& place) {
+  int table_node = -1;
+  for (const Placement* placement : placements) {
+    if (!within_node(placement->strategy)) continue;
+    int node = placement->strategy == Strategy::table_column_wise ? table_node : -1;
+    for (const int rank : placement->holders.front()) {
+      if (node < 0) node = cluster.node_of(rank);
+      if (cluster.node_of(rank) == node) continue;
+      throw input_error(place,
+                        fmt::format("table '{}', {}: rank {} is on node {}, others are on node {}", name,
+                                    strategy_name(placement->strategy), rank, cluster.node_of(rank), node),
+                        fmt::format("Keep {} on one node: ranks {} to {}",
+                                    placement->strategy == Strategy::grid_shard ? "each block of columns" : "the table",
+                                    node * cluster.ranks_per_node(), (node + 1) * cluster.ranks_per_node() - 1));
+    }
+    table_node = node;
+  }
 }
 
 struct TableBytes {
@@ -107,7 +137,8 @@ std::string largest_tables(int rank, const Plan& plan, const Workload& workload,
 
 }  // namespace
 
-void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place) {
+void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
+                bool nodes_known) {
   if (cluster.nodes() > 1 && !cluster.spec().nics) {
     throw input_error(place, fmt::format("the cluster has {} nodes and no NICs", cluster.nodes()),
                       "Add nics to the cluster, or use one node");
@@ -119,9 +150,11 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     check_group_shapes(placement, workload.tables[table].name, place);
     check_ranks(placement, workload.tables[table].name, cluster.world_size(), place);
     check_replicas(placement, workload.tables[table].name, cluster.world_size(), place);
+    check_kernel(placement, workload.tables[table].name, place);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {
+    if (nodes_known) check_nodes(by_table[t], workload.tables[t].name, cluster, place);
     const std::string fault = coverage_fault(by_table[t], workload.tables[t]);
     if (!fault.empty()) throw input_error(place, fault, "Place every row and column exactly once");
   }

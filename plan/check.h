@@ -8,8 +8,11 @@
 namespace shardsim {
 
 // Refuses rows or columns held twice or not at all, ranks outside the world, ranks named twice, replica groups of
-// unequal length, several nodes without NICs. Errors: Failure::input at `place`.
-void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place);
+// unequal length, unknown compute kernels, shards of table_row_wise, table_column_wise and
+// grid_shard that leave their node (not with `nodes_known` false: where ranks lie is then not known), several nodes
+// without NICs. Errors: Failure::input at `place`.
+void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
+                bool nodes_known = true);
 
 // Refuses a plan over the memory of a rank: Failure::infeasible naming the rank, the bytes over and the largest tables
 // there.

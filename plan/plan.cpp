@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -9,7 +10,16 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"column_wise", "data_parallel", "flex", "row_wise", "table_wise"};
+constexpr std::array<std::string_view, 8> kNames = {"column_wise", "data_parallel",     "flex",           "grid_shard",
+                                                    "row_wise",    "table_column_wise", "table_row_wise", "table_wise"};
+
+// github.com/pytorch/torchrec, torchrec/distributed/embedding_types.py, EmbeddingComputeKernel.
+constexpr std::array<std::string_view, 11> kKernels = {"customized_kernel",  "dense",
+                                                       "dram_virtual_table", "fused",
+                                                       "fused_uvm",          "fused_uvm_caching",
+                                                       "key_value",          "quant",
+                                                       "quant_uvm",          "quant_uvm_caching",
+                                                       "ssd_virtual_table"};
 
 }  // namespace
 
@@ -29,6 +39,37 @@ Strategy parse_strategy(std::string_view name, const std::string& source) {
   return parse_strategy(name, Place{source});
 }
 
+std::vector<std::string> strategy_names() {
+  return {kNames.begin(), kNames.end()};
+}
+
+std::vector<std::string> compute_kernels() {
+  return {kKernels.begin(), kKernels.end()};
+}
+
+std::string kernel_fault(Strategy strategy, std::string_view kernel) {
+  if (std::find(kKernels.begin(), kKernels.end(), kernel) == kKernels.end()) {
+    return "unknown compute kernel " + excerpt(kernel);
+  }
+  if (!replicated(strategy) || kernel == "dense") return "";
+  return "compute kernel " + excerpt(kernel) + " for replicated rows";
+}
+
+bool in_rows(Strategy strategy) {
+  return strategy == Strategy::row_wise || strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard ||
+         strategy == Strategy::flex;
+}
+
+bool in_columns(Strategy strategy) {
+  return strategy == Strategy::column_wise || strategy == Strategy::table_column_wise ||
+         strategy == Strategy::grid_shard;
+}
+
+bool within_node(Strategy strategy) {
+  return strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard ||
+         strategy == Strategy::table_column_wise;
+}
+
 bool replicated(Strategy strategy) {
   return strategy == Strategy::data_parallel || strategy == Strategy::flex;
 }
@@ -38,8 +79,7 @@ std::string default_kernel(Strategy strategy) {
 }
 
 int Placement::shards() const {
-  const bool by_rows = strategy == Strategy::row_wise || strategy == Strategy::flex;
-  if (!by_rows || holders.empty() || holders.front().empty()) return 1;
+  if (!in_rows(strategy) || holders.empty() || holders.front().empty()) return 1;
   return static_cast<int>(holders.front().size());
 }
 

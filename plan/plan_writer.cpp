@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -90,7 +91,14 @@ Json shard_json(const Placement& shard, std::uint64_t row, std::uint64_t rows, i
           {"placement", fmt::format("rank:{}/{}", rank, device)}};
 }
 
-// One of TorchRec's own types: row_wise, column_wise, table_wise, data_parallel.
+// Rows of one shard: TorchRec cuts blocks of ceil(rows / shards) until they are used up (its lookups find a row's shard
+// by that block), so the last ones may be shorter, or empty.
+std::uint64_t torchrec_block(const Placement& part) {
+  const auto shards = static_cast<std::uint64_t>(part.shards());
+  return (part.rows() + shards - 1) / shards;
+}
+
+// One of TorchRec's own types.
 Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
   json["sharding_type"] = strategy_name(parts.front()->strategy);
@@ -99,11 +107,10 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json shards = Json::array();
   for (const Placement* part : parts) {
     std::uint64_t row = part->row_begin;
-    const std::vector<int>& ranks = part->holders.at(0);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      json["ranks"].push_back(ranks[i]);
-      const std::uint64_t rows = part->shard_rows(static_cast<int>(i));
-      shards.push_back(shard_json(*part, row, rows, ranks[i], cluster));
+    for (const int rank : part->holders.at(0)) {
+      json["ranks"].push_back(rank);
+      const std::uint64_t rows = std::min(torchrec_block(*part), part->row_end - row);
+      shards.push_back(shard_json(*part, row, rows, rank, cluster));
       row += rows;
     }
   }
@@ -115,7 +122,8 @@ bool is_torchrec(const Placements& parts, const Table& table) {
   const Placement& first = *parts.front();
   if (parts.size() == 1 && first.strategy != Strategy::flex) return whole_rows(first, table);
   for (const Placement* part : parts) {
-    if (part->strategy != Strategy::column_wise || !whole_rows(*part, table)) return false;
+    if (part->strategy != first.strategy || !in_columns(part->strategy)) return false;
+    if (!whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
   }
   return true;
@@ -123,7 +131,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
 
 bool is_own(const Placements& parts, const Table& table) {
   for (const Placement* part : parts) {
-    if (part->strategy == Strategy::column_wise || !whole_columns(*part, table)) return false;
+    if (in_columns(part->strategy) || within_node(part->strategy) || !whole_columns(*part, table)) return false;
     if (part->compute_kernel != default_kernel(part->strategy)) return false;
   }
   return true;

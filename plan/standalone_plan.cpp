@@ -102,7 +102,7 @@ StandalonePlan standalone_plan(const Tree& tree) {
   const World world(tree);
   const Cluster cluster = world.cluster();
   const Plan plan = plan_from_tree(tree, world.workload(), cluster);
-  check_plan(plan, world.workload(), cluster, tree.place);
+  check_plan(plan, world.workload(), cluster, tree.place, false);
   return {static_cast<int>(world.workload().tables.size()), world.ranks()};
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "plan/plan_entries.h"
@@ -52,8 +54,10 @@ std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& r
 }
 
 // Blocks that follow each other, cut as we do (the first ones a row longer) or as TorchRec does (ceil(rows / shards)
-// rows each until they are used up). Both are read as even shares: they differ by less than a block.
-void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards) {
+// rows each until they are used up). Both are read as even shares: they differ by less than a block. All of the same
+// columns.
+void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards, std::int64_t column,
+                      std::int64_t columns) {
   const auto rows = static_cast<std::int64_t>(entry.table.rows);
   const auto count = static_cast<std::int64_t>(shards.size());
   const std::int64_t block = rows / count + (rows % count > 0 ? 1 : 0);
@@ -65,14 +69,14 @@ void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards) 
     const std::int64_t size = shard.sizes.first;
     const bool empty = size == 0 && row == rows;
     const bool joins =
-        empty || (shard.offsets.first == row && shard.offsets.second == 0 && shard.sizes.second == entry.table.dim);
+        empty || (shard.offsets.first == row && shard.offsets.second == column && shard.sizes.second == columns);
     ours = ours && joins && size == rows / count + (i < rows % count ? 1 : 0);
     torchrec = torchrec && joins && size == std::min(block, rows - row);
     if (!ours && !torchrec) {
       throw input_error(
           shard.tree->place,
           fmt::format("table '{}': shard {} does not continue {} even blocks of rows", entry.table.name, i, count),
-          fmt::format("Cut {} rows into blocks of {}, with all {} columns", rows, block, entry.table.dim));
+          fmt::format("Cut {} rows into blocks of {}, each with the same {} columns", rows, block, columns));
     }
     row += size;
   }
@@ -92,7 +96,7 @@ std::vector<int> ranks_of_shards(const PlanEntry& entry) {
   return ranks;
 }
 
-// table_wise: one shard, the table; column_wise: slices of all rows.
+// table_wise: one shard, the table; column_wise and table_column_wise: slices of all rows.
 std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whole) {
   const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
   if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
@@ -116,17 +120,73 @@ std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whol
   return placements;
 }
 
+std::vector<int> ranks_of(const std::vector<Shard>& shards) {
+  std::vector<int> ranks;
+  for (const Shard& shard : shards) ranks.push_back(shard.rank);
+  return ranks;
+}
+
+// row_wise and table_row_wise: blocks of rows with all columns.
+std::vector<Placement> read_row_blocks(const PlanEntry& entry, Placement whole) {
+  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+  check_row_blocks(entry, read_shards(entry, whole.holders.front()), 0, entry.table.dim);
+  return {whole};
+}
+
+// grid_shard: blocks of columns, each of blocks of rows; the shards of a block may stand anywhere in the list.
+std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Shard>> blocks;  // by first column and width
+  for (const Shard& shard : read_shards(entry, ranks_of_shards(entry))) {
+    if (shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
+      throw input_error(shard.tree->place, fmt::format("table '{}': this shard is no block of it", entry.table.name),
+                        fmt::format("Write columns inside 0 to {}", entry.table.dim));
+    }
+    blocks[{shard.offsets.second, shard.sizes.second}].push_back(shard);
+  }
+  std::vector<Placement> placements;
+  for (const auto& [columns, shards] : blocks) {
+    check_row_blocks(entry, shards, columns.first, columns.second);
+    Placement placement = whole;
+    placement.column_begin = columns.first;
+    placement.column_end = columns.first + columns.second;
+    placement.holders = {ranks_of(shards)};
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
+void read_kernel(const PlanEntry& entry, Placement& whole) {
+  const Tree* const kernel = entry.tree.find("compute_kernel");
+  if (kernel == nullptr) return;
+  whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+  const std::string fault = kernel_fault(whole.strategy, whole.compute_kernel);
+  if (fault.empty()) return;
+  throw input_error(kernel->place, fmt::format("table '{}': {}", entry.table.name, fault),
+                    replicated(whole.strategy) ? "Replicated rows are \"dense\""
+                                               : known_names_hint(whole.compute_kernel, compute_kernels()));
+}
+
 }  // namespace
 
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = blank_placement(entry, strategy);
-  if (const Tree* kernel = entry.tree.find("compute_kernel")) {
-    whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+  read_kernel(entry, whole);
+  switch (strategy) {
+    case Strategy::row_wise:
+    case Strategy::table_row_wise:
+      return read_row_blocks(entry, whole);
+    case Strategy::grid_shard:
+      return read_grid(entry, whole);
+    case Strategy::data_parallel:
+      whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+      return {whole};
+    case Strategy::column_wise:
+    case Strategy::table_column_wise:
+    case Strategy::table_wise:
+    case Strategy::flex:
+      break;
   }
-  if (strategy != Strategy::row_wise && strategy != Strategy::data_parallel) return read_slices(entry, whole);
-  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
-  if (strategy == Strategy::row_wise) check_row_blocks(entry, read_shards(entry, whole.holders.front()));
-  return {whole};
+  return read_slices(entry, whole);
 }
 
 }  // namespace shardsim

@@ -47,21 +47,83 @@ void note_allowance(Notes& notes, const CaseResult& result, const Case& item) {
 
 // Row-wise traffic is simulated as evenly split over the owners. A row is not divisible: the owner of the hottest one
 // serves all of it, and its share of the others.
-void note_skew(Notes& notes, const Placement& placement, const Workload& workload) {
-  if (placement.strategy != Strategy::row_wise) return;
+struct Skew {
+  const Table* table = nullptr;
+  double hottest = 0;  // its share of the tier's accesses
+  double load = 1;     // of its owner, in even shares
+};
+
+Skew skew_of(const Placement& placement, const Workload& workload) {
   const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  const auto owners = static_cast<double>(placement.holders.front().size());
+  if (placement.strategy != Strategy::row_wise || owners < 2) return {};
   const AccessDistribution access = table.distribution();
   const double sum = access.sum(placement.row_begin, placement.row_end);
-  const auto owners = static_cast<double>(placement.holders.front().size());
-  if (!(sum > 0) || owners < 2) return;
+  if (!(sum > 0)) return {};
   const double hottest = access.probability(placement.row_begin) / sum;
-  const double load = 1 + hottest * (owners - 1);
-  if (load < 1 + kTellingSkew) return;
+  return {&table, hottest, 1 + hottest * (owners - 1)};
+}
+
+// One note for the worst table.
+void note_skew(Notes& notes, const Plan& plan, const Workload& workload) {
+  Skew worst;
+  int skewed = 0;
+  for (const Placement& placement : plan.placements) {
+    const Skew skew = skew_of(placement, workload);
+    if (skew.table == nullptr || skew.load < 1 + kTellingSkew) continue;
+    ++skewed;
+    if (skew.load > worst.load) worst = skew;
+  }
+  if (skewed == 0) return;
+  const bool sequence = worst.table->kind == TableKind::sequence;
   notes.push_back(
       fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
                   "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-                  "real iteration is slower. Replicate the head (flexshard_2tier, flexshard_3tier).",
-                  table.name, 100 * hottest, load));
+                  "real iteration is slower.{}{}",
+                  worst.table->name, 100 * worst.hottest, worst.load,
+                  sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
+                  skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
+}
+
+// "a, b and 3 more".
+std::string some_tables(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
+  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+// Names of the tables with a placement that `matches`.
+template <typename Matches>
+std::vector<std::string> tables_where(const Plan& plan, const Workload& workload, Matches matches) {
+  std::vector<std::string> names;
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+    if (matches(placement, table) && (names.empty() || names.back() != table.name)) names.push_back(table.name);
+  }
+  return names;
+}
+
+// What TorchRec does not offer, or does not say.
+void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload) {
+  const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
+    return table.kind == TableKind::sequence && within_node(placement.strategy);
+  });
+  if (!unknown.empty()) {
+    notes.push_back(
+        fmt::format("Not a TorchRec lowering: its sequence modules have no table_row_wise, grid_shard or "
+                    "table_column_wise, which here "
+                    "exchange rows directly, as row_wise and column_wise do (tables: {}).",
+                    some_tables(unknown)));
+  }
+  const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
+    return placement.compute_kernel == "fused_uvm_caching";
+  });
+  if (cached.empty()) return;
+  notes.push_back(fmt::format(
+      "fused_uvm_caching is simulated with a cache of 20 % of a table's rows, the most popular ones (tables: {}).",
+      some_tables(cached)));
 }
 
 // Narrow tables are not cut into columns.
@@ -113,8 +175,9 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_steadiness(notes, result, item);
   note_collapse(notes, item);
   note_allowance(notes, result, item);
-  for (const Placement& placement : plan.placements) note_skew(notes, placement, item.workload);
+  note_skew(notes, plan, item.workload);
   note_slices(notes, item, plan);
+  note_own_lowering(notes, plan, item.workload);
   note_bandwidths(notes, item);
   note_published(notes, item);
   return notes;

@@ -59,11 +59,23 @@ void ProgramChecker::check_collective(const Op& op) const {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
   }
   if (op.op_class == OpClass::all_to_all) {
-    if (op.bytes != 0) fail_op(op, "an all_to_all has a matrix, not bytes", "Leave 'bytes' out.");
+    if (op.bytes != 0 || !op.bytes_by_set.empty()) {
+      fail_op(op, "an all_to_all has a matrix, not bytes", "Leave 'bytes' out.");
+    }
     check_matrix_fits(op, group->second.front().size());
   } else if (!op.matrix.empty() || !is_amount(static_cast<double>(op.bytes)) ||
              static_cast<double>(op.bytes) >= kWholeNumberLimit) {
     fail_op(op, "it needs 'bytes', 0 or more and below 2^53, and no matrix", "Only an all_to_all has a matrix.");
+  }
+  check_bytes_by_set(op, group->second.size());
+}
+
+void ProgramChecker::check_bytes_by_set(const Op& op, std::size_t sets) const {
+  if (op.bytes_by_set.empty()) return;
+  const auto most = std::ranges::minmax(op.bytes_by_set);
+  if (op.bytes_by_set.size() != sets || most.min < 0 || most.max != op.bytes) {
+    fail_op(op, fmt::format("its {} sizes are not one for each of the {} rank sets", op.bytes_by_set.size(), sets),
+            "Write one number, 0 or more, per rank set of its group.");
   }
 }
 
@@ -100,7 +112,7 @@ void ProgramChecker::check_matrix_fits(const Op& op, std::size_t members) const 
 }
 
 void ProgramChecker::check_compute(const Op& op) const {
-  if (!op.group.empty() || !op.matrix.empty() || !op.dtype.empty() || op.bytes != 0) {
+  if (!op.group.empty() || !op.matrix.empty() || !op.dtype.empty() || op.bytes != 0 || !op.bytes_by_set.empty()) {
     fail_op(op, "a compute operation has no group, matrix, bytes or dtype", "Leave them out.");
   }
   for (const int shard : op.shards) {
@@ -115,7 +127,10 @@ void ProgramChecker::check_compute(const Op& op) const {
   }
   if (op.fixed_ns < 0) fail_op(op, "fixed_ns is negative", "Write 0 or more nanoseconds.");
   check_per_rank(op, op.lookups, "lookups");
+  check_per_rank(op, op.bags, "bags");
+  if (!op.pooled && op.bags != PerRank{}) fail_op(op, "it has bags and is not pooled", "Leave 'bags' out.");
   check_per_rank(op, op.hbm_bytes, "hbm_bytes");
+  check_per_rank(op, op.host_bytes, "host_bytes");
   check_per_rank(op, op.flops, "flops");
   check_per_rank(op, op.distinct_rows, "distinct_rows");
 }

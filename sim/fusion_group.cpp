@@ -1,9 +1,9 @@
 #include "sim/fusion_group.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <numeric>
+
+#include "sim/exchange_matrix.h"
 
 namespace shardsim {
 namespace {
@@ -11,183 +11,170 @@ namespace {
 struct StrategyOrder {
   Strategy strategy;
   const char* prefix;
-  const char* group;
 };
 constexpr StrategyOrder kOrder[] = {
-    {Strategy::data_parallel, "dp", ""},    {Strategy::flex, "flex", "node"},      {Strategy::row_wise, "rw", "world"},
-    {Strategy::column_wise, "cw", "world"}, {Strategy::table_wise, "tw", "world"},
+    {Strategy::data_parallel, "dp"},
+    {Strategy::flex, "flex"},
+    {Strategy::row_wise, "rw"},
+    {Strategy::column_wise, "cw"},
+    {Strategy::table_column_wise, "twcw"},
+    {Strategy::table_wise, "tw"},
+    {Strategy::table_row_wise, "twrw"},
+    {Strategy::grid_shard, "gs"},
 };
 
-// One placement with what its sizes follow from.
-struct Member {
-  const Placement* placement = nullptr;
-  const Table* table = nullptr;
-  AccessDistribution access;
-  std::int64_t items = 0;          // n: ids of one rank in these rows
-  std::int64_t row_bytes = 0;      // of its columns
-  std::int64_t forward_bytes = 0;  // of one row on the wire
-  std::int64_t backward_bytes = 0;
-};
+// Fills one group from its members.
+class GroupMaker {
+ public:
+  GroupMaker(FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
+             const Cluster& cluster)
+      : group_(group),
+        members_(members),
+        workload_(workload),
+        world_(cluster.world_size()),
+        nodes_(cluster.nodes()),
+        per_node_(cluster.ranks_per_node()),
+        size_(group.strategy == Strategy::flex ? static_cast<int>(members.front().placement->holders.front().size())
+                                               : world_) {}
 
-Member make_member(const Placement& placement, const Workload& workload, bool observed) {
-  const Table& table = workload.tables[placement.table];
-  Member member{&placement, &table, table.distribution(), 0, 0, 0, 0};
-  member.items = items_per_rank(placement, workload, member.access, observed);
-  const std::int64_t columns = placement.columns();
-  member.row_bytes = columns * dtype_bytes(table.dtype);
-  member.forward_bytes = columns * dtype_bytes(workload.wire_forward.value_or(table.dtype));
-  member.backward_bytes = columns * dtype_bytes(workload.wire_backward.value_or(table.dtype));
-  return member;
-}
-
-// How the items of one source spread over the positions of the exchange group.
-std::vector<std::int64_t> items_by_owner(const Member& member, int group_size) {
-  const Placement& placement = *member.placement;
-  std::vector<std::int64_t> items(group_size, 0);
-  if (placement.strategy == Strategy::flex) {
-    return split_by_largest_remainder(member.items, std::vector<double>(group_size, 1.0));
+  void make(bool by_dtype) {
+    if (group_.strategy != Strategy::data_parallel && size_ > 1)
+      group_.group = group_.strategy == Strategy::flex ? "node" : "world";
+    const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
+    group_.parts = lookup_parts(members_, workload_, sources, world_, by_dtype);
+    for (const GroupMember& member : members_) add(member);
+    add_replicas();
+    if (group_.exchanges()) add_exchanges();
   }
-  const std::vector<int>& owners = placement.holders.front();
-  const auto parts = split_by_largest_remainder(member.items, std::vector<double>(owners.size(), 1.0));
-  for (std::size_t shard = 0; shard < owners.size(); ++shard) items[owners[shard]] += parts[shard];
-  return items;
-}
 
-bool spread_evenly(const Member& member, int group_size) {
-  const Placement& placement = *member.placement;
-  if (placement.strategy == Strategy::flex) return true;
-  return placement.strategy == Strategy::row_wise && static_cast<int>(placement.holders.front().size()) == group_size;
-}
-
-// Sizes of several tables in one matrix: in units of the greatest common divisor of their unit sizes.
-ByteMatrix exchange_matrix(const std::vector<Member>& members, int group_size, std::int64_t Member::*unit_bytes,
-                           std::int64_t fixed_unit) {
-  const auto unit = [&](const Member& member) { return unit_bytes ? member.*unit_bytes : fixed_unit; };
-  ByteMatrix matrix;
-  matrix.unit_bytes = 0;
-  for (const Member& member : members) matrix.unit_bytes = std::gcd(matrix.unit_bytes, unit(member));
-  const bool even =
-      std::all_of(members.begin(), members.end(), [&](const Member& m) { return spread_evenly(m, group_size); });
-  matrix.kind = even ? ByteMatrix::Kind::even : ByteMatrix::Kind::by_destination;
-  matrix.units.assign(even ? 1 : group_size, 0);
-  for (const Member& member : members) {
-    const std::int64_t factor = unit(member) / matrix.unit_bytes;
-    if (even) {
-      matrix.units[0] += member.items * factor;
-      continue;
+ private:
+  void add(const GroupMember& member) {
+    group_.shards.push_back(member.shard);
+    group_.weighted = group_.weighted || member.weighted > 0;
+    const double bytes = static_cast<double>(member.row_bytes) * static_cast<double>(member.vectors);
+    // The ids of a table are sent once per column block, and drawn once.
+    const bool first_block = member.placement->column_begin == 0;
+    const double ids = first_block ? static_cast<double>(member.items) : 0;
+    group_.own_bytes += bytes;
+    group_.own_ids += ids;
+    if (first_block) group_.own_extra_input += static_cast<double>(member.weighted * kWeightBytes);
+    if (first_block && member.placement->row_begin == 0) {
+      group_.own_extra_input += static_cast<double>(member.lengths * kLengthBytes);
     }
-    const auto items = items_by_owner(member, group_size);
-    for (int owner = 0; owner < group_size; ++owner) matrix.units[owner] += items[owner] * factor;
+    if (!member.tier()) return;
+    group_.own_tier_bytes += bytes;
+    group_.own_tier_ids += ids;
   }
-  return matrix;
-}
 
-// Ranks whose ids a holder serves: itself (DP), its node (flex), everyone.
-int sources(Strategy strategy, int group_size) {
-  return strategy == Strategy::data_parallel ? 1 : group_size;
-}
-
-// Share of the placement's lookups that each rank of the world serves, per source.
-std::vector<double> served(const Member& member, int group_size, int world) {
-  const Placement& placement = *member.placement;
-  std::vector<double> items(world, 0.0);
-  if (placement.strategy == Strategy::data_parallel)
-    return std::vector<double>(world, static_cast<double>(member.items));
-  if (placement.strategy == Strategy::flex) {
-    return std::vector<double>(world, static_cast<double>(member.items) / group_size);
+  void add_replicas() {
+    if (!replicated(group_.strategy)) return;
+    for (const GroupMember& member : members_) {
+      const auto rows = static_cast<std::int64_t>(member.placement->shard_rows(0));  // the largest shard, on every rank
+      group_.replicated_bytes.push_back(rows * member.row_bytes);
+    }
+    if (group_.strategy == Strategy::data_parallel) return;
+    group_.replicated_bytes = {
+        std::accumulate(group_.replicated_bytes.begin(), group_.replicated_bytes.end(), std::int64_t{0})};
   }
-  const double each = static_cast<double>(member.items) / static_cast<double>(placement.holders.front().size());
-  for (int rank : placement.holders.front()) items[rank] += each;
-  return items;
-}
 
-// HBM bytes of forward and backward and the rows they touch (docs/lowering.md, "Bytes in device memory").
-void add_compute(FusionGroup& fused, const Member& member, const Workload& workload, int group_size, int world) {
-  const auto row = static_cast<double>(member.row_bytes);
-  const auto state = static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()));
-  const std::vector<double> each = served(member, group_size, world);
-  const int from = sources(fused.strategy, group_size);
-  const double draws = static_cast<double>(member.items) * from;
-  const double distinct =
-      member.access.expected_distinct(member.placement->row_begin, member.placement->row_end, draws);
-  for (int rank = 0; rank < world; ++rank) {
-    const double lookups = each[rank] * from;
-    const double touched = draws > 0 ? distinct * lookups / draws : 0;
-    const double per_row = replicated(fused.strategy) ? row : 2 * row + 2 * state;
-    fused.lookups[rank] += lookups;
-    fused.lookup_bytes[rank] += 2 * row * lookups;
-    fused.gradient_bytes[rank] += row * lookups + per_row * touched;
-    fused.distinct_rows[rank] += touched;
-  }
-  fused.own_rows += static_cast<double>(member.items);
-  fused.own_bytes += row * static_cast<double>(member.items);
-}
+  ByteMatrix matrix(Carried what) const { return exchange_matrix(members_, size_, what, workload_.id_bytes); }
 
-void add_replicas(FusionGroup& fused, const Member& member, const Workload& workload) {
-  if (!replicated(fused.strategy)) return;
-  const std::uint64_t rows = member.placement->shard_rows(0);  // the largest shard, on every rank
-  const std::int64_t bytes = static_cast<std::int64_t>(rows) * member.row_bytes;
-  const std::int64_t state = optimizer_row_bytes(workload.optimizer, member.placement->columns());
-  fused.replicated_bytes += bytes;
-  fused.replicated_rows += static_cast<double>(rows);
-  fused.apply_bytes += 3.0 * static_cast<double>(bytes) + 2.0 * static_cast<double>(rows) * static_cast<double>(state);
-}
+  void add_exchanges() {
+    group_.ids = matrix(Carried::ids);
+    group_.lengths = matrix(Carried::lengths);
+    if (group_.weighted) group_.weights = matrix(Carried::weights);
+    add_shuffled();
+    if (!group_.reduces()) {
+      group_.gradients = matrix(Carried::backward);
+      group_.rows_by_source = matrix(Carried::forward);
+      return;
+    }
+    group_.scattered_bytes = reduced_bytes(Carried::forward);
+    group_.gathered_bytes = reduced_bytes(Carried::backward);
+    if (!group_.crosses()) return;
+    group_.cross_gradients = cross_matrix(members_, nodes_, per_node_, Carried::backward);
+    group_.cross_rows_by_source = cross_matrix(members_, nodes_, per_node_, Carried::forward);
+  }
 
-void collapse(std::vector<double>& per_rank) {
-  if (std::adjacent_find(per_rank.begin(), per_rank.end(), std::not_equal_to<>()) == per_rank.end()) per_rank.resize(1);
-}
+  // Partial sums of every bag of the ranks served, and their gradients.
+  std::vector<std::int64_t> reduced_bytes(Carried what) const {
+    std::vector<std::int64_t> bytes(group_.crosses() ? nodes_ : 1, 0);
+    for (const GroupMember& member : members_) {
+      const int node = group_.crosses() ? member.placement->holders.front().front() / per_node_ : 0;
+      bytes[node] += size_ * member.vectors * unit_bytes(member, what, 0);
+    }
+    return bytes;
+  }
 
-FusionGroup fuse_strategy(const StrategyOrder& order, const std::vector<Member>& members, const Workload& workload,
-                          const Cluster& cluster) {
-  const int world = cluster.world_size();
-  FusionGroup fused;
-  fused.strategy = order.strategy;
-  fused.prefix = order.prefix;
-  const int group_size =
-      order.strategy == Strategy::flex ? static_cast<int>(members.front().placement->holders.front().size()) : world;
-  fused.group = group_size > 1 ? order.group : "";
-  for (auto* column : {&fused.lookups, &fused.lookup_bytes, &fused.gradient_bytes, &fused.distinct_rows}) {
-    column->assign(world, 0.0);
+  // What passes through the memory of each rank on the way.
+  void add_shuffled() {
+    const int sets = world_ / size_;
+    group_.owner_inputs.assign(world_, 0);
+    group_.owner_bytes.assign(world_, 0);
+    std::vector<const ByteMatrix*> inputs = {&group_.ids, &group_.lengths};
+    if (group_.weighted) inputs.push_back(&group_.weights);
+    for (const ByteMatrix* input : inputs) group_.sent_inputs += static_cast<double>(input->bytes_sent(0, size_));
+    const std::vector<int> ranks = positions_to_ranks(sets);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for (const ByteMatrix* input : inputs) {
+        group_.owner_inputs[ranks[i]] += static_cast<double>(input->bytes_received(static_cast<int>(i) % size_, size_));
+      }
+    }
+    if (!group_.pooled()) add_owner_rows(ranks);
   }
-  for (const Member& member : members) {
-    add_compute(fused, member, workload, group_size, world);
-    add_replicas(fused, member, workload);
+
+  std::vector<int> positions_to_ranks(int sets) const {
+    if (group_.strategy != Strategy::flex) return all_ranks(world_);
+    std::vector<int> ranks;
+    for (int set = 0; set < sets; ++set) {
+      const std::vector<int>& group = members_.front().placement->holders[set];
+      ranks.insert(ranks.end(), group.begin(), group.end());
+    }
+    return ranks;
   }
-  for (auto* column : {&fused.lookups, &fused.lookup_bytes, &fused.gradient_bytes, &fused.distinct_rows}) {
-    collapse(*column);
+
+  void add_owner_rows(const std::vector<int>& ranks) {
+    std::vector<GroupMember> stored = members_;
+    for (GroupMember& member : stored) member.backward_bytes = member.row_bytes;
+    const ByteMatrix rows = exchange_matrix(stored, size_, Carried::backward, workload_.id_bytes);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      group_.owner_bytes[ranks[i]] += static_cast<double>(rows.bytes_received(static_cast<int>(i) % size_, size_));
+    }
   }
-  if (!fused.exchanges()) return fused;
-  fused.ids = exchange_matrix(members, group_size, nullptr, workload.id_bytes);
-  fused.gradients = exchange_matrix(members, group_size, &Member::backward_bytes, 0);
-  fused.rows_by_source = exchange_matrix(members, group_size, &Member::forward_bytes, 0);
-  return fused;
+
+  FusionGroup& group_;
+  const std::vector<GroupMember>& members_;
+  const Workload& workload_;
+  int world_, nodes_, per_node_, size_;
+};
+
+std::vector<GroupMember> members_of(const Plan& plan, const Workload& workload, Strategy strategy, TableKind kind,
+                                    bool observed_payload) {
+  std::vector<GroupMember> members;
+  for (std::size_t index = 0; index < plan.placements.size(); ++index) {
+    const Placement& placement = plan.placements[index];
+    if (placement.strategy != strategy || workload.tables[placement.table].kind != kind) continue;
+    members.push_back(make_member(static_cast<int>(index), placement, workload, observed_payload));
+  }
+  return members;
 }
 
 }  // namespace
 
-std::int64_t items_per_rank(const Placement& placement, const Workload& workload, const AccessDistribution& access,
-                            bool observed_payload) {
-  const Table& table = workload.tables[placement.table];
-  const double per_sample = observed_payload && table.runtime
-                                ? table.runtime->sum(access, placement.row_begin, placement.row_end)
-                                : access.sum(placement.row_begin, placement.row_end);
-  return static_cast<std::int64_t>(std::floor(static_cast<double>(workload.batch_per_gpu) * per_sample + 0.5));
-}
-
 std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                              const LoweringOptions& options) {
+                              const FusionOptions& options) {
   std::vector<FusionGroup> groups;
-  for (const StrategyOrder& order : kOrder) {
-    std::vector<Member> members;
-    std::vector<int> shards;
-    for (std::size_t index = 0; index < plan.placements.size(); ++index) {
-      if (plan.placements[index].strategy != order.strategy) continue;
-      members.push_back(make_member(plan.placements[index], workload, options.observed_payload));
-      shards.push_back(static_cast<int>(index));
+  const TableKind first = workload.tables.front().kind;
+  for (const TableKind kind : {first, first == TableKind::pooled ? TableKind::sequence : TableKind::pooled}) {
+    for (const StrategyOrder& order : kOrder) {
+      const auto members = members_of(plan, workload, order.strategy, kind, options.observed_payload);
+      if (members.empty()) continue;
+      FusionGroup& group = groups.emplace_back();
+      group.strategy = order.strategy;
+      group.kind = kind;
+      group.prefix = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.prefix);
+      GroupMaker(group, members, workload, cluster).make(options.by_dtype);
     }
-    if (members.empty()) continue;
-    groups.push_back(fuse_strategy(order, members, workload, cluster));
-    groups.back().shards = shards;
   }
   return groups;
 }

@@ -14,7 +14,8 @@ struct LoweringOptions {
 };
 
 // The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole
-// numbers. Errors: Failure::input for what this version cannot lower (pooled tables), naming the table.
+// numbers. Errors: Failure::input for what cannot be lowered (compute kernels; flex rows whose replica groups differ,
+// or are not the nodes beside table_row_wise and grid_shard), naming the table.
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
 
 }  // namespace shardsim

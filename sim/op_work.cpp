@@ -13,10 +13,17 @@ ComputeWork::Kind work_kind(OpClass op_class) {
   return op_class == OpClass::update ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
 }
 
-ComputeWork work_of(const Op& op, std::size_t position) {
+Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
+  const double bytes = op.host_bytes.at(position);
+  if (bytes <= 0) return {0};
+  return {bytes / spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie)).bytes_per_second};
+}
+
+ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
   ComputeWork work;
   work.kind = work_kind(op.op_class);
   work.hbm_bytes = op.hbm_bytes.at(position);
+  work.host_link = host_time(op, position, spec);
   work.flops = op.flops.at(position);
   work.lookups = op.lookups.at(position);
   work.optimizer = op.optimizer;
@@ -31,7 +38,7 @@ OpWork compute_work(const Op& op, const Program& program, const Cluster& cluster
   const std::vector<int> ranks = program.ranks_of(op);
   for (std::size_t position = 0; position < ranks.size(); ++position) {
     const int rank = ranks[position];
-    const Seconds nominal = compute.seconds(work_of(op, position), cluster.spec().gpu);
+    const Seconds nominal = compute.seconds(work_of(op, position, cluster.spec()), cluster.spec().gpu);
     work.seconds[rank] = nominal.value / cluster.compute_factor(rank);
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
   }
@@ -50,9 +57,10 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
   OpWork work;
   const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
   for (const std::vector<int>& ranks : program.groups.at(op.group)) {
-    const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, op.bytes};
+    const std::int64_t of_set = op.bytes_of_set(work.calls.size());
+    const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, of_set};
     OpWork::Call expanded{ranks, expand_collective(call, cluster, algorithm), {}};
-    expanded.payload = payloads(op, matrix, static_cast<int>(ranks.size()));
+    expanded.payload = payloads(op, matrix, of_set, static_cast<int>(ranks.size()));
     work.calls.push_back(std::move(expanded));
   }
   work.alone = alone_of(work.calls, cluster);

@@ -43,19 +43,24 @@ struct Op {
   std::string group;       // of Program::groups
   std::string matrix;      // all_to_all: of Program::matrices or transpose_of
   std::int64_t bytes = 0;  // the other kinds: as CollectiveCall::bytes
+  std::vector<std::int64_t>
+      bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
   std::string dtype;
 
   // Compute.
   std::vector<int> shards;
   PerRank lookups;
-  bool pooled = false;
+  bool pooled = false;    // lookup: the rows of each bag are summed into one vector, `bags` of them
+  PerRank bags;           // lookup, pooled: vectors written; 0 otherwise
   std::string matrix_in;  // lookup: the matrix that brought its ids; "" means the own batch
   PerRank hbm_bytes;
+  PerRank host_bytes;  // between host memory and the device
   PerRank flops;
   std::string optimizer;      // update
   PerRank distinct_rows;      // update: expected
   std::int64_t fixed_ns = 0;  // measured duration from the workload; 0: none
 
+  std::int64_t bytes_of_set(std::size_t set) const { return bytes_by_set.empty() ? bytes : bytes_by_set.at(set); }
   bool is_collective() const { return collective_kind(op_class).has_value(); }
   bool operator==(const Op&) const = default;
 };

@@ -58,6 +58,7 @@ class ProgramChecker {
   void check_op(std::size_t index) const;
   void check_order(const Op& op) const;
   void check_collective(const Op& op) const;
+  void check_bytes_by_set(const Op& op, std::size_t sets) const;
   void check_members(const Op& op) const;
   void check_matrix_fits(const Op& op, std::size_t members) const;
   void check_compute(const Op& op) const;

@@ -75,6 +75,7 @@ class ProgramReader {
   void read_shard(const Tree& tree);
   void read_op(const Tree& tree);
   void read_collective(MapReader& reader, Op& op);
+  static void read_bytes(MapReader& reader, Op& op);
   void read_compute(MapReader& reader, Op& op);
 
   MapReader reader_;
@@ -182,10 +183,24 @@ void ProgramReader::read_collective(MapReader& reader, Op& op) {
   if (op.op_class == OpClass::all_to_all) {
     op.matrix = reader.text("matrix");
   } else {
-    reader.required("bytes");
-    op.bytes = reader.count_from("bytes", 0, 0);
+    read_bytes(reader, op);
   }
   op.dtype = reader.text("dtype", "");
+}
+
+// One number, or one per rank set of the group.
+void ProgramReader::read_bytes(MapReader& reader, Op& op) {
+  const Tree& tree = reader.required("bytes");
+  if (tree.kind != Tree::Kind::list) {
+    op.bytes = reader.count_from("bytes", 0, 0);
+    return;
+  }
+  op.bytes_by_set = read_unit_list(tree);
+  if (op.bytes_by_set.empty()) {
+    throw input_error(tree.place, fmt::format("operation {} has no bytes", excerpt(op.name)),
+                      "Write one number, or one per rank set of its group.");
+  }
+  op.bytes = *std::max_element(op.bytes_by_set.begin(), op.bytes_by_set.end());
 }
 
 void ProgramReader::read_compute(MapReader& reader, Op& op) {
@@ -196,8 +211,10 @@ void ProgramReader::read_compute(MapReader& reader, Op& op) {
   op.shards = read_ids(reader, "shards");
   op.lookups = read_per_rank(reader, "lookups");
   op.pooled = reader.flag("pooled", false);
+  op.bags = read_per_rank(reader, "bags");
   op.matrix_in = reader.text("matrix_in", "");
   op.hbm_bytes = read_per_rank(reader, "hbm_bytes");
+  op.host_bytes = read_per_rank(reader, "host_bytes");
   op.flops = read_per_rank(reader, "flops");
   op.optimizer = reader.text("optimizer", "");
   op.distinct_rows = read_per_rank(reader, "distinct_rows");

@@ -10,9 +10,12 @@
 
 namespace shardsim {
 
-// A Program before its operations: tables, shards, groups of ranks, byte matrices, and the compute stream.
-// Errors (Failure::input): flex rows of several tables with different replica groups.
-Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                      const std::vector<FusionGroup>& groups);
+// A Program without matrices and operations: sizes, tables, shards, groups, the stream `compute`. Errors:
+// Failure::input for flex rows with different replica groups, or replica groups other than the nodes in which
+// table_row_wise and grid_shard reduce.
+Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster);
+
+// The matrices of every group: ids, gradients and rows; with `full` those of lengths and weights, too.
+void write_matrices(Program& program, const std::vector<FusionGroup>& groups, bool full);
 
 }  // namespace shardsim

@@ -29,10 +29,9 @@ std::vector<Quantity> quantities() {
       all.push_back({fmt::format("{}_{}", reach, kind), Measure::time});
     }
   }
-  for (const Strategy strategy :
-       {Strategy::row_wise, Strategy::column_wise, Strategy::table_wise, Strategy::data_parallel, Strategy::flex}) {
-    all.push_back({fmt::format("rows:{}", strategy_name(strategy)), Measure::rows});
-    all.push_back({fmt::format("coverage:{}", strategy_name(strategy)), Measure::percent});
+  for (const std::string& strategy : strategy_names()) {
+    all.push_back({fmt::format("rows:{}", strategy), Measure::rows});
+    all.push_back({fmt::format("coverage:{}", strategy), Measure::percent});
   }
   return all;
 }

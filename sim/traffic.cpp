@@ -22,15 +22,15 @@ void add_exchange(Timeline& timeline, const ByteMatrix& matrix, const std::vecto
 }
 
 // What a member passes on to the next: 2 (n-1)/n of the buffer (all-reduce), (n-1)/n of the total, or all of it.
-std::int64_t passed_on(const Op& op, std::int64_t members) {
+std::int64_t passed_on(const Op& op, std::int64_t bytes, std::int64_t members) {
   if (members < 2) return 0;
-  if (op.op_class == OpClass::broadcast || op.op_class == OpClass::send_recv) return op.bytes;
+  if (op.op_class == OpClass::broadcast || op.op_class == OpClass::send_recv) return bytes;
   const std::int64_t passes = op.op_class == OpClass::all_reduce ? 2 : 1;
-  return passes * (members - 1) * op.bytes / members;
+  return passes * (members - 1) * bytes / members;
 }
 
-void add_ring(Timeline& timeline, const Op& op, const std::vector<int>& group) {
-  const std::int64_t bytes = passed_on(op, static_cast<std::int64_t>(group.size()));
+void add_ring(Timeline& timeline, const Op& op, std::int64_t of_set, const std::vector<int>& group) {
+  const std::int64_t bytes = passed_on(op, of_set, static_cast<std::int64_t>(group.size()));
   // A broadcast ends with the last member.
   const std::size_t senders = group.size() - (op.op_class == OpClass::broadcast ? 1 : 0);
   for (std::size_t member = 0; member < senders; ++member) {
@@ -44,8 +44,8 @@ void add_ring(Timeline& timeline, const Op& op, const std::vector<int>& group) {
 
 }  // namespace
 
-std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, int members) {
-  if (op.op_class != OpClass::all_to_all) return std::vector<std::int64_t>(members, op.bytes);
+std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, std::int64_t of_set, int members) {
+  if (op.op_class != OpClass::all_to_all) return std::vector<std::int64_t>(members, of_set);
   std::vector<std::int64_t> bytes(members);
   for (int member = 0; member < members; ++member) {
     bytes[member] = std::max(matrix.bytes_sent(member, members), matrix.bytes_received(member, members));
@@ -60,11 +60,13 @@ void add_traffic(Timeline& timeline, const Program& program) {
   timeline.flow.assign(world <= kFlowRanks ? static_cast<std::size_t>(world) * world : 0, 0);
   for (const Op& op : program.ops) {
     if (!op.is_collective()) continue;
-    for (const std::vector<int>& group : program.groups.at(op.group)) {
+    const auto& sets = program.groups.at(op.group);
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      const std::vector<int>& group = sets[set];
       if (op.op_class == OpClass::all_to_all) {
         add_exchange(timeline, resolve_matrix(program, op.matrix), group);
       } else {
-        add_ring(timeline, op, group);
+        add_ring(timeline, op, op.bytes_of_set(set), group);
       }
     }
   }

@@ -157,7 +157,7 @@ void write_collective(Json& json, const Op& op) {
   if (op.op_class == OpClass::all_to_all) {
     json["matrix"] = op.matrix;
   } else {
-    json["bytes"] = op.bytes;
+    json["bytes"] = op.bytes_by_set.empty() ? Json(op.bytes) : Json(op.bytes_by_set);
   }
   if (!op.dtype.empty()) json["dtype"] = op.dtype;
 }
@@ -167,10 +167,12 @@ void write_compute(Json& json, const Op& op) {
   if (touches_rows || !op.shards.empty()) json["shards"] = op.shards;
   if (touches_rows || !is_zero(op.lookups)) json["lookups"] = amounts(op.lookups);
   if (op.op_class == OpClass::lookup || op.pooled) json["pooled"] = op.pooled;
+  if (!is_zero(op.bags)) json["bags"] = amounts(op.bags);
   if (!op.matrix_in.empty()) json["matrix_in"] = op.matrix_in;
   if (!op.optimizer.empty()) json["optimizer"] = op.optimizer;
   if (op.op_class == OpClass::update || !is_zero(op.distinct_rows)) json["distinct_rows"] = amounts(op.distinct_rows);
   if (touches_rows || !is_zero(op.hbm_bytes)) json["hbm_bytes"] = amounts(op.hbm_bytes);
+  if (!is_zero(op.host_bytes)) json["host_bytes"] = amounts(op.host_bytes);
   if (!touches_rows || !is_zero(op.flops)) json["flops"] = amounts(op.flops);
   if (op.fixed_ns != 0) json["fixed_ns"] = op.fixed_ns;
 }

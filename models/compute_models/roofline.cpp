@@ -22,7 +22,7 @@ Seconds issue(const ComputeWork& work, const GpuSpec& gpu) {
 Seconds sorted_update(const ComputeWork& work, const GpuSpec& gpu) {
   const Seconds sort = work.lookups * gpu.sort_per_lookup;
   return gpu.sorted_update_kernels * gpu.kernel_overhead + sort +
-         (1 / gpu.sorted_update_efficiency) * traffic(work, gpu);
+         std::max((1 / gpu.sorted_update_efficiency) * traffic(work, gpu), work.host_link);
 }
 
 class Roofline final : public ComputeModel {
@@ -30,7 +30,8 @@ class Roofline final : public ComputeModel {
   Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const override {
     if (work.fixed.value > 0) return work.fixed;
     if (work.kind == ComputeWork::Kind::update && work.sorted_update) return sorted_update(work, gpu);
-    return gpu.kernel_overhead + std::max({traffic(work, gpu), arithmetic(work, gpu), issue(work, gpu)});
+    return gpu.kernel_overhead +
+           std::max({traffic(work, gpu), arithmetic(work, gpu), issue(work, gpu), work.host_link});
   }
 };
 

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "plan/host_rows.h"
 #include "plan/memory_models/factories.h"
 
 namespace shardsim {
@@ -9,7 +10,8 @@ namespace {
 // The FlexShard paper's cost model (table of costs per strategy), extended to slices and whole tables.
 //
 // Static: a row-wise, column-wise or table-wise holder keeps its part of the weights; a replicated one keeps m times
-// its part (weights, dense gradient, optimizer states). Rows over shards count as a real number.
+// its part (weights, dense gradient, optimizer states). Rows over shards count as a real number. Rows of fused_uvm lie
+// in host memory; a cache of fused_uvm_caching holds a fifth of them.
 //
 // Dynamic, at the peak: c_dp copies of what one batch reads when nothing is sent. Where something is sent, half of the
 // c_mp copies lie at the owners, which send to every rank that they serve, and half at each rank of the world, which
@@ -64,7 +66,8 @@ PlacementMemory PaperMemory::of_holder(const Placement& placement, const Workloa
                                        double batch_bytes) const {
   const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
   const double shards = placement.shards();
-  const double weights = static_cast<double>(placement.rows()) / shards * placement_row_bytes(placement, table);
+  const double rows = static_cast<double>(placement.rows()) * hbm_share(placement);
+  const double weights = rows / shards * placement_row_bytes(placement, table);
   const double copies = replicated(placement.strategy) ? static_multiplier_ : 1.0;
   if (placement.strategy == Strategy::data_parallel) return {copies * weights, dp_copies_ * batch_bytes};
   const double served = cluster.world_size() / static_cast<double>(placement.holders.size());

@@ -14,7 +14,12 @@ constexpr std::array kTable = {
     PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", make_flexshard_2tier},
     PlannerEntry{"flexshard_3tier", "FlexShard: hot rows data-parallel, warm rows flex, the rest row-wise",
                  make_flexshard_3tier},
+    PlannerEntry{"grid_shard", "column slices dealt over the nodes, each cut into row blocks inside its node",
+                 make_grid_shard},
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", make_row_wise},
+    PlannerEntry{"table_column_wise", "a node for each table, cut into column slices inside it",
+                 make_table_column_wise},
+    PlannerEntry{"table_row_wise", "a node for each table, cut into row blocks inside it", make_table_row_wise},
     PlannerEntry{"table_wise", "whole tables, each to the rank with the least so far, largest first", make_table_wise},
 };
 

@@ -12,7 +12,10 @@ std::unique_ptr<Planner> make_data_parallel(MapReader& options);
 std::unique_ptr<Planner> make_flex(MapReader& options);
 std::unique_ptr<Planner> make_flexshard_2tier(MapReader& options);
 std::unique_ptr<Planner> make_flexshard_3tier(MapReader& options);
+std::unique_ptr<Planner> make_grid_shard(MapReader& options);
 std::unique_ptr<Planner> make_row_wise(MapReader& options);
+std::unique_ptr<Planner> make_table_column_wise(MapReader& options);
+std::unique_ptr<Planner> make_table_row_wise(MapReader& options);
 std::unique_ptr<Planner> make_table_wise(MapReader& options);
 
 }  // namespace shardsim

@@ -110,6 +110,29 @@ TEST_CASE("defaults are those of the documented format") {
   CHECK(w == parsed("# moved by a line\n" + one_table(kSequence)));
 }
 
+TEST_CASE("pipelines have TorchRec's names, too") {
+  const auto pipeline = [](const std::string& name) {
+    return parsed(one_table(kSequence, "pipeline: " + name)).pipeline;
+  };
+  CHECK(pipeline("train_sparse_dist") == "sparse_dist");
+  CHECK(pipeline("prefetch_train_sparse_dist") == "prefetch_sparse_dist");
+  CHECK(pipeline("train_prefetch_sparse_dist") == "prefetch_sparse_dist");
+  CHECK(pipeline("prefetch_sparse_dist") == "prefetch_sparse_dist");
+}
+
+TEST_CASE("the exchange of ids is full where TorchRec's pipelines or pooled tables are meant") {
+  const auto full = [](const std::string& table, const std::string& more = "") {
+    return parsed(one_table(table, more)).full_input_exchange();
+  };
+  const std::string pooled = "name: t, rows: 100, dim: 4, kind: pooled";
+  CHECK_FALSE(full(kSequence));
+  CHECK(full(kSequence, "pipeline: sparse_dist"));
+  CHECK(full(kSequence, "input_exchange: full"));
+  CHECK(full(pooled));
+  CHECK_FALSE(full(pooled, "input_exchange: ids"));
+  CHECK_FALSE(shipped("rm1").full_input_exchange());  // its rest is measured
+}
+
 TEST_CASE("optimizer state per row") {
   CHECK(optimizer_row_bytes("sgd", 64) == 0);
   CHECK(optimizer_row_bytes("rowwise_adagrad", 64) == 4);
@@ -127,6 +150,7 @@ TEST_CASE("broken workloads are refused with place") {
   refused("optimizer: {name: adamw}", "adam");
   refused("optimizer: {name: sgd, update: fast}", "fast");
   refused("pipeline: long", "long");
+  refused("input_exchange: some", "some");
   refused("wire_dtype: {forward: fp64}", "fp64");
   refused("wire_dtype: {sideways: fp16}", "sideways");
   refused("modules: {pooled: ec}", "both modules");

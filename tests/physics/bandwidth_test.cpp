@@ -90,7 +90,9 @@ TEST_CASE("doubling any bandwidth never lengthens an iteration, on any cluster a
 }
 
 TEST_CASE("doubling the bandwidth that limits an iteration shortens it") {
-  const Workload workload = read_workload(parse_yaml(kWorkload, "workload"), "");
+  Workload workload = read_workload(parse_yaml(kWorkload, "workload"), "");
+  // With its splits and lengths, each of which costs this cluster's start, the stream of the world alone sets the pace.
+  workload.input_exchange = "ids";
   const ClusterSpec spec = cluster_spec("a100_nvswitch_4x8.yaml");
   const Program program = lowered("{name: row_wise}", workload, Cluster(spec));
   const double before = simulated(program, Cluster(spec)).iteration_ms;

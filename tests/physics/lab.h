@@ -77,9 +77,16 @@ inline Program lowered(const std::string& planner, const Workload& workload, con
 }
 
 inline const std::vector<std::string>& every_planner() {
-  static const std::vector<std::string> planners = {
-      "{name: row_wise}", "{name: column_wise}",     "{name: table_wise}",     "{name: data_parallel}",
-      "{name: flex}",     "{name: flexshard_2tier}", "{name: flexshard_3tier}"};
+  static const std::vector<std::string> planners = {"{name: row_wise}",
+                                                    "{name: column_wise}",
+                                                    "{name: table_wise}",
+                                                    "{name: data_parallel}",
+                                                    "{name: flex}",
+                                                    "{name: flexshard_2tier}",
+                                                    "{name: flexshard_3tier}",
+                                                    "{name: table_row_wise}",
+                                                    "{name: table_column_wise, min_partition: 32}",
+                                                    "{name: grid_shard, min_partition: 32}"};
   return planners;
 }
 

@@ -106,6 +106,62 @@ TEST_CASE("TorchRec's own types are read and written in its shape") {
   CHECK(json["plan"]["ebc"]["recent"]["shards"][1]["shard_sizes"] == nlohmann::json({1003, 128}));
 }
 
+TEST_CASE("the types that stay in a node are read and written in TorchRec's shape") {
+  const Setting setting;
+  const auto shard = [](int row, int column, int rows, int columns, int rank) {
+    return fmt::format(R"({{"shard_offsets": [{}, {}], "shard_sizes": [{}, {}], "placement": "rank:{}/cuda:{}"}})", row,
+                       column, rows, columns, rank, rank % 4);
+  };
+  // Two column blocks, on node 0 and on node 1, each over two ranks; 1003 rows in ceil blocks.
+  const std::string grid =
+      R"({"sharding_type": "grid_shard", "compute_kernel": "fused_uvm_caching", "ranks": [0, 1, 6, 7],
+    "shards": [)" +
+      shard(0, 0, 502, 128, 0) + ", " + shard(502, 0, 501, 128, 1) + ", " + shard(0, 128, 502, 128, 6) + ", " +
+      shard(502, 128, 501, 128, 7) + "]}";
+  const std::string rows = R"({"sharding_type": "table_row_wise", "compute_kernel": "fused", "ranks": [4, 5, 6, 7],
+    "shards": [)" + shard(0, 0, 2000, 64, 4) +
+                           ", " + shard(2000, 0, 2000, 64, 5) + ", " + shard(4000, 0, 2000, 64, 6) + ", " +
+                           shard(6000, 0, 2000, 64, 7) + "]}";
+  const std::string columns = R"({"sharding_type": "table_column_wise", "ranks": [4, 4],
+    "shards": [)" + shard(0, 0, 8000, 32, 4) +
+                              ", " + shard(0, 32, 8000, 32, 4) + "]}";
+  const auto plan_text = [](const std::string& recent, const std::string& history) {
+    return R"({"plan": {"ebc": {"recent": )" + recent + R"(}, "ec": {"history": )" + history + "}}}";
+  };
+  for (const std::string& history : {rows, columns}) {
+    const std::string text = plan_text(grid, history);
+    CHECK(setting.fault(text).empty());
+    const Plan plan = setting.read(text);
+    CHECK(setting.read(plan_to_json(plan, setting.workload, setting.cluster)) == plan);
+  }
+  const Plan plan = setting.read(plan_text(grid, rows));
+  REQUIRE(plan.placements.size() == 3);
+  CHECK(plan.placements[0].strategy == Strategy::table_row_wise);
+  CHECK(plan.placements[0].shards() == 4);
+  CHECK(plan.placements[1].strategy == Strategy::grid_shard);
+  CHECK(plan.placements[1].compute_kernel == "fused_uvm_caching");
+  CHECK(plan.placements[2].column_begin == 128);
+  CHECK(plan.placements[2].holders == std::vector<std::vector<int>>{{6, 7}});
+  const std::string ours = plan_to_json(plan, setting.workload, setting.cluster);
+  CHECK(nlohmann::json::parse(ours)["plan"]["ebc"]["recent"]["ranks"] == nlohmann::json({0, 1, 6, 7}));
+
+  const auto fault = [&](const std::string& text) { return setting.fault(text); };
+  CHECK(has(fault(plan_text(replaced(grid, "[0, 1, 6", "[0, 1, 2"), rows)), "beside rank 2"));
+  CHECK(has(fault(plan_text(replaced(grid, "[501, 128]", "[500, 128]"), rows)), "even blocks of rows"));
+  CHECK(has(fault(plan_text(replaced(grid, "fused_uvm_caching", "fused_umv"), rows)),
+            "plan.json:1: table 'recent': unknown compute kernel"));
+  CHECK(has(fault(plan_text(grid, replaced(replaced(rows, "[4, 5", "[3, 5"), "rank:4/cuda:0", "rank:3/cuda:3"))),
+            "table 'history', table_row_wise: rank 5 is on node 1, others are on node 0"));
+  CHECK(has(
+      fault(plan_text(grid, replaced(replaced(columns, "[4, 4]", "[4, 3]"), "32], \"placement\": \"rank:4/cuda:0\"}]",
+                                     "32], \"placement\": \"rank:3/cuda:3\"}]"))),
+      "table 'history', table_column_wise: rank 3 is on node 0, others are on node 1"));
+  CHECK(has(fault(plan_text(R"({"sharding_type": "data_parallel", "compute_kernel": "fused", "ranks": [0, 1, 2, 3, 4, 5,
+    6, 7]})",
+                            rows)),
+            "compute kernel \"fused\" for replicated rows"));
+}
+
 TEST_CASE("row-wise blocks are read as TorchRec cuts them and as we do, and no other way") {
   const Setting setting;
   const auto json = [](const std::vector<int>& sizes) {
@@ -128,6 +184,18 @@ TEST_CASE("row-wise blocks are read as TorchRec cuts them and as we do, and no o
   CHECK(setting.fault(json({168, 168, 168, 168, 168, 163})).empty());  // TorchRec's: ceil(1003 / 6) = 168
   CHECK(has(setting.fault(json({500, 250, 250, 3})), "even blocks"));
   CHECK(has(setting.fault(json({251, 251, 251, 249})), "even blocks"));
+}
+
+TEST_CASE("row-wise blocks are written as TorchRec cuts them, since it finds a row's shard by them") {
+  Setting setting;
+  const Plan plan = plan_by("{name: row_wise}", setting.workload, setting.cluster);
+  const auto json = nlohmann::json::parse(plan_to_json(plan, setting.workload, setting.cluster));
+  const auto& shards = json["plan"]["ebc"]["recent"]["shards"];
+  REQUIRE(shards.size() == 8);
+  for (int i = 0; i < 8; ++i) {  // ceil(1003 / 8) = 126
+    CHECK(shards[i]["shard_offsets"] == nlohmann::json({126 * i, 0}));
+    CHECK(shards[i]["shard_sizes"] == nlohmann::json({i < 7 ? 126 : 121, 256}));
+  }
 }
 
 TEST_CASE("a table that is flex as a whole means row_tiers with one flex tier") {
@@ -175,7 +243,8 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"\"rows\": 8000", "\"rows\": 8001", "The workload's table has 8000"},
            Case{"\"dim\": 64", "\"dim\": 128", "The workload's table has 64"},
            Case{"\"row_tiers\"", "\"row_teirs\"", "row_tiers"},
-           Case{"\"row_tiers\"", "\"table_row_wise\"", "is not known here"},
+           Case{"\"row_tiers\"", "\"table_rows_wise\"", "is not known here"},
+           Case{"\"row_tiers\"", "\"table_row_wise\"", "the key 'ranks' is missing"},
            Case{"\"history\"", "\"histori\"", "the workload has no table"},
            Case{"\"recent\"", "\"history\"", "is in two modules"},
            Case{"shardsim.plan/1", "shardsim.plan/2", "shardsim.plan/1"},

@@ -151,6 +151,10 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   program.matrices["source"] = {ByteMatrix::Kind::by_source, 4, {1, 2}, {}, true};
   program.ops[2].lookups.values = {1, 2, 3, 4, 5, 6, 7, 8.5};
   program.ops[3].ranks = {1, 6, 2};
+  program.ops[2].pooled = true;
+  program.ops[2].bags.values = {32};
+  program.ops[7].host_bytes.values = {0, 1, 2, 3, 4, 5, 6, 7};
+  program.ops[14].bytes_by_set = {51200, 0, 12800, 51200};  // one number per rank set of cross_node
   program.ops[3].flops.values = {0.1, 0, 1e22};
   program.ops[7].shards = {1};
   program.ops[7].optimizer = "sgd";
@@ -210,4 +214,18 @@ TEST_CASE("a short file cannot stand for endless memory") {
   text.replace(text.find("\"0-7\"]"), 5, sets);
   CHECK(says(error_of(text), "hold more than"));
   CHECK(says(error_of(spoiled("\"world_size\": 8", "\"world_size\": 1048577")), "At most 1048576"));
+}
+
+TEST_CASE("sizes by rank set are one for each set, bags belong to pooled lookups") {
+  const std::string reduce = "\"bytes\": 51200";
+  CHECK(error_of(spoiled(reduce, "\"bytes\": [51200, 1, 2, 3]")).empty());
+  CHECK(read(spoiled(reduce, "\"bytes\": [1, 51200, 2, 3]")).ops[14].bytes == 51200);
+  CHECK(says(error_of(spoiled(reduce, "\"bytes\": [51200, 1, 2]")),
+             "its 3 sizes are not one for each of the 4 rank sets"));
+  CHECK(says(error_of(spoiled(reduce, "\"bytes\": []")), "has no bytes"));
+  CHECK(says(error_of(spoiled(reduce, "\"bytes\": [1, -1, 2, 3]")), "-1"));
+  CHECK(
+      says(error_of(spoiled("\"pooled\": false", "\"pooled\": false, \"bags\": 3")), "it has bags and is not pooled"));
+  CHECK(error_of(spoiled("\"pooled\": false", "\"pooled\": true, \"bags\": 3")).empty());
+  CHECK(says(error_of(spoiled("\"pooled\": false", "\"pooled\": true, \"bags\": [3, 4]")), "2 numbers for 8 ranks"));
 }

@@ -27,8 +27,10 @@ std::vector<std::vector<std::int64_t>> span_bytes(const Program& program) {
     bytes[op.id].assign(program.world_size, 0);
     if (!op.is_collective()) continue;
     const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
-    for (const std::vector<int>& group : program.groups.at(op.group)) {
-      const auto of_members = payloads(op, matrix, static_cast<int>(group.size()));
+    const std::vector<std::vector<int>>& sets = program.groups.at(op.group);
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      const std::vector<int>& group = sets[set];
+      const auto of_members = payloads(op, matrix, op.bytes_of_set(set), static_cast<int>(group.size()));
       for (std::size_t member = 0; member < group.size(); ++member) bytes[op.id][group[member]] = of_members[member];
     }
   }

@@ -80,7 +80,7 @@ FusionBuffers buffers_of(const Program& program, const Fusion& fusion, int rank,
   buffers.served_bytes = std::max(buffers.served_bytes, buffers.served * buffers.row_bytes());
   if (fusion.reduce >= 0) {
     const std::int64_t dense = buffers.rows.rows * fp32_row;
-    buffers.reduced_bytes = std::max(program.ops[fusion.reduce].bytes, dense);
+    buffers.reduced_bytes = std::max(collective_bytes(program, program.ops[fusion.reduce], rank).in, dense);
   }
   return buffers;
 }
@@ -96,16 +96,17 @@ std::vector<FusionBuffers> rank_buffers(const Program& program, const ProgramPla
 }
 
 Seat seat_of(const Program& program, const Op& op, int rank) {
-  for (const std::vector<int>& ranks : program.groups.at(op.group)) {
-    const auto found = std::find(ranks.begin(), ranks.end(), rank);
-    if (found != ranks.end()) return {ranks, static_cast<int>(found - ranks.begin())};
+  const std::vector<std::vector<int>>& sets = program.groups.at(op.group);
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    const auto found = std::find(sets[set].begin(), sets[set].end(), rank);
+    if (found != sets[set].end()) return {sets[set], static_cast<int>(found - sets[set].begin()), set};
   }
   return {};
 }
 
 CollectiveBytes collective_bytes(const Program& program, const Op& op, int rank) {
-  if (op.op_class != OpClass::all_to_all) return {op.bytes, op.bytes};
   const Seat seat = seat_of(program, op, rank);
+  if (op.op_class != OpClass::all_to_all) return {op.bytes_of_set(seat.set), op.bytes_of_set(seat.set)};
   const int members = static_cast<int>(seat.ranks.size());
   const ByteMatrix matrix = resolve_matrix(program, op.matrix);
   return {matrix.bytes_sent(seat.position, members), matrix.bytes_received(seat.position, members)};

@@ -40,6 +40,7 @@ std::vector<FusionBuffers> rank_buffers(const Program& program, const ProgramPla
 struct Seat {
   std::vector<int> ranks;
   int position = 0;
+  std::size_t set = 0;  // which rank set of the group
 };
 Seat seat_of(const Program& program, const Op& op, int rank);
 

@@ -120,3 +120,16 @@ TEST_CASE("the table of memory models is alphabetical, and bad options are refus
     CHECK(has(error_of([&] { make_memory_model(options(yaml)); }), "options.yaml:1"));
   }
 }
+
+TEST_CASE("rows in host memory take no HBM, a cache takes a fifth of them") {
+  const Study study;
+  const auto memory = paper_memory();
+  Placement placement = study.plan("{name: row_wise}").placements.at(0);
+  const PlacementMemory resident = memory->on_rank(placement, 0, study.workload, study.cluster);
+  placement.compute_kernel = "fused_uvm_caching";
+  const PlacementMemory cached = memory->on_rank(placement, 0, study.workload, study.cluster);
+  CHECK(cached.static_bytes == doctest::Approx(0.2 * resident.static_bytes));
+  CHECK(cached.dynamic_bytes == resident.dynamic_bytes);
+  placement.compute_kernel = "fused_uvm";
+  CHECK(memory->on_rank(placement, 0, study.workload, study.cluster).static_bytes == 0);
+}

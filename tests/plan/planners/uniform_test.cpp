@@ -76,3 +76,25 @@ TEST_CASE("flex replicates each node's shards over the nodes") {
   CHECK(plan.placements[0].holders == std::vector<std::vector<int>>{{0, 1}, {2, 3}, {4, 5}});
   CHECK(plan.placements[0].compute_kernel == "dense");
 }
+
+TEST_CASE("types of a node: the largest table to the emptiest node, slices dealt inside it or over the nodes") {
+  const Cluster cluster = test_cluster(2, 4);
+  const Workload workload =
+      workload_of({sequence_table("a", 100, 64), sequence_table("b", 900, 64), sequence_table("c", 500, 64)});
+  const std::vector<int> first = {0, 1, 2, 3}, second = {4, 5, 6, 7};
+  const Plan rows = plan_by("{name: table_row_wise}", workload, cluster);
+  REQUIRE(rows.placements.size() == 3);
+  CHECK(rows.placements[0].holders.front() == second);  // b on node 0, then c and a on node 1
+  CHECK(rows.placements[1].holders.front() == first);
+  CHECK(rows.placements[2].holders.front() == second);
+  const Plan columns = plan_by("{name: table_column_wise, min_partition: 32}", workload, cluster);
+  REQUIRE(columns.placements.size() == 6);
+  const std::vector<int> ranks = {4, 5, 0, 1, 6, 7};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(columns.placements[i].holders == std::vector<std::vector<int>>{{ranks[i]}});
+  const Plan grid = plan_by("{name: grid_shard, min_partition: 16}", workload, cluster);
+  REQUIRE(grid.placements.size() == 6);  // 64 / 16 = 4 slices, but two nodes
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(grid.placements[i].columns() == 32);
+    CHECK(grid.placements[i].holders.front() == (i % 2 == 0 ? first : second));
+  }
+}

@@ -1,0 +1,27 @@
+#include "plan/torchrec/exact_ratio.h"
+
+#include <cmath>
+
+namespace shardsim::torchrec {
+
+// Long division until the quotient has more bits than a double, then the remainder as a sticky bit; the conversion from
+// 128 bits rounds once.
+double exact_ratio(Wide numerator, Wide denominator) {
+  constexpr Wide kEnough = Wide{1} << 55;
+  Wide quotient = numerator / denominator;
+  Wide rest = numerator % denominator;
+  int shift = 0;
+  while (rest != 0 && quotient < kEnough && shift < 200) {
+    rest <<= 1;
+    quotient <<= 1;
+    ++shift;
+    if (rest >= denominator) {
+      rest -= denominator;
+      quotient |= 1;
+    }
+  }
+  if (rest != 0) quotient |= 1;
+  return std::ldexp(static_cast<double>(quotient), -shift);
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace shardsim::torchrec {
+
+__extension__ using Wide = unsigned __int128;  // table sizes times shard sizes pass 2^64
+
+// numerator / denominator as the nearest double, ties to even, as Python divides whole numbers. `denominator` > 0.
+double exact_ratio(Wide numerator, Wide denominator);
+
+}  // namespace shardsim::torchrec

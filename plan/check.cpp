@@ -37,7 +37,7 @@ void check_group_shapes(const Placement& placement, const std::string& name, con
   if (placement.strategy != Strategy::flex && placement.holders.size() != 1) {
     throw input_error(place, what + ": several lists of ranks", "Only flex has replica groups");
   }
-  const bool whole = placement.strategy == Strategy::table_wise || placement.strategy == Strategy::column_wise;
+  const bool whole = !in_rows(placement.strategy) && !replicated(placement.strategy);
   if (whole && placement.holders.front().size() != 1) {
     throw input_error(place, what + fmt::format(": {} ranks", placement.holders.front().size()), "It lies on one rank");
   }
@@ -65,6 +65,23 @@ void check_ranks(const Placement& placement, const std::string& name, int world_
       seen[static_cast<std::size_t>(rank)] = true;
     }
   }
+}
+
+bool of_one_node(Strategy strategy) {
+  return strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard;
+}
+
+// A cluster of one GPU a node stands for one that is not known.
+void check_node(const Placement& placement, const std::string& name, const Cluster& cluster, const Place& place) {
+  if (!of_one_node(placement.strategy) || cluster.ranks_per_node() == 1) return;
+  const std::vector<int>& ranks = placement.holders.front();
+  const int node = cluster.node_of(ranks.front());
+  const bool one = std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return cluster.node_of(rank) == node; });
+  if (one && static_cast<int>(ranks.size()) == cluster.ranks_per_node()) return;
+  throw input_error(place,
+                    fmt::format("table '{}', {}: its row shards lie on {} ranks{}", name,
+                                strategy_name(placement.strategy), ranks.size(), one ? "" : " of several nodes"),
+                    fmt::format("Name the {} ranks of one node", cluster.ranks_per_node()));
 }
 
 // Every rank looks replicated rows up in its own copy, so every rank needs one. In a plan that is checked without its
@@ -119,6 +136,7 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     check_group_shapes(placement, workload.tables[table].name, place);
     check_ranks(placement, workload.tables[table].name, cluster.world_size(), place);
     check_replicas(placement, workload.tables[table].name, cluster.world_size(), place);
+    check_node(placement, workload.tables[table].name, cluster, place);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {

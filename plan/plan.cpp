@@ -9,7 +9,8 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"column_wise", "data_parallel", "flex", "row_wise", "table_wise"};
+constexpr std::array<std::string_view, 8> kNames = {"column_wise", "data_parallel",     "flex",           "grid_shard",
+                                                    "row_wise",    "table_column_wise", "table_row_wise", "table_wise"};
 
 }  // namespace
 
@@ -33,13 +34,22 @@ bool replicated(Strategy strategy) {
   return strategy == Strategy::data_parallel || strategy == Strategy::flex;
 }
 
+bool in_columns(Strategy strategy) {
+  return strategy == Strategy::column_wise || strategy == Strategy::table_column_wise ||
+         strategy == Strategy::grid_shard;
+}
+
+bool in_rows(Strategy strategy) {
+  return strategy == Strategy::row_wise || strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard ||
+         strategy == Strategy::flex;
+}
+
 std::string default_kernel(Strategy strategy) {
   return replicated(strategy) ? "dense" : "fused";
 }
 
 int Placement::shards() const {
-  const bool by_rows = strategy == Strategy::row_wise || strategy == Strategy::flex;
-  if (!by_rows || holders.empty() || holders.front().empty()) return 1;
+  if (!in_rows(strategy) || holders.empty() || holders.front().empty()) return 1;
   return static_cast<int>(holders.front().size());
 }
 

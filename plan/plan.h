@@ -9,13 +9,24 @@
 
 namespace shardsim {
 
-enum class Strategy { column_wise, data_parallel, flex, row_wise, table_wise };
+enum class Strategy {
+  column_wise,
+  data_parallel,
+  flex,
+  grid_shard,  // one placement per column block: rows over the ranks of a node
+  row_wise,
+  table_column_wise,  // as column_wise, all slices on one node
+  table_row_wise,     // as row_wise over the ranks of one node
+  table_wise
+};
 
 std::string_view strategy_name(Strategy strategy);
 // Errors: Failure::input for an unknown name, at `place` or `source`; lists the known ones.
 Strategy parse_strategy(std::string_view name, const Place& place);
 Strategy parse_strategy(std::string_view name, const std::string& source);
 bool replicated(Strategy strategy);             // data_parallel and flex hold copies of a row on several ranks
+bool in_columns(Strategy strategy);             // cut into column blocks: column_wise, table_column_wise, grid_shard
+bool in_rows(Strategy strategy);                // a placement's ranks each hold a share of its rows
 std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
 // Rows [row_begin, row_end) in popularity order and columns [column_begin, column_end) of one table, and who holds
@@ -26,13 +37,14 @@ struct Placement {
   std::int64_t column_begin = 0, column_end = 0;
   Strategy strategy = Strategy::row_wise;
   // One list of ranks, in shard order; flex: one list per replica group, all of equal length: position j of every group
-  // holds shard j. data_parallel: every rank of the list holds all rows. table_wise, column_wise: one rank.
+  // holds shard j. data_parallel: every rank of the list holds all rows. table_wise and the slices of column_wise and
+  // table_column_wise: one rank.
   std::vector<std::vector<int>> holders;
   std::string compute_kernel = "fused";  // dense for data_parallel and flex
 
   std::uint64_t rows() const { return row_end - row_begin; }
   std::int64_t columns() const { return column_end - column_begin; }
-  int shards() const;                         // row shards: 1 for data_parallel, table_wise, column_wise; never 0
+  int shards() const;                         // row shards: 1 unless in_rows(); never 0
   std::uint64_t shard_rows(int shard) const;  // the first rows() mod shards() shards hold one row more
   bool operator==(const Placement&) const = default;
 };

@@ -19,11 +19,12 @@ std::vector<Placement> read_entry(const PlanEntry& entry, std::optional<std::uin
   const Tree& type = required_field(entry.tree, "sharding_type");
   const std::string& name = scalar_text(type, "a sharding type");
   if (name == "row_tiers" || name == "flex") return read_tiered_entry(entry, seed);
-  const std::vector<std::string> torchrec = {"column_wise", "data_parallel", "row_wise", "table_wise"};
-  if (std::find(torchrec.begin(), torchrec.end(), name) == torchrec.end()) {
-    throw input_error(
-        type.place, fmt::format("sharding type {} is not known here", excerpt(name)),
-        known_names_hint(name, {"column_wise", "data_parallel", "flex", "row_tiers", "row_wise", "table_wise"}));
+  const std::vector<std::string> known = {"column_wise",       "data_parallel",  "flex",
+                                          "grid_shard",        "row_tiers",      "row_wise",
+                                          "table_column_wise", "table_row_wise", "table_wise"};
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw input_error(type.place, fmt::format("sharding type {} is not known here", excerpt(name)),
+                      known_names_hint(name, known));
   }
   return read_torchrec_entry(entry, parse_strategy(name, type.place));
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -90,7 +91,13 @@ Json shard_json(const Placement& shard, std::uint64_t row, std::uint64_t rows, i
           {"placement", fmt::format("rank:{}/{}", rank, device)}};
 }
 
-// One of TorchRec's own types: row_wise, column_wise, table_wise, data_parallel.
+// Rows of one shard as TorchRec cuts them: blocks of ceil(rows / shards) rows until they are used up.
+std::uint64_t torchrec_rows(const Placement& part, std::uint64_t row) {
+  const auto count = static_cast<std::uint64_t>(part.shards());
+  return std::min((part.rows() + count - 1) / count, part.row_end - row);
+}
+
+// One of TorchRec's own types: those without tiers and without replica groups.
 Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
   json["sharding_type"] = strategy_name(parts.front()->strategy);
@@ -102,7 +109,7 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
     const std::vector<int>& ranks = part->holders.at(0);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       json["ranks"].push_back(ranks[i]);
-      const std::uint64_t rows = part->shard_rows(static_cast<int>(i));
+      const std::uint64_t rows = torchrec_rows(*part, row);
       shards.push_back(shard_json(*part, row, rows, ranks[i], cluster));
       row += rows;
     }
@@ -115,7 +122,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
   const Placement& first = *parts.front();
   if (parts.size() == 1 && first.strategy != Strategy::flex) return whole_rows(first, table);
   for (const Placement* part : parts) {
-    if (part->strategy != Strategy::column_wise || !whole_rows(*part, table)) return false;
+    if (!in_columns(part->strategy) || part->strategy != first.strategy || !whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
   }
   return true;
@@ -123,7 +130,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
 
 bool is_own(const Placements& parts, const Table& table) {
   for (const Placement* part : parts) {
-    if (part->strategy == Strategy::column_wise || !whole_columns(*part, table)) return false;
+    if (in_columns(part->strategy) || !whole_columns(*part, table)) return false;
     if (part->compute_kernel != default_kernel(part->strategy)) return false;
   }
   return true;

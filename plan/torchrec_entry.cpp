@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "plan/plan_entries.h"
+#include "plan/torchrec/names.h"
 #include "topology/rank_set.h"
 
 namespace shardsim {
@@ -53,7 +55,8 @@ std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& r
 
 // Blocks that follow each other, cut as we do (the first ones a row longer) or as TorchRec does (ceil(rows / shards)
 // rows each until they are used up). Both are read as even shares: they differ by less than a block.
-void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards) {
+void check_row_blocks(const PlanEntry& entry, std::span<const Shard> shards, std::int64_t column,
+                      std::int64_t columns) {
   const auto rows = static_cast<std::int64_t>(entry.table.rows);
   const auto count = static_cast<std::int64_t>(shards.size());
   const std::int64_t block = rows / count + (rows % count > 0 ? 1 : 0);
@@ -65,14 +68,14 @@ void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards) 
     const std::int64_t size = shard.sizes.first;
     const bool empty = size == 0 && row == rows;
     const bool joins =
-        empty || (shard.offsets.first == row && shard.offsets.second == 0 && shard.sizes.second == entry.table.dim);
+        empty || (shard.offsets.first == row && shard.offsets.second == column && shard.sizes.second == columns);
     ours = ours && joins && size == rows / count + (i < rows % count ? 1 : 0);
     torchrec = torchrec && joins && size == std::min(block, rows - row);
     if (!ours && !torchrec) {
       throw input_error(
           shard.tree->place,
           fmt::format("table '{}': shard {} does not continue {} even blocks of rows", entry.table.name, i, count),
-          fmt::format("Cut {} rows into blocks of {}, with all {} columns", rows, block, entry.table.dim));
+          fmt::format("Cut {} rows into blocks of {}, with {} columns each", rows, block, columns));
     }
     row += size;
   }
@@ -92,7 +95,7 @@ std::vector<int> ranks_of_shards(const PlanEntry& entry) {
   return ranks;
 }
 
-// table_wise: one shard, the table; column_wise: slices of all rows.
+// table_wise: one shard, the table; column_wise, table_column_wise: slices of all rows.
 std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whole) {
   const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
   if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
@@ -116,16 +119,60 @@ std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whol
   return placements;
 }
 
+// grid_shard: column blocks after each other, each cut into blocks of rows.
+std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole) {
+  const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
+  std::vector<Placement> placements;
+  for (std::size_t first = 0; first < shards.size();) {
+    const NumberPair columns{shards[first].offsets.second, shards[first].sizes.second};
+    std::size_t end = first;
+    Placement block = whole;
+    block.holders = {{}};
+    while (end < shards.size() && shards[end].offsets.second == columns.first) {
+      block.holders.front().push_back(shards[end++].rank);
+    }
+    if (columns.second == 0 || columns.first + columns.second > entry.table.dim) {
+      throw input_error(shards[first].tree->place,
+                        fmt::format("table '{}': this shard has no columns of it", entry.table.name),
+                        fmt::format("Write columns inside 0 to {}", entry.table.dim));
+    }
+    check_row_blocks(entry, std::span(shards).subspan(first, end - first), columns.first, columns.second);
+    block.column_begin = columns.first;
+    block.column_end = columns.first + columns.second;
+    placements.push_back(std::move(block));
+    first = end;
+  }
+  return placements;
+}
+
+void check_one_node(const PlanEntry& entry, const std::vector<Placement>& slices) {
+  for (const Placement& slice : slices) {
+    const int rank = slice.holders.front().front();
+    const int first = slices.front().holders.front().front();
+    if (entry.per_node == 1 || rank / entry.per_node == first / entry.per_node) continue;
+    throw input_error(
+        entry.tree.place,
+        fmt::format("table '{}': its slices lie on ranks {} and {}, of two nodes", entry.table.name, first, rank),
+        "Keep the slices of a table_column_wise table on one node, or write column_wise");
+  }
+}
+
 }  // namespace
 
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = blank_placement(entry, strategy);
   if (const Tree* kernel = entry.tree.find("compute_kernel")) {
     whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+    torchrec::parse_compute_kernel(whole.compute_kernel, kernel->place);
   }
-  if (strategy != Strategy::row_wise && strategy != Strategy::data_parallel) return read_slices(entry, whole);
+  if (strategy == Strategy::grid_shard) return read_grid(entry, whole);
+  if (!in_rows(strategy) && strategy != Strategy::data_parallel) {
+    std::vector<Placement> slices = read_slices(entry, whole);
+    if (strategy == Strategy::table_column_wise) check_one_node(entry, slices);
+    return slices;
+  }
   whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
-  if (strategy == Strategy::row_wise) check_row_blocks(entry, read_shards(entry, whole.holders.front()));
+  if (in_rows(strategy)) check_row_blocks(entry, read_shards(entry, whole.holders.front()), 0, entry.table.dim);
   return {whole};
 }
 

@@ -16,6 +16,7 @@ constexpr std::array kTable = {
                  make_flexshard_3tier},
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", make_row_wise},
     PlannerEntry{"table_wise", "whole tables, each to the rank with the least so far, largest first", make_table_wise},
+    PlannerEntry{"torchrec", "TorchRec's planner: its estimates, proposers and partitioners", make_torchrec},
 };
 
 }  // namespace

@@ -14,5 +14,6 @@ std::unique_ptr<Planner> make_flexshard_2tier(MapReader& options);
 std::unique_ptr<Planner> make_flexshard_3tier(MapReader& options);
 std::unique_ptr<Planner> make_row_wise(MapReader& options);
 std::unique_ptr<Planner> make_table_wise(MapReader& options);
+std::unique_ptr<Planner> make_torchrec(MapReader& options);
 
 }  // namespace shardsim

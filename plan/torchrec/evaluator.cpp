@@ -1,41 +1,68 @@
 #include "plan/torchrec/evaluator.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace shardsim::torchrec {
 namespace {
 
-constexpr double kSlack = 1e-6;  // relative; sums kept over many proposals drift in their last bits
+std::vector<ShardingOption> copies_of(const Proposal& proposal) {
+  std::vector<ShardingOption> options;
+  for (const ShardingOption* option : proposal) options.push_back(*option);
+  return options;
+}
+
+bool independent(const SearchSpace& space) {
+  return std::all_of(space.tables.begin(), space.tables.end(),
+                     [](const TableSpec& table) { return table.dependency.empty(); });
+}
 
 }  // namespace
 
 Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
     : settings_(settings),
       result_(result),
-      partitioner_(make_partitioner(settings.partitioner, result.space, result.reservation.topology)) {}
+      partitioner_(make_partitioner(settings.partitioner, result.space, result.reservation.topology)),
+      sums_(result.reservation.topology),
+      prune_(!settings.rater && independent(result.space)) {}
 
+// A proposer that wants ratings owns its options and changes them: nothing of its proposals is carried on.
 Feedback Evaluator::evaluate(const Proposal& proposal, bool rating_wanted) {
-  follow(proposal);
-  Seen& seen = seen_[sums_.key];
-  const bool known = seen.rated;
-  if (!known) {
+  if (rating_wanted) sums_ = ProposalSums(result_.reservation.topology);
+  sums_.follow(proposal);
+  const auto [found, added] = seen_.try_emplace(sums_.key());
+  Seen& seen = found->second;
+  if (added) {
     ++result_.num_proposals;
+    seen = judge(proposal, rating_wanted);
+    result_.num_plans += seen.partitionable ? 1 : 0;
+  } else if (rating_wanted && seen.partitionable && !seen.rating) {
     seen = place(proposal);
-    seen.rated = true;
   }
-  (void)rating_wanted;
-  return {seen.partitionable, seen.partitionable ? std::optional(seen.rating) : std::nullopt,
-          &result_.reservation.topology};
+  if (rating_wanted) sums_ = ProposalSums(result_.reservation.topology);
+  return {seen.partitionable, seen.rating, &result_.reservation.topology};
 }
 
-void Evaluator::Sums::add(const ShardingOption& option, int) {
-  key.sum += option.key;
-  key.mixed += (option.key ^ (option.key >> 29)) * 0x9e3779b97f4a7c15ULL;
+Evaluator::Seen Evaluator::judge(const Proposal& proposal, bool rating_wanted) {
+  if (!prune_ || rating_wanted) return place(proposal);
+  if (sums_.surely_too_large()) {
+    if (!result_.found) failed_ = proposal;
+    result_.lowest = std::min(result_.lowest, sums_.total());
+    return {};
+  }
+  if (needs_no_rating(proposal) && sums_.surely_fits(proposal)) return {true, std::nullopt};
+  return place(proposal);
 }
 
-void Evaluator::follow(const Proposal& proposal) {
-  sums_ = {};
-  for (const ShardingOption* option : proposal) sums_.add(*option, 1);
+double Evaluator::worst_kept() const {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  if (settings_.candidates == 0) return result_.found ? result_.rating : kAny;
+  const auto wanted = static_cast<std::size_t>(settings_.candidates);
+  return result_.candidates.size() < wanted ? kAny : result_.candidates.back().rating;
+}
+
+bool Evaluator::needs_no_rating(const Proposal& proposal) const {
+  return result_.found && sums_.least_rating(proposal) > worst_kept();
 }
 
 double Evaluator::rate(const Proposal& proposal) const {
@@ -44,29 +71,42 @@ double Evaluator::rate(const Proposal& proposal) const {
 }
 
 Evaluator::Seen Evaluator::place(const Proposal& proposal) {
-  const Storage total = total_storage(proposal);
-  if (!partitioner_->partition(proposal)) {
-    result_.lowest = std::min(result_.lowest, total);
-    result_.last_error = partitioner_->failure();
-    result_.last_proposal.clear();
-    for (const ShardingOption* option : proposal) result_.last_proposal.push_back(*option);
-    return {false, false, 0};
-  }
-  result_.lowest = std::min(result_.lowest, total);
-  ++result_.num_plans;
+  if (!partitioner_->partition(proposal)) return no_place(proposal);
   const double rating = rate(proposal);
-  if (!result_.found || rating < result_.rating) keep_best(proposal, rating);
-  return {true, false, rating};
+  keep(proposal, rating);
+  return {true, rating};
 }
 
-void Evaluator::keep_best(const Proposal& proposal, double rating) {
-  result_.found = true;
-  result_.rating = rating;
-  result_.plan.clear();
-  for (const ShardingOption* option : proposal) result_.plan.push_back(*option);
-  result_.assignment = partitioner_->assignment();
+Evaluator::Seen Evaluator::no_place(const Proposal& proposal) {
+  result_.lowest = std::min(result_.lowest, total_storage(proposal));
+  if (result_.found) return {};
+  failed_.clear();
+  result_.last_error = partitioner_->failure();
+  result_.last_proposal = copies_of(proposal);
+  return {};
 }
 
-void Evaluator::finish() {}
+void Evaluator::keep(const Proposal& proposal, double rating) {
+  if (!(rating < worst_kept())) return;
+  if (!result_.found || rating < result_.rating) {
+    result_.found = true;
+    result_.rating = rating;
+    result_.plan = copies_of(proposal);
+    result_.assignment = partitioner_->assignment();
+  }
+  if (settings_.candidates == 0) return;
+  std::vector<Candidate>& kept = result_.candidates;
+  const auto place = std::upper_bound(kept.begin(), kept.end(), rating,
+                                      [](double value, const Candidate& other) { return value < other.rating; });
+  kept.insert(place, {copies_of(proposal), partitioner_->assignment(), rating});
+  if (kept.size() > static_cast<std::size_t>(settings_.candidates)) kept.pop_back();
+}
+
+void Evaluator::finish() {
+  if (result_.found || failed_.empty()) return;
+  partitioner_->partition(failed_);
+  result_.last_error = partitioner_->failure();
+  result_.last_proposal = copies_of(failed_);
+}
 
 }  // namespace shardsim::torchrec

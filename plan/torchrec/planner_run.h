@@ -27,7 +27,15 @@ struct RunSettings {
   double max_grid_proposals = 10000;
   int bins_per_device = 100;  // dynamic programming
   std::optional<double> timeout_seconds;
-  Rater rater;  // empty: perf_rating
+  Rater rater;         // empty: perf_rating
+  int candidates = 0;  // how many of the best different plans to keep beside the best
+};
+
+// A plan that was found on the way.
+struct Candidate {
+  std::vector<ShardingOption> plan;
+  Assignment assignment;
+  double rating = 0;
 };
 
 // What a run of EmbeddingShardingPlanner found (planner/planners.py).
@@ -38,6 +46,7 @@ struct RunResult {
   std::vector<ShardingOption> plan;  // one option per table, in the proposal's order; empty without tables
   Assignment assignment;
   double rating = 0;
+  std::vector<Candidate> candidates;  // best rating first; RunSettings::candidates of them
   int num_proposals = 0, num_plans = 0;
 
   // Without a plan:

@@ -46,6 +46,7 @@ constexpr Command kCommands[] = {
      "shardsim plan SCENARIO [options]\n"
      "      --case NAME          which case (needed when there are several)\n"
      "      --planner NAME       instead of the case's planner, with its defaults\n"
+     "      --objective NAME     of planner torchrec: estimated (default) or simulated\n"
      "  -o, --output FILE        instead of standard output\n"
      "      --torchrec-only      refuse what TorchRec cannot read (row tiers, flex)\n"
      "      --force              overwrite a file of another kind\n"
@@ -60,7 +61,7 @@ constexpr Command kCommands[] = {
      "      --json               one JSON document instead of tables\n"
      "      --set, --seed        as for run\n",
      "shardsim explain scenarios/toy.yaml --case row_wise\n"
-     "shardsim explain scenarios/torchrec_guide.yaml --json\n",
+     "shardsim explain scenarios/torchrec_guide.yaml --case code --json\n",
      explain_command},
     {"lower", "write the Program of a case: the operations of one iteration",
      "shardsim lower SCENARIO --case NAME [options]\n"

@@ -70,6 +70,7 @@ class World {
     Table table;
     table.name = name;
     table.place = entry.place;
+    table.kind = TableKind::pooled;
     table.features = {{name, 1, 1, false}};
     table.average_length = 1;
     if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(count_of(*rows));

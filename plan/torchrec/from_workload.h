@@ -11,7 +11,8 @@ namespace shardsim::torchrec {
 // The project's inputs in the words of TorchRec's planner.
 
 // One per table, in the order in which TorchRec meets them: sequence tables first, then pooled ones. `index` is the
-// table's place in the workload. A pooled table is weighted when one of its features is.
+// table's place in the workload. Sequence tables of several dimensions are several collections, MODULE_DIM. A pooled
+// table is weighted when one of its features is.
 struct WorkloadTable {
   std::size_t index = 0;
   TableSpec spec;

@@ -135,7 +135,11 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     given.option.load_factor = given.table.cache_load_factor;
     given.option.table = static_cast<int>(tables.size());
     cut(given, part);
-    estimate(given, request.settings);
+    try {
+      estimate(given, request.settings);
+    } catch (const PlannerError& error) {
+      throw input_error({"plan"}, error.what(), "Choose another compute kernel in the plan");
+    }
     tables.push_back(std::move(given));
   }
   return tables;
@@ -145,7 +149,12 @@ RunResult given_run(const Plan& plan, const Workload& workload, const PlannerReq
   RunResult run;
   std::vector<TableSpec> specs;
   for (const ConstrainedTable& table : request.tables) specs.push_back(table.table);
-  run.reservation = reserve(request.settings.reservation, request.settings.topology, specs, request.settings.estimate);
+  try {
+    run.reservation =
+        reserve(request.settings.reservation, request.settings.topology, specs, request.settings.estimate);
+  } catch (const PlannerError& error) {
+    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
+  }
   run.found = true;
   run.assignment.first = {0};
   for (GivenTable& given : given_tables(plan, workload, request)) {

@@ -77,7 +77,8 @@ Error too_large(const RunResult& run) {
 // Enough in sum, but some shard finds no rank.
 Error no_place(const RunResult& run) {
   const PlacementFailure& failure = *run.last_error;
-  std::string remedy = "Smallest change: allow the table types that cut it finer (row_wise, table_row_wise)";
+  std::string remedy = "Smallest change: constrain it to row_wise, which spreads it over all ranks";
+  if (failure.rule == PartitionBy::uniform) remedy = "Smallest change: smaller tables or batches";
   if (failure.rule == PartitionBy::device || failure.rule == PartitionBy::uniform) {
     const Storage missing{std::max<std::int64_t>(failure.shard.hbm - failure.device.hbm, 0),
                           std::max<std::int64_t>(failure.shard.ddr - failure.device.ddr, 0)};

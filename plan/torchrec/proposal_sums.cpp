@@ -37,8 +37,18 @@ ProposalSums::ProposalSums(const Topology& topology)
   smallest_ = topology.devices.front();
   for (const Storage& device : topology.devices) {
     available_ += device;
+    largest_ = {std::max(largest_.hbm, device.hbm), std::max(largest_.ddr, device.ddr)};
     smallest_ = {std::min(smallest_.hbm, device.hbm), std::min(smallest_.ddr, device.ddr)};
   }
+}
+
+// A shard larger than any rank, or a group larger than any host.
+bool ProposalSums::hopeless(const ShardingOption& option) const {
+  if (!option.largest.fits_in(largest_)) return true;
+  if (option.partition != PartitionBy::host) return false;
+  const double ranks = per_host_;
+  return static_cast<double>(option.total.hbm) > ranks * static_cast<double>(largest_.hbm) ||
+         static_cast<double>(option.total.ddr) > ranks * static_cast<double>(largest_.ddr);
 }
 
 void ProposalSums::add(const ShardingOption& option) {
@@ -46,6 +56,7 @@ void ProposalSums::add(const ShardingOption& option) {
   key_.mixed += mixed(option.key);
   total_ += option.total;
   all_ms_ += option.sum;
+  hopeless_ += hopeless(option) ? 1 : 0;
   if (option.partition != PartitionBy::uniform) return;
   even_most_ += option.largest;
   if (option.even_perf) even_ms_ += option.depth;
@@ -56,6 +67,7 @@ void ProposalSums::remove(const ShardingOption& option) {
   key_.mixed -= mixed(option.key);
   total_ -= option.total;
   all_ms_ -= option.sum;
+  hopeless_ -= hopeless(option) ? 1 : 0;
   if (option.partition != PartitionBy::uniform) return;
   even_most_ -= option.largest;
   if (option.even_perf) even_ms_ -= option.depth;
@@ -79,7 +91,7 @@ void ProposalSums::follow(const Proposal& proposal) {
 }
 
 bool ProposalSums::surely_too_large() const {
-  return total_.hbm > available_.hbm || total_.ddr > available_.ddr;
+  return hopeless_ > 0 || total_.hbm > available_.hbm || total_.ddr > available_.ddr;
 }
 
 bool ProposalSums::surely_fits(const Proposal& proposal) const {

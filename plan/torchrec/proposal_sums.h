@@ -24,7 +24,7 @@ class ProposalSums {
   const ProposalKey& key() const { return key_; }
   const Storage& total() const { return total_; }
 
-  // More bytes than all ranks have.
+  // More bytes than all ranks have, or an option that not even empty ranks could hold.
   bool surely_too_large() const;
   // Room for every shard, in whatever order they are placed: even if every rank were as full as it could be.
   bool surely_fits(const Proposal& proposal) const;
@@ -32,14 +32,16 @@ class ProposalSums {
   double least_rating(const Proposal& proposal) const;
 
  private:
+  bool hopeless(const ShardingOption& option) const;
   void add(const ShardingOption& option);
   void remove(const ShardingOption& option);
 
   int world_, hosts_, per_host_;
-  Storage available_, smallest_;  // of all ranks together; of the smallest
+  Storage available_, smallest_, largest_;  // of all ranks together; of the smallest; of the largest
   Proposal last_;
   ProposalKey key_;
   Storage total_;
+  int hopeless_ = 0;   // options of the proposal
   Storage even_most_;  // of evenly spread options on the fullest rank, at most
   double even_ms_ = 0, all_ms_ = 0;
 };

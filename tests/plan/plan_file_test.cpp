@@ -175,7 +175,7 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"\"rows\": 8000", "\"rows\": 8001", "The workload's table has 8000"},
            Case{"\"dim\": 64", "\"dim\": 128", "The workload's table has 64"},
            Case{"\"row_tiers\"", "\"row_teirs\"", "row_tiers"},
-           Case{"\"row_tiers\"", "\"table_row_wise\"", "is not known here"},
+           Case{"\"row_tiers\"", "\"host_row_wise\"", "is not known here"},
            Case{"\"history\"", "\"histori\"", "the workload has no table"},
            Case{"\"recent\"", "\"history\"", "is in two modules"},
            Case{"shardsim.plan/1", "shardsim.plan/2", "shardsim.plan/1"},

@@ -77,9 +77,10 @@ TEST_CASE("what TorchRec does not know is refused with a hint") {
   CHECK(has(fault_of("{name: torchrec, objective: simulated}"), "needs a simulator"));
 }
 
-TEST_CASE("sequence tables of two dimensions are TorchRec's error, told as ours") {
+TEST_CASE("sequence tables of two dimensions are planned as two collections") {
   const Workload workload = workload_of({sequence_table("c", 1000, 64), sequence_table("d", 1000, 128)}, 16);
-  CHECK(has(fault_of("{name: torchrec}", workload), "one dimension"));
+  const Plan plan = plan_by("{name: torchrec}", workload, test_cluster(2, 4));
+  CHECK_NOTHROW(check_plan(plan, workload, test_cluster(2, 4), {}));
 }
 
 TEST_CASE("a model that does not fit: exit 3, the tables, what is missing, the smallest change") {

@@ -41,6 +41,26 @@ torchrec::ShardRun read_given_shard(const Json& json) {
   return run;
 }
 
+torchrec::ConstrainedTable plain_table(const std::string& name, const Json& json) {
+  torchrec::ConstrainedTable item;
+  item.table.name = name;
+  item.table.rows = json.at("rows").get<std::int64_t>();
+  item.table.dim = json.at("dim").get<std::int64_t>();
+  return item;
+}
+
+std::vector<torchrec::ShardingType> types_of(const Json& names) {
+  std::vector<torchrec::ShardingType> types;
+  for (const Json& name : names) types.push_back(torchrec::parse_sharding_type(name.get<std::string>(), {"input"}));
+  return types;
+}
+
+torchrec::EstimateSettings batches_of(std::int64_t batch_size) {
+  torchrec::EstimateSettings settings;
+  settings.batch_size = static_cast<double>(batch_size);
+  return settings;
+}
+
 Json perf_json(const torchrec::Perf& perf) {
   return {{"fwd_compute", perf.fwd_compute},
           {"fwd_comms", perf.fwd_comms},

@@ -26,12 +26,6 @@ bool whole_numbers(const Json& list) {
   return true;
 }
 
-std::vector<ShardingType> types_of(const Json& list) {
-  std::vector<ShardingType> types;
-  for (const Json& name : list) types.push_back(parse_sharding_type(name.get<std::string>(), {"input"}));
-  return types;
-}
-
 std::vector<ComputeKernel> kernels_of(const Json& list) {
   std::vector<ComputeKernel> kernels;
   for (const Json& name : list) kernels.push_back(parse_compute_kernel(name.get<std::string>(), {"input"}));

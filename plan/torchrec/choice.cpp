@@ -47,7 +47,7 @@ void tell(const std::vector<JudgedPlan>& judged, std::size_t chosen, const Plann
 void judge(Choice& choice, const PlannerContext& context) {
   for (const Candidate& candidate : choice.run.candidates) {
     JudgedPlan judged;
-    judged.plan = plan_of(candidate.plan, candidate.assignment, choice.request.order, context.seed);
+    judged.plan = plan_of(candidate.plan, candidate.assignment, choice.run.space, choice.request.order, context.seed);
     judged.estimated_ms = candidate.rating;
     judged.simulated = context.simulate(judged.plan);
     choice.judged.push_back(std::move(judged));
@@ -80,7 +80,7 @@ Choice choose_plan(const PlannerOptions& options, const Workload& workload, cons
   if (options.simulated) choice.request.settings.candidates = options.candidates;
   choice.run = run_or_throw(choice.request);
   if (options.simulated && !choice.run.candidates.empty()) judge(choice, context);
-  choice.plan = plan_of(choice.run.plan, choice.run.assignment, choice.request.order, context.seed);
+  choice.plan = plan_of(choice.run.plan, choice.run.assignment, choice.run.space, choice.request.order, context.seed);
   return choice;
 }
 

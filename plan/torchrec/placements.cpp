@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <tuple>
 
-#include "plan/torchrec/shard_geometry.h"
-
 namespace shardsim::torchrec {
 namespace {
 
-// Rows of the whole table; the ranks share them evenly (a block of TorchRec's differs by less than a block).
-Placement blank(const ShardingOption& option, std::size_t table) {
+// The whole table: the ranks share its rows evenly (a block of TorchRec's differs by less than a block).
+Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t table) {
   Placement placement;
   placement.table = static_cast<int>(table);
   placement.strategy = strategy_of(option.type);
   placement.compute_kernel = name_of(option.kernel);
   placement.holders = {{}};
-  for (const ShardRun& run : option.runs) {
-    const auto end = static_cast<std::uint64_t>(run.row_offset_of(run.count - 1) + run.rows);
-    placement.row_end = std::max(placement.row_end, end);
-    placement.column_end = std::max(placement.column_end, run.col_offset_of(run.count - 1) + run.cols);
-  }
+  placement.row_end = static_cast<std::uint64_t>(spec.rows);
+  placement.column_end = spec.dim;
   return placement;
 }
 
@@ -64,13 +59,13 @@ Strategy strategy_of(ShardingType type) {
   return Strategy::table_wise;
 }
 
-Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment,
+Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment, const SearchSpace& space,
              const std::vector<std::size_t>& order, std::uint64_t seed) {
   Plan plan;
   plan.hash_seed = seed;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const ShardingOption& option = options[i];
-    Placement whole = blank(option, order.at(static_cast<std::size_t>(option.table)));
+    Placement whole = blank(option, space.table_of(option), order.at(static_cast<std::size_t>(option.table)));
     if (in_columns(whole.strategy)) {
       add_blocks(plan.placements, option, whole, assignment.of(i));
     } else {

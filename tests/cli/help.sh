@@ -21,7 +21,7 @@ run_examples() {
 }
 
 echo "-- help"
-for command in run check list plan lower cluster collective; do
+for command in run check list plan explain lower cluster collective; do
   run "$command" --help
   check "$command --help exits 0, not $code" [ "$code" -eq 0 ]
   check "$command --help keeps stderr empty" [ ! -s streams/err ]
@@ -41,7 +41,7 @@ done
 examples streams/out >list
 check "--help ends with two examples" [ "$(wc -l <list)" -eq 2 ]
 run_examples <list
-for command in run check list plan lower cluster collective; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
+for command in run check list plan explain lower cluster collective; do check "--help lists $command" grep -qE "^ +$command " streams/out; done
 mv streams/out full
 run
 check "no command exits 2, not $code" [ "$code" -eq 2 ]

@@ -105,6 +105,12 @@ TEST_CASE("a shard that finds no rank is named") {
   CHECK(has(fault_of(yaml, workload), "a shard of table 'wide'"));
 }
 
+TEST_CASE("the guide's rows are for estimates: its plan still holds every row") {
+  const Workload workload = workload_of({pooled_table("b", 5'003, 64, 1)}, 16);
+  const std::string yaml = "{name: torchrec, rules: {rw_rows: true}, constraints: {b: {sharding_types: [row_wise]}}}";
+  CHECK_NOTHROW(check_plan(plan_by(yaml, workload, test_cluster(2, 4)), workload, test_cluster(2, 4), {}));
+}
+
 TEST_CASE("candidates are judged by the simulation when it is asked to") {
   const Workload workload = small_model();
   const Cluster cluster = test_cluster(2, 4);

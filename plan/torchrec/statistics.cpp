@@ -92,7 +92,8 @@ void add_ranks(Statistics& statistics) {
   statistics.ranks.assign(static_cast<std::size_t>(statistics.settings->topology.world_size), empty);
   for (std::size_t i = 0; i < run.plan.size(); ++i) add_option(statistics, i);
   for (RankStatistics& rank : statistics.ranks) {
-    rank.used = rank.sparse + run.reservation.dense + run.reservation.kjt;
+    rank.used = rank.sparse;
+    if (run.reservation.itemised) (rank.used += run.reservation.dense) += run.reservation.kjt;
   }
 }
 
@@ -229,7 +230,10 @@ std::vector<TopTable> top_tables(const Statistics& statistics, const std::vector
 }
 
 void add_top_tables(Statistics& statistics) {
-  if (statistics.ranks.size() < 2) return;
+  const auto in_use = [](const RankStatistics& rank) {
+    return std::any_of(rank.shards.begin(), rank.shards.end(), [](int count) { return count > 0; });
+  };
+  if (std::count_if(statistics.ranks.begin(), statistics.ranks.end(), in_use) < 2) return;
   const auto used = by_rank(statistics, [](const auto& rank) { return rank.used.hbm; });
   const std::vector<int> fullest = maximum_of(used).ranks;
   statistics.top_perf =

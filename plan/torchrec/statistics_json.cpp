@@ -49,7 +49,7 @@ Json maybe(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json table_json(const TableStatistics& row) {
+Json table_json(const TableStatistics& row, bool batches) {
   const TableSpec& table = *row.table;
   const bool with_cache = row.option->kernel == ComputeKernel::fused_uvm_caching;
   const auto factor = row.option->load_factor ? row.option->load_factor : table.sharder_cache_load_factor;
@@ -72,7 +72,7 @@ Json table_json(const TableStatistics& row) {
                {"cw_dim", row.column_width ? Json(*row.column_width) : Json(nullptr)},
                {"hash_size", table.rows},
                {"ranks", row.ranks.empty() ? Json(nullptr) : Json(rank_text(row.ranks))}};
-  if (!table.batch_sizes.empty()) json["batch_sizes"] = table.batch_sizes;
+  if (batches) json["batch_sizes"] = batches_cell(table);
   return json;
 }
 
@@ -166,7 +166,7 @@ Json statistics_tree(const Statistics& statistics) {
   const bool placed = !statistics.ranks.empty();
   Json ranks = Json::array(), tables = Json::array(), kernels = Json::array();
   for (std::size_t i = 0; i < statistics.ranks.size(); ++i) ranks.push_back(rank_json(statistics, i));
-  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row));
+  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row, shows_batches(statistics)));
   for (const KernelStatistics& kernel : statistics.kernels) {
     Json row = {{"kernel", kernel.kernel}, {"count", kernel.count}};
     row.update(storage_json(kernel.storage));

@@ -41,12 +41,17 @@ std::string sum_cell(double value, bool whole) {
   return whole ? fmt::format("{:.0f}", value) : decimals_text(value, 3);
 }
 
+// As Python prints the number: "3", "3.0", "0.30000000000000004".
+std::string plain_cell(double value, bool whole) {
+  const std::string text = shortest(value);
+  const bool bare = text.find_first_not_of("-0123456789") == std::string::npos;
+  return bare && !whole ? text + ".0" : text;
+}
+
 std::string load_factor_cell(const TableStatistics& row) {
   if (row.option->kernel != ComputeKernel::fused_uvm_caching) return "None";
   const auto factor = row.option->load_factor ? row.option->load_factor : row.table->sharder_cache_load_factor;
-  if (!factor) return "None";
-  const std::string text = shortest(*factor);
-  return text.find('.') == std::string::npos ? text + ".0" : text;
+  return factor ? plain_cell(*factor, false) : "None";
 }
 
 std::string dimension_cell(const TableStatistics& row) {
@@ -54,7 +59,9 @@ std::string dimension_cell(const TableStatistics& row) {
                           : fmt::format("{}", row.table->dim);
 }
 
-// "[512 * 2, 256*3]": equal batch sizes joined.
+}  // namespace
+
+// "512 * 2, 256*3": equal sizes joined, the last ones without blanks.
 std::string batches_cell(const TableSpec& table) {
   if (table.batch_sizes.empty()) return "n/a";
   std::vector<std::pair<double, int>> runs;
@@ -64,10 +71,19 @@ std::string batches_cell(const TableSpec& table) {
   }
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    parts.push_back(fmt::format("{:.0f}{}{}", runs[i].first, i + 1 < runs.size() ? " * " : "*", runs[i].second));
+    const std::string size = shortest(runs[i].first);
+    const char* times = i + 1 < runs.size() ? " * " : "*";
+    parts.push_back(runs[i].second == 1 ? size : fmt::format("{}{}{}", size, times, runs[i].second));
   }
   return join(parts);
 }
+
+bool shows_batches(const Statistics& statistics) {
+  return std::any_of(statistics.tables.begin(), statistics.tables.end(),
+                     [](const TableStatistics& row) { return !row.table->batch_sizes.empty(); });
+}
+
+namespace {
 
 std::vector<std::string> parameter_row(const TableStatistics& row, bool batches) {
   const TableSpec& table = *row.table;
@@ -79,7 +95,7 @@ std::vector<std::string> parameter_row(const TableStatistics& row, bool batches)
                                                 decimals_text(gigabytes(row.option->total.ddr), 3)),
                                     load_factor_cell(row),
                                     sum_cell(row.pooling, table.whole_pooling_factors),
-                                    sum_cell(row.poolings, table.whole_num_poolings),
+                                    plain_cell(row.poolings, table.whole_num_poolings),
                                     sum_cell(row.indices, table.whole_pooling_factors && table.whole_num_poolings),
                                     table.pooled ? "pooled" : "sequence",
                                     table.weighted ? "weighted" : "unweighted",
@@ -141,8 +157,7 @@ StatisticsTable rank_table(const Statistics& statistics) {
 }
 
 StatisticsTable parameter_table(const Statistics& statistics) {
-  const bool batches = std::any_of(statistics.tables.begin(), statistics.tables.end(),
-                                   [](const TableStatistics& row) { return !row.table->batch_sizes.empty(); });
+  const bool batches = shows_batches(statistics);
   std::vector<std::string> header = {"FQN",
                                      "Sharding",
                                      "Compute Kernel",

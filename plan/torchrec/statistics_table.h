@@ -19,6 +19,10 @@ struct StatisticsTable {
 StatisticsTable rank_table(const Statistics& statistics);  // empty without a plan
 StatisticsTable parameter_table(const Statistics& statistics);
 
+// Batch sizes of the table's features, and whether any table states them.
+std::string batches_cell(const TableSpec& table);
+bool shows_batches(const Statistics& statistics);
+
 // Used bytes over what the planner may use of each rank.
 double hbm_share(const Statistics& statistics, std::size_t rank);
 double ddr_share(const Statistics& statistics, std::size_t rank);

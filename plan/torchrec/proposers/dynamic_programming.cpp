@@ -14,7 +14,7 @@ class DynamicProgramming : public Proposer {
  public:
   DynamicProgramming(const SearchSpace& space, int bins_per_device)
       : bins_per_device_(static_cast<std::size_t>(bins_per_device)) {
-    std::vector<ShardingOption const*> sorted;
+    Proposal sorted;
     for (const ShardingOption& option : space.options) sorted.push_back(&option);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const ShardingOption* a, const ShardingOption* b) { return a->total.hbm < b->total.hbm; });

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "plan/torchrec/proposer.h"
 
@@ -11,7 +12,7 @@ class Uniform : public Proposer {
   Uniform(const SearchSpace& space, bool use_depth) {
     const std::size_t tables = options_by_table(space.options).size();
     for (const ShardingType type : types_of(space)) {
-      std::vector<ShardingOption const*> best;
+      Proposal best;
       for (Proposal& options : tables_with(space, type)) {
         sort_by_score(options, use_depth);
         best.push_back(options.front());
@@ -32,14 +33,17 @@ class Uniform : public Proposer {
     return types;
   }
 
+  // The tables in the order in which the type first appears for them.
   static std::vector<Proposal> tables_with(const SearchSpace& space, ShardingType type) {
-    std::vector<Proposal> tables = options_by_table(space.options);
-    std::vector<Proposal> with;
-    for (Proposal& options : tables) {
-      std::erase_if(options, [type](const ShardingOption* option) { return option->type != type; });
-      if (!options.empty()) with.push_back(std::move(options));
+    std::unordered_map<int, std::size_t> place;
+    std::vector<Proposal> tables;
+    for (const ShardingOption& option : space.options) {
+      if (option.type != type) continue;
+      const auto [found, added] = place.try_emplace(option.table, tables.size());
+      if (added) tables.emplace_back();
+      tables[found->second].push_back(&option);
     }
-    return with;
+    return tables;
   }
 
   std::vector<Proposal> proposals_;

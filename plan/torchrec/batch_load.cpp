@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "plan/torchrec/exact_ratio.h"
 #include "plan/torchrec/planner_error.h"
 
 namespace shardsim::torchrec {
@@ -24,10 +23,6 @@ void require_equal_lengths(const TableSpec& table) {
 
 bool row_type(ShardingType type) {
   return type == ShardingType::row_wise || type == ShardingType::table_row_wise || type == ShardingType::grid_shard;
-}
-
-std::int64_t up(double bytes) {
-  return static_cast<std::int64_t>(std::ceil(bytes));
 }
 
 }  // namespace
@@ -56,11 +51,12 @@ BufferBytes buffer_bytes(const TableSpec& table, const BatchLoad& load, Sharding
   const double inputs = inputs_per_shard(load, type, topology);
   const double outputs = table.pooled ? load.bags : inputs;
   if (type == ShardingType::data_parallel) {
-    return {up(inputs * kIdBytes), up(outputs * static_cast<double>(table.dim) * element_bytes)};
+    return {whole_bytes(inputs * kIdBytes), whole_bytes(outputs * static_cast<double>(table.dim) * element_bytes)};
   }
   if (row_type(type) && (rows == 0 || cols == 0)) return {};
   const double world = topology.world_size;
-  return {up(inputs * world * kIdBytes), up(outputs * world * static_cast<double>(cols) * element_bytes)};
+  return {whole_bytes(inputs * world * kIdBytes),
+          whole_bytes(outputs * world * static_cast<double>(cols) * element_bytes)};
 }
 
 }  // namespace shardsim::torchrec

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "plan/torchrec/planner_error.h"
+
 namespace shardsim::torchrec {
 
 // Long division until the quotient has more bits than a double, then the remainder as a sticky bit; the conversion from
@@ -22,6 +24,11 @@ double exact_ratio(Wide numerator, Wide denominator) {
   }
   if (rest != 0) quotient |= 1;
   return std::ldexp(static_cast<double>(quotient), -shift);
+}
+
+std::int64_t whole_bytes(double bytes) {
+  if (bytes <= 0x1.0p62) return static_cast<std::int64_t>(std::ceil(bytes));
+  throw PlannerError(PlannerFailure::other, "a table or its batch takes more than 2^62 bytes");
 }
 
 }  // namespace shardsim::torchrec

@@ -15,6 +15,19 @@ const std::vector<std::string>& proposer_names() {
   return names;  // in the order of ProposerKind
 }
 
+// A count that the search can afford.
+int count_at_most(MapReader& reader, const char* key, std::int64_t fallback, std::int64_t most) {
+  const std::int64_t count = reader.count(key, fallback);
+  if (count <= most) return static_cast<int>(count);
+  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, count), fmt::format("Give at most {}", most));
+}
+
+double at_least_zero(MapReader& reader, const char* key, double fallback) {
+  const double value = reader.real(key, fallback);
+  if (value >= 0 && value <= 1e6) return value;
+  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, shortest(value)), "Give a number from 0 to 1e6");
+}
+
 std::vector<ProposerKind> read_proposers(MapReader& reader) {
   if (!reader.has("proposers")) return RunSettings{}.proposers;
   std::vector<ProposerKind> proposers;
@@ -39,8 +52,8 @@ PartitionerSettings read_partitioner(MapReader& reader) {
   }
   settings.sort_by_perf = reader.choice("sort_by", {"storage", "perf"}, "storage") == "perf";
   settings.balance_modules = reader.flag("balance_modules", false);
-  settings.max_search_count = static_cast<int>(reader.count("max_search_count", 10));
-  settings.tolerance = reader.real("tolerance", 0.02);
+  settings.max_search_count = count_at_most(reader, "max_search_count", 10, 1000);
+  settings.tolerance = at_least_zero(reader, "tolerance", 0.02);
   return settings;
 }
 
@@ -50,7 +63,7 @@ ReservationSettings read_reservation(MapReader reader) {
   if (type == "fixed_percentage") settings.kind = ReservationKind::fixed_percentage;
   if (type == "inference") settings.kind = ReservationKind::inference;
   settings.percentage = reader.share("percentage", 0.15);
-  settings.parameter_multiplier = reader.real("parameter_multiplier", 6);
+  settings.parameter_multiplier = at_least_zero(reader, "parameter_multiplier", 6);
   if (reader.has("dense_tensor_estimate")) {
     settings.dense_tensor_estimate = static_cast<double>(reader.bytes("dense_tensor_estimate").count);
   }
@@ -68,7 +81,7 @@ TopologyOptions read_topology(MapReader reader) {
   options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
   const auto bytes = [&](const char* key) { return reader.bytes(key); };
   const auto rate = [&](const char* key) { return reader.rate(key); };
-  const auto real = [&](const char* key) { return reader.real(key); };
+  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
   options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
   options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
   options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
@@ -201,11 +214,11 @@ PlannerOptions read_planner_options(MapReader& reader) {
   options.constraints = read_constraints(reader);
   options.rules = read_rules(reader);
   options.run_embedding_at_peak_memory = reader.flag("run_embedding_at_peak_memory", false);
-  options.max_grid_proposals = static_cast<double>(reader.count("max_proposals", 10000));
-  options.bins_per_device = static_cast<int>(reader.count("bins_per_device", 100));
+  options.max_grid_proposals = count_at_most(reader, "max_proposals", 10000, 10'000'000);
+  options.bins_per_device = count_at_most(reader, "bins_per_device", 100, 10000);
   if (reader.has("timeout")) options.timeout_seconds = reader.time("timeout").value;
   options.simulated = reader.choice("objective", {"estimated", "simulated"}, "estimated") == "simulated";
-  options.candidates = static_cast<int>(reader.count("candidates", 20));
+  options.candidates = count_at_most(reader, "candidates", 20, 1000);
   return options;
 }
 

@@ -48,7 +48,7 @@ double kjt_bytes(double batches, const std::vector<TableSpec>& tables, const Est
 }
 
 Storage where(Device device, double bytes) {
-  const auto whole = static_cast<std::int64_t>(bytes);
+  const std::int64_t whole = whole_bytes(bytes);
   return device == Device::cpu ? Storage{0, whole} : Storage{whole, 0};
 }
 

@@ -33,6 +33,11 @@ std::uint64_t key_of(const ShardingOption& option) {
 }  // namespace
 
 void ShardingOption::summarise() {
+  double bytes = 0;
+  for (const ShardRun& run : runs) {
+    bytes += run.count * (static_cast<double>(run.storage.hbm) + static_cast<double>(run.storage.ddr));
+  }
+  whole_bytes(bytes);  // refuses what the sums below could not hold
   shards = 0;
   total = largest = {};
   depth = sum = 0;

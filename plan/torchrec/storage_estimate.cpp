@@ -13,10 +13,6 @@ namespace {
 constexpr double kKeyValueLoadFactor = 0.2;
 constexpr std::int64_t kMetadataBytes = 4;  // per row of a quantised table: scale and bias
 
-std::int64_t up(double bytes) {
-  return static_cast<std::int64_t>(std::ceil(bytes));
-}
-
 std::int64_t half_even(double bytes) {
   return static_cast<std::int64_t>(std::nearbyint(bytes));
 }
@@ -120,7 +116,7 @@ ShardStorage shard_storage(const TableSpec& table, const TableStorage& stored, S
 }
 
 std::int64_t tensor_bytes(std::int64_t storage, Wide shard_elements, Wide table_elements) {
-  return up(exact_ratio(static_cast<Wide>(storage) * shard_elements, table_elements));
+  return whole_bytes(exact_ratio(static_cast<Wide>(storage) * shard_elements, table_elements));
 }
 
 double optimizer_multiplier(Optimizer optimizer, std::int64_t table_columns) {
@@ -142,11 +138,11 @@ double optimizer_multiplier(Optimizer optimizer, std::int64_t table_columns) {
 }
 
 std::int64_t optimizer_bytes(std::int64_t tensor, Optimizer optimizer, std::int64_t table_columns) {
-  return up(static_cast<double>(tensor) * optimizer_multiplier(optimizer, table_columns));
+  return whole_bytes(static_cast<double>(tensor) * optimizer_multiplier(optimizer, table_columns));
 }
 
 std::int64_t cache_aux_bytes(std::int64_t rows, double load_factor) {
-  return up(static_cast<double>(rows) * (4 + load_factor * 16));
+  return whole_bytes(static_cast<double>(rows) * (4 + load_factor * 16));
 }
 
 std::int64_t pipeline_bytes(const EstimateSettings& settings, std::int64_t input, std::int64_t output, bool cached,

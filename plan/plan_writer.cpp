@@ -146,25 +146,69 @@ Json entry_json(const Placements& parts, const Plan& plan, const Table& table, c
   return flex ? flex_entry(*parts.front(), table, plan.hash_seed) : tiers_entry(parts, table, plan.hash_seed);
 }
 
+// The lines of a value as they stand `depth` levels deep in the file.
+std::string indented(const Json& value, std::size_t depth) {
+  const std::string text = value.dump(1);
+  const std::string margin(depth, ' ');
+  std::string lines;
+  for (const char c : text) {
+    lines += c;
+    if (c == '\n') lines += margin;
+  }
+  return lines;
+}
+
+// Entries of one module, as text: the tree of a plan of thousands of tables on many ranks would take ten times as much.
+struct Module {
+  std::string name;
+  std::string entries;
+};
+
+void add_entry(std::vector<Module>& modules, const std::string& module, const std::string& table, const Json& entry) {
+  auto found = std::find_if(modules.begin(), modules.end(), [&](const Module& other) { return other.name == module; });
+  if (found == modules.end()) found = modules.insert(found, {module, ""});
+  if (!found->entries.empty()) found->entries += ",\n";
+  found->entries += "   " + Json(table).dump() + ": " + indented(entry, 3);
+}
+
+// Appends all modules; their text is given up on the way.
+void append_modules(std::string& text, std::vector<Module>& modules) {
+  std::size_t size = text.size() + 16;
+  for (const Module& module : modules) size += module.name.size() + module.entries.size() + 16;
+  text.reserve(size);
+  text += modules.empty() ? "{}" : "{\n";
+  for (Module& module : modules) {
+    if (&module != &modules.front()) text += ",\n";
+    text += "  ";
+    text += Json(module.name).dump();
+    text += ": {\n";
+    text += module.entries;
+    text += "\n  }";
+    module.entries = {};
+  }
+  if (!modules.empty()) text += "\n }";
+}
+
 }  // namespace
 
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {
   std::map<int, Placements> by_table;
   for (const Placement& placement : plan.placements) by_table[placement.table].push_back(&placement);
-  Json tables = Json::object();
+  std::vector<Module> modules;
   bool seed_told = plan.hash_seed == Plan{}.hash_seed;
   for (const auto& [index, parts] : by_table) {
     const Table& table = workload.tables.at(static_cast<std::size_t>(index));
-    const std::string& module = table.kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
-    Json entry = entry_json(parts, plan, table, cluster);
+    const Json entry = entry_json(parts, plan, table, cluster);
     seed_told |= entry.contains("hash");
-    tables[module][table.name] = std::move(entry);
+    const bool pooled = table.kind == TableKind::pooled;
+    add_entry(modules, pooled ? workload.pooled_module : workload.sequence_module, table.name, entry);
   }
-  Json root;
-  root["schema"] = "shardsim.plan/1";
-  if (!seed_told) root["hash"] = hash_json(plan.hash_seed);
-  root["plan"] = std::move(tables);
-  return root.dump(1) + "\n";
+  std::string text = "{\n \"schema\": \"shardsim.plan/1\",\n";
+  if (!seed_told) text += " \"hash\": " + indented(hash_json(plan.hash_seed), 1) + ",\n";
+  text += " \"plan\": ";
+  append_modules(text, modules);
+  text += "\n}\n";
+  return text;
 }
 
 }  // namespace shardsim

@@ -15,6 +15,15 @@ Case with_planner(Case item, const std::string& name) {
   return item;
 }
 
+// By what the planner judges plans: its estimate, or the simulation.
+void set_objective(Case& item, const std::string& objective) {
+  if (item.planner.kind != Tree::Kind::map) {
+    throw input_error(Arguments::place("objective"), "the plan of this case comes from a file",
+                      "Add --planner torchrec");
+  }
+  set_path(item.planner, "objective", text_tree(objective, Arguments::place("objective")));
+}
+
 void require_torchrec_types(const Plan& plan, const Workload& workload) {
   for (const Placement& placement : plan.placements) {
     const Table& table = workload.tables[placement.table];
@@ -31,6 +40,7 @@ int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
   std::vector<OptionSpec> options = scenario_options();
   options.insert(options.end(), {{"case", 0, true, false},
                                  {"planner", 0, true, false},
+                                 {"objective", 0, true, false},
                                  {"output", 'o', true, false},
                                  {"torchrec-only", 0, false, false},
                                  {"force", 0, false, false}});
@@ -38,6 +48,7 @@ int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
   const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
+  if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed);
   if (given.has("torchrec-only")) require_torchrec_types(plan, item.workload);

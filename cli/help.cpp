@@ -8,6 +8,7 @@ int run_command(const std::vector<std::string>&, const Terminal&);
 int check_command(const std::vector<std::string>&, const Terminal&);
 int list_command(const std::vector<std::string>&, const Terminal&);
 int plan_command(const std::vector<std::string>&, const Terminal&);
+int explain_command(const std::vector<std::string>&, const Terminal&);
 int lower_command(const std::vector<std::string>&, const Terminal&);
 int cluster_command(const std::vector<std::string>&, const Terminal&);
 int collective_command(const std::vector<std::string>&, const Terminal&);
@@ -49,6 +50,7 @@ constexpr Command kCommands[] = {
      "shardsim plan SCENARIO [options]\n"
      "      --case NAME          which case (needed when there are several)\n"
      "      --planner NAME       instead of the case's planner, with its defaults\n"
+     "      --objective NAME     of planner torchrec: estimated (default) or simulated\n"
      "  -o, --output FILE        instead of standard output\n"
      "      --torchrec-only      refuse what TorchRec cannot read (row tiers, flex)\n"
      "      --force              overwrite a file of another kind\n"
@@ -56,6 +58,15 @@ constexpr Command kCommands[] = {
      "shardsim plan scenarios/toy.yaml --case flexshard_3tier\n"
      "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json\n",
      plan_command},
+    {"explain", "say what memory each table and rank of a plan takes, and why, as TorchRec's planner counts it",
+     "shardsim explain PLAN.json|SCENARIO [options]\n"
+     "      --case NAME          which case (needed when there are several)\n"
+     "      --memory-model NAME  torchrec (default), or paper: bytes per rank at rest and at the peak\n"
+     "      --json               one JSON document instead of tables\n"
+     "      --set, --seed        as for run\n",
+     "shardsim explain scenarios/toy.yaml --case row_wise\n"
+     "shardsim explain scenarios/torchrec_guide.yaml --case code --json\n",
+     explain_command},
     {"lower", "write the Program of a case: the operations of one iteration",
      "shardsim lower SCENARIO --case NAME [options]\n"
      "  -o, --output FILE        instead of standard output\n"

@@ -20,6 +20,10 @@ struct PlannerContext {
   std::uint64_t seed = 1;
   // The four bandwidths of the FlexShard planner as the simulator sees them on this cluster; may be empty.
   std::function<PlannerBandwidths()> simulated_bandwidths;
+  // One iteration of a plan as the simulator sees it, for planners that judge plans by simulation; may be empty.
+  std::function<Seconds(const Plan&)> simulate = {};
+  // Takes a line for people about how the plan was chosen; may be empty.
+  std::function<void(const std::string&)> note = {};
 };
 
 // Decides where every row and column of every table lives.

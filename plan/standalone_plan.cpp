@@ -63,18 +63,23 @@ class World {
   Cluster cluster() const { return Cluster(read_cluster(parse_yaml(fmt::format(kWorld, ranks()), "plan"))); }
   const Workload& workload() const { return workload_; }
   int ranks() const { return highest_rank_ + 1; }
+  int ranks_per_host() const { return ranks() % (highest_device_ + 1) == 0 ? highest_device_ + 1 : ranks(); }
 
  private:
   void add(const std::string& name, const Tree& entry) {
     Table table;
     table.name = name;
     table.place = entry.place;
+    table.kind = TableKind::pooled;
     table.features = {{name, 1, 1, false}};
     table.average_length = 1;
     if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(count_of(*rows));
     if (const Tree* dim = entry.find("dim")) table.dim = count_of(*dim);
     if (const Tree* shards = entry.find("shards")) {
-      for (const Tree& shard : shards->items) extend(table, shard);
+      for (const Tree& shard : shards->items) {
+        extend(table, shard);
+        if (const Tree* placement = shard.find("placement")) note_device(placement->scalar);
+      }
     }
     note_ranks(entry);
     if (const Tree* tiers = entry.find("tiers")) {
@@ -92,8 +97,21 @@ class World {
     }
   }
 
+  // "rank:9/cuda:1" speaks of a host with a device 1; other texts are refused later.
+  void note_device(const std::string& placement) {
+    const std::size_t colon = placement.rfind(':');
+    if (placement.find("/cuda:") == std::string::npos || placement.size() - colon > 5) return;
+    int number = 0;
+    for (const char digit : placement.substr(colon + 1)) {
+      if (digit < '0' || digit > '9') return;
+      number = 10 * number + (digit - '0');
+    }
+    highest_device_ = std::max(highest_device_, number);
+  }
+
   Workload workload_;
   int highest_rank_ = 0;
+  int highest_device_ = 0;
 };
 
 }  // namespace
@@ -103,7 +121,8 @@ StandalonePlan standalone_plan(const Tree& tree) {
   const Cluster cluster = world.cluster();
   const Plan plan = plan_from_tree(tree, world.workload(), cluster);
   check_plan(plan, world.workload(), cluster, tree.place, false);
-  return {static_cast<int>(world.workload().tables.size()), world.ranks()};
+  return {static_cast<int>(world.workload().tables.size()), world.ranks(), world.ranks_per_host(), plan,
+          world.workload()};
 }
 
 }  // namespace shardsim

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "base/tree.h"
+#include "models/workload.h"
+#include "plan/plan.h"
 
 namespace shardsim {
 
@@ -8,6 +10,9 @@ namespace shardsim {
 struct StandalonePlan {
   int tables = 0;
   int ranks = 0;
+  int ranks_per_host = 1;  // by the device numbers of its placements
+  Plan plan;
+  Workload workload;  // its tables, pooled, with one id a sample
 };
 
 // Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named).

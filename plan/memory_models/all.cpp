@@ -10,6 +10,8 @@ namespace {
 constexpr std::array kTable = {
     MemoryModelEntry{"paper", "FlexShard paper: weights times a multiplier where replicated, copies of the activations",
                      make_paper_memory},
+    MemoryModelEntry{"torchrec", "TorchRec's storage estimate: tensor, optimizer, cache, buffers of the pipeline",
+                     make_torchrec_memory},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr std::array kTable = {
                  make_table_column_wise},
     PlannerEntry{"table_row_wise", "a node for each table, cut into row blocks inside it", make_table_row_wise},
     PlannerEntry{"table_wise", "whole tables, each to the rank with the least so far, largest first", make_table_wise},
+    PlannerEntry{"torchrec", "TorchRec's planner: its estimates, proposers and partitioners", make_torchrec},
 };
 
 }  // namespace

@@ -17,5 +17,6 @@ std::unique_ptr<Planner> make_row_wise(MapReader& options);
 std::unique_ptr<Planner> make_table_column_wise(MapReader& options);
 std::unique_ptr<Planner> make_table_row_wise(MapReader& options);
 std::unique_ptr<Planner> make_table_wise(MapReader& options);
+std::unique_ptr<Planner> make_torchrec(MapReader& options);
 
 }  // namespace shardsim

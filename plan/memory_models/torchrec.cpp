@@ -1,0 +1,82 @@
+#include "plan/memory_models/factories.h"
+#include "plan/torchrec/given_plan.h"
+#include "plan/torchrec/storage_estimate.h"
+
+namespace shardsim {
+namespace {
+
+// TorchRec's storage estimate of every shard, to the byte where TorchRec knows the sharding type (plan/torchrec/).
+// Static: tensor, optimizer state and cache in device memory. Dynamic: the input and output buffers that the pipeline
+// keeps. The FlexShard equations, which are not TorchRec's, keep their own parameters.
+class TorchrecMemory : public MemoryModel {
+ public:
+  explicit TorchrecMemory(torchrec::PlannerOptions options) : options_(std::move(options)) {}
+
+  PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
+                          const Cluster& cluster) const override {
+    return on_ranks(placement, workload, cluster).at(static_cast<std::size_t>(rank));
+  }
+
+  std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
+                                        const Cluster& cluster) const override {
+    const torchrec::RunSettings settings = settings_for(workload, cluster);
+    torchrec::PlannerRequest request;
+    const auto index = static_cast<std::size_t>(placement.table);
+    request.tables = {{torchrec::table_spec(workload.tables[index], workload), {}}};
+    request.order = {index};
+    request.settings = settings;
+    Plan alone;
+    alone.placements = {placement};
+    std::vector<PlacementMemory> memory(static_cast<std::size_t>(cluster.world_size()));
+    for (const torchrec::GivenTable& given : torchrec::given_tables(alone, workload, request))
+      add(memory, given, settings);
+    return memory;
+  }
+
+  double dp_static_multiplier() const override { return 6; }
+  double mp_dynamic_copies() const override { return 2; }
+  double dp_dynamic_copies() const override { return 1; }
+
+ private:
+  torchrec::RunSettings settings_for(const Workload& workload, const Cluster& cluster) const {
+    torchrec::RunSettings settings;
+    settings.topology = torchrec::topology_of(cluster);
+    settings.estimate = torchrec::settings_of(workload);
+    settings.estimate.rules = options_.rules;
+    settings.estimate.run_embedding_at_peak_memory = options_.run_embedding_at_peak_memory;
+    return settings;
+  }
+
+  static void add(std::vector<PlacementMemory>& memory, const torchrec::GivenTable& given,
+                  const torchrec::RunSettings& settings) {
+    const torchrec::ShardingOption& option = given.option;
+    const auto load = torchrec::batch_load(given.table, settings.estimate.batch_size);
+    const auto stored =
+        torchrec::table_storage(given.table, option.kernel, settings.topology.device, settings.estimate.rules);
+    std::size_t shard = 0;
+    for (const torchrec::ShardRun& run : option.runs) {
+      const auto storage = torchrec::shard_storage(given.table, stored, option.type, option.kernel, settings.topology,
+                                                   settings.estimate, run.rows, run.cols, load);
+      const bool cpu = settings.topology.device == torchrec::Device::cpu;
+      const torchrec::Storage resident = storage.resident();
+      for (int i = 0; i < run.count; ++i) {
+        PlacementMemory& rank = memory.at(static_cast<std::size_t>(given.ranks[shard++]));
+        rank.static_bytes += static_cast<double>(cpu ? resident.ddr : resident.hbm);
+        rank.dynamic_bytes += static_cast<double>(cpu ? storage.buffers.ddr : storage.buffers.hbm);
+      }
+    }
+  }
+
+  torchrec::PlannerOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options) {
+  torchrec::PlannerOptions chosen;
+  if (options.choice("variant", {"code", "guide"}, "code") == "guide") chosen.rules = torchrec::Rules::guide();
+  chosen.run_embedding_at_peak_memory = options.flag("run_embedding_at_peak_memory", false);
+  return std::make_unique<TorchrecMemory>(std::move(chosen));
+}
+
+}  // namespace shardsim

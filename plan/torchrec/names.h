@@ -1,0 +1,68 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace shardsim::torchrec {
+
+// The words of TorchRec's planner (github.com/pytorch/torchrec, commit a48cef79, torchrec/distributed), as its plans,
+// constraints and statistics write them.
+
+enum class ShardingType {
+  data_parallel,
+  table_wise,
+  column_wise,
+  table_column_wise,
+  row_wise,
+  table_row_wise,
+  grid_shard
+};
+
+enum class ComputeKernel {
+  dense,
+  fused,
+  fused_uvm,
+  fused_uvm_caching,
+  key_value,
+  ssd_virtual_table,
+  dram_virtual_table,
+  quant,
+  quant_uvm,
+  quant_uvm_caching,
+  customized_kernel
+};
+
+enum class Pipeline { none, train_base, train_sparse_dist, train_prefetch_sparse_dist };
+
+enum class Optimizer { none, torch_sgd, trec_sgd, torch_adam, trec_adam, rowwise_adagrad, torch_adagrad, lamb };
+
+enum class PartitionBy { device, host, uniform, multi_host };
+
+enum class Device { cpu, cuda, mtia };
+
+std::string_view name_of(ShardingType type);
+std::string_view name_of(ComputeKernel kernel);
+std::string_view name_of(Pipeline pipeline);
+std::string_view name_of(Optimizer optimizer);
+std::string_view name_of(PartitionBy partition);
+std::string_view name_of(Device device);
+std::string_view abbreviation(ShardingType type);  // "DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"
+
+// Errors: Failure::input at `place` for an unknown name; lists the known ones. Pipelines have short aliases:
+// sparse_dist, prefetch_sparse_dist, prefetch_train_sparse_dist, base.
+ShardingType parse_sharding_type(std::string_view name, const Place& place);
+ComputeKernel parse_compute_kernel(std::string_view name, const Place& place);
+Pipeline parse_pipeline(std::string_view name, const Place& place);
+Optimizer parse_optimizer(std::string_view name, const Place& place);
+Device parse_device(std::string_view name, const Place& place);
+
+PartitionBy partition_by(ShardingType type);
+bool column_type(ShardingType type);        // cut into column blocks: CW, TWCW, GS
+bool cached(ComputeKernel kernel);          // part of the table in HBM, all of it elsewhere
+bool quantized(ComputeKernel kernel);       // of an inference sharder
+bool key_value_like(ComputeKernel kernel);  // key_value and the virtual tables: HBM is a first-level cache
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,134 @@
+#include <doctest/doctest.h>
+
+#include "plan/check.h"
+#include "plan/plan_file.h"
+#include "tests/plan/test_setting.h"
+
+namespace shardsim {
+namespace {
+
+Table pooled_table(const std::string& name, std::uint64_t rows, std::int64_t dim, double factor) {
+  Table table = sequence_table(name, rows, dim);
+  table.kind = TableKind::pooled;
+  table.features = {{name, factor, 1, false}};
+  table.average_length = factor;
+  return table;
+}
+
+Workload small_model() {
+  return workload_of(
+      {pooled_table("a", 1'000'000, 128, 30), pooled_table("b", 5'003, 64, 1), sequence_table("c", 200'000, 256)}, 512);
+}
+
+std::string fault_of(const std::string& yaml, const Workload& workload = small_model()) {
+  const Cluster cluster = test_cluster(2, 4);
+  return error_of([&] { plan_by(yaml, workload, cluster); });
+}
+
+Failure failure_of(const std::string& yaml, const Workload& workload) {
+  try {
+    plan_by(yaml, workload, test_cluster(2, 4));
+  } catch (const Error& error) {
+    return error.failure();
+  }
+  return Failure::run;
+}
+
+}  // namespace
+
+TEST_CASE("TorchRec's plan covers every table and reads back as it was written") {
+  const Cluster cluster = test_cluster(2, 4);
+  const Workload workload = small_model();
+  for (const char* type : {"table_wise", "row_wise", "column_wise", "data_parallel", "table_row_wise",
+                           "table_column_wise", "grid_shard"}) {
+    CAPTURE(std::string(type));
+    const std::string yaml = fmt::format(
+        "{{name: torchrec, constraints: {{a: {{sharding_types: [{}], min_partition: 32}}, b: {{sharding_types: "
+        "[{}]}}}}}}",
+        type, type);
+    const Plan plan = plan_by(yaml, workload, cluster);
+    CHECK_NOTHROW(check_plan(plan, workload, cluster, {}));
+    CHECK(strategy_name(plan.placements.front().strategy) == type);
+    const std::string text = plan_to_json(plan, workload, cluster);
+    CHECK(plan_from_tree(parse_yaml(text, "plan.json"), workload, cluster) == plan);
+  }
+}
+
+TEST_CASE("row blocks are written as TorchRec cuts them") {
+  const Cluster cluster = test_cluster(2, 4);
+  const Workload workload = small_model();
+  const Plan plan = plan_by("{name: torchrec, constraints: {b: {sharding_types: [row_wise]}}}", workload, cluster);
+  const auto json = nlohmann::json::parse(plan_to_json(plan, workload, cluster));
+  const auto& shards = json["plan"]["ebc"]["b"]["shards"];
+  CHECK(shards[0]["shard_sizes"] == nlohmann::json({626, 64}));  // ceil(5003 / 8)
+  CHECK(shards[7]["shard_sizes"] == nlohmann::json({621, 64}));
+  CHECK(shards[7]["shard_offsets"] == nlohmann::json({4382, 0}));
+}
+
+TEST_CASE("what TorchRec does not know is refused with a hint") {
+  CHECK(has(fault_of("{name: torchrec, constraints: {a: {sharding_types: [rowwise]}}}"), "Did you mean 'row_wise'?"));
+  CHECK(has(fault_of("{name: torchrec, constraints: {a: {compute_kernels: [uvm]}}}"), "is no compute kernel"));
+  CHECK(has(fault_of("{name: torchrec, constraints: {aa: {compute_kernels: [fused]}}}"), "no table \"aa\""));
+  CHECK(has(fault_of("{name: torchrec, proposers: [greedi]}"), "Did you mean 'greedy'?"));
+  CHECK(has(fault_of("{name: torchrec, proposers: []}"), "no proposer"));
+  CHECK(has(fault_of("{name: torchrec, bins_per_device: 1e12}"), "at most 10000"));
+  CHECK(has(fault_of("{name: torchrec, tolerance: -1}"), "from 0 to 1e6"));
+  CHECK(has(fault_of("{name: torchrec, constraints: [a]}"), "is no map"));
+  CHECK(has(fault_of("{name: torchrec}", workload_of({pooled_table("a", 1000, 64, 1e200)})), "2^62 bytes"));
+  CHECK(has(fault_of("{name: torchrec, storage_reservation: {percentage: 1.5}}"), "percentage"));
+  CHECK(has(fault_of("{name: torchrec, constraints: {a: {sharding_types: [table_wise], compute_kernels: [dense]}}}"),
+            "leave no sharding type and kernel"));
+  CHECK(has(fault_of("{name: torchrec, objective: simulated}"), "needs a simulator"));
+}
+
+TEST_CASE("sequence tables of two dimensions are planned as two collections") {
+  const Workload workload = workload_of({sequence_table("c", 1000, 64), sequence_table("d", 1000, 128)}, 16);
+  const Plan plan = plan_by("{name: torchrec}", workload, test_cluster(2, 4));
+  CHECK_NOTHROW(check_plan(plan, workload, test_cluster(2, 4), {}));
+}
+
+TEST_CASE("a model that does not fit: exit 3, the tables, what is missing, the smallest change") {
+  const Workload workload =
+      workload_of({pooled_table("big", 1'000'000'000, 256, 1), pooled_table("small", 1000, 64, 1)});
+  const std::string fused = "{name: torchrec, constraints: {\"*\": {compute_kernels: [fused]}}}";
+  CHECK(failure_of(fused, workload) == Failure::infeasible);
+  const std::string text = fault_of(fused, workload);
+  CHECK(has(text, "no plan fits"));
+  CHECK(has(text, "Largest tables: big ("));
+  CHECK(has(text, "are missing"));
+  CHECK(has(text, "allow host memory"));
+  CHECK(has(text, "ranks instead of 8"));
+}
+
+TEST_CASE("a shard that finds no rank is named") {
+  const Workload workload =
+      workload_of({pooled_table("wide", 100'000'000, 128, 1), pooled_table("small", 1000, 64, 1)});
+  const std::string yaml =
+      "{name: torchrec, constraints: {wide: {sharding_types: [table_wise], compute_kernels: [fused]}}}";
+  CHECK(failure_of(yaml, workload) == Failure::infeasible);
+  CHECK(has(fault_of(yaml, workload), "a shard of table 'wide'"));
+}
+
+TEST_CASE("the guide's rows are for estimates: its plan still holds every row") {
+  const Workload workload = workload_of({pooled_table("b", 5'003, 64, 1)}, 16);
+  const std::string yaml = "{name: torchrec, rules: {rw_rows: true}, constraints: {b: {sharding_types: [row_wise]}}}";
+  CHECK_NOTHROW(check_plan(plan_by(yaml, workload, test_cluster(2, 4)), workload, test_cluster(2, 4), {}));
+}
+
+TEST_CASE("candidates are judged by the simulation when it is asked to") {
+  const Workload workload = small_model();
+  const Cluster cluster = test_cluster(2, 4);
+  const auto memory = paper_memory();
+  int calls = 0;
+  std::vector<std::string> notes;
+  PlannerContext context{*memory, 1, {}};
+  context.simulate = [&](const Plan&) { return Seconds{1.0 / ++calls}; };  // the last one judged is the fastest
+  context.note = [&](const std::string& line) { notes.push_back(line); };
+  make_planner(options("{name: torchrec, objective: simulated, candidates: 3}"))->plan(workload, cluster, context);
+  CHECK(calls == 3);
+  REQUIRE(notes.size() == 3);
+  CHECK(has(notes[1], "number 3 of the estimate"));
+  CHECK(has(notes[2], "3 of 3 pairs differently"));
+}
+
+}  // namespace shardsim

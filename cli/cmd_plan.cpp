@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
@@ -50,7 +52,8 @@ int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
-  const Plan plan = make_plan(item, cluster, scenario.seed);
+  const auto note = [](const std::string& line) { std::fputs(("note: " + line + "\n").c_str(), stderr); };
+  const Plan plan = make_plan(item, cluster, scenario.seed, note);
   if (given.has("torchrec-only")) require_torchrec_types(plan, item.workload);
   deliver(plan_to_json(plan, item.workload, cluster), given, "shardsim.plan/1");
   return 0;

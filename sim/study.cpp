@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
@@ -184,7 +185,18 @@ void add_group(StudyResult& study, const std::vector<PreparedCase>& prepared, co
   }
 }
 
-Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+// In a process of its own, for SimGrid allows one engine in each.
+Seconds simulated_iteration(const PreparedCase& prepared, std::uint64_t seed) {
+  Scenario scenario;  // its seed is all that a Program takes of it
+  scenario.seed = seed;
+  const auto simulated = [&] {
+    return shortest(simulate_case(prepared, scenario, prepared.item.network, false).timeline.iteration_ms);
+  };
+  return {std::stod(run_in_workers({{prepared.item.name, simulated}}, {}).front()) * 1e-3};
+}
+
+Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed,
+                    const std::function<void(const std::string&)>& note) {
   const auto memory = make_memory_model(item.memory_model);
   if (!item.plan_file.empty()) {
     Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
@@ -192,7 +204,11 @@ Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed
     check_memory(plan, item.workload, cluster, *memory);
     return plan;
   }
-  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); }};
+  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); },
+                               [&](const Plan& plan) {
+                                 return simulated_iteration({item, cluster, plan}, seed);
+                               },
+                               note};
   Plan plan = make_planner(item.planner)->plan(item.workload, cluster, context);
   check_plan(plan, item.workload, cluster, item.place);
   check_memory(plan, item.workload, cluster, *memory);
@@ -210,9 +226,10 @@ void check_job_groups(const Scenario& scenario) {
   prepare(scenario);
 }
 
-Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed,
+               const std::function<void(const std::string&)>& note) {
   try {
-    return plan_and_check(item, cluster, seed);
+    return plan_and_check(item, cluster, seed, note);
   } catch (const Error& error) {
     if (!error.place().source.empty()) throw;
     throw Error(error.failure(), item.place, "case '" + item.name + "': " + error.what(),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "plan/memory_model.h"
 #include "sim/result.h"
 #include "sim/workers.h"
@@ -9,8 +11,10 @@ namespace shardsim {
 // The cluster that the case runs on: of a job, its part of the fabric.
 Cluster cluster_of(const Case& item);
 
-// The plan of one case: read or made, checked, within memory. Errors: those of planners, plan files and checks.
-Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed);
+// The plan of one case: read or made, checked, within memory. `note` takes what the planner says about its choice.
+// Errors: those of planners, plan files and checks.
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed,
+               const std::function<void(const std::string&)>& note = {});
 
 // The Program of one case.
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,

@@ -38,7 +38,7 @@ class FusionCheck {
 
   void check_shard(int index) const {
     const Program::Shard& held = shard(index);
-    const bool by_rows = in_rows(held.strategy) || held.strategy == Strategy::flex;
+    const bool by_rows = in_rows(held.strategy);
     if (!by_rows && held.strategy != Strategy::data_parallel && held.holders.front().size() != 1) {
       fail(fmt::format("shard {} is {} and has several holders", index, strategy_name(held.strategy)),
            "Rows are cut over several ranks in row_wise, table_row_wise, grid_shard and flex shards only");

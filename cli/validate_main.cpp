@@ -13,6 +13,7 @@
 #include "cli/validate_request.h"
 #include "cli/validate_source.h"
 #include "validate/execute/launch.h"
+#include "validate/execute/rank_buffers.h"
 #include "validate/execute/tcp.h"
 
 namespace {
@@ -108,6 +109,10 @@ int validate(const std::vector<std::string>& arguments) {
   const Arguments given(arguments, validate_options(), 1, 1, "shardsim-validate PROGRAM.json -o FILE; see --help");
   const ValidateRequest request = validate_request(given);
   const ValidateSource source = load_source(given);
+  // What no rank can execute is told once, before any is started.
+  ProgramPlaces places;
+  places.program = {given.positional()[0]};
+  rank_buffers(source.program, places, 0);
   const std::vector<Launch> ranks = ranks_here(source.program);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) AtomicFile{result_target(request.output)};

@@ -50,6 +50,7 @@ head -c 700 row_wise.json >cut.json
 refuse 2 'cut.json:' cut.json -o x.h5
 jq '(first(.ops[] | select(.matrix)) | .matrix) = "nowhere"' row_wise.json >bad.json
 refuse 2 'bad.json:.*nowhere' bad.json -o x.h5
+refuse 2 'mixed.yaml: operation .*pooled.*sequence lookups only' "$source/scenarios/mixed.yaml" --case none -o x.h5
 jq '(.ops[] | select(.class == "update") | .optimizer) = "lamb"' row_wise.json >lamb.json
 refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
 echo 'my notes' >notes.json

@@ -28,7 +28,8 @@ int free_port() {
 std::vector<Launch> ranks_here(const Program& program) {
   const Launch launch = launch_from([](const char* name) { return std::getenv(name); });
   const int world = program.world_size;
-  const bool per_node = launch.world_size < world && launch.world_size * program.ranks_per_node == world;
+  const bool per_node =
+      launch.local_size == 1 && launch.world_size < world && launch.world_size * program.ranks_per_node == world;
   if (!launch.launcher.empty() && !per_node) {
     if (launch.world_size == world) return {launch};
     throw input_error(
@@ -62,7 +63,15 @@ void print_summary(const Timeline& timeline, const std::string& path) {
   fmt::print("\nwrote {}\n", path);
 }
 
-// What one rank does; the text that it has to print at the end.
+void save_or_fail(const std::function<void(const Timeline&)>& save, const Timeline& timeline, Rendezvous& rendezvous) {
+  try {
+    save(timeline);
+  } catch (const Error& error) {
+    rendezvous.fail(error.what(), "writing the file");
+    throw;
+  }
+}
+
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
   const auto rendezvous = Rendezvous::join(launch);
   if (request.check_iterations > 0) {
@@ -76,10 +85,11 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
   }
   const auto save = [&](const Timeline& timeline) { save_timeline(request.output, source, timeline); };
   const Timeline timeline = execute(source.program, *rendezvous, request.options, save);
+  // The run is over for all when the file is written, and failed for all when it is not.
+  if (launch.rank == 0) save_or_fail(save, timeline, *rendezvous);
+  rendezvous->barrier("waiting for rank 0 to write the file");
   rendezvous->leave();
-  if (launch.rank != 0) return;
-  save(timeline);
-  print_summary(timeline, request.output);
+  if (launch.rank == 0) print_summary(timeline, request.output);
 }
 
 // The first failure of a rank of this process, in order of rank.

@@ -9,6 +9,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
+constexpr int kMostIndexBatches = 4096;
 constexpr std::size_t kMostDenseMembers = 1024;
 constexpr int kMostTransposes = 16;  // in a row
 
@@ -25,7 +26,8 @@ void ProgramChecker::check_sizes() const {
           fmt::format("ranks_per_node {} does not divide world_size {}", p.ranks_per_node, p.world_size),
           "All nodes hold the same number of ranks.");
   require(p.batch_per_rank >= 1, "batch_per_rank is below 1", "Write the samples per rank.");
-  require(p.index_batches >= 1, "index_batches is below 1", "Write 8, the usual number.");
+  require(p.index_batches >= 1 && p.index_batches <= kMostIndexBatches,
+          fmt::format("index_batches is {}", p.index_batches), "Write 8, the usual number; at most 4096.");
   require(p.id_bytes == 4 || p.id_bytes == 8, fmt::format("id_bytes is {}", p.id_bytes), "Write 4 or 8.");
   require(static_cast<double>(p.seed) < kWholeNumberLimit && static_cast<double>(p.hash_seed) < kWholeNumberLimit,
           "a seed is 2^53 or more", "Choose a smaller seed: JSON readers lose digits beyond that.");

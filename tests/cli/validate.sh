@@ -91,6 +91,25 @@ for rank in 0 1; do start $rank 2 "$port" row_wise.json --warmup 1 --iterations 
 ends_soon $pids
 check "one process per node, four ranks each:$codes $(cat streams/rank[01].err)" [ "$codes" = ' 0 0' ]
 
+port=$(port) pids=
+for rank in 0 1 2 3 4 5 6 7; do
+  count=3 && [ $rank != 6 ] || count=30
+  start $rank 8 "$port" row_wise.json --warmup 1 --iterations $count -o counts.h5
+  pids+=" $!"
+done
+ends_soon $pids
+check "ranks with other counts are refused by all:$codes" [ "$codes" = ' 2 2 2 2 2 2 2 2' ]
+check "the rank and the option are named: $(cat streams/rank0.err)" grep -q 'rank 6 has --iterations 30, rank 0 --iterations 3' streams/rank0.err
+port=$(port) pids=
+for rank in 0 1 2 3 4 5 6 7; do
+  program=row_wise.json && [ $rank != 7 ] || program=flexshard_3tier.json
+  start $rank 8 "$port" $program --warmup 1 --iterations 3 -o programs.h5
+  pids+=" $!"
+done
+ends_soon $pids
+check "a rank with another program is refused by all:$codes" [ "$codes" = ' 2 2 2 2 2 2 2 2' ]
+check "it is named: $(cat streams/rank0.err)" grep -q 'rank 7 has another program than rank 0' streams/rank0.err
+
 echo "-- a rank dies in the middle"
 # Of the process that `timeout` watches.
 threads_of() { for child in $(pgrep -P "$1" || true); do ls "/proc/$child/task" 2>/dev/null; done | wc -l; }

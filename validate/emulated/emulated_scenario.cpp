@@ -167,9 +167,10 @@ std::vector<std::string> fastest_first(const ComparisonReport& report, double (*
 
 void judge(ScenarioRound& round) {
   for (const ComparedCase& item : round.report.cases) {
-    for (const std::string& miss : outside_of(item.comparison, item.predicted)) {
-      round.outside.push_back(item.comparison.case_name + ": " + miss);
-    }
+    const Verdict verdict = verdict_of(item.comparison, item.predicted);
+    const std::string name = item.comparison.case_name + ", ";
+    for (const std::string& text : verdict.judged) round.judged.push_back(name + text);
+    for (const std::string& text : verdict.outside) round.outside.push_back(name + text);
   }
   round.predicted_order =
       fastest_first(round.report, [](const ComparedCase& item) { return item.comparison.iteration.predicted_ms; });
@@ -204,11 +205,19 @@ bool shares_its_tier(const Timeline& timeline, int op) {
 }
 
 std::vector<std::string> outside_of(const TimelineComparison& comparison, const Timeline& predicted) {
-  std::vector<std::string> outside;
+  return verdict_of(comparison, predicted).outside;
+}
+
+Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted) {
+  Verdict verdict;
   const auto check = [&](const std::string& what, const ComparedTime& time, double tolerance_pct) {
     const std::optional<double> error = time.error_against(time.observed_ms.min);
-    if (!error || std::abs(*error) > tolerance_pct)
-      outside.push_back(fmt::format("{} {:+.1f} % ({} % allowed)", what, error.value_or(0), shortest(tolerance_pct)));
+    const std::string text =
+        fmt::format("{}: {:.1f} ms predicted, {:.1f} ms least observed, {:+.1f} % ({} % allowed)", what,
+                    time.predicted_ms, time.observed_ms.min, error.value_or(0), shortest(tolerance_pct));
+    const bool holds = error && std::abs(*error) <= tolerance_pct;
+    verdict.judged.push_back(text + (holds ? "  ok" : "  OUTSIDE"));
+    if (!holds) verdict.outside.push_back(text);
   };
   check("iteration", comparison.iteration, kIterationTolerancePct);
   for (const ComparedOperation& row : comparison.operations) {
@@ -217,9 +226,9 @@ std::vector<std::string> outside_of(const TimelineComparison& comparison, const 
   }
   for (const LoneOperation& lone : comparison.alone) {
     if (lone.ms >= kJudgedCollectiveMs)
-      outside.push_back(lone.name + (lone.predicted ? " only predicted" : " only observed"));
+      verdict.outside.push_back(lone.name + (lone.predicted ? " only predicted" : " only observed"));
   }
-  return outside;
+  return verdict;
 }
 
 ScenarioRound validate_emulated_scenario(Scenario scenario, const ScenarioRoundOptions& options) {

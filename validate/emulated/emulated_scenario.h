@@ -21,7 +21,8 @@ struct ScenarioRoundOptions {
 struct ScenarioRound {
   std::string unfit;                         // why it could not be judged here; then the rest is empty
   ComparisonReport report;                   // every case
-  std::vector<std::string> outside;          // what misses its tolerance, a phrase each
+  std::vector<std::string> judged;           // what was judged, a phrase each: "row_wise: iteration -3.4 % of 10 %"
+  std::vector<std::string> outside;          // what of it misses its tolerance
   std::vector<std::string> predicted_order;  // names of the cases, the fastest first
   std::vector<std::string> observed_order;
 
@@ -42,7 +43,11 @@ ScenarioRound validate_emulated_scenario(Scenario scenario, const ScenarioRoundO
 // Shape and shapers that give the cluster's payload rates. Errors: Failure::input naming what cannot be emulated.
 EmulatedShape shape_of(const ClusterSpec& spec);
 
-// What of one case misses its tolerance.
+// What of one case is judged, and what misses its tolerance.
+struct Verdict {
+  std::vector<std::string> judged, outside;
+};
+Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted);
 std::vector<std::string> outside_of(const TimelineComparison& comparison, const Timeline& predicted);
 
 // Whether some other collective runs on the same rank and tier at the same time; `op`: index into Timeline::ops.

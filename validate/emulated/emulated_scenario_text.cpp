@@ -19,13 +19,17 @@ std::string round_text(const ScenarioRound& round, int width, bool colour) {
                               "{} %, a collective of {} ms or more that shares its tier with no other within {} %.",
                               kIterationTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct),
                   width, "");
+  text += "\n";
+  for (const std::string& line : round.judged) text += "  " + line + "\n";
   for (const std::string& miss : round.outside) text += "OUTSIDE: " + miss + "\n";
+  text += "\n";
   return text + wrapped(std::string(what_it_proves()), width, "");
 }
 
 std::string round_json(const ScenarioRound& round) {
   auto document = nlohmann::ordered_json::parse(comparison_json(round.report));
   document["emulated"] = {{"within_tolerance", round.holds()},
+                          {"judged", round.judged},
                           {"outside", round.outside},
                           {"predicted_order", round.predicted_order},
                           {"observed_order", round.observed_order},

@@ -2,14 +2,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "plan/row_hash.h"
+#include "sim/program_file.h"
 #include "validate/execute/data_check.h"
 #include "validate/execute/id_streams.h"
 #include "validate/execute/monotonic.h"
@@ -33,6 +37,29 @@ void check_world(const Program& program, const Rendezvous& rendezvous) {
                     "the program is for " + std::to_string(program.world_size) + " ranks, and " +
                         std::to_string(rendezvous.world_size()) + " were started",
                     "Start one process per rank, or lower the case for that many");
+}
+
+// What must be the same on every rank, as one line each.
+std::string terms_of(const Program& program, const ExecuteOptions& options) {
+  const MachineOptions& machine = options.machine;
+  return "program " + std::to_string(fnv1a(program_to_json(program))) + "\n--device " + options.device +
+         "\n--transport " + machine.transport + "\n--warmup " + std::to_string(options.warmup) + "\n--iterations " +
+         std::to_string(options.iterations) + "\n--apart " + (options.apart ? "on" : "off") + "\n--check-data " +
+         (machine.check_data ? "on" : "off");
+}
+
+// A rank with another program or other counts would leave the others waiting for ever.
+void check_terms(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options) {
+  const std::vector<std::string> all = rendezvous.all_gather(terms_of(program, options), "comparing what to run");
+  const std::vector<std::string> first = split(all.front(), '\n');
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const std::vector<std::string> own = split(all[rank], '\n');
+    for (std::size_t line = 0; line < std::min(first.size(), own.size()); ++line) {
+      if (own[line] == first[line]) continue;
+      const std::string what = line == 0 ? "another program than rank 0" : own[line] + ", rank 0 " + first[line];
+      throw input_error({}, "rank " + std::to_string(rank) + " has " + what, "Start all ranks with the same arguments");
+    }
+  }
 }
 
 std::shared_ptr<Machine> make_machine(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options) {
@@ -207,11 +234,15 @@ Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOp
   const Pace pace = options.apart ? Pace::apart : Pace::back_to_back;
   std::unique_ptr<Run> run;
   try {
+    check_terms(program, rendezvous, options);
     run = std::make_unique<Run>(program, rendezvous, options);
     measure(*run, options);
     const auto texts = rendezvous.gather(run->report().to_text(), "collecting what was measured");
     if (rendezvous.rank() != 0) return {};
     return observed_timeline(program, reports_of(texts, program.world_size), pace, true);
+  } catch (const std::bad_alloc&) {
+    const Error error = run_error("out of memory", "Give this rank more memory, or execute a smaller case");
+    throw Error(Failure::run, {}, settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing"), "");
   } catch (const Error& error) {
     const std::string why = settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing");
     if (run) save_remains(*run, program, rendezvous, pace, save);
@@ -223,7 +254,9 @@ std::string check_data(const Program& program, Rendezvous& rendezvous, const Exe
   check_world(program, rendezvous);
   ExecuteOptions exact = options;
   exact.machine.check_data = true;
+  exact.iterations = iterations;
   try {
+    check_terms(program, rendezvous, exact);
     Run run(program, rendezvous, exact);
     return checked(run, program, rendezvous, iterations);
   } catch (const Error& error) {

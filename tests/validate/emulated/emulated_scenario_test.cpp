@@ -87,9 +87,9 @@ TEST_CASE("an iteration may be off by a tenth, a long collective alone on its ti
   const Timeline predicted = timeline({span(0, 0, 0, 100), span(0, 3, 100, 200)});
   CHECK(misses(predicted, timeline({span(0, 0, 0, 110), span(0, 3, 110, 210)})).empty());
   CHECK(misses(predicted, timeline({span(0, 0, 0, 120), span(0, 3, 120, 200)})) ==
-        std::vector<std::string>{"all -16.7 % (12 % allowed)"});
+        std::vector<std::string>{"all: 100.0 ms predicted, 120.0 ms least observed, -16.7 % (12 % allowed)"});
   CHECK(misses(predicted, timeline({span(0, 0, 0, 100), span(0, 3, 100, 250)})) ==
-        std::vector<std::string>{"iteration -20.0 % (10 % allowed)"});
+        std::vector<std::string>{"iteration: 200.0 ms predicted, 250.0 ms least observed, -20.0 % (10 % allowed)"});
 }
 
 TEST_CASE("short collectives, and those that share their tier, are only reported") {

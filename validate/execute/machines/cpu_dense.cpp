@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "validate/execute/kernels/cpu_gemm.h"
-#include "validate/execute/monotonic.h"
 
 namespace shardsim {
 namespace {
@@ -37,10 +36,6 @@ void CpuDense::move(double bytes) {
     std::memcpy(to_.data(), from_.data(), part);
     left -= part;
   }
-}
-
-void CpuDense::pass(std::int64_t nanoseconds) {
-  sleep_until(monotonic_seconds() + static_cast<double>(nanoseconds) * 1e-9);
 }
 
 }  // namespace shardsim

@@ -7,14 +7,12 @@
 namespace shardsim {
 
 // Work that stands for a dense operation on a CPU rank: so many floating-point operations, so many bytes read and
-// written, or a measured duration. One per stream: its buffers are not shared.
+// written. One per stream: its buffers are not shared.
 class CpuDense {
  public:
   explicit CpuDense(int threads) : threads_(threads) {}
   void compute(double flops);
   void move(double bytes);  // read plus written
-  // Sleeps: a duration that was measured elsewhere takes no core from the other ranks of this host.
-  static void pass(std::int64_t nanoseconds);
 
  private:
   int threads_ = 1;

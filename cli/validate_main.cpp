@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -12,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/validate_request.h"
 #include "cli/validate_source.h"
+#include "sim/io/kineto.h"
 #include "validate/execute/launch.h"
 #include "validate/execute/rank_buffers.h"
 #include "validate/execute/tcp.h"
@@ -19,6 +22,46 @@
 namespace {
 
 using namespace shardsim;
+
+// The one piece of global state: a signal handler can reach nothing else.
+volatile sig_atomic_t g_signal = 0;
+
+void on_signal(int number) {
+  g_signal = number;
+}
+
+// The first one ends the run in order, a second one at once.
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
+}
+
+// Fails the run when this process is told to stop, so that what was measured reaches the disk.
+class StopWatch {
+ public:
+  explicit StopWatch(Rendezvous& rendezvous)
+      : thread_([this, &rendezvous] {
+          while (!over_) {
+            if (g_signal != 0) return rendezvous.fail(g_signal == SIGINT ? "stopped by Ctrl-C" : "stopped", "its work");
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          }
+        }) {}
+  ~StopWatch() {
+    over_ = true;
+    thread_.join();
+  }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::thread thread_;  // last: it uses the other
+};
 
 int free_port() {
   return local_address(listen_on({"127.0.0.1", 0})).port;
@@ -74,6 +117,7 @@ void save_or_fail(const std::function<void(const Timeline&)>& save, const Timeli
 
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
   const auto rendezvous = Rendezvous::join(launch);
+  const StopWatch watch(*rendezvous);
   if (request.check_iterations > 0) {
     const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
     rendezvous->leave();
@@ -83,7 +127,11 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
       fmt::print("data equals a single process bit for bit after {} iterations\n", request.check_iterations);
     return;
   }
-  const auto save = [&](const Timeline& timeline) { save_timeline(request.output, source, timeline); };
+  const auto save = [&](const Timeline& timeline) {
+    save_timeline(request.output, source, timeline);
+    if (request.trace.empty()) return;
+    write_kineto_traces(request.trace, timeline, source.program.case_name, false);
+  };
   const Timeline timeline = execute(source.program, *rendezvous, request.options, save);
   // The run is over for all when the file is written, and failed for all when it is not.
   if (launch.rank == 0) save_or_fail(save, timeline, *rendezvous);
@@ -126,13 +174,19 @@ int validate(const std::vector<std::string>& arguments) {
   const std::vector<Launch> ranks = ranks_here(source.program);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) AtomicFile{result_target(request.output)};
-  run_ranks(ranks, source, request);
+  try {
+    run_ranks(ranks, source, request);
+  } catch (const Error&) {
+    if (g_signal == 0) throw;
+    return report_error(128 + g_signal,
+                        "stopped; what was measured until then is in the file of -o, marked incomplete.");
+  }
   return 0;
 }
 
 }  // namespace
 
 int main(int count, char** values) {
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
+  catch_signals();
   return guarded([&] { return validate(std::vector<std::string>(values + 1, values + count)); });
 }

@@ -61,6 +61,7 @@ void check_output(const std::string& path, bool force) {
 std::vector<OptionSpec> validate_options() {
   std::vector<OptionSpec> options = source_options();
   options.insert(options.end(), {{"output", 'o', true, false},
+                                 {"trace", 0, true, false},
                                  {"device", 0, true, false},
                                  {"transport", 0, true, false},
                                  {"warmup", 0, true, false},
@@ -87,6 +88,7 @@ std::string validate_help() {
       "      --iterations N       iterations that are (default 20)\n"
       "      --apart              start every iteration alone, at one time on all ranks\n"
       "      --threads N          of each compute operation on a CPU rank (default 1)\n"
+      "      --trace DIR          also a Kineto trace per rank, DIR/rankN.json\n"
       "      --check-data         instead of measuring: compare gathered and updated rows with a\n"
       "                           single process, bit for bit, over --iterations (default 20)\n"
       "      --force              overwrite a file of another kind\n\n"
@@ -109,6 +111,7 @@ ValidateRequest validate_request(const Arguments& given) {
   request.options.apart = given.has("apart");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   request.output = given.value("output").value_or("");
+  request.trace = given.value("trace").value_or("");
   if (request.check_iterations > 0) return request;
   if (request.output.empty())
     throw input_error(Arguments::place("output"), "is missing", "Say where the observed Timeline goes: -o observed.h5");

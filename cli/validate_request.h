@@ -11,6 +11,7 @@ namespace shardsim {
 // What the arguments of shardsim-validate ask for.
 struct ValidateRequest {
   std::string output;
+  std::string trace;         // folder of Kineto traces; "": none
   int check_iterations = 0;  // --check-data; 0: measure
   ExecuteOptions options;
 };

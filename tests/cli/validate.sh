@@ -20,6 +20,11 @@ check "JSON by its ending: $(cat streams/err)" [ "$code" -eq 0 ]
 check "it is complete" jq -e '.complete == true and .kind == "observed" and .world_size == 8' seen.timeline.json
 check "three iterations of every operation on every rank" jq -e '(.ops | length) as $ops | (.spans.op | length) == 3 * 8 * $ops' seen.timeline.json
 check "where it ran" jq -e '.measured.transport == "sockets" and (.measured.hosts | length) == 2' seen.timeline.json
+run row_wise.json --warmup 0 --iterations 2 -o traced.h5 --trace traces
+check "a Kineto trace per rank: $(cat streams/err)" [ "$(grep -lE '"rank": [0-7]' traces/rank?.json | wc -l)" -eq 8 ]
+code=0
+"$simulator" compare traced.h5 --observed-kineto traces >streams/out 2>streams/err || code=$?
+check "the traces say what the Timeline says: $(cat streams/err)" [ "$code" -eq 0 ]
 run "$toy" --case row_wise --warmup 0 --iterations 1 -o scenario.h5
 check "a case of a scenario: $(cat streams/err)" [ "$code" -eq 0 ]
 code=0
@@ -141,6 +146,17 @@ check "what was measured is on disk" [ -s killed.timeline.json ]
 check "and marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' killed.timeline.json
 kill_one 0 headless.timeline.json
 check "without rank 0 another one writes it" jq -e '.complete == false' headless.timeline.json
+
+echo "-- told to stop"
+env --default-signal=INT,TERM "$validate" row_wise.json --warmup 0 --iterations 1000000 -o stopped.timeline.json >streams/out 2>streams/err </dev/null &
+pid=$!
+for _ in $(seq 200); do [ "$(ls /proc/$pid/task | wc -l)" -ge 40 ] && break; sleep 0.05; done
+sleep 0.5
+kill -INT $pid
+ends_soon $pid
+check "Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
+check "one line says so: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
+check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' stopped.timeline.json
 
 echo "-- a rank never starts"
 port=$(port) pids=

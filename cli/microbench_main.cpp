@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
@@ -15,6 +16,8 @@
 #include "cli/exit_code.h"
 #include "cli/progress.h"
 #include "cli/save_measured.h"
+#include "validate/execute/launch.h"
+#include "validate/execute/microbench/collective_bench.h"
 #include "validate/execute/microbench/sweep.h"
 
 namespace {
@@ -26,7 +29,11 @@ constexpr const char* kHelp =
     "Times embedding kernels and matrix products on this machine.\n"
     "  -o, --output FILE   measured.h5 (not in builds for bare nodes), measured.json or measured.csv\n"
     "      --csv FILE      also the table that compute models and `shardsim cluster calibrate` read\n"
-    "      --quick         a few dozen small points instead of the whole sweep: about a minute\n"
+    "      --collectives   instead: all-reduce and all-to-all over the ranks of a launcher (torchrun, Open MPI, "
+    "Slurm),\n"
+    "                      -o FILE.txt in the layout of nccl-tests, for `shardsim collective compare` and\n"
+    "                      `shardsim cluster calibrate`\n"
+    "      --quick         a few dozen small points instead of the whole sweep: one to three minutes\n"
     "      --threads N     of the CPU (default: as many as it has processors)\n"
     "      --seed N        of indices and sweep (default 1)\n"
     "      --drift P%      how far the limits may move during the sweep (default 3%); beyond, rows get quality C\n"
@@ -56,7 +63,7 @@ struct Request {
   std::string output, csv;
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
-  bool quick = false, quiet = false;
+  bool quick = false, quiet = false, collectives = false;
   MicrobenchOptions options;
 };
 
@@ -64,13 +71,13 @@ std::string ending(const std::string& path) {
   return std::filesystem::path(path).extension().string();
 }
 
-void check_output(const std::string& path, bool force) {
-  const std::vector<std::string> known = measured_endings();
+void check_output(const std::string& path, bool force, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), ending(path)) == known.end())
     throw input_error(Arguments::place("output"), excerpt(path) + " is of no kind that this build writes",
                       "End it in one of " + join(known));
   if (force || !std::filesystem::is_regular_file(path)) return;
   const std::string old = read_file(path);
+  if (ending(path) == ".txt" && old.starts_with("# Collective test starting")) return;
   if (old.empty() || old.find("shardsim.microbench") != std::string::npos) return;
   if (ending(path) == ".csv" && old.find("shardsim-microbench") != std::string::npos) return;
   throw input_error(Arguments::place("output"), excerpt(path) + " is there and is no measured set",
@@ -119,6 +126,7 @@ Request request_of(const std::vector<std::string>& arguments) {
                         {{"device", 0, true, false},
                          {"output", 'o', true, false},
                          {"csv", 0, true, false},
+                         {"collectives", 0, false, false},
                          {"quick", 0, false, false},
                          {"threads", 0, true, false},
                          {"seed", 0, true, false},
@@ -134,11 +142,13 @@ Request request_of(const std::vector<std::string>& arguments) {
   if (!device) throw input_error(Arguments::place("device"), "the device is missing", "Name it: --device cpu or cuda");
   request.device = &device_named(*device);
   request.csv = given.value("csv").value_or("");
-  check_output(request.output, given.has("force"));
+  request.collectives = given.has("collectives");
+  check_output(request.output, given.has("force"),
+               request.collectives ? std::vector<std::string>{".txt"} : measured_endings());
   if (!request.csv.empty()) {
     if (ending(request.csv) != ".csv")
       throw input_error(Arguments::place("csv"), excerpt(request.csv) + " does not end in .csv", "End it so");
-    check_output(request.csv, given.has("force"));
+    check_output(request.csv, given.has("force"), measured_endings());
   }
   request.threads = static_cast<int>(count_of(given, "threads", 0, 4096));
   request.quick = given.has("quick");
@@ -170,12 +180,32 @@ void print_summary(const MeasuredSet& set) {
                100 * set.options.most_spread);
 }
 
+// One rank of the sweep of collectives; rank 0 writes.
+int run_collectives(const Request& request) {
+  const Launch launch = launch_from([](const char* name) { return std::getenv(name); });
+  if (launch.world_size < 2)
+    throw input_error(Arguments::place("collectives"), "there is one rank only",
+                      "Start several: torchrun, mpirun, srun, or shardsim emulate -- shardsim-microbench ...");
+  ExecuteOptions options;
+  options.device = request.device->name;
+  options.warmup = 2;
+  options.iterations = request.quick ? 5 : 20;
+  options.apart = true;
+  const auto rendezvous = Rendezvous::join(launch);
+  const std::string text = bench_collectives(*rendezvous, options, collective_sizes(request.quick));
+  if (launch.rank == 0) write_file(request.output, text);
+  rendezvous->leave();
+  if (launch.rank == 0) fmt::print("{}wrote {}\n", text, request.output);
+  return 0;
+}
+
 int run(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") return std::fputs(kHelp, stdout), 0;
     if (argument == "--version") return std::puts(("shardsim-microbench " + version()).c_str()), 0;
   }
   const Request request = request_of(arguments);
+  if (request.collectives) return run_collectives(request);
   // Folders that cannot be written are told before the run, not after it.
   AtomicFile{result_target(request.output)};
   if (!request.csv.empty()) AtomicFile{result_target(request.csv)};

@@ -138,6 +138,12 @@ jq -r '"built in \(.setup_s) s, \(.wall_s) s in all, processors busy \(.cpu_busy
 check "every item is in its band: code $code, $(cat streams/err)" [ "$code" -eq 0 ]
 check "eleven items are judged, and six with a straggler" [ "$(jq '[.items, .items_with_straggler] | map(map(select(.within_band)) | length) == [11, 6]' report.json)" = true ]
 check "the report says what it proves" [ "$(jq ".what_it_proves | test(\"nothing else\")" report.json)" = true ]
+echo "-- a sweep of collectives"
+run emulate --nodes 1 --gpus-per-node 2 -- "$(dirname "$shardsim")/shardsim-microbench" --device cpu --collectives --quick -o sweep.txt
+check "two ranks sweep all-reduce and all-to-all: $(cat streams/err)" [ "$(grep -c ' N/A$' sweep.txt)" -eq 10 ]
+run cluster calibrate --cluster emulated_2x4 --measurements sweep.txt -o swept.yaml
+check "a cluster is calibrated to it: $(cat streams/err)" [ -s swept.yaml ]
+
 echo "-- the data of every plan"
 for plan in row_wise flexshard_2tier flexshard_3tier; do
   "$shardsim" lower "$source/scenarios/emulated.yaml" --case $plan -o $plan.json >/dev/null
@@ -156,4 +162,4 @@ done
 jq -c '.emulated | del(.what_it_proves)' round.json
 check "iterations within 10 %, collectives within 12 %, plans in the right order: code $code, $(cat streams/err)" [ "$code" -eq 0 ]
 check "three plans were ranked" [ "$(jq -c .emulated.observed_order round.json)" = '["flexshard_3tier","flexshard_2tier","row_wise"]' ]
-finish 44
+finish 46

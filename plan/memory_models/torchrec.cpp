@@ -6,8 +6,9 @@ namespace shardsim {
 namespace {
 
 // TorchRec's storage estimate of every shard, to the byte where TorchRec knows the sharding type (plan/torchrec/).
-// Static: tensor, optimizer state and cache in device memory. Dynamic: the input and output buffers that the pipeline
-// keeps. The FlexShard equations, which are not TorchRec's, keep their own parameters.
+// Static: tensor, optimizer state and cache in device memory; what of them lies in host memory apart. Dynamic: the
+// input and output buffers that the pipeline keeps. The FlexShard equations, which are not TorchRec's, keep their own
+// parameters.
 class TorchrecMemory : public MemoryModel {
  public:
   explicit TorchrecMemory(torchrec::PlannerOptions options) : options_(std::move(options)) {}
@@ -63,6 +64,7 @@ class TorchrecMemory : public MemoryModel {
         PlacementMemory& rank = memory.at(static_cast<std::size_t>(given.ranks[shard++]));
         rank.static_bytes += static_cast<double>(cpu ? resident.ddr : resident.hbm);
         rank.dynamic_bytes += static_cast<double>(cpu ? storage.buffers.ddr : storage.buffers.hbm);
+        rank.host_bytes += cpu ? 0 : static_cast<double>(resident.ddr);
       }
     }
   }

@@ -200,7 +200,6 @@ Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed
   const auto memory = make_memory_model(item.memory_model);
   if (!item.plan_file.empty()) {
     Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
-    check_plan(plan, item.workload, cluster, {item.plan_file});
     check_memory(plan, item.workload, cluster, *memory);
     return plan;
   }
@@ -226,14 +225,19 @@ void check_job_groups(const Scenario& scenario) {
   prepare(scenario);
 }
 
+Error in_case(const Case& item, const Error& error) {
+  if (!error.place().source.empty()) return error;
+  const bool in_file = !item.plan_file.empty() && error.failure() == Failure::input;
+  return {error.failure(), in_file ? Place{item.plan_file} : item.place, "case '" + item.name + "': " + error.what(),
+          ""};
+}
+
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed,
                const std::function<void(const std::string&)>& note) {
   try {
     return plan_and_check(item, cluster, seed, note);
   } catch (const Error& error) {
-    if (!error.place().source.empty()) throw;
-    throw Error(error.failure(), item.place, "case '" + item.name + "': " + error.what(),
-                "");  // a memory check knows no file
+    throw in_case(item, error);
   }
 }
 

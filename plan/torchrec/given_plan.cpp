@@ -1,5 +1,7 @@
 #include "plan/torchrec/given_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -138,7 +140,9 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     try {
       estimate(given, request.settings);
     } catch (const PlannerError& error) {
-      throw input_error({"plan"}, error.what(), "Choose another compute kernel in the plan");
+      const std::string what = error.what();
+      const std::string table = what.starts_with("table ") ? "" : fmt::format("table '{}': ", given.table.name);
+      throw input_error({}, table + what, "Choose another compute kernel in the plan");
     }
     tables.push_back(std::move(given));
   }

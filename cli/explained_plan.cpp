@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/memory_model.h"
+#include "plan/module_paths.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "plan/standalone_plan.h"
@@ -24,7 +24,8 @@ bool is_unsized(const StandalonePlan& plan, std::size_t table) {
 }
 
 // Takes the tables of unknown size out of `plan`: of one row and one column they would be, in every total.
-std::vector<UnsizedTable> take_unsized(StandalonePlan& given, const std::vector<torchrec::WorkloadTable>& tables) {
+std::vector<UnsizedTable> take_unsized(StandalonePlan& given) {
+  const std::vector<std::string> modules = module_paths(given.workload, given.plan);
   std::vector<UnsizedTable> unsized;
   std::vector<Placement> rest;
   for (Placement& placement : given.plan.placements) {
@@ -33,18 +34,17 @@ std::vector<UnsizedTable> take_unsized(StandalonePlan& given, const std::vector<
       rest.push_back(std::move(placement));
       continue;
     }
-    const auto spec =
-        std::find_if(tables.begin(), tables.end(), [&](const auto& table) { return table.index == index; });
-    unsized.push_back({spec->spec.fqn(), std::string(strategy_name(placement.strategy)), placement.compute_kernel,
+    unsized.push_back({fmt::format("{}.{}", modules[index], given.workload.tables[index].name),
+                       std::string(strategy_name(placement.strategy)), placement.compute_kernel,
                        placement.holders.front()});
   }
   given.plan.placements = std::move(rest);
   return unsized;
 }
 
-torchrec::PlannerRequest request_of(const StandalonePlan& given, std::vector<torchrec::WorkloadTable> tables) {
+torchrec::PlannerRequest request_of(const StandalonePlan& given) {
   torchrec::PlannerRequest request;
-  for (torchrec::WorkloadTable& table : tables) {
+  for (torchrec::WorkloadTable& table : torchrec::tables_of(given.workload)) {
     if (is_unsized(given, table.index)) continue;
     request.tables.push_back({std::move(table.spec), {}});
     request.order.push_back(table.index);
@@ -103,10 +103,9 @@ ExplainedPlan estimated(const Case& item, const torchrec::PlannerOptions& option
 
 ExplainedPlan explained_plan_file(const std::string& path) {
   StandalonePlan given = standalone_plan(read_json_file(path));
-  std::vector<torchrec::WorkloadTable> tables = torchrec::tables_of(given.workload);
   ExplainedPlan explained;
-  explained.unsized = take_unsized(given, tables);
-  const torchrec::PlannerRequest request = request_of(given, std::move(tables));
+  explained.unsized = take_unsized(given);
+  const torchrec::PlannerRequest request = request_of(given);
   explained.settings = request.settings;
   explained.run = torchrec::given_run(given.plan, given.workload, request);
   explained.notes = {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,9 @@ struct Placement {
 struct Plan {
   std::vector<Placement> placements;
   std::uint64_t hash_seed = 1;  // of the hash that spreads popularity positions over shards
+  // By table: paths of modules as a plan file names them, where they are others than module_paths
+  // (plan/module_paths.h).
+  std::map<int, std::string> modules = {};
 
   bool operator==(const Plan&) const = default;
 };

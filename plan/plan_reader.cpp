@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/check.h"
+#include "plan/module_paths.h"
 #include "plan/plan_entries.h"
 #include "plan/plan_file.h"
 
@@ -130,11 +131,13 @@ Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluste
   const bool cpus = cluster.spec().device == "cpu";
   Plan plan;
   places.assign(workload.tables.size(), Place{});
+  const std::vector<std::string> usual = module_paths(workload);
   for (const auto& [module, entries] : required_map(required_field(tree, "plan"), "'plan'").fields) {
     for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
       const int index = tables.take(name, entry.place);
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
       places[static_cast<std::size_t>(index)] = entry.place;
+      if (module != usual[static_cast<std::size_t>(index)]) plan.modules[index] = module;
       for (Placement& placement :
            read_entry({entry, index, table, cluster.world_size(), cluster.ranks_per_node(), cpus}, seed)) {
         plan.placements.push_back(std::move(placement));

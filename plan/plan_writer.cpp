@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "plan/module_paths.h"
 #include "plan/plan_file.h"
 #include "topology/rank_set.h"
 
@@ -152,11 +153,12 @@ Json entry_json(const Placements& parts, const Plan& plan, const Table& table, c
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {
   std::map<int, Placements> by_table;
   for (const Placement& placement : plan.placements) by_table[placement.table].push_back(&placement);
+  const std::vector<std::string> modules = module_paths(workload, plan);
   Json tables = Json::object();
   bool seed_told = plan.hash_seed == Plan{}.hash_seed;
   for (const auto& [index, parts] : by_table) {
     const Table& table = workload.tables.at(static_cast<std::size_t>(index));
-    const std::string& module = table.kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
+    const std::string& module = modules.at(static_cast<std::size_t>(index));
     Json entry = entry_json(parts, plan, table, cluster);
     seed_told |= entry.contains("hash");
     tables[module][table.name] = std::move(entry);

@@ -131,6 +131,9 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     GivenTable given;
     given.table = *specs.at(static_cast<std::size_t>(first.table));
     shrink_to(given.table, part, workload.tables.at(static_cast<std::size_t>(first.table)));
+    if (const auto module = plan.modules.find(first.table); module != plan.modules.end()) {
+      given.table.module = module->second;
+    }
     given.option.type = type_of(part.strategy);
     given.option.kernel = parse_compute_kernel(first.compute_kernel, {"compute kernel of the plan"});
     given.option.partition = partition_by(given.option.type);

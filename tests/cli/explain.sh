@@ -23,7 +23,8 @@ run explain plan.json --json
 check "JSON lists it" python3 -c '
 import json
 plan = json.load(open("streams/out"))
-assert [t["fqn"].endswith("copies") for t in plan["tables_of_unknown_size"]] == [True]
+assert [t["fqn"] == "model.sparse.ebc.copies" for t in plan["tables_of_unknown_size"]] == [True]
+assert plan["tables"][0]["fqn"] == "model.sparse.ebc.rows"
 assert len(plan["tables"]) == len(plan["statistics"]["tables"]) == 1
 assert plan["statistics"]["ranks"][0]["shards"] == {"RW": 1}'
 refuse 2 'argument --case: a plan file alone' explain plan.json --case x

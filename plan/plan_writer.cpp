@@ -104,6 +104,10 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
   json["sharding_type"] = strategy_name(parts.front()->strategy);
   json["compute_kernel"] = parts.front()->compute_kernel;
+  const double factor = parts.front()->cache_load_factor;
+  if (has_cache(parts.front()->compute_kernel) && factor != kCacheLoadFactor) {
+    json["cache_params"] = {{"load_factor", factor}};
+  }
   json["ranks"] = Json::array();
   Json shards = Json::array();
   for (const Placement* part : parts) {
@@ -126,6 +130,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
     if (part->strategy != first.strategy || !in_columns(part->strategy)) return false;
     if (!whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
+    if (part->cache_load_factor != first.cache_load_factor) return false;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "plan/plan_entries.h"
 #include "topology/rank_set.h"
 
@@ -175,6 +176,22 @@ std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole)
   return placements;
 }
 
+// "cache_params" as in TorchRec's ParameterSharding: null, or a map whose load_factor is null or a share. Other keys
+// are TorchRec's business.
+void read_cache(const PlanEntry& entry, Placement& whole) {
+  const Tree* const cache = entry.tree.find("cache_params");
+  if (cache == nullptr || cache->kind == Tree::Kind::null) return;
+  const Tree* const factor = required_map(*cache, "'cache_params'").find("load_factor");
+  if (factor == nullptr || factor->kind == Tree::Kind::null) return;
+  const double share = parse_real(scalar_text(*factor, "a number above 0 and up to 1"), factor->place);
+  if (!(share > 0 && share <= 1)) {
+    throw input_error(factor->place,
+                      fmt::format("table '{}': cache load factor {}", entry.table.name, excerpt(factor->scalar)),
+                      "It is the share of the rows that the cache holds: above 0, and 1 at most");
+  }
+  if (has_cache(whole.compute_kernel)) whole.cache_load_factor = share;
+}
+
 void read_kernel(const PlanEntry& entry, Placement& whole) {
   const Tree* const kernel = entry.tree.find("compute_kernel");
   if (kernel == nullptr) return;
@@ -191,6 +208,7 @@ void read_kernel(const PlanEntry& entry, Placement& whole) {
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = blank_placement(entry, strategy);
   read_kernel(entry, whole);
+  read_cache(entry, whole);
   switch (strategy) {
     case Strategy::row_wise:
     case Strategy::table_row_wise:

@@ -128,15 +128,19 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
   std::vector<GivenTable> tables;
   for (const Part& part : parts_of(plan)) {
     const Placement& first = *part.placements.front();
+    const Table& whole = workload.tables.at(static_cast<std::size_t>(first.table));
     GivenTable given;
     given.table = *specs.at(static_cast<std::size_t>(first.table));
-    shrink_to(given.table, part, workload.tables.at(static_cast<std::size_t>(first.table)));
+    shrink_to(given.table, part, whole);
     if (const auto module = plan.modules.find(first.table); module != plan.modules.end()) {
       given.table.module = module->second;
     }
     given.option.type = type_of(part.strategy);
+    given.option.flex = part.strategy == Strategy::flex;
+    if (part.row_begin > 0 || part.row_end < whole.rows) given.option.tier = {part.row_begin, part.row_end};
     given.option.kernel = parse_compute_kernel(first.compute_kernel, {"compute kernel of the plan"});
     given.option.partition = partition_by(given.option.type);
+    if (has_cache(first.compute_kernel)) given.table.cache_load_factor = first.cache_load_factor;
     given.option.load_factor = given.table.cache_load_factor;
     given.option.table = static_cast<int>(tables.size());
     cut(given, part);

@@ -105,6 +105,13 @@ double element_bytes(MapReader& reader, const char* key) {
   return 4;
 }
 
+double cache_load_factor(MapReader& reader) {
+  const double factor = reader.share("cache_load_factor", 0);
+  if (factor > 0) return factor;
+  throw input_error(reader.place_of("cache_load_factor"), "cache_load_factor is 0",
+                    "Give a number above 0 and up to 1, or take the kernel fused_uvm, which has no cache");
+}
+
 ConstraintOptions read_constraint(MapReader reader) {
   ConstraintOptions options;
   options.place = reader.tree().place;
@@ -120,7 +127,7 @@ ConstraintOptions read_constraint(MapReader reader) {
     }
   }
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
-  if (reader.has("cache_load_factor")) options.cache_load_factor = reader.share("cache_load_factor", 0);
+  if (reader.has("cache_load_factor")) options.cache_load_factor = cache_load_factor(reader);
   if (reader.has("output_dtype")) options.output_element_bytes = element_bytes(reader, "output_dtype");
   reader.flag("enforce_hbm", false);  // kept by TorchRec for its kernels; no estimate looks at it
   if (reader.has("device_group")) {

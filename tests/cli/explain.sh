@@ -53,4 +53,68 @@ done
 sed 's/^plan:.*/planner: {name: torchrec}/; s/rows: 10,/rows: 100000000000,/' scenario.yaml >large.yaml
 refuse 3 "large.yaml:1:1: case 'main'" explain large.yaml
 
-finish 14
+echo "-- modules, flex and tiers"
+sed 's/^plan:.*/planner: {name: flex}/; s/nodes: 1/nodes: 2/' scenario.yaml >flex.yaml
+run explain flex.yaml
+check "flex is called flex" said '^ebc.rows and 1 other: flex, dense'
+check "equal tables are one entry" [ "$(grep -c 'copies' streams/out)" -eq 0 ]
+check "equal ranks are one line" said '^0-7 '
+check "no line is wider than 100 columns" [ "$(awk 'length > 100' streams/out | wc -l)" -eq 0 ]
+check "imbalance is named" said '^Imbalance of .*KL divergence'
+run explain flex.yaml --json
+check "JSON has each table and rank, as flex" python3 -c '
+import json
+plan = json.load(open("streams/out"))
+assert [t["sharding_type"] for t in plan["tables"]] == ["flex", "flex"]
+assert [r["shards"] for r in plan["statistics"]["ranks"]] == [{"FLEX": 2}] * 8'
+run explain flex.yaml --table copies
+check "--table leaves one table" said '^ebc.copies: flex'
+check "--table leaves the others out" [ "$(grep -c 'ebc.rows\|peak HBM' streams/out)" -eq 0 ]
+refuse 2 "argument --table: .*Known: copies, rows|argument --table: .*rows" explain flex.yaml --table row
+run explain "$source/scenarios/toy.yaml" --case flexshard_3tier
+check "tiers are named by their rows" said ' rows 0-[0-9]+: data_parallel, dense'
+
+echo "-- load factor of a cache"
+factor() {
+  cat >cached.yaml <<END
+schema: shardsim.scenario/1
+cluster: {base: toy_2x4, nodes: 1}
+workload:
+  name: w
+  batch_per_gpu: 64
+  tables: [{name: t, rows: 100000, dim: 8, kind: pooled}]
+planner: {name: torchrec, constraints: {t: {compute_kernels: [fused_uvm_caching], cache_load_factor: $1}}}
+END
+}
+for share in 0.25 0.5 1.0; do
+  factor $share
+  run plan cached.yaml
+  check "the plan has load factor $share" python3 -c "
+import json
+entry = json.load(open('streams/out'))['plan']['ebc']['t']
+assert entry['cache_params'] == {'load_factor': $share}, entry"
+  mv streams/out cached.json
+  sed 's/^planner:.*/plan: {file: cached.json}/' cached.yaml >from_file.yaml
+  run explain from_file.yaml --json
+  check "explain sees load factor $share" python3 -c "
+import json
+table = json.load(open('streams/out'))
+assert table['statistics']['tables'][0]['cache_load_factor'] == $share
+tensor = sum(s['shards'] * s['tensor_bytes']['hbm'] for s in table['tables'][0]['shards'])
+assert tensor == $share * 100000 * 8 * 4, tensor"
+  run lower from_file.yaml
+  check "a program with load factor $share" [ "$code" -eq 0 ]
+  mv streams/out "program_$share.json"
+done
+check "a larger cache misses less, one of all rows nothing" python3 -c '
+import json
+def missed(share):
+    ops = json.load(open(f"program_{share}.json"))["ops"]
+    return sum(sum(op.get("host_bytes", [])) for op in ops if "prefetch" in op["name"])
+assert missed("0.25") > missed("0.5") > missed("1.0") == 0, [missed(s) for s in ("0.25", "0.5", "1.0")]'
+for wrong in 0 1.5 -0.2; do
+  factor $wrong
+  refuse 2 'cached.yaml:7:.*cache_load_factor' plan cached.yaml
+done
+
+finish 35

@@ -192,7 +192,7 @@ bool Table::operator==(const Table& other) const {
 }
 
 bool Workload::full_input_exchange() const {
-  if (input_exchange != "auto") return input_exchange == "full";
+  if (input_exchange != "auto") return input_exchange != "ids";
   if (dense.measured) return false;
   const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
   return pipeline != "none" || !std::all_of(tables.begin(), tables.end(), sequence);
@@ -208,7 +208,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   read_head(reader, workload);
   workload.id_bytes = read_id_bytes(reader);
   workload.pipeline = read_pipeline(reader);
-  workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids"}, "auto");
+  workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids", "none"}, "auto");
   read_optimizer(reader.map("optimizer"), workload);
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);

@@ -47,7 +47,8 @@ class ForwardPass {
     op.hbm_bytes.values = part.lookup_bytes;
     op.host_bytes.values = part.lookup_host;
     const std::string ids = group.prefix + "_ids";
-    if (group.exchanges() && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
+    const bool in_place = context_.workload.input_exchange == "none";
+    if (group.exchanges() && !in_place && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
     return id;
   }
 

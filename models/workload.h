@@ -68,6 +68,7 @@ struct MeasuredRest {
 
 struct DensePart {
   std::vector<DenseLayer> layers;
+  bool input_gradient = false;                                // of the first layer: it works on embeddings
   Bytes parameters;                                           // all-reduced per iteration
   std::string precision = "fp32";                             // of the products: fp32, tf32, fp16, bf16
   std::string interaction = "none";                           // none, dot, dcn

@@ -36,7 +36,7 @@ double flops_of(const std::vector<DenseStep>& steps) {
 
 // A layer of 1023 x 1024 with its bias has 4 MiB of fp32 parameters.
 TEST_CASE("gradients fill a bucket of 1 MiB, then buckets of 25 MiB") {
-  const auto steps = dense_backward_steps(with_layers("{name: bottom, in: 1023, out: 1024, repeat: 10}"));
+  const auto steps = dense_backward_steps(with_layers("{name: l, in: 1023, out: 1024, repeat: 10}"));
   CHECK(buckets_of(steps) == std::vector<std::int64_t>{4 * kMiB, 28 * kMiB, 8 * kMiB});
   REQUIRE(steps.size() == 3);
   const double layer = 4.0 * 32 * 1023 * 1024;
@@ -46,7 +46,10 @@ TEST_CASE("gradients fill a bucket of 1 MiB, then buckets of 25 MiB") {
 }
 
 TEST_CASE("a first layer above the embeddings needs the gradient of its input") {
-  CHECK(flops_of(dense_backward_steps(with_layers("{name: mlp, in: 64, out: 32}"))) == 4.0 * 32 * 64 * 32);
+  Workload workload = with_layers("{name: mlp, in: 64, out: 32}");
+  CHECK(flops_of(dense_backward_steps(workload)) == 2.0 * 32 * 64 * 32);
+  workload.dense.input_gradient = true;
+  CHECK(flops_of(dense_backward_steps(workload)) == 4.0 * 32 * 64 * 32);
 }
 
 TEST_CASE("layers below the interaction are steps of their own, and share buckets with those above") {

@@ -41,13 +41,15 @@ class ForwardPass {
     const int id = list_.add(name, OpClass::lookup, Stream::compute, before_lookup());
     Op& op = list_.op(id);
     op.shards = part.shards;
-    op.lookups.values = part.lookups;
+    op.ranks = part.ranks;
+    op.lookups.values = part.of_ranks(part.lookups);
     op.pooled = group.pooled();
-    op.bags.values = part.bags;
-    op.hbm_bytes.values = part.lookup_bytes;
-    op.host_bytes.values = part.lookup_host;
+    op.bags.values = part.of_ranks(part.bags);
+    op.hbm_bytes.values = part.of_ranks(part.lookup_bytes);
+    op.host_bytes.values = part.of_ranks(part.lookup_host);
     const std::string ids = group.prefix + "_ids";
-    if (group.exchanges() && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
+    const bool in_place = context_.workload.input_exchange == "none";
+    if (group.exchanges() && !in_place && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
     return id;
   }
 
@@ -101,6 +103,7 @@ class ForwardPass {
     if (!any && (bottom || !dense.measured)) return -1;
     const int id = list_.add("dense_forward", OpClass::dense, Stream::compute, std::move(after));
     list_.op(id).flops.values = {dense_forward_flops(context_.workload, bottom)};
+    list_.op(id).precision = context_.precision();
     return id;
   }
 

@@ -1,6 +1,7 @@
 #include "sim/io/result_sheets.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,10 +35,28 @@ double largest_memory(const CaseResult& item) {
   return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGib;
 }
 
+// "8", or "1 to 16" where the cases differ.
+template <typename Number>
+std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
+  const auto by_number = [&](const CaseResult* a, const CaseResult* b) { return a->*number < b->*number; };
+  const auto [least, most] = std::minmax_element(group.cases.begin(), group.cases.end(), by_number);
+  const std::string first = with_thousands((*least)->*number), last = with_thousands((*most)->*number);
+  return first == last ? first : first + " to " + last;
+}
+
+std::string clusters_of(const WorkloadCases& group) {
+  std::vector<std::string> names;
+  for (const CaseResult* const item : group.cases) {
+    if (std::find(names.begin(), names.end(), item->cluster) == names.end()) names.push_back(item->cluster);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::string workload_heading(const WorkloadCases& group) {
   const CaseResult& first = *group.cases.front();
   return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
-                     first.cluster, with_thousands(first.world_size), with_thousands(first.batch_per_gpu));
+                     clusters_of(group), span_of(group, &CaseResult::world_size),
+                     span_of(group, &CaseResult::batch_per_gpu));
 }
 
 Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {

@@ -39,6 +39,16 @@ TEST_CASE("cases stand fastest first within each workload, workloads in the scen
   CHECK(at("  row_wise                409.0") < at("rm2 on"));
 }
 
+TEST_CASE("where the cases of a workload differ in cluster and size, its heading spans them") {
+  StudyResult study = sample::twelve_cases();
+  study.cases[0].cluster = "another";
+  study.cases[0].world_size = 8;
+  study.cases[0].batch_per_gpu = 16'384;
+  const std::string table = result_table(study, 100, false);
+  CHECK(holds(table, "another"));
+  CHECK(holds(table, ": 8 to 32 GPUs, batch 4,096 to 16,384 per GPU"));
+}
+
 TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
   // 131,072 samples in 226 ms are 579,965 per second (FlexShard, end to end).
   CHECK(holds(result_table(sample::twelve_cases(), 100, false),

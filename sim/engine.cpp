@@ -17,7 +17,7 @@ SimulationResult simulate(const Program& program, const Cluster& cluster, const 
 
   const Execution::Kept& kept = execution.kept();
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
-  const Utilisation rank = busiest_rank(works, cluster.world_size(), kept.seconds);
+  const Utilisation rank = busiest_rank(program, works, kept.seconds);
   return {timeline_of(kept, program, works, classes, cluster), link.share >= rank.share ? link : rank};
 }
 

@@ -76,7 +76,7 @@ class TorchrecMemory : public MemoryModel {
 
 std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options) {
   torchrec::PlannerOptions chosen;
-  if (options.choice("variant", {"code", "guide"}, "code") == "guide") chosen.rules = torchrec::Rules::guide();
+  chosen.rules = torchrec::read_rules(options);
   chosen.run_embedding_at_peak_memory = options.flag("run_embedding_at_peak_memory", false);
   return std::make_unique<TorchrecMemory>(std::move(chosen));
 }

@@ -34,10 +34,10 @@ double largest_memory(const CaseResult& item) {
   return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGib;
 }
 
-double high_water(const CaseResult& item) {
+std::string high_water(const CaseResult& item) {
   const MemoryProfile& profile = item.memory_profile;
-  if (profile.ranks.empty()) return 0;
-  return static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGib;
+  if (profile.ranks.empty()) return "-";
+  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGib, 2);
 }
 
 std::string workload_heading(const WorkloadCases& group) {
@@ -50,9 +50,8 @@ Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
            grouped(item.samples_per_s),
            item.iteration_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms) : "-",
-           fixed(largest_memory(item), 2), fixed(high_water(item), 2),
-           fixed(static_cast<double>(item.memory_capacity) / kGib, 1), item.limit.what.empty() ? "-" : item.limit.what,
-           fixed(100 * item.limit.share, 0)},
+           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
+           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
 }
 

@@ -189,24 +189,35 @@ class BufferList {
 
   void add_vectors(MemoryPart part, const Op& writer, RankBytes bytes) {
     Buffer& buffer = add(part, writer.id, std::move(bytes));
-    std::set<int> readers;
-    collect_readers(writer.id, role(writer.id) == OpRole::split_gradient, readers);
-    for (const int reader : readers) read(buffer, reader);
+    for (const int reader : readers_behind(writer.id)) read(buffer, reader);
   }
 
   // What waits for the writer reads what it wrote; what works in place hands it on. The dense part reads vectors
   // forward and, where they meet the interaction, backward. Gradients by tier stay until their exchange.
-  void collect_readers(int writer, bool by_tier, std::set<int>& readers) const {
-    for (const int next : followers_[at(writer)]) {
-      const OpRole of = role(next);
-      const bool hands_on = of == OpRole::in_place || of == OpRole::dense_forward ||
-                            (of == OpRole::dense_backward && next < interaction_) ||
-                            (by_tier && of == OpRole::order_gradient);
-      const bool reads =
-          of != OpRole::wait && of != OpRole::other && (of != OpRole::dense_backward || next <= interaction_);
-      if (!reads || !readers.insert(next).second) continue;
-      if (hands_on) collect_readers(next, by_tier, readers);
+  std::set<int> readers_behind(int writer) const {
+    const bool by_tier = role(writer) == OpRole::split_gradient;
+    std::set<int> readers;
+    std::vector<int> behind = {writer};
+    while (!behind.empty()) {
+      const int before = behind.back();
+      behind.pop_back();
+      for (const int next : followers_[at(before)]) {
+        if (reads(next) && readers.insert(next).second && hands_on(next, by_tier)) behind.push_back(next);
+      }
     }
+    return readers;
+  }
+
+  bool reads(int next) const {
+    const OpRole of = role(next);
+    if (of == OpRole::dense_backward) return next <= interaction_;
+    return of != OpRole::wait && of != OpRole::other;
+  }
+
+  bool hands_on(int next, bool by_tier) const {
+    const OpRole of = role(next);
+    if (of == OpRole::dense_backward) return next < interaction_;
+    return of == OpRole::in_place || of == OpRole::dense_forward || (by_tier && of == OpRole::order_gradient);
   }
 
   // Whether a step reads gradients of the own batch as the dense part makes them.

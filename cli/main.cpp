@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,27 +12,12 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/stop_signals.h"
 #include "sim/workers.h"
 
 namespace {
 
 using namespace shardsim;
-
-// The one piece of global state: a signal handler can reach nothing else.
-volatile sig_atomic_t g_signal = 0;
-
-void on_signal(int number) {
-  g_signal = number;
-}
-
-void catch_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
-}
 
 bool wants_colour(bool is_terminal) {
   const char* no_color = std::getenv("NO_COLOR");
@@ -54,7 +38,7 @@ Terminal look_at_terminal() {
   terminal.stderr_is_terminal = isatty(STDERR_FILENO) != 0;
   terminal.colour = wants_colour(terminal.stdout_is_terminal);
   terminal.width = columns(terminal.stdout_is_terminal);
-  terminal.interrupted = [] { return g_signal != 0; };
+  terminal.interrupted = [] { return caught_signal() != 0; };
   return terminal;
 }
 
@@ -96,7 +80,7 @@ int dispatch_until_stopped(const std::vector<std::string>& arguments) {
   try {
     return dispatch(arguments);
   } catch (const Interrupted&) {
-    return report_error(128 + g_signal, "stopped; nothing was left half written.");
+    return report_error(128 + caught_signal(), "stopped; nothing was left half written.");
   }
 }
 

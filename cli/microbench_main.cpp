@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/progress.h"
 #include "cli/save_measured.h"
+#include "cli/stop_signals.h"
 #include "validate/execute/launch.h"
 #include "validate/execute/microbench/collective_bench.h"
 #include "validate/execute/microbench/sweep.h"
@@ -42,22 +42,6 @@ constexpr const char* kHelp =
     "Examples:\n"
     "  shardsim-microbench --device cpu --quick -o out/measured.json\n"
     "  shardsim-microbench --device cpu --quick --threads 1 -o out/measured.json --csv out/measured.csv\n";
-
-// The one piece of global state: a signal handler can reach nothing else.
-volatile sig_atomic_t g_signal = 0;
-
-void on_signal(int number) {
-  g_signal = number;
-}
-
-void catch_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
-}
 
 struct Request {
   std::string output, csv;
@@ -215,10 +199,10 @@ int run(const std::vector<std::string>& arguments) {
   Progress progress(isatty(STDERR_FILENO) != 0 && !request.quiet);
   const MicrobenchWatch watch{
       [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
-      [] { return g_signal != 0; }};
+      [] { return caught_signal() != 0; }};
   MeasuredSet set = measure(*device, points, request.options, watch);
   progress.clear();
-  if (g_signal != 0) return report_error(128 + g_signal, "stopped; nothing was written.");
+  if (caught_signal() != 0) return report_error(128 + caught_signal(), "stopped; nothing was written.");
   set.date = utc_now();
   save_measured(set, request.output);
   if (!request.csv.empty()) save_measured(set, request.csv);

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "base/files.h"
 #include "base/version.h"
 #include "cli/exit_code.h"
+#include "cli/stop_signals.h"
 #include "cli/validate_request.h"
 #include "cli/validate_source.h"
 #include "sim/io/kineto.h"
@@ -23,31 +23,14 @@ namespace {
 
 using namespace shardsim;
 
-// The one piece of global state: a signal handler can reach nothing else.
-volatile sig_atomic_t g_signal = 0;
-
-void on_signal(int number) {
-  g_signal = number;
-}
-
-// The first one ends the run in order, a second one at once.
-void catch_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a write error like a full disk
-}
-
 // Fails the run when this process is told to stop, so that what was measured reaches the disk.
 class StopWatch {
  public:
   explicit StopWatch(Rendezvous& rendezvous)
       : thread_([this, &rendezvous] {
           while (!over_) {
-            if (g_signal != 0) return rendezvous.fail(g_signal == SIGINT ? "stopped by Ctrl-C" : "stopped", "its work");
+            if (caught_signal() != 0)
+              return rendezvous.fail(caught_signal() == SIGINT ? "stopped by Ctrl-C" : "stopped", "its work");
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
           }
         }) {}
@@ -177,8 +160,8 @@ int validate(const std::vector<std::string>& arguments) {
   try {
     run_ranks(ranks, source, request);
   } catch (const Error&) {
-    if (g_signal == 0) throw;
-    return report_error(128 + g_signal,
+    if (caught_signal() == 0) throw;
+    return report_error(128 + caught_signal(),
                         "stopped; what was measured until then is in the file of -o, marked incomplete.");
   }
   return 0;
@@ -187,6 +170,6 @@ int validate(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int count, char** values) {
-  catch_signals();
+  catch_signals(SecondSignal::kills);  // the first one ends the run in order
   return guarded([&] { return validate(std::vector<std::string>(values + 1, values + count)); });
 }

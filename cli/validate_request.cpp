@@ -22,18 +22,6 @@ int count_of(const Arguments& given, const std::string& name, int fallback, int 
                     "Give a whole number from " + std::to_string(least) + " to " + with_thousands(kMostIterations));
 }
 
-const MachineEntry& machine_named(const std::string& name) {
-  std::vector<std::string> known;
-  for (const MachineEntry& entry : machines()) {
-    if (entry.name == name) return entry;
-    known.emplace_back(entry.name);
-  }
-  const bool not_built = name == "cuda";
-  throw input_error(
-      Arguments::place("device"), not_built ? "this build has no CUDA part" : "unknown device " + excerpt(name),
-      not_built ? "Build where nvcc and NCCL are found, or use --device cpu" : known_names_hint(name, known));
-}
-
 std::string transport_of(const Arguments& given, const MachineEntry& machine) {
   const std::vector<std::string> known = split(machine.transports, ',');
   const std::string wanted = given.value("transport").value_or(known.front());

@@ -22,6 +22,7 @@ std::vector<PlacementMemory> MemoryModel::on_ranks(const Placement& placement, c
 PlacementMemory& PlacementMemory::operator+=(const PlacementMemory& other) {
   static_bytes += other.static_bytes;
   dynamic_bytes += other.dynamic_bytes;
+  host_bytes += other.host_bytes;
   optimizer_bytes += other.optimizer_bytes;
   cache_bytes += other.cache_bytes;
   return *this;

@@ -11,6 +11,7 @@ namespace {
 constexpr int kMostRanks = 1 << 20;
 constexpr int kMostIndexBatches = 4096;
 constexpr std::size_t kMostDenseMembers = 1024;
+constexpr int kMostTiers = 3;        // data_parallel, flex, row_wise
 constexpr int kMostTransposes = 16;  // in a row
 
 }  // namespace
@@ -31,6 +32,7 @@ void ProgramChecker::check_sizes() const {
   require(p.id_bytes == 4 || p.id_bytes == 8, fmt::format("id_bytes is {}", p.id_bytes), "Write 4 or 8.");
   require(static_cast<double>(p.seed) < kWholeNumberLimit && static_cast<double>(p.hash_seed) < kWholeNumberLimit,
           "a seed is 2^53 or more", "Choose a smaller seed: JSON readers lose digits beyond that.");
+  require(!p.ops.empty(), "there are no operations", "Lower a plan that holds a table, or write some in 'ops'.");
   require(!p.streams.empty(), "there are no streams", "Name at least one in 'streams'.");
   const std::set<std::string> names(p.streams.begin(), p.streams.end());
   require(names.size() == p.streams.size() && !names.contains(""), "two streams have the same name, or one has none",
@@ -157,9 +159,9 @@ void ProgramChecker::check_shard(std::size_t index) const {
                     shard.column_begin, shard.column_end, excerpt(table.name)),
         fmt::format("The table has {} rows and {} columns; a shard is not empty.", table.rows, table.dim));
   }
-  if (shard.tier < -1 || (shard.order != "popularity" && shard.order != "row_id")) {
+  if (shard.tier < -1 || shard.tier >= kMostTiers || (shard.order != "popularity" && shard.order != "row_id")) {
     throw input_error(place, what + " has an impossible tier or order",
-                      "A tier counts from 0 (-1: no tiers); the order is popularity or row_id.");
+                      "A tier is 0, 1 or 2 (-1: no tiers); the order is popularity or row_id.");
   }
   check_holders(index);
 }

@@ -21,6 +21,12 @@ Dtype read_dtype(MapReader& reader) {
   return dtype;
 }
 
+double above_zero(MapReader& reader, std::string_view key, double fallback) {
+  const double value = reader.real(key, fallback);
+  if (value > 0) return value;
+  throw input_error(reader.place_of(key), fmt::format("'{}' is {}", key, value), "Write a number above 0.");
+}
+
 std::vector<Feature> read_features(MapReader& reader, const std::string& table_name) {
   if (!reader.has("features")) return default_features(table_name);
   std::vector<Feature> features;
@@ -28,8 +34,8 @@ std::vector<Feature> read_features(MapReader& reader, const std::string& table_n
     MapReader entry(item, reader.path() + ".features");
     Feature feature;
     feature.name = entry.text("name");
-    feature.pooling_factor = entry.real("pooling_factor", 1);
-    feature.num_poolings = entry.real("num_poolings", 1);
+    feature.pooling_factor = above_zero(entry, "pooling_factor", 1);
+    feature.num_poolings = above_zero(entry, "num_poolings", 1);
     feature.weighted = entry.flag("weighted", false);
     entry.finish();
     features.push_back(feature);

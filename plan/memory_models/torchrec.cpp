@@ -6,8 +6,9 @@ namespace shardsim {
 namespace {
 
 // TorchRec's storage estimate of every shard, to the byte where TorchRec knows the sharding type (plan/torchrec/).
-// Static: tensor, optimizer state and cache in device memory. Dynamic: the input and output buffers that the pipeline
-// keeps. The FlexShard equations, which are not TorchRec's, keep their own parameters.
+// Static: tensor, optimizer state and cache in device memory; what of them lies in host memory apart. Dynamic: the
+// input and output buffers that the pipeline keeps. The FlexShard equations, which are not TorchRec's, keep their own
+// parameters.
 class TorchrecMemory : public MemoryModel {
  public:
   explicit TorchrecMemory(torchrec::PlannerOptions options) : options_(std::move(options)) {}
@@ -52,6 +53,7 @@ class TorchrecMemory : public MemoryModel {
     PlacementMemory memory;
     memory.static_bytes = static_cast<double>(cpu ? resident.ddr : resident.hbm);
     memory.dynamic_bytes = static_cast<double>(cpu ? storage.buffers.ddr : storage.buffers.hbm);
+    memory.host_bytes = cpu ? 0 : static_cast<double>(resident.ddr);
     if (storage.first_level_cache) return memory;
     memory.optimizer_bytes = static_cast<double>(cpu ? storage.optimizer.ddr : storage.optimizer.hbm);
     memory.cache_bytes = static_cast<double>(cpu ? 0 : storage.cache_aux);

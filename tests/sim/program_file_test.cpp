@@ -205,6 +205,7 @@ TEST_CASE("what is wrong in a program file is told with its line") {
   CHECK(says(error_of(spoiled("\"lookups\": 160", "\"lookups\": -160")), "negative"));
   CHECK(says(error_of(spoiled("\"lookups\": 160, ", "")), "lookups"));
   CHECK(says(error_of(spoiled("\"stream\": 1", "\"stream\": 99999999999")), "out of range"));
+  CHECK(says(error_of(spoiled("\"tier\": 0", "\"tier\": 1000000000")), "impossible tier"));
 }
 
 TEST_CASE("a short file cannot stand for endless memory") {

@@ -204,10 +204,6 @@ bool shares_its_tier(const Timeline& timeline, int op) {
   return false;
 }
 
-std::vector<std::string> outside_of(const TimelineComparison& comparison, const Timeline& predicted) {
-  return verdict_of(comparison, predicted).outside;
-}
-
 Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted) {
   Verdict verdict;
   const auto check = [&](const std::string& what, const ComparedTime& time, double tolerance_pct) {

@@ -48,7 +48,6 @@ struct Verdict {
   std::vector<std::string> judged, outside;
 };
 Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted);
-std::vector<std::string> outside_of(const TimelineComparison& comparison, const Timeline& predicted);
 
 // Whether some other collective runs on the same rank and tier at the same time; `op`: index into Timeline::ops.
 bool shares_its_tier(const Timeline& timeline, int op);

@@ -10,8 +10,11 @@
 #include "validate/emulated/memory_file.h"
 #include "validate/emulated/rank_processes.h"
 #include "validate/execute/machines/cpu_dense.h"
+#include "validate/execute/machines/cpu_fusion.h"
 #include "validate/execute/microbench/measured_csv.h"
+#include "validate/execute/microbench/microbench.h"
 #include "validate/execute/monotonic.h"
+#include "validate/execute/rank_buffers.h"
 
 namespace shardsim {
 namespace {
@@ -21,16 +24,6 @@ constexpr std::int64_t kRows = 32768;  // of the table that is read
 constexpr double kCopied = 4 << 20;    // bytes read plus written by the copy
 constexpr std::int64_t kLookups[] = {256, 2048, 16384};
 constexpr std::int64_t kProducts[] = {32, 512};  // rows of a matrix product of 128 x 128
-
-RowOptimizer row_optimizer(const std::string& name) {
-  if (name == "rowwise_adagrad") return RowOptimizer::rowwise_adagrad;
-  return name == "adam" ? RowOptimizer::adam : RowOptimizer::sgd;
-}
-
-ElementType element_type(Dtype dtype) {
-  if (dtype == Dtype::fp16) return ElementType::fp16;
-  return dtype == Dtype::bf16 ? ElementType::bf16 : ElementType::fp32;
-}
 
 BenchPoint row_point(BenchOp op, std::int64_t dim, ElementType type, std::int64_t lookups, RowOptimizer optimizer) {
   BenchPoint point;
@@ -46,9 +39,11 @@ BenchPoint row_point(BenchOp op, std::int64_t dim, ElementType type, std::int64_
 std::vector<BenchPoint> points_for(const std::vector<const Workload*>& workloads) {
   std::set<std::tuple<std::int64_t, ElementType, RowOptimizer>> widths;
   for (const Workload* workload : workloads) {
+    const RowOptimizer optimizer = optimizer_settings(workload->optimizer, false, {"optimizer"}).optimizer;
     for (const Table& table : workload->tables) {
-      widths.insert({table.dim, element_type(table.dtype), row_optimizer(workload->optimizer)});
-      widths.insert({table.dim, element_type(table.dtype), RowOptimizer::sgd});
+      const ElementType type = element_type(table.dtype, {"table '" + table.name + "'"});
+      widths.insert({table.dim, type, optimizer});
+      widths.insert({table.dim, type, RowOptimizer::sgd});
     }
   }
   std::vector<BenchPoint> points;
@@ -84,15 +79,11 @@ double copy_us() {
   return median(samples);
 }
 
-double point_us(BenchDevice& device, const BenchPoint& point) {
-  device.prepare(point, point.has_tables() ? draw_input(point, 1) : BenchInput{});
-  std::vector<double> samples;
-  for (int i = 0; i < kWarmup + kRepetitions; ++i) {
-    device.flush();
-    const double us = device.run_us();
-    if (i >= kWarmup) samples.push_back(us);
-  }
-  return median(samples);
+MicrobenchOptions bench_options() {
+  MicrobenchOptions options;
+  options.warmup = kWarmup;
+  options.repetitions = kRepetitions;
+  return options;
 }
 
 const BenchDeviceEntry& cpu_entry() {
@@ -106,7 +97,8 @@ const BenchDeviceEntry& cpu_entry() {
 std::vector<double> times_of_rank(const std::vector<BenchPoint>& points) {
   const std::unique_ptr<BenchDevice> device = cpu_entry().make(1);
   std::vector<double> times = {copy_us(), device->launch_floor_us()};
-  for (const BenchPoint& point : points) times.push_back(point_us(*device, point));
+  for (const BenchPoint& point : points)
+    times.push_back(measure_point(*device, point, bench_options(), {}).statistics.median);
   return times;
 }
 

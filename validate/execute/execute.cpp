@@ -62,16 +62,6 @@ void check_terms(const Program& program, Rendezvous& rendezvous, const ExecuteOp
   }
 }
 
-std::shared_ptr<Machine> make_machine(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options) {
-  std::vector<std::string> known;
-  for (const MachineEntry& entry : machines()) {
-    if (entry.name == options.device) return entry.make(program, rendezvous, options.machine);
-    known.emplace_back(entry.name);
-  }
-  throw input_error({"argument --device"}, "'" + options.device + "' is no device of this build",
-                    known_names_hint(options.device, known));
-}
-
 // Tells the other ranks what this one is doing while it lives: should this rank die, they name it.
 class Ticker {
  public:
@@ -106,7 +96,7 @@ class Ticker {
 class Run {
  public:
   Run(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options)
-      : rendezvous_(rendezvous), machine_(make_machine(program, rendezvous, options)) {
+      : rendezvous_(rendezvous), machine_(machine_named(options.device).make(program, rendezvous, options.machine)) {
     rendezvous.on_failure([weak = std::weak_ptr<Machine>(machine_)](const std::string&) {
       if (const auto machine = weak.lock()) machine->stop();
     });
@@ -179,12 +169,13 @@ void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace
 }
 
 // Replaces tables and gradients by whole numbers that every rank can work out.
-void load_data(Machine& machine, const Program& program, const Reference& reference, int rank) {
+void load_data(Machine& machine, const Program& program, const Reference& reference,
+               const std::vector<FusionBuffers>& fusions, int rank) {
   for (std::size_t shard = 0; shard < program.shards.size(); ++shard) {
     const std::vector<float> rows = reference.shard_rows(rank, static_cast<int>(shard));
     if (!rows.empty()) machine.load_rows(static_cast<int>(shard), rows);
   }
-  for (const FusionBuffers& buffers : rank_buffers(program, {}, rank)) {
+  for (const FusionBuffers& buffers : fusions) {
     std::vector<float> gradients(static_cast<std::size_t>(buffers.asked * buffers.dim));
     for (std::size_t at = 0; at < gradients.size(); ++at) {
       const std::int64_t index = static_cast<std::int64_t>(at);
@@ -194,9 +185,10 @@ void load_data(Machine& machine, const Program& program, const Reference& refere
   }
 }
 
-std::string compare_data(Machine& machine, const Program& program, const Reference& reference, int rank) {
+std::string compare_data(Machine& machine, const Program& program, const Reference& reference,
+                         const std::vector<FusionBuffers>& fusions, int rank) {
   const std::string who = "rank " + std::to_string(rank) + ", ";
-  for (const FusionBuffers& buffers : rank_buffers(program, {}, rank)) {
+  for (const FusionBuffers& buffers : fusions) {
     const int lookup = buffers.fusion.lookup;
     const std::string difference = first_difference(machine.gathered(lookup), reference.gathered(rank, lookup),
                                                     buffers.dim, who + "rows gathered by " + program.ops[lookup].name);
@@ -215,11 +207,12 @@ std::string compare_data(Machine& machine, const Program& program, const Referen
 
 std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, int iterations) {
   const int rank = rendezvous.rank();
+  const std::vector<FusionBuffers> fusions = rank_buffers(program, {}, rank);
   Reference reference(program);
-  load_data(run.machine(), program, reference, rank);
+  load_data(run.machine(), program, reference, fusions, rank);
   for (int iteration = 0; iteration < iterations; ++iteration) run.iterate(iteration, 1, iterations);
   reference.iterate(iterations);
-  const std::string own = compare_data(run.machine(), program, reference, rank);
+  const std::string own = compare_data(run.machine(), program, reference, fusions, rank);
   for (const std::string& difference : rendezvous.all_gather(own, "comparing data")) {
     if (!difference.empty()) return difference;
   }
@@ -227,6 +220,18 @@ std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, in
 }
 
 }  // namespace
+
+const MachineEntry& machine_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const MachineEntry& entry : machines()) {
+    if (entry.name == name) return entry;
+    known.emplace_back(entry.name);
+  }
+  const bool not_built = name == "cuda";
+  throw input_error(
+      {"argument --device"}, not_built ? "this build has no CUDA part" : "unknown device " + excerpt(name),
+      not_built ? "Build where nvcc and NCCL are found, or use --device cpu" : known_names_hint(name, known));
+}
 
 Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
                  const std::function<void(const Timeline&)>& save) {

@@ -28,6 +28,9 @@ struct MachineEntry {
 
 std::span<const MachineEntry> machines();  // alphabetical; "cuda" only where it was built
 
+// Errors (Failure::input): not in the table, which lists the known names.
+const MachineEntry& machine_named(const std::string& name);
+
 struct ExecuteOptions {
   std::string device = "cpu";
   MachineOptions machine;

@@ -11,20 +11,6 @@ const Place& place_of(const ProgramPlaces& places, int op) {
   return static_cast<std::size_t>(op) < places.ops.size() ? places.ops[op] : places.program;
 }
 
-ElementType element_type(Dtype dtype, const Place& place) {
-  switch (dtype) {
-    case Dtype::fp32:
-      return ElementType::fp32;
-    case Dtype::fp16:
-      return ElementType::fp16;
-    case Dtype::bf16:
-      return ElementType::bf16;
-    case Dtype::int8:
-      break;
-  }
-  throw input_error(place, "looks up rows of int8, which the executor has no kernel for", "Use fp32, fp16 or bf16");
-}
-
 // Every rank has the same shards in mind, so every rank comes to the same verdict.
 void check_lookup(const Program& program, const Fusion& fusion, const Place& place) {
   if (program.ops[fusion.lookup].pooled)
@@ -86,6 +72,20 @@ FusionBuffers buffers_of(const Program& program, const Fusion& fusion, int rank,
 }
 
 }  // namespace
+
+ElementType element_type(Dtype dtype, const Place& place) {
+  switch (dtype) {
+    case Dtype::fp32:
+      return ElementType::fp32;
+    case Dtype::fp16:
+      return ElementType::fp16;
+    case Dtype::bf16:
+      return ElementType::bf16;
+    case Dtype::int8:
+      break;
+  }
+  throw input_error(place, "looks up rows of int8, which the executor has no kernel for", "Use fp32, fp16 or bf16");
+}
 
 std::vector<FusionBuffers> rank_buffers(const Program& program, const ProgramPlaces& places, int rank) {
   std::vector<FusionBuffers> all;

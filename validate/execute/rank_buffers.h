@@ -10,6 +10,9 @@
 
 namespace shardsim {
 
+// The kernels' type of a table's elements. Errors (Failure::input at `place`): int8, which has no kernel.
+ElementType element_type(Dtype dtype, const Place& place);
+
 // How large the buffers of one fusion are on one rank; what a CPU rank and a GPU both arrange. Chunks of exchanges lie
 // back to back by position in the exchange group.
 //

@@ -61,7 +61,7 @@ void add_high_water(CaseResult& result) {
   peak.amounts[MemoryPart::gradients] = 50;
   peak.at_us = 2500;
   peak.op = 1;
-  result.estimated_memory = {160, 30, 8, 2};
+  result.estimated_memory = {160, 30, 0, 8, 2};
 }
 
 TEST_CASE("the simulated high-water mark stands beside the memory model, part by part on the fullest rank") {

@@ -47,7 +47,7 @@ Timeline timeline(const std::vector<Span>& spans) {
 }
 
 std::vector<std::string> misses(const Timeline& predicted, const Timeline& observed) {
-  return outside_of(compare_timelines(predicted, observed, {"case", "case", {"p"}, {"o"}}), predicted);
+  return verdict_of(compare_timelines(predicted, observed, {"case", "case", {"p"}, {"o"}}), predicted).outside;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "validate/execute/execute.h"
 #include "validate/execute/machines/cpu_dense.h"
 #include "validate/execute/machines/cpu_fusion.h"
+#include "validate/execute/machines/fusion_set.h"
 #include "validate/execute/machines/stream_order.h"
 #include "validate/execute/monotonic.h"
 
@@ -97,8 +98,7 @@ class CpuMachine : public Machine {
   }
 
   std::int64_t peak_bytes() const override {
-    std::int64_t bytes = 0;
-    for (const auto& fusion : fusions_) bytes += fusion->bytes();
+    std::int64_t bytes = fusions_.bytes();
     for (const auto& pair : buffers_) bytes += static_cast<std::int64_t>(pair.in.size() + pair.out.size());
     return bytes;
   }
@@ -110,33 +110,15 @@ class CpuMachine : public Machine {
     return facts;
   }
 
-  std::vector<float> gathered(int lookup_op) override { return fusion_of(lookup_op).gathered(); }
-
-  std::vector<float> shard_rows(int shard) override {
-    for (const auto& fusion : fusions_) {
-      std::vector<float> rows = fusion->shard_rows(shard);
-      if (!rows.empty()) return rows;
-    }
-    return {};
-  }
-
-  void load_rows(int shard, const std::vector<float>& rows) override {
-    for (const auto& fusion : fusions_) fusion->load_rows(shard, rows);
-  }
-
+  std::vector<float> gathered(int lookup_op) override { return fusions_.of(lookup_op).gathered(); }
+  std::vector<float> shard_rows(int shard) override { return fusions_.shard_rows(shard); }
+  void load_rows(int shard, const std::vector<float>& rows) override { fusions_.load_rows(shard, rows); }
   void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    fusion_of(lookup_op).load_gradients(gradients);
+    fusions_.of(lookup_op).load_gradients(gradients);
   }
 
  private:
   using Action = std::function<void(int iteration)>;
-
-  CpuFusion& fusion_of(int lookup_op) {
-    for (const auto& fusion : fusions_) {
-      if (fusion->sizes().fusion.lookup == lookup_op) return *fusion;
-    }
-    throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
-  }
 
   GroupSeat group_seat(const Op& op) const {
     Seat seat = seat_of(program_, op, rank_);
@@ -149,8 +131,7 @@ class CpuMachine : public Machine {
     const Fusion& flow = buffers.fusion;
     const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
     const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
-    fusions_.push_back(std::make_unique<CpuFusion>(program_, buffers, rank_, settings, options.threads));
-    CpuFusion& fusion = *fusions_.back();
+    CpuFusion& fusion = fusions_.add(program_, buffers, rank_, settings, options.threads);
     const int ahead = flow.ids_came_before ? 1 : 0;
     actions_[flow.lookup] = [&fusion](int iteration) { fusion.lookup(iteration); };
     actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
@@ -273,7 +254,7 @@ class CpuMachine : public Machine {
   std::string transport_;
   StreamOrder order_;
   std::unique_ptr<Wire> wire_;
-  std::vector<std::unique_ptr<CpuFusion>> fusions_;
+  FusionSet<CpuFusion> fusions_;
   std::vector<Action> actions_;  // [op]
   std::vector<CpuDense> dense_;  // [stream]
   std::vector<std::vector<float>> scratch_;

@@ -12,6 +12,7 @@
 #include "validate/execute/machines/cuda_dense.h"
 #include "validate/execute/machines/cuda_fusion.h"
 #include "validate/execute/machines/cuda_stream_queue.h"
+#include "validate/execute/machines/fusion_set.h"
 #include "validate/execute/machines/nccl_set.h"
 #include "validate/execute/machines/nvtx_range.h"
 #include "validate/execute/monotonic.h"
@@ -105,8 +106,7 @@ class CudaMachine : public Machine {
   std::string doing() const override { return queue_.names(); }
 
   std::int64_t peak_bytes() const override {
-    std::size_t bytes = 0;
-    for (const auto& fusion : fusions_) bytes += static_cast<std::size_t>(fusion->bytes());
+    std::size_t bytes = static_cast<std::size_t>(fusions_.bytes());
     for (const Pair& pair : pairs_) bytes += pair.in.bytes() + pair.out.bytes();
     for (const CudaDense& dense : dense_) bytes += static_cast<std::size_t>(dense.bytes());
     return static_cast<std::int64_t>(bytes);
@@ -124,22 +124,11 @@ class CudaMachine : public Machine {
     return facts;
   }
 
-  std::vector<float> gathered(int lookup_op) override { return fusion_of(lookup_op).gathered(); }
-
-  std::vector<float> shard_rows(int shard) override {
-    for (const auto& fusion : fusions_) {
-      std::vector<float> rows = fusion->shard_rows(shard);
-      if (!rows.empty()) return rows;
-    }
-    return {};
-  }
-
-  void load_rows(int shard, const std::vector<float>& rows) override {
-    for (const auto& fusion : fusions_) fusion->load_rows(shard, rows);
-  }
-
+  std::vector<float> gathered(int lookup_op) override { return fusions_.of(lookup_op).gathered(); }
+  std::vector<float> shard_rows(int shard) override { return fusions_.shard_rows(shard); }
+  void load_rows(int shard, const std::vector<float>& rows) override { fusions_.load_rows(shard, rows); }
   void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    fusion_of(lookup_op).load_gradients(gradients);
+    fusions_.of(lookup_op).load_gradients(gradients);
   }
 
  private:
@@ -147,13 +136,6 @@ class CudaMachine : public Machine {
   struct Pair {
     cuda::DeviceBuffer in, out;
   };
-
-  CudaFusion& fusion_of(int lookup_op) {
-    for (const auto& fusion : fusions_) {
-      if (fusion->sizes().fusion.lookup == lookup_op) return *fusion;
-    }
-    throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
-  }
 
   // Everything that takes memory; a failure says for which operation of which rank.
   void prepare(const MachineOptions& options) {
@@ -181,8 +163,7 @@ class CudaMachine : public Machine {
     const Fusion& flow = buffers.fusion;
     const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
     const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
-    fusions_.push_back(std::make_unique<CudaFusion>(program_, buffers, rank_, settings));
-    CudaFusion& fusion = *fusions_.back();
+    CudaFusion& fusion = fusions_.add(program_, buffers, rank_, settings);
     actions_[flow.lookup] = [&fusion](int iteration, cuda::Stream stream) { fusion.lookup(iteration, stream); };
     actions_[flow.gradient] = [&fusion](int iteration, cuda::Stream stream) { fusion.update(iteration, stream); };
     if (flow.apply >= 0)
@@ -339,7 +320,7 @@ class CudaMachine : public Machine {
   std::vector<char> takes_part_ = parts();  // [op]
   CudaStreamQueue queue_;
   std::vector<Action> actions_;  // [op]
-  std::vector<std::unique_ptr<CudaFusion>> fusions_;
+  FusionSet<CudaFusion> fusions_;
   std::vector<CudaDense> dense_;  // [stream]
   std::vector<Pair> pairs_;       // [op], of collectives without a fusion
   std::unique_ptr<NcclSet> nccl_;

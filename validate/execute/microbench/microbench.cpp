@@ -53,23 +53,6 @@ std::uint64_t seed_of(const BenchPoint& point, std::uint64_t seed) {
   return mix(fnv1a(point.shape() + point.law.text()), seed);
 }
 
-MeasuredPoint measured(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
-                       const MicrobenchWatch& watch) {
-  BenchInput input = draw_input(point, seed_of(point, options.seed));
-  device.prepare(point, input);
-  MeasuredPoint result;
-  result.point = point;
-  result.distinct = std::move(input.distinct);
-  result.access_histogram = std::move(input.access_histogram);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    result.samples_us = repeated(device, point.warm, options, watch);
-    result.statistics = sample_statistics(result.samples_us);
-    result.unsteady = result.statistics.spread() > options.most_spread;
-    if (!result.unsteady) break;
-  }
-  return result;
-}
-
 }  // namespace
 
 double MeasuredSet::drift() const {
@@ -87,12 +70,29 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
   std::size_t done = 0;
   for (const BenchPoint& point : points) {
     if (stopped(watch)) return set;
-    if (device.supports(point.op)) set.points.push_back(measured(device, point, options, watch));
+    if (device.supports(point.op)) set.points.push_back(measure_point(device, point, options, watch));
     if (watch.progress) watch.progress(++done, points.size());
   }
   if (device.supports(BenchOp::lookup)) set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;
+}
+
+MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
+                            const MicrobenchWatch& watch) {
+  BenchInput input = draw_input(point, seed_of(point, options.seed));
+  device.prepare(point, input);
+  MeasuredPoint result;
+  result.point = point;
+  result.distinct = std::move(input.distinct);
+  result.access_histogram = std::move(input.access_histogram);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    result.samples_us = repeated(device, point.warm, options, watch);
+    result.statistics = sample_statistics(result.samples_us);
+    result.unsteady = result.statistics.spread() > options.most_spread;
+    if (!result.unsteady) break;
+  }
+  return result;
 }
 
 StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) {

@@ -65,6 +65,10 @@ struct MicrobenchWatch {
 MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
                     const MicrobenchWatch& watch);
 
+// The same of one point, without the limits of the device around it.
+MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
+                            const MicrobenchWatch& watch);
+
 StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options);
 
 }  // namespace shardsim

@@ -80,10 +80,18 @@ class ForwardPass {
     return crossed >= 0 ? crossed : done;
   }
 
+  // Where nothing is exchanged every lookup of a group is part of its output.
+  void add_unexchanged(std::vector<int>& outputs) const {
+    for (const GroupOps& ops : context_.ops) {
+      if (ops.output == ops.lookups.back()) outputs.insert(outputs.end(), ops.lookups.begin(), ops.lookups.end() - 1);
+    }
+  }
+
   // Puts the vectors of each group in the order of the batch, then joins the tiers of a table.
   std::vector<int> restore_order() {
     std::vector<int> after;
     for (const GroupOps& ops : context_.ops) after.push_back(ops.output);
+    add_unexchanged(after);
     if (!context_.shuffles() || !context_.exchanges()) return after;
     for (std::size_t index = 0; index < context_.groups.size() && context_.full(); ++index) {
       const FusionGroup& group = context_.groups[index];

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "plan/flexshard_equations.h"
+#include "plan/memory_model.h"
 #include "plan/plan.h"
 #include "sim/engine.h"
+#include "sim/memory_profile.h"
 #include "sim/scenario.h"
 #include "sim/timeline.h"
 
@@ -65,6 +67,8 @@ struct CaseResult {
   std::optional<double> iteration_ms_at_observed_payload;
   std::vector<std::int64_t> memory_per_rank;
   std::int64_t memory_capacity = 0;
+  MemoryProfile memory_profile;      // simulated; no ranks: not known
+  PlacementMemory estimated_memory;  // by the memory model, on the rank of the highest simulated mark
   Utilisation limit;
   std::vector<NamedTime> times;  // all operation names, compute too
   std::vector<PlacementSummary> placements;

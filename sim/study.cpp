@@ -103,6 +103,15 @@ void add_simulation(CaseResult& result, SimulationResult simulated) {
   result.times = named_times(result.timeline);
 }
 
+// The high-water mark of the simulated iteration, beside the memory model's figures on the fullest rank.
+void add_memory(CaseResult& result, const PreparedCase& prepared, const Scenario& scenario) {
+  const Case& item = prepared.item;
+  const Program program = make_program(item, prepared.cluster, prepared.plan, scenario, false);
+  result.memory_profile = memory_profile(program, result.timeline, prepared.plan, item.workload);
+  result.estimated_memory = memory_on_rank(prepared.plan, static_cast<int>(result.memory_profile.fullest()),
+                                           item.workload, prepared.cluster, *make_memory_model(item.memory_model));
+}
+
 bool needs_observed(const Case& item) {
   return item.payload_both && item.workload.has_runtime() &&
          std::any_of(item.published.begin(), item.published.end(),
@@ -280,6 +289,7 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   }
   for (const JobGroup& group : groups) add_group(study, prepared, group, unpack_jobs(*next++));
   for (std::size_t i = 0; i < prepared.size(); ++i) {
+    add_memory(study.cases[i], prepared[i], scenario);
     study.cases[i].notes = case_notes(study.cases[i], prepared[i].item, prepared[i].plan);
   }
   add_pareto(study, prepared);

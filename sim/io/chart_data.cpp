@@ -145,6 +145,13 @@ std::vector<Chart> charts_of(const StudyResult& study) {
                      "The fullest GPU of each plan; the red line is the capacity.",
                      false,
                      {memory_bars(study)}});
+  add_chart(charts, {"memory-at-peak",
+                     "memory_at_peak",
+                     "What memory holds at its peak",
+                     "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
+                     "Activations of the dense part are in neither.",
+                     false,
+                     {memory_at_peak(study)}});
   add_figure3(charts, study);
   add_figure5(charts, study);
   return charts;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "sim/io/chart_data.h"
 #include "sim/io/html.h"
+#include "sim/io/memory_sheet.h"
 #include "sim/io/page.h"
 #include "sim/io/result_sheets.h"
 #include "sim/io/summary.h"
@@ -31,7 +32,8 @@ std::string tables_html(const StudyResult& study) {
   return table_section("Cases",
                        "Fastest first. Est.: the closed form, without contention. Speed is against the slowest "
                        "case of the workload. GiB: memory of the fullest "
-                       "GPU. What limits a case is its busiest link or unit.",
+                       "GPU by the memory model; peak: its simulated high-water mark; of: its capacity. What limits a "
+                       "case is its busiest link or unit, and for how many % of the time it is busy.",
                        cases_sheet(study)) +
          table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)) +
          table_section(
@@ -40,6 +42,7 @@ std::string tables_html(const StudyResult& study) {
              "slowest "
              "GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the GPUs.",
              collectives_sheet(study)) +
+         table_section("Memory at its peak", memory_legend(), memory_sheet(study)) +
          table_section("Predicted beside published, every number", published_legend(study),
                        published_sheet(study, true)) +
          table_section("Fitted constants",

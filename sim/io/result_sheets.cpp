@@ -52,6 +52,12 @@ std::string clusters_of(const WorkloadCases& group) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string high_water(const CaseResult& item) {
+  const MemoryProfile& profile = item.memory_profile;
+  if (profile.ranks.empty()) return "-";
+  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGib, 2);
+}
+
 std::string workload_heading(const WorkloadCases& group) {
   const CaseResult& first = *group.cases.front();
   return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
@@ -63,7 +69,7 @@ Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
            grouped(item.samples_per_s),
            item.iteration_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms) : "-",
-           fixed(largest_memory(item), 2), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
+           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
            item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
 }
@@ -155,8 +161,8 @@ std::string short_name(const CaseResult& item) {
 
 Sheet cases_sheet(const StudyResult& study) {
   Sheet sheet;
-  sheet.columns = {{"case", false}, {"iteration ms"}, {"est. ms"},           {"samples/s"}, {"speed"},
-                   {"GiB"},         {"of GiB"},       {"limited by", false}, {"busy %"}};
+  sheet.columns = {{"case", false}, {"iteration ms"}, {"est. ms"}, {"samples/s"},         {"speed"},
+                   {"GiB"},         {"peak"},         {"of"},      {"limited by", false}, {"%"}};
   const int places = decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group)}, false});

@@ -39,7 +39,8 @@ void write_cases(Page& page, const StudyResult& study) {
   page.heading("CASES, fastest first");
   page.paragraph(
       "est.: the closed form, without contention. speed: against the slowest case of the workload. GiB: memory of the "
-      "fullest GPU, of its capacity. limited by: the busiest link or unit, and how much of the time it is busy.");
+      "fullest GPU by the memory model, peak: simulated, of: its capacity. limited by: the busiest link or unit, and "
+      "the % of the time that it is busy.");
   page.sheet(cases_sheet(study));
 }
 

@@ -16,6 +16,8 @@ constexpr std::array kTable = {
                  make_flexshard_3tier},
     PlannerEntry{"grid_shard", "column slices dealt over the nodes, each cut into row blocks inside its node",
                  make_grid_shard},
+    PlannerEntry{"random", "a sharding type and ranks for each table drawn at random, within memory", make_random,
+                 true},
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", make_row_wise},
     PlannerEntry{"table_column_wise", "a node for each table, cut into column slices inside it",
                  make_table_column_wise},

@@ -19,9 +19,10 @@ struct CaseTree {
   bool changed = false;     // cluster or workload, on the command line
 };
 
-// `folder` is that of the scenario file. Errors: Failure::input for unknown keys, a path of `set` or --set that leads
-// nowhere, `planner` beside `plan`, `jobs` beside a workload, cases that blow the file up beyond what memory should
-// hold.
-std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides);
+// `folder` is that of the scenario file, `seed` the scenario's. Errors: Failure::input for unknown keys, a path of
+// `set` or --set that leads nowhere, `planner` beside `plan`, `jobs` beside a workload, cases that blow the file up
+// beyond what memory should hold.
+std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides,
+                                 std::uint64_t seed);
 
 }  // namespace shardsim

@@ -29,12 +29,14 @@ class Random : public Planner {
     if (reader.has("min_partition")) all.min_partition = reader.count("min_partition");
     options_.constraints["*"] = all;
     if (reader.has("seed")) seed_ = static_cast<std::uint64_t>(reader.count_from("seed", 0, 1));
+    if (reader.has("max_replicated")) max_replicated_ = reader.bytes("max_replicated").count;
     tries_ = reader.count("tries", 100);
     if (tries_ > 100'000) throw input_error(reader.place_of("tries"), "more than 100000 tries", "Give fewer");
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
-    const torchrec::PlannerRequest request = torchrec::planner_request(options_, workload, cluster);
+    torchrec::PlannerRequest request = torchrec::planner_request(options_, workload, cluster);
+    if (max_replicated_) keep_large_tables_single(request);
     const torchrec::SearchSpace space = space_of(request);
     const torchrec::Topology left = capacities(request);
     torchrec::RandomDraw draws(space, left);
@@ -77,6 +79,21 @@ class Random : public Planner {
     if (empty) throw input_error(reader.place_of(key), fmt::format("'{}' is empty", key), "Name one, or leave it out");
   }
 
+  void keep_large_tables_single(torchrec::PlannerRequest& request) const {
+    for (torchrec::ConstrainedTable& item : request.tables) {
+      const double elements = static_cast<double>(item.table.rows) * static_cast<double>(item.table.dim);
+      if (elements * item.table.element_bytes <= static_cast<double>(*max_replicated_)) continue;
+      std::erase(item.constraints.sharding_types, ShardingType::data_parallel);
+      if (item.constraints.sharding_types.empty()) {
+        throw input_error(
+            {"planner random"},
+            fmt::format("table '{}' is larger than max_replicated, and no type but data_parallel is allowed",
+                        item.table.name),
+            "Allow more sharding_types, or a larger max_replicated");
+      }
+    }
+  }
+
   static torchrec::SearchSpace space_of(const torchrec::PlannerRequest& request) {
     try {
       return torchrec::enumerate_options(request.tables, request.settings.sharders, request.settings.topology,
@@ -117,6 +134,7 @@ class Random : public Planner {
   torchrec::PlannerOptions options_;
   std::optional<std::uint64_t> seed_;
   std::int64_t tries_ = 100;
+  std::optional<std::int64_t> max_replicated_;  // bytes of a table's rows
 };
 
 }  // namespace

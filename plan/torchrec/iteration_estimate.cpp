@@ -9,31 +9,65 @@ namespace {
 
 using Parts = IterationEstimate::Parts;
 
+constexpr double kFree = 1e200;  // a rate; not infinity, which a cache share of 0 would make no number
+
 // The same machine, with device memory that costs no time: what is left of a shard's comms is what moves over links.
 Topology with_free_memory(Topology topology) {
-  constexpr double kFree = 1e200;  // not infinity, which a cache share of 0 would make no number
   topology.hbm_bandwidth = topology.ddr_bandwidth = topology.hbm_to_ddr_bandwidth = kFree;
   return topology;
 }
 
+Topology with_free_host_links(Topology topology) {
+  topology.intra_host_bandwidth = kFree;
+  return topology;
+}
+
+bool sends_whole_rows(const ShardingOption& option, const TableSpec& table) {
+  switch (option.type) {
+    case ShardingType::table_wise:
+    case ShardingType::column_wise:
+    case ShardingType::table_column_wise:
+      return true;
+    default:
+      return option.type == ShardingType::row_wise && !table.pooled;
+  }
+}
+
+double comms(const Perf& perf) {
+  return perf.fwd_comms + perf.bwd_comms;
+}
+
 Parts parts_of(const ShardRun& run, const ShardingOption& option, const TableSpec& table, const RunSettings& settings) {
   const BatchLoad load = batch_load(table, settings.estimate.batch_size);
-  const Perf links = shard_perf(table, load, option.type, option.kernel, with_free_memory(settings.topology),
-                                settings.estimate, table.rows, run.cols);
-  const double passes = run.perf.bwd_comms - links.bwd_comms;
+  const auto on = [&](const Topology& topology) {
+    return comms(
+        shard_perf(table, load, option.type, option.kernel, topology, settings.estimate, table.rows, run.cols));
+  };
+  const Topology free_memory = with_free_memory(settings.topology);
+  const double links = on(free_memory);
   Parts parts;
   parts.lookup = run.perf.fwd_compute;
   parts.update = run.perf.bwd_compute;
-  parts.collectives = run.perf.fwd_comms + links.bwd_comms;
   parts.prefetch = run.perf.prefetch_compute;
-  (option.type == ShardingType::data_parallel ? parts.update : parts.copies) += passes;
+  (option.type == ShardingType::data_parallel ? parts.update : parts.copies) += comms(run.perf) - links;
+  if (option.type == ShardingType::data_parallel) {
+    parts.all_reduce = links;
+  } else if (sends_whole_rows(option, table)) {
+    parts.all_to_all = links;
+  } else {
+    const bool two_levels = option.type != ShardingType::row_wise;
+    parts.all_to_all = two_levels ? on(with_free_host_links(free_memory)) : 0;
+    parts.reduce_scatter = links - parts.all_to_all;
+  }
   return parts;
 }
 
 void add(Parts& sum, const Parts& parts, double times) {
   sum.lookup += times * parts.lookup;
   sum.update += times * parts.update;
-  sum.collectives += times * parts.collectives;
+  sum.all_to_all += times * parts.all_to_all;
+  sum.reduce_scatter += times * parts.reduce_scatter;
+  sum.all_reduce += times * parts.all_reduce;
   sum.copies += times * parts.copies;
   sum.prefetch += times * parts.prefetch;
 }

@@ -8,13 +8,16 @@ namespace shardsim::torchrec {
 struct IterationEstimate {
   // Milliseconds by what they pay for; added up they are Perf::total but for rounding.
   struct Parts {
-    double lookup = 0;       // fwd_compute
-    double update = 0;       // bwd_compute, and the optimizer kernels that data_parallel's bwd_comms contains
-    double collectives = 0;  // fwd_comms and bwd_comms without passes over memory
-    double copies = 0;       // the copies (factor 2.455) that bwd_comms of the row types contains
-    double prefetch = 0;     // prefetch_compute
+    double lookup = 0;  // fwd_compute
+    double update = 0;  // bwd_compute, and the optimizer kernels that data_parallel's bwd_comms contains
+    double all_to_all =
+        0;  // comms, passes over memory left out: of whole rows, and across hosts of the two-level types
+    double reduce_scatter = 0;  // with the all-gather of the backward pass: of row_wise, and in the host
+    double all_reduce = 0;      // of data_parallel
+    double copies = 0;          // the copies (factor 2.455) that bwd_comms of the row types contains
+    double prefetch = 0;        // prefetch_compute
 
-    double total() const { return lookup + update + collectives + copies + prefetch; }
+    double total() const { return lookup + update + all_to_all + reduce_scatter + all_reduce + copies + prefetch; }
   };
   double iteration_ms = 0;  // perf_rating, to the last bit: the busiest rank's sum, what the planner minimises
   int busiest = 0;          // that rank; the first of several

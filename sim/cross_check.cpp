@@ -13,7 +13,8 @@
 namespace shardsim {
 namespace {
 
-constexpr double kAlike = 0.99;  // a correlation that leaves nothing to explain
+constexpr double kAlike = 0.99;    // a correlation that leaves nothing to explain
+constexpr double kTelling = 0.25;  // of the largest term: worth a sentence
 
 // The two orders of one group, by position in it.
 struct Orders {
@@ -96,9 +97,6 @@ ExplainedPlan explained(std::size_t plan, std::size_t index, const Orders& order
   result.changed = changed.size();
   result.here = orders.effects[plan];
   result.others = mean_of(changed);
-  for (std::size_t i = 1; i < kEffects; ++i) {
-    if (error * result.excess(effect_at(i)) > error * result.excess(result.largest)) result.largest = effect_at(i);
-  }
   return result;
 }
 
@@ -113,6 +111,14 @@ std::vector<ExplainedPlan> worst_plans(const std::vector<std::size_t>& cases, co
   std::vector<ExplainedPlan> worst;
   for (const std::size_t plan : plans) worst.push_back(explained(plan, cases[plan], orders));
   return worst;
+}
+
+std::string ms_text(double ms) {
+  return fmt::format("{:.{}f} ms", ms, std::abs(ms) < 100 ? 2 : 0);
+}
+
+std::string change_text(double ms) {
+  return fmt::format("{} {}", ms_text(std::abs(ms)), ms < 0 ? "faster" : "slower");
 }
 
 CrossCheck check_group(const std::vector<std::size_t>& cases, const StudyResult& study, std::size_t worst) {
@@ -157,14 +163,32 @@ std::vector<CrossCheck> cross_checks(const StudyResult& study, std::size_t worst
   return checks;
 }
 
+std::vector<Effect> ExplainedPlan::by_share() const {
+  const double error = too_good() ? 1 : -1;
+  std::vector<Effect> effects;
+  for (std::size_t i = 0; i < kEffects; ++i) effects.push_back(effect_at(i));
+  std::stable_sort(effects.begin(), effects.end(),
+                   [&](Effect a, Effect b) { return error * excess(a) > error * excess(b); });
+  return effects;
+}
+
 std::string explanation(const ExplainedPlan& plan, const StudyResult& study) {
   const CaseResult& item = study.cases[plan.index];
-  const auto at = static_cast<std::size_t>(plan.largest);
-  return fmt::format(
-      "{} is number {:g} by the estimate ({:.3g} ms) and number {:g} by the simulation ({:.3g} ms). The largest "
-      "missing term is {}: {:+.3g} ms here, {:+.3g} ms on average on the {} plans that it changes places with; {}.",
-      item.name, plan.place_estimated, item.torchrec->estimate.iteration_ms, plan.place_simulated, item.iteration_ms,
-      effect_name(plan.largest), plan.here[at], plan.others[at], plan.changed, effect_meaning(plan.largest));
+  const std::vector<Effect> effects = plan.by_share();
+  const Effect largest = effects[0];
+  const auto at = static_cast<std::size_t>(largest);
+  std::string text = fmt::format(
+      "{} looks too {}: number {:g} by the estimate ({}), number {:g} by the simulation ({}). The largest missing term "
+      "is "
+      "{}, which makes it {} than estimated, and the {} it changes places with {} on average: {}.",
+      item.name, plan.too_good() ? "good" : "bad", plan.place_estimated, ms_text(item.torchrec->estimate.iteration_ms),
+      plan.place_simulated, ms_text(item.iteration_ms), effect_name(largest), change_text(plan.here[at]),
+      plan.changed == 1 ? "plan" : fmt::format("{} plans", plan.changed), change_text(plan.others[at]),
+      effect_meaning(largest));
+  const auto next = static_cast<std::size_t>(effects[1]);
+  if (plan.excess(effects[1]) / plan.excess(largest) < kTelling) return text;
+  return text + fmt::format(" Next is {}: {} here, {} there.", effect_name(effects[1]), change_text(plan.here[next]),
+                            change_text(plan.others[next]));
 }
 
 }  // namespace shardsim

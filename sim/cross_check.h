@@ -15,13 +15,16 @@ struct ExplainedPlan {
   double place_estimated = 0, place_simulated = 0;  // from 1, the fastest; equal times share the mean
   // Plans that stand on the other side of it in the simulation than in the estimate, in the direction of its error.
   std::size_t changed = 0;
-  EffectTimes here{};                   // its own effects
-  EffectTimes others{};                 // those of the plans that it changed places with, mean
-  Effect largest = Effect::contention;  // of here - others, in the direction of the error
+  EffectTimes here{};    // its own effects
+  EffectTimes others{};  // those of the plans that it changed places with, mean
 
+  // Its part of the error. All parts together are above 0 for a plan that looks too good, below for one too bad.
   double excess(Effect effect) const {
     return here[static_cast<std::size_t>(effect)] - others[static_cast<std::size_t>(effect)];
   }
+  // The effects by how much of the error they make, the most first; those that lessen it last.
+  std::vector<Effect> by_share() const;
+  Effect largest() const { return by_share().front(); }
   bool too_good() const { return place_estimated < place_simulated; }  // to the estimate
 };
 

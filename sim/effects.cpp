@@ -22,7 +22,9 @@ constexpr std::array<Words, kEffects> kWords = {{
      "the "
      "node too"},
     {"reduce-scatter", "reduce_scatter",
-     "the estimate sends the sums of row-wise tables through one NIC, where the rings of a node use all of its NICs"},
+     "the estimate counts the partial sums of row-wise tables against one rank's link, the simulation moves them in "
+     "rings "
+     "over all links of a node"},
     {"all-reduce", "all_reduce", "both reduce the same bytes over the ranks, at other rates"},
 }};
 

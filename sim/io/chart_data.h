@@ -43,8 +43,8 @@ std::vector<DataSet> figure3(const CaseResult& result);
 std::vector<DataSet> figure5(const ParetoFigure& figure);
 
 // TorchRec's estimates beside the simulation, a row per plan. Columns: plan, estimated_ms, simulated_ms, mark (plan;
-// too good or too bad to the estimate, of those explained; choice, fastest, choice and fastest), label (of those
-// marked).
+// too good or too bad to the estimate, of those explained; choice, fastest, choice and fastest), label (place among the
+// explained, name of the choice and of the fastest; else "").
 DataSet cross_check_points(const CrossCheck& check, const StudyResult& study);
 
 // All charts that the study has data for, in the order of the report.

@@ -10,18 +10,17 @@ DataSet cross_check_points(const CrossCheck& check, const StudyResult& study) {
     const CaseResult& item = study.cases[index];
     const auto worst = std::find_if(check.worst.begin(), check.worst.end(),
                                     [&](const ExplainedPlan& plan) { return plan.index == index; });
-    std::string mark = "plan";
-    if (worst != check.worst.end()) mark = worst->too_good() ? "too good" : "too bad";
-    const bool named = worst != check.worst.end() || index == check.estimates_choice || index == check.fastest;
-    if (index == check.estimates_choice && index == check.fastest) {
-      mark = "choice and fastest";
-    } else if (index == check.estimates_choice) {
-      mark = "choice";
-    } else if (index == check.fastest) {
-      mark = "fastest";
+    const bool chosen = index == check.estimates_choice;
+    std::string mark = "plan", label;
+    if (worst != check.worst.end()) {
+      mark = worst->too_good() ? "too good" : "too bad";
+      label = std::to_string(worst - check.worst.begin() + 1);
     }
-    set.rows.push_back(
-        {item.name, item.torchrec->estimate.iteration_ms, item.iteration_ms, mark, named ? item.name : std::string()});
+    if (chosen || index == check.fastest) {
+      mark = !chosen ? "fastest" : index == check.fastest ? "choice and fastest" : "choice";
+      label += (label.empty() ? "" : ": ") + item.name;
+    }
+    set.rows.push_back({item.name, item.torchrec->estimate.iteration_ms, item.iteration_ms, mark, label});
   }
   return set;
 }

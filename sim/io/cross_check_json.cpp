@@ -17,7 +17,7 @@ Json worst_json(const ExplainedPlan& plan, const StudyResult& study) {
   return {{"case", study.cases[plan.index].name},    {"place_estimated", plan.place_estimated},
           {"place_simulated", plan.place_simulated}, {"changed_with", plan.changed},
           {"effects_ms", effects_json(plan.here)},   {"effects_of_changed_ms", effects_json(plan.others)},
-          {"largest", effect_key(plan.largest)},     {"explanation", explanation(plan, study)}};
+          {"largest", effect_key(plan.largest())},   {"explanation", explanation(plan, study)}};
 }
 
 Json check_json(const CrossCheck& check, const StudyResult& study) {

@@ -22,9 +22,9 @@ std::string ms_text(double ms) {
 Sheet::Row worst_row(const ExplainedPlan& plan, const StudyResult& study) {
   const CaseResult& item = study.cases[plan.index];
   return {{item.name, ms_text(item.torchrec->estimate.iteration_ms), place_text(plan.place_estimated),
-           ms_text(item.iteration_ms), place_text(plan.place_simulated), std::string(effect_name(plan.largest)),
-           fmt::format("{:+.3g}", plan.here[static_cast<std::size_t>(plan.largest)]),
-           fmt::format("{:+.3g}", plan.others[static_cast<std::size_t>(plan.largest)])},
+           ms_text(item.iteration_ms), place_text(plan.place_simulated), std::string(effect_name(plan.largest())),
+           fmt::format("{:+.3g}", plan.here[static_cast<std::size_t>(plan.largest())]),
+           fmt::format("{:+.3g}", plan.others[static_cast<std::size_t>(plan.largest())])},
           false};
 }
 
@@ -40,7 +40,7 @@ Sheet::Row effects_row(const std::string& what, const EffectTimes& times, bool q
 }
 
 Sheet::Row correlations_row(const CrossCheck& check) {
-  Sheet::Row row{{"Spearman with it"}, false};
+  Sheet::Row row{{"Spearman\u00a0with"}, false};
   for (const double correlation : check.spearman_with) row.cells.push_back(fixed(correlation, 3));
   row.cells.push_back(fixed(1, 3));
   return row;
@@ -77,9 +77,9 @@ std::string missing_text(const CrossCheck& check) {
 
 Sheet worst_sheet(const StudyResult& study) {
   Sheet sheet;
-  sheet.columns = {{"plan", false},  {"estimate ms"}, {"place"},
-                   {"simulated ms"}, {"place"},       {"largest missing term", false},
-                   {"ms here"},      {"ms others"}};
+  sheet.columns = {{"plan", false}, {"est. ms"},    {"est. place"},
+                   {"sim. ms"},     {"sim. place"}, {"largest missing term", false},
+                   {"ms here"},     {"ms others"}};
   for (const CrossCheck& check : study.cross_checks) {
     if (study.cross_checks.size() > 1 && !check.worst.empty()) sheet.rows.push_back({{heading(check)}, false});
     for (const ExplainedPlan& plan : check.worst) sheet.rows.push_back(worst_row(plan, study));
@@ -87,18 +87,24 @@ Sheet worst_sheet(const StudyResult& study) {
   return sheet;
 }
 
+std::string worst_legend() {
+  return "The plans whose places among all plans differ most, and the term that the estimate lacks most of: by how "
+         "much it "
+         "makes the simulation longer than the estimate, here and on average on the plans that it changes places with.";
+}
+
 Sheet effects_sheet(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"plan", false}};
   for (std::size_t i = 0; i < kEffects; ++i) sheet.columns.push_back({std::string(effect_name(effect_at(i)))});
-  sheet.columns.push_back({"simulated - estimate"});
+  sheet.columns.push_back({"sum"});
   for (const CrossCheck& check : study.cross_checks) {
     sheet.rows.push_back({{heading(check)}, false});
-    sheet.rows.push_back(effects_row("all plans, mean", check.mean_effects, false));
+    sheet.rows.push_back(effects_row("all,\u00a0mean", check.mean_effects, false));
     sheet.rows.push_back(correlations_row(check));
     for (const ExplainedPlan& plan : check.worst) {
       sheet.rows.push_back(effects_row(study.cases[plan.index].name, plan.here, false));
-      sheet.rows.push_back(effects_row(fmt::format("  {} changed with, mean", plan.changed), plan.others, true));
+      sheet.rows.push_back(effects_row(fmt::format("{}\u00a0others", plan.changed), plan.others, true));
     }
   }
   return sheet;
@@ -109,9 +115,10 @@ std::string effects_legend() {
          "loads: "
          "what the simulation loses when each is taken away, one after the other. The rest: what is left of each kind "
          "of "
-         "work on an average rank, less what the estimate has for it. The terms of a row add up to simulated - "
-         "estimate. "
-         "Spearman with it: the rank correlation if the estimate knew this term of every plan.";
+         "work on an average rank, less what the estimate has for it. Added up they are the simulated iteration less "
+         "the "
+         "estimated one. Others: the mean of the plans that the one above changes places with. Spearman with: the rank "
+         "correlation if the estimate knew this term of every plan. docs/crosscheck.md says more.";
 }
 
 }  // namespace shardsim

@@ -18,6 +18,7 @@ std::string missing_text(const CrossCheck& check);
 
 // The plans whose places differ most: estimate and simulation with their places, and the largest missing term.
 Sheet worst_sheet(const StudyResult& study);
+std::string worst_legend();
 
 // Their effects in ms, what the plans that they changed places with have of each below them, and all plans on average
 // with the correlation that knowing the effect would give.

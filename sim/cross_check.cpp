@@ -14,6 +14,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kAlike = 0.99;    // a correlation that leaves nothing to explain
+constexpr double kHelp = 0.005;    // more correlation than this is worth a term
 constexpr double kTelling = 0.25;  // of the largest term: worth a sentence
 
 // The two orders of one group, by position in it.
@@ -67,7 +68,7 @@ std::vector<MissingTerm> missing_terms(const Orders& orders) {
     EffectTimes correlations = correlations_with(estimated, orders);
     for (const MissingTerm& term : terms) correlations[static_cast<std::size_t>(term.effect)] = -2;  // in already
     const auto best = std::max_element(correlations.begin(), correlations.end());
-    if (!(*best > reached)) break;
+    if (*best < reached + kHelp) break;
     reached = *best;
     const auto effect = static_cast<std::size_t>(best - correlations.begin());
     estimated = with(estimated, effect, orders);

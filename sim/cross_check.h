@@ -44,7 +44,7 @@ struct CrossCheck {
   EffectTimes mean_effects{};
   EffectTimes spearman_with{};  // [effect] correlation if the estimate knew this effect of every plan
   // The effects that, known to the estimate, would bring its order nearest to the simulation's: each time the one that
-  // helps most, until the correlation is 0.99 or nothing helps.
+  // helps most, until the correlation is 0.99 or no term adds 0.005.
   std::vector<MissingTerm> missing;
   std::vector<ExplainedPlan> worst;  // largest difference of places first
 };

@@ -7,6 +7,7 @@
 #include "base/map_reader.h"
 #include "base/text.h"
 #include "plan/planner.h"
+#include "sim/located.h"
 
 namespace shardsim {
 namespace {
@@ -40,6 +41,10 @@ std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed, std::siz
   const auto count = static_cast<std::size_t>(reader.count("repeat"));
   const Place place = reader.place_of("repeat");
   if (count > most) throw input_error(place, fmt::format("{} repeats", count), fmt::format("Write at most {}", most));
+  if (count > kMostValues / size_of(tree.keys)) {
+    throw input_error(place, fmt::format("{} cases like this hold more than {} values together", count, kMostValues),
+                      "Repeat it less, or use a smaller workload");
+  }
   require_drawing_planner(tree, place);
   const std::uint64_t first = first_seed(tree, seed);
   std::erase_if(tree.keys.fields, [](const auto& field) { return field.first == "repeat"; });

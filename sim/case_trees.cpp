@@ -125,7 +125,7 @@ class CaseBuilder {
     const std::vector<Tree> items = case_items();
     check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check"}), items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_, kMostCases)) {
+      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_)) {
         for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
           count(tree);
           trees.push_back(std::move(tree));

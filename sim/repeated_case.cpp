@@ -12,6 +12,8 @@
 namespace shardsim {
 namespace {
 
+constexpr std::size_t kMostRepeats = 1000;
+
 // Unknown names are left to whoever makes the planner.
 bool draws_nothing(const std::string& name) {
   const auto known = std::ranges::find(planners(), std::string_view(name), &PlannerEntry::name);
@@ -33,14 +35,27 @@ std::uint64_t first_seed(const CaseTree& tree, std::uint64_t seed) {
   return planner.has("seed") ? static_cast<std::uint64_t>(planner.count_from("seed", 0, 1)) : seed;
 }
 
+CaseTree repetition_of(const CaseTree& tree) {
+  CaseTree again;
+  again.place = tree.place;
+  again.changed = tree.changed;
+  again.again = true;
+  again.keys.kind = Tree::Kind::map;
+  again.keys.place = tree.keys.place;
+  again.keys.fields.emplace_back("planner", *tree.keys.find("planner"));
+  return again;
+}
+
 }  // namespace
 
-std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed, std::size_t most) {
+std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed) {
   if (tree.keys.find("repeat") == nullptr) return {std::move(tree)};
   MapReader reader(tree.keys, "");
   const auto count = static_cast<std::size_t>(reader.count("repeat"));
   const Place place = reader.place_of("repeat");
-  if (count > most) throw input_error(place, fmt::format("{} repeats", count), fmt::format("Write at most {}", most));
+  if (count > kMostRepeats) {
+    throw input_error(place, fmt::format("{} repeats", count), fmt::format("Write at most {}", kMostRepeats));
+  }
   if (count > kMostValues / size_of(tree.keys)) {
     throw input_error(place, fmt::format("{} cases like this hold more than {} values together", count, kMostValues),
                       "Repeat it less, or use a smaller workload");
@@ -48,9 +63,11 @@ std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed, std::siz
   require_drawing_planner(tree, place);
   const std::uint64_t first = first_seed(tree, seed);
   std::erase_if(tree.keys.fields, [](const auto& field) { return field.first == "repeat"; });
-  std::vector<CaseTree> trees(count, tree);
+  const std::string name = tree.name;
+  std::vector<CaseTree> trees = {std::move(tree)};
   for (std::size_t i = 0; i < count; ++i) {
-    trees[i].name = fmt::format("{}/{}", tree.name, i + 1);
+    if (i > 0) trees.push_back(repetition_of(trees.front()));
+    trees[i].name = fmt::format("{}/{}", name, i + 1);
     set_path(trees[i].keys, "planner.seed", text_tree(fmt::format("{}", first + i), place));
   }
   return trees;

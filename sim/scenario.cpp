@@ -54,6 +54,10 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
   }
   const Tree cross_check = top_value(tree, "cross_check", overrides);
   for (const CaseTree& keys : case_trees(tree, file.parent_path().string(), overrides, scenario.seed)) {
+    if (keys.again) {
+      scenario.cases.push_back(read_again(keys, scenario.cases.back()));
+      continue;
+    }
     scenario.cases.push_back(read_case(keys));
     validate_names(scenario.cases.back());
   }

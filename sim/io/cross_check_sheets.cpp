@@ -69,10 +69,11 @@ std::string cross_check_text(const CrossCheck& check, const StudyResult& study) 
 std::string missing_text(const CrossCheck& check) {
   std::string text;
   for (const MissingTerm& term : check.missing) {
-    text += text.empty() ? "If the estimate knew, as simulated, " : ", then ";
-    text += fmt::format("{}: {:.3f}", effect_name(term.effect), term.spearman);
+    const bool first = text.empty();
+    text += fmt::format("{}the simulation's {}{} {:.3f}", first ? "With " : "; with ", effect_name(term.effect),
+                        first ? " in the estimate, Spearman's would be" : " too,", term.spearman);
   }
-  return text.empty() ? "" : text + " (Spearman).";
+  return text.empty() ? "" : text + ".";
 }
 
 Sheet worst_sheet(const StudyResult& study) {

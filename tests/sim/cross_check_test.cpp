@@ -4,7 +4,9 @@
 
 #include <numeric>
 
+#include "sim/io/chart_data.h"
 #include "sim/io/cross_check_sheets.h"
+#include "sim/io/result_json.h"
 #include "sim/result.h"
 
 using namespace shardsim;
@@ -130,4 +132,43 @@ TEST_CASE("cases without an estimate are left out, plans in their places are not
   CHECK(checks[0].missing.empty());
   result.cross_checks = checks;
   CHECK(worst_sheet(result).rows.empty());
+}
+
+TEST_CASE("the chart marks what the sentences name") {
+  const StudyResult result = study();
+  const DataSet points = cross_check_points(cross_checks(result, 2)[0], result);
+  REQUIRE(points.rows.size() == 4);
+  const auto text = [&](std::size_t row, std::size_t column) {
+    return std::get<std::string>(points.rows[row][column]);
+  };
+  CHECK(text(0, 3) == "choice");
+  CHECK(text(0, 4) == "1: a");
+  CHECK(text(1, 3) == "fastest");
+  CHECK(text(2, 3) == "plan");
+  CHECK(text(2, 4).empty());
+  CHECK(std::get<double>(points.rows[3][1]) == 20);
+  CHECK(std::get<double>(points.rows[3][2]) == 21);
+}
+
+TEST_CASE("the result file has the keys only where they were asked for") {
+  StudyResult result = study();
+  result.cross_checks = cross_checks(result, 2);
+  const std::string with = result_to_json(result);
+  CHECK(with.find("\"cross_checks\"") != std::string::npos);
+  CHECK(with.find("\"kendall_tau_b\"") != std::string::npos);
+  CHECK(with.find("\"uneven_loads\"") != std::string::npos);
+  for (CaseResult& item : result.cases) item.torchrec.reset();
+  result.cross_checks.clear();
+  const std::string without = result_to_json(result);
+  CHECK(without.find("cross_check") == std::string::npos);
+  CHECK(without.find("torchrec") == std::string::npos);
+}
+
+TEST_CASE("the sentences hold the figures") {
+  StudyResult result = study();
+  const CrossCheck check = cross_checks(result, 2)[0];
+  const std::string text = cross_check_text(check, result);
+  CHECK(text.find("-0.200 (Spearman), 0.000 (Kendall)") != std::string::npos);
+  CHECK(text.find("233.3 % longer") != std::string::npos);
+  CHECK(missing_text(check) == "With the simulation's uneven loads in the estimate, Spearman's would be 1.000.");
 }

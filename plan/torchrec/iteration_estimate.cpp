@@ -22,14 +22,16 @@ Topology with_free_host_links(Topology topology) {
   return topology;
 }
 
+// By one all-to-all, as sequences are under every type.
 bool sends_whole_rows(const ShardingOption& option, const TableSpec& table) {
+  if (!table.pooled) return true;
   switch (option.type) {
     case ShardingType::table_wise:
     case ShardingType::column_wise:
     case ShardingType::table_column_wise:
       return true;
     default:
-      return option.type == ShardingType::row_wise && !table.pooled;
+      return false;
   }
 }
 

@@ -10,9 +10,9 @@ struct IterationEstimate {
   struct Parts {
     double lookup = 0;  // fwd_compute
     double update = 0;  // bwd_compute, and the optimizer kernels that data_parallel's bwd_comms contains
-    double all_to_all =
-        0;  // comms, passes over memory left out: of whole rows, and across hosts of the two-level types
-    double reduce_scatter = 0;  // with the all-gather of the backward pass: of row_wise, and in the host
+    // Comms, passes over memory left out:
+    double all_to_all = 0;      // of whole rows, of sequences, and across hosts of the two-level types
+    double reduce_scatter = 0;  // of pooled row_wise and in the host, with the all-gather of the backward pass
     double all_reduce = 0;      // of data_parallel
     double copies = 0;          // the copies (factor 2.455) that bwd_comms of the row types contains
     double prefetch = 0;        // prefetch_compute

@@ -78,9 +78,8 @@ std::string missing_text(const CrossCheck& check) {
 
 Sheet worst_sheet(const StudyResult& study) {
   Sheet sheet;
-  sheet.columns = {{"plan", false}, {"est. ms"},    {"est. place"},
-                   {"sim. ms"},     {"sim. place"}, {"largest missing term", false},
-                   {"ms here"},     {"ms others"}};
+  sheet.columns = {{"plan", false},         {"est. ms"}, {"est. place"}, {"sim. ms"}, {"sim. place"},
+                   {"missing term", false}, {"ms here"}, {"ms others"}};
   for (const CrossCheck& check : study.cross_checks) {
     if (study.cross_checks.size() > 1 && !check.worst.empty()) sheet.rows.push_back({{heading(check)}, false});
     for (const ExplainedPlan& plan : check.worst) sheet.rows.push_back(worst_row(plan, study));

@@ -66,6 +66,20 @@ TEST_CASE("table_row_wise: sums inside the node, then one exchange across nodes"
   CHECK(estimate.iteration_ms == near(2 * estimate.mean.total()));
 }
 
+TEST_CASE("rows of a sequence move by all-to-all under every type") {
+  Workload workload = one_table();
+  workload.tables[0].kind = TableKind::sequence;
+  const Cluster cluster = test_cluster(2, 4);
+  for (const auto& [strategy, ranks] :
+       {std::pair<Strategy, std::vector<int>>{Strategy::row_wise, {0, 1, 2, 3, 4, 5, 6, 7}},
+        {Strategy::table_row_wise, {0, 1, 2, 3}}}) {
+    const Plan plan = uniform_plan(workload, strategy, {ranks}, 1);
+    const auto mean = estimate_iteration(plan, workload, planner_request({}, workload, cluster)).mean;
+    CHECK(mean.all_to_all > 0);
+    CHECK(mean.reduce_scatter == 0);
+  }
+}
+
 TEST_CASE("data_parallel: the optimizer kernels count as update") {
   const IterationEstimate estimate = estimated(Strategy::data_parallel, {0, 1, 2, 3, 4, 5, 6, 7});
   const double lookup = (8'000 + 512'000 + 51'200) / 5e8;  // kernel dense: half of the bandwidth

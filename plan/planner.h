@@ -42,6 +42,7 @@ struct PlannerEntry {
   std::string_view name;  // as written in a scenario
   std::string_view help;  // one line
   std::unique_ptr<Planner> (*make)(MapReader& options);
+  bool drawn = false;  // at random, by its option `seed`
 };
 
 std::span<const PlannerEntry> planners();  // alphabetical

@@ -10,7 +10,11 @@ namespace shardsim {
 
 SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
                           const EngineOptions& options) {
-  const std::vector<OpWork> works = expand_ops(program, cluster, compute, options.algorithms);
+  return simulate_works(program, cluster, expand_ops(program, cluster, compute, options.algorithms), network, options);
+}
+
+SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                Network& network, const EngineOptions& options) {
   const NodeClasses classes = classify_nodes(works, cluster);
   Execution execution(program, cluster, works, classes, options);
   network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });

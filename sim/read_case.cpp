@@ -146,6 +146,13 @@ Case read_case(const CaseTree& tree) {
   return item;
 }
 
+Case read_again(const CaseTree& tree, Case before) {
+  before.name = tree.name;
+  MapReader reader(tree.keys, "");
+  read_planner(reader, tree, before);
+  return before;
+}
+
 void validate_names(const Case& item) {
   if (item.plan_file.empty()) make_planner(item.planner);
   make_compute_model(item.compute_model);

@@ -7,6 +7,7 @@
 #include "plan/flexshard_equations.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"
+#include "sim/cross_check.h"
 #include "sim/engine.h"
 #include "sim/memory_profile.h"
 #include "sim/scenario.h"
@@ -76,7 +77,8 @@ struct CaseResult {
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
   std::optional<JobFigures> job;
-  Timeline timeline;  // planned payload
+  std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
+  Timeline timeline;                      // planned payload
   std::optional<Timeline> observed_payload_timeline;
 };
 
@@ -88,6 +90,7 @@ struct StudyResult {
   std::string version;
   std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
   std::vector<CaseResult> cases;
+  std::vector<CrossCheck> cross_checks;
 };
 
 }  // namespace shardsim

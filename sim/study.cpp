@@ -16,6 +16,7 @@
 #include "sim/lower.h"
 #include "sim/packed_result.h"
 #include "sim/planner_bandwidths.h"
+#include "sim/removed_effects.h"
 
 namespace shardsim {
 namespace {
@@ -90,6 +91,11 @@ CaseResult describe(const PreparedCase& prepared, const Scenario& scenario) {
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms =
       simulate_case(prepared, scenario, named_map("closed_form"), false).timeline.iteration_ms;
+  if (scenario.cross_check && !item.job) {
+    result.torchrec = {torchrec::estimate_iteration(prepared.plan, item.workload,
+                                                    scenario.cross_check->request(item.workload, prepared.cluster)),
+                       remove_effects(prepared, scenario)};
+  }
   return result;
 }
 
@@ -294,6 +300,7 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   }
   add_pareto(study, prepared);
   compare_with_published(study, scenario);
+  if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
   return study;
 }
 

@@ -19,6 +19,8 @@ constexpr std::array kTable = {
     PlannerEntry{"memory_balanced",
                  "NVIDIA's distributed-embeddings: whole tables or column slices, dealt by size there and back",
                  make_memory_balanced},
+    PlannerEntry{"random", "a sharding type and ranks for each table drawn at random, within memory", make_random,
+                 true},
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", make_row_wise},
     PlannerEntry{"table_column_wise", "a node for each table, cut into column slices inside it",
                  make_table_column_wise},

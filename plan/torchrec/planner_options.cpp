@@ -83,27 +83,6 @@ void refuse_zero(MapReader& reader, const char* key, const std::optional<Bytes>&
                     "For no memory at all write \"1 B\"; for the cluster's leave it out");
 }
 
-TopologyOptions read_topology(MapReader reader) {
-  TopologyOptions options;
-  options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
-  const auto bytes = [&](const char* key) { return reader.bytes(key); };
-  const auto rate = [&](const char* key) { return reader.rate(key); };
-  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
-  options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
-  options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
-  refuse_zero(reader, "hbm_cap", options.hbm_cap);
-  refuse_zero(reader, "ddr_cap", options.ddr_cap);
-  options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
-  options.ddr = maybe<Bandwidth>(reader, "ddr_bandwidth", rate);
-  options.hbm_to_ddr = maybe<Bandwidth>(reader, "hbm_to_ddr_bandwidth", rate);
-  options.intra = maybe<Bandwidth>(reader, "intra_bandwidth", rate);
-  options.inter = maybe<Bandwidth>(reader, "inter_bandwidth", rate);
-  options.bwd_compute_multiplier = maybe<double>(reader, "bwd_compute_multiplier", real);
-  options.uneven_sharding_perf_multiplier = maybe<double>(reader, "uneven_sharding_perf_multiplier", real);
-  reader.finish();
-  return options;
-}
-
 double element_bytes(MapReader& reader, const char* key) {
   const std::vector<std::string> names = {"fp32", "fp16", "bf16", "int8", "uint8", "nfp8", "int4", "int2"};
   const double bytes[] = {4, 2, 2, 1, 1, 1, 0.5, 0.25};
@@ -232,12 +211,33 @@ Rules read_rules(MapReader& reader) {
   return rules;
 }
 
+TopologyOptions read_topology_options(MapReader reader) {
+  TopologyOptions options;
+  options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
+  const auto bytes = [&](const char* key) { return reader.bytes(key); };
+  const auto rate = [&](const char* key) { return reader.rate(key); };
+  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
+  options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
+  options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
+  refuse_zero(reader, "hbm_cap", options.hbm_cap);
+  refuse_zero(reader, "ddr_cap", options.ddr_cap);
+  options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
+  options.ddr = maybe<Bandwidth>(reader, "ddr_bandwidth", rate);
+  options.hbm_to_ddr = maybe<Bandwidth>(reader, "hbm_to_ddr_bandwidth", rate);
+  options.intra = maybe<Bandwidth>(reader, "intra_bandwidth", rate);
+  options.inter = maybe<Bandwidth>(reader, "inter_bandwidth", rate);
+  options.bwd_compute_multiplier = maybe<double>(reader, "bwd_compute_multiplier", real);
+  options.uneven_sharding_perf_multiplier = maybe<double>(reader, "uneven_sharding_perf_multiplier", real);
+  reader.finish();
+  return options;
+}
+
 PlannerOptions read_planner_options(MapReader& reader) {
   PlannerOptions options;
   options.proposers = read_proposers(reader);
   options.partitioner = read_partitioner(reader);
   options.reservation = read_reservation(reader.map("storage_reservation"));
-  options.topology = read_topology(reader.map("topology"));
+  options.topology = read_topology_options(reader.map("topology"));
   options.constraints = read_constraints(reader);
   options.rules = read_rules(reader);
   options.run_embedding_at_peak_memory = reader.flag("run_embedding_at_peak_memory", false);

@@ -46,6 +46,11 @@ std::vector<DataSet> figure3(const CaseResult& result);
 // points A to D: point, meaning, rows, rows_pct, time_ms, memory_gib, label, drawn: yes or no).
 std::vector<DataSet> figure5(const ParetoFigure& figure);
 
+// TorchRec's estimates beside the simulation, a row per plan. Columns: plan, estimated_ms, simulated_ms, mark (plan;
+// too good or too bad to the estimate, of those explained; choice, fastest, choice and fastest), label (place among the
+// explained, name of the choice and of the fastest; else "").
+DataSet cross_check_points(const CrossCheck& check, const StudyResult& study);
+
 // All charts that the study has data for, in the order of the report.
 std::vector<Chart> charts_of(const StudyResult& study);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "sim/io/cross_check_json.h"
 #include "sim/io/memory_sheet.h"
 
 namespace shardsim {
@@ -121,6 +122,7 @@ Json case_json(const CaseResult& result) {
     json["iteration_ms_at_observed_payload"] = *result.iteration_ms_at_observed_payload;
   if (result.job) json["job"] = job_json(*result.job, result.iteration_ms);
   json["estimate"] = {{"iteration_ms", result.estimate_iteration_ms}};
+  if (result.torchrec) json["torchrec"] = torchrec_json(result);
   json["limited_by"] = {{"what", result.limit.what}, {"share_pct", kPercent * result.limit.share}};
   json["memory"] = memory_json(result);
   json["collectives"] = collectives_json(result.times);
@@ -161,6 +163,7 @@ std::string result_to_json(const StudyResult& study) {
   Json json = {{"schema", kSchema}, {"scenario", study.scenario}, {"seed", study.seed}, {"version", study.version}};
   json["cases"] = Json::array();
   for (const CaseResult& result : study.cases) json["cases"].push_back(case_json(result));
+  if (!study.cross_checks.empty()) json["cross_checks"] = cross_checks_json(study);
   json["fitted_constants"] = constants_json(study.fitted);
   check_finite(json, "$");
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -23,10 +23,11 @@ double longest_iteration_ms(const StudyResult& study) {
 }
 
 // In the order of the tables.
-std::vector<const CaseResult*> all_cases(const StudyResult& study) {
+std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most) {
   std::vector<const CaseResult*> cases;
-  for (const WorkloadCases& group : by_workload(study))
-    cases.insert(cases.end(), group.cases.begin(), group.cases.end());
+  for (const WorkloadCases& group : by_workload(study)) {
+    for (std::size_t i = 0; i < std::min(group.cases.size(), most); ++i) cases.push_back(group.cases[i]);
+  }
   return cases;
 }
 
@@ -191,11 +192,15 @@ std::string jobs_legend() {
          "itself. side by side: the mean iteration while the others run.";
 }
 
-Sheet collectives_sheet(const StudyResult& study) {
+bool has_many_cases(const StudyResult& study) {
+  return study.cases.size() > kManyCases;
+}
+
+Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   Sheet sheet;
   sheet.columns = {{"collective", false}, {"calls"}, {"alone ms"}, {"in run ms"}, {"exposed ms"}, {"MB per GPU"}};
   const int places = decimals_for(longest_iteration_ms(study) / 10);  // collectives are parts of an iteration
-  for (const CaseResult* item : all_cases(study)) {
+  for (const CaseResult* item : all_cases(study, most)) {
     sheet.rows.push_back({{item->name}, false});
     for (const NamedTime& time : item->times) {
       if (is_communication(time.op_class)) sheet.rows.push_back(collective_row(time, places));
@@ -210,7 +215,7 @@ Sheet published_sheet(const StudyResult& study, bool with_source) {
   sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
                    {"error %"},         {"observed"},    {"error %"},   {"role", false}};
   if (with_source) sheet.columns.push_back({"source", false});
-  for (const CaseResult* item : all_cases(study)) {
+  for (const CaseResult* item : all_cases(study, study.cases.size())) {
     if (item->published.empty()) continue;
     sheet.rows.push_back({{item->name}, false});
     for (const Comparison& comparison : item->published) {

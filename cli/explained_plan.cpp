@@ -134,7 +134,7 @@ ExplainedPlan explained_case(const Case& item, std::uint64_t seed) {
 Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed) {
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
   const auto memory = make_memory_model(item.memory_model);
-  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); }, {}, {}};
+  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); }};
   return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 

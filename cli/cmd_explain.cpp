@@ -56,7 +56,7 @@ void keep_table(Figures& figures, const std::string& name, const std::vector<Uns
                                            : fmt::format("Did you mean '{}'?", likely));
 }
 
-Json document_of(const Figures& figures, const ExplainedPlan& plan) {
+Json document_of(const Figures& figures, const PlanFigures& plan) {
   Json statistics = Json::parse(torchrec::statistics_json(figures.statistics));
   if (figures.one_table) statistics = {{"tables", statistics["tables"]}};
   Json document = {{"schema", "shardsim.explanation/1"},
@@ -67,14 +67,14 @@ Json document_of(const Figures& figures, const ExplainedPlan& plan) {
   return document;
 }
 
-std::string text_of(const Figures& figures, const ExplainedPlan& plan) {
+std::string text_of(const Figures& figures, const PlanFigures& plan) {
   std::string text;
   for (const std::string& note : plan.notes) text += torchrec::wrapped(note) + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
   return text + torchrec::explanation_text(figures.tables, figures.statistics);
 }
 
-void print_torchrec(const ExplainedPlan& plan, const Arguments& given) {
+void print_torchrec(const PlanFigures& plan, const Arguments& given) {
   Figures figures{torchrec::statistics_of(plan.run, plan.settings), torchrec::explain(plan.run, plan.settings), false};
   if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
   const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan);

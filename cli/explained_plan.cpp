@@ -61,7 +61,7 @@ torchrec::PlannerRequest request_of(const StandalonePlan& given) {
 std::string some_names(const std::vector<UnsizedTable>& tables) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < tables.size() && i < kShown; ++i) names.push_back(tables[i].fqn);
+  for (std::size_t i = 0; i < tables.size() && i < kShown; ++i) names.push_back(printable(tables[i].fqn));
   const std::string more = tables.size() > kShown ? fmt::format(" and {} more", tables.size() - kShown) : "";
   return join(names) + more;
 }
@@ -75,9 +75,9 @@ torchrec::PlannerOptions options_of(const Case& item) {
 }
 
 // What the planner of the case chose, with its own figures.
-ExplainedPlan chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed) {
+PlanFigures chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed) {
   const auto memory = make_memory_model(item.memory_model);
-  ExplainedPlan explained;
+  PlanFigures explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
   options.simulated = false;
   torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), {*memory, seed, {}});
@@ -86,10 +86,10 @@ ExplainedPlan chosen_by_torchrec(const Case& item, torchrec::PlannerOptions opti
   return explained;
 }
 
-ExplainedPlan estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed) {
+PlanFigures estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed) {
   const Cluster cluster = cluster_of(item);
   torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
-  ExplainedPlan explained;
+  PlanFigures explained;
   try {
     explained.run = torchrec::given_run(plan_of_case(item, cluster, seed), item.workload, request);
   } catch (const torchrec::PlannerError& error) {
@@ -101,9 +101,9 @@ ExplainedPlan estimated(const Case& item, const torchrec::PlannerOptions& option
 
 }  // namespace
 
-ExplainedPlan explained_plan_file(const std::string& path) {
+PlanFigures explained_plan_file(const std::string& path) {
   StandalonePlan given = standalone_plan(read_json_file(path));
-  ExplainedPlan explained;
+  PlanFigures explained;
   explained.unsized = take_unsized(given);
   const torchrec::PlannerRequest request = request_of(given);
   explained.settings = request.settings;
@@ -121,7 +121,7 @@ ExplainedPlan explained_plan_file(const std::string& path) {
   return explained;
 }
 
-ExplainedPlan explained_case(const Case& item, std::uint64_t seed) {
+PlanFigures explained_case(const Case& item, std::uint64_t seed) {
   try {
     const torchrec::PlannerOptions options = options_of(item);
     const bool torchrecs = item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";

@@ -18,7 +18,7 @@ struct UnsizedTable {
 };
 
 // A plan with the inputs that its figures follow from.
-struct ExplainedPlan {
+struct PlanFigures {
   torchrec::RunSettings settings;
   torchrec::RunResult run;
   std::vector<std::string> notes;     // for the reader, a sentence or two each
@@ -26,11 +26,11 @@ struct ExplainedPlan {
 };
 
 // A plan file alone: TorchRec's own defaults stand for what it does not say. Errors: Failure::input with the line.
-ExplainedPlan explained_plan_file(const std::string& path);
+PlanFigures explained_plan_file(const std::string& path);
 
 // The plan of a case. It need not fit: how far it is from fitting is what one may want to know.
 // Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input.
-ExplainedPlan explained_case(const Case& item, std::uint64_t seed);
+PlanFigures explained_case(const Case& item, std::uint64_t seed);
 
 // The plan of a case as its file has it, or its planner makes it. Errors as above.
 Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed);

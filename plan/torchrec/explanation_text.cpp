@@ -85,7 +85,7 @@ void add_shard_text(std::string& text, const TableExplanation& table, const Shar
 
 std::string name_of_part(const TableExplanation& table) {
   const auto& tier = table.option->tier;
-  return table.table->fqn() + (tier ? fmt::format(" rows {}-{}", tier->begin, tier->end) : "");
+  return printable(table.table->fqn()) + (tier ? fmt::format(" rows {}-{}", tier->begin, tier->end) : "");
 }
 
 std::string ids_of_table(const TableStatistics& row) {

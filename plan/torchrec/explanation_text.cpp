@@ -11,7 +11,7 @@
 namespace shardsim::torchrec {
 namespace {
 
-constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 48;
+constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
 constexpr const char* kRanksHere = "\v";  // stands for ", on ranks 0-7" while tables are compared
 
 std::string number(std::int64_t value) {
@@ -69,7 +69,7 @@ void add_shard_text(std::string& text, const TableExplanation& table, const Shar
     add_step(text, "cache", *storage.first_level_cache, 0, "first-level cache, sized for the whole table");
   } else {
     add_step(text, "tensor", storage.tensor.hbm, storage.tensor.ddr,
-             fmt::format("{} B x {} of {} elements", number(table.stored.whole), number(shard.rows * shard.cols),
+             fmt::format("{} B x {} / {} elements", number(table.stored.whole), number(shard.rows * shard.cols),
                          number(spec.rows * spec.dim)));
     add_step(text, "optimizer", storage.optimizer.hbm, storage.optimizer.ddr, optimizer_note(spec));
     add_step(text, "cache", storage.cache_aux, 0,

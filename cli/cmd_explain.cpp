@@ -1,22 +1,18 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/text.h"
 #include "cli/command.h"
+#include "cli/explained_plan.h"
 #include "cli/scenario_arguments.h"
-#include "plan/check.h"
 #include "plan/memory_model.h"
-#include "plan/plan_file.h"
-#include "plan/planner.h"
-#include "plan/standalone_plan.h"
-#include "plan/torchrec/choice.h"
 #include "plan/torchrec/explanation.h"
-#include "plan/torchrec/given_plan.h"
 #include "plan/torchrec/number_text.h"
 #include "plan/torchrec/statistics_text.h"
-#include "sim/planner_bandwidths.h"
+#include "plan/torchrec/text_layout.h"
 #include "sim/study.h"
 
 namespace shardsim {
@@ -24,141 +20,161 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A plan with the inputs that its figures follow from.
-struct Subject {
-  torchrec::RunSettings settings;
-  torchrec::RunResult run;
-  std::vector<std::string> notes;
+Json unsized_json(const std::vector<UnsizedTable>& tables) {
+  Json list = Json::array();
+  for (const UnsizedTable& table : tables) {
+    list.push_back({{"fqn", table.fqn},
+                    {"sharding_type", table.sharding_type},
+                    {"compute_kernel", table.compute_kernel},
+                    {"ranks", table.ranks}});
+  }
+  return list;
+}
+
+// A plan's figures, as far as they are asked for.
+struct Figures {
+  torchrec::Statistics statistics;
+  std::vector<torchrec::TableExplanation> tables;  // the same as in `statistics`
+  bool one_table = false;
 };
 
-// TorchRec's own defaults stand for what a plan file does not say.
-Subject of_plan_file(const std::string& path) {
-  const StandalonePlan given = standalone_plan(read_json_file(path));
-  torchrec::PlannerRequest request;
-  for (torchrec::WorkloadTable& table : torchrec::tables_of(given.workload)) {
-    request.tables.push_back({std::move(table.spec), {}});
-    request.order.push_back(table.index);
-  }
-  request.settings.topology.world_size = given.ranks;
-  request.settings.topology.local_world_size = given.ranks_per_host;
-  set_capacity(request.settings.topology, 0, 0);
-  Subject subject;
-  subject.settings = request.settings;
-  subject.run = torchrec::given_run(given.plan, given.workload, request);
-  subject.notes = {
-      "A plan file alone: fp32 pooled tables, one id a sample, batch 512, and TorchRec's default machine are "
-      "assumed. Point a scenario at it (plan: {file: ...}) for your own."};
-  return subject;
+// Leaves the parts of table `name` only, which may be written with the path of its module.
+void keep_table(Figures& figures, const std::string& name, const std::vector<UnsizedTable>& unsized) {
+  const auto other = [&](const torchrec::TableSpec& table) { return table.name != name && table.fqn() != name; };
+  std::vector<std::string> names;
+  for (const auto& row : figures.tables) names.push_back(row.table->name);
+  for (const UnsizedTable& table : unsized) names.push_back(table.fqn);
+  std::erase_if(figures.tables, [&](const auto& row) { return other(*row.table); });
+  std::erase_if(figures.statistics.tables, [&](const auto& row) { return other(*row.table); });
+  figures.one_table = true;
+  if (!figures.tables.empty()) return;
+  constexpr std::size_t kShown = 20;  // names in a message
+  const std::string likely = nearest(name, names);
+  throw input_error(Arguments::place("table"), fmt::format("the plan has no figures of a table {}", excerpt(name)),
+                    names.size() <= kShown ? known_names_hint(name, names)
+                    : likely.empty()       ? fmt::format("It has {} tables", names.size())
+                                           : fmt::format("Did you mean '{}'?", likely));
 }
 
-torchrec::PlannerOptions options_of(const Case& item) {
-  const bool torchrecs = item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
-  const Tree map = torchrecs ? item.planner : named_map("torchrec");
-  MapReader reader(map, "planner");
-  reader.name("name");
-  return torchrec::read_planner_options(reader);
+Json document_of(const Figures& figures, const ExplainedPlan& plan) {
+  Json statistics = Json::parse(torchrec::statistics_json(figures.statistics));
+  if (figures.one_table) statistics = {{"tables", statistics["tables"]}};
+  Json document = {{"schema", "shardsim.explanation/1"},
+                   {"memory_model", "torchrec"},
+                   {"statistics", std::move(statistics)},
+                   {"tables", Json::parse(torchrec::explanation_json(figures.tables))}};
+  if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = unsized_json(plan.unsized);
+  return document;
 }
 
-Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed) {
-  if (!item.plan_file.empty()) {
-    Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
-    check_plan(plan, item.workload, cluster, item.place);
-    return plan;
-  }
-  const auto memory = make_memory_model(item.memory_model);
-  PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); }};
-  return make_planner(item.planner)->plan(item.workload, cluster, context);
+std::string text_of(const Figures& figures, const ExplainedPlan& plan) {
+  std::string text;
+  for (const std::string& note : plan.notes) text += torchrec::wrapped(note) + "\n";
+  if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
+  return text + torchrec::explanation_text(figures.tables, figures.statistics);
 }
 
-// The plan need not fit: how far it is from fitting is what one may want to know.
-Subject of_case(const Case& item, std::uint64_t seed) {
-  const Cluster cluster = cluster_of(item);
-  torchrec::PlannerOptions options = options_of(item);
-  Subject subject;
-  if (item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec") {
-    const auto memory = make_memory_model(item.memory_model);
-    if (options.simulated) subject.notes.push_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
-    options.simulated = false;
-    torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster, {*memory, seed, {}});
-    subject.settings = std::move(choice.request.settings);
-    subject.run = std::move(choice.run);
-    return subject;
-  }
-  const torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
+void print_torchrec(const ExplainedPlan& plan, const Arguments& given) {
+  Figures figures{torchrec::statistics_of(plan.run, plan.settings), torchrec::explain(plan.run, plan.settings), false};
+  if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
+  const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Plan plan_or_failure(const Case& item, const Cluster& cluster, std::uint64_t seed) {
   try {
-    subject.run = torchrec::given_run(plan_of_case(item, cluster, seed), item.workload, request);
-  } catch (const torchrec::PlannerError& error) {
-    throw torchrec::as_input_error(error);
+    return plan_of_case(item, cluster, seed);
+  } catch (const Error& error) {
+    throw in_case(item, error);
   }
-  subject.settings = request.settings;
-  return subject;
 }
 
-void print_torchrec(const Subject& subject, bool json) {
-  const torchrec::Statistics statistics = torchrec::statistics_of(subject.run, subject.settings);
-  const auto tables = torchrec::explain(subject.run, subject.settings);
-  if (json) {
-    const Json document = {{"schema", "shardsim.explanation/1"},
-                           {"memory_model", "torchrec"},
-                           {"statistics", Json::parse(torchrec::statistics_json(statistics))},
-                           {"tables", Json::parse(torchrec::explanation_json(tables))}};
-    std::fputs((document.dump(1) + "\n").c_str(), stdout);
-    return;
-  }
-  for (const std::string& note : subject.notes) std::fputs((note + "\n\n").c_str(), stdout);
-  std::fputs(torchrec::statistics_text(statistics).c_str(), stdout);
-  std::fputs("\n", stdout);
-  std::fputs(torchrec::explanation_text(tables, subject.settings).c_str(), stdout);
-}
-
-// Any other memory model: what each table takes on each rank, at rest and at the peak.
-void print_by_model(const Case& item, std::uint64_t seed, bool json) {
+// Any other memory model: what the tables, or the one asked for, take on each rank, at rest and at the peak.
+std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t seed, const Arguments& given) {
   const Cluster cluster = cluster_of(item);
-  const Plan plan = plan_of_case(item, cluster, seed);
+  const Plan plan = plan_or_failure(item, cluster, seed);
   const auto model = make_memory_model(item.memory_model);
+  const auto table = given.value("table");
+  std::vector<std::string> names;
+  for (const Table& known : item.workload.tables) names.push_back(known.name);
+  if (table && std::find(names.begin(), names.end(), *table) == names.end()) {
+    throw input_error(Arguments::place("table"), fmt::format("the workload has no table {}", excerpt(*table)),
+                      known_names_hint(*table, names));
+  }
   std::vector<PlacementMemory> ranks(static_cast<std::size_t>(cluster.world_size()));
   for (const Placement& placement : plan.placements) {
+    if (table && names[static_cast<std::size_t>(placement.table)] != *table) continue;
     const auto memory = model->on_ranks(placement, item.workload, cluster);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       ranks[r].static_bytes += memory[r].static_bytes;
       ranks[r].dynamic_bytes += memory[r].dynamic_bytes;
     }
   }
+  return ranks;
+}
+
+std::string memory_text(const std::vector<PlacementMemory>& memory) {
+  const auto gb = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
+  std::vector<std::pair<std::vector<std::string>, std::vector<int>>> lines;  // ranks of equal cells share one
+  for (std::size_t r = 0; r < memory.size(); ++r) {
+    const PlacementMemory& rank = memory[r];
+    std::vector<std::string> cells = {gb(rank.static_bytes), gb(rank.dynamic_bytes),
+                                      gb(rank.static_bytes + rank.dynamic_bytes)};
+    auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& other) { return other.first == cells; });
+    if (line == lines.end()) line = lines.insert(line, {std::move(cells), {}});
+    line->second.push_back(static_cast<int>(r));
+  }
+  std::vector<std::vector<std::string>> rows = {{"Ranks", "Static (GB)", "Dynamic (GB)", "HBM (GB)"}};
+  for (const auto& [cells, ranks] : lines) {
+    rows.push_back({torchrec::short_ranks(ranks, 48)});
+    rows.back().insert(rows.back().end(), cells.begin(), cells.end());
+  }
+  return torchrec::table_text(rows);
+}
+
+void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given) {
+  const std::vector<PlacementMemory> ranks = memory_by_model(item, seed, given);
   Json list = Json::array();
-  std::string text = fmt::format("{:>6}{:>16}{:>16}{:>16}\n", "Rank", "Static (GB)", "Dynamic (GB)", "HBM (GB)");
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const double all = ranks[r].static_bytes + ranks[r].dynamic_bytes;
-    const auto gb = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
-    text += fmt::format("{:>6}{:>16}{:>16}{:>16}\n", r, gb(ranks[r].static_bytes), gb(ranks[r].dynamic_bytes), gb(all));
     list.push_back({{"rank", r}, {"static_bytes", ranks[r].static_bytes}, {"dynamic_bytes", ranks[r].dynamic_bytes}});
   }
   const Json document = {
       {"schema", "shardsim.explanation/1"}, {"memory_model", item.memory_model.find("name")->scalar}, {"ranks", list}};
-  std::fputs((json ? document.dump(1) + "\n" : text).c_str(), stdout);
+  std::fputs((given.has("json") ? document.dump(1) + "\n" : memory_text(ranks)).c_str(), stdout);
+}
+
+void require_plan_file_alone(const Arguments& given) {
+  for (const char* name : {"case", "seed", "set"}) {
+    if (!given.has(name)) continue;
+    throw input_error(
+        Arguments::place(name), "a plan file alone has no case, seed or value to change",
+        fmt::format("Leave --{} out, or explain a scenario that names the plan (plan: {{file: ...}})", name));
+  }
+  if (given.value("memory-model").value_or("torchrec") != "torchrec") {
+    throw input_error(Arguments::place("memory-model"), "a plan file alone is explained by torchrec's model only",
+                      "Point a scenario at the plan (plan: {file: ...})");
+  }
 }
 
 }  // namespace
 
 int explain_command(const std::vector<std::string>& arguments, const Terminal&) {
   std::vector<OptionSpec> options = scenario_options();
-  options.insert(options.end(), {{"case", 0, true, false}, {"json", 0, false, false}});
+  options.insert(options.end(), {{"case", 0, true, false}, {"json", 0, false, false}, {"table", 0, true, false}});
   const Arguments given(arguments, options, 1, 1, "shardsim explain PLAN|SCENARIO [options]");
   const std::string& path = given.positional()[0];
   const std::string model = given.value("memory-model").value_or("torchrec");
   if (path.ends_with(".json")) {
-    if (model != "torchrec") {
-      throw input_error(Arguments::place("memory-model"), "a plan file alone is explained by torchrec's model only",
-                        "Point a scenario at the plan (plan: {file: ...})");
-    }
-    print_torchrec(of_plan_file(path), given.has("json"));
+    require_plan_file_alone(given);
+    print_torchrec(explained_plan_file(path), given);
     return 0;
   }
   const Scenario scenario = read_scenario(path, overrides(given));
   const Case& item = chosen_case(scenario, given);
   if (model == "torchrec") {
-    print_torchrec(of_case(item, scenario.seed), given.has("json"));
+    print_torchrec(explained_case(item, scenario.seed), given);
   } else {
-    print_by_model(item, scenario.seed, given.has("json"));
+    print_by_model(item, scenario.seed, given);
   }
   return 0;
 }

@@ -62,7 +62,8 @@ constexpr Command kCommands[] = {
      "shardsim explain PLAN.json|SCENARIO [options]\n"
      "      --case NAME          which case (needed when there are several)\n"
      "      --memory-model NAME  torchrec (default), or paper: bytes per rank at rest and at the peak\n"
-     "      --json               one JSON document instead of tables\n"
+     "      --table NAME         only the part of this table\n"
+     "      --json               one JSON document instead of tables, with every rank and table on its own\n"
      "      --set, --seed        as for run\n",
      "shardsim explain scenarios/toy.yaml --case row_wise\n"
      "shardsim explain scenarios/torchrec_guide.yaml --case code --json\n",

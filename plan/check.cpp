@@ -176,28 +176,34 @@ void check_host_memory(const Plan& plan, const Workload& workload, const Cluster
           ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
+const Place& place_of(std::size_t table, const std::vector<Place>& tables, const Place& plan) {
+  return table < tables.size() && !tables[table].source.empty() ? tables[table] : plan;
+}
+
 }  // namespace
 
 void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
-                bool nodes_known) {
+                bool nodes_known, const std::vector<Place>& tables) {
   if (cluster.nodes() > 1 && !cluster.spec().nics) {
     throw input_error(place, fmt::format("the cluster has {} nodes and no NICs", cluster.nodes()),
                       "Add nics to the cluster, or use one node");
   }
   std::vector<std::vector<const Placement*>> by_table(workload.tables.size());
   for (const Placement& placement : plan.placements) {
-    check_extent(placement, workload, place);
     const auto table = static_cast<std::size_t>(placement.table);
-    check_group_shapes(placement, workload.tables[table].name, place);
-    check_ranks(placement, workload.tables[table].name, cluster.world_size(), place);
-    check_replicas(placement, workload.tables[table].name, cluster.world_size(), place);
-    check_kernel(placement, workload.tables[table].name, place);
+    const Place& here = place_of(table, tables, place);
+    check_extent(placement, workload, here);
+    check_group_shapes(placement, workload.tables[table].name, here);
+    check_ranks(placement, workload.tables[table].name, cluster.world_size(), here);
+    check_replicas(placement, workload.tables[table].name, cluster.world_size(), here);
+    check_kernel(placement, workload.tables[table].name, here);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {
-    if (nodes_known) check_nodes(by_table[t], workload.tables[t].name, cluster, place);
+    const Place& here = place_of(t, tables, place);
+    if (nodes_known) check_nodes(by_table[t], workload.tables[t].name, cluster, here);
     const std::string fault = coverage_fault(by_table[t], workload.tables[t]);
-    if (!fault.empty()) throw input_error(place, fault, "Place every row and column exactly once");
+    if (!fault.empty()) throw input_error(here, fault, "Place every row and column exactly once");
   }
 }
 

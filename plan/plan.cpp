@@ -55,6 +55,10 @@ std::string kernel_fault(Strategy strategy, std::string_view kernel) {
   return "compute kernel " + excerpt(kernel) + " for replicated rows";
 }
 
+bool has_cache(std::string_view kernel) {
+  return kernel == "fused_uvm_caching" || kernel == "quant_uvm_caching";
+}
+
 bool in_rows(Strategy strategy) {
   return strategy == Strategy::row_wise || strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard ||
          strategy == Strategy::flex;

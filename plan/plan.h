@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ std::vector<std::string> compute_kernels();
 // "" when a placement of that strategy may have the kernel, else what is wrong.
 std::string kernel_fault(Strategy strategy, std::string_view kernel);
 
+// TorchRec's default cache_load_factor (pytorch/torchrec torchrec/distributed/planner/constants.py).
+inline constexpr double kCacheLoadFactor = 0.2;
+bool has_cache(std::string_view kernel);  // of rows in host memory, in HBM
+
 // Rows [row_begin, row_end) in popularity order and columns [column_begin, column_end) of one table, and who holds
 // them.
 struct Placement {
@@ -47,7 +52,8 @@ struct Placement {
   // holds shard j. data_parallel: every rank of the list holds all rows. table_wise, column_wise, table_column_wise:
   // one rank. table_row_wise, grid_shard: ranks of one node.
   std::vector<std::vector<int>> holders;
-  std::string compute_kernel = "fused";  // dense for data_parallel and flex
+  std::string compute_kernel = "fused";         // dense for data_parallel and flex
+  double cache_load_factor = kCacheLoadFactor;  // fused_uvm_caching: share of the rows that the cache in HBM holds
 
   std::uint64_t rows() const { return row_end - row_begin; }
   std::int64_t columns() const { return column_end - column_begin; }
@@ -60,6 +66,9 @@ struct Placement {
 struct Plan {
   std::vector<Placement> placements;
   std::uint64_t hash_seed = 1;  // of the hash that spreads popularity positions over shards
+  // By table: paths of modules as a plan file names them, where they are others than module_paths
+  // (plan/module_paths.h).
+  std::map<int, std::string> modules = {};
 
   bool operator==(const Plan&) const = default;
 };

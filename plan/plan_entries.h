@@ -18,7 +18,8 @@ struct PlanEntry {
   int index = 0;  // of the table in the workload
   const Table& table;
   int world_size = 0;
-  int per_node = 0;  // ranks
+  int per_node = 0;   // ranks
+  bool cpus = false;  // ranks are CPUs
 };
 
 // The whole table as one placement without holders.

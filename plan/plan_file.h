@@ -14,6 +14,9 @@ std::string plan_to_json(const Plan& plan, const Workload& workload, const Clust
 
 // Errors: Failure::input with the line: unknown table or type, rows or ranks that do not fit. Call check_plan after.
 Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster);
+
+// The same, checked: what check_plan says of a table has the line of its entry, too.
+Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known = true);
 Plan read_plan_file(const std::string& path, const Workload& workload, const Cluster& cluster);
 
 }  // namespace shardsim

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "plan/module_paths.h"
 #include "plan/plan_file.h"
 #include "topology/rank_set.h"
 
@@ -103,6 +104,10 @@ Json torchrec_entry(const Placements& parts, const Cluster& cluster) {
   Json json;
   json["sharding_type"] = strategy_name(parts.front()->strategy);
   json["compute_kernel"] = parts.front()->compute_kernel;
+  const double factor = parts.front()->cache_load_factor;
+  if (has_cache(parts.front()->compute_kernel) && factor != kCacheLoadFactor) {
+    json["cache_params"] = {{"load_factor", factor}};
+  }
   json["ranks"] = Json::array();
   Json shards = Json::array();
   for (const Placement* part : parts) {
@@ -125,6 +130,7 @@ bool is_torchrec(const Placements& parts, const Table& table) {
     if (part->strategy != first.strategy || !in_columns(part->strategy)) return false;
     if (!whole_rows(*part, table)) return false;
     if (part->compute_kernel != first.compute_kernel) return false;
+    if (part->cache_load_factor != first.cache_load_factor) return false;
   }
   return true;
 }
@@ -152,11 +158,12 @@ Json entry_json(const Placements& parts, const Plan& plan, const Table& table, c
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {
   std::map<int, Placements> by_table;
   for (const Placement& placement : plan.placements) by_table[placement.table].push_back(&placement);
+  const std::vector<std::string> modules = module_paths(workload, plan);
   Json tables = Json::object();
   bool seed_told = plan.hash_seed == Plan{}.hash_seed;
   for (const auto& [index, parts] : by_table) {
     const Table& table = workload.tables.at(static_cast<std::size_t>(index));
-    const std::string& module = table.kind == TableKind::pooled ? workload.pooled_module : workload.sequence_module;
+    const std::string& module = modules.at(static_cast<std::size_t>(index));
     Json entry = entry_json(parts, plan, table, cluster);
     seed_told |= entry.contains("hash");
     tables[module][table.name] = std::move(entry);

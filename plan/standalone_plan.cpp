@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/yaml.h"
-#include "plan/check.h"
 #include "plan/plan_file.h"
 #include "topology/rank_set.h"
 
@@ -19,6 +18,7 @@ constexpr const char* kWorld = R"(
 schema: shardsim.cluster/1
 name: of_the_plan
 nodes: {}
+device: {}
 gpu: {{model: unknown, count: 1, compute_capability: "8.0", hbm: "1 B", hbm_bandwidth: "1 GB/s", flops: {{fp32: "1 GFLOP/s"}}}}
 nics: {{per_gpu: 1, rate: "1 GB/s"}}
 )";
@@ -60,9 +60,15 @@ class World {
     }
   }
 
-  Cluster cluster() const { return Cluster(read_cluster(parse_yaml(fmt::format(kWorld, ranks()), "plan"))); }
+  Cluster cluster() const {
+    return Cluster(read_cluster(parse_yaml(fmt::format(kWorld, ranks(), cpus() ? "cpu" : "cuda"), "plan")));
+  }
   const Workload& workload() const { return workload_; }
+  const std::vector<int>& unsized() const { return unsized_; }
   int ranks() const { return highest_rank_ + 1; }
+  bool cpus() const {
+    return cpu_shards_ > 0 && cpu_shards_ == shards_;
+  }  // of a cluster of CPUs, which has nothing else
   int ranks_per_host() const { return ranks() % (highest_device_ + 1) == 0 ? highest_device_ + 1 : ranks(); }
 
  private:
@@ -85,7 +91,8 @@ class World {
     if (const Tree* tiers = entry.find("tiers")) {
       for (const Tree& tier : tiers->items) note_ranks(tier);
     }
-    table.rows = std::max<std::uint64_t>(table.rows, 1);  // data_parallel entries state no size
+    if (table.rows == 0) unsized_.push_back(static_cast<int>(workload_.tables.size()));
+    table.rows = std::max<std::uint64_t>(table.rows, 1);
     table.dim = std::max<std::int64_t>(table.dim, 1);
     workload_.tables.push_back(table);
   }
@@ -99,6 +106,8 @@ class World {
 
   // "rank:9/cuda:1" speaks of a host with a device 1; other texts are refused later.
   void note_device(const std::string& placement) {
+    ++shards_;
+    if (placement.ends_with("/cpu")) ++cpu_shards_;
     const std::size_t colon = placement.rfind(':');
     if (placement.find("/cuda:") == std::string::npos || placement.size() - colon > 5) return;
     int number = 0;
@@ -112,6 +121,8 @@ class World {
   Workload workload_;
   int highest_rank_ = 0;
   int highest_device_ = 0;
+  int shards_ = 0, cpu_shards_ = 0;
+  std::vector<int> unsized_;
 };
 
 }  // namespace
@@ -119,10 +130,13 @@ class World {
 StandalonePlan standalone_plan(const Tree& tree) {
   const World world(tree);
   const Cluster cluster = world.cluster();
-  const Plan plan = plan_from_tree(tree, world.workload(), cluster);
-  check_plan(plan, world.workload(), cluster, tree.place, false);
-  return {static_cast<int>(world.workload().tables.size()), world.ranks(), world.ranks_per_host(), plan,
-          world.workload()};
+  return {.tables = static_cast<int>(world.workload().tables.size()),
+          .ranks = world.ranks(),
+          .ranks_per_host = world.ranks_per_host(),
+          .cpus = world.cpus(),
+          .plan = checked_plan(tree, world.workload(), cluster, false),
+          .workload = world.workload(),
+          .unsized = world.unsized()};
 }
 
 }  // namespace shardsim

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "plan/plan_entries.h"
 #include "topology/rank_set.h"
 
@@ -17,26 +18,46 @@ struct Shard {
   const Tree* tree = nullptr;
 };
 
-// "rank:3/cuda:1" for rank 3, where GPU 1 of its node is rank 3's, or "rank:3/cpu". A plan that is checked without its
-// cluster lies on nodes of one GPU, and its devices may have any number.
-bool is_placement_of(const std::string& text, int rank, int per_node) {
+// "rank:3/cuda:1" for rank 3, where GPU 1 of its node is rank 3's; "rank:3/cpu" where ranks are CPUs. A plan that is
+// checked without its cluster lies on nodes of one GPU, and its devices may have any number.
+bool is_placement_of(const std::string& text, int rank, int per_node, bool cpus) {
   const std::string head = fmt::format("rank:{}/", rank);
-  if (text == head + "cpu") return true;
+  if (cpus) return text == head + "cpu";
   if (per_node > 1) return text == fmt::format("{}cuda:{}", head, rank % per_node);
   const std::string device = head + "cuda:";
   return text.starts_with(device) && text.size() > device.size() && text.size() <= device.size() + 4 &&
          text.find_first_not_of("0123456789", device.size()) == std::string::npos;
 }
 
+// A table in the memory of the node's CPU, beside others on GPUs, is no kind of plan that is simulated; rows that a GPU
+// looks up in host memory are.
+Error wrong_device(const PlanEntry& entry, const Place& place, const std::string& text, const std::string& due) {
+  if (entry.cpus) {
+    return input_error(
+        place, fmt::format("table '{}': placement {} where the ranks are CPUs", entry.table.name, excerpt(text)),
+        fmt::format("Write \"{}\"", due));
+  }
+  return input_error(
+      place, fmt::format("table '{}': placement {}, but tables lie on GPUs here", entry.table.name, excerpt(text)),
+      fmt::format("Write \"{}\"; for rows in host memory take compute kernel fused_uvm or "
+                  "fused_uvm_caching",
+                  due));
+}
+
+void check_placement(const PlanEntry& entry, const Tree& placement, int rank) {
+  const std::string& text = scalar_text(placement, "\"rank:R/cuda:L\"");
+  if (is_placement_of(text, rank, entry.per_node, entry.cpus)) return;
+  const std::string due =
+      fmt::format("rank:{}/{}", rank, entry.cpus ? "cpu" : fmt::format("cuda:{}", rank % entry.per_node));
+  const bool other_device = text.starts_with(fmt::format("rank:{}/", rank)) && text.ends_with("/cpu") != entry.cpus;
+  if (other_device) throw wrong_device(entry, placement.place, text, due);
+  throw input_error(placement.place, fmt::format("placement {} beside rank {} in 'ranks'", excerpt(text), rank),
+                    fmt::format("In the order of 'ranks', write \"{}\"", due));
+}
+
 Shard read_shard(const PlanEntry& entry, const Tree& tree, int rank) {
   required_map(tree, "a shard");
-  const Tree& placement = required_field(tree, "placement");
-  const std::string& text = scalar_text(placement, "\"rank:R/cuda:L\"");
-  if (!is_placement_of(text, rank, entry.per_node)) {
-    throw input_error(placement.place, fmt::format("placement {} beside rank {} in 'ranks'", excerpt(text), rank),
-                      fmt::format("In the order of 'ranks', write \"rank:{}/cuda:{}\" or \"rank:{}/cpu\"", rank,
-                                  rank % entry.per_node, rank));
-  }
+  check_placement(entry, required_field(tree, "placement"), rank);
   return {read_number_pair(required_field(tree, "shard_offsets"), "shard_offsets"),
           read_number_pair(required_field(tree, "shard_sizes"), "shard_sizes"), rank, &tree};
 }
@@ -155,6 +176,22 @@ std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole)
   return placements;
 }
 
+// "cache_params" as in TorchRec's ParameterSharding: null, or a map whose load_factor is null or a share. Other keys
+// are TorchRec's business.
+void read_cache(const PlanEntry& entry, Placement& whole) {
+  const Tree* const cache = entry.tree.find("cache_params");
+  if (cache == nullptr || cache->kind == Tree::Kind::null) return;
+  const Tree* const factor = required_map(*cache, "'cache_params'").find("load_factor");
+  if (factor == nullptr || factor->kind == Tree::Kind::null) return;
+  const double share = parse_real(scalar_text(*factor, "a number above 0 and up to 1"), factor->place);
+  if (!(share > 0 && share <= 1)) {
+    throw input_error(factor->place,
+                      fmt::format("table '{}': cache load factor {}", entry.table.name, excerpt(factor->scalar)),
+                      "It is the share of the rows that the cache holds: above 0, and 1 at most");
+  }
+  if (has_cache(whole.compute_kernel)) whole.cache_load_factor = share;
+}
+
 void read_kernel(const PlanEntry& entry, Placement& whole) {
   const Tree* const kernel = entry.tree.find("compute_kernel");
   if (kernel == nullptr) return;
@@ -171,6 +208,7 @@ void read_kernel(const PlanEntry& entry, Placement& whole) {
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = blank_placement(entry, strategy);
   read_kernel(entry, whole);
+  read_cache(entry, whole);
   switch (strategy) {
     case Strategy::row_wise:
     case Strategy::table_row_wise:

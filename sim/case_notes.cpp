@@ -120,6 +120,17 @@ std::vector<std::string> tables_where(const Plan& plan, const Workload& workload
   return names;
 }
 
+// "20 %", or "10 to 50 %".
+std::string cache_sizes(const Plan& plan) {
+  double least = 1, most = 0;
+  for (const Placement& placement : plan.placements) {
+    if (placement.compute_kernel != "fused_uvm_caching") continue;
+    least = std::min(least, placement.cache_load_factor);
+    most = std::max(most, placement.cache_load_factor);
+  }
+  return least == most ? fmt::format("{:g} %", 100 * most) : fmt::format("{:g} to {:g} %", 100 * least, 100 * most);
+}
+
 // What TorchRec does not offer, or does not say.
 void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload) {
   const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
@@ -137,8 +148,8 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
   });
   if (cached.empty()) return;
   notes.push_back(fmt::format(
-      "fused_uvm_caching is simulated with a cache of 20 % of a table's rows, the most popular ones (tables: {}).",
-      some_tables(cached)));
+      "fused_uvm_caching is simulated with a cache of {} of a table's rows, the most popular ones (tables: {}).",
+      cache_sizes(plan), some_tables(cached)));
 }
 
 // Narrow tables are not cut into columns.

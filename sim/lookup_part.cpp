@@ -97,8 +97,8 @@ void add_apply(LookupPart& part, const GroupMember& member, const Amounts& of, i
 // Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
 double missed_rows(const GroupMember& member, double draws) {
   const Placement& placement = *member.placement;
-  const std::uint64_t first =
-      placement.row_begin + static_cast<std::uint64_t>(kCacheLoadFactor * static_cast<double>(placement.rows()));
+  const std::uint64_t first = placement.row_begin + static_cast<std::uint64_t>(placement.cache_load_factor *
+                                                                               static_cast<double>(placement.rows()));
   const double all = member.access.sum(placement.row_begin, placement.row_end);
   if (!(all > 0)) return 0;
   const double cold = member.access.sum(first, placement.row_end) / all;

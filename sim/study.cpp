@@ -216,7 +216,6 @@ Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed
   const auto memory = make_memory_model(item.memory_model);
   if (!item.plan_file.empty()) {
     Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
-    check_plan(plan, item.workload, cluster, {item.plan_file});
     check_memory(plan, item.workload, cluster, *memory);
     return plan;
   }
@@ -245,6 +244,13 @@ void check_job_groups(const Scenario& scenario, const PlanWatch& watch) {
   prepare(scenario, watch);
 }
 
+Error in_case(const Case& item, const Error& error) {
+  if (!error.place().source.empty()) return error;
+  const bool in_file = !item.plan_file.empty() && error.failure() == Failure::input;
+  return {error.failure(), in_file ? Place{item.plan_file} : item.place, "case '" + item.name + "': " + error.what(),
+          ""};
+}
+
 void throw_if(const std::function<bool()>& interrupted) {
   if (interrupted && interrupted()) throw Interrupted{};
 }
@@ -253,9 +259,7 @@ Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, con
   try {
     return plan_and_check(item, cluster, seed, watch);
   } catch (const Error& error) {
-    if (!error.place().source.empty()) throw;
-    throw Error(error.failure(), item.place, "case '" + item.name + "': " + error.what(),
-                "");  // a memory check knows no file
+    throw in_case(item, error);
   }
 }
 

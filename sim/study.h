@@ -11,6 +11,10 @@ namespace shardsim {
 // The cluster that the case runs on: of a job, its part of the fabric.
 Cluster cluster_of(const Case& item);
 
+// `error` as it is when it has a place; else with the place of the case, of its plan file for bad input, and the name
+// of the case.
+Error in_case(const Case& item, const Error& error);
+
 // Who looks on while a plan is made; both may be empty.
 struct PlanWatch {
   std::function<bool()> interrupted;             // asked now and then

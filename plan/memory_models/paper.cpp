@@ -11,7 +11,7 @@ namespace {
 //
 // Static: a row-wise, column-wise or table-wise holder keeps its part of the weights; a replicated one keeps m times
 // its part (weights, dense gradient, optimizer states). Rows over shards count as a real number. Rows of fused_uvm lie
-// in host memory; a cache of fused_uvm_caching holds a fifth of them.
+// in host memory; a cache of fused_uvm_caching holds its load factor of them.
 //
 // Dynamic, at the peak: c_dp copies of what one batch reads when nothing is sent. Where something is sent, half of the
 // c_mp copies lie at the owners, which send to every rank that they serve, and half at each rank of the world, which

@@ -1,12 +1,7 @@
 #include "plan/torchrec/explanation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
-
-#include "base/text.h"
-#include "plan/torchrec/number_text.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -46,74 +41,6 @@ TableExplanation explain_table(const RunResult& run, std::size_t position, const
   return table;
 }
 
-std::string number(std::int64_t value) {
-  return with_thousands(value);
-}
-
-std::string optimizer_note(const TableSpec& table) {
-  const double m = optimizer_multiplier(table.optimizer, table.dim);
-  if (m == 0) return fmt::format("{} keeps no state", name_of(table.optimizer));
-  if (table.optimizer == Optimizer::rowwise_adagrad) return fmt::format("tensor / {} columns of the table", table.dim);
-  return fmt::format("{} x tensor ({})", m, name_of(table.optimizer));
-}
-
-std::string ids_note(const TableExplanation& table, const RunSettings& settings) {
-  const std::string ids = decimals_text(table.inputs_per_shard, 3);
-  if (table.option->type == ShardingType::data_parallel) return fmt::format("{} ids x 8 B", ids);
-  return fmt::format("{} ids x {} ranks x 8 B", ids, settings.topology.world_size);
-}
-
-std::string output_note(const TableExplanation& table, const ShardExplanation& shard, const RunSettings& settings) {
-  const double vectors = table.table->pooled ? table.load.bags : table.inputs_per_shard;
-  const double element = table.table->output_element_bytes.value_or(table.table->element_bytes);
-  const bool copies = table.option->type == ShardingType::data_parallel;
-  const std::string ranks = copies ? "" : fmt::format(" x {} ranks", settings.topology.world_size);
-  return fmt::format("{} {}{} x {} columns x {} B", decimals_text(vectors, 3), table.table->pooled ? "bags" : "items",
-                     ranks, shard.cols, element);
-}
-
-std::string pipeline_note(const RunSettings& settings, ComputeKernel kernel) {
-  const std::string at_peak = settings.estimate.run_embedding_at_peak_memory ? " + output" : "";
-  switch (settings.estimate.pipeline) {
-    case Pipeline::train_sparse_dist:
-      return "train_sparse_dist: 2 x input" + at_peak;
-    case Pipeline::train_prefetch_sparse_dist:
-      return "train_prefetch_sparse_dist: 3 x input" +
-             std::string(cached(kernel) ? " + (1 + 6 / passes) x input of the cache" : "") + at_peak;
-    default:
-      return fmt::format("{}: input + output", name_of(settings.estimate.pipeline));
-  }
-}
-
-void add_step(std::string& text, const char* what, std::int64_t hbm, std::int64_t ddr, const std::string& note) {
-  const std::string host = ddr == 0 ? "" : fmt::format(" and {} B in DDR", number(ddr));
-  text += fmt::format("    {:<10}{:>20} B{}  {}\n", what, number(hbm), host, note);
-}
-
-void add_shard_text(std::string& text, const TableExplanation& table, const ShardExplanation& shard,
-                    const RunSettings& settings) {
-  const ShardStorage& storage = shard.storage;
-  const TableSpec& spec = *table.table;
-  text += fmt::format("  {} shard{} of {} x {} on ranks {}\n", shard.count, shard.count == 1 ? "" : "s",
-                      number(shard.rows), shard.cols, rank_text(shard.ranks));
-  if (storage.first_level_cache) {
-    add_step(text, "cache", *storage.first_level_cache, 0, "first-level cache, sized for the whole table");
-  } else {
-    add_step(text, "tensor", storage.tensor.hbm, storage.tensor.ddr,
-             fmt::format("{} B of the table x {} of {} elements", number(table.stored.whole),
-                         number(shard.rows * shard.cols), number(spec.rows * spec.dim)));
-    add_step(text, "optimizer", storage.optimizer.hbm, storage.optimizer.ddr, optimizer_note(spec));
-    add_step(text, "cache", storage.cache_aux, 0,
-             cached(table.option->kernel)
-                 ? fmt::format("rows x (4 + {} x 16) B", decimals_text(storage_load_factor(spec), 4))
-                 : "no cache");
-  }
-  add_step(text, "input", storage.input, 0, ids_note(table, settings));
-  add_step(text, "output", storage.output, 0, output_note(table, shard, settings));
-  add_step(text, "pipeline", storage.buffers.hbm, storage.buffers.ddr, pipeline_note(settings, table.option->kernel));
-  add_step(text, "in all", storage.total().hbm, storage.total().ddr, "tensor + optimizer + cache + pipeline");
-}
-
 Json shard_json(const ShardExplanation& shard) {
   const ShardStorage& storage = shard.storage;
   const Storage total = storage.total();
@@ -138,26 +65,16 @@ std::vector<TableExplanation> explain(const RunResult& run, const RunSettings& s
   return tables;
 }
 
-std::string explanation_text(const std::vector<TableExplanation>& tables, const RunSettings& settings) {
-  std::string text;
-  for (const TableExplanation& table : tables) {
-    text += fmt::format("{}: {}, {}, {} rows x {} columns x {} B\n", table.table->fqn(), name_of(table.option->type),
-                        name_of(table.option->kernel), number(table.table->rows), table.table->dim,
-                        table.table->element_bytes);
-    for (const ShardExplanation& shard : table.shards) add_shard_text(text, table, shard, settings);
-  }
-  return text;
-}
-
 std::string explanation_json(const std::vector<TableExplanation>& tables) {
   Json list = Json::array();
   for (const TableExplanation& table : tables) {
     Json shards = Json::array();
     for (const ShardExplanation& shard : table.shards) shards.push_back(shard_json(shard));
     list.push_back({{"fqn", table.table->fqn()},
-                    {"sharding_type", name_of(table.option->type)},
+                    {"sharding_type", table.option->type_name()},
                     {"compute_kernel", name_of(table.option->kernel)},
                     {"shards", shards}});
+    if (const auto& tier = table.option->tier) list.back()["tier_rows"] = {tier->begin, tier->end};
   }
   return list.dump();
 }

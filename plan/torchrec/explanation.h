@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plan/torchrec/planner_run.h"
+#include "plan/torchrec/statistics.h"
 #include "plan/torchrec/storage_estimate.h"
 
 namespace shardsim::torchrec {
@@ -28,7 +29,9 @@ struct TableExplanation {
 // Of every table of a found plan, in its order. `run` outlives it.
 std::vector<TableExplanation> explain(const RunResult& run, const RunSettings& settings);
 
-std::string explanation_text(const std::vector<TableExplanation>& tables, const RunSettings& settings);
+// An overview, and the steps of each table. Tables that are equal in every figure are one entry there; figures are of
+// one of them. `statistics` has the same tables.
+std::string explanation_text(const std::vector<TableExplanation>& tables, const Statistics& statistics);
 std::string explanation_json(const std::vector<TableExplanation>& tables);  // a JSON list
 
 }  // namespace shardsim::torchrec

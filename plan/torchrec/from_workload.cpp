@@ -1,8 +1,6 @@
 #include "plan/torchrec/from_workload.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include "plan/module_paths.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -43,19 +41,6 @@ double nic_rate_per_gpu(const ClusterSpec& spec) {
   return rate * spec.nics->per_node / spec.gpu.count;
 }
 
-// TorchRec wants one dimension per sequence collection: tables of several are several collections.
-void split_by_dimension(std::vector<WorkloadTable>& tables) {
-  const auto first = std::find_if(tables.begin(), tables.end(), [](const auto& table) { return !table.spec.pooled; });
-  if (first == tables.end()) return;
-  const std::int64_t dim = first->spec.dim;
-  const bool one = std::all_of(tables.begin(), tables.end(),
-                               [dim](const auto& table) { return table.spec.pooled || table.spec.dim == dim; });
-  if (one) return;
-  for (WorkloadTable& table : tables) {
-    if (!table.spec.pooled) table.spec.module += fmt::format("_{}", table.spec.dim);
-  }
-}
-
 }  // namespace
 
 TableSpec table_spec(const Table& table, const Workload& workload) {
@@ -84,7 +69,8 @@ std::vector<WorkloadTable> tables_of(const Workload& workload) {
       if (workload.tables[i].kind == kind) tables.push_back({i, table_spec(workload.tables[i], workload)});
     }
   }
-  split_by_dimension(tables);
+  const std::vector<std::string> modules = module_paths(workload);
+  for (WorkloadTable& table : tables) table.spec.module = modules[table.index];
   return tables;
 }
 

@@ -1,5 +1,7 @@
 #include "plan/torchrec/given_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -126,19 +128,28 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
   std::vector<GivenTable> tables;
   for (const Part& part : parts_of(plan)) {
     const Placement& first = *part.placements.front();
+    const Table& whole = workload.tables.at(static_cast<std::size_t>(first.table));
     GivenTable given;
     given.table = *specs.at(static_cast<std::size_t>(first.table));
-    shrink_to(given.table, part, workload.tables.at(static_cast<std::size_t>(first.table)));
+    shrink_to(given.table, part, whole);
+    if (const auto module = plan.modules.find(first.table); module != plan.modules.end()) {
+      given.table.module = module->second;
+    }
     given.option.type = type_of(part.strategy);
+    given.option.flex = part.strategy == Strategy::flex;
+    if (part.row_begin > 0 || part.row_end < whole.rows) given.option.tier = {part.row_begin, part.row_end};
     given.option.kernel = parse_compute_kernel(first.compute_kernel, {"compute kernel of the plan"});
     given.option.partition = partition_by(given.option.type);
+    if (has_cache(first.compute_kernel)) given.table.cache_load_factor = first.cache_load_factor;
     given.option.load_factor = given.table.cache_load_factor;
     given.option.table = static_cast<int>(tables.size());
     cut(given, part);
     try {
       estimate(given, request.settings);
     } catch (const PlannerError& error) {
-      throw input_error({"plan"}, error.what(), "Choose another compute kernel in the plan");
+      const std::string what = error.what();
+      const std::string table = what.starts_with("table ") ? "" : fmt::format("table '{}': ", given.table.name);
+      throw input_error({}, table + what, "Choose another compute kernel in the plan");
     }
     tables.push_back(std::move(given));
   }

@@ -6,12 +6,19 @@
 namespace shardsim::torchrec {
 namespace {
 
+// Where none is given, or 0, TorchRec's default.
+double cache_share(const ShardingOption& option, const TableSpec& spec) {
+  const double given = option.load_factor.value_or(spec.sharder_cache_load_factor.value_or(0));
+  return given > 0 ? given : kCacheLoadFactor;
+}
+
 // The whole table: the ranks share its rows evenly (a block of TorchRec's differs by less than a block).
 Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t table) {
   Placement placement;
   placement.table = static_cast<int>(table);
   placement.strategy = strategy_of(option.type);
   placement.compute_kernel = name_of(option.kernel);
+  if (has_cache(placement.compute_kernel)) placement.cache_load_factor = cache_share(option, spec);
   placement.holders = {{}};
   placement.row_end = static_cast<std::uint64_t>(spec.rows);
   placement.column_end = spec.dim;

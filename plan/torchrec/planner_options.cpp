@@ -93,6 +93,13 @@ double element_bytes(MapReader& reader, const char* key) {
   return 4;
 }
 
+double cache_load_factor(MapReader& reader) {
+  const double factor = reader.share("cache_load_factor", 0);
+  if (factor > 0) return factor;
+  throw input_error(reader.place_of("cache_load_factor"), "cache_load_factor is 0",
+                    "Give a number above 0 and up to 1, or take the kernel fused_uvm, which has no cache");
+}
+
 // An empty list would leave no option, or mean anything: TorchRec takes it for the latter.
 const std::vector<Tree>& some_of(MapReader& reader, const char* key) {
   const std::vector<Tree>& items = reader.list(key);
@@ -116,7 +123,7 @@ ConstraintOptions read_constraint(MapReader reader) {
     }
   }
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
-  if (reader.has("cache_load_factor")) options.cache_load_factor = reader.share("cache_load_factor", 0);
+  if (reader.has("cache_load_factor")) options.cache_load_factor = cache_load_factor(reader);
   if (reader.has("output_dtype")) options.output_element_bytes = element_bytes(reader, "output_dtype");
   reader.flag("enforce_hbm", false);  // kept by TorchRec for its kernels; no estimate looks at it
   if (reader.has("device_group")) {

@@ -32,6 +32,14 @@ std::uint64_t key_of(const ShardingOption& option) {
 
 }  // namespace
 
+std::string_view ShardingOption::type_name() const {
+  return flex ? "flex" : name_of(type);
+}
+
+std::string_view ShardingOption::type_label() const {
+  return flex ? "FLEX" : abbreviation(type);
+}
+
 void ShardingOption::summarise() {
   double bytes = 0;
   for (const ShardRun& run : runs) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "plan/torchrec/batch_load.h"
 #include "plan/torchrec/number_text.h"
@@ -19,12 +20,10 @@ const TableSpec& table_of(const RunResult& run, const ShardingOption& option) {
   return run.space.tables.at(static_cast<std::size_t>(option.table));
 }
 
-std::vector<ShardingType> types_of(const std::vector<ShardingOption>& options) {
-  std::map<std::string_view, ShardingType> types;
-  for (const ShardingOption& option : options) types.emplace(abbreviation(option.type), option.type);
-  std::vector<ShardingType> sorted;
-  for (const auto& [name, type] : types) sorted.push_back(type);
-  return sorted;
+std::vector<std::string> types_of(const std::vector<ShardingOption>& options) {
+  std::set<std::string_view> types;
+  for (const ShardingOption& option : options) types.insert(option.type_label());
+  return {types.begin(), types.end()};
 }
 
 TableStatistics table_statistics(const RunResult& run, const ShardingOption& option) {
@@ -68,7 +67,8 @@ void add_option(Statistics& statistics, std::size_t position) {
   const ShardingOption& option = run.plan[position];
   const TableSpec& table = table_of(run, option);
   const BatchLoad load = batch_load(table, statistics.settings->estimate.batch_size);
-  const auto type = std::find(statistics.types.begin(), statistics.types.end(), option.type) - statistics.types.begin();
+  const auto type =
+      std::find(statistics.types.begin(), statistics.types.end(), option.type_label()) - statistics.types.begin();
   const auto ranks = run.assignment.of(position);
   statistics.tables.push_back(table_statistics(run, option));
   statistics.tables.back().ranks.assign(ranks.begin(), ranks.end());

@@ -58,7 +58,7 @@ struct TopTable {
 struct Statistics {
   const RunResult* run = nullptr;
   const RunSettings* settings = nullptr;
-  std::vector<ShardingType> types;    // in the plan, by abbreviation
+  std::vector<std::string> types;     // labels of those in the plan, in order
   std::vector<RankStatistics> ranks;  // empty without a plan, as everything below `kernels`
   std::vector<TableStatistics> tables;
   std::vector<KernelStatistics> kernels;

@@ -31,7 +31,7 @@ Json rank_json(const Statistics& statistics, std::size_t i) {
   const RankStatistics& rank = statistics.ranks[i];
   Json shards = Json::object();
   for (std::size_t t = 0; t < statistics.types.size(); ++t) {
-    shards[std::string(abbreviation(statistics.types[t]))] = rank.shards[t];
+    shards[statistics.types[t]] = rank.shards[t];
   }
   return {{"rank", i},
           {"hbm_gb", gb(rank.used.hbm)},
@@ -54,7 +54,7 @@ Json table_json(const TableStatistics& row, bool batches) {
   const bool with_cache = row.option->kernel == ComputeKernel::fused_uvm_caching;
   const auto factor = row.option->load_factor ? row.option->load_factor : table.sharder_cache_load_factor;
   Json json = {{"fqn", table.fqn()},
-               {"sharding", abbreviation(row.option->type)},
+               {"sharding", row.option->type_label()},
                {"compute_kernel", name_of(row.option->kernel)},
                {"perf_ms", ms(row.perf.total())},
                {"perf_parts_ms", parts_json(row.perf)},
@@ -72,6 +72,7 @@ Json table_json(const TableStatistics& row, bool batches) {
                {"cw_dim", row.column_width ? Json(*row.column_width) : Json(nullptr)},
                {"hash_size", table.rows},
                {"ranks", row.ranks.empty() ? Json(nullptr) : Json(rank_text(row.ranks))}};
+  if (const auto& tier = row.option->tier) json["tier_rows"] = {tier->begin, tier->end};
   if (batches) json["batch_sizes"] = batches_cell(table);
   return json;
 }

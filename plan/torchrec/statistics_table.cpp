@@ -32,7 +32,7 @@ void add_header(StatisticsTable& table, const std::vector<std::string>& header) 
 std::string shards_cell(const Statistics& statistics, const RankStatistics& rank) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < statistics.types.size(); ++i) {
-    parts.push_back(fmt::format("{}: {}", abbreviation(statistics.types[i]), rank.shards[i]));
+    parts.push_back(fmt::format("{}: {}", statistics.types[i], rank.shards[i]));
   }
   return join(parts, " ");
 }
@@ -88,7 +88,7 @@ namespace {
 std::vector<std::string> parameter_row(const TableStatistics& row, bool batches) {
   const TableSpec& table = *row.table;
   std::vector<std::string> cells = {table.fqn(),
-                                    std::string(abbreviation(row.option->type)),
+                                    std::string(row.option->type_label()),
                                     std::string(name_of(row.option->kernel)),
                                     perf_cell(row.perf),
                                     fmt::format("({} GB, {} GB)", decimals_text(gigabytes(row.option->total.hbm), 3),
@@ -114,17 +114,6 @@ std::size_t StatisticsTable::width() const {
   std::size_t sum = 0;
   for (const std::size_t width : column_widths(rows)) sum += width;
   return sum;
-}
-
-std::vector<std::string> StatisticsTable::lines() const {
-  const std::vector<std::size_t> widths = column_widths(rows);
-  std::vector<std::string> lines;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:>{}}", row[i], widths[i]);
-    lines.push_back(line);
-  }
-  return lines;
 }
 
 double hbm_share(const Statistics& statistics, std::size_t rank) {

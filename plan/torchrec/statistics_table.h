@@ -7,13 +7,12 @@
 
 namespace shardsim::torchrec {
 
-// The cells of a table of the statistics, header first, a row of dashes below it. Every column is as wide as its
-// longest cell and 3 more, right-aligned.
+// The cells of a table of the statistics as TorchRec prints it, header first, a row of dashes below it. Every column is
+// as wide as its longest cell and 3 more.
 struct StatisticsTable {
   std::vector<std::vector<std::string>> rows;
 
   std::size_t width() const;
-  std::vector<std::string> lines() const;
 };
 
 StatisticsTable rank_table(const Statistics& statistics);  // empty without a plan

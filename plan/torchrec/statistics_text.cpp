@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
+#include "base/text.h"
 #include "plan/torchrec/number_text.h"
 #include "plan/torchrec/statistics_table.h"
+#include "plan/torchrec/text_layout.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -16,45 +20,111 @@ std::string ms(double value) {
   return decimals_text(value, 3) + " ms";
 }
 
-void add_table(std::string& text, const StatisticsTable& table) {
-  for (const std::string& line : table.lines()) text += line + "\n";
-  text += "\n";
-}
+constexpr std::size_t kRanksWidth = 48;
 
 void add_line(std::string& text, const std::string& label, const std::string& value) {
-  text += fmt::format("{:<36}{}\n", label, value);
+  text += fmt::format("{:<32}{}\n", label, value);
 }
 
-void add_imbalance(std::string& text, const char* what, const std::optional<Imbalance>& of) {
-  if (!of) return;
-  add_line(text, fmt::format("{} imbalance", what),
-           fmt::format("total variation {:.3f}, total distance {:.3f}, chi divergence {:.3f}, KL divergence {:.3f}",
-                       of->total_variation, of->total_distance, of->chi(), of->kl()));
+std::string on_ranks(const std::vector<int>& ranks) {
+  return ranks.empty() ? "on no rank" : "on ranks " + short_ranks(ranks, kRanksWidth);
+}
+
+// Cells of a rank, with the ranks that have the same.
+struct RankGroup {
+  std::vector<int> ranks;
+  std::vector<std::string> cells;
+};
+
+std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i) {
+  const RankStatistics& rank = statistics.ranks[i];
+  const auto cell = [](std::int64_t bytes, double share) {
+    return fmt::format("{} ({})", decimals_text(gigabytes(bytes), 3), percent_text(share));
+  };
+  std::vector<std::string> shards;
+  for (std::size_t t = 0; t < statistics.types.size(); ++t) {
+    shards.push_back(fmt::format("{}: {}", statistics.types[t], rank.shards[t]));
+  }
+  return {cell(rank.used.hbm, hbm_share(statistics, i)),
+          cell(rank.used.ddr, ddr_share(statistics, i)),
+          decimals_text(rank.perf.total(), 3),
+          decimals_text(rank.input_mb, 2),
+          decimals_text(rank.output_mb, 2),
+          join(shards, " ")};
+}
+
+// Ranks with equal cells share a line.
+void add_ranks(std::string& text, const Statistics& statistics) {
+  std::vector<RankGroup> groups;
+  std::map<std::vector<std::string>, std::size_t> known;
+  for (std::size_t i = 0; i < statistics.ranks.size(); ++i) {
+    std::vector<std::string> cells = rank_cells(statistics, i);
+    const auto [entry, added] = known.try_emplace(cells, groups.size());
+    if (added) groups.push_back({{}, std::move(cells)});
+    groups[entry->second].ranks.push_back(static_cast<int>(i));
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "Input (MB)", "Output (MB)", "Shards"}};
+  for (const RankGroup& group : groups) {
+    rows.push_back({short_ranks(group.ranks, 20)});
+    rows.back().insert(rows.back().end(), group.cells.begin(), group.cells.end());
+  }
+  text += table_text(rows) + "\n";
+}
+
+std::string over_mean(double most, double mean) {
+  return mean > 0 ? fmt::format("{:.3g} %", (most - mean) / mean * 100) : "0 %";
+}
+
+std::vector<std::string> imbalance_row(const char* what, const Imbalance& of, const std::string& most) {
+  const auto cell = [](double value) { return fmt::format("{:.3f}", value); };
+  return {what, cell(of.total_variation), cell(of.total_distance), cell(of.chi()), cell(of.kl()), most};
+}
+
+// How uneven the ranks are.
+void add_imbalance(std::string& text, const Statistics& of) {
+  std::vector<std::vector<std::string>> rows = {
+      {"Imbalance of", "total variation", "total distance", "chi divergence", "KL divergence", "most over mean"}};
+  if (of.perf_imbalance) {
+    rows.push_back(imbalance_row("perf", *of.perf_imbalance, over_mean(of.total.ms, of.mean_total)));
+  }
+  if (of.hbm_imbalance) {
+    rows.push_back(imbalance_row("HBM", *of.hbm_imbalance,
+                                 over_mean(static_cast<double>(of.max.bytes), static_cast<double>(of.mean.bytes))));
+  }
+  if (of.ddr_imbalance) rows.push_back(imbalance_row("DDR", *of.ddr_imbalance, ""));
+  if (rows.size() > 1) text += table_text(rows) + "\n";
 }
 
 void add_maximum(std::string& text, const char* what, const Maximum& maximum) {
-  add_line(text, fmt::format("maximum of {}", what),
-           fmt::format("{} on ranks {}", ms(maximum.ms), rank_text(maximum.ranks)));
+  add_line(text, fmt::format("maximum of {}", what), fmt::format("{} {}", ms(maximum.ms), on_ranks(maximum.ranks)));
 }
 
 void add_near(std::string& text, const char* what, const NearRanks& near) {
-  const std::string ranks = near.ranks.empty() ? "no rank" : "ranks " + rank_text(near.ranks);
-  add_line(text, what, fmt::format("{} on {}", gb(near.bytes), ranks));
+  add_line(text, what, fmt::format("{} {}", gb(near.bytes), on_ranks(near.ranks)));
+}
+
+void add_times(std::string& text, const Statistics& of) {
+  add_maximum(text, "total perf", of.total);
+  add_line(text, "mean of total perf", ms(of.mean_total));
+  add_maximum(text, "forward compute", of.fwd_compute);
+  add_maximum(text, "forward comms", of.fwd_comms);
+  add_maximum(text, "backward compute", of.bwd_compute);
+  add_maximum(text, "backward comms", of.bwd_comms);
+  add_maximum(text, "prefetch compute", of.prefetch_compute);
+  add_line(text, "sum of these five maxima",
+           ms(of.fwd_compute.ms + of.fwd_comms.ms + of.bwd_compute.ms + of.bwd_comms.ms + of.prefetch_compute.ms));
+  add_line(text, "critical path", fmt::format("{} comms + {} compute", ms(of.critical_comms), ms(of.critical_compute)));
+}
+
+void add_top(std::string& text, const char* what, const std::vector<TopTable>& tables) {
+  std::vector<std::string> names;
+  for (const TopTable& table : tables) names.push_back(table.name);
+  if (!names.empty()) add_line(text, what, join(names));
 }
 
 void add_placed(std::string& text, const Statistics& statistics) {
-  add_imbalance(text, "perf", statistics.perf_imbalance);
-  add_imbalance(text, "HBM", statistics.hbm_imbalance);
-  add_imbalance(text, "DDR", statistics.ddr_imbalance);
-  add_maximum(text, "total perf", statistics.total);
-  add_line(text, "mean of total perf", ms(statistics.mean_total));
-  add_maximum(text, "forward compute", statistics.fwd_compute);
-  add_maximum(text, "forward comms", statistics.fwd_comms);
-  add_maximum(text, "backward compute", statistics.bwd_compute);
-  add_maximum(text, "backward comms", statistics.bwd_comms);
-  add_maximum(text, "prefetch compute", statistics.prefetch_compute);
-  add_line(text, "critical path",
-           fmt::format("{} comms + {} compute", ms(statistics.critical_comms), ms(statistics.critical_compute)));
+  add_times(text, statistics);
   add_near(text, "sparse only: most HBM", statistics.sparse_max);
   add_near(text, "sparse only: least HBM", statistics.sparse_min);
   add_near(text, "most HBM", statistics.max);
@@ -64,8 +134,10 @@ void add_placed(std::string& text, const Statistics& statistics) {
   add_near(text, "high median of HBM", statistics.high_median);
   for (std::size_t i = statistics.tiers.size(); i-- > 0;) {
     add_line(text, fmt::format("peak HBM pressure, tier {}", i + 1),
-             fmt::format("{} on ranks {}", gb(statistics.tiers[i].bytes), rank_text(statistics.tiers[i].ranks)));
+             fmt::format("{} {}", gb(statistics.tiers[i].bytes), on_ranks(statistics.tiers[i].ranks)));
   }
+  add_top(text, "slowest tables, slowest ranks", statistics.top_perf);
+  add_top(text, "largest tables, fullest ranks", statistics.top_hbm);
 }
 
 }  // namespace
@@ -74,8 +146,10 @@ std::string statistics_text(const Statistics& statistics) {
   const RunResult& run = *statistics.run;
   const RunSettings& settings = *statistics.settings;
   std::string text;
-  if (!statistics.ranks.empty()) add_table(text, rank_table(statistics));
-  add_table(text, parameter_table(statistics));
+  if (!statistics.ranks.empty()) {
+    add_ranks(text, statistics);
+    add_imbalance(text, statistics);
+  }
   if (run.num_proposals > 0) {
     add_line(text, "proposals",
              fmt::format(

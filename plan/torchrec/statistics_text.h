@@ -6,7 +6,8 @@
 
 namespace shardsim::torchrec {
 
-// The two tables as TorchRec prints them, and the numbers around them in words of our own.
+// What TorchRec prints of the ranks and of the plan as a whole, 100 columns wide, in words of our own. Ranks with equal
+// figures share a line.
 std::string statistics_text(const Statistics& statistics);
 
 // The same as one JSON object, numbers rounded as they are printed.

@@ -102,8 +102,58 @@ TEST_CASE("TorchRec's own types are read and written in its shape") {
   CHECK(plan.placements[2].holders == std::vector<std::vector<int>>{{3}});
   const auto json = nlohmann::json::parse(plan_to_json(plan, setting.workload, setting.cluster));
   CHECK(json["plan"]["ec"]["history"]["shards"][0]["placement"] == "rank:5/cuda:1");
-  CHECK(json["plan"]["ebc"]["recent"]["ranks"] == nlohmann::json({0, 3}));
-  CHECK(json["plan"]["ebc"]["recent"]["shards"][1]["shard_sizes"] == nlohmann::json({1003, 128}));
+  CHECK(json["plan"]["sparse.ebc"]["recent"]["ranks"] == nlohmann::json({0, 3}));
+  CHECK(json["plan"]["sparse.ebc"]["recent"]["shards"][1]["shard_sizes"] == nlohmann::json({1003, 128}));
+}
+
+TEST_CASE("module paths are kept as they are read") {
+  const Setting setting;
+  const std::string text = replaced(tiered(), "\"ebc\"", "\"model.sparse.ebc2\"");
+  const Plan plan = setting.read(text);
+  CHECK(plan.modules == std::map<int, std::string>{{1, "model.sparse.ebc2"}});
+  const std::string written = plan_to_json(plan, setting.workload, setting.cluster);
+  CHECK(nlohmann::json::parse(written)["plan"]["model.sparse.ebc2"].contains("recent"));
+  CHECK(setting.read(written) == plan);
+}
+
+TEST_CASE("the load factor of a cache is TorchRec's cache_params") {
+  const Setting setting;
+  const auto text = [](const std::string& kernel, const std::string& cache) {
+    return R"({"plan": {"ec": {"history": {"sharding_type": "table_wise", "compute_kernel": ")" + kernel +
+           R"(", "ranks": [5],)" + cache +
+           R"("shards": [{"shard_offsets": [0, 0], "shard_sizes": [8000, 64], "placement": "rank:5/cuda:1"}]}}}})";
+  };
+  const auto factor = [&](const std::string& kernel, const std::string& cache) {
+    return setting.read(text(kernel, cache)).placements.at(0).cache_load_factor;
+  };
+  CHECK(factor("fused_uvm_caching", "") == 0.2);
+  CHECK(factor("fused_uvm_caching", R"("cache_params": null,)") == 0.2);
+  CHECK(factor("fused_uvm_caching", R"("cache_params": {"algorithm": null, "load_factor": null},)") == 0.2);
+  CHECK(factor("fused_uvm_caching", R"("cache_params": {"load_factor": 0.5},)") == 0.5);
+  CHECK(factor("fused_uvm", R"("cache_params": {"load_factor": 0.5},)") == 0.2);  // no cache
+  const Plan plan = setting.read(text("fused_uvm_caching", R"("cache_params": {"load_factor": 1},)"));
+  const std::string written = plan_to_json(plan, setting.workload, setting.cluster);
+  CHECK(nlohmann::json::parse(written)["plan"]["ec"]["history"]["cache_params"]["load_factor"] == 1);
+  CHECK(setting.read(written) == plan);
+  for (const char* wrong : {"0", "-0.5", "1.01", "\"much\"", "[1]", "1e300"}) {
+    CAPTURE(wrong);
+    const std::string cache = fmt::format(R"("cache_params": {{"load_factor": {}}},)", wrong);
+    CHECK(has(setting.fault(text("fused_uvm_caching", cache)), "plan.json:1"));
+  }
+  CHECK(has(setting.fault(text("fused_uvm_caching", R"("cache_params": 0.5,)")), "Write a map"));
+}
+
+TEST_CASE("sequence tables of several dimensions are in a module of each, as TorchRec's EmbeddingCollection has one") {
+  const Cluster cluster = test_cluster(1, 2);
+  Workload workload =
+      workload_of({sequence_table("a", 100, 64), sequence_table("b", 100, 32), sequence_table("c", 100, 32)});
+  workload.tables[2].kind = TableKind::pooled;
+  const Plan plan = plan_by("{name: row_wise}", workload, cluster);
+  const auto json = nlohmann::json::parse(plan_to_json(plan, workload, cluster))["plan"];
+  CHECK(json["ec_64"].contains("a"));
+  CHECK(json["ec_32"].contains("b"));
+  CHECK(json["ebc"].contains("c"));
+  CHECK(plan_from_tree(parse_json(plan_to_json(plan, workload, cluster), "plan.json"), workload, cluster) == plan);
 }
 
 TEST_CASE("the types that stay in a node are read and written in TorchRec's shape") {

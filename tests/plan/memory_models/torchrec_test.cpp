@@ -19,6 +19,21 @@ TEST_CASE("TorchRec's memory model gives the bytes of its worked example") {
   CHECK(bytes[95] == 4'314'629'100);
 }
 
+// By TorchRec's storage rules: 0.4 of 25,600,000 B of rows, as much / 64 of row-wise Adagrad's state, and 16 B x 0.4 of
+// the cache's own state per row.
+TEST_CASE("memory models see the load factor of the plan's cache") {
+  const Workload workload = workload_of({sequence_table("t", 100'000, 64)}, 64);
+  const Cluster cluster = test_cluster(1, 2);
+  const auto on_rank_0 = [&](const char* model, double factor) {
+    Plan plan = plan_by("{name: table_wise}", workload, cluster);
+    plan.placements[0].compute_kernel = "fused_uvm_caching";
+    plan.placements[0].cache_load_factor = factor;
+    return memory_per_rank(plan, workload, cluster, *make_memory_model(options(model)))[0];
+  };
+  CHECK(on_rank_0("{name: torchrec}", 0.5) - on_rank_0("{name: torchrec}", 0.1) == 10'240'000 + 160'000 + 640'000);
+  CHECK(on_rank_0("{name: paper}", 0.5) - on_rank_0("{name: paper}", 0.1) == 10'240'000);
+}
+
 TEST_CASE("every rank gets a number for every planner's plan, tiers and replicas too") {
   Table table = sequence_table("c", 200'000, 256);
   const Workload workload = workload_of({table}, 64);

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# shardsim explain: plan files alone, what is refused, what the text and the JSON hold.
+# Usage: explain.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+said() { grep -qE -- "$1" streams/out; }
+
+echo "-- a plan file alone"
+cat >plan.json <<'END'
+{"plan": {"model.sparse.ebc": {
+"rows": {"sharding_type": "row_wise", "ranks": [0, 1], "shards": [
+{"shard_offsets": [0, 0], "shard_sizes": [5, 8], "placement": "rank:0/cuda:0"},
+{"shard_offsets": [5, 0], "shard_sizes": [5, 8], "placement": "rank:1/cuda:1"}]},
+"copies": {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1]}}}}
+END
+run explain plan.json
+check "a plan file is explained" [ "$code" -eq 0 ]
+check "what has no size is said to have none" said '1 data_parallel table'
+check "it is in no figure" [ "$(grep -c 'copies' streams/out)" -eq 1 ]
+run explain plan.json --json
+check "JSON lists it" python3 -c '
+import json
+plan = json.load(open("streams/out"))
+assert [t["fqn"] == "model.sparse.ebc.copies" for t in plan["tables_of_unknown_size"]] == [True]
+assert plan["tables"][0]["fqn"] == "model.sparse.ebc.rows"
+assert len(plan["tables"]) == len(plan["statistics"]["tables"]) == 1
+assert plan["statistics"]["ranks"][0]["shards"] == {"RW": 1}'
+refuse 2 'argument --case: a plan file alone' explain plan.json --case x
+refuse 2 'argument --seed: a plan file alone' explain plan.json --seed 3
+refuse 2 'argument --set: a plan file alone' explain plan.json --set cluster.nodes=2
+refuse 2 'argument --memory-model: a plan file alone' explain plan.json --memory-model paper
+sed 's#rank:1/cuda:1#rank:1/cpu#' plan.json >mixed.json
+refuse 2 'mixed.json:4: .*fused_uvm' explain mixed.json
+refuse 2 'mixed.json:4: .*fused_uvm' check mixed.json
+
+echo "-- places"
+cat >scenario.yaml <<'END'
+schema: shardsim.scenario/1
+cluster: {base: toy_2x4, nodes: 1}
+workload:
+  name: w
+  batch_per_gpu: 64
+  tables:
+    - {name: rows, rows: 10, dim: 8, kind: pooled}
+    - {name: copies, rows: 10, dim: 8, kind: pooled}
+plan: {file: plan.json}
+END
+for command in explain run check "plan"; do
+  refuse 2 "plan.json:5: table 'copies' has replicated rows" $command scenario.yaml
+done
+sed 's/^plan:.*/planner: {name: torchrec}/; s/rows: 10,/rows: 100000000000,/' scenario.yaml >large.yaml
+refuse 3 "large.yaml:1:1: case 'main'" explain large.yaml
+
+echo "-- modules, flex and tiers"
+sed 's/^plan:.*/planner: {name: flex}/; s/nodes: 1/nodes: 2/' scenario.yaml >flex.yaml
+run explain flex.yaml
+check "flex is called flex" said '^ebc.rows and 1 other: flex, dense'
+check "equal tables are one entry" [ "$(grep -c 'copies' streams/out)" -eq 0 ]
+check "equal ranks are one line" said '^0-7 '
+check "no line is wider than 100 columns" [ "$(awk 'length > 100' streams/out | wc -l)" -eq 0 ]
+check "imbalance is named" said '^Imbalance of .*KL divergence'
+run explain flex.yaml --json
+check "JSON has each table and rank, as flex" python3 -c '
+import json
+plan = json.load(open("streams/out"))
+assert [t["sharding_type"] for t in plan["tables"]] == ["flex", "flex"]
+assert [r["shards"] for r in plan["statistics"]["ranks"]] == [{"FLEX": 2}] * 8'
+run explain flex.yaml --table copies
+check "--table leaves one table" said '^ebc.copies: flex'
+check "--table leaves the others out" [ "$(grep -c 'ebc.rows\|peak HBM' streams/out)" -eq 0 ]
+refuse 2 "argument --table: .*Known: copies, rows|argument --table: .*rows" explain flex.yaml --table row
+run explain "$source/scenarios/toy.yaml" --case flexshard_3tier
+check "tiers are named by their rows" said ' rows 0-[0-9]+: data_parallel, dense'
+
+echo "-- load factor of a cache"
+factor() {
+  cat >cached.yaml <<END
+schema: shardsim.scenario/1
+cluster: {base: toy_2x4, nodes: 1}
+workload:
+  name: w
+  batch_per_gpu: 64
+  tables: [{name: t, rows: 100000, dim: 8, kind: pooled}]
+planner: {name: torchrec, constraints: {t: {compute_kernels: [fused_uvm_caching], cache_load_factor: $1}}}
+END
+}
+for share in 0.25 0.5 1.0; do
+  factor $share
+  run plan cached.yaml
+  check "the plan has load factor $share" python3 -c "
+import json
+entry = json.load(open('streams/out'))['plan']['ebc']['t']
+assert entry['cache_params'] == {'load_factor': $share}, entry"
+  mv streams/out cached.json
+  sed 's/^planner:.*/plan: {file: cached.json}/' cached.yaml >from_file.yaml
+  run explain from_file.yaml --json
+  check "explain sees load factor $share" python3 -c "
+import json
+table = json.load(open('streams/out'))
+assert table['statistics']['tables'][0]['cache_load_factor'] == $share
+tensor = sum(s['shards'] * s['tensor_bytes']['hbm'] for s in table['tables'][0]['shards'])
+assert tensor == $share * 100000 * 8 * 4, tensor"
+  run lower from_file.yaml
+  check "a program with load factor $share" [ "$code" -eq 0 ]
+  mv streams/out "program_$share.json"
+done
+check "a larger cache misses less, one of all rows nothing" python3 -c '
+import json
+def missed(share):
+    ops = json.load(open(f"program_{share}.json"))["ops"]
+    return sum(sum(op.get("host_bytes", [])) for op in ops if "prefetch" in op["name"])
+assert missed("0.25") > missed("0.5") > missed("1.0") == 0, [missed(s) for s in ("0.25", "0.5", "1.0")]'
+for wrong in 0 1.5 -0.2; do
+  factor $wrong
+  refuse 2 'cached.yaml:7:.*cache_load_factor' plan cached.yaml
+done
+
+finish 35

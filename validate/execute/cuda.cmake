@@ -30,6 +30,7 @@ add_library(
   machines/cuda_clock.cpp
   machines/cuda_dense.cpp
   machines/cuda_fusion.cpp
+  machines/cuda_pooled.cpp
   machines/cuda_stream_queue.cpp
   machines/nccl_set.cpp
   microbench/cuda_bench_device.cpp

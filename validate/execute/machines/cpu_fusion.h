@@ -60,5 +60,7 @@ class CpuFusion {
 
 // What the operation's optimizer asks for. Errors (Failure::input at `place`): one that the executor has no kernel for.
 OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_data, const Place& place);
+// Of each part of a pooled fusion; plain SGD where nothing updates its rows.
+std::vector<OptimizerSettings> part_settings(const Program& program, const Fusion& fusion, bool check_data);
 
 }  // namespace shardsim

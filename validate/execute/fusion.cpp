@@ -111,7 +111,7 @@ class FusionFinder {
   // What the exchanges of the fusion are to do for this lookup, too, must be done after it, and before its update.
   void join(Fusion& fusion, const Fusion::Part& part) {
     const auto follows = [&](int first, int then) {
-      if (first < 0 || then < 0 || graph_.ends_before(first, then)) return;
+      if (first < 0 || then < 0 || graph_.comes_before(first, then)) return;
       fail(at(then), fmt::format("it does not wait for {}, whose exchanges it shares", op_text(at(first))),
            "Name that operation in 'after'");
     };
@@ -183,11 +183,24 @@ class FusionFinder {
     return [this, &fusion](int id) { return lies_within(sets(id), sets(fusion.ids)); };
   }
 
+  // After any of the lookups that share its ids: one stream runs them in order, and the last one may stand for all.
+  std::vector<int> after_sharing(OpClass op_class, const Op& lookup) const {
+    std::vector<int> all;
+    for (const Op& op : program_.ops) {
+      if (op.op_class != OpClass::lookup || !op.pooled || op.matrix_in != lookup.matrix_in) continue;
+      for (const int id : graph_.after(op_class, op.id)) {
+        if (graph_.comes_before(lookup.id, id)) all.push_back(id);
+      }
+    }
+    return all;
+  }
+
   void find_pooled_output(const Op& lookup, Fusion& fusion) {
-    if (cut(fusion)) fusion.scatter = take(graph_.after(OpClass::reduce_scatter, lookup.id), within_ids(fusion));
+    if (cut(fusion)) fusion.scatter = take(after_sharing(OpClass::reduce_scatter, lookup), within_ids(fusion));
     if (fusion.scatter >= 0 && sets(fusion.scatter) == sets(fusion.ids)) return;
-    const int from = fusion.scatter >= 0 ? fusion.scatter : lookup.id;
-    fusion.output = take(graph_.after(OpClass::all_to_all, from), across(fusion, fusion.scatter));
+    fusion.output = take(fusion.scatter >= 0 ? graph_.after(OpClass::all_to_all, fusion.scatter)
+                                             : after_sharing(OpClass::all_to_all, lookup),
+                         across(fusion, fusion.scatter));
     if (fusion.output < 0) fail_output(lookup);
   }
 

@@ -14,9 +14,9 @@ struct Fusion {
   bool ids_came_before = false;  // they were exchanged in the previous iteration (a pipeline)
   int output = -1;               // exchange of the rows looked up
   int gradient_exchange = -1;
-  int gradient = -1;         // the fused update, or the summed gradient of replicated rows
-  std::vector<int> reduces;  // all-reduces of that; of sequences the first one alone
-  int apply = -1;            // update of the replicated rows
+  int gradient = -1;           // the fused update, or the summed gradient of replicated rows
+  std::vector<int> reduces{};  // all-reduces of that; of sequences the first one alone
+  int apply = -1;              // update of the replicated rows
 
   std::vector<int> shards;  // of all its lookups
 
@@ -31,7 +31,7 @@ struct Fusion {
     std::vector<int> shards;
     bool operator==(const Part&) const = default;
   };
-  std::vector<Part> parts;  // pooled: all lookups; the operations of the first one also stand above
+  std::vector<Part> parts{};  // pooled: all lookups; the operations of the first one also stand above
 
   bool operator==(const Fusion&) const = default;
 };

@@ -26,6 +26,13 @@ bool OpGraph::ends_before(int first, int then) const {
   return false;
 }
 
+bool OpGraph::comes_before(int first, int then) const {
+  for (int id = first; id <= then; ++id) {
+    if (at(id).stream == at(first).stream && ends_before(id, then)) return true;
+  }
+  return false;
+}
+
 template <typename Neighbours>
 std::vector<int> OpGraph::nearest(OpClass op_class, int from, Neighbours neighbours) const {
   std::vector<int> found, level{from};

@@ -13,6 +13,8 @@ class OpGraph {
 
   // Over any operations, inside one iteration.
   bool ends_before(int first, int then) const;
+  // The same, or in front of such an operation on its own stream.
+  bool comes_before(int first, int then) const;
 
   // Collectives of a class after or before an operation, through compute operations other than lookups only, nearest
   // first.

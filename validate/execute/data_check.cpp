@@ -13,6 +13,7 @@
 #include "validate/execute/bags.h"
 #include "validate/execute/fusion_check.h"
 #include "validate/execute/id_streams.h"
+#include "validate/execute/piece.h"
 #include "validate/execute/rank_buffers.h"
 #include "validate/execute/rank_rows.h"
 
@@ -24,37 +25,8 @@ constexpr double kLargestGradient = 2;  // of gradient_value
 constexpr std::string_view kWhole =
     "Whole-number checks need tables of fp32, of one dimension per sequence lookup, with updates";
 
-// One piece of a shard: its rows, and what the iteration adds up for them. Copies on several ranks are one piece here.
-struct Piece {
-  std::int64_t dim = 0;
-  std::vector<float> rows, sums;
-  std::vector<std::int64_t> reads;  // of each row in this iteration
-
-  float* row(std::int64_t local) { return rows.data() + local * dim; }
-};
-
 void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong) {
   throw input_error(op_place(places, op.id), fmt::format("{}: {}", op_text(op), wrong), std::string(kWhole));
-}
-
-std::vector<Piece> pieces_of(const Program& program, const Program::Shard& shard) {
-  std::vector<Piece> pieces(static_cast<std::size_t>(row_shards(shard)));
-  for (int position = 0; position < row_shards(shard); ++position) {
-    Piece& piece = pieces[static_cast<std::size_t>(position)];
-    piece.dim = shard.column_end - shard.column_begin;
-    const auto rows = static_cast<std::size_t>(row_shard_rows(shard, position));
-    piece.rows.resize(rows * static_cast<std::size_t>(piece.dim));
-    piece.sums.resize(piece.rows.size());
-    piece.reads.resize(rows);
-  }
-  const std::uint64_t key = table_key(program.tables[static_cast<std::size_t>(shard.table)]);
-  for (std::uint64_t position = shard.row_begin; position < shard.row_end; ++position) {
-    const RowOwner owner = row_owner(program, shard, position);
-    Piece& piece = pieces[static_cast<std::size_t>(owner.shard)];
-    float* const row = piece.row(static_cast<std::int64_t>(owner.local_row));
-    for (std::int64_t c = 0; c < piece.dim; ++c) row[c] = first_value(key, position, shard.column_begin + c);
-  }
-  return pieces;
 }
 
 }  // namespace

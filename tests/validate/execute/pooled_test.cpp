@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "sim/study.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/bags.h"
@@ -316,6 +317,20 @@ TEST_CASE("ids of four bytes") {
   Workload workload = sample::workload(sample::kPooledTables);
   workload.id_bytes = 4;
   CHECK(checked(sample::lowered(std::vector<Strategy>{Strategy::table_row_wise}, workload), 2) == "");
+}
+
+// Too large for this machine, but nothing in them is refused.
+TEST_CASE("the shipped scenario of every sharding type fits") {
+  const Scenario scenario = read_scenario(SHARDSIM_SOURCE_DIR "/scenarios/mixed.yaml", {});
+  REQUIRE(scenario.cases.size() == 3);
+  for (const Case& item : scenario.cases) {
+    CAPTURE(item.name);
+    const Cluster cluster = cluster_of(item);
+    const Plan plan = make_plan(item, cluster, scenario.seed);
+    const std::vector<Fusion> fusions = sample::fusions(make_program(item, cluster, plan, scenario, false));
+    CHECK(std::ranges::count(fusions, true, &Fusion::pooled) == 7);  // those of TorchRec
+    CHECK(std::ranges::count(fusions, false, &Fusion::pooled) >= 2);
+  }
 }
 
 TEST_CASE("pooled lookups whose exchanges do not fit are refused") {

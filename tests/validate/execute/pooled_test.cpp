@@ -107,6 +107,11 @@ TEST_CASE("ids spread evenly over the bags of their feature") {
   std::vector<std::int64_t> two(16, 2);
   two.insert(two.end(), {5, 6, 5, 6});
   CHECK(bag_lengths(program, program.tables[2], 54, 0, 1) == two);
+  // 6 ids on each of 8 pieces: the extra ones in turn.
+  CHECK(bag_lengths(program, program.tables[0], 6, 0, 8) ==
+        std::vector<std::int64_t>{0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1});
+  CHECK(bag_lengths(program, program.tables[0], 6, 4, 8) ==
+        std::vector<std::int64_t>{0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0});
   CHECK(bag_lengths(program, program.tables[0], 0, 0, 1) == std::vector<std::int64_t>(16, 0));
 }
 
@@ -282,6 +287,25 @@ TEST_CASE("every sharding type equals a single process bit for bit, under every 
       CAPTURE(pipeline);
       CHECK(checked(pooled_program(strategy, pipeline), 3) == "");
     }
+  }
+}
+
+TEST_CASE("an iteration without a backward pass is executed") {
+  for (Program program : {one_table(Strategy::row_wise), sample::toy_program()}) {
+    const auto first = std::ranges::find_if(program.ops, [](const Op& op) {
+      return op.name == "dense_backward" || op.op_class == OpClass::all_gather || op.name == "tier_split_gradient";
+    });
+    program.ops.erase(first, program.ops.end());
+    for (Op& op : program.ops) op.after_previous.clear();
+    REQUIRE(std::ranges::count(program.ops, OpClass::update, &Op::op_class) == 0);
+    const std::vector<std::string> errors = test::in_world(program.world_size, [&](Rendezvous& rendezvous) {
+      ExecuteOptions options;
+      options.warmup = 0;
+      options.iterations = 2;
+      const Timeline seen = execute(program, rendezvous, options, [](const Timeline&) {});
+      if (rendezvous.rank() == 0 && !seen.complete) throw run_error("not complete", "");
+    });
+    for (const std::string& error : errors) CHECK(error == "");
   }
 }
 

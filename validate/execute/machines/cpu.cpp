@@ -139,12 +139,11 @@ class CpuMachine : public Machine {
 
   void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
     const Fusion& flow = buffers.fusion;
-    const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
-    const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
+    const OptimizerSettings settings = update_settings(program_, flow.gradient, flow.apply, options.check_data);
     CpuFusion& fusion = fusions_.add(program_, buffers, rank_, settings, options.threads);
     const int ahead = flow.ids_came_before ? 1 : 0;
     actions_[flow.lookup] = [&fusion](int iteration) { fusion.lookup(iteration); };
-    actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
+    if (flow.gradient >= 0) actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
     if (flow.apply >= 0) actions_[flow.apply] = [&fusion](int) { fusion.apply(); };
     exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
       fusion.exchange_ids(wire, seat, matrix, iteration + ahead);

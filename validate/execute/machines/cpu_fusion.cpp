@@ -35,16 +35,17 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
   return settings;
 }
 
+OptimizerSettings update_settings(const Program& program, int gradient, int apply, bool check_data) {
+  const int update = apply >= 0 ? apply : gradient;
+  if (update < 0) return {};
+  const Op& op = program.ops[static_cast<std::size_t>(update)];
+  return optimizer_settings(op.optimizer, check_data, {op.name});
+}
+
 std::vector<OptimizerSettings> part_settings(const Program& program, const Fusion& fusion, bool check_data) {
   std::vector<OptimizerSettings> settings;
   for (const Fusion::Part& part : fusion.parts) {
-    const int update = part.apply >= 0 ? part.apply : part.gradient;
-    if (update < 0) {
-      settings.emplace_back();
-      continue;
-    }
-    const Op& op = program.ops[static_cast<std::size_t>(update)];
-    settings.push_back(optimizer_settings(op.optimizer, check_data, {op.name}));
+    settings.push_back(update_settings(program, part.gradient, part.apply, check_data));
   }
   return settings;
 }

@@ -173,11 +173,11 @@ class CudaMachine : public Machine {
 
   void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
     const Fusion& flow = buffers.fusion;
-    const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
-    const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
+    const OptimizerSettings settings = update_settings(program_, flow.gradient, flow.apply, options.check_data);
     CudaFusion& fusion = fusions_.add(program_, buffers, rank_, settings);
     actions_[flow.lookup] = [&fusion](int iteration, cuda::Stream stream) { fusion.lookup(iteration, stream); };
-    actions_[flow.gradient] = [&fusion](int iteration, cuda::Stream stream) { fusion.update(iteration, stream); };
+    if (flow.gradient >= 0)
+      actions_[flow.gradient] = [&fusion](int iteration, cuda::Stream stream) { fusion.update(iteration, stream); };
     if (flow.apply >= 0)
       actions_[flow.apply] = [&fusion](int iteration, cuda::Stream stream) { fusion.apply(iteration, stream); };
     add_exchanges(fusion);

@@ -156,6 +156,8 @@ int validate(const std::vector<std::string>& arguments) {
   places.program = {given.positional()[0]};
   rank_buffers(source.program, places, 0);
   rank_pooled(source.program, places, 0);
+  const MachineEntry& machine = machine_named(request.options.device);
+  if (machine.check != nullptr) machine.check(source.program, places);
   const std::vector<Launch> ranks = ranks_here(source.program);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) AtomicFile{result_target(request.output)};

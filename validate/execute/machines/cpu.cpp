@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "validate/execute/machines/cpu_fusion.h"
 #include "validate/execute/machines/cpu_pooled.h"
 #include "validate/execute/machines/fusion_set.h"
+#include "validate/execute/machines/plain_collective.h"
 #include "validate/execute/machines/stream_order.h"
 #include "validate/execute/monotonic.h"
 
@@ -51,7 +53,6 @@ class CpuMachine : public Machine {
         actions_(program.ops.size()),
         dense_(program.streams.size(), CpuDense(options.threads)),
         scratch_(program.streams.size()),
-        buffers_(program.ops.size()),
         spans_(program.streams.size()),
         current_(program.streams.size()) {
     for (std::atomic<int>& op : current_) op = -1;
@@ -101,7 +102,7 @@ class CpuMachine : public Machine {
 
   std::int64_t peak_bytes() const override {
     std::int64_t bytes = fusions_.bytes() + pooled_.bytes();
-    for (const auto& pair : buffers_) bytes += static_cast<std::int64_t>(pair.in.size() + pair.out.size());
+    for (const PlainCollective& plain : plain_) bytes += plain.bytes();
     return bytes;
   }
 
@@ -227,37 +228,8 @@ class CpuMachine : public Machine {
   // A collective that carries no rows of a fusion: bytes of its size.
   Action collective(const Op& op) {
     if (!mine(op)) return [](int) {};
-    const CollectiveBytes sizes = collective_bytes(program_, op, rank_);
-    InOut& buffers = buffers_[op.id];
-    buffers.in.resize(static_cast<std::size_t>(sizes.in));
-    buffers.out.resize(static_cast<std::size_t>(sizes.out));
-    buffers.values.resize(op.op_class == OpClass::all_to_all ? 0 : static_cast<std::size_t>(sizes.in) / 4);
-    const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program_, op.matrix);
-    return [this, &op, &buffers, matrix, seat = group_seat(op)](int) { move(op, buffers, matrix, seat); };
-  }
-
-  struct InOut {
-    std::vector<std::byte> in, out;
-    std::vector<float> values;
-  };
-
-  void move(const Op& op, InOut& buffers, const ByteMatrix& matrix, const GroupSeat& seat) {
-    float* values = buffers.values.data();
-    const std::size_t count = buffers.values.size();
-    switch (*collective_kind(op.op_class)) {
-      case CollectiveKind::all_to_all:
-        return all_to_all(*wire_, seat, matrix, buffers.in.data(), buffers.out.data());
-      case CollectiveKind::all_reduce:
-        return all_reduce(*wire_, seat, values, count, scratch_[op.stream]);
-      case CollectiveKind::reduce_scatter:
-        return reduce_scatter(*wire_, seat, values, count, scratch_[op.stream]);
-      case CollectiveKind::all_gather:
-        return all_gather(*wire_, seat, values, count);
-      case CollectiveKind::broadcast:
-        return broadcast(*wire_, seat, buffers.in.data(), buffers.in.size());
-      case CollectiveKind::send_recv:
-        return send_recv(*wire_, seat, buffers.in.data(), buffers.out.data(), buffers.in.size());
-    }
+    plain_.emplace_back(program_, op, rank_, group_seat(op));
+    return [this, &plain = plain_.back(), stream = op.stream](int) { plain.run(*wire_, scratch_[stream]); };
   }
 
   Action compute(const Op& op) {
@@ -319,7 +291,7 @@ class CpuMachine : public Machine {
   std::vector<Action> actions_;  // [op]
   std::vector<CpuDense> dense_;  // [stream]
   std::vector<std::vector<float>> scratch_;
-  std::vector<InOut> buffers_;  // [op], of collectives without a fusion
+  std::deque<PlainCollective> plain_;
   std::vector<std::vector<Span>> spans_;
   std::vector<std::atomic<int>> current_;  // [stream] operation under way, or -1
   std::mutex failure_mutex_;

@@ -1,7 +1,6 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -10,6 +9,7 @@
 #include "validate/execute/execute.h"
 #include "validate/execute/machines/cpu_fusion.h"
 #include "validate/execute/machines/cuda_dense.h"
+#include "validate/execute/machines/cuda_device.h"
 #include "validate/execute/machines/cuda_fusion.h"
 #include "validate/execute/machines/cuda_pooled.h"
 #include "validate/execute/machines/cuda_stream_queue.h"
@@ -30,33 +30,6 @@ namespace {
 constexpr int kAhead = 64;
 constexpr double kSilence = 30;  // seconds without the end of any operation before the run counts as stuck
 constexpr double kPatience = 1;  // seconds that a hanging call gets before its communicator is taken away
-
-// Of the kernel module; the runtime knows only which CUDA it supports.
-std::string driver_version() {
-  std::ifstream file("/sys/module/nvidia/version");
-  std::string version;
-  std::getline(file, version);
-  return version;
-}
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-// The GPU of this rank among those that its process sees.
-int choose_device(const Launch& launch) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("rank " + std::to_string(launch.rank) + ": no GPU that CUDA can use is here",
-                    "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
-  if (launch.local_size > count && !NcclSet::shares_gpus())
-    throw run_error(std::to_string(launch.local_size) + " ranks of this node share " + std::to_string(count) +
-                        " GPUs, which NCCL " + NcclSet::version() + " does not do",
-                    "Start one rank per GPU; from NCCL 2.30 on, NCCL_MULTI_RANK_GPU_ENABLE=1 allows more");
-  const int device = launch.local_rank % count;
-  cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
-  return device;
-}
 
 // One rank as streams of one GPU. Launches come from the thread that calls run(); a second one watches NCCL and ends
 // its kernels when the run has failed.
@@ -113,17 +86,7 @@ class CudaMachine : public Machine {
     return static_cast<std::int64_t>(bytes);
   }
 
-  Timeline::Measured facts() const override {
-    Timeline::Measured facts;
-    cudaDeviceProp properties{};
-    int runtime = 0;
-    if (cudaGetDeviceProperties(&properties, device_) == cudaSuccess) facts.device = properties.name;
-    facts.driver = driver_version();
-    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = version_text(runtime);
-    facts.nccl = NcclSet::version();
-    facts.transport = "nccl";
-    return facts;
-  }
+  Timeline::Measured facts() const override { return gpu_facts(device_); }
 
   std::vector<float> gathered(int lookup_op) override {
     return with_fusion(fusions_, pooled_, lookup_op, [](const auto& fusion) { return fusion.gathered(); });

@@ -42,10 +42,10 @@ std::string schema_of(const Tree& tree) {
 }
 
 // Everything but the simulation: cluster, plan, memory, Program.
-void check_case(const Case& item, const Scenario& scenario, Checked& checked) {
+void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
   try {
     const Cluster cluster = cluster_of(item);
-    const Plan plan = make_plan(item, cluster, scenario.seed);
+    const Plan plan = make_plan(item, cluster, scenario.seed, watch);
     const Program program = make_program(item, cluster, plan, scenario, false);
     check_program(program, item.place);
     make_network(item.network);
@@ -60,11 +60,11 @@ void check_case(const Case& item, const Scenario& scenario, Checked& checked) {
   }
 }
 
-Checked check_scenario(const std::string& text, const std::string& path) {
+Checked check_scenario(const std::string& text, const std::string& path, const PlanWatch& watch) {
   Checked checked{"scenario", "", {}, Failure::input};
   const Scenario scenario = scenario_from_text(text, path, {});
-  for (const Case& item : scenario.cases) check_case(item, scenario, checked);
-  if (checked.findings.empty()) check_job_groups(scenario);
+  for (const Case& item : scenario.cases) check_case(item, scenario, watch, checked);
+  if (checked.findings.empty()) check_job_groups(scenario, watch);
   checked.summary = fmt::format("{} case{}", scenario.cases.size(), scenario.cases.size() == 1 ? "" : "s");
   return checked;
 }
@@ -101,11 +101,11 @@ Checked check_system_map(const Tree& tree, const std::string& path) {
 }
 
 // The file is read once: it may be a pipe.
-Checked check_file(const std::string& path) {
+Checked check_file(const std::string& path, const PlanWatch& watch) {
   const std::string text = read_file(path);
   const Tree tree = looks_like_json(text) ? parse_json(text, path) : parse_yaml(text, path);
   const std::string schema = schema_of(tree);
-  if (schema == "shardsim.scenario/1") return check_scenario(text, path);
+  if (schema == "shardsim.scenario/1") return check_scenario(text, path, watch);
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
@@ -126,10 +126,10 @@ Checked check_file(const std::string& path) {
 
 }  // namespace
 
-int check_command(const std::vector<std::string>& arguments, const Terminal&) {
+int check_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   const Arguments given(arguments, {}, 1, 1, "shardsim check FILE");
   const std::string path = given.positional()[0];
-  const Checked checked = check_file(path);
+  const Checked checked = check_file(path, {terminal.interrupted, {}});
   for (const std::string& finding : checked.findings) std::fputs(("error: " + finding + "\n").c_str(), stderr);
   if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
   std::fputs(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary).c_str(), stdout);

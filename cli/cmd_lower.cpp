@@ -5,7 +5,7 @@
 
 namespace shardsim {
 
-int lower_command(const std::vector<std::string>& arguments, const Terminal&) {
+int lower_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   std::vector<OptionSpec> options = scenario_options();
   options.insert(options.end(), {{"case", 0, true, false},
                                  {"output", 'o', true, false},
@@ -15,7 +15,7 @@ int lower_command(const std::vector<std::string>& arguments, const Terminal&) {
   const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   const Case& item = chosen_case(scenario, given);
   const Cluster cluster = cluster_of(item);
-  const Plan plan = make_plan(item, cluster, scenario.seed);
+  const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});
   const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
   deliver(program_to_json(program), given, "shardsim.program/1");
   return 0;

@@ -6,6 +6,7 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/study.h"
+#include "sim/torchrec_rules.h"
 
 namespace shardsim {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 // The case with another planner, at that planner's defaults.
 Case with_planner(Case item, const std::string& name) {
   item.planner = named_map(name, Arguments::place("planner"));
+  share_torchrec_rules(item.planner, item.memory_model);
   item.plan_file.clear();
   return item;
 }
@@ -38,7 +40,7 @@ void require_torchrec_types(const Plan& plan, const Workload& workload) {
 
 }  // namespace
 
-int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
+int plan_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   std::vector<OptionSpec> options = scenario_options();
   options.insert(options.end(), {{"case", 0, true, false},
                                  {"planner", 0, true, false},
@@ -53,7 +55,7 @@ int plan_command(const std::vector<std::string>& arguments, const Terminal&) {
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
   const auto note = [](const std::string& line) { std::fputs(("note: " + line + "\n").c_str(), stderr); };
-  const Plan plan = make_plan(item, cluster, scenario.seed, note);
+  const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, note});
   if (given.has("torchrec-only")) require_torchrec_types(plan, item.workload);
   deliver(plan_to_json(plan, item.workload, cluster), given, "shardsim.plan/1");
   return 0;

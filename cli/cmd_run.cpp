@@ -67,12 +67,12 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
 }
 
 // Leaves out the cases whose plan does not fit, saying so. Errors: as make_plan's when no case is left.
-Scenario fitting_cases(Scenario scenario, bool quiet) {
+Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) {
   std::vector<Case> fitting;
   std::optional<Error> last;
   for (const Case& item : scenario.cases) {
     try {
-      make_plan(item, cluster_of(item), scenario.seed);
+      make_plan(item, cluster_of(item), scenario.seed, {terminal.interrupted, {}});
       fitting.push_back(item);
     } catch (const Error& error) {
       if (error.failure() != Failure::infeasible) throw;
@@ -99,7 +99,7 @@ void describe_runs(const StudyResult& study) {
 }
 
 void require_not_interrupted(const Terminal& terminal) {
-  if (terminal.interrupted()) throw Interrupted{};
+  throw_if(terminal.interrupted);
 }
 
 // Everything but the table.
@@ -136,7 +136,7 @@ std::vector<OptionSpec> run_options() {
 int run_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   const Arguments given(arguments, run_options(), 1, 1, "shardsim run SCENARIO [options]");
   Scenario scenario = read_scenario(given.positional()[0], overrides(given));
-  if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"));
+  if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   const std::vector<std::string> traces = traced(given, scenario);
   const std::filesystem::path folder =
       output_folder(given, "run", std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem());

@@ -1,6 +1,7 @@
 #include "cli/exit_code.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
 
 namespace shardsim {
@@ -33,6 +34,9 @@ int caught(const std::function<int()>& body) {
     return report_error(exit_code(error.failure()), error.what());
   } catch (const std::bad_alloc&) {
     return report_error(1, "out of memory. Give the machine more, or the scenario fewer ranks.");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report_error(1, "'" + error.path1().string() + "': " + error.code().message() +
+                               ". Look at the folder and its links, or name another file.");
   } catch (const std::exception& error) {
     return report_error(1, std::string("internal error: ") + error.what() + ". Please report it with the input.");
   }

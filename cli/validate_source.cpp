@@ -52,7 +52,7 @@ ValidateSource load_source(const Arguments& given) {
   const Scenario scenario = read_scenario(path, overrides(given));
   const Case& item = chosen_case(scenario, given);
   const Cluster cluster = cluster_of(item);
-  source.program = make_program(item, cluster, make_plan(item, cluster, scenario.seed), scenario, false);
+  source.program = make_program(item, cluster, make_plan(item, cluster, scenario.seed, {}), scenario, false);
   source.scenario_text = scenario.text;
   source.seed = scenario.seed;
   return source;

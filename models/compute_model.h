@@ -17,10 +17,11 @@ struct ComputeWork {
   double hbm_bytes = 0;  // read plus written
   Seconds host_link;     // that its bytes between host memory and the device take at least
   double flops = 0;
-  double lookups = 0;          // rows read by the operation
-  std::string optimizer;       // update: of the workload; "" where gradients are only summed
-  bool sorted_update = false;  // update: exact, sorted (several kernels)
-  Seconds fixed;               // measured duration that replaces the model, when above 0
+  std::string precision = "fp32";  // of those, as in GpuSpec::flops
+  double lookups = 0;              // rows read by the operation
+  std::string optimizer;           // update: of the workload; "" where gradients are only summed
+  bool sorted_update = false;      // update: exact, sorted (several kernels)
+  Seconds fixed;                   // measured duration that replaces the model, when above 0
 };
 
 // Seconds that a device takes for one operation, alone on the device.

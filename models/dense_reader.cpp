@@ -100,6 +100,8 @@ DensePart read_dense(MapReader reader) {
   } else if (reader.has("layers")) {
     dense.layers = read_layers(reader);
   }
+  dense.input_gradient = reader.flag("input_gradient", false);
+  dense.precision = reader.choice("precision", {"fp32", "tf32", "fp16", "bf16"}, "fp32");
   read_interaction(reader.map("interaction"), dense);
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
   dense.parameters = reader.bytes("parameters_bytes", counted);

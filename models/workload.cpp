@@ -83,6 +83,16 @@ void check_sizes(const Workload& workload) {
   }
 }
 
+void check_ids_in_place(MapReader& reader, const Workload& workload) {
+  if (workload.input_exchange != "none") return;
+  const Place place = reader.place_of("input_exchange");
+  if (workload.pipeline != "none")
+    throw input_error(place, "without an exchange of ids there is nothing to pipeline", "Set pipeline: none");
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  if (std::any_of(workload.tables.begin(), workload.tables.end(), sequence))
+    throw input_error(place, "ids of sequence tables must be exchanged", "Choose auto, full or ids");
+}
+
 std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std::vector<SourcedValue>& sources) {
   const std::vector<Tree>& items = reader.list("tables");
   if (items.empty()) throw input_error(reader.place_of("tables"), "there are no tables", "List at least one table");
@@ -192,7 +202,7 @@ bool Table::operator==(const Table& other) const {
 }
 
 bool Workload::full_input_exchange() const {
-  if (input_exchange != "auto") return input_exchange == "full";
+  if (input_exchange != "auto") return input_exchange != "ids";
   if (dense.measured) return false;
   const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
   return pipeline != "none" || !std::all_of(tables.begin(), tables.end(), sequence);
@@ -208,12 +218,14 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   read_head(reader, workload);
   workload.id_bytes = read_id_bytes(reader);
   workload.pipeline = read_pipeline(reader);
-  workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids"}, "auto");
+  workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids", "none"}, "auto");
+  workload.embedding_kernels = reader.choice("embedding_kernels", {"fused", "per_table"}, "fused");
   read_optimizer(reader.map("optimizer"), workload);
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);
   workload.tables = read_tables(reader, folder, workload.sources);
   workload.dense = read_dense(reader.map("dense"));
+  check_ids_in_place(reader, workload);
   reader.finish();
   check_sizes(workload);
   return workload;

@@ -68,7 +68,9 @@ struct MeasuredRest {
 
 struct DensePart {
   std::vector<DenseLayer> layers;
+  bool input_gradient = false;                                // of the first layer: it works on embeddings
   Bytes parameters;                                           // all-reduced per iteration
+  std::string precision = "fp32";                             // of the products: fp32, tf32, fp16, bf16
   std::string interaction = "none";                           // none, dot, dcn
   std::int64_t interaction_layers = 0, interaction_rank = 0;  // dcn
   std::optional<MeasuredRest> measured;
@@ -84,9 +86,12 @@ struct Workload {
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
   std::string update = "exact_sorted";        // or in_place
   std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist
-  // What an exchange of ids is made of: "ids" alone, "full" (splits, lengths, ids, weights and the host's wait, as in
-  // TorchRec), or "auto": ids where all tables are sequences and there is no pipeline, or where the rest of the
-  // iteration is measured; else full.
+  // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
+  // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow).
+  std::string embedding_kernels = "fused";
+  // What an exchange of ids is made of: "none" (they are where they are looked up), "ids" alone, "full" (splits,
+  // lengths, ids, weights and the host's wait, as in TorchRec), or "auto": ids where all tables are sequences and there
+  // is no pipeline, or where the rest of the iteration is measured; else full.
   std::string input_exchange = "auto";
   int id_bytes = 8;
   std::optional<Dtype> wire_forward, wire_backward;  // absent: the table's dtype

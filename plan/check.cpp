@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "base/text.h"
 #include "plan/coverage.h"
+#include "plan/host_rows.h"
 
 namespace shardsim {
 namespace {
@@ -110,29 +113,67 @@ void check_nodes(const std::vector<const Placement*>& placements, const std::str
   }
 }
 
-struct TableBytes {
-  double bytes = 0;
-  int table = 0;
-};
-
-// "a (39.4 GiB), b (1.2 GiB)": the three largest tables of a rank.
-std::string largest_tables(int rank, const Plan& plan, const Workload& workload, const Cluster& cluster,
-                           const MemoryModel& model) {
-  std::vector<TableBytes> tables(workload.tables.size());
-  for (std::size_t t = 0; t < tables.size(); ++t) tables[t].table = static_cast<int>(t);
-  for (const Placement& placement : plan.placements) {
-    const PlacementMemory memory = model.on_rank(placement, rank, workload, cluster);
-    tables[static_cast<std::size_t>(placement.table)].bytes += memory.static_bytes + memory.dynamic_bytes;
-  }
-  std::stable_sort(tables.begin(), tables.end(),
-                   [](const TableBytes& a, const TableBytes& b) { return a.bytes > b.bytes; });
+// "a (39.4 GiB), b (1.2 GiB)": the three that take most of `bytes`, [table].
+std::string largest_tables(const std::vector<double>& bytes, const Workload& workload) {
+  std::vector<std::size_t> tables(bytes.size());
+  std::iota(tables.begin(), tables.end(), std::size_t{0});
+  std::ranges::stable_sort(tables, [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
   tables.resize(std::min<std::size_t>(tables.size(), 3));
   std::vector<std::string> texts;
-  for (const TableBytes& entry : tables) {
-    const Bytes bytes{static_cast<std::int64_t>(std::min(entry.bytes, 0x1.0p62))};
-    texts.push_back(workload.tables[static_cast<std::size_t>(entry.table)].name + " (" + to_text(bytes) + ")");
+  for (const std::size_t table : tables) {
+    const Bytes held{static_cast<std::int64_t>(std::min(bytes[table], 0x1.0p62))};
+    texts.push_back(workload.tables[table].name + " (" + to_text(held) + ")");
   }
   return join(texts);
+}
+
+std::vector<double> bytes_of_tables(int rank, const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                    const MemoryModel& model) {
+  std::vector<double> bytes(workload.tables.size(), 0.0);
+  for (const Placement& placement : plan.placements) {
+    const PlacementMemory memory = model.on_rank(placement, rank, workload, cluster);
+    bytes[static_cast<std::size_t>(placement.table)] += memory.static_bytes + memory.dynamic_bytes;
+  }
+  return bytes;
+}
+
+std::vector<double> sums_of(const std::vector<std::vector<double>>& lists) {
+  std::vector<double> sums;
+  for (const std::vector<double>& list : lists) sums.push_back(std::reduce(list.begin(), list.end()));
+  return sums;
+}
+
+// [node][table], rows in host memory.
+std::vector<std::vector<double>> host_bytes(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                            const MemoryModel& model) {
+  std::vector<std::vector<double>> bytes(static_cast<std::size_t>(cluster.nodes()),
+                                         std::vector<double>(workload.tables.size(), 0.0));
+  for (const Placement& placement : plan.placements) {
+    if (!on_host(placement)) continue;
+    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
+    for (int rank = 0; rank < cluster.world_size(); ++rank) {
+      bytes[static_cast<std::size_t>(cluster.node_of(rank))][static_cast<std::size_t>(placement.table)] +=
+          memory[static_cast<std::size_t>(rank)].host_bytes;
+    }
+  }
+  return bytes;
+}
+
+void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
+  const std::optional<Bytes> capacity = cluster.spec().host.memory;
+  if (!capacity) return;
+  const std::vector<std::vector<double>> tables = host_bytes(plan, workload, cluster, model);
+  const std::vector<double> sums = sums_of(tables);
+  const auto fullest = std::max_element(sums.begin(), sums.end());
+  if (*fullest <= static_cast<double>(capacity->count)) return;
+  const auto needed = static_cast<std::int64_t>(std::min(*fullest, 0x1.0p62));
+  const std::string wrong =
+      fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest - sums.begin(),
+                  to_text(Bytes{needed}), to_text(Bytes{needed - capacity->count}), to_text(*capacity));
+  throw Error(
+      Failure::infeasible, Place{}, wrong,
+      "Largest tables there: " + largest_tables(tables[static_cast<std::size_t>(fullest - sums.begin())], workload) +
+          ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
 }  // namespace
@@ -164,14 +205,16 @@ void check_memory(const Plan& plan, const Workload& workload, const Cluster& clu
   const std::vector<std::int64_t> bytes = memory_per_rank(plan, workload, cluster, model);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   const std::int64_t capacity = cluster.memory_per_rank().count;
-  if (fullest == bytes.end() || *fullest <= capacity) return;
+  if (fullest == bytes.end()) return;
+  if (*fullest <= capacity) return check_host_memory(plan, workload, cluster, model);
   const int rank = static_cast<int>(fullest - bytes.begin());
   const std::string wrong = fmt::format("the plan does not fit in memory: rank {} needs {}, {} bytes ({}) over its {}",
                                         rank, to_text(Bytes{*fullest}), *fullest - capacity,
                                         to_text(Bytes{*fullest - capacity}), to_text(Bytes{capacity}));
-  throw Error(Failure::infeasible, Place{}, wrong,
-              "Largest tables there: " + largest_tables(rank, plan, workload, cluster, model) +
-                  ". Spread them over more ranks, replicate less, or take GPUs with more memory");
+  throw Error(
+      Failure::infeasible, Place{}, wrong,
+      "Largest tables there: " + largest_tables(bytes_of_tables(rank, plan, workload, cluster, model), workload) +
+          ". Spread them over more ranks, replicate less, or take GPUs with more memory");
 }
 
 }  // namespace shardsim

@@ -14,8 +14,8 @@ namespace shardsim {
 void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
                 bool nodes_known = true);
 
-// Refuses a plan over the memory of a rank: Failure::infeasible naming the rank, the bytes over and the largest tables
-// there.
+// Refuses a plan over the memory of a rank, or with more rows in host memory than a node has (where the cluster says
+// how much that is): Failure::infeasible naming the rank or node, the bytes over and the largest tables there.
 void check_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model);
 
 }  // namespace shardsim

@@ -15,4 +15,9 @@ inline double hbm_share(const Placement& placement) {
   return placement.compute_kernel == "fused_uvm_caching" ? kCacheLoadFactor : 1;
 }
 
+// Rows of either of these kernels all lie in the memory of the node; a cache holds copies.
+inline bool on_host(const Placement& placement) {
+  return hbm_share(placement) < 1;
+}
+
 }  // namespace shardsim

@@ -19,6 +19,22 @@ std::vector<PlacementMemory> MemoryModel::on_ranks(const Placement& placement, c
   return memory;
 }
 
+PlacementMemory& PlacementMemory::operator+=(const PlacementMemory& other) {
+  static_bytes += other.static_bytes;
+  dynamic_bytes += other.dynamic_bytes;
+  host_bytes += other.host_bytes;
+  optimizer_bytes += other.optimizer_bytes;
+  cache_bytes += other.cache_bytes;
+  return *this;
+}
+
+PlacementMemory memory_on_rank(const Plan& plan, int rank, const Workload& workload, const Cluster& cluster,
+                               const MemoryModel& model) {
+  PlacementMemory sum;
+  for (const Placement& placement : plan.placements) sum += model.on_rank(placement, rank, workload, cluster);
+  return sum;
+}
+
 std::vector<std::int64_t> memory_per_rank(const Plan& plan, const Workload& workload, const Cluster& cluster,
                                           const MemoryModel& model) {
   std::vector<double> sums(static_cast<std::size_t>(cluster.world_size()), 0.0);

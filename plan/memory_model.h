@@ -15,6 +15,11 @@ namespace shardsim {
 struct PlacementMemory {
   double static_bytes = 0;   // weights, with what the model adds per replicated row
   double dynamic_bytes = 0;  // activations held at the peak
+  double host_bytes = 0;     // rows kept in the memory of the rank's node, not in the GPU's
+  // Of static_bytes, where the model tells them apart (torchrec does).
+  double optimizer_bytes = 0, cache_bytes = 0;
+
+  PlacementMemory& operator+=(const PlacementMemory& other);
 };
 
 // Bytes per rank of a plan.
@@ -43,6 +48,10 @@ std::span<const MemoryModelEntry> memory_models();  // alphabetical
 
 // The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
 std::unique_ptr<MemoryModel> make_memory_model(const Tree& options);
+
+// What all placements of the plan take on one rank, part by part.
+PlacementMemory memory_on_rank(const Plan& plan, int rank, const Workload& workload, const Cluster& cluster,
+                               const MemoryModel& model);
 
 // Bytes per rank, rounded up.
 std::vector<std::int64_t> memory_per_rank(const Plan& plan, const Workload& workload, const Cluster& cluster,

@@ -24,6 +24,8 @@ struct PlannerContext {
   std::function<Seconds(const Plan&)> simulate = {};
   // Takes a line for people about how the plan was chosen; may be empty.
   std::function<void(const std::string&)> note = {};
+  // Called between the steps of a long search; throws when the user asked to stop. May be empty.
+  std::function<void()> check_stop = {};
 };
 
 // Decides where every row and column of every table lives.
@@ -40,6 +42,7 @@ struct PlannerEntry {
   std::string_view name;  // as written in a scenario
   std::string_view help;  // one line
   std::unique_ptr<Planner> (*make)(MapReader& options);
+  bool drawn = false;  // at random, by its option `seed`
 };
 
 std::span<const PlannerEntry> planners();  // alphabetical

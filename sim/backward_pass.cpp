@@ -53,6 +53,7 @@ class BackwardPass {
   int add_dense(const DenseStep& step, std::vector<int> after) {
     const int id = list_.add("dense_backward", OpClass::dense, Stream::compute, std::move(after));
     list_.op(id).flops.values = {step.flops};
+    list_.op(id).precision = context_.precision();
     return id;
   }
 
@@ -136,10 +137,11 @@ class BackwardPass {
         list_.add(name + std::string(strategy_name(group.strategy)), OpClass::update, Stream::compute, after);
     Op& op = list_.op(id);
     op.shards = part.shards;
-    op.lookups.values = part.lookups;
-    op.hbm_bytes.values = part.gradient_bytes;
-    op.host_bytes.values = part.gradient_host;
-    op.distinct_rows.values = part.distinct_rows;
+    op.ranks = part.ranks;
+    op.lookups.values = part.of_ranks(part.lookups);
+    op.hbm_bytes.values = part.of_ranks(part.gradient_bytes);
+    op.host_bytes.values = part.of_ranks(part.gradient_host);
+    op.distinct_rows.values = part.of_ranks(part.distinct_rows);
     op.optimizer = part.dense_gradient ? "none" : context_.workload.optimizer;
     return id;
   }
@@ -170,8 +172,9 @@ class BackwardPass {
           list_.add("apply_" + std::string(strategy_name(group.strategy)), OpClass::update, Stream::compute, after);
       Op& apply = list_.op(ops.applies.back());
       apply.shards = part.shards;
-      apply.hbm_bytes.values = part.apply_bytes;
-      apply.distinct_rows.values = part.applied_rows;
+      apply.ranks = part.ranks;
+      apply.hbm_bytes.values = part.of_ranks(part.apply_bytes);
+      apply.distinct_rows.values = part.of_ranks(part.applied_rows);
       apply.optimizer = context_.workload.optimizer;
     }
   }

@@ -10,6 +10,7 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kTellingSkew = 0.25;  // an owner this much above its even share is worth a sentence
 
 void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
@@ -22,6 +23,20 @@ void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
     return;
   }
   notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
+}
+
+// The plan fits by the memory model, but not what the iteration keeps at once.
+void note_memory(Notes& notes, const CaseResult& result) {
+  const MemoryProfile& profile = result.memory_profile;
+  if (profile.ranks.empty() || result.memory_capacity <= 0) return;
+  const std::size_t rank = profile.fullest();
+  const auto mark = static_cast<double>(profile.ranks[rank].bytes());
+  const auto capacity = static_cast<double>(result.memory_capacity);
+  if (mark <= capacity) return;
+  notes.push_back(fmt::format(
+      "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
+      "what report.html and result.json list.",
+      rank, mark / kGib, (mark - capacity) / kGib));
 }
 
 void note_collapse(Notes& notes, const Case& item) {
@@ -173,6 +188,7 @@ void note_published(Notes& notes, const Case& item) {
 std::vector<std::string> case_notes(const CaseResult& result, const Case& item, const Plan& plan) {
   Notes notes;
   note_steadiness(notes, result, item);
+  note_memory(notes, result);
   note_collapse(notes, item);
   note_allowance(notes, result, item);
   note_skew(notes, plan, item.workload);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "sim/job_trees.h"
 #include "sim/located.h"
+#include "sim/repeated_case.h"
 #include "sim/settings.h"
 
 namespace shardsim {
@@ -29,7 +30,7 @@ Keys with(Keys keys, const Keys& more) {
 }
 
 Keys case_keys() {
-  return with(shared_keys(), {"relative_to", "published"});
+  return with(shared_keys(), {"relative_to", "published", "repeat"});
 }
 
 bool contains(const Keys& keys, std::string_view key) {
@@ -108,22 +109,27 @@ void refuse_both_plans(const Tree& tree) {
 
 class CaseBuilder {
  public:
-  CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides)
-      : scenario_(scenario), folder_(std::move(folder)), overrides_(overrides), settings_(settings_of(overrides)) {}
+  CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides, std::uint64_t seed)
+      : scenario_(scenario),
+        folder_(std::move(folder)),
+        overrides_(overrides),
+        seed_(seed),
+        settings_(settings_of(overrides)) {}
 
   std::vector<CaseTree> build() {
-    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases"}));
+    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases", "cross_check"}));
     refuse_both_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();
     std::vector<CaseTree> trees;
     const std::vector<Tree> items = case_items();
-    check_settings(settings_, with(shared_keys(), {"title", "seed"}), items.size());
+    check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check"}), items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const CaseTree built = build_case(items[i], i);
-      for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
-        count(tree);
-        trees.push_back(std::move(tree));
+      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_)) {
+        for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
+          count(tree);
+          trees.push_back(std::move(tree));
+        }
       }
     }
     return trees;
@@ -143,6 +149,7 @@ class CaseBuilder {
   const Tree& scenario_;
   std::string folder_;
   const Overrides& overrides_;
+  std::uint64_t seed_;
   std::vector<Setting> settings_;
   Tree top_;
   std::size_t cases_ = 0, values_ = 0;
@@ -219,7 +226,7 @@ void CaseBuilder::apply_set(Tree& keys, const Tree& item) const {
 void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
   for (const auto& [path, value] : settings_) {
     const auto [head, rest] = split_head(path);
-    if (head == "title" || head == "seed") continue;
+    if (head == "title" || head == "seed" || head == "cross_check") continue;
     if (head != "cases") {
       edit(result.keys, case_keys(), path, value, "");
       result.changed = result.changed || head == "cluster" || head == "workload";
@@ -258,8 +265,9 @@ void CaseBuilder::count(const CaseTree& result) {
 
 }  // namespace
 
-std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides) {
-  return CaseBuilder(scenario, folder, overrides).build();
+std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides,
+                                 std::uint64_t seed) {
+  return CaseBuilder(scenario, folder, overrides, seed).build();
 }
 
 }  // namespace shardsim

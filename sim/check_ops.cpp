@@ -115,6 +115,11 @@ void ProgramChecker::check_compute(const Op& op) const {
   if (!op.group.empty() || !op.matrix.empty() || !op.dtype.empty() || op.bytes != 0 || !op.bytes_by_set.empty()) {
     fail_op(op, "a compute operation has no group, matrix, bytes or dtype", "Leave them out.");
   }
+  const std::vector<std::string> precisions{"", "fp32", "tf32", "fp16", "bf16"};
+  if (std::ranges::find(precisions, op.precision) == precisions.end()) {
+    fail_op(op, fmt::format("unknown precision {}", excerpt(op.precision)),
+            known_names_hint(op.precision, {"fp32", "tf32", "fp16", "bf16"}));
+  }
   for (const int shard : op.shards) {
     if (shard < 0 || static_cast<std::size_t>(shard) >= program_.shards.size()) {
       fail_op(op, fmt::format("there is no shard {}", shard),

@@ -46,7 +46,7 @@ std::vector<Piece> pieces_of(const Workload& workload) {
                       static_cast<double>(layer->in) * static_cast<double>(layer->out) * times, is_bottom(*layer)};
     pieces.insert(pieces.end(), static_cast<std::size_t>(apart ? layer->repeat : 1), piece);
   }
-  if (!layers.empty() && !layers.front().per_item) {
+  if (!layers.empty() && !layers.front().per_item && !workload.dense.input_gradient) {
     pieces.back().backward_flops -= forward_flops(workload, layers.front());
   }
   return pieces;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "models/compute_model.h"
 #include "sim/network.h"
@@ -36,5 +37,10 @@ struct SimulationResult {
 // Errors: Failure::run when the Program cannot proceed.
 SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
                           const EngineOptions& options);
+
+struct OpWork;
+// The same with operations that are expanded already, one per operation (sim/op_work.h).
+SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                Network& network, const EngineOptions& options);
 
 }  // namespace shardsim

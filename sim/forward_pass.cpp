@@ -41,13 +41,15 @@ class ForwardPass {
     const int id = list_.add(name, OpClass::lookup, Stream::compute, before_lookup());
     Op& op = list_.op(id);
     op.shards = part.shards;
-    op.lookups.values = part.lookups;
+    op.ranks = part.ranks;
+    op.lookups.values = part.of_ranks(part.lookups);
     op.pooled = group.pooled();
-    op.bags.values = part.bags;
-    op.hbm_bytes.values = part.lookup_bytes;
-    op.host_bytes.values = part.lookup_host;
+    op.bags.values = part.of_ranks(part.bags);
+    op.hbm_bytes.values = part.of_ranks(part.lookup_bytes);
+    op.host_bytes.values = part.of_ranks(part.lookup_host);
     const std::string ids = group.prefix + "_ids";
-    if (group.exchanges() && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
+    const bool in_place = context_.workload.input_exchange == "none";
+    if (group.exchanges() && !in_place && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
     return id;
   }
 
@@ -78,10 +80,18 @@ class ForwardPass {
     return crossed >= 0 ? crossed : done;
   }
 
+  // Where nothing is exchanged every lookup of a group is part of its output.
+  void add_unexchanged(std::vector<int>& outputs) const {
+    for (const GroupOps& ops : context_.ops) {
+      if (ops.output == ops.lookups.back()) outputs.insert(outputs.end(), ops.lookups.begin(), ops.lookups.end() - 1);
+    }
+  }
+
   // Puts the vectors of each group in the order of the batch, then joins the tiers of a table.
   std::vector<int> restore_order() {
     std::vector<int> after;
     for (const GroupOps& ops : context_.ops) after.push_back(ops.output);
+    add_unexchanged(after);
     if (!context_.shuffles() || !context_.exchanges()) return after;
     for (std::size_t index = 0; index < context_.groups.size() && context_.full(); ++index) {
       const FusionGroup& group = context_.groups[index];
@@ -101,6 +111,7 @@ class ForwardPass {
     if (!any && (bottom || !dense.measured)) return -1;
     const int id = list_.add("dense_forward", OpClass::dense, Stream::compute, std::move(after));
     list_.op(id).flops.values = {dense_forward_flops(context_.workload, bottom)};
+    list_.op(id).precision = context_.precision();
     return id;
   }
 

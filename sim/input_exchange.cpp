@@ -150,6 +150,7 @@ void InputExchange::prefetch_rows() {
 
 void InputExchange::connect_pipeline() {
   if (permute_first_ >= 0) follow(ops_.op(permute_first_), copy_);
+  launch_behind_wait();
   if (wait_ >= 0) {
     for (const int id : splits_) follow(ops_.op(wait_), id);
   }
@@ -158,6 +159,15 @@ void InputExchange::connect_pipeline() {
   }
   if (recat_ < 0) return;
   for (const int id : inputs_) follow(ops_.op(recat_), id);
+}
+
+// The host copies and permutes a later batch once it has the splits of an earlier one. Where it waits for none, a batch
+// is copied when the one three before it is through: TorchRec's pipelines hold three.
+void InputExchange::launch_behind_wait() {
+  if (copy_ < 0 || workload_.pipeline == "none") return;
+  const int before = wait_ >= 0 ? wait_ : ops_.last_compute();
+  follow(ops_.op(copy_), before);
+  if (permute_first_ >= 0) follow(ops_.op(permute_first_), before);
 }
 
 std::vector<int> InputExchange::all_ids() const {

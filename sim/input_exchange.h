@@ -44,6 +44,7 @@ class InputExchange {
   void exchange_inputs_of(const FusionGroup& group, std::size_t index);
   std::vector<double> received_bytes() const;
   bool any_exchange() const;
+  void launch_behind_wait();
 
   OpList& ops_;
   const std::vector<FusionGroup>& groups_;

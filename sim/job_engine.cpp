@@ -179,7 +179,7 @@ JobSimulation simulation_of(const Lane& lane, const JobWindow::Measured& measure
   kept.iterations_run = static_cast<int>(ends.size());
   kept.steady = longest - shortest <= lane.run.options.steady * mean;
   result.simulation.timeline = timeline_of(kept, lane.run.program, lane.works, lane.classes, lane.run.cluster);
-  result.simulation.busiest = busiest_rank(lane.works, lane.run.cluster.world_size(), mean);
+  result.simulation.busiest = busiest_rank(lane.run.program, lane.works, mean);
   return result;
 }
 

@@ -38,7 +38,7 @@ const std::vector<std::string>& job_keys() {
 void refuse_jobs_beside(const Tree& keys) {
   const Tree* const jobs = keys.find("jobs");
   if (jobs == nullptr) return;
-  for (const char* const key : {"workload", "planner", "plan", "published", "relative_to"}) {
+  for (const char* const key : {"workload", "planner", "plan", "published", "relative_to", "repeat"}) {
     const Tree* const beside = keys.find(key);
     if (beside == nullptr) continue;
     const bool of_job = std::ranges::find(job_keys(), key) != job_keys().end();

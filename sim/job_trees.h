@@ -9,7 +9,8 @@ namespace shardsim {
 // Keys of one entry of `jobs`.
 const std::vector<std::string>& job_keys();
 
-// Refuses `jobs` beside what belongs to a single workload (`workload`, `planner`, `plan`, `published`, `relative_to`).
+// Refuses `jobs` beside what belongs to a single workload (`workload`, `planner`, `plan`, `published`, `relative_to`,
+// `repeat`).
 void refuse_jobs_beside(const Tree& keys);
 
 // A case with `jobs` as one case per job, `prefix` in front of its name; any other case as itself.

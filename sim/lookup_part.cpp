@@ -25,14 +25,18 @@ bool has_dense_gradient(const GroupMember& member) {
   return replicated(member.placement->strategy) || member.placement->compute_kernel == "dense";
 }
 
-// dtype, pooling, weighted, memory, dense gradient.
-using Key = std::tuple<int, std::string, bool, RowMemory, bool>;
+// dtype, pooling, weighted, memory, dense gradient, table.
+using Key = std::tuple<int, std::string, bool, RowMemory, bool, int>;
 
-Key key_of(const GroupMember& member, bool by_dtype) {
+Key key_of(const GroupMember& member, bool by_dtype, bool by_table) {
   const auto& features = member.table->features;
   const bool weighted = std::any_of(features.begin(), features.end(), [](const Feature& f) { return f.weighted; });
-  return {by_dtype ? static_cast<int>(member.table->dtype) : 0, member.table->pooling, weighted, memory_of(member),
-          has_dense_gradient(member)};
+  return {by_dtype ? static_cast<int>(member.table->dtype) : 0,
+          member.table->pooling,
+          weighted,
+          memory_of(member),
+          has_dense_gradient(member),
+          by_table ? member.placement->table : -1};
 }
 
 // Items of one source that each rank of the world serves.
@@ -66,14 +70,17 @@ struct Amounts {
   double lookups = 0, vectors = 0, touched = 0, missed = 0;
 };
 
-void add_memory(LookupPart& part, const Amounts& of, int rank) {
-  const double kept = part.dense_gradient ? of.row : 2 * of.row + 2 * of.state;  // per distinct row
+// `expanded`: gradients are copied to a row per lookup, added up by row, and the sums read.
+void add_memory(LookupPart& part, const Amounts& of, int rank, bool expanded) {
+  const double kept = (part.dense_gradient ? of.row : 2 * of.row + 2 * of.state)  // per distinct row
+                      + (expanded ? 3 * of.row : 0);
+  const double copied = expanded ? of.row * (of.vectors + of.lookups) : 0;
   const bool on_host = part.memory == RowMemory::host;
   part.lookups[rank] += of.lookups;
   part.lookup_bytes[rank] += of.row * of.vectors + (on_host ? 0 : of.row * of.lookups);
   part.lookup_host[rank] += on_host ? of.row * of.lookups : 0;
   part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.row * of.missed : 0;
-  part.gradient_bytes[rank] += of.row * of.lookups + (on_host ? 0 : kept * of.touched);
+  part.gradient_bytes[rank] += copied + of.row * of.lookups + (on_host ? 0 : kept * of.touched);
   part.gradient_host[rank] += on_host ? kept * of.touched : 0;
   part.distinct_rows[rank] += of.touched;
 }
@@ -114,7 +121,7 @@ void add_member(LookupPart& part, const GroupMember& member, const Workload& wor
     const double bags = each[rank] > 0 ? static_cast<double>(member.vectors) * sources : 0;
     of.vectors = member.pooled() ? bags : of.lookups;
     if (member.pooled()) part.bags[rank] += bags;
-    add_memory(part, of, rank);
+    add_memory(part, of, rank, !part.dense_gradient && workload.embedding_kernels == "per_table");
     add_apply(part, member, of, rank);
   }
 }
@@ -128,14 +135,31 @@ void collapse(std::vector<double>& per_rank) {
   if (std::adjacent_find(per_rank.begin(), per_rank.end(), std::not_equal_to<>()) == per_rank.end()) per_rank.resize(1);
 }
 
+// Ranks that hold something of the part; none where that is all of them.
+std::vector<int> holders_of(const LookupPart& part) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < part.lookups.size(); ++rank) {
+    if (part.lookups[rank] > 0 || part.applied_rows[rank] > 0) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks.size() == part.lookups.size() ? std::vector<int>{} : ranks;
+}
+
 }  // namespace
+
+std::vector<double> LookupPart::of_ranks(const std::vector<double>& of_all) const {
+  if (ranks.empty() || of_all.size() == 1) return of_all;
+  std::vector<double> of_these;
+  for (const int rank : ranks) of_these.push_back(of_all[rank]);
+  return of_these;
+}
 
 std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
                                      int world, bool by_dtype) {
   std::vector<LookupPart> parts;
   std::map<Key, std::size_t> known;
+  const bool by_table = workload.embedding_kernels == "per_table";
   for (const GroupMember& member : members) {
-    const auto [entry, added] = known.try_emplace(key_of(member, by_dtype), parts.size());
+    const auto [entry, added] = known.try_emplace(key_of(member, by_dtype, by_table), parts.size());
     if (added) {
       parts.emplace_back();
       parts.back().memory = memory_of(member);
@@ -147,7 +171,10 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
     add_member(part, member, workload, group_size, world);
   }
   for (LookupPart& part : parts) {
-    for (auto* column : columns(part)) collapse(*column);
+    if (by_table) part.ranks = holders_of(part);
+    if (part.ranks.empty()) {
+      for (auto* column : columns(part)) collapse(*column);
+    }
   }
   return parts;
 }

@@ -21,6 +21,7 @@ struct LookupPart {
   bool dense_gradient =
       false;  // replicated rows, and the kernel "dense": gradients are summed, then applied to all rows
 
+  std::vector<int> ranks;              // that hold a shard, ascending; empty: all
   std::vector<double> lookups;         // rows read
   std::vector<double> bags;            // pooled: vectors written
   std::vector<double> lookup_bytes;    // HBM, read plus written
@@ -31,6 +32,9 @@ struct LookupPart {
   std::vector<double> distinct_rows;  // expected
   std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;
+
+  // The numbers of one of these, of `ranks` alone.
+  std::vector<double> of_ranks(const std::vector<double>& of_all) const;
 };
 
 // The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel. `by_dtype`: tables of

@@ -37,6 +37,8 @@ class Lowering {
     const std::string& pipeline = context_.workload.pipeline;
     if (!context_.full()) {
       ids_alone(pipeline);
+    } else if (context_.workload.input_exchange == "none") {
+      ids_in_place();
     } else if (pipeline == "none") {
       in_line();
     } else if (pipeline == "sparse_dist") {
@@ -60,6 +62,12 @@ class Lowering {
     const std::vector<int> forward = lower_forward(context_);
     if (behind) input_.exchange_ids_only();
     lower_backward(context_, forward);
+  }
+
+  // Every rank has the ids of the whole batch for its tables already.
+  void ids_in_place() {
+    input_.prefetch_rows();
+    passes();
   }
 
   // One batch after the other: ids, host wait, lookup and all else in line.
@@ -118,7 +126,7 @@ class Lowering {
       if (!ahead && !context_.full() && ids >= 0) list_.op(ids).after_previous = {last};
     }
     input_.connect_pipeline();
-    if (context_.full() && !ahead) list_.op(input_.copy()).after_previous = {last};
+    if (input_.copy() >= 0 && !ahead) list_.op(input_.copy()).after_previous = {last};
   }
 
   // Of the input of this batch, in the iteration before.

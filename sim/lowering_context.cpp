@@ -8,6 +8,10 @@ bool LoweringContext::exchanges() const {
   return std::any_of(groups.begin(), groups.end(), [](const FusionGroup& group) { return group.exchanges(); });
 }
 
+std::string LoweringContext::precision() const {
+  return workload.dense.precision == "fp32" ? "" : workload.dense.precision;
+}
+
 double LoweringContext::tier_bytes() const {
   double bytes = 0;
   for (const FusionGroup& group : groups) bytes += 2 * (full() ? group.own_tier_bytes : group.own_bytes);

@@ -34,6 +34,7 @@ struct LoweringContext {
   bool full() const { return workload.full_input_exchange(); }  // the exchange of ids in all its steps
   bool shuffles() const { return !workload.dense.measured; }    // passes over vectors; a measured rest holds them
   bool exchanges() const;                                       // any group
+  std::string precision() const;                                // of the dense part, as in Op
   double tier_bytes() const;  // of tier_merge, tier_split_gradient: ids alone, of all tables
   std::string wire(const FusionGroup& group,
                    const std::optional<Dtype>& stated) const;  // the table's type, or that stated

@@ -25,6 +25,7 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
   work.hbm_bytes = op.hbm_bytes.at(position);
   work.host_link = host_time(op, position, spec);
   work.flops = op.flops.at(position);
+  work.precision = op.precision.empty() ? "fp32" : op.precision;
   work.lookups = op.lookups.at(position);
   work.optimizer = op.optimizer;
   work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;

@@ -56,6 +56,7 @@ struct Op {
   PerRank hbm_bytes;
   PerRank host_bytes;  // between host memory and the device
   PerRank flops;
+  std::string precision;      // dense: of its products; "" means fp32
   std::string optimizer;      // update
   PerRank distinct_rows;      // update: expected
   std::int64_t fixed_ns = 0;  // measured duration from the workload; 0: none

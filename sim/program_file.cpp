@@ -216,6 +216,7 @@ void ProgramReader::read_compute(MapReader& reader, Op& op) {
   op.hbm_bytes = read_per_rank(reader, "hbm_bytes");
   op.host_bytes = read_per_rank(reader, "host_bytes");
   op.flops = read_per_rank(reader, "flops");
+  op.precision = reader.text("precision", "");
   op.optimizer = reader.text("optimizer", "");
   op.distinct_rows = read_per_rank(reader, "distinct_rows");
   op.fixed_ns = reader.count_from("fixed_ns", 0, 0);

@@ -15,6 +15,7 @@
 #include "plan/planner.h"
 #include "sim/network.h"
 #include "sim/read_published.h"
+#include "sim/torchrec_rules.h"
 #include "topology/rank_set.h"
 
 namespace shardsim {
@@ -140,8 +141,16 @@ Case read_case(const CaseTree& tree) {
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
   read_options(reader, tree.job.has_value(), item);
+  share_torchrec_rules(item.planner, item.memory_model);
   if (tree.job) item.job = read_job(tree, item.cluster);
   return item;
+}
+
+Case read_again(const CaseTree& tree, Case before) {
+  before.name = tree.name;
+  MapReader reader(tree.keys, "");
+  read_planner(reader, tree, before);
+  return before;
 }
 
 void validate_names(const Case& item) {

@@ -7,6 +7,8 @@ namespace shardsim {
 
 // Errors: Failure::input with place, for any key of the case and of its cluster and workload.
 Case read_case(const CaseTree& tree);
+// One that is as `before` but for its name and planner (CaseTree::again).
+Case read_again(const CaseTree& tree, Case before);
 
 // Refuses names of planner, models, network and algorithms that no table knows, and options that they do not have.
 void validate_names(const Case& item);

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "plan/flexshard_equations.h"
+#include "plan/memory_model.h"
 #include "plan/plan.h"
+#include "sim/cross_check.h"
 #include "sim/engine.h"
+#include "sim/memory_profile.h"
 #include "sim/scenario.h"
 #include "sim/timeline.h"
 
@@ -65,6 +68,8 @@ struct CaseResult {
   std::optional<double> iteration_ms_at_observed_payload;
   std::vector<std::int64_t> memory_per_rank;
   std::int64_t memory_capacity = 0;
+  MemoryProfile memory_profile;      // simulated; no ranks: not known
+  PlacementMemory estimated_memory;  // by the memory model, on the rank of the highest simulated mark
   Utilisation limit;
   std::vector<NamedTime> times;  // all operation names, compute too
   std::vector<PlacementSummary> placements;
@@ -72,7 +77,8 @@ struct CaseResult {
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
   std::optional<JobFigures> job;
-  Timeline timeline;  // planned payload
+  std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
+  Timeline timeline;                      // planned payload
   std::optional<Timeline> observed_payload_timeline;
 };
 
@@ -84,6 +90,7 @@ struct StudyResult {
   std::string version;
   std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
   std::vector<CaseResult> cases;
+  std::vector<CrossCheck> cross_checks;
 };
 
 }  // namespace shardsim

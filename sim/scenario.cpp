@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <map>
 
 #include "base/files.h"
 #include "base/map_reader.h"
 #include "base/yaml.h"
 #include "sim/case_trees.h"
+#include "sim/cross_check.h"
 #include "sim/read_case.h"
 #include "sim/settings.h"
 
@@ -16,11 +18,22 @@ namespace {
 
 // Without the key the default holds; a key without a value is a slip.
 void refuse_empty(const Tree& tree) {
-  for (const char* const key : {"title", "seed"}) {
+  for (const char* const key : {"title", "seed", "cross_check"}) {
     const Tree* const stated = tree.find(key);
     if (stated == nullptr || stated->kind != Tree::Kind::null) continue;
     throw input_error(stated->place, fmt::format("'{}' has no value", key), "Write one, or leave the key out");
   }
+}
+
+// Estimates are compared over cases of one workload on one cluster.
+void require_comparable(const std::vector<Case>& cases, const CrossCheckOptions& options) {
+  std::map<std::pair<std::string, std::string>, std::size_t> count;
+  for (const Case& item : cases) {
+    if (!item.job && ++count[{item.workload.name, item.cluster.name}] >= kLeastChecked) return;
+  }
+  throw input_error(options.place,
+                    fmt::format("'cross_check', but no {} cases of one workload on one cluster", kLeastChecked),
+                    "Add cases, for example random ones: 'planner: {name: random}' with 'repeat: 50'");
 }
 
 }  // namespace
@@ -39,13 +52,22 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
   if (seed.kind != Tree::Kind::null) {
     scenario.seed = static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
   }
-  for (const CaseTree& keys : case_trees(tree, file.parent_path().string(), overrides)) {
+  const Tree cross_check = top_value(tree, "cross_check", overrides);
+  for (const CaseTree& keys : case_trees(tree, file.parent_path().string(), overrides, scenario.seed)) {
+    if (keys.again) {
+      scenario.cases.push_back(read_again(keys, scenario.cases.back()));
+      continue;
+    }
     scenario.cases.push_back(read_case(keys));
     validate_names(scenario.cases.back());
   }
   check_case_names(scenario.cases);
   check_jobs(scenario.cases);
   check_baselines(scenario.cases);
+  if (cross_check.kind != Tree::Kind::null) {
+    scenario.cross_check = read_cross_check(cross_check);
+    require_comparable(scenario.cases, *scenario.cross_check);
+  }
   return scenario;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/tree.h"
 #include "models/workload.h"
+#include "sim/cross_check_options.h"
 #include "topology/cluster_spec.h"
 
 namespace shardsim {
@@ -60,6 +61,7 @@ struct Scenario {
   std::string text;  // the file's whole text
   std::uint64_t seed = 1;
   std::vector<Case> cases;  // in file order
+  std::optional<CrossCheckOptions> cross_check;
 };
 
 // What the command line changes.

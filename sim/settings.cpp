@@ -46,7 +46,7 @@ void check_settings(const std::vector<Setting>& settings, const std::vector<std:
   known.emplace_back("cases");
   for (const auto& [path, value] : settings) {
     const auto [head, rest] = split_head(path);
-    if (head == "relative_to" || head == "published") {
+    if (head == "relative_to" || head == "published" || head == "repeat") {
       throw input_error(value.place, fmt::format("'{}' belongs to a case", head),
                         fmt::format("Write cases.0.{}, with the number of the case", head));
     }
@@ -66,7 +66,13 @@ Tree top_value(const Tree& scenario, const std::string& key, const Overrides& ov
   const Tree* const stated = scenario.find(key);
   Tree result = stated == nullptr ? Tree{} : *stated;
   for (const auto& [path, value] : settings_of(overrides)) {
-    if (path == key) result = value;
+    const auto [head, rest] = split_head(path);
+    if (head != key) continue;
+    if (rest.empty()) {
+      result = value;
+    } else {
+      set_path(result, rest, value);
+    }
   }
   return result;
 }

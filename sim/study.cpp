@@ -16,6 +16,7 @@
 #include "sim/lower.h"
 #include "sim/packed_result.h"
 #include "sim/planner_bandwidths.h"
+#include "sim/removed_effects.h"
 
 namespace shardsim {
 namespace {
@@ -90,6 +91,11 @@ CaseResult describe(const PreparedCase& prepared, const Scenario& scenario) {
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms =
       simulate_case(prepared, scenario, named_map("closed_form"), false).timeline.iteration_ms;
+  if (scenario.cross_check && !item.job) {
+    result.torchrec = {torchrec::estimate_iteration(prepared.plan, item.workload,
+                                                    scenario.cross_check->request(item.workload, prepared.cluster)),
+                       remove_effects(prepared, scenario)};
+  }
   return result;
 }
 
@@ -101,6 +107,15 @@ void add_simulation(CaseResult& result, SimulationResult simulated) {
   result.samples_per_s =
       static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (result.iteration_ms * 1e-3);
   result.times = named_times(result.timeline);
+}
+
+// The high-water mark of the simulated iteration, beside the memory model's figures on the fullest rank.
+void add_memory(CaseResult& result, const PreparedCase& prepared, const Scenario& scenario) {
+  const Case& item = prepared.item;
+  const Program program = make_program(item, prepared.cluster, prepared.plan, scenario, false);
+  result.memory_profile = memory_profile(program, result.timeline, prepared.plan, item.workload);
+  result.estimated_memory = memory_on_rank(prepared.plan, static_cast<int>(result.memory_profile.fullest()),
+                                           item.workload, prepared.cluster, *make_memory_model(item.memory_model));
 }
 
 bool needs_observed(const Case& item) {
@@ -124,11 +139,12 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
   }
 }
 
-std::vector<PreparedCase> prepare(const Scenario& scenario) {
+std::vector<PreparedCase> prepare(const Scenario& scenario, const PlanWatch& watch) {
   std::vector<PreparedCase> prepared;
   for (const Case& item : scenario.cases) {
     Cluster cluster = cluster_of(item);
-    Plan plan = make_plan(item, cluster, scenario.seed);
+    throw_if(watch.interrupted);
+    Plan plan = make_plan(item, cluster, scenario.seed, watch);
     prepared.push_back({item, std::move(cluster), std::move(plan)});
   }
   for (const JobGroup& group : job_groups(prepared)) check_lengths(group, scenario);
@@ -186,17 +202,17 @@ void add_group(StudyResult& study, const std::vector<PreparedCase>& prepared, co
 }
 
 // In a process of its own, for SimGrid allows one engine in each.
-Seconds simulated_iteration(const PreparedCase& prepared, std::uint64_t seed) {
+Seconds simulated_iteration(const PreparedCase& prepared, std::uint64_t seed,
+                            const std::function<bool()>& interrupted) {
   Scenario scenario;  // its seed is all that a Program takes of it
   scenario.seed = seed;
   const auto simulated = [&] {
     return shortest(simulate_case(prepared, scenario, prepared.item.network, false).timeline.iteration_ms);
   };
-  return {std::stod(run_in_workers({{prepared.item.name, simulated}}, {}).front()) * 1e-3};
+  return {std::stod(run_in_workers({{prepared.item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
 }
 
-Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed,
-                    const std::function<void(const std::string&)>& note) {
+Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   const auto memory = make_memory_model(item.memory_model);
   if (!item.plan_file.empty()) {
     Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
@@ -204,11 +220,14 @@ Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed
     check_memory(plan, item.workload, cluster, *memory);
     return plan;
   }
-  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); },
+  const PlannerContext context{*memory,
+                               seed,
+                               [&] { return simulated_bandwidths(item.workload, cluster); },
                                [&](const Plan& plan) {
-                                 return simulated_iteration({item, cluster, plan}, seed);
+                                 return simulated_iteration({item, cluster, plan}, seed, watch.interrupted);
                                },
-                               note};
+                               watch.note,
+                               [&] { throw_if(watch.interrupted); }};
   Plan plan = make_planner(item.planner)->plan(item.workload, cluster, context);
   check_plan(plan, item.workload, cluster, item.place);
   check_memory(plan, item.workload, cluster, *memory);
@@ -222,14 +241,17 @@ Cluster cluster_of(const Case& item) {
   return item.job ? cluster.part(item.job->nodes) : cluster;
 }
 
-void check_job_groups(const Scenario& scenario) {
-  prepare(scenario);
+void check_job_groups(const Scenario& scenario, const PlanWatch& watch) {
+  prepare(scenario, watch);
 }
 
-Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed,
-               const std::function<void(const std::string&)>& note) {
+void throw_if(const std::function<bool()>& interrupted) {
+  if (interrupted && interrupted()) throw Interrupted{};
+}
+
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    return plan_and_check(item, cluster, seed, note);
+    return plan_and_check(item, cluster, seed, watch);
   } catch (const Error& error) {
     if (!error.place().source.empty()) throw;
     throw Error(error.failure(), item.place, "case '" + item.name + "': " + error.what(),
@@ -255,7 +277,7 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   study.version = version();
   collect_fitted(study, scenario);
 
-  const std::vector<PreparedCase> prepared = prepare(scenario);
+  const std::vector<PreparedCase> prepared = prepare(scenario, {options.interrupted, {}});
   const std::vector<JobGroup> groups = job_groups(prepared);
   const std::vector<std::string> results = run_in_workers(tasks_of(prepared, groups, scenario), options);
   auto next = results.begin();
@@ -273,10 +295,12 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   }
   for (const JobGroup& group : groups) add_group(study, prepared, group, unpack_jobs(*next++));
   for (std::size_t i = 0; i < prepared.size(); ++i) {
+    add_memory(study.cases[i], prepared[i], scenario);
     study.cases[i].notes = case_notes(study.cases[i], prepared[i].item, prepared[i].plan);
   }
   add_pareto(study, prepared);
   compare_with_published(study, scenario);
+  if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
   return study;
 }
 

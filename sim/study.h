@@ -11,10 +11,18 @@ namespace shardsim {
 // The cluster that the case runs on: of a job, its part of the fabric.
 Cluster cluster_of(const Case& item);
 
-// The plan of one case: read or made, checked, within memory. `note` takes what the planner says about its choice.
-// Errors: those of planners, plan files and checks.
-Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed,
-               const std::function<void(const std::string&)>& note = {});
+// Who looks on while a plan is made; both may be empty.
+struct PlanWatch {
+  std::function<bool()> interrupted;             // asked now and then
+  std::function<void(const std::string&)> note;  // takes what the planner says about its choice
+};
+
+// The plan of one case: read or made, checked, within memory. Errors: those of planners, plan files and checks;
+// Interrupted.
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// Throws Interrupted when `interrupted` says so.
+void throw_if(const std::function<bool()>& interrupted);
 
 // The Program of one case.
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
@@ -22,7 +30,7 @@ Program make_program(const Case& item, const Cluster& cluster, const Plan& plan,
 
 // Refuses jobs whose starts or lengths are too far apart to be simulated side by side (sim/job_study.h), and what
 // making their plans refuses.
-void check_job_groups(const Scenario& scenario);
+void check_job_groups(const Scenario& scenario, const PlanWatch& watch);
 
 // Simulates every case, each in a worker process (SimGrid allows one engine per process); jobs of one fabric in one,
 // and each of them alone. Same result for any number of processes. All plans are made before the first simulation, so

@@ -14,7 +14,8 @@ std::vector<double> link_seconds(const std::vector<OpWork>& works, const Cluster
 // rounding the first.
 Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster, double seconds);
 
-// The rank that computes longest, over an iteration of so many seconds.
-Utilisation busiest_rank(const std::vector<OpWork>& works, int world_size, double iteration_seconds);
+// The stream of a rank that works longest, collectives apart, over an iteration of so many seconds. Streams overlap, so
+// each counts by itself.
+Utilisation busiest_rank(const Program& program, const std::vector<OpWork>& works, double iteration_seconds);
 
 }  // namespace shardsim

@@ -174,6 +174,7 @@ void write_compute(Json& json, const Op& op) {
   if (touches_rows || !is_zero(op.hbm_bytes)) json["hbm_bytes"] = amounts(op.hbm_bytes);
   if (!is_zero(op.host_bytes)) json["host_bytes"] = amounts(op.host_bytes);
   if (!touches_rows || !is_zero(op.flops)) json["flops"] = amounts(op.flops);
+  if (!op.precision.empty()) json["precision"] = op.precision;
   if (op.fixed_ns != 0) json["fixed_ns"] = op.fixed_ns;
 }
 

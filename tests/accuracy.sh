@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every number in the tables of docs/accuracy.md is what the study and the comparison of collectives give today.
+# Every number in the tables of docs/accuracy.md is what the study, the whole iterations on A100 and the comparison of
+# collectives give today; the iterations of each model come in the published order over its numbers of GPUs.
 # Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
@@ -9,6 +10,11 @@ cd "$root"
 "$binary" run scenarios/flexshard.yaml -o "$work/study" -q >/dev/null
 /usr/bin/python3 scripts/accuracy.py "$work/study/result.json" | grep . >"$work/lines.txt"
 [ "$(wc -l <"$work/lines.txt")" -gt 80 ] || { echo "the study gives only $(wc -l <"$work/lines.txt") lines"; exit 1; }
+"$binary" run scenarios/a100_iterations.yaml -o "$work/iterations" -q >/dev/null
+"$binary" run scenarios/a100_iterations.yaml --set cluster.gpu.kernel_overhead="3 us" -o "$work/unfitted" -q >/dev/null
+/usr/bin/python3 scripts/accuracy_iterations.py "$work/iterations/result.json" "$work/unfitted/result.json" >"$work/whole.txt"
+grep . "$work/whole.txt" >>"$work/lines.txt"
+[ "$(wc -l <"$work/whole.txt")" -ge 26 ] || { echo "the iterations give only $(wc -l <"$work/whole.txt") lines"; exit 1; }
 "$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
 "$binary" collective compare --calibrated --measurements scenarios/measurements/open -o "$work/calibrated" >/dev/null 2>&1
 cat "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md" | grep . >"$work/more.txt"

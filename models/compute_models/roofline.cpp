@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace shardsim {
 namespace {
 
@@ -10,9 +12,12 @@ Seconds traffic(const ComputeWork& work, const GpuSpec& gpu) {
 }
 
 Seconds arithmetic(const ComputeWork& work, const GpuSpec& gpu) {
-  const auto fp32 = gpu.flops.find("fp32");
-  if (work.flops <= 0 || fp32 == gpu.flops.end()) return {0};
-  return {work.flops / (fp32->second.per_second * gpu.flops_efficiency)};
+  if (work.flops <= 0) return {0};
+  const auto rate = gpu.flops.find(work.precision);
+  if (rate == gpu.flops.end())
+    throw input_error({}, "the GPU " + gpu.model + " states no rate for products in " + work.precision,
+                      "Add " + work.precision + " to the gpu's flops, or choose another precision of the dense part");
+  return {work.flops / (rate->second.per_second * gpu.flops_efficiency)};
 }
 
 Seconds issue(const ComputeWork& work, const GpuSpec& gpu) {

@@ -70,16 +70,18 @@ PlacementMemory PaperMemory::of_holder(const Placement& placement, const Workloa
   const double weights = rows / shards * placement_row_bytes(placement, table);
   const double copies = replicated(placement.strategy) ? static_multiplier_ : 1.0;
   if (placement.strategy == Strategy::data_parallel) return {copies * weights, dp_copies_ * batch_bytes};
+  const double on_node =
+      on_host(placement) ? static_cast<double>(placement.rows()) / shards * placement_row_bytes(placement, table) : 0;
   const double served = cluster.world_size() / static_cast<double>(placement.holders.size());
   const double senders = table.kind == TableKind::pooled ? 1.0 : shards;
-  return {copies * weights, mp_copies_ / 2 * batch_bytes * served / senders};
+  return {copies * weights, mp_copies_ / 2 * batch_bytes * served / senders, on_node};
 }
 
 std::vector<PlacementMemory> PaperMemory::on_ranks(const Placement& placement, const Workload& workload,
                                                    const Cluster& cluster) const {
   const double batch_bytes = bytes_of_batch(placement, workload);
   const bool sent = placement.strategy != Strategy::data_parallel;
-  const PlacementMemory user{0, sent ? mp_copies_ / 2 * batch_bytes : 0};
+  const PlacementMemory user{0, sent ? mp_copies_ / 2 * batch_bytes : 0, 0};
   std::vector<PlacementMemory> memory(static_cast<std::size_t>(cluster.world_size()), user);
   const PlacementMemory holder = of_holder(placement, workload, cluster, batch_bytes);
   for (const std::vector<int>& group : placement.holders) {
@@ -87,6 +89,7 @@ std::vector<PlacementMemory> PaperMemory::on_ranks(const Placement& placement, c
       PlacementMemory& here = memory.at(static_cast<std::size_t>(rank));
       here.static_bytes += holder.static_bytes;
       here.dynamic_bytes += holder.dynamic_bytes;
+      here.host_bytes += holder.host_bytes;
     }
   }
   return memory;

@@ -6,8 +6,9 @@ namespace shardsim {
 namespace {
 
 // TorchRec's storage estimate of every shard, to the byte where TorchRec knows the sharding type (plan/torchrec/).
-// Static: tensor, optimizer state and cache in device memory. Dynamic: the input and output buffers that the pipeline
-// keeps. The FlexShard equations, which are not TorchRec's, keep their own parameters.
+// Static: tensor, optimizer state and cache in device memory; what of them lies in host memory apart. Dynamic: the
+// input and output buffers that the pipeline keeps. The FlexShard equations, which are not TorchRec's, keep their own
+// parameters.
 class TorchrecMemory : public MemoryModel {
  public:
   explicit TorchrecMemory(torchrec::PlannerOptions options) : options_(std::move(options)) {}
@@ -47,6 +48,18 @@ class TorchrecMemory : public MemoryModel {
     return settings;
   }
 
+  static PlacementMemory of_shard(const torchrec::ShardStorage& storage, bool cpu) {
+    const torchrec::Storage resident = storage.resident();
+    PlacementMemory memory;
+    memory.static_bytes = static_cast<double>(cpu ? resident.ddr : resident.hbm);
+    memory.dynamic_bytes = static_cast<double>(cpu ? storage.buffers.ddr : storage.buffers.hbm);
+    memory.host_bytes = cpu ? 0 : static_cast<double>(resident.ddr);
+    if (storage.first_level_cache) return memory;
+    memory.optimizer_bytes = static_cast<double>(cpu ? storage.optimizer.ddr : storage.optimizer.hbm);
+    memory.cache_bytes = static_cast<double>(cpu ? 0 : storage.cache_aux);
+    return memory;
+  }
+
   static void add(std::vector<PlacementMemory>& memory, const torchrec::GivenTable& given,
                   const torchrec::RunSettings& settings) {
     const torchrec::ShardingOption& option = given.option;
@@ -58,12 +71,8 @@ class TorchrecMemory : public MemoryModel {
       const auto storage = torchrec::shard_storage(given.table, stored, option.type, option.kernel, settings.topology,
                                                    settings.estimate, run.rows, run.cols, load);
       const bool cpu = settings.topology.device == torchrec::Device::cpu;
-      const torchrec::Storage resident = storage.resident();
-      for (int i = 0; i < run.count; ++i) {
-        PlacementMemory& rank = memory.at(static_cast<std::size_t>(given.ranks[shard++]));
-        rank.static_bytes += static_cast<double>(cpu ? resident.ddr : resident.hbm);
-        rank.dynamic_bytes += static_cast<double>(cpu ? storage.buffers.ddr : storage.buffers.hbm);
-      }
+      const PlacementMemory each = of_shard(storage, cpu);
+      for (int i = 0; i < run.count; ++i) memory.at(static_cast<std::size_t>(given.ranks[shard++])) += each;
     }
   }
 
@@ -74,7 +83,7 @@ class TorchrecMemory : public MemoryModel {
 
 std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options) {
   torchrec::PlannerOptions chosen;
-  if (options.choice("variant", {"code", "guide"}, "code") == "guide") chosen.rules = torchrec::Rules::guide();
+  chosen.rules = torchrec::read_rules(options);
   chosen.run_embedding_at_peak_memory = options.flag("run_embedding_at_peak_memory", false);
   return std::make_unique<TorchrecMemory>(std::move(chosen));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "plan/torchrec/planner_error.h"
 
 namespace shardsim::torchrec {
@@ -51,6 +52,19 @@ void require_one_dimension(const std::vector<ConstrainedTable>& tables) {
   }
 }
 
+[[noreturn]] void refuse_constraints(const ConstrainedTable& table, const SharderLists& lists, Device device) {
+  const std::string wrong =
+      fmt::format("table '{}': its constraints leave no sharding type and kernel", table.table.name);
+  if (table.constraints.place.source.empty()) throw PlannerError(PlannerFailure::other, wrong);
+  std::vector<std::string> types;
+  for (const ShardingType type : lists.types ? *lists.types : sharder_types(table.table.pooled, device))
+    types.emplace_back(name_of(type));
+  throw input_error(table.constraints.place, wrong,
+                    fmt::format("A {} table can be {}; data_parallel goes with kernel dense, the others with fused, "
+                                "fused_uvm and fused_uvm_caching",
+                                table.table.pooled ? "pooled" : "sequence", join(types)));
+}
+
 void add_options(SearchSpace& space, const ConstrainedTable& table, const SharderLists& lists, const Topology& topology,
                  const EstimateSettings& settings) {
   const int index = static_cast<int>(space.tables.size());
@@ -61,8 +75,7 @@ void add_options(SearchSpace& space, const ConstrainedTable& table, const Sharde
     }
   }
   if (space.options.size() == before) {
-    throw PlannerError(PlannerFailure::other,
-                       fmt::format("table '{}': its constraints leave no sharding type and kernel", table.table.name));
+    refuse_constraints(table, lists, topology.device);
   }
   space.tables.push_back(table.table);
 }

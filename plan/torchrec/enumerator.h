@@ -13,6 +13,7 @@ struct TableConstraints {
   std::vector<ShardingType> sharding_types;
   std::vector<ComputeKernel> compute_kernels;
   std::optional<Device> device_group;
+  Place place;  // where they were written; may be empty
 };
 
 // What a sharder offers instead of TorchRec's own lists; data_parallel always has the dense kernel.
@@ -31,7 +32,8 @@ std::vector<ShardingType> sharder_types(bool pooled, Device device);
 std::vector<ComputeKernel> sharder_kernels(ShardingType type, Device device);
 
 // Every allowed option of every table, estimated (planner/enumerators.py). Tables of another device group are left out.
-// Errors: PlannerError (other): a table without an option, named; sequence tables of different dimensions.
+// Errors: PlannerError (other): a table without an option, named (Failure::input where its constraints have a place);
+// sequence tables of different dimensions.
 SearchSpace enumerate_options(const std::vector<ConstrainedTable>& tables, const SharderLists& lists,
                               const Topology& topology, const EstimateSettings& settings);
 

@@ -50,8 +50,11 @@ Evaluator::Seen Evaluator::judge(const Proposal& proposal, bool rating_wanted) {
     result_.lowest = std::min(result_.lowest, sums_.total());
     return {};
   }
-  if (needs_no_rating(proposal) && sums_.surely_fits(proposal)) return {true, std::nullopt};
-  return place(proposal);
+  if (!needs_no_rating(proposal)) return place(proposal);
+  if (sums_.surely_fits(proposal)) return {true, std::nullopt};
+  if (settings_.count_plans) return place(proposal);
+  ++result_.num_untried;
+  return {};
 }
 
 double Evaluator::worst_kept() const {

@@ -13,7 +13,7 @@ namespace shardsim::torchrec {
 // Large models make tens of thousands of proposals that differ in one table. What needs no placement gets none: a
 // proposal whose bytes exceed all ranks together cannot be placed, and one that surely can be placed but cannot be
 // among the best needs no rating, unless its proposer wants one. Counts and results are those of placing every
-// proposal.
+// proposal; without RunSettings::count_plans only the results are.
 class Evaluator {
  public:
   Evaluator(const RunSettings& settings, RunResult& result);

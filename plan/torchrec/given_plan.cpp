@@ -145,16 +145,8 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
   return tables;
 }
 
-RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
+RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
   RunResult run;
-  std::vector<TableSpec> specs;
-  for (const ConstrainedTable& table : request.tables) specs.push_back(table.table);
-  try {
-    run.reservation =
-        reserve(request.settings.reservation, request.settings.topology, specs, request.settings.estimate);
-  } catch (const PlannerError& error) {
-    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
-  }
   run.found = true;
   run.assignment.first = {0};
   for (GivenTable& given : given_tables(plan, workload, request)) {
@@ -165,6 +157,20 @@ RunResult given_run(const Plan& plan, const Workload& workload, const PlannerReq
   }
   const Proposal proposal = proposal_of(run.plan);
   run.rating = perf_rating(proposal, run.assignment, request.settings.topology.world_size);
+  return run;
+}
+
+RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
+  std::vector<TableSpec> specs;
+  for (const ConstrainedTable& table : request.tables) specs.push_back(table.table);
+  Reservation reservation;
+  try {
+    reservation = reserve(request.settings.reservation, request.settings.topology, specs, request.settings.estimate);
+  } catch (const PlannerError& error) {
+    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
+  }
+  RunResult run = rated_run(plan, workload, request);
+  run.reservation = std::move(reservation);
   return run;
 }
 

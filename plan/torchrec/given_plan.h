@@ -18,7 +18,10 @@ struct GivenTable {
 // The placements of a plan, one option per table and tier, estimated. Sizes of row shards are TorchRec's blocks.
 std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload, const PlannerRequest& request);
 
-// The same as a run that found this plan, for its statistics. Not searched: no proposals.
+// The same as a run that found this plan, with its rating; without reservations or proposals.
+RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request);
+
+// That with reservations, for its statistics.
 RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request);
 
 ShardingType type_of(Strategy strategy);

@@ -15,6 +15,12 @@ std::string bytes_text(double bytes) {
   return to_text(Bytes{static_cast<std::int64_t>(std::min(std::max(bytes, 0.0), 0x1.0p62))});
 }
 
+// Rounded up to a number that can be typed into a scenario: whole GiB, or MiB below ten of them.
+std::string more_text(double bytes) {
+  const double unit = bytes >= 10.0 * 0x1.0p30 ? 0x1.0p30 : 0x1.0p20;
+  return bytes_text(std::ceil(bytes / unit) * unit);
+}
+
 // Least memory of every table over all its options, largest first.
 std::string largest_tables(const RunResult& run) {
   std::vector<std::pair<std::int64_t, std::string>> least;
@@ -53,9 +59,9 @@ Room available(const RunResult& run) {
 // More of the memory that is short: per rank, or on more ranks.
 std::string smallest_change(const RunResult& run, double needed, double usable, bool host) {
   const double ranks = static_cast<double>(run.reservation.topology.world_size);
-  const std::string more =
-      fmt::format("{} more {} per rank, or {} ranks instead of {}", bytes_text(std::ceil((needed - usable) / ranks)),
-                  host ? "host memory" : "device memory", std::ceil(needed / (usable / ranks)), ranks);
+  std::string more =
+      more_text((needed - usable) / ranks) + (host ? " more host memory per rank" : " more device memory per rank");
+  if (usable > 0) more += fmt::format(", or {} ranks instead of {}", std::ceil(needed / (usable / ranks)), ranks);
   if (host || host_memory_allowed(run)) return "Smallest change: " + more;
   return "Smallest change: allow host memory (compute kernel fused_uvm or fused_uvm_caching), or " + more;
 }
@@ -82,8 +88,9 @@ Error no_place(const RunResult& run) {
   if (failure.rule == PartitionBy::device || failure.rule == PartitionBy::uniform) {
     const Storage missing{std::max<std::int64_t>(failure.shard.hbm - failure.device.hbm, 0),
                           std::max<std::int64_t>(failure.shard.ddr - failure.device.ddr, 0)};
-    remedy += missing.hbm > 0 ? fmt::format(", or {} more device memory per rank", to_text(Bytes{missing.hbm}))
-                              : fmt::format(", or {} more host memory per rank", to_text(Bytes{missing.ddr}));
+    remedy += missing.hbm > 0
+                  ? fmt::format(", or {} more device memory per rank", more_text(static_cast<double>(missing.hbm)))
+                  : fmt::format(", or {} more host memory per rank", more_text(static_cast<double>(missing.ddr)));
   }
   return Error(Failure::infeasible, Place{},
                fmt::format("no plan fits, although all ranks together have the memory: {}; the last of {} proposals "
@@ -99,6 +106,10 @@ Error infeasible(const RunResult& run, const RunSettings& settings) {
     return Error(Failure::infeasible, Place{}, "no memory is left for tables: " + run.reason,
                  fmt::format("Reserve a smaller share than {}, state dense_tensor_estimate, or take a smaller batch",
                              shortest(settings.reservation.percentage)));
+  }
+  if (run.num_proposals == 0 && run.timed_out) {
+    return Error(Failure::infeasible, Place{}, "the timeout passed before the first proposal was placed",
+                 fmt::format("Give more than {}", to_text(Seconds{*settings.timeout_seconds})));
   }
   if (run.num_proposals == 0) {
     return Error(Failure::infeasible, Place{}, "the proposers made no proposal",

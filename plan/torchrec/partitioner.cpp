@@ -30,9 +30,12 @@ std::unique_ptr<Partitioner> make_partitioner(const PartitionerSettings& setting
   return std::make_unique<GreedyPartitioner>(settings, space, topology);
 }
 
+std::vector<double> perf_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size) {
+  return sum_per_rank<double>(proposal, assignment, world_size, [](const ShardRun& run) { return run.perf.total(); });
+}
+
 double perf_rating(const Proposal& proposal, const Assignment& assignment, int world_size) {
-  const auto sums =
-      sum_per_rank<double>(proposal, assignment, world_size, [](const ShardRun& run) { return run.perf.total(); });
+  const auto sums = perf_per_rank(proposal, assignment, world_size);
   return *std::max_element(sums.begin(), sums.end());
 }
 

@@ -56,7 +56,9 @@ class Partitioner {
 std::unique_ptr<Partitioner> make_partitioner(const PartitionerSettings& settings, const SearchSpace& space,
                                               const Topology& topology);
 
-// ms of the busiest rank: the sum of its shards' totals. Lower is better.
+// ms of each rank: the sum of its shards' totals.
+std::vector<double> perf_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size);
+// That of the busiest rank. Lower is better.
 double perf_rating(const Proposal& proposal, const Assignment& assignment, int world_size);
 // Bytes of device memory on the fullest rank.
 std::int64_t storage_rating(const Proposal& proposal, const Assignment& assignment, int world_size);

@@ -76,23 +76,11 @@ std::optional<Value> maybe(MapReader& reader, const char* key, Read read) {
   return reader.has(key) ? std::optional<Value>(read(key)) : std::nullopt;
 }
 
-TopologyOptions read_topology(MapReader reader) {
-  TopologyOptions options;
-  options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
-  const auto bytes = [&](const char* key) { return reader.bytes(key); };
-  const auto rate = [&](const char* key) { return reader.rate(key); };
-  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
-  options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
-  options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
-  options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
-  options.ddr = maybe<Bandwidth>(reader, "ddr_bandwidth", rate);
-  options.hbm_to_ddr = maybe<Bandwidth>(reader, "hbm_to_ddr_bandwidth", rate);
-  options.intra = maybe<Bandwidth>(reader, "intra_bandwidth", rate);
-  options.inter = maybe<Bandwidth>(reader, "inter_bandwidth", rate);
-  options.bwd_compute_multiplier = maybe<double>(reader, "bwd_compute_multiplier", real);
-  options.uneven_sharding_perf_multiplier = maybe<double>(reader, "uneven_sharding_perf_multiplier", real);
-  reader.finish();
-  return options;
+// TorchRec reads 0 as "not given" and takes its own 32 or 128 GiB.
+void refuse_zero(MapReader& reader, const char* key, const std::optional<Bytes>& cap) {
+  if (!cap || cap->count > 0) return;
+  throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which TorchRec takes for its default", key),
+                    "For no memory at all write \"1 B\"; for the cluster's leave it out");
 }
 
 double element_bytes(MapReader& reader, const char* key) {
@@ -105,16 +93,24 @@ double element_bytes(MapReader& reader, const char* key) {
   return 4;
 }
 
+// An empty list would leave no option, or mean anything: TorchRec takes it for the latter.
+const std::vector<Tree>& some_of(MapReader& reader, const char* key) {
+  const std::vector<Tree>& items = reader.list(key);
+  if (!items.empty()) return items;
+  throw input_error(reader.place_of(key), fmt::format("'{}' is empty", key), "Name at least one, or leave the key out");
+}
+
 ConstraintOptions read_constraint(MapReader reader) {
   ConstraintOptions options;
   options.place = reader.tree().place;
+  options.allowed.place = options.place;
   if (reader.has("sharding_types")) {
-    for (const Tree& item : reader.list("sharding_types")) {
+    for (const Tree& item : some_of(reader, "sharding_types")) {
       options.allowed.sharding_types.push_back(parse_sharding_type(scalar_text(item, "a sharding type"), item.place));
     }
   }
   if (reader.has("compute_kernels")) {
-    for (const Tree& item : reader.list("compute_kernels")) {
+    for (const Tree& item : some_of(reader, "compute_kernels")) {
       options.allowed.compute_kernels.push_back(
           parse_compute_kernel(scalar_text(item, "a compute kernel"), item.place));
     }
@@ -139,18 +135,6 @@ std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader) {
   }
   for (const auto& [name, tree] : map->fields) constraints[name] = read_constraint({tree, "constraints." + name});
   return constraints;
-}
-
-Rules read_rules(MapReader& reader) {
-  Rules rules = reader.choice("variant", {"code", "guide"}, "code") == "guide" ? Rules::guide() : Rules{};
-  MapReader given = reader.map("rules");
-  rules.rw_rows = given.flag("rw_rows", rules.rw_rows);
-  rules.ec_metadata_bytes = given.flag("ec_metadata_bytes", rules.ec_metadata_bytes);
-  rules.prefetch_truncation = given.flag("prefetch_truncation", rules.prefetch_truncation);
-  rules.cache_aux = given.flag("cache_aux", rules.cache_aux);
-  rules.dense_reservation = given.flag("dense_reservation", rules.dense_reservation);
-  given.finish();
-  return rules;
 }
 
 Topology with_options(Topology topology, const TopologyOptions& options) {
@@ -203,14 +187,57 @@ void constrain(ConstrainedTable& table, const PlannerOptions& options) {
   if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
 }
 
+// TorchRec's planner leaves out the tables of another device group, for another planner to place. Here there is none.
+void check_device(const ConstrainedTable& table, Device device) {
+  const auto& group = table.constraints.device_group;
+  if (!group || *group == device) return;
+  throw input_error(table.constraints.place,
+                    fmt::format("table '{}' is for device group {}, and this plan is for {}", table.table.name,
+                                name_of(*group), name_of(device)),
+                    "Leave device_group out; host memory is compute_kernels: [fused_uvm]");
+}
+
 }  // namespace
+
+Rules read_rules(MapReader& reader) {
+  Rules rules = reader.choice("variant", {"code", "guide"}, "code") == "guide" ? Rules::guide() : Rules{};
+  MapReader given = reader.map("rules");
+  rules.rw_rows = given.flag("rw_rows", rules.rw_rows);
+  rules.ec_metadata_bytes = given.flag("ec_metadata_bytes", rules.ec_metadata_bytes);
+  rules.prefetch_truncation = given.flag("prefetch_truncation", rules.prefetch_truncation);
+  rules.cache_aux = given.flag("cache_aux", rules.cache_aux);
+  rules.dense_reservation = given.flag("dense_reservation", rules.dense_reservation);
+  given.finish();
+  return rules;
+}
+
+TopologyOptions read_topology_options(MapReader reader) {
+  TopologyOptions options;
+  options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
+  const auto bytes = [&](const char* key) { return reader.bytes(key); };
+  const auto rate = [&](const char* key) { return reader.rate(key); };
+  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
+  options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
+  options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
+  refuse_zero(reader, "hbm_cap", options.hbm_cap);
+  refuse_zero(reader, "ddr_cap", options.ddr_cap);
+  options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
+  options.ddr = maybe<Bandwidth>(reader, "ddr_bandwidth", rate);
+  options.hbm_to_ddr = maybe<Bandwidth>(reader, "hbm_to_ddr_bandwidth", rate);
+  options.intra = maybe<Bandwidth>(reader, "intra_bandwidth", rate);
+  options.inter = maybe<Bandwidth>(reader, "inter_bandwidth", rate);
+  options.bwd_compute_multiplier = maybe<double>(reader, "bwd_compute_multiplier", real);
+  options.uneven_sharding_perf_multiplier = maybe<double>(reader, "uneven_sharding_perf_multiplier", real);
+  reader.finish();
+  return options;
+}
 
 PlannerOptions read_planner_options(MapReader& reader) {
   PlannerOptions options;
   options.proposers = read_proposers(reader);
   options.partitioner = read_partitioner(reader);
   options.reservation = read_reservation(reader.map("storage_reservation"));
-  options.topology = read_topology(reader.map("topology"));
+  options.topology = read_topology_options(reader.map("topology"));
   options.constraints = read_constraints(reader);
   options.rules = read_rules(reader);
   options.run_embedding_at_peak_memory = reader.flag("run_embedding_at_peak_memory", false);
@@ -224,16 +251,18 @@ PlannerOptions read_planner_options(MapReader& reader) {
 
 PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster) {
   check_names(options, workload);
+  const Topology topology = with_options(topology_of(cluster), options.topology);
   PlannerRequest request;
   for (WorkloadTable& table : tables_of(workload)) {
     ConstrainedTable item;
     item.table = std::move(table.spec);
     constrain(item, options);
+    check_device(item, topology.device);
     request.tables.push_back(std::move(item));
     request.order.push_back(table.index);
   }
   RunSettings& settings = request.settings;
-  settings.topology = with_options(topology_of(cluster), options.topology);
+  settings.topology = topology;
   settings.estimate = settings_of(workload);
   settings.estimate.rules = options.rules;
   settings.estimate.run_embedding_at_peak_memory = options.run_embedding_at_peak_memory;
@@ -244,6 +273,7 @@ PlannerRequest planner_request(const PlannerOptions& options, const Workload& wo
   settings.max_grid_proposals = options.max_grid_proposals;
   settings.bins_per_device = options.bins_per_device;
   settings.timeout_seconds = options.timeout_seconds;
+  settings.count_plans = false;
   return request;
 }
 

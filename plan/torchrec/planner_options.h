@@ -44,7 +44,12 @@ struct PlannerOptions {
 };
 
 // Errors: Failure::input with place for unknown proposers, types, kernels and impossible numbers.
+Rules read_rules(MapReader& reader);  // keys `variant` and `rules`
+
 PlannerOptions read_planner_options(MapReader& reader);
+
+// Its map `topology` alone.
+TopologyOptions read_topology_options(MapReader reader);
 
 // Everything that run_planner wants. `tables[i]` of the result is table `order[i]` of the workload.
 struct PlannerRequest {

@@ -49,7 +49,9 @@ void search(RunResult& result, const RunSettings& settings) {
   const Deadline deadline(settings.timeout_seconds);
   for (const auto& proposer : proposers) {
     while (const Proposal* proposal = proposer->propose()) {
-      if (deadline.passed()) break;
+      result.timed_out = deadline.passed();
+      if (result.timed_out) break;
+      if (settings.check_stop) settings.check_stop();
       proposer->feedback(evaluator.evaluate(*proposal, proposer->needs_rating()));
     }
   }

@@ -29,6 +29,9 @@ struct RunSettings {
   std::optional<double> timeout_seconds;
   Rater rater;         // empty: perf_rating
   int candidates = 0;  // how many of the best different plans to keep beside the best
+  // Count every proposal that can be placed, as TorchRec prints it; else those that cannot be the best are not tried.
+  bool count_plans = true;
+  std::function<void()> check_stop;  // called before every proposal; may throw; may be empty
 };
 
 // A plan that was found on the way.
@@ -48,6 +51,8 @@ struct RunResult {
   double rating = 0;
   std::vector<Candidate> candidates;  // best rating first; RunSettings::candidates of them
   int num_proposals = 0, num_plans = 0;
+  int num_untried = 0;     // proposals of which nobody knows whether they can be placed
+  bool timed_out = false;  // before every proposal was made
 
   // Without a plan:
   PlannerFailure failure = PlannerFailure::other;

@@ -177,6 +177,7 @@ Json statistics_tree(const Statistics& statistics) {
   json["line_width"] = line_width(statistics);
   json["proposals_evaluated"] = run.num_proposals;
   json["plans_found"] = run.num_plans;
+  json["proposals_untried"] = run.num_untried;
   json["ranks"] = placed ? ranks : Json(nullptr);
   json["tables"] = tables;
   json["batch_size"] = settings.estimate.batch_size;

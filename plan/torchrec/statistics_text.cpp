@@ -77,7 +77,10 @@ std::string statistics_text(const Statistics& statistics) {
   if (!statistics.ranks.empty()) add_table(text, rank_table(statistics));
   add_table(text, parameter_table(statistics));
   if (run.num_proposals > 0) {
-    add_line(text, "proposals", fmt::format("{} evaluated, {} could be placed", run.num_proposals, run.num_plans));
+    add_line(text, "proposals",
+             fmt::format(
+                 "{} evaluated, {} could be placed{}", run.num_proposals, run.num_plans,
+                 run.num_untried > 0 ? fmt::format(", {} not tried: they cannot be the best", run.num_untried) : ""));
   }
   add_line(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
   for (const KernelStatistics& kernel : statistics.kernels) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "sim/io/result_sheets.h"
 
 namespace shardsim {
 
@@ -136,15 +137,22 @@ std::vector<Chart> charts_of(const StudyResult& study) {
                      "What an iteration is made of",
                      "Compute, and the part of each collective that no compute hides (its exposed time), mean over the "
                      "GPUs. The parts add up to the iteration.",
-                     false,
+                     has_many_cases(study),
                      {breakdown_parts(study)}});
   add_timelines(charts, study);
   add_chart(charts, {"memory",
                      "memory",
                      "Memory per GPU",
                      "The fullest GPU of each plan; the red line is the capacity.",
-                     false,
+                     has_many_cases(study),
                      {memory_bars(study)}});
+  add_chart(charts, {"memory-at-peak",
+                     "memory_at_peak",
+                     "What memory holds at its peak",
+                     "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
+                     "Activations of the dense part are in neither.",
+                     false,
+                     {memory_at_peak(study)}});
   add_figure3(charts, study);
   add_figure5(charts, study);
   return charts;

@@ -26,6 +26,10 @@ DataSet breakdown_parts(const StudyResult& study);
 // Columns: case, memory_gib (largest over ranks), smallest_gib, capacity_gib, share_pct.
 DataSet memory_bars(const StudyResult& study);
 
+// What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,
+// memory model), part (memory_part.h; of a model: tables, optimizer, cache, buffers), order, size_gib.
+DataSet memory_at_peak(const StudyResult& study);
+
 // The case of each workload with the most streams in use; the fastest of several.
 std::vector<const CaseResult*> timeline_cases(const StudyResult& study);
 
@@ -41,6 +45,11 @@ std::vector<DataSet> figure3(const CaseResult& result);
 // Figure 5 of the FlexShard paper: "curve" (rows_pct, time_ms, memory_gib; up to a little past point B), "points" (the
 // points A to D: point, meaning, rows, rows_pct, time_ms, memory_gib, label, drawn: yes or no).
 std::vector<DataSet> figure5(const ParetoFigure& figure);
+
+// TorchRec's estimates beside the simulation, a row per plan. Columns: plan, estimated_ms, simulated_ms, mark (plan;
+// too good or too bad to the estimate, of those explained; choice, fastest, choice and fastest), label (place among the
+// explained, name of the choice and of the fastest; else "").
+DataSet cross_check_points(const CrossCheck& check, const StudyResult& study);
 
 // All charts that the study has data for, in the order of the report.
 std::vector<Chart> charts_of(const StudyResult& study);

@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "sim/io/chart_data.h"
+#include "sim/io/cross_check_html.h"
 #include "sim/io/html.h"
+#include "sim/io/memory_sheet.h"
 #include "sim/io/page.h"
 #include "sim/io/result_sheets.h"
 #include "sim/io/summary.h"
@@ -27,19 +29,29 @@ std::string charts_html(const std::vector<Chart>& charts, bool drawn) {
          small + "</div></section>\n";
 }
 
+// A table with rows for every case, shown on demand where there are many.
+std::string many_folded(const StudyResult& study, const std::string& heading, const std::string& caption,
+                        const Sheet& sheet) {
+  if (!has_many_cases(study) || sheet.rows.empty()) return table_section(heading, caption, sheet);
+  const std::string content = "<p class=\"caption\">" + escape_html(caption) + "</p>\n" + sheet_html(sheet);
+  return "<section>" + folded_html(heading, content, "chart-fold") + "</section>\n";
+}
+
 std::string tables_html(const StudyResult& study) {
   return table_section("Cases",
                        "Fastest first. Est.: the closed form, without contention. Speed is against the slowest "
                        "case of the workload. GiB: memory of the fullest "
-                       "GPU. What limits a case is its busiest link or unit.",
+                       "GPU by the memory model; peak: its simulated high-water mark; of: its capacity. What limits a "
+                       "case is its busiest link or unit, and for how many % of the time it is busy.",
                        cases_sheet(study)) +
          table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)) +
-         table_section(
-             "Collectives",
+         many_folded(
+             study, "Collectives",
              "Per iteration. Alone: all calls without contention. In run: as they ran beside the others, on the "
-             "slowest "
-             "GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the GPUs.",
-             collectives_sheet(study)) +
+             "slowest GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the "
+             "GPUs.",
+             collectives_sheet(study, study.cases.size())) +
+         table_section("Memory at its peak", memory_legend(), memory_sheet(study)) +
          table_section("Predicted beside published, every number", published_legend(study),
                        published_sheet(study, true)) +
          table_section("Fitted constants",
@@ -50,9 +62,12 @@ std::string tables_html(const StudyResult& study) {
 std::string notes_html(const StudyResult& study) {
   std::string items;
   for (const auto& [text, cases] : notes_by_text(study)) {
-    items += "<li><b>" + escape_html(join(cases)) + "</b>: " + escape_html(text) + "</li>\n";
+    items += "<li><b>" + escape_html(some_names(cases)) + "</b>: " + escape_html(text) + "</li>\n";
   }
-  return items.empty() ? "" : "<section><h2>Notes</h2>\n<ul>\n" + items + "</ul></section>\n";
+  if (items.empty()) return "";
+  const std::string list = "<ul>\n" + items + "</ul>";
+  if (has_many_cases(study)) return "<section>" + folded_html("Notes", list, "chart-fold") + "</section>\n";
+  return "<section><h2>Notes</h2>\n" + list + "</section>\n";
 }
 
 // Keeps "22 %" and "226 ms" on one line.
@@ -77,8 +92,8 @@ std::string opening_html(const StudyResult& study, const std::string& title) {
 
 std::string report_html(const StudyResult& study) {
   const std::string title = study.title.empty() ? study.scenario : study.title;
-  const std::string body = opening_html(study, title) + charts_html(charts_of(study), charts_available()) +
-                           tables_html(study) + notes_html(study);
+  const std::string body = opening_html(study, title) + cross_check_html(study, charts_available()) +
+                           charts_html(charts_of(study), charts_available()) + tables_html(study) + notes_html(study);
   return page_html(title, body + "</main>\n");
 }
 

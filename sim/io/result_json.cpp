@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "sim/io/cross_check_json.h"
+#include "sim/io/memory_sheet.h"
+
 namespace shardsim {
 namespace {
 
@@ -15,11 +18,34 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kSchema = "shardsim.result/1";
 constexpr double kPercent = 100;
 
+// Of the fullest rank, part by part, beside the memory model's figures for it.
+Json high_water_json(const CaseResult& result) {
+  const MemoryProfile& profile = result.memory_profile;
+  const std::size_t rank = profile.fullest();
+  const MemoryPeak& peak = profile.ranks[rank];
+  Json marks = Json::array(), parts;
+  for (const MemoryPeak& each : profile.ranks) marks.push_back(each.bytes());
+  for (std::size_t part = 0; part < kMemoryParts; ++part) parts[kMemoryPartNames[part]] = peak.amounts.bytes[part];
+  const PlacementMemory& estimate = result.estimated_memory;
+  return {{"per_rank_bytes", marks},
+          {"rank", rank},
+          {"at_ms", peak.at_us * 1e-3},
+          {"operation", operation_at(result, peak)},
+          {"parts", parts},
+          {"estimate",
+           {{"at_rest_bytes", estimate.static_bytes},
+            {"optimizer_bytes", estimate.optimizer_bytes},
+            {"cache_bytes", estimate.cache_bytes},
+            {"buffer_bytes", estimate.dynamic_bytes}}}};
+}
+
 Json memory_json(const CaseResult& result) {
   const auto& bytes = result.memory_per_rank;
   const bool fits =
       std::all_of(bytes.begin(), bytes.end(), [&](std::int64_t rank) { return rank <= result.memory_capacity; });
-  return {{"per_rank_bytes", bytes}, {"capacity_bytes", result.memory_capacity}, {"fits", fits}};
+  Json json = {{"per_rank_bytes", bytes}, {"capacity_bytes", result.memory_capacity}, {"fits", fits}};
+  if (!result.memory_profile.ranks.empty()) json["simulated"] = high_water_json(result);
+  return json;
 }
 
 // total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran, contention included.
@@ -96,6 +122,7 @@ Json case_json(const CaseResult& result) {
     json["iteration_ms_at_observed_payload"] = *result.iteration_ms_at_observed_payload;
   if (result.job) json["job"] = job_json(*result.job, result.iteration_ms);
   json["estimate"] = {{"iteration_ms", result.estimate_iteration_ms}};
+  if (result.torchrec) json["torchrec"] = torchrec_json(result);
   json["limited_by"] = {{"what", result.limit.what}, {"share_pct", kPercent * result.limit.share}};
   json["memory"] = memory_json(result);
   json["collectives"] = collectives_json(result.times);
@@ -136,6 +163,7 @@ std::string result_to_json(const StudyResult& study) {
   Json json = {{"schema", kSchema}, {"scenario", study.scenario}, {"seed", study.seed}, {"version", study.version}};
   json["cases"] = Json::array();
   for (const CaseResult& result : study.cases) json["cases"].push_back(case_json(result));
+  if (!study.cross_checks.empty()) json["cross_checks"] = cross_checks_json(study);
   json["fitted_constants"] = constants_json(study.fitted);
   check_finite(json, "$");
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,6 +1,7 @@
 #include "sim/io/result_sheets.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,10 +23,11 @@ double longest_iteration_ms(const StudyResult& study) {
 }
 
 // In the order of the tables.
-std::vector<const CaseResult*> all_cases(const StudyResult& study) {
+std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most) {
   std::vector<const CaseResult*> cases;
-  for (const WorkloadCases& group : by_workload(study))
-    cases.insert(cases.end(), group.cases.begin(), group.cases.end());
+  for (const WorkloadCases& group : by_workload(study)) {
+    for (std::size_t i = 0; i < std::min(group.cases.size(), most); ++i) cases.push_back(group.cases[i]);
+  }
   return cases;
 }
 
@@ -34,17 +36,41 @@ double largest_memory(const CaseResult& item) {
   return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGib;
 }
 
+// "8", or "1 to 16" where the cases differ.
+template <typename Number>
+std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
+  const auto by_number = [&](const CaseResult* a, const CaseResult* b) { return a->*number < b->*number; };
+  const auto [least, most] = std::minmax_element(group.cases.begin(), group.cases.end(), by_number);
+  const std::string first = with_thousands((*least)->*number), last = with_thousands((*most)->*number);
+  return first == last ? first : first + " to " + last;
+}
+
+std::string clusters_of(const WorkloadCases& group) {
+  std::vector<std::string> names;
+  for (const CaseResult* const item : group.cases) {
+    if (std::find(names.begin(), names.end(), item->cluster) == names.end()) names.push_back(item->cluster);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string high_water(const CaseResult& item) {
+  const MemoryProfile& profile = item.memory_profile;
+  if (profile.ranks.empty()) return "-";
+  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGib, 2);
+}
+
 std::string workload_heading(const WorkloadCases& group) {
   const CaseResult& first = *group.cases.front();
   return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
-                     first.cluster, with_thousands(first.world_size), with_thousands(first.batch_per_gpu));
+                     clusters_of(group), span_of(group, &CaseResult::world_size),
+                     span_of(group, &CaseResult::batch_per_gpu));
 }
 
 Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
            grouped(item.samples_per_s),
            item.iteration_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms) : "-",
-           fixed(largest_memory(item), 2), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
+           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
            item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
 }
@@ -136,8 +162,8 @@ std::string short_name(const CaseResult& item) {
 
 Sheet cases_sheet(const StudyResult& study) {
   Sheet sheet;
-  sheet.columns = {{"case", false}, {"iteration ms"}, {"est. ms"},           {"samples/s"}, {"speed"},
-                   {"GiB"},         {"of GiB"},       {"limited by", false}, {"busy %"}};
+  sheet.columns = {{"case", false}, {"iteration ms"}, {"est. ms"}, {"samples/s"},         {"speed"},
+                   {"GiB"},         {"peak"},         {"of"},      {"limited by", false}, {"%"}};
   const int places = decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group)}, false});
@@ -166,11 +192,15 @@ std::string jobs_legend() {
          "itself. side by side: the mean iteration while the others run.";
 }
 
-Sheet collectives_sheet(const StudyResult& study) {
+bool has_many_cases(const StudyResult& study) {
+  return study.cases.size() > kManyCases;
+}
+
+Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   Sheet sheet;
   sheet.columns = {{"collective", false}, {"calls"}, {"alone ms"}, {"in run ms"}, {"exposed ms"}, {"MB per GPU"}};
   const int places = decimals_for(longest_iteration_ms(study) / 10);  // collectives are parts of an iteration
-  for (const CaseResult* item : all_cases(study)) {
+  for (const CaseResult* item : all_cases(study, most)) {
     sheet.rows.push_back({{item->name}, false});
     for (const NamedTime& time : item->times) {
       if (is_communication(time.op_class)) sheet.rows.push_back(collective_row(time, places));
@@ -185,7 +215,7 @@ Sheet published_sheet(const StudyResult& study, bool with_source) {
   sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
                    {"error %"},         {"observed"},    {"error %"},   {"role", false}};
   if (with_source) sheet.columns.push_back({"source", false});
-  for (const CaseResult* item : all_cases(study)) {
+  for (const CaseResult* item : all_cases(study, study.cases.size())) {
     if (item->published.empty()) continue;
     sheet.rows.push_back({{item->name}, false});
     for (const Comparison& comparison : item->published) {

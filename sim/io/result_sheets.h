@@ -19,9 +19,12 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 // The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").
 std::string short_name(const CaseResult& item);
 
-Sheet cases_sheet(const StudyResult& study);        // under a heading per workload
-Sheet jobs_sheet(const StudyResult& study);         // under a heading per fabric; no rows without jobs
-Sheet collectives_sheet(const StudyResult& study);  // under a heading per case
+Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
+Sheet jobs_sheet(const StudyResult& study);   // under a heading per fabric; no rows without jobs
+// Under a heading per case; `most`: of so many cases of each workload, the fastest.
+Sheet collectives_sheet(const StudyResult& study, std::size_t most);
+constexpr std::size_t kManyCases = 16;  // more than fit on a screen
+bool has_many_cases(const StudyResult& study);
 // Under a heading per case; no rows when nothing is published.
 Sheet published_sheet(const StudyResult& study, bool with_source);
 Sheet constants_sheet(const StudyResult& study);  // the fitted constants

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "sim/io/cross_check_sheets.h"
 #include "sim/io/result_sheets.h"
 #include "sim/io/summary.h"
 
@@ -13,6 +14,8 @@ namespace shardsim {
 namespace {
 
 constexpr int kLeastWidth = 40;
+constexpr std::size_t kFewCases = 3;  // shown in full where there are many
+constexpr std::size_t kNotes = 12;
 
 // Collects the sections of the page; every line passes `width`.
 class Page {
@@ -39,7 +42,8 @@ void write_cases(Page& page, const StudyResult& study) {
   page.heading("CASES, fastest first");
   page.paragraph(
       "est.: the closed form, without contention. speed: against the slowest case of the workload. GiB: memory of the "
-      "fullest GPU, of its capacity. limited by: the busiest link or unit, and how much of the time it is busy.");
+      "fullest GPU by the memory model, peak: simulated, of: its capacity. limited by: the busiest link or unit, and "
+      "the % of the time that it is busy.");
   page.sheet(cases_sheet(study));
 }
 
@@ -51,10 +55,26 @@ void write_jobs(Page& page, const StudyResult& study) {
   page.sheet(sheet);
 }
 
-void write_collectives(Page& page, const StudyResult& study) {
-  const Sheet sheet = collectives_sheet(study);
+void write_cross_check(Page& page, const StudyResult& study) {
+  if (study.cross_checks.empty()) return;
+  page.heading("TORCHREC'S ESTIMATE BESIDE THE SIMULATION");
+  for (const CrossCheck& check : study.cross_checks) {
+    page.paragraph(cross_check_text(check, study));
+    const std::string missing = missing_text(check);
+    if (!missing.empty()) page.paragraph(missing);
+  }
+  const Sheet sheet = worst_sheet(study);
   if (sheet.rows.empty()) return;
-  page.heading("COLLECTIVES, per iteration");
+  page.paragraph(worst_legend());
+  page.sheet(sheet);
+}
+
+void write_collectives(Page& page, const StudyResult& study) {
+  const bool many = has_many_cases(study);
+  const Sheet sheet = collectives_sheet(study, many ? kFewCases : study.cases.size());
+  if (sheet.rows.empty()) return;
+  page.heading(many ? fmt::format("COLLECTIVES, per iteration, of the {} fastest cases of each workload", kFewCases)
+                    : "COLLECTIVES, per iteration");
   page.paragraph(
       "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: what "
       "neither compute nor a collective that ends later hides, mean over the GPUs.");
@@ -83,7 +103,9 @@ void write_constants(Page& page, const StudyResult& study) {
 void write_notes(Page& page, const StudyResult& study) {
   const auto notes = notes_by_text(study);
   if (!notes.empty()) page.heading("NOTES");
-  for (const auto& [text, cases] : notes) page.paragraph(join(cases) + ": " + text);
+  const std::size_t shown = has_many_cases(study) ? std::min(notes.size(), kNotes) : notes.size();
+  for (std::size_t i = 0; i < shown; ++i) page.paragraph(some_names(notes[i].second) + ": " + notes[i].first);
+  if (shown < notes.size()) page.paragraph(fmt::format("{} more notes are in the report.", notes.size() - shown));
 }
 
 }  // namespace
@@ -92,6 +114,7 @@ std::string result_table(const StudyResult& study, int width, bool colour) {
   Page page(width, colour);
   write_cases(page, study);
   write_jobs(page, study);
+  write_cross_check(page, study);
   write_collectives(page, study);
   write_published(page, study);
   write_constants(page, study);

@@ -18,4 +18,7 @@ std::string accuracy_text(const StudyResult& study);
 // Every note once, with the cases that it holds for, in the order they come up.
 std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study);
 
+// "a, b, c and 47 more".
+std::string some_names(const std::vector<std::string>& names);
+
 }  // namespace shardsim

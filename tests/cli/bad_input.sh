@@ -246,6 +246,15 @@ refuse 3 'memory: rank 0 .*bytes.* over.*history' check big.yaml
 refuse 3 'memory: rank 0 .*bytes.* over.*history' plan big.yaml -o plan.json
 rm big.yaml
 
+echo "-- random plans and cross-checks"
+broken 's/^planner:.*/planner: {name: random, sharding_types: [row_wize]}/' 'bad.yaml:3:.*row_wize.*row_wise'
+broken '$acases: [{name: a, repeat: 3}]' 'bad.yaml:30:.*repeat.*same plan'
+broken '$across_check: {}' 'bad.yaml:30:.*no 3 cases'
+broken '$across_check: {worse: 3}' 'bad.yaml:30:.*worse.*worst'
+sed -E 's/^planner:.*/planner: {name: random}/; s/rows: 8000/rows: 8000000000/' good.yaml >bad.yaml
+refuse 3 "no random plan fits in 100 tries: table 'history'" run bad.yaml
+rm bad.yaml
+
 echo "-- jobs"
 {
   sed -E '/^planner|^workload/,$d' good.yaml

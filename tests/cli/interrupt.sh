@@ -55,6 +55,24 @@ stop_with INT 130 2 group
 stop_with TERM 143 2
 stop_with TERM 143 2 group
 
+# A long search for a plan, by itself and with simulated candidates, ends as a run does.
+plan_stops() {
+  local code=0 main from
+  setsid env --default-signal=INT,TERM "$shardsim" plan "$source/scenarios/torchrec_synthetic.yaml" "$@" -o slow_plan.json \
+    >streams/out 2>streams/err </dev/null &
+  main=$!
+  sleep 0.7
+  kill -INT -- "-$main"
+  from=$SECONDS
+  wait "$main" || code=$?
+  check "plan $*: Ctrl-C ends it with 130, not $code: $(cat streams/err)" [ "$code" -eq 130 ]
+  check "plan $*: it ends soon" [ $((SECONDS - from)) -le 5 ]
+  check "plan $*: one line says so: $(cat streams/err)" [ "$(grep -vc '^note: ' streams/err)" -eq 1 ]
+  check "plan $*: no file is left" [ ! -e slow_plan.json ]
+}
+plan_stops --case jumbo --objective simulated
+plan_stops --case colossal --set 'planner={name: torchrec, max_proposals: 100000, constraints: {g2: {sharding_types: [row_wise]}, g3: {sharding_types: [row_wise]}}}'
+
 # A worker that dies fails the run and is named by its case.
 setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow >streams/out 2>streams/err </dev/null &
 main=$!

@@ -151,6 +151,10 @@ TEST_CASE("broken workloads are refused with place") {
   refused("optimizer: {name: sgd, update: fast}", "fast");
   refused("pipeline: long", "long");
   refused("input_exchange: some", "some");
+  refused("input_exchange: none", "sequence");
+  refused("input_exchange: none\npipeline: sparse_dist", "nothing to pipeline");
+  refused("embedding_kernels: many", "many");
+  refused("dense: {precision: fp64}", "fp64");
   refused("wire_dtype: {forward: fp64}", "fp64");
   refused("wire_dtype: {sideways: fp16}", "sideways");
   refused("modules: {pooled: ec}", "both modules");

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -113,4 +114,34 @@ TEST_CASE("the shipped mixture runs under each pipeline, and TorchRec's hides mo
   CHECK(strategies.size() == strategy_names().size());
   CHECK(result.cases[1].timeline.iteration_ms < result.cases[0].timeline.iteration_ms);
   CHECK(exposed_ids(result.cases[1].timeline) < 0.2 * exposed_ids(result.cases[0].timeline));
+}
+
+// Otherwise batches would pile up on the device: the host waits once an iteration, and launches later batches behind
+// it.
+TEST_CASE("copies and permutes of later batches wait for the host; without exchanges, for the batch three before") {
+  const auto lowered_as = [](Strategy strategy, const std::string& pipeline) {
+    return lowered_plan(plan_of(strategy), two_tables_of(TableKind::pooled, "pipeline: " + pipeline + "\n"),
+                        toy_cluster());
+  };
+  for (const std::string pipeline : {"sparse_dist", "prefetch_sparse_dist"}) {
+    CAPTURE(pipeline);
+    const Program program = lowered_as(Strategy::table_wise, pipeline);
+    const int wait = ops_named(program, "host_wait").at(0)->id;
+    CHECK(ops_named(program, "h2d_copy").at(0)->after_previous == std::vector<int>{wait});
+    const Op& permute = *ops_named(program, "feature_permute").at(0);
+    const std::vector<int>& behind = permute.id < wait ? permute.after_previous : permute.after;
+    CHECK(std::count(behind.begin(), behind.end(), wait) == 1);
+    const Program copies = lowered_as(Strategy::data_parallel, pipeline);
+    CHECK(ops_named(copies, "h2d_copy").at(0)->after_previous == std::vector<int>{copies.ops.back().id});
+  }
+}
+
+// One lookup for sums, one for means.
+TEST_CASE("the dense part waits for every lookup of replicated tables") {
+  Workload workload = two_tables_of(TableKind::pooled, "dense: {layers: [{name: top, in: 128, out: 64}]}\n");
+  workload.tables[1].pooling = "mean";
+  const Program program = lowered_plan(plan_of(Strategy::data_parallel), workload, toy_cluster());
+  const auto lookups = ops_named(program, "lookup_data_parallel");
+  REQUIRE(lookups.size() == 2);
+  CHECK(ops_named(program, "dense_forward").at(0)->after == std::vector<int>{lookups[0]->id, lookups[1]->id});
 }

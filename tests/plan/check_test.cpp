@@ -162,3 +162,26 @@ TEST_CASE("a plan over memory names the rank, the bytes over and the largest tab
   }
   CHECK_NOTHROW(check_memory(plan_by("{name: row_wise}", workload, cluster), workload, cluster, *memory));
 }
+
+TEST_CASE("rows in host memory are held against that of the node, where the cluster says it") {
+  const Workload workload =
+      workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 2'000'000, 64)}, 1);
+  Cluster cluster = test_cluster(1, 2, "1 GB");
+  Plan plan = plan_by("{name: row_wise}", workload, cluster);
+  for (Placement& placement : plan.placements) placement.compute_kernel = "fused_uvm";
+  const std::int64_t needed = 256LL * (2'000'000 + 1'000);
+  for (const std::int64_t over : {0, 1}) {
+    ClusterSpec spec = cluster.spec();
+    spec.host.memory = Bytes{needed - over};
+    const auto memory = paper_memory();
+    const auto check = [&] { check_memory(plan, workload, Cluster(spec), *memory); };
+    if (over == 0) {
+      CHECK_NOTHROW(check());
+      continue;
+    }
+    CHECK_THROWS_WITH_AS(check(), doctest::Contains("host memory: node 0 needs"), Error);
+    for (Placement& placement : plan.placements) placement.compute_kernel = "fused";
+    CHECK_NOTHROW(check());
+  }
+  CHECK_NOTHROW(check_memory(plan, workload, cluster, *paper_memory()));
+}

@@ -45,6 +45,13 @@ TEST_CASE("gradients fill a bucket of 1 MiB, then buckets of 25 MiB") {
   CHECK(steps[2].flops == 1.5 * layer);  // the first layer needs no gradient of its input
 }
 
+TEST_CASE("a first layer above the embeddings needs the gradient of its input") {
+  Workload workload = with_layers("{name: mlp, in: 64, out: 32}");
+  CHECK(flops_of(dense_backward_steps(workload)) == 2.0 * 32 * 64 * 32);
+  workload.dense.input_gradient = true;
+  CHECK(flops_of(dense_backward_steps(workload)) == 4.0 * 32 * 64 * 32);
+}
+
 TEST_CASE("layers below the interaction are steps of their own, and share buckets with those above") {
   const Workload workload = with_layers("{name: bottom_0, in: 13, out: 64}, {name: top_0, in: 64, out: 32}");
   const auto steps = dense_backward_steps(workload);

@@ -306,3 +306,76 @@ TEST_CASE("a short file cannot stand for endless cases") {
   for (int i = 0; i <= 10000; ++i) text += "  - {name: c" + std::to_string(i) + "}\n";
   CHECK(says(error_of(text), "more than 10000 cases"));
 }
+
+namespace {
+
+std::string fault(const std::string& text, const Overrides& overrides = {}) {
+  try {
+    scenario_from_text(text, kFolder + "test.yaml", overrides);
+  } catch (const Error& error) {
+    return error.what() + (" at " + std::to_string(error.place().line));
+  }
+  return "";
+}
+
+std::string seed_of(const Case& item) {
+  return item.planner.find("seed")->scalar;
+}
+
+std::string random_cases(const std::string& item, const std::string& more = "") {
+  return "schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: random}\n" + more +
+         "cases:\n  - {name: random" + item + "}\n  - {name: rows, planner: {name: row_wise}}\n";
+}
+
+}  // namespace
+
+TEST_CASE("repeat makes cases that differ in the planner's seed alone") {
+  const Scenario scenario = scenario_from_text(random_cases(", repeat: 3", "seed: 11\n"), kFolder + "test.yaml", {});
+  REQUIRE(scenario.cases.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(scenario.cases[i].name == "random/" + std::to_string(i + 1));
+    CHECK(seed_of(scenario.cases[i]) == std::to_string(11 + i));
+  }
+  CHECK(scenario.cases[3].name == "rows");
+  Overrides overrides;
+  overrides.set = {{"cases.0.repeat", "2"}, {"cases.0.planner.seed", "40"}};
+  const Scenario changed = scenario_from_text(random_cases(", repeat: 3"), kFolder + "test.yaml", overrides);
+  REQUIRE(changed.cases.size() == 3);
+  CHECK(seed_of(changed.cases[1]) == "41");
+}
+
+TEST_CASE("repeat is refused where nothing is drawn, beside jobs, and beyond what memory should hold") {
+  CHECK(fault(random_cases(", planner: {name: row_wise}, repeat: 3")).find("same plan") != std::string::npos);
+  CHECK(fault(random_cases(", planner: {name: row_wise}, repeat: 3")).ends_with(" at 6"));
+  CHECK(fault(random_cases(", plan: {file: x.json}, repeat: 3")).find("without a planner") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 0")).find("repeat") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: many")).find("repeat") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 1001")).find("at most 1000") != std::string::npos);
+  CHECK(
+      fault(random_cases(", repeat: 3, jobs: [{name: a, workload: toy_history, planner: {name: random}, nodes: [0]}]"))
+          .find("'repeat' beside 'jobs'") != std::string::npos);
+  CHECK(fault(random_cases("", "repeat: 3\n")).find("repeat") != std::string::npos);  // belongs to a case
+}
+
+TEST_CASE("cross_check wants three cases of one model, and known keys") {
+  const std::string asks = "cross_check: {worst: 7, topology: {bwd_compute_multiplier: 3}}\n";
+  const Scenario scenario = scenario_from_text(random_cases(", repeat: 2", asks), kFolder + "test.yaml", {});
+  REQUIRE(scenario.cross_check);
+  CHECK(scenario.cross_check->worst == 7);
+  CHECK(scenario.cross_check->topology.bwd_compute_multiplier == 3.0);
+  Overrides overrides;
+  overrides.set = {{"cross_check.worst", "2"}};
+  CHECK(scenario_from_text(random_cases(", repeat: 2", asks), kFolder + "test.yaml", overrides).cross_check->worst ==
+        2);
+  overrides.set = {{"cross_check", "{}"}};
+  CHECK(scenario_from_text(random_cases(", repeat: 2"), kFolder + "test.yaml", overrides).cross_check->worst == 5);
+
+  CHECK(fault(random_cases("", asks)).find("no 3 cases") != std::string::npos);
+  CHECK(fault(random_cases("", asks)).ends_with(" at 5"));
+  CHECK(fault(random_cases(", repeat: 2", "cross_check: {worse: 7}\n")).find("worst") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 2", "cross_check: {worst: 0}\n")).find("worst") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 2", "cross_check: yes\n")).find("not a map") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 2", "cross_check:\n")).find("no value") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 2", "cross_check: {topology: {rates: own}}\n")).find("torchrec") !=
+        std::string::npos);
+}

@@ -61,7 +61,7 @@ std::vector<Program> programs_of(const Scenario& scenario) {
   std::vector<Program> programs;
   for (const Case& item : scenario.cases) {
     const Cluster cluster = cluster_of(item);
-    programs.push_back(make_program(item, cluster, make_plan(item, cluster, scenario.seed), scenario, false));
+    programs.push_back(make_program(item, cluster, make_plan(item, cluster, scenario.seed, {}), scenario, false));
   }
   return programs;
 }

@@ -42,5 +42,5 @@ target_link_libraries(shardsim_cuda
   PUBLIC shardsim_flags shardsim_execute
   PRIVATE CUDA::cudart_static $<TARGET_NAME_IF_EXISTS:CUDA::cublas> ${NCCL_LIBRARY} fmt::fmt ${CMAKE_DL_LIBS})
 
-target_sources(shardsim_execute PRIVATE machines/all_cuda.cpp microbench/bench_devices_cuda.cpp)
-target_link_libraries(shardsim_execute PRIVATE shardsim_cuda)
+add_library(shardsim_devices OBJECT machines/all_cuda.cpp microbench/bench_devices_cuda.cpp)
+target_link_libraries(shardsim_devices PUBLIC shardsim_cuda)

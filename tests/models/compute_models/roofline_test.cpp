@@ -46,6 +46,17 @@ TEST_CASE("dense work is bound by half of the fp32 rate") {
   CHECK(roofline(work, a100()).us() == doctest::Approx(3 + 2000));
 }
 
+TEST_CASE("dense work runs at the rate of its precision, which the GPU must state") {
+  GpuSpec gpu = a100();
+  gpu.flops["tf32"] = {156e12};
+  ComputeWork work;
+  work.flops = 156e9;
+  work.precision = "tf32";
+  CHECK(roofline(work, gpu).us() == doctest::Approx(3 + 2000));
+  work.precision = "bf16";
+  CHECK_THROWS_AS(roofline(work, gpu), Error);
+}
+
 TEST_CASE("a sorted update is six kernels, a sort, and traffic at half the copy rate") {
   ComputeWork work = lookup(1.391e9, 1e6);
   work.kind = ComputeWork::Kind::update;

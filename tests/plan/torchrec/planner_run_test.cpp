@@ -56,6 +56,15 @@ TEST_CASE("leaving out placements that cannot matter changes no result") {
       CHECK(fast.rating == slow.rating);
       CHECK(fast.assignment.ranks == slow.assignment.ranks);
       CHECK(fast.lowest.hbm == slow.lowest.hbm);
+      settings.rater = {};
+      settings.count_plans = false;
+      const RunResult fastest = run_planner(tables, settings);
+      CHECK(fastest.found == slow.found);
+      CHECK(fastest.num_proposals == slow.num_proposals);
+      CHECK(fastest.num_plans <= slow.num_plans);
+      CHECK(fastest.num_plans + fastest.num_untried >= slow.num_plans);
+      CHECK(fastest.rating == slow.rating);
+      CHECK(fastest.assignment.ranks == slow.assignment.ranks);
       if (fast.found) continue;
       REQUIRE(fast.last_error);
       REQUIRE(slow.last_error);

@@ -90,6 +90,25 @@ TEST_CASE("the memory bar is the fullest GPU") {
   CHECK(number(memory, 0, "capacity_gib") == doctest::Approx(40));
 }
 
+TEST_CASE("what memory holds at its peak: parts of the fullest GPU, beside those of the memory model") {
+  StudyResult study = sample::one_case();
+  CHECK(memory_at_peak(study).rows.empty());
+  CaseResult& item = study.cases[0];
+  item.memory_profile.ranks.resize(2);
+  item.memory_profile.ranks[1].amounts[MemoryPart::tables] = 3LL << 30;
+  item.memory_profile.ranks[1].amounts[MemoryPart::inputs] = 1LL << 30;
+  item.estimated_memory.static_bytes = 4.0 * (1 << 30);
+  item.estimated_memory.optimizer_bytes = 1.0 * (1 << 30);
+  item.estimated_memory.dynamic_bytes = 0.5 * (1 << 30);
+  const DataSet memory = memory_at_peak(study);
+  REQUIRE(memory.rows.size() == 5);
+  CHECK(number(memory, 0, "size_gib") == 3);  // tables
+  CHECK(number(memory, 1, "size_gib") == 1);  // inputs
+  CHECK(number(memory, 2, "size_gib") == 3);  // tables, by the model
+  CHECK(number(memory, 3, "size_gib") == 1);
+  CHECK(number(memory, 4, "size_gib") == 0.5);
+}
+
 TEST_CASE("the timeline of a workload is its case with the most streams") {
   const StudyResult study = sample::twelve_cases();
   const auto cases = timeline_cases(study);

@@ -51,6 +51,38 @@ Keys keys(const Json& json) {
   return result;
 }
 
+// Rank 1 holds 150 + 50, in the second operation.
+void add_high_water(CaseResult& result) {
+  result.timeline.ops = {{"lookup", "lookup"}, {"global_all_to_all", "all_to_all"}};
+  result.memory_profile.ranks.resize(2);
+  result.memory_profile.ranks[0].amounts[MemoryPart::tables] = 150;
+  MemoryPeak& peak = result.memory_profile.ranks[1];
+  peak.amounts[MemoryPart::tables] = 150;
+  peak.amounts[MemoryPart::gradients] = 50;
+  peak.at_us = 2500;
+  peak.op = 1;
+  result.estimated_memory = {160, 30, 0, 8, 2};
+}
+
+TEST_CASE("the simulated high-water mark stands beside the memory model, part by part on the fullest rank") {
+  StudyResult study = sample_study();
+  add_high_water(study.cases[0]);
+  const Json memory = Json::parse(result_to_json(study)).at("cases").at(0).at("memory");
+  CHECK(keys(memory) == Keys{"per_rank_bytes", "capacity_bytes", "fits", "simulated"});
+  const Json& simulated = memory.at("simulated");
+  CHECK(keys(simulated) == Keys{"per_rank_bytes", "rank", "at_ms", "operation", "parts", "estimate"});
+  CHECK(simulated.at("per_rank_bytes") == Json({150, 200}));
+  CHECK(simulated.at("rank") == 1);
+  CHECK(simulated.at("at_ms") == 2.5);
+  CHECK(simulated.at("operation") == "global_all_to_all");
+  CHECK(simulated.at("parts").size() == 11);
+  CHECK(simulated.at("parts").at("gradients") == 50);
+  CHECK(simulated.at("parts").at("inputs_ahead") == 0);
+  CHECK(simulated.at("estimate").at("at_rest_bytes") == 160);
+  CHECK(simulated.at("estimate").at("buffer_bytes") == 30);
+  CHECK(simulated.at("estimate").at("optimizer_bytes") == 8);
+}
+
 TEST_CASE("keys stand in the order of the format") {
   const Json json = Json::parse(result_to_json(sample_study()));
   CHECK(keys(json) == Keys{"schema", "scenario", "seed", "version", "cases", "fitted_constants"});

@@ -39,10 +39,26 @@ TEST_CASE("cases stand fastest first within each workload, workloads in the scen
   CHECK(at("  row_wise                409.0") < at("rm2 on"));
 }
 
+TEST_CASE("where the cases of a workload differ in cluster and size, its heading spans them") {
+  StudyResult study = sample::twelve_cases();
+  study.cases[0].cluster = "another";
+  study.cases[0].world_size = 8;
+  study.cases[0].batch_per_gpu = 16'384;
+  const std::string table = result_table(study, 100, false);
+  CHECK(holds(table, "another"));
+  CHECK(holds(table, ": 8 to 32 GPUs, batch 4,096 to 16,384 per GPU"));
+}
+
 TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
   // 131,072 samples in 226 ms are 579,965 per second (FlexShard, end to end).
-  CHECK(holds(result_table(sample::twelve_cases(), 100, false),
-              "  flexshard_3tier         226.0    226.0    579,965  1.81x  8.77    40.0  node0/nic3/out      33\n"));
+  StudyResult study = sample::twelve_cases();
+  CHECK(holds(result_table(study, 100, false),
+              "  flexshard_3tier         226.0    226.0    579,965  1.81x  8.77     -  40.0  node0/nic3/out  33\n"));
+  for (CaseResult& item : study.cases) {
+    item.memory_profile.ranks.resize(2);
+    item.memory_profile.ranks[1].amounts[MemoryPart::tables] = 10LL << 30;
+  }
+  CHECK(holds(result_table(study, 100, false), "8.77  10.00  40.0  node0/nic3/out"));
 }
 
 TEST_CASE("collectives show time alone, in the run and exposed, calls and bytes") {

@@ -3,6 +3,8 @@
 namespace shardsim::golden {
 namespace {
 
+constexpr int kMostRanks = 1 << 20;
+
 std::vector<std::int64_t> capacities(const Json& json, int world_size) {
   if (json.is_array()) return json.get<std::vector<std::int64_t>>();
   return std::vector<std::int64_t>(static_cast<std::size_t>(world_size), json.get<std::int64_t>());
@@ -15,6 +17,8 @@ torchrec::Topology read_topology(const Json& json) {
   torchrec::Topology topology;
   topology.world_size = static_cast<int>(fields.whole("world_size"));
   topology.local_world_size = static_cast<int>(fields.whole("local_world_size"));
+  if (topology.world_size < 1 || topology.world_size > kMostRanks || topology.local_world_size < 1)
+    throw std::runtime_error("topology: no such world");
   topology.device = torchrec::parse_device(fields.text("compute_device"), {"topology"});
   topology.hbm_bandwidth = fields.real("hbm_mem_bw");
   topology.ddr_bandwidth = fields.real("ddr_mem_bw");

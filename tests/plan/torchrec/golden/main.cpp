@@ -6,13 +6,15 @@
 
 #include <cstdio>
 #include <exception>
-#include <fstream>
 
+#include "base/error.h"
+#include "base/files.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 
 namespace shardsim::golden {
 namespace {
 
+constexpr const char* kFormat = "shardsim TorchRec planner golden cases 1";
 constexpr std::size_t kShown = 8;  // differences of one case
 
 std::vector<std::string> check_case(const Json& item) {
@@ -23,6 +25,7 @@ std::vector<std::string> check_case(const Json& item) {
     const Json& input = fields.at("input");
     const Json& expect = fields.at("expect");
     fields.finish();
+    if (expect.empty()) return {"it expects nothing"};
     for (const Kind& kind : kinds()) {
       if (kind.name == name) return kind.check(input, expect);
     }
@@ -44,19 +47,27 @@ bool report(const Json& item, std::size_t index) {
   return found.empty();
 }
 
+// Errors: Failure::input or run for what cannot be read, is cut off, or is no golden file of this form.
+Json cases_of(const std::string& path) {
+  Json root;
+  try {
+    root = Json::parse(read_file(path));
+  } catch (const Json::parse_error& error) {
+    throw input_error({path}, std::string("no whole JSON: ") + error.what(), "Copy the file again");
+  }
+  const bool cases = root.is_object() && root.contains("cases") && root.at("cases").is_array();
+  if (!cases || root.at("cases").empty())
+    throw input_error({path}, "no golden file", "A JSON map with a list \"cases\" that is not empty is due");
+  const Json& schema = root.contains("schema") ? root.at("schema") : Json::object();
+  if (schema.is_object() && schema.value("format", Json(kFormat)) != kFormat)
+    throw input_error({path}, "schema.format is " + schema.at("format").dump(),
+                      std::string("This program reads ") + kFormat);
+  return root.at("cases");
+}
+
 int run(const char* path) {
-  std::ifstream file(path);
-  if (!file) {
-    fmt::print(stderr, "error: {}: cannot be read. Name a golden file.\n", path);
-    return 2;
-  }
-  const Json root = Json::parse(file, nullptr, false);
-  if (!root.is_object() || !root.contains("cases") || !root.at("cases").is_array()) {
-    fmt::print(stderr, "error: {}: no golden file: a JSON map with a list \"cases\" is due.\n", path);
-    return 2;
-  }
+  const Json cases = cases_of(path);
   std::size_t passed = 0;
-  const Json& cases = root.at("cases");
   for (std::size_t i = 0; i < cases.size(); ++i) passed += report(cases[i], i) ? 1 : 0;
   fmt::print("{} passed, {} failed\n", passed, cases.size() - passed);
   return passed == cases.size() ? 0 : 1;
@@ -70,5 +81,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: torchrec_golden FILE\n");
     return 2;
   }
-  return shardsim::golden::run(argv[1]);
+  try {
+    return shardsim::golden::run(argv[1]);
+  } catch (const shardsim::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 2;
+  }
 }

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/planners/factories.h"
+#include "plan/torchrec/choice.h"
+#include "plan/torchrec/placements.h"
+#include "plan/torchrec/random_draw.h"
+
+namespace shardsim {
+namespace {
+
+using torchrec::ComputeKernel;
+using torchrec::ShardingType;
+
+std::vector<ShardingType> every_type() {
+  using enum ShardingType;
+  return {data_parallel, table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard};
+}
+
+// Plans drawn at random among those that TorchRec's enumerator and partitioners allow.
+class Random : public Planner {
+ public:
+  explicit Random(MapReader& reader) {
+    torchrec::ConstraintOptions all;
+    all.place = reader.tree().place;
+    all.allowed.sharding_types = types(reader);
+    all.allowed.compute_kernels = kernels(reader);
+    if (reader.has("min_partition")) all.min_partition = reader.count("min_partition");
+    options_.constraints["*"] = all;
+    if (reader.has("seed")) seed_ = static_cast<std::uint64_t>(reader.count_from("seed", 0, 1));
+    if (reader.has("max_replicated")) max_replicated_ = reader.bytes("max_replicated").count;
+    tries_ = reader.count("tries", 100);
+    if (tries_ > 100'000) throw input_error(reader.place_of("tries"), "more than 100000 tries", "Give fewer");
+  }
+
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
+    torchrec::PlannerRequest request = torchrec::planner_request(options_, workload, cluster);
+    if (max_replicated_) keep_large_tables_single(request);
+    const torchrec::SearchSpace space = space_of(request);
+    const torchrec::Topology left = capacities(request);
+    torchrec::RandomDraw draws(space, left);
+    Rng rng(seed_.value_or(context.seed));
+    bool placed = false;
+    for (std::int64_t attempt = 0; attempt < tries_; ++attempt) {
+      const auto draw = draws.next(rng);
+      if (!draw) continue;
+      placed = true;
+      Plan plan = torchrec::plan_of(draw->options, draw->assignment, space, request.order, context.seed);
+      if (fits(plan, workload, cluster, context.memory)) return plan;
+    }
+    throw no_plan(placed, draws.failed_table());
+  }
+
+ private:
+  static std::vector<ShardingType> types(MapReader& reader) {
+    if (!reader.has("sharding_types")) return every_type();
+    std::vector<ShardingType> types;
+    for (const Tree& item : reader.list("sharding_types")) {
+      types.push_back(torchrec::parse_sharding_type(scalar_text(item, "a sharding type"), item.place));
+    }
+    refuse_empty(types.empty(), reader, "sharding_types");
+    return types;
+  }
+
+  // Data-parallel tables have the kernel dense, whatever the others have.
+  static std::vector<ComputeKernel> kernels(MapReader& reader) {
+    std::vector<ComputeKernel> kernels;
+    if (!reader.has("compute_kernels")) return {ComputeKernel::fused, ComputeKernel::dense};
+    for (const Tree& item : reader.list("compute_kernels")) {
+      kernels.push_back(torchrec::parse_compute_kernel(scalar_text(item, "a compute kernel"), item.place));
+    }
+    refuse_empty(kernels.empty(), reader, "compute_kernels");
+    kernels.push_back(ComputeKernel::dense);
+    return kernels;
+  }
+
+  static void refuse_empty(bool empty, const MapReader& reader, const char* key) {
+    if (empty) throw input_error(reader.place_of(key), fmt::format("'{}' is empty", key), "Name one, or leave it out");
+  }
+
+  void keep_large_tables_single(torchrec::PlannerRequest& request) const {
+    for (torchrec::ConstrainedTable& item : request.tables) {
+      const double elements = static_cast<double>(item.table.rows) * static_cast<double>(item.table.dim);
+      if (elements * item.table.element_bytes <= static_cast<double>(*max_replicated_)) continue;
+      std::erase(item.constraints.sharding_types, ShardingType::data_parallel);
+      if (item.constraints.sharding_types.empty()) {
+        throw input_error(
+            {"planner random"},
+            fmt::format("table '{}' is larger than max_replicated, and no type but data_parallel is allowed",
+                        item.table.name),
+            "Allow more sharding_types, or a larger max_replicated");
+      }
+    }
+  }
+
+  static torchrec::SearchSpace space_of(const torchrec::PlannerRequest& request) {
+    try {
+      return torchrec::enumerate_options(request.tables, request.settings.sharders, request.settings.topology,
+                                         request.settings.estimate);
+    } catch (const torchrec::PlannerError& error) {
+      throw input_error({"planner random"}, error.what(), "Allow more sharding_types or compute_kernels");
+    }
+  }
+
+  static torchrec::Topology capacities(const torchrec::PlannerRequest& request) {
+    std::vector<torchrec::TableSpec> specs;
+    for (const torchrec::ConstrainedTable& table : request.tables) specs.push_back(table.table);
+    try {
+      return torchrec::reserve(request.settings.reservation, request.settings.topology, specs,
+                               request.settings.estimate)
+          .topology;
+    } catch (const torchrec::PlannerError& error) {
+      throw Error(Failure::infeasible, Place{}, error.what(), "Take a smaller batch, or more device memory");
+    }
+  }
+
+  static bool fits(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& memory) {
+    const std::vector<std::int64_t> bytes = memory_per_rank(plan, workload, cluster, memory);
+    return *std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_per_rank().count;
+  }
+
+  Error no_plan(bool placed, const std::string& table) const {
+    const std::string wrong =
+        placed
+            ? fmt::format("none of {} random plans fits by the case's memory model, though TorchRec's finds room",
+                          tries_)
+            : fmt::format("no random plan fits in {} tries: table '{}' finds no rank or node with room", tries_, table);
+    return Error(Failure::infeasible, Place{}, wrong,
+                 "Allow sharding types that spread a table (row_wise) or host memory (compute_kernels: "
+                 "[fused_uvm]), take more memory or a smaller batch");
+  }
+
+  torchrec::PlannerOptions options_;
+  std::optional<std::uint64_t> seed_;
+  std::int64_t tries_ = 100;
+  std::optional<std::int64_t> max_replicated_;  // bytes of a table's rows
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_random(MapReader& options) {
+  return std::make_unique<Random>(options);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sim/effects.h"
+#include "sim/prepared_case.h"
+
+namespace shardsim {
+
+// Simulates the case again, one effect after the other taken away (docs/crosscheck.md). Needs no event engine.
+RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario);
+
+// The work of expanded operations by what it is for, mean over the ranks, without start-ups of collectives. A rank's
+// part of a collective is what its own links carry; where all members end together, the whole call.
+WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, const Cluster& cluster);
+
+}  // namespace shardsim

@@ -350,7 +350,7 @@ TEST_CASE("the shipped scenario of every sharding type fits") {
   for (const Case& item : scenario.cases) {
     CAPTURE(item.name);
     const Cluster cluster = cluster_of(item);
-    const Plan plan = make_plan(item, cluster, scenario.seed);
+    const Plan plan = make_plan(item, cluster, scenario.seed, {});
     const std::vector<Fusion> fusions = sample::fusions(make_program(item, cluster, plan, scenario, false));
     CHECK(std::ranges::count(fusions, true, &Fusion::pooled) == 7);  // those of TorchRec
     CHECK(std::ranges::count(fusions, false, &Fusion::pooled) >= 2);

@@ -56,7 +56,7 @@ void keep_table(Figures& figures, const std::string& name, const std::vector<Uns
                                            : fmt::format("Did you mean '{}'?", likely));
 }
 
-Json document_of(const Figures& figures, const PlanFigures& plan) {
+Json document_of(const Figures& figures, const PlanToExplain& plan) {
   Json statistics = Json::parse(torchrec::statistics_json(figures.statistics));
   if (figures.one_table) statistics = {{"tables", statistics["tables"]}};
   Json document = {{"schema", "shardsim.explanation/1"},
@@ -67,32 +67,33 @@ Json document_of(const Figures& figures, const PlanFigures& plan) {
   return document;
 }
 
-std::string text_of(const Figures& figures, const PlanFigures& plan) {
+std::string text_of(const Figures& figures, const PlanToExplain& plan) {
   std::string text;
   for (const std::string& note : plan.notes) text += torchrec::wrapped(note) + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
   return text + torchrec::explanation_text(figures.tables, figures.statistics);
 }
 
-void print_torchrec(const PlanFigures& plan, const Arguments& given) {
+void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
   Figures figures{torchrec::statistics_of(plan.run, plan.settings), torchrec::explain(plan.run, plan.settings), false};
   if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
   const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-Plan plan_or_failure(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+Plan plan_or_failure(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    return plan_of_case(item, cluster, seed);
+    return plan_of_case(item, cluster, seed, watch);
   } catch (const Error& error) {
     throw in_case(item, error);
   }
 }
 
 // Any other memory model: what the tables, or the one asked for, take on each rank, at rest and at the peak.
-std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t seed, const Arguments& given) {
+std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t seed, const Arguments& given,
+                                             const PlanWatch& watch) {
   const Cluster cluster = cluster_of(item);
-  const Plan plan = plan_or_failure(item, cluster, seed);
+  const Plan plan = plan_or_failure(item, cluster, seed, watch);
   const auto model = make_memory_model(item.memory_model);
   const auto table = given.value("table");
   std::vector<std::string> names;
@@ -132,8 +133,8 @@ std::string memory_text(const std::vector<PlacementMemory>& memory) {
   return torchrec::table_text(rows);
 }
 
-void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given) {
-  const std::vector<PlacementMemory> ranks = memory_by_model(item, seed, given);
+void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given, const PlanWatch& watch) {
+  const std::vector<PlacementMemory> ranks = memory_by_model(item, seed, given, watch);
   Json list = Json::array();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     list.push_back({{"rank", r}, {"static_bytes", ranks[r].static_bytes}, {"dynamic_bytes", ranks[r].dynamic_bytes}});
@@ -158,7 +159,7 @@ void require_plan_file_alone(const Arguments& given) {
 
 }  // namespace
 
-int explain_command(const std::vector<std::string>& arguments, const Terminal&) {
+int explain_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   std::vector<OptionSpec> options = scenario_options();
   options.insert(options.end(), {{"case", 0, true, false}, {"json", 0, false, false}, {"table", 0, true, false}});
   const Arguments given(arguments, options, 1, 1, "shardsim explain PLAN|SCENARIO [options]");
@@ -171,10 +172,11 @@ int explain_command(const std::vector<std::string>& arguments, const Terminal&) 
   }
   const Scenario scenario = read_scenario(path, overrides(given));
   const Case& item = chosen_case(scenario, given);
+  const PlanWatch watch{terminal.interrupted, {}};
   if (model == "torchrec") {
-    print_torchrec(explained_case(item, scenario.seed), given);
+    print_torchrec(explained_case(item, scenario.seed, watch), given);
   } else {
-    print_by_model(item, scenario.seed, given);
+    print_by_model(item, scenario.seed, given, watch);
   }
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "plan/torchrec/given_plan.h"
 #include "sim/planner_bandwidths.h"
 #include "sim/study.h"
+#include "sim/torchrec_rules.h"
 
 namespace shardsim {
 namespace {
@@ -68,30 +69,34 @@ std::string some_names(const std::vector<UnsizedTable>& tables) {
 
 torchrec::PlannerOptions options_of(const Case& item) {
   const bool torchrecs = item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
-  const Tree map = torchrecs ? item.planner : named_map("torchrec");
+  Tree map = torchrecs ? item.planner : named_map("torchrec"), memory = item.memory_model;
+  share_torchrec_rules(map, memory);
   MapReader reader(map, "planner");
   reader.name("name");
   return torchrec::read_planner_options(reader);
 }
 
 // What the planner of the case chose, with its own figures.
-PlanFigures chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed) {
+PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
+                                 const PlanWatch& watch) {
   const auto memory = make_memory_model(item.memory_model);
-  PlanFigures explained;
+  PlanToExplain explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
   options.simulated = false;
-  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), {*memory, seed, {}});
+  const PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if(watch.interrupted); }};
+  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
   explained.settings = std::move(choice.request.settings);
   explained.run = std::move(choice.run);
   return explained;
 }
 
-PlanFigures estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed) {
+PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
+                        const PlanWatch& watch) {
   const Cluster cluster = cluster_of(item);
   torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
-  PlanFigures explained;
+  PlanToExplain explained;
   try {
-    explained.run = torchrec::given_run(plan_of_case(item, cluster, seed), item.workload, request);
+    explained.run = torchrec::given_run(plan_of_case(item, cluster, seed, watch), item.workload, request);
   } catch (const torchrec::PlannerError& error) {
     throw torchrec::as_input_error(error);
   }
@@ -101,9 +106,9 @@ PlanFigures estimated(const Case& item, const torchrec::PlannerOptions& options,
 
 }  // namespace
 
-PlanFigures explained_plan_file(const std::string& path) {
+PlanToExplain explained_plan_file(const std::string& path) {
   StandalonePlan given = standalone_plan(read_json_file(path));
-  PlanFigures explained;
+  PlanToExplain explained;
   explained.unsized = take_unsized(given);
   const torchrec::PlannerRequest request = request_of(given);
   explained.settings = request.settings;
@@ -121,20 +126,21 @@ PlanFigures explained_plan_file(const std::string& path) {
   return explained;
 }
 
-PlanFigures explained_case(const Case& item, std::uint64_t seed) {
+PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWatch& watch) {
   try {
     const torchrec::PlannerOptions options = options_of(item);
     const bool torchrecs = item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
-    return torchrecs ? chosen_by_torchrec(item, options, seed) : estimated(item, options, seed);
+    return torchrecs ? chosen_by_torchrec(item, options, seed, watch) : estimated(item, options, seed, watch);
   } catch (const Error& error) {
     throw in_case(item, error);
   }
 }
 
-Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed) {
+Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
   const auto memory = make_memory_model(item.memory_model);
-  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); }};
+  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); },
+                               {},      {},   [&] { throw_if(watch.interrupted); }};
   return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "plan/torchrec/planner_run.h"
 #include "sim/scenario.h"
+#include "sim/study.h"
 #include "topology/cluster.h"
 
 namespace shardsim {
@@ -18,7 +19,7 @@ struct UnsizedTable {
 };
 
 // A plan with the inputs that its figures follow from.
-struct PlanFigures {
+struct PlanToExplain {
   torchrec::RunSettings settings;
   torchrec::RunResult run;
   std::vector<std::string> notes;     // for the reader, a sentence or two each
@@ -26,13 +27,13 @@ struct PlanFigures {
 };
 
 // A plan file alone: TorchRec's own defaults stand for what it does not say. Errors: Failure::input with the line.
-PlanFigures explained_plan_file(const std::string& path);
+PlanToExplain explained_plan_file(const std::string& path);
 
 // The plan of a case. It need not fit: how far it is from fitting is what one may want to know.
-// Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input.
-PlanFigures explained_case(const Case& item, std::uint64_t seed);
+// Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input; Interrupted.
+PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWatch& watch);
 
 // The plan of a case as its file has it, or its planner makes it. Errors as above.
-Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed);
+Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
 
 }  // namespace shardsim

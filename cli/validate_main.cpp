@@ -16,6 +16,7 @@
 #include "cli/validate_source.h"
 #include "sim/io/kineto.h"
 #include "validate/execute/launch.h"
+#include "validate/execute/pooled_buffers.h"
 #include "validate/execute/rank_buffers.h"
 #include "validate/execute/tcp.h"
 
@@ -154,6 +155,9 @@ int validate(const std::vector<std::string>& arguments) {
   ProgramPlaces places;
   places.program = {given.positional()[0]};
   rank_buffers(source.program, places, 0);
+  rank_pooled(source.program, places, 0);
+  const MachineEntry& machine = machine_named(request.options.device);
+  if (machine.check != nullptr) machine.check(source.program, places);
   const std::vector<Launch> ranks = ranks_here(source.program);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) AtomicFile{result_target(request.output)};

@@ -51,7 +51,7 @@ std::string tables_html(const StudyResult& study) {
              "slowest GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the "
              "GPUs.",
              collectives_sheet(study, study.cases.size())) +
-         table_section("Memory at its peak", memory_legend(), memory_sheet(study)) +
+         many_folded(study, "Memory at its peak", memory_legend(), memory_sheet(study)) +
          table_section("Predicted beside published, every number", published_legend(study),
                        published_sheet(study, true)) +
          table_section("Fitted constants",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLeastWidth = 40;
 constexpr std::size_t kFewCases = 3;  // shown in full where there are many
-constexpr std::size_t kNotes = 12;
+constexpr std::size_t kNotes = 4;
 
 // Collects the sections of the page; every line passes `width`.
 class Page {
@@ -90,13 +90,24 @@ void write_published(Page& page, const StudyResult& study) {
   page.paragraph(published_legend(study));
 }
 
+// Constants of one file and origin share a paragraph: a measured cluster has two dozen of them from a few systems.
 void write_constants(Page& page, const StudyResult& study) {
-  if (study.fitted.empty()) return;
-  page.heading("FITTED CONSTANTS");
+  using Group = std::pair<std::string, std::string>;  // constants, origin
+  std::vector<Group> groups;
+  std::string owner;
   for (const SourcedValue& constant : study.fitted) {
-    page.paragraph(constant.path + ": " + constant.value, "  ");
     const std::string basis = constant.fitted_on.empty() ? "" : "fitted on " + join(constant.fitted_on) + "; ";
-    page.paragraph(basis + constant.source, "      ");
+    const std::string origin = basis + constant.source;
+    const std::string owner_here = constant.path.substr(0, constant.path.find(": ") + 2);
+    const bool same = !groups.empty() && groups.back().second == origin && owner_here == owner;
+    if (!same) groups.emplace_back(constant.path + ": " + constant.value, origin);
+    if (same) groups.back().first += ", " + constant.path.substr(owner.size()) + ": " + constant.value;
+    owner = owner_here;
+  }
+  if (!groups.empty()) page.heading("FITTED CONSTANTS");
+  for (const auto& [constants, origin] : groups) {
+    page.paragraph(constants, "  ");
+    page.paragraph(origin, "      ");
   }
 }
 

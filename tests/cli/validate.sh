@@ -38,6 +38,49 @@ for name in $cases; do
   check "$name says so" grep -q '^data equals a single process bit for bit after 9 iterations$' streams/out
 done
 
+# Pooled tables of different widths, one with weights and mean pooling, and a sequence.
+cat >pooled_workload.yaml <<'END'
+schema: shardsim.workload/1
+name: pooled
+batch_per_gpu: 24
+tables:
+  - {name: a, rows: 1000, dim: 64, kind: pooled, pooling_factor: 3, access: {family: zipf, s: 1}}
+  - {name: b, rows: 601, dim: 96, kind: pooled, features: [{name: b1, pooling_factor: 2}, {name: b2, pooling_factor: 0.5}], access: {family: zipf, s: 0.8}}
+  - {name: c, rows: 400, dim: 32, kind: pooled, pooling: mean, features: [{name: c1, pooling_factor: 4, weighted: true}], access: {family: zipf, s: 1}}
+  - {name: history, rows: 800, dim: 64, kind: sequence, average_length: 5, access: {family: zipf, s: 1}}
+END
+# The plan of the four tables: table_row_wise, grid_shard, row_wise and column_wise in one.
+jq -n '
+  def shard($row; $column; $rows; $columns; $rank): {shard_offsets: [$row, $column], shard_sizes: [$rows, $columns], placement: "rank:\($rank)/cuda:\($rank % 4)"};
+  def table($type; $shards): {sharding_type: $type, compute_kernel: "fused", ranks: [$shards[].placement | capture("rank:(?<r>[0-9]+)").r | tonumber], shards: $shards};
+  {schema: "shardsim.plan/1", plan: {
+    ebc: {
+      a: table("table_row_wise"; [range(4) | shard(. * 250; 0; 250; 64; . + 4)]),
+      b: table("grid_shard"; [range(4) | shard(. * 151; 0; (if . == 3 then 148 else 151 end); 48; .)] + [range(4) | shard(. * 151; 48; (if . == 3 then 148 else 151 end); 48; . + 4)]),
+      c: table("row_wise"; [range(8) | shard(. * 50; 0; 50; 32; .)])},
+    ec: {history: table("column_wise"; [shard(0; 0; 800; 32; 1), shard(0; 32; 800; 32; 6)])}}}' >pooled_plan.json
+cat >pooled.yaml <<END
+schema: shardsim.scenario/1
+title: Pooled tables on 2 nodes of 4
+cluster: toy_2x4
+workload: pooled_workload.yaml
+planner: {name: row_wise}
+cases:
+  - {name: row_wise, set: {workload.pipeline: sparse_dist}}
+  - {name: flex, planner: {name: flex}}
+  - {name: table_wise, planner: {name: table_wise}}
+  - {name: data_parallel, planner: {name: data_parallel}}
+  - {name: by_plan, plan: {file: pooled_plan.json}, set: {workload.pipeline: prefetch_sparse_dist}}
+END
+for name in row_wise flex table_wise data_parallel by_plan; do
+  run pooled.yaml --case $name --check-data --iterations 9
+  check "pooled $name equals a single process bit for bit: $(cat streams/err)" [ "$code" -eq 0 ]
+  check "pooled $name says so" grep -q '^data equals a single process bit for bit after 9 iterations$' streams/out
+done
+"$simulator" lower pooled.yaml --case row_wise -o pooled.json >/dev/null
+run pooled.json --warmup 1 --iterations 2 -o pooled.timeline.json
+check "a pooled program is executed and measured: $(cat streams/err)" jq -e '.complete and ([.ops[].name] | index("global_reduce_scatter"))' pooled.timeline.json
+
 echo "-- bad input"
 refuse 2 'arguments: an argument is missing' -o x.h5
 refuse 2 'nothing.json' nothing.json -o x.h5
@@ -55,7 +98,10 @@ head -c 700 row_wise.json >cut.json
 refuse 2 'cut.json:' cut.json -o x.h5
 jq '(first(.ops[] | select(.matrix)) | .matrix) = "nowhere"' row_wise.json >bad.json
 refuse 2 'bad.json:.*nowhere' bad.json -o x.h5
-refuse 2 'mixed.yaml: operation .*pooled.*sequence lookups only' "$source/scenarios/mixed.yaml" --case none -o x.h5
+jq '(.ops[] | select(.pooled) | .bags) = 5' pooled.json >bags.json
+refuse 2 'bags.json: operation .*lookup_row_wise.*5 bags.*num_poolings' bags.json -o x.h5
+jq '(.ops[] | select(.class == "reduce_scatter") | .bytes) = 8' pooled.json >few.json
+refuse 2 'few.json: operation .*lookup_row_wise.*global_reduce_scatter.* 8 bytes' few.json -o x.h5
 jq '(.ops[] | select(.class == "update") | .optimizer) = "lamb"' row_wise.json >lamb.json
 refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
 echo 'my notes' >notes.json

@@ -120,7 +120,7 @@ TEST_CASE("keys of a job that are wrong or missing are refused with their place"
 TEST_CASE("starts and lengths that no run would bridge are refused with their place") {
   const auto refused = [](const std::string& text) -> std::string {
     try {
-      check_job_groups(read(text));
+      check_job_groups(read(text), {});
     } catch (const Error& error) {
       CHECK(error.failure() == Failure::input);
       return error.what();

@@ -29,7 +29,9 @@ add_library(
   machines/cuda.cpp
   machines/cuda_clock.cpp
   machines/cuda_dense.cpp
+  machines/cuda_device.cpp
   machines/cuda_fusion.cpp
+  machines/cuda_pooled.cpp
   machines/cuda_stream_queue.cpp
   machines/nccl_set.cpp
   microbench/cuda_bench_device.cpp

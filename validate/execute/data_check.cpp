@@ -10,8 +10,11 @@
 
 #include "base/rng.h"
 #include "plan/row_hash.h"
+#include "validate/execute/bags.h"
 #include "validate/execute/fusion_check.h"
 #include "validate/execute/id_streams.h"
+#include "validate/execute/piece.h"
+#include "validate/execute/rank_buffers.h"
 #include "validate/execute/rank_rows.h"
 
 namespace shardsim {
@@ -19,39 +22,11 @@ namespace {
 
 constexpr double kExact = 16777216;     // 2^24: fp32 holds every whole number up to here
 constexpr double kLargestGradient = 2;  // of gradient_value
-constexpr std::string_view kWhole = "Whole-number checks need tables of one fp32 dimension per lookup, with updates";
-
-// One piece of a shard: its rows, and what the iteration adds up for them. Copies on several ranks are one piece here.
-struct Piece {
-  std::int64_t dim = 0;
-  std::vector<float> rows, sums;
-  std::vector<std::int64_t> reads;  // of each row in this iteration
-
-  float* row(std::int64_t local) { return rows.data() + local * dim; }
-};
+constexpr std::string_view kWhole =
+    "Whole-number checks need tables of fp32, of one dimension per sequence lookup, with updates";
 
 void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong) {
   throw input_error(op_place(places, op.id), fmt::format("{}: {}", op_text(op), wrong), std::string(kWhole));
-}
-
-std::vector<Piece> pieces_of(const Program& program, const Program::Shard& shard) {
-  std::vector<Piece> pieces(static_cast<std::size_t>(row_shards(shard)));
-  for (int position = 0; position < row_shards(shard); ++position) {
-    Piece& piece = pieces[static_cast<std::size_t>(position)];
-    piece.dim = shard.column_end - shard.column_begin;
-    const auto rows = static_cast<std::size_t>(row_shard_rows(shard, position));
-    piece.rows.resize(rows * static_cast<std::size_t>(piece.dim));
-    piece.sums.resize(piece.rows.size());
-    piece.reads.resize(rows);
-  }
-  const std::uint64_t key = table_key(program.tables[static_cast<std::size_t>(shard.table)]);
-  for (std::uint64_t position = shard.row_begin; position < shard.row_end; ++position) {
-    const RowOwner owner = row_owner(program, shard, position);
-    Piece& piece = pieces[static_cast<std::size_t>(owner.shard)];
-    float* const row = piece.row(static_cast<std::int64_t>(owner.local_row));
-    for (std::int64_t c = 0; c < piece.dim; ++c) row[c] = first_value(key, position, shard.column_begin + c);
-  }
-  return pieces;
 }
 
 }  // namespace
@@ -73,6 +48,9 @@ struct Reference::State {
   void check(const Fusion& fusion, const ProgramPlaces& places) const {
     const Op& lookup = op(fusion.lookup);
     if (fusion.gradient < 0) refuse(places, lookup, "nothing updates its rows");
+    for (const Fusion::Part& part : fusion.parts) {
+      if (part.gradient < 0) refuse(places, op(part.lookup), "nothing updates its rows");
+    }
     for (const int index : fusion.shards) {
       const Program::Shard& shard = shard_at(index);
       const Program::Shard& first = shard_at(fusion.shards.front());
@@ -80,11 +58,13 @@ struct Reference::State {
       if (table.dtype != Dtype::fp32) {
         refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)));
       }
-      if (shard.column_end - shard.column_begin != first.column_end - first.column_begin) {
+      if (!fusion.pooled && shard.column_end - shard.column_begin != first.column_end - first.column_begin) {
         refuse(places, lookup, "its shards have different dimensions");
       }
     }
-    for (const int id : {fusion.output, fusion.gradient_exchange, fusion.reduce}) {
+    std::vector<int> moves{fusion.output, fusion.gradient_exchange, fusion.scatter, fusion.gather};
+    moves.insert(moves.end(), fusion.reduces.begin(), fusion.reduces.end());
+    for (const int id : moves) {
       if (id >= 0 && !op(id).dtype.empty() && op(id).dtype != "fp32") {
         refuse(places, op(id), fmt::format("it moves {}", op(id).dtype));
       }
@@ -93,19 +73,24 @@ struct Reference::State {
   }
 
   void check_reduce(const Fusion& fusion, const ProgramPlaces& places) const {
-    if (fusion.reduce < 0) return;
+    if (fusion.reduces.empty()) return;
+    const Op& reduce = op(fusion.reduces.front());
     for (const int rank : program.ranks_of(op(fusion.lookup))) {
+      std::int64_t summed = 0;
+      for (const int id : fusion.reduces) summed += collective_bytes(program, op(id), rank).in;
       const auto bytes = rank_rows(program, fusion, rank).elements * static_cast<std::int64_t>(sizeof(float));
-      if (bytes <= op(fusion.reduce).bytes) continue;
-      refuse(places, op(fusion.reduce),
-             fmt::format("it sums {} bytes, and the rows of rank {} have {}", op(fusion.reduce).bytes, rank, bytes));
+      if (bytes <= summed) continue;
+      const std::string sums = fusion.reduces.size() > 1 ? "it and those like it sum" : "it sums";
+      refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes));
     }
   }
 
   void iterate() {
     const int batch = static_cast<int>(iteration % program.index_batches);
     for (const Fusion& fusion : fusions) {
-      for (const int rank : program.ranks_of(op(fusion.lookup))) read(fusion, rank, batch);
+      for (const int rank : program.ranks_of(op(fusion.lookup))) {
+        fusion.pooled ? read_pooled(fusion, rank, batch) : read(fusion, rank, batch);
+      }
     }
     for (auto& [shard, of_shard] : pieces) {
       for (Piece& piece : of_shard) update(piece);
@@ -140,6 +125,82 @@ struct Reference::State {
     ++piece.reads[static_cast<std::size_t>(local)];
   }
 
+  // The vectors of one shard for one rank: its bags one after the other, and how large their sums can be on the way.
+  struct Vectors {
+    std::int64_t first_bag = 0, bags = 0, dim = 0;
+    std::vector<float> sums;
+    std::vector<double> sizes;
+  };
+
+  std::map<int, Vectors> empty_vectors(const Fusion& fusion) const {
+    std::map<int, Vectors> all;
+    std::int64_t bags = 0;
+    for (const int index : fusion.shards) {
+      const Program::Shard& shard = shard_at(index);
+      Vectors& vectors = all[index];
+      vectors.first_bag = bags;
+      vectors.bags = bags_per_rank(program, program.tables[static_cast<std::size_t>(shard.table)]);
+      vectors.dim = shard.column_end - shard.column_begin;
+      vectors.sums.resize(static_cast<std::size_t>(vectors.bags * vectors.dim));
+      vectors.sizes.resize(vectors.sums.size());
+      bags += vectors.bags;
+    }
+    return all;
+  }
+
+  // Sums the rows of each bag of the rank, and adds the bag's gradient to what their owners will subtract.
+  void read_pooled(const Fusion& fusion, int rank, int batch) {
+    const IdBatch asked = draw_ids(program, fusion, rank, batch);
+    const PartShares shares(program, fusion);
+    const std::vector<int> owners = owners_of(program, fusion, rank);
+    std::map<int, Vectors> vectors = empty_vectors(fusion);
+    const std::int64_t* id = asked.ids.data();
+    for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
+      const RankRows held = rank_rows(program, fusion, owners[owner]);
+      const std::vector<std::int64_t> counts = shares.split(held, asked.counts[owner]);
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        id = read_bags(held.parts[i], counts[i], rank, fusion.lookup, vectors.at(held.parts[i].shard), id);
+      }
+    }
+    std::vector<float>& all = gathered[{rank, fusion.lookup}];
+    all.clear();
+    for (const int shard : fusion.shards) append(vectors.at(shard), all);
+  }
+
+  // Returns the id behind those of the part.
+  const std::int64_t* read_bags(const RankRows::Part& part, std::int64_t count, int rank, int lookup, Vectors& vectors,
+                                const std::int64_t* id) {
+    const Program::Shard& shard = shard_at(part.shard);
+    Piece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+    std::size_t bag = 0;
+    for (const std::int64_t length : bag_lengths(program, program.tables[static_cast<std::size_t>(shard.table)], count,
+                                                 part.position, row_shards(shard))) {
+      for (std::int64_t i = 0; i < length; ++i) take(piece, *id++ - part.first_row, rank, lookup, vectors, bag);
+      ++bag;
+    }
+    return id;
+  }
+
+  static void take(Piece& piece, std::int64_t local, int rank, int lookup, Vectors& vectors, std::size_t bag) {
+    const float* const row = piece.row(local);
+    float* const sums = piece.sums.data() + local * piece.dim;
+    const std::size_t first = bag * static_cast<std::size_t>(piece.dim);
+    for (std::int64_t c = 0; c < piece.dim; ++c) {
+      vectors.sums[first + static_cast<std::size_t>(c)] += row[c];
+      vectors.sizes[first + static_cast<std::size_t>(c)] += std::abs(static_cast<double>(row[c]));
+      sums[c] += gradient_value(rank, lookup, vectors.first_bag + static_cast<std::int64_t>(bag), c);
+    }
+    ++piece.reads[static_cast<std::size_t>(local)];
+  }
+
+  static void append(const Vectors& vectors, std::vector<float>& all) {
+    if (std::ranges::any_of(vectors.sizes, [](double size) { return size >= kExact; })) {
+      throw run_error("a bag holds so much that fp32 no longer sums its rows exactly",
+                      "Check fewer iterations, or a smaller batch.");
+    }
+    all.insert(all.end(), vectors.sums.begin(), vectors.sums.end());
+  }
+
   static void update(Piece& piece) {
     for (std::size_t row = 0; row < piece.reads.size(); ++row) {
       const double largest = kLargestGradient * static_cast<double>(piece.reads[row]);
@@ -160,7 +221,7 @@ struct Reference::State {
   std::vector<Fusion> fusions;
   std::int64_t iteration = 0;
   std::map<int, std::vector<Piece>> pieces;                    // by shard
-  std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and lookup
+  std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
 };
 
 Reference::Reference(const Program& program) : state_(std::make_shared<State>(program)) {}

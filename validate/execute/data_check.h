@@ -18,22 +18,26 @@ namespace shardsim {
 float first_value(std::uint64_t table_key, std::uint64_t position, std::int64_t column);
 std::uint64_t table_key(const Table& table);  // FNV-1a of its name
 
-// Gradient of the rank's i-th requested row (in the order of IdBatch::ids), the same in every iteration; `column` of
-// the row as it is on the wire. mix(mix(rank 2^32 + lookup_op, (i + 1) G), (column + 1) G) mod 5, less 2: -2 ... 2.
+// Gradient of the rank's i-th requested row (in the order of IdBatch::ids), or of its i-th vector of a pooled lookup
+// (bag after bag, shard after shard of Fusion::shards), the same in every iteration; `column` of the row or vector as
+// it is on the wire; `lookup_op`: the first one of the fusion. mix(mix(rank 2^32 + lookup_op, (i + 1) G), (column + 1)
+// G) mod 5, less 2: -2 ... 2.
 float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t column);
 
 // What a single process comes to after `iterations` iterations, with plain SGD of learning rate 1: the tables, and the
-// rows that every rank gathered in the last one.
+// rows or pooled vectors that every rank gathered in the last one. Pooled vectors are sums, of weighted features and of
+// mean pooling too: what weighs them is no part of the Program.
 //
 // Iteration k = 0, 1, 2 ... looks up the ids of batch k mod index_batches, in a pipeline too (there their exchange runs
 // in iteration k - 1, and those of batch 0 are there from the start). All lookups of an iteration read the rows as the
 // iterations before left them. Then each row loses the sum of the gradients of all ranks that read it: a row with
-// copies on several ranks gets, on each of them, the sum over the ranks of all copies.
+// copies on several ranks gets, on each of them, the sum over the ranks of all copies. In a pooled lookup each row of a
+// bag gets the gradient of the bag's vector.
 //
 // Memory: all tables once, the gradients of all tables once more, and the ids of one batch. Only for tables of fp32
-// with fp32 on the wire; errors (Failure::input): other types, shards of different dimension in one lookup, no update,
-// an all-reduce that is smaller than the rows it sums. Sums beyond 2^24, where fp32 leaves out whole numbers, are
-// Failure::run.
+// with fp32 on the wire; errors (Failure::input): other types, shards of different dimension in one sequence lookup, no
+// update, all-reduces that are smaller than the rows they sum. Sums beyond 2^24, where fp32 leaves out whole numbers,
+// are Failure::run.
 class Reference {
  public:
   explicit Reference(const Program& program);

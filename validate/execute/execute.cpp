@@ -15,10 +15,9 @@
 #include "plan/row_hash.h"
 #include "sim/program_file.h"
 #include "validate/execute/data_check.h"
-#include "validate/execute/id_streams.h"
+#include "validate/execute/machine_data.h"
 #include "validate/execute/monotonic.h"
 #include "validate/execute/observed_timeline.h"
-#include "validate/execute/rank_buffers.h"
 
 namespace shardsim {
 namespace {
@@ -168,46 +167,9 @@ void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace
   if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), pace, false));
 }
 
-// Replaces tables and gradients by whole numbers that every rank can work out.
-void load_data(Machine& machine, const Program& program, const Reference& reference,
-               const std::vector<FusionBuffers>& fusions, int rank) {
-  for (std::size_t shard = 0; shard < program.shards.size(); ++shard) {
-    const std::vector<float> rows = reference.shard_rows(rank, static_cast<int>(shard));
-    if (!rows.empty()) machine.load_rows(static_cast<int>(shard), rows);
-  }
-  for (const FusionBuffers& buffers : fusions) {
-    std::vector<float> gradients(static_cast<std::size_t>(buffers.asked * buffers.dim));
-    for (std::size_t at = 0; at < gradients.size(); ++at) {
-      const std::int64_t index = static_cast<std::int64_t>(at);
-      gradients[at] = gradient_value(rank, buffers.fusion.lookup, index / buffers.dim, index % buffers.dim);
-    }
-    machine.load_gradients(buffers.fusion.lookup, gradients);
-  }
-}
-
-std::string compare_data(Machine& machine, const Program& program, const Reference& reference,
-                         const std::vector<FusionBuffers>& fusions, int rank) {
-  const std::string who = "rank " + std::to_string(rank) + ", ";
-  for (const FusionBuffers& buffers : fusions) {
-    const int lookup = buffers.fusion.lookup;
-    const std::string difference = first_difference(machine.gathered(lookup), reference.gathered(rank, lookup),
-                                                    buffers.dim, who + "rows gathered by " + program.ops[lookup].name);
-    if (!difference.empty()) return difference;
-  }
-  for (std::size_t index = 0; index < program.shards.size(); ++index) {
-    const int shard = static_cast<int>(index);
-    const Program::Shard& about = program.shards[index];
-    const std::string difference = first_difference(machine.shard_rows(shard), reference.shard_rows(rank, shard),
-                                                    about.column_end - about.column_begin,
-                                                    who + "updated rows of '" + program.tables[about.table].name + "'");
-    if (!difference.empty()) return difference;
-  }
-  return {};
-}
-
 std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, int iterations) {
   const int rank = rendezvous.rank();
-  const std::vector<FusionBuffers> fusions = rank_buffers(program, {}, rank);
+  const RankFusions fusions(program, rank);
   Reference reference(program);
   load_data(run.machine(), program, reference, fusions, rank);
   for (int iteration = 0; iteration < iterations; ++iteration) run.iterate(iteration, 1, iterations);

@@ -24,6 +24,8 @@ struct MachineEntry {
   std::string_view help;
   std::string_view transports;  // comma-separated, the default first
   std::unique_ptr<Machine> (*make)(const Program& program, Rendezvous& rendezvous, const MachineOptions& options);
+  // Refuses what this machine does not execute of a Program that others do, before a rank starts. Null: nothing.
+  void (*check)(const Program& program, const ProgramPlaces& places) = nullptr;
 };
 
 std::span<const MachineEntry> machines();  // alphabetical; "cuda" only where it was built

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "validate/execute/id_streams.h"
+#include "validate/execute/pooled_check.h"
 #include "validate/execute/rank_rows.h"
 
 namespace shardsim {
@@ -23,12 +24,14 @@ class FusionCheck {
     if (fusion_.ids < 0) {
       for (const int rank : program_.ranks_of(lookup_)) check_holders({rank});
     } else {
-      check_ranks();
+      check_ranks(lookup_);
+      for (const Fusion::Part& part : fusion_.parts) check_ranks(op(part.lookup));
       for (const std::vector<int>& set : sets(fusion_.ids)) check_set(set);
-      check_exchange(fusion_.output, true);
-      if (fusion_.gradient_exchange >= 0) check_exchange(fusion_.gradient_exchange, false);
+      if (!fusion_.pooled) check_exchange(fusion_.output, true);
+      if (!fusion_.pooled && fusion_.gradient_exchange >= 0) check_exchange(fusion_.gradient_exchange, false);
     }
     check_replicas();
+    if (fusion_.pooled) check_pooled(program_, places_, fusion_);
   }
 
  private:
@@ -50,11 +53,11 @@ class FusionCheck {
   }
 
   // Every rank that looks up is in the exchange, so that it has owners to ask.
-  void check_ranks() const {
+  void check_ranks(const Op& lookup) const {
     std::vector<int> members;
     for (const std::vector<int>& set : sets(fusion_.ids)) members.insert(members.end(), set.begin(), set.end());
     std::ranges::sort(members);
-    std::vector<int> ranks = program_.ranks_of(lookup_);
+    std::vector<int> ranks = program_.ranks_of(lookup);
     std::ranges::sort(ranks);
     if (ranks != members) {
       fail(fmt::format("its ranks are not those of {}, which brings its ids", op_text(op(fusion_.ids))),
@@ -121,13 +124,6 @@ class FusionCheck {
 
   const Table& table_of(int index) const { return program_.tables[static_cast<std::size_t>(shard(index).table)]; }
 
-  static int wire_bytes(const Op& exchange, Dtype otherwise) {
-    for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8}) {
-      if (exchange.dtype == dtype_name(dtype)) return dtype_bytes(dtype);
-    }
-    return dtype_bytes(otherwise);
-  }
-
   // `returns`: rows go from the owner to who asked; else gradients go the way of the ids.
   void check_exchange(int id, bool returns) const {
     const Op& exchange = op(id);
@@ -182,8 +178,8 @@ class FusionCheck {
     if (fusion_.gradient < 0) return;
     std::set<std::vector<int>> needed, summed;
     for (const int index : fusion_.shards) needed.merge(replicas(shard(index)));
-    if (fusion_.reduce >= 0) {
-      for (std::vector<int> set : sets(fusion_.reduce)) {
+    for (const int reduce : fusion_.reduces) {
+      for (std::vector<int> set : sets(reduce)) {
         std::ranges::sort(set);
         if (set.size() > 1) summed.insert(set);
       }
@@ -208,6 +204,13 @@ class FusionCheck {
 
 void check_fusion(const Program& program, const ProgramPlaces& places, const Fusion& fusion) {
   FusionCheck(program, places, fusion).run();
+}
+
+int wire_bytes(const Op& exchange, Dtype otherwise) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8}) {
+    if (exchange.dtype == dtype_name(dtype)) return dtype_bytes(dtype);
+  }
+  return dtype_bytes(otherwise);
 }
 
 std::string op_text(const Op& op) {

@@ -10,6 +10,9 @@ namespace shardsim {
 // exchange of rows whose counts are not those of the ids, replicated rows that are not summed over those who hold them.
 void check_fusion(const Program& program, const ProgramPlaces& places, const Fusion& fusion);
 
+// Bytes of an element on the wire of an exchange: of the type that it names, else of its tables.
+int wire_bytes(const Op& exchange, Dtype otherwise);
+
 // "operation 3 "lookup_flex"", and the place of an operation.
 std::string op_text(const Op& op);
 Place op_place(const ProgramPlaces& places, int op);

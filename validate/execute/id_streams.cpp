@@ -36,16 +36,26 @@ std::vector<double> planned_items(const Program& program, const Fusion& fusion) 
   return items;
 }
 
+// Ids of the own batch, of all lookups of the fusion.
+std::int64_t own_lookups(const Program& program, const Fusion& fusion, int rank) {
+  std::vector<int> lookups{fusion.lookup};
+  for (std::size_t i = 1; i < fusion.parts.size(); ++i) lookups.push_back(fusion.parts[i].lookup);
+  std::int64_t count = 0;
+  for (const int id : lookups) {
+    const Op& lookup = program.ops[static_cast<std::size_t>(id)];
+    const std::vector<int> ranks = program.ranks_of(lookup);
+    const auto place = std::ranges::find(ranks, rank);
+    if (place != ranks.end()) count += std::llround(lookup.lookups.at(static_cast<std::size_t>(place - ranks.begin())));
+  }
+  return count;
+}
+
 // How many ids the rank asks of each owner.
 std::vector<std::int64_t> counts_of(const Program& program, const Fusion& fusion, const std::vector<int>& owners,
                                     int rank) {
-  const Op& lookup = program.ops[static_cast<std::size_t>(fusion.lookup)];
-  const std::vector<int> ranks = program.ranks_of(lookup);
-  const auto place = std::ranges::find(ranks, rank);
-  if (place == ranks.end() || owners.empty()) return {};
-  if (fusion.ids < 0) {
-    return {std::llround(lookup.lookups.at(static_cast<std::size_t>(place - ranks.begin())))};
-  }
+  const std::vector<int> ranks = program.ranks_of(program.ops[static_cast<std::size_t>(fusion.lookup)]);
+  if (std::ranges::find(ranks, rank) == ranks.end() || owners.empty()) return {};
+  if (fusion.ids < 0) return {own_lookups(program, fusion, rank)};
   const ByteMatrix matrix = resolve_matrix(program, program.ops[static_cast<std::size_t>(fusion.ids)].matrix);
   const int members = static_cast<int>(owners.size());
   const int source = static_cast<int>(std::ranges::find(owners, rank) - owners.begin());
@@ -75,19 +85,16 @@ class Buckets {
   Buckets(const Program& program, const Fusion& fusion, const std::vector<int>& owners,
           const std::vector<std::int64_t>& counts)
       : program_(program) {
-    const std::vector<double> items = planned_items(program, fusion);
+    const PartShares shares(program, fusion);
     for (std::size_t owner = 0; owner < owners.size(); ++owner) {
-      const std::size_t first = buckets_.size();
-      std::vector<double> weights;
-      for (const RankRows::Part& part : rank_rows(program, fusion, owners[owner]).parts) {
+      const RankRows held = rank_rows(program, fusion, owners[owner]);
+      const std::vector<std::int64_t> quotas = shares.split(held, counts[owner]);
+      for (std::size_t i = 0; i < quotas.size(); ++i) {
+        const RankRows::Part& part = held.parts[i];
         if (part.rows == 0) continue;
         where_[{part.shard, part.position}] = buckets_.size();
-        buckets_.push_back({part, {}, 0});
-        const auto shard = std::ranges::find(fusion.shards, part.shard) - fusion.shards.begin();
-        weights.push_back(items[static_cast<std::size_t>(shard)] / row_shards(shard_at(program, part.shard)));
+        buckets_.push_back({part, {}, quotas[i]});
       }
-      const std::vector<std::int64_t> quotas = split_by_largest_remainder(counts[owner], weights);
-      for (std::size_t i = 0; i < quotas.size(); ++i) buckets_[first + i].quota = quotas[i];
     }
   }
 
@@ -144,6 +151,37 @@ std::vector<int> owners_of(const Program& program, const Fusion& fusion, int ran
     if (std::ranges::find(set, rank) != set.end()) return set;
   }
   return {};
+}
+
+PartShares::PartShares(const Program& program, const Fusion& fusion)
+    : program_(program), shards_(fusion.shards), items_(planned_items(program, fusion)) {}
+
+double PartShares::items(int shard) const {
+  return items_.at(static_cast<std::size_t>(std::ranges::find(shards_, shard) - shards_.begin()));
+}
+
+std::vector<std::int64_t> PartShares::split(const RankRows& owner, std::int64_t count) const {
+  std::vector<double> weights;
+  for (const RankRows::Part& part : owner.parts) {
+    if (part.rows > 0) weights.push_back(items(part.shard) / row_shards(shard_at(program_, part.shard)));
+  }
+  const std::vector<std::int64_t> of_rows = split_by_largest_remainder(count, weights);
+  std::vector<std::int64_t> all;
+  auto next = of_rows.begin();
+  for (const RankRows::Part& part : owner.parts) all.push_back(part.rows > 0 ? *next++ : 0);
+  return all;
+}
+
+std::vector<std::int64_t> ids_by_source(const Program& program, const Fusion& fusion, int rank) {
+  if (fusion.ids < 0) return {own_lookups(program, fusion, rank)};
+  const std::vector<int> members = owners_of(program, fusion, rank);
+  const auto own = static_cast<int>(std::ranges::find(members, rank) - members.begin());
+  const ByteMatrix matrix = resolve_matrix(program, program.ops[static_cast<std::size_t>(fusion.ids)].matrix);
+  std::vector<std::int64_t> counts;
+  for (int source = 0; source < static_cast<int>(members.size()); ++source) {
+    counts.push_back(matrix.units_between(source, own, static_cast<int>(members.size())));
+  }
+  return counts;
 }
 
 std::vector<std::int64_t> ids_per_shard(const Program& program, const Fusion& fusion, std::int64_t total) {

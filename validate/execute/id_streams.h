@@ -5,6 +5,7 @@
 
 #include "sim/program.h"
 #include "validate/execute/fusion.h"
+#include "validate/execute/rank_rows.h"
 
 namespace shardsim {
 
@@ -25,6 +26,23 @@ IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
 
 // The group's rank set that holds `rank`, or {rank} without an exchange. Empty for a rank outside the group.
 std::vector<int> owners_of(const Program& program, const Fusion& fusion, int rank);
+
+// How the ids that one rank asks of one owner spread over the shards there, which both sides know beforehand.
+class PartShares {
+ public:
+  PartShares(const Program& program, const Fusion& fusion);
+  double items(int shard) const;  // expected of one rank's batch, half up; the shard is of the fusion
+  // Of `count` ids: [parts of the owner], 0 for a part without rows.
+  std::vector<std::int64_t> split(const RankRows& owner, std::int64_t count) const;
+
+ private:
+  const Program& program_;
+  std::vector<int> shards_;
+  std::vector<double> items_;  // [shards_]
+};
+
+// How many ids each member of its exchange group asks of `rank`, by position; of its own batch without an exchange.
+std::vector<std::int64_t> ids_by_source(const Program& program, const Fusion& fusion, int rank);
 
 // How many ids of one rank fall on each of the fusion's shards: the planned items of each, made to add up to `total`.
 std::vector<std::int64_t> ids_per_shard(const Program& program, const Fusion& fusion, std::int64_t total);

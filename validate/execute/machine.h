@@ -32,10 +32,12 @@ class Machine {
   virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
 
   // The data as it is, for checks, fp32, one row after the other: the rows that this rank asked for through lookup `op`
-  // in the last iteration, in the order of IdBatch::ids; and the rows of a shard that it holds (none: empty).
+  // in the last iteration, in the order of IdBatch::ids; of pooled lookups, `op` being the first one of its Fusion, the
+  // vectors that it got, shard after shard of Fusion::shards, [bags][dim]; and the rows of a shard that it holds (none:
+  // empty).
   virtual std::vector<float> gathered(int lookup_op) = 0;
   virtual std::vector<float> shard_rows(int shard) = 0;
-  // Replaces the rows of a shard that this rank holds, and the gradients of the rows that it asks for. Tables of fp32.
+  // Replaces the rows of a shard that this rank holds, and the gradients of what gathered() gives. Tables of fp32.
   virtual void load_rows(int shard, const std::vector<float>& rows) = 0;
   virtual void load_gradients(int lookup_op, const std::vector<float>& gradients) = 0;
 };

@@ -13,9 +13,6 @@ const Place& place_of(const ProgramPlaces& places, int op) {
 
 // Every rank has the same shards in mind, so every rank comes to the same verdict.
 void check_lookup(const Program& program, const Fusion& fusion, const Place& place) {
-  if (program.ops[fusion.lookup].pooled)
-    throw input_error(place, "is a pooled lookup, which this version simulates but does not execute",
-                      "Execute a case of sequence tables");
   if (fusion.shards.empty())
     throw input_error(place, "looks up no shard", "Name at least one of the program's 'shards'");
   const Program::Shard& first = program.shards[fusion.shards.front()];
@@ -64,9 +61,9 @@ FusionBuffers buffers_of(const Program& program, const Fusion& fusion, int rank,
   buffers.gradient_asked_bytes = std::max(buffers.gradient_asked_bytes, buffers.asked * fp32_row);
   buffers.gradient_served_bytes = std::max(buffers.gradient_served_bytes, buffers.served * fp32_row);
   buffers.served_bytes = std::max(buffers.served_bytes, buffers.served * buffers.row_bytes());
-  if (fusion.reduce >= 0) {
+  if (!fusion.reduces.empty()) {
     const std::int64_t dense = buffers.rows.rows * fp32_row;
-    buffers.reduced_bytes = std::max(collective_bytes(program, program.ops[fusion.reduce], rank).in, dense);
+    buffers.reduced_bytes = std::max(collective_bytes(program, program.ops[fusion.reduces.front()], rank).in, dense);
   }
   return buffers;
 }
@@ -90,6 +87,7 @@ ElementType element_type(Dtype dtype, const Place& place) {
 std::vector<FusionBuffers> rank_buffers(const Program& program, const ProgramPlaces& places, int rank) {
   std::vector<FusionBuffers> all;
   for (const Fusion& fusion : fusions_of(program, places)) {
+    if (fusion.pooled) continue;
     all.push_back(buffers_of(program, fusion, rank, place_of(places, fusion.lookup)));
   }
   return all;

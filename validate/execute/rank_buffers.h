@@ -36,7 +36,8 @@ struct FusionBuffers {
   std::int64_t reduced_bytes = 0;                                    // of the all-reduce; 0: none
 };
 
-// Errors (Failure::input naming the operation): rows of different widths in one lookup, pooled lookups, int8 rows.
+// Of the sequence lookups; pooled_buffers.h has the others. Errors (Failure::input naming the operation): rows of
+// different widths in one lookup, int8 rows; what fusions_of refuses.
 std::vector<FusionBuffers> rank_buffers(const Program& program, const ProgramPlaces& places, int rank);
 
 // Where one rank sits in a collective: the rank set that holds it and its position there.

@@ -126,9 +126,52 @@ TEST_CASE("candidates are judged by the simulation when it is asked to") {
   context.note = [&](const std::string& line) { notes.push_back(line); };
   make_planner(options("{name: torchrec, objective: simulated, candidates: 3}"))->plan(workload, cluster, context);
   CHECK(calls == 3);
-  REQUIRE(notes.size() == 3);
+  REQUIRE(notes.size() == 4);
   CHECK(has(notes[1], "number 3 of the estimate"));
-  CHECK(has(notes[2], "3 of 3 pairs differently"));
+  CHECK(has(notes[2], "it differs in "));
+  CHECK(has(notes[3], "3 of 3 pairs differently"));
+}
+
+TEST_CASE("a candidate that cannot be simulated is left out, and said; nothing is chosen when none can") {
+  const Workload workload = small_model();
+  const Cluster cluster = test_cluster(2, 4);
+  const auto memory = paper_memory();
+  int calls = 0, refused = 1;
+  std::vector<std::string> notes;
+  PlannerContext context{*memory, 1, {}};
+  context.simulate = [&](const Plan&) {
+    if (++calls <= refused) throw input_error({"op"}, "has a kernel of estimates", "Use fused");
+    return Seconds{1};
+  };
+  context.note = [&](const std::string& line) { notes.push_back(line); };
+  const auto planner = make_planner(options("{name: torchrec, objective: simulated, candidates: 3}"));
+  planner->plan(workload, cluster, context);
+  REQUIRE_FALSE(notes.empty());
+  CHECK(has(notes.front(), "1 candidates cannot be simulated"));
+  calls = 0;
+  refused = 3;
+  CHECK_THROWS_WITH_AS(planner->plan(workload, cluster, context), doctest::Contains("kernel of estimates"), Error);
+}
+
+TEST_CASE("a search that the user stops ends there") {
+  struct Stopped {};
+  const auto memory = paper_memory();
+  PlannerContext context{*memory, 1, {}};
+  int asked = 0;
+  context.check_stop = [&] {
+    if (++asked == 3) throw Stopped{};
+  };
+  CHECK_THROWS_AS(make_planner(options("{name: torchrec}"))->plan(small_model(), test_cluster(2, 4), context), Stopped);
+  CHECK(asked == 3);
+}
+
+TEST_CASE("what TorchRec would read as something else is refused") {
+  const Workload workload = small_model();
+  const std::string name = workload.tables.front().name;
+  CHECK(has(fault_of("{name: torchrec, constraints: {" + name + ": {device_group: cpu}}}", workload),
+            "device group cpu"));
+  CHECK(has(fault_of("{name: torchrec, constraints: {" + name + ": {sharding_types: []}}}", workload), "empty"));
+  CHECK(has(fault_of("{name: torchrec, topology: {ddr_cap: \"0 B\"}}", workload), "its default"));
 }
 
 }  // namespace shardsim

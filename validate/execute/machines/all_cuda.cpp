@@ -1,5 +1,6 @@
 // The machines of a build with CUDA.
 #include "validate/execute/execute.h"
+#include "validate/execute/machines/gpu_limits.h"
 #include "validate/execute/wire.h"
 
 namespace shardsim {
@@ -12,7 +13,7 @@ std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& r
 std::span<const MachineEntry> machines() {
   static const MachineEntry table[] = {
       {"cpu", "threads of this process as streams, real lookups on its memory", cpu_transports(), make_cpu_machine},
-      {"cuda", "one GPU, its streams and kernels, collectives by NCCL", "nccl", make_cuda_machine},
+      {"cuda", "one GPU, its streams and kernels, collectives by NCCL", "nccl", make_cuda_machine, check_gpu_limits},
   };
   return table;
 }

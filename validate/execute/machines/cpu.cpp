@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <thread>
@@ -9,7 +10,9 @@
 #include "validate/execute/execute.h"
 #include "validate/execute/machines/cpu_dense.h"
 #include "validate/execute/machines/cpu_fusion.h"
+#include "validate/execute/machines/cpu_pooled.h"
 #include "validate/execute/machines/fusion_set.h"
+#include "validate/execute/machines/plain_collective.h"
 #include "validate/execute/machines/stream_order.h"
 #include "validate/execute/monotonic.h"
 
@@ -50,12 +53,12 @@ class CpuMachine : public Machine {
         actions_(program.ops.size()),
         dense_(program.streams.size(), CpuDense(options.threads)),
         scratch_(program.streams.size()),
-        buffers_(program.ops.size()),
         spans_(program.streams.size()),
         current_(program.streams.size()) {
     for (std::atomic<int>& op : current_) op = -1;
     wire_ = connect_wire(transport_, rendezvous, order_.streams());
     for (const FusionBuffers& buffers : rank_buffers(program, {}, rank_)) add_fusion(buffers, options);
+    for (const PooledBuffers& buffers : rank_pooled(program, {}, rank_)) add_pooled(buffers, options);
     for (const Op& op : program.ops) {
       if (!actions_[op.id]) actions_[op.id] = op.is_collective() ? collective(op) : compute(op);
     }
@@ -98,8 +101,8 @@ class CpuMachine : public Machine {
   }
 
   std::int64_t peak_bytes() const override {
-    std::int64_t bytes = fusions_.bytes();
-    for (const auto& pair : buffers_) bytes += static_cast<std::int64_t>(pair.in.size() + pair.out.size());
+    std::int64_t bytes = fusions_.bytes() + pooled_.bytes();
+    for (const PlainCollective& plain : plain_) bytes += plain.bytes();
     return bytes;
   }
 
@@ -110,11 +113,19 @@ class CpuMachine : public Machine {
     return facts;
   }
 
-  std::vector<float> gathered(int lookup_op) override { return fusions_.of(lookup_op).gathered(); }
-  std::vector<float> shard_rows(int shard) override { return fusions_.shard_rows(shard); }
-  void load_rows(int shard, const std::vector<float>& rows) override { fusions_.load_rows(shard, rows); }
+  std::vector<float> gathered(int lookup_op) override {
+    return with_fusion(fusions_, pooled_, lookup_op, [](const auto& fusion) { return fusion.gathered(); });
+  }
+  std::vector<float> shard_rows(int shard) override {
+    const std::vector<float> rows = fusions_.shard_rows(shard);
+    return rows.empty() ? pooled_.shard_rows(shard) : rows;
+  }
+  void load_rows(int shard, const std::vector<float>& rows) override {
+    fusions_.load_rows(shard, rows);
+    pooled_.load_rows(shard, rows);
+  }
   void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    fusions_.of(lookup_op).load_gradients(gradients);
+    with_fusion(fusions_, pooled_, lookup_op, [&](auto& fusion) { fusion.load_gradients(gradients); });
   }
 
  private:
@@ -129,38 +140,86 @@ class CpuMachine : public Machine {
 
   void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
     const Fusion& flow = buffers.fusion;
-    const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
-    const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
+    const OptimizerSettings settings = update_settings(program_, flow.gradient, flow.apply, options.check_data);
     CpuFusion& fusion = fusions_.add(program_, buffers, rank_, settings, options.threads);
     const int ahead = flow.ids_came_before ? 1 : 0;
     actions_[flow.lookup] = [&fusion](int iteration) { fusion.lookup(iteration); };
-    actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
+    if (flow.gradient >= 0) actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
     if (flow.apply >= 0) actions_[flow.apply] = [&fusion](int) { fusion.apply(); };
-    if (flow.ids >= 0) {
-      exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
-        fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
+    exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
+      fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
+    });
+    exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
+      fusion.exchange_rows(wire, seat, matrix);
+    });
+    exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
+      fusion.exchange_gradients(wire, seat, matrix);
+    });
+    for (const int id : flow.reduces) {
+      sum(id, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t, std::vector<float>& scratch) {
+        fusion.reduce(wire, seat, scratch);
       });
     }
-    if (flow.output >= 0) {
-      exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-        fusion.exchange_rows(wire, seat, matrix);
-      });
+  }
+
+  void add_pooled(const PooledBuffers& buffers, const MachineOptions& options) {
+    const Fusion& flow = buffers.fusion;
+    CpuPooled& fusion =
+        pooled_.add(program_, buffers, rank_, part_settings(program_, flow, options.check_data), options.threads);
+    for (std::size_t part = 0; part < flow.parts.size(); ++part) {
+      const Fusion::Part& of = flow.parts[part];
+      actions_[of.lookup] = [&fusion, part](int iteration) { fusion.lookup(part, iteration); };
+      if (of.gradient >= 0) actions_[of.gradient] = [&fusion, part](int k) { fusion.update(part, k); };
+      if (of.apply >= 0) actions_[of.apply] = [&fusion, part](int k) { fusion.apply(part, k); };
     }
-    if (flow.gradient_exchange >= 0) {
-      exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-        fusion.exchange_gradients(wire, seat, matrix);
-      });
+    add_pooled_exchanges(fusion);
+    add_pooled_sums(fusion);
+  }
+
+  void add_pooled_exchanges(CpuPooled& fusion) {
+    const Fusion& flow = fusion.sizes().fusion;
+    const int ahead = flow.ids_came_before ? 1 : 0;
+    exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
+      fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
+    });
+    exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
+      fusion.exchange_vectors(wire, seat, matrix);
+    });
+    exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
+      fusion.exchange_gradients(wire, seat, matrix);
+    });
+  }
+
+  void add_pooled_sums(CpuPooled& fusion) {
+    const Fusion& flow = fusion.sizes().fusion;
+    sum(flow.scatter, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t bytes, std::vector<float>& scratch) {
+      fusion.scatter(wire, seat, bytes, scratch);
+    });
+    sum(flow.gather, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t bytes, std::vector<float>&) {
+      fusion.gather(wire, seat, bytes);
+    });
+    for (std::size_t which = 0; which < flow.reduces.size(); ++which) {
+      sum(flow.reduces[which],
+          [&fusion, which](Wire& wire, const GroupSeat& seat, std::int64_t, std::vector<float>& scratch) {
+            fusion.reduce(which, wire, seat, scratch);
+          });
     }
-    if (flow.reduce >= 0 && mine(program_.ops[flow.reduce])) {
-      const GroupSeat seat = group_seat(program_.ops[flow.reduce]);
-      actions_[flow.reduce] = [this, &fusion, seat](int) { fusion.reduce(*wire_, seat, scratch_[seat.channel]); };
-    }
+  }
+
+  // A collective that adds up, or gathers, what a fusion has: of `bytes` on this rank's set.
+  template <typename Sum>
+  void sum(int id, Sum act) {
+    if (id < 0 || !mine(program_.ops[id])) return;
+    const std::int64_t bytes = collective_bytes(program_, program_.ops[id], rank_).in;
+    actions_[id] = [this, act, bytes, seat = group_seat(program_.ops[id])](int) {
+      act(*wire_, seat, bytes, scratch_[seat.channel]);
+    };
   }
 
   template <typename Exchange>
   void exchange(int id, Exchange act) {
+    if (id < 0 || !mine(program_.ops[id])) return;
     const Op& op = program_.ops[id];
-    if (!mine(op)) return;
     actions_[id] = [this, act, seat = group_seat(op), matrix = resolve_matrix(program_, op.matrix)](int iteration) {
       act(*wire_, seat, matrix, iteration);
     };
@@ -169,37 +228,8 @@ class CpuMachine : public Machine {
   // A collective that carries no rows of a fusion: bytes of its size.
   Action collective(const Op& op) {
     if (!mine(op)) return [](int) {};
-    const CollectiveBytes sizes = collective_bytes(program_, op, rank_);
-    InOut& buffers = buffers_[op.id];
-    buffers.in.resize(static_cast<std::size_t>(sizes.in));
-    buffers.out.resize(static_cast<std::size_t>(sizes.out));
-    buffers.values.resize(op.op_class == OpClass::all_to_all ? 0 : static_cast<std::size_t>(sizes.in) / 4);
-    const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program_, op.matrix);
-    return [this, &op, &buffers, matrix, seat = group_seat(op)](int) { move(op, buffers, matrix, seat); };
-  }
-
-  struct InOut {
-    std::vector<std::byte> in, out;
-    std::vector<float> values;
-  };
-
-  void move(const Op& op, InOut& buffers, const ByteMatrix& matrix, const GroupSeat& seat) {
-    float* values = buffers.values.data();
-    const std::size_t count = buffers.values.size();
-    switch (*collective_kind(op.op_class)) {
-      case CollectiveKind::all_to_all:
-        return all_to_all(*wire_, seat, matrix, buffers.in.data(), buffers.out.data());
-      case CollectiveKind::all_reduce:
-        return all_reduce(*wire_, seat, values, count, scratch_[op.stream]);
-      case CollectiveKind::reduce_scatter:
-        return reduce_scatter(*wire_, seat, values, count, scratch_[op.stream]);
-      case CollectiveKind::all_gather:
-        return all_gather(*wire_, seat, values, count);
-      case CollectiveKind::broadcast:
-        return broadcast(*wire_, seat, buffers.in.data(), buffers.in.size());
-      case CollectiveKind::send_recv:
-        return send_recv(*wire_, seat, buffers.in.data(), buffers.out.data(), buffers.in.size());
-    }
+    plain_.emplace_back(program_, op, rank_, group_seat(op));
+    return [this, &plain = plain_.back(), stream = op.stream](int) { plain.run(*wire_, scratch_[stream]); };
   }
 
   Action compute(const Op& op) {
@@ -215,10 +245,12 @@ class CpuMachine : public Machine {
 
   // A pipeline starts filled: the ids of the first batch are there before the first iteration.
   void exchange_first_ids() {
-    for (const auto& fusion : fusions_) {
-      const Fusion& flow = fusion->sizes().fusion;
-      if (flow.ids_came_before && mine(program_.ops[flow.ids])) actions_[flow.ids](-1);
-    }
+    for (const auto& fusion : fusions_) exchange_first_ids(fusion->sizes().fusion);
+    for (const auto& fusion : pooled_) exchange_first_ids(fusion->sizes().fusion);
+  }
+
+  void exchange_first_ids(const Fusion& flow) {
+    if (flow.ids_came_before && mine(program_.ops[flow.ids])) actions_[flow.ids](-1);
   }
 
   void run_stream(int stream, int first, int end, int first_kept, double start) {
@@ -254,11 +286,12 @@ class CpuMachine : public Machine {
   std::string transport_;
   StreamOrder order_;
   std::unique_ptr<Wire> wire_;
-  FusionSet<CpuFusion> fusions_;
+  FusionSet<CpuFusion> fusions_;  // of sequences
+  FusionSet<CpuPooled> pooled_;
   std::vector<Action> actions_;  // [op]
   std::vector<CpuDense> dense_;  // [stream]
   std::vector<std::vector<float>> scratch_;
-  std::vector<InOut> buffers_;  // [op], of collectives without a fusion
+  std::deque<PlainCollective> plain_;
   std::vector<std::vector<Span>> spans_;
   std::vector<std::atomic<int>> current_;  // [stream] operation under way, or -1
   std::mutex failure_mutex_;

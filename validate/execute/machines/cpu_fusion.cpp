@@ -3,35 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/rng.h"
 #include "validate/execute/id_streams.h"
 #include "validate/execute/kernels/cpu_embedding.h"
+#include "validate/execute/machines/cpu_rows.h"
 
 namespace shardsim {
 namespace {
-
-template <typename From, typename To>
-void convert(const void* from, void* to, std::size_t count) {
-  const From* in = static_cast<const From*>(from);
-  std::transform(in, in + count, static_cast<To*>(to), [](From value) { return static_cast<To>(value); });
-}
-
-// Any values that are numbers will do.
-std::uint32_t fill_bits(ElementType type, std::uint64_t at, std::uint64_t seed) {
-  if (type == ElementType::fp16) return 0x3c00;  // 1
-  const float value = static_cast<float>(mix(at, seed) >> 60);
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return type == ElementType::bf16 ? bits >> 16 : bits;  // little-endian: the low bytes are copied
-}
-
-void fill_rows(std::vector<std::byte>& arena, ElementType type, std::uint64_t seed) {
-  const std::size_t size = static_cast<std::size_t>(element_bytes(type));
-  for (std::size_t at = 0; at + size <= arena.size(); at += size) {
-    const std::uint32_t bits = fill_bits(type, at, seed);
-    std::memcpy(arena.data() + at, &bits, size);
-  }
-}
 
 std::size_t floats(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + 3) / 4;
@@ -54,6 +31,21 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
   } else {
     throw input_error(place, "updates with optimizer '" + optimizer + "', which the executor has no kernel for",
                       "It has sgd, rowwise_adagrad and adam");
+  }
+  return settings;
+}
+
+OptimizerSettings update_settings(const Program& program, int gradient, int apply, bool check_data) {
+  const int update = apply >= 0 ? apply : gradient;
+  if (update < 0) return {};
+  const Op& op = program.ops[static_cast<std::size_t>(update)];
+  return optimizer_settings(op.optimizer, check_data, {op.name});
+}
+
+std::vector<OptimizerSettings> part_settings(const Program& program, const Fusion& fusion, bool check_data) {
+  std::vector<OptimizerSettings> settings;
+  for (const Fusion::Part& part : fusion.parts) {
+    settings.push_back(update_settings(program, part.gradient, part.apply, check_data));
   }
   return settings;
 }
@@ -89,9 +81,9 @@ void CpuFusion::exchange_ids(Wire& wire, const GroupSeat& seat, const ByteMatrix
                reinterpret_cast<std::byte*>(to.data()));
     return;
   }
-  convert<std::int64_t, std::int32_t>(from.data(), id_wire_in_.data(), from.size());
+  convert_ids<std::int64_t, std::int32_t>(from.data(), id_wire_in_.data(), from.size());
   all_to_all(wire, seat, matrix, id_wire_in_.data(), id_wire_out_.data());
-  convert<std::int32_t, std::int64_t>(id_wire_out_.data(), to.data(), to.size());
+  convert_ids<std::int32_t, std::int64_t>(id_wire_out_.data(), to.data(), to.size());
 }
 
 void CpuFusion::lookup(int iteration) {

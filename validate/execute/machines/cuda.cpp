@@ -1,7 +1,6 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -10,7 +9,9 @@
 #include "validate/execute/execute.h"
 #include "validate/execute/machines/cpu_fusion.h"
 #include "validate/execute/machines/cuda_dense.h"
+#include "validate/execute/machines/cuda_device.h"
 #include "validate/execute/machines/cuda_fusion.h"
+#include "validate/execute/machines/cuda_pooled.h"
 #include "validate/execute/machines/cuda_stream_queue.h"
 #include "validate/execute/machines/fusion_set.h"
 #include "validate/execute/machines/nccl_set.h"
@@ -29,33 +30,6 @@ namespace {
 constexpr int kAhead = 64;
 constexpr double kSilence = 30;  // seconds without the end of any operation before the run counts as stuck
 constexpr double kPatience = 1;  // seconds that a hanging call gets before its communicator is taken away
-
-// Of the kernel module; the runtime knows only which CUDA it supports.
-std::string driver_version() {
-  std::ifstream file("/sys/module/nvidia/version");
-  std::string version;
-  std::getline(file, version);
-  return version;
-}
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-// The GPU of this rank among those that its process sees.
-int choose_device(const Launch& launch) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("rank " + std::to_string(launch.rank) + ": no GPU that CUDA can use is here",
-                    "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
-  if (launch.local_size > count && !NcclSet::shares_gpus())
-    throw run_error(std::to_string(launch.local_size) + " ranks of this node share " + std::to_string(count) +
-                        " GPUs, which NCCL " + NcclSet::version() + " does not do",
-                    "Start one rank per GPU; from NCCL 2.30 on, NCCL_MULTI_RANK_GPU_ENABLE=1 allows more");
-  const int device = launch.local_rank % count;
-  cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
-  return device;
-}
 
 // One rank as streams of one GPU. Launches come from the thread that calls run(); a second one watches NCCL and ends
 // its kernels when the run has failed.
@@ -106,29 +80,27 @@ class CudaMachine : public Machine {
   std::string doing() const override { return queue_.names(); }
 
   std::int64_t peak_bytes() const override {
-    std::size_t bytes = static_cast<std::size_t>(fusions_.bytes());
+    std::size_t bytes = static_cast<std::size_t>(fusions_.bytes() + pooled_.bytes());
     for (const Pair& pair : pairs_) bytes += pair.in.bytes() + pair.out.bytes();
     for (const CudaDense& dense : dense_) bytes += static_cast<std::size_t>(dense.bytes());
     return static_cast<std::int64_t>(bytes);
   }
 
-  Timeline::Measured facts() const override {
-    Timeline::Measured facts;
-    cudaDeviceProp properties{};
-    int runtime = 0;
-    if (cudaGetDeviceProperties(&properties, device_) == cudaSuccess) facts.device = properties.name;
-    facts.driver = driver_version();
-    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = version_text(runtime);
-    facts.nccl = NcclSet::version();
-    facts.transport = "nccl";
-    return facts;
-  }
+  Timeline::Measured facts() const override { return gpu_facts(device_); }
 
-  std::vector<float> gathered(int lookup_op) override { return fusions_.of(lookup_op).gathered(); }
-  std::vector<float> shard_rows(int shard) override { return fusions_.shard_rows(shard); }
-  void load_rows(int shard, const std::vector<float>& rows) override { fusions_.load_rows(shard, rows); }
+  std::vector<float> gathered(int lookup_op) override {
+    return with_fusion(fusions_, pooled_, lookup_op, [](const auto& fusion) { return fusion.gathered(); });
+  }
+  std::vector<float> shard_rows(int shard) override {
+    const std::vector<float> rows = fusions_.shard_rows(shard);
+    return rows.empty() ? pooled_.shard_rows(shard) : rows;
+  }
+  void load_rows(int shard, const std::vector<float>& rows) override {
+    fusions_.load_rows(shard, rows);
+    pooled_.load_rows(shard, rows);
+  }
   void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    fusions_.of(lookup_op).load_gradients(gradients);
+    with_fusion(fusions_, pooled_, lookup_op, [&](auto& fusion) { fusion.load_gradients(gradients); });
   }
 
  private:
@@ -141,6 +113,9 @@ class CudaMachine : public Machine {
   void prepare(const MachineOptions& options) {
     for (const FusionBuffers& buffers : rank_buffers(program_, {}, rank_)) {
       naming(program_.ops[buffers.fusion.lookup], [&] { add_fusion(buffers, options); });
+    }
+    for (const PooledBuffers& buffers : rank_pooled(program_, {}, rank_)) {
+      naming(program_.ops[buffers.fusion.lookup], [&] { add_pooled(buffers, options); });
     }
     for (const Op& op : program_.ops) {
       if (actions_[op.id] || !takes_part(program_, op, rank_)) continue;
@@ -161,11 +136,11 @@ class CudaMachine : public Machine {
 
   void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
     const Fusion& flow = buffers.fusion;
-    const Op& update = program_.ops[flow.apply >= 0 ? flow.apply : flow.gradient];
-    const OptimizerSettings settings = optimizer_settings(update.optimizer, options.check_data, {update.name});
+    const OptimizerSettings settings = update_settings(program_, flow.gradient, flow.apply, options.check_data);
     CudaFusion& fusion = fusions_.add(program_, buffers, rank_, settings);
     actions_[flow.lookup] = [&fusion](int iteration, cuda::Stream stream) { fusion.lookup(iteration, stream); };
-    actions_[flow.gradient] = [&fusion](int iteration, cuda::Stream stream) { fusion.update(iteration, stream); };
+    if (flow.gradient >= 0)
+      actions_[flow.gradient] = [&fusion](int iteration, cuda::Stream stream) { fusion.update(iteration, stream); };
     if (flow.apply >= 0)
       actions_[flow.apply] = [&fusion](int iteration, cuda::Stream stream) { fusion.apply(iteration, stream); };
     add_exchanges(fusion);
@@ -185,11 +160,66 @@ class CudaMachine : public Machine {
                  [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
                    fusion.exchange_gradients(*nccl_, seats_.at(op.id), op, matrix, stream);
                  });
-    if (flow.reduce < 0) return;
-    const Op& reduce = program_.ops[flow.reduce];
-    actions_[reduce.id] = [this, &fusion, &reduce](int, cuda::Stream stream) {
-      fusion.reduce(*nccl_, seats_.at(reduce.id), reduce, stream);
-    };
+    for (const int id : flow.reduces) {
+      add_sum(id, [this, &fusion](const Op& op, std::size_t, cuda::Stream stream) {
+        fusion.reduce(*nccl_, seats_.at(op.id), op, stream);
+      });
+    }
+  }
+
+  void add_pooled(const PooledBuffers& buffers, const MachineOptions& options) {
+    const Fusion& flow = buffers.fusion;
+    CudaPooled& fusion = pooled_.add(program_, buffers, rank_, part_settings(program_, flow, options.check_data));
+    for (std::size_t part = 0; part < flow.parts.size(); ++part) {
+      const Fusion::Part& of = flow.parts[part];
+      actions_[of.lookup] = [&fusion, part](int k, cuda::Stream stream) { fusion.lookup(part, k, stream); };
+      if (of.gradient >= 0)
+        actions_[of.gradient] = [&fusion, part](int k, cuda::Stream stream) { fusion.update(part, k, stream); };
+      if (of.apply >= 0)
+        actions_[of.apply] = [&fusion, part](int k, cuda::Stream stream) { fusion.apply(part, k, stream); };
+    }
+    add_pooled_exchanges(fusion);
+    add_pooled_sums(fusion);
+  }
+
+  void add_pooled_exchanges(CudaPooled& fusion) {
+    const Fusion& flow = fusion.sizes().fusion;
+    const int ahead = flow.ids_came_before ? 1 : 0;
+    add_exchange(flow.ids,
+                 [this, &fusion, ahead](const Op& op, const ByteMatrix& matrix, int iteration, cuda::Stream stream) {
+                   fusion.exchange_ids(*nccl_, seats_.at(op.id), op, matrix, iteration + ahead, stream);
+                 });
+    add_exchange(flow.output, [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
+      fusion.exchange_vectors(*nccl_, seats_.at(op.id), op, matrix, stream);
+    });
+    add_exchange(flow.gradient_exchange,
+                 [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
+                   fusion.exchange_gradients(*nccl_, seats_.at(op.id), op, matrix, stream);
+                 });
+  }
+
+  void add_pooled_sums(CudaPooled& fusion) {
+    const Fusion& flow = fusion.sizes().fusion;
+    add_sum(flow.scatter, [this, &fusion](const Op& op, std::size_t bytes, cuda::Stream stream) {
+      nccl_->reduce_scatter(seats_.at(op.id), op, fusion.vectors(), bytes, stream);
+    });
+    add_sum(flow.gather, [this, &fusion](const Op& op, std::size_t bytes, cuda::Stream stream) {
+      nccl_->all_gather(seats_.at(op.id), op, fusion.gradients(), bytes, stream);
+    });
+    for (std::size_t which = 0; which < flow.reduces.size(); ++which) {
+      add_sum(flow.reduces[which], [this, &fusion, which](const Op& op, std::size_t, cuda::Stream stream) {
+        fusion.reduce(which, *nccl_, seats_.at(op.id), op, stream);
+      });
+    }
+  }
+
+  // A collective that adds up, or gathers, what a fusion has: of so many bytes on this rank's set.
+  template <typename Sum>
+  void add_sum(int id, Sum act) {
+    if (id < 0 || !takes_part_[id]) return;
+    const Op& op = program_.ops[id];
+    const auto bytes = static_cast<std::size_t>(collective_bytes(program_, op, rank_).in);
+    actions_[id] = [&op, act, bytes](int, cuda::Stream stream) { act(op, bytes, stream); };
   }
 
   template <typename Exchange>
@@ -234,15 +264,17 @@ class CudaMachine : public Machine {
 
   // A pipeline starts filled: the ids of the first batch are there before the first iteration.
   void exchange_first_ids() {
-    for (const auto& fusion : fusions_) {
-      const Fusion& flow = fusion->sizes().fusion;
-      if (!flow.ids_came_before || !takes_part(program_, program_.ops[flow.ids], rank_)) continue;
-      const Op& op = program_.ops[flow.ids];
-      queue_.open(op, 0, false);
-      actions_[op.id](-1, queue_.stream(op.stream));
-      queue_.close(op);
-    }
+    for (const auto& fusion : fusions_) exchange_first_ids(fusion->sizes().fusion);
+    for (const auto& fusion : pooled_) exchange_first_ids(fusion->sizes().fusion);
     wait_until_under_way(0);
+  }
+
+  void exchange_first_ids(const Fusion& flow) {
+    if (!flow.ids_came_before || !takes_part_[flow.ids]) return;
+    const Op& op = program_.ops[flow.ids];
+    queue_.open(op, 0, false);
+    actions_[op.id](-1, queue_.stream(op.stream));
+    queue_.close(op);
   }
 
   void launch(const Op& op, int iteration, bool kept) {
@@ -319,8 +351,9 @@ class CudaMachine : public Machine {
   int device_ = 0;
   std::vector<char> takes_part_ = parts();  // [op]
   CudaStreamQueue queue_;
-  std::vector<Action> actions_;  // [op]
-  FusionSet<CudaFusion> fusions_;
+  std::vector<Action> actions_;    // [op]
+  FusionSet<CudaFusion> fusions_;  // of sequences
+  FusionSet<CudaPooled> pooled_;
   std::vector<CudaDense> dense_;  // [stream]
   std::vector<Pair> pairs_;       // [op], of collectives without a fusion
   std::unique_ptr<NcclSet> nccl_;

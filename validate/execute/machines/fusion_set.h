@@ -28,12 +28,12 @@ class FusionSet {
     return bytes;
   }
 
-  // Errors (Failure::run): the operation is no lookup.
-  DeviceFusion& of(int lookup_op) const {
+  // Null: it has no fusion with that (first) lookup.
+  DeviceFusion* find(int lookup_op) const {
     for (const auto& fusion : fusions_) {
-      if (fusion->sizes().fusion.lookup == lookup_op) return *fusion;
+      if (fusion->sizes().fusion.lookup == lookup_op) return fusion.get();
     }
-    throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
+    return nullptr;
   }
 
   // Empty where no fusion of this rank holds the shard.
@@ -52,5 +52,15 @@ class FusionSet {
  private:
   std::vector<std::unique_ptr<DeviceFusion>> fusions_;
 };
+
+// The fusion of that lookup, of sequences or pooled: what `act` makes of it.
+// Errors (Failure::run): the operation is no lookup.
+template <typename Sequences, typename Pooled, typename Act>
+auto with_fusion(const FusionSet<Sequences>& sequences, const FusionSet<Pooled>& pooled, int lookup_op,
+                 const Act& act) {
+  if (Sequences* const found = sequences.find(lookup_op)) return act(*found);
+  if (Pooled* const found = pooled.find(lookup_op)) return act(*found);
+  throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
+}
 
 }  // namespace shardsim

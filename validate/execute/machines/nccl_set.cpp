@@ -186,9 +186,26 @@ void NcclSet::all_reduce(const NcclSeat& seat, const Op& op, void* values, std::
   call(op, [&] { return ncclAllReduce(values, values, count, type, ncclSum, seat.communicator, stream); });
 }
 
+void NcclSet::reduce_scatter(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream) {
+  if (seat.communicator == nullptr) return;
+  const ncclDataType_t type = type_of(op.dtype);
+  const std::size_t chunk = bytes / static_cast<std::size_t>(seat.members());
+  char* const own = static_cast<char*>(values) + static_cast<std::size_t>(seat.seat.position) * chunk;
+  call(op, [&] {
+    return ncclReduceScatter(values, own, chunk / bytes_of(type), type, ncclSum, seat.communicator, stream);
+  });
+}
+
+void NcclSet::all_gather(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream) {
+  if (seat.communicator == nullptr) return;
+  const std::size_t chunk = bytes / static_cast<std::size_t>(seat.members());
+  const char* const own = static_cast<char*>(values) + static_cast<std::size_t>(seat.seat.position) * chunk;
+  call(op, [&] { return ncclAllGather(own, values, chunk, ncclUint8, seat.communicator, stream); });
+}
+
 // Vectors that do not divide by the ranks lose the rest, less than one element per rank.
 void NcclSet::collective(const NcclSeat& seat, const Op& op, void* in, void* out, cuda::Stream stream) {
-  const auto bytes = static_cast<std::size_t>(op.bytes);
+  const auto bytes = static_cast<std::size_t>(op.bytes_of_set(seat.seat.set));
   const auto members = static_cast<std::size_t>(seat.members());
   const ncclDataType_t type = type_of(op.dtype);
   const ncclComm_t communicator = seat.communicator;

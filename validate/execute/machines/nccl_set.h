@@ -44,7 +44,10 @@ class NcclSet {
                   cuda::Stream stream);
   void all_reduce(const NcclSeat& seat, const Op& op, void* values, std::size_t count, ncclDataType_t type,
                   cuda::Stream stream);
-  // The kinds of collective that carry no rows: `bytes` as Op::bytes has it.
+  // In place: the own chunk of `values` is left with the sum, or fills the others' chunks. `bytes`: of all chunks.
+  void reduce_scatter(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream);
+  void all_gather(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream);
+  // The kinds of collective that carry no rows: as many bytes as the operation has.
   void collective(const NcclSeat& seat, const Op& op, void* in, void* out, cuda::Stream stream);
 
   std::string fault() const;  // "" while all is well; from any thread

@@ -1,0 +1,223 @@
+#include "validate/execute/machines/cpu_pooled.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "validate/execute/kernels/cpu_embedding.h"
+#include "validate/execute/machines/cpu_rows.h"
+
+namespace shardsim {
+namespace {
+
+std::size_t floats(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + 3) / 4;
+}
+
+std::byte* bytes_at(float* values) {
+  return reinterpret_cast<std::byte*>(values);
+}
+
+// Plain SGD of learning rate -1 adds gradients up.
+OptimizerSettings adding() {
+  OptimizerSettings settings;
+  settings.learning_rate = -1;
+  return settings;
+}
+
+}  // namespace
+
+CpuPooled::CpuPooled(const Program& program, PooledBuffers buffers, int rank, std::vector<OptimizerSettings> settings,
+                     int threads)
+    : buffers_(std::move(buffers)), settings_(std::move(settings)), threads_(threads) {
+  draw(program, rank);
+  arena_.resize(static_cast<std::size_t>(buffers_.rows.elements * element_bytes(buffers_.type)));
+  fill_rows(arena_, buffers_.type, program.seed);
+  for (const PooledCall& call : buffers_.calls) {
+    std::size_t elements = 0;
+    for (int t = 0; t < call.tables.tables(); ++t) {
+      elements +=
+          state_elements(settings_[part_of(buffers_.fusion, call)].optimizer, call.tables.rows[t], call.tables.dim[t]);
+    }
+    states_.emplace_back(elements);
+  }
+  vectors_.resize(floats(buffers_.served_bytes));
+  returned_.resize(floats(buffers_.returned_bytes));
+  gradients_.assign(floats(buffers_.gradient_served_bytes), 0.5F);
+  gradients_asked_.assign(floats(buffers_.gradient_asked_bytes), 0.5F);
+  if (!buffers_.direct()) block_.resize(static_cast<std::size_t>(buffers_.largest_call()));
+  dense_gradient_.resize(static_cast<std::size_t>(buffers_.dense_elements));
+}
+
+void CpuPooled::draw(const Program& program, int rank) {
+  for (int batch = 0; batch < program.index_batches; ++batch) {
+    asked_.push_back(pooled_ids(program, buffers_.fusion, rank, batch));
+    if (buffers_.exchanges()) continue;
+    const Ids drawn = asked_.back();
+    put_in_order(drawn, asked_.back());
+  }
+  if (!buffers_.exchanges()) return;
+  wire_ids_.resize(static_cast<std::size_t>(buffers_.served));
+  for (Ids& ids : served_) ids.resize(static_cast<std::size_t>(buffers_.served));
+  if (buffers_.id_bytes == 8) return;
+  id_wire_in_.resize(static_cast<std::size_t>(buffers_.asked * buffers_.id_bytes));
+  id_wire_out_.resize(static_cast<std::size_t>(buffers_.served * buffers_.id_bytes));
+}
+
+void CpuPooled::put_in_order(const Ids& from, Ids& to) const {
+  for (std::size_t i = 0; i < buffers_.order.size(); ++i) to[i] = from[static_cast<std::size_t>(buffers_.order[i])];
+}
+
+// Ids come source after source; the kernels want them table after table.
+void CpuPooled::exchange_ids(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
+  const Ids& from = asked_[iteration % asked_.size()];
+  if (buffers_.id_bytes == 8) {
+    all_to_all(wire, seat, matrix, reinterpret_cast<const std::byte*>(from.data()),
+               reinterpret_cast<std::byte*>(wire_ids_.data()));
+  } else {
+    convert_ids<std::int64_t, std::int32_t>(from.data(), id_wire_in_.data(), from.size());
+    all_to_all(wire, seat, matrix, id_wire_in_.data(), id_wire_out_.data());
+    convert_ids<std::int32_t, std::int64_t>(id_wire_out_.data(), wire_ids_.data(), wire_ids_.size());
+  }
+  put_in_order(wire_ids_, served_[iteration % 3]);
+}
+
+std::span<const std::int64_t> CpuPooled::ids_of(const PooledCall& call, int iteration) const {
+  return std::span(served(iteration))
+      .subspan(static_cast<std::size_t>(call.first_id), static_cast<std::size_t>(call.ids()));
+}
+
+void CpuPooled::lookup(std::size_t part, int iteration) {
+  for (const PooledCall& call : buffers_.calls) {
+    if (part_of(buffers_.fusion, call) == part) look_up(call, iteration);
+  }
+}
+
+void CpuPooled::look_up(const PooledCall& call, int iteration) {
+  float* const out = buffers_.direct() ? vectors_.data() : block_.data();
+  pooled_lookup(call.tables, arena_.data(), ids_of(call, iteration), call.offsets, out, threads_);
+  if (buffers_.direct()) return;
+  const std::int64_t elements = call.block.elements();
+  for (std::int64_t source = 0; source < buffers_.sources; ++source) {
+    std::copy_n(out + source * elements, elements,
+                vectors_.data() + source * buffers_.chunk_elements + call.block.first_element);
+  }
+}
+
+void CpuPooled::scatter(Wire& wire, const GroupSeat& seat, std::int64_t bytes, std::vector<float>& scratch) {
+  reduce_scatter(wire, seat, vectors_.data(), static_cast<std::size_t>(bytes) / sizeof(float), scratch);
+}
+
+void CpuPooled::exchange_vectors(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix) {
+  all_to_all(wire, seat, matrix, bytes_at(vectors_.data()) + buffers_.own_vectors, bytes_at(returned_.data()));
+}
+
+void CpuPooled::exchange_gradients(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix) {
+  all_to_all(wire, seat, matrix, bytes_at(gradients_asked_.data()),
+             bytes_at(gradients_.data()) + buffers_.own_gradients);
+}
+
+void CpuPooled::gather(Wire& wire, const GroupSeat& seat, std::int64_t bytes) {
+  all_gather(wire, seat, gradients_.data(), static_cast<std::size_t>(bytes) / sizeof(float));
+}
+
+const float* CpuPooled::gradients_of(const PooledCall& call) {
+  if (buffers_.direct()) return gradients_.data();
+  const std::int64_t elements = call.block.elements();
+  for (std::int64_t source = 0; source < buffers_.sources; ++source) {
+    std::copy_n(gradients_.data() + source * buffers_.chunk_elements + call.block.first_element, elements,
+                block_.data() + source * elements);
+  }
+  return block_.data();
+}
+
+void CpuPooled::update(std::size_t part, int iteration) {
+  OptimizerSettings& settings = settings_[part];
+  settings.step = iteration + 1;
+  for (std::size_t i = 0; i < buffers_.calls.size(); ++i) {
+    const PooledCall& call = buffers_.calls[i];
+    if (part_of(buffers_.fusion, call) != part) continue;
+    if (buffers_.fusion.parts[part].apply >= 0) {
+      sum_gradients(call, iteration);
+    } else {
+      update_pooled(call.tables, arena_.data(), states_[i].data(), ids_of(call, iteration), call.offsets,
+                    gradients_of(call), settings, threads_);
+    }
+  }
+}
+
+void CpuPooled::sum_gradients(const PooledCall& call, int iteration) {
+  TableBatch dense = call.tables;
+  dense.type = ElementType::fp32;
+  for (int t = 0; t < dense.tables(); ++t) {
+    std::fill_n(dense_gradient_.data() + dense.begin[t], dense.rows[t] * dense.dim[t], 0.0F);
+  }
+  update_pooled(dense, dense_gradient_.data(), nullptr, ids_of(call, iteration), call.offsets, gradients_of(call),
+                adding(), threads_);
+}
+
+void CpuPooled::reduce(std::size_t which, Wire& wire, const GroupSeat& seat, std::vector<float>& scratch) {
+  const PooledBuffers::Reduced& of = buffers_.reduced[which];
+  all_reduce(wire, seat, dense_gradient_.data() + of.first, static_cast<std::size_t>(of.count), scratch);
+}
+
+void CpuPooled::apply(std::size_t part, int iteration) {
+  settings_[part].step = iteration + 1;
+  for (std::size_t i = 0; i < buffers_.calls.size(); ++i) {
+    if (part_of(buffers_.fusion, buffers_.calls[i]) == part) apply_rows(i);
+  }
+}
+
+void CpuPooled::apply_rows(std::size_t index) {
+  const PooledCall& call = buffers_.calls[index];
+  const OptimizerSettings& settings = settings_[part_of(buffers_.fusion, call)];
+  float* state = states_[index].data();
+  for (int t = 0; t < call.tables.tables(); ++t) {
+    const std::int64_t rows = call.tables.rows[t], dim = call.tables.dim[t], begin = call.tables.begin[t];
+    update_dense(buffers_.type, rows, dim, arena_.data() + begin * element_bytes(buffers_.type), state,
+                 dense_gradient_.data() + begin, settings, threads_);
+    state += state_elements(settings.optimizer, rows, dim);
+  }
+}
+
+std::int64_t CpuPooled::bytes() const {
+  std::size_t sum = id_wire_in_.size() + id_wire_out_.size() + arena_.size();
+  for (const Ids* ids : {&served_[0], &served_[1], &served_[2], &wire_ids_, &buffers_.order}) {
+    sum += ids->size() * sizeof(std::int64_t);
+  }
+  for (const Ids& ids : asked_) sum += ids.size() * sizeof(std::int64_t);
+  for (const auto& state : states_) sum += state.size() * sizeof(float);
+  for (const auto* values : {&vectors_, &returned_, &gradients_, &gradients_asked_, &block_, &dense_gradient_}) {
+    sum += values->size() * sizeof(float);
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+std::vector<float> CpuPooled::gathered() const {
+  const float* const own = vectors_.data() + buffers_.own_vectors / 4;
+  return by_shard(buffers_.returned, buffers_.returns() ? returned_.data() : own);
+}
+
+std::vector<float> CpuPooled::shard_rows(int shard) const {
+  for (const RankRows::Part& part : buffers_.rows.parts) {
+    if (part.shard != shard) continue;
+    std::vector<float> rows(static_cast<std::size_t>(part.rows * part.dim));
+    std::memcpy(rows.data(), arena_.data() + part.first_element * element_bytes(buffers_.type),
+                rows.size() * sizeof(float));
+    return rows;
+  }
+  return {};
+}
+
+void CpuPooled::load_rows(int shard, const std::vector<float>& rows) {
+  for (const RankRows::Part& part : buffers_.rows.parts) {
+    if (part.shard != shard) continue;
+    std::memcpy(arena_.data() + part.first_element * element_bytes(buffers_.type), rows.data(),
+                rows.size() * sizeof(float));
+  }
+}
+
+void CpuPooled::load_gradients(const std::vector<float>& gradients) {
+  to_wire(buffers_.returned, gradients, buffers_.asks_gradients() ? gradients_asked_.data() : own_gradients());
+}
+
+}  // namespace shardsim

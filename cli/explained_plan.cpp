@@ -62,7 +62,7 @@ torchrec::PlannerRequest request_of(const StandalonePlan& given) {
 std::string some_names(const std::vector<UnsizedTable>& tables) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < tables.size() && i < kShown; ++i) names.push_back(tables[i].fqn);
+  for (std::size_t i = 0; i < tables.size() && i < kShown; ++i) names.push_back(printable(tables[i].fqn));
   const std::string more = tables.size() > kShown ? fmt::format(" and {} more", tables.size() - kShown) : "";
   return join(names) + more;
 }

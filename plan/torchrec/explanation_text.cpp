@@ -11,7 +11,7 @@
 namespace shardsim::torchrec {
 namespace {
 
-constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 48;
+constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
 constexpr const char* kRanksHere = "\v";  // stands for ", on ranks 0-7" while tables are compared
 
 std::string number(std::int64_t value) {
@@ -69,7 +69,7 @@ void add_shard_text(std::string& text, const TableExplanation& table, const Shar
     add_step(text, "cache", *storage.first_level_cache, 0, "first-level cache, sized for the whole table");
   } else {
     add_step(text, "tensor", storage.tensor.hbm, storage.tensor.ddr,
-             fmt::format("{} B x {} of {} elements", number(table.stored.whole), number(shard.rows * shard.cols),
+             fmt::format("{} B x {} / {} elements", number(table.stored.whole), number(shard.rows * shard.cols),
                          number(spec.rows * spec.dim)));
     add_step(text, "optimizer", storage.optimizer.hbm, storage.optimizer.ddr, optimizer_note(spec));
     add_step(text, "cache", storage.cache_aux, 0,
@@ -85,7 +85,7 @@ void add_shard_text(std::string& text, const TableExplanation& table, const Shar
 
 std::string name_of_part(const TableExplanation& table) {
   const auto& tier = table.option->tier;
-  return table.table->fqn() + (tier ? fmt::format(" rows {}-{}", tier->begin, tier->end) : "");
+  return printable(table.table->fqn()) + (tier ? fmt::format(" rows {}-{}", tier->begin, tier->end) : "");
 }
 
 std::string ids_of_table(const TableStatistics& row) {
@@ -94,9 +94,10 @@ std::string ids_of_table(const TableStatistics& row) {
                      features, features == 1 ? "" : "s", row.table->weighted ? ", weighted" : "");
 }
 
+// Over all shards of the table.
 std::string perf_line(const TableStatistics& row) {
-  const auto ms = [](double value) { return fmt::format("{:.4g}", value); };
-  return fmt::format("  {} ms over all shards: forward {} compute, {} comms; backward {}, {}; prefetch {}\n",
+  const auto ms = [](double value) { return fmt::format("{:.3g}", value); };
+  return fmt::format("  {} ms: forward {} compute + {} comms, backward {} + {}, prefetch {}\n",
                      decimals_text(row.perf.total(), 3), ms(row.perf.fwd_compute), ms(row.perf.fwd_comms),
                      ms(row.perf.bwd_compute), ms(row.perf.bwd_comms), ms(row.perf.prefetch_compute));
 }
@@ -167,6 +168,15 @@ std::vector<std::string> overview_row(const TableGroup& group, const std::vector
           short_ranks(ranks, kRanksWidth)};
 }
 
+// Without the ranks, which the steps below have, where it is too wide with them.
+std::string overview_text(std::vector<std::vector<std::string>> rows) {
+  const std::string text = table_text(rows);
+  const std::size_t dashes = text.find('\n') + 1;
+  if (text.find('\n', dashes) - dashes <= kTerminalColumns) return text;
+  for (auto& row : rows) row.pop_back();
+  return table_text(rows);
+}
+
 std::string with_ranks(const TableGroup& group) {
   std::string text;
   std::size_t shard = 0;
@@ -186,13 +196,13 @@ std::string with_ranks(const TableGroup& group) {
 std::string explanation_text(const std::vector<TableExplanation>& tables, const Statistics& statistics) {
   const std::vector<TableGroup> groups = groups_of(tables, statistics);
   std::vector<std::vector<std::string>> rows = {
-      {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GB)", "DDR (GB)", "Rows", "Columns", "Ranks"}};
+      {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GB)", "DDR (GB)", "Rows", "Dim", "Ranks"}};
   std::string details;
   for (const TableGroup& group : groups) {
     rows.push_back(overview_row(group, tables));
     details += "\n" + group_name(group, tables) + with_ranks(group);
   }
-  return table_text(rows) + details;
+  return overview_text(std::move(rows)) + details;
 }
 
 }  // namespace shardsim::torchrec

@@ -43,7 +43,7 @@ std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i)
   };
   std::vector<std::string> shards;
   for (std::size_t t = 0; t < statistics.types.size(); ++t) {
-    shards.push_back(fmt::format("{}: {}", statistics.types[t], rank.shards[t]));
+    if (rank.shards[t] > 0) shards.push_back(fmt::format("{}:{}", statistics.types[t], rank.shards[t]));
   }
   return {cell(rank.used.hbm, hbm_share(statistics, i)),
           cell(rank.used.ddr, ddr_share(statistics, i)),
@@ -64,9 +64,9 @@ void add_ranks(std::string& text, const Statistics& statistics) {
     groups[entry->second].ranks.push_back(static_cast<int>(i));
   }
   std::vector<std::vector<std::string>> rows = {
-      {"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "Input (MB)", "Output (MB)", "Shards"}};
+      {"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "In (MB)", "Out (MB)", "Shards"}};
   for (const RankGroup& group : groups) {
-    rows.push_back({short_ranks(group.ranks, 20)});
+    rows.push_back({short_ranks(group.ranks, 16)});
     rows.back().insert(rows.back().end(), group.cells.begin(), group.cells.end());
   }
   text += table_text(rows) + "\n";
@@ -151,10 +151,9 @@ std::string statistics_text(const Statistics& statistics) {
     add_imbalance(text, statistics);
   }
   if (run.num_proposals > 0) {
-    add_line(text, "proposals",
-             fmt::format(
-                 "{} evaluated, {} could be placed{}", run.num_proposals, run.num_plans,
-                 run.num_untried > 0 ? fmt::format(", {} not tried: they cannot be the best", run.num_untried) : ""));
+    add_line(text, "proposals", fmt::format("{} evaluated, {} could be placed", run.num_proposals, run.num_plans));
+    if (run.num_untried > 0)
+      add_line(text, "proposals not placed", fmt::format("{}, which cannot be the best", run.num_untried));
   }
   add_line(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
   for (const KernelStatistics& kernel : statistics.kernels) {

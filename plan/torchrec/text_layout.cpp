@@ -7,8 +7,6 @@
 namespace shardsim::torchrec {
 namespace {
 
-constexpr std::size_t kColumns = 100;
-
 std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -41,8 +39,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
 std::string wrapped(const std::string& text) {
   std::string lines;
   std::size_t begin = 0;
-  while (text.size() - begin > kColumns) {
-    std::size_t end = text.rfind(' ', begin + kColumns);
+  while (text.size() - begin > kTerminalColumns) {
+    std::size_t end = text.rfind(' ', begin + kTerminalColumns);
     if (end == std::string::npos || end <= begin) end = text.find(' ', begin);
     if (end == std::string::npos) break;
     lines += text.substr(begin, end - begin) + "\n";

@@ -7,6 +7,7 @@
 namespace shardsim::torchrec {
 
 // Text for a terminal of 100 columns.
+inline constexpr std::size_t kTerminalColumns = 100;
 
 // Cells under a header and a row of dashes: the first column left-aligned, the others right-aligned, each as wide as
 // its longest cell.

@@ -151,7 +151,7 @@ std::vector<Chart> charts_of(const StudyResult& study) {
                      "What memory holds at its peak",
                      "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
                      "Activations of the dense part are in neither.",
-                     false,
+                     has_many_cases(study),
                      {memory_at_peak(study)}});
   add_figure3(charts, study);
   add_figure5(charts, study);

@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -117,14 +119,15 @@ class Pool {
       : tasks_(tasks), options_(options), results_(tasks.size()), failures_(tasks.size()) {}
 
   std::vector<std::string> run() {
-    while (next_ < tasks_.size() || !workers_.empty()) {
-      if (options_.interrupted && options_.interrupted()) throw Interrupted{};
-      while (next_ < tasks_.size() && static_cast<int>(workers_.size()) < options_.jobs) {
+    while (more() || !workers_.empty()) {
+      throw_if_interrupted();
+      while (more() && static_cast<int>(workers_.size()) < options_.jobs) {
         workers_.push_back(std::make_unique<Worker>(next_, tasks_[next_]));
         ++next_;
       }
       collect();
     }
+    throw_if_interrupted();  // a signal to the whole group ends the workers, too
     for (const auto& failure : failures_) {
       if (failure) std::rethrow_exception(failure);
     }
@@ -132,6 +135,13 @@ class Pool {
   }
 
  private:
+  // After a failure no later task matters.
+  bool more() const { return next_ < std::min(tasks_.size(), failed_); }
+
+  void throw_if_interrupted() const {
+    if (options_.interrupted && options_.interrupted()) throw Interrupted{};
+  }
+
   void collect() {
     std::vector<pollfd> ends;
     for (const auto& worker : workers_) ends.push_back({worker->from(), POLLIN, 0});
@@ -141,6 +151,7 @@ class Pool {
       settle(*workers_[index]);
       workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));
     }
+    std::erase_if(workers_, [this](const auto& worker) { return worker->task() > failed_; });
   }
 
   void settle(Worker& worker) {
@@ -148,6 +159,7 @@ class Pool {
       results_[worker.task()] = worker.finish(tasks_[worker.task()].name);
     } catch (const Error&) {
       failures_[worker.task()] = std::current_exception();
+      failed_ = std::min(failed_, worker.task());
     }
     ++done_;
     if (options_.progress) options_.progress(done_, static_cast<int>(tasks_.size()));
@@ -160,6 +172,7 @@ class Pool {
   std::vector<std::exception_ptr> failures_;
   std::size_t next_ = 0;
   int done_ = 0;
+  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first task that failed so far
 };
 
 }  // namespace

@@ -20,7 +20,8 @@ struct WorkerOptions {
 
 // Runs every task in a forked process and returns the results in task order, whatever order they end in.
 // Errors: the Error of the first task (in task order) that threw one; Failure::run naming the task when a process dies;
-// Interrupted when `interrupted` says so. On any of these all processes are ended first.
+// Interrupted when `interrupted` says so. On any of these all processes are ended first; after a failure later
+// tasks are not begun, and those under way are ended.
 std::vector<std::string> run_in_workers(const std::vector<WorkerTask>& tasks, const WorkerOptions& options);
 
 // Thrown when the user asked to stop (Ctrl-C).

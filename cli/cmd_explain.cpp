@@ -50,6 +50,14 @@ void keep_table(Figures& figures, const std::string& name, const std::vector<Uns
   if (!figures.tables.empty()) return;
   constexpr std::size_t kShown = 20;  // names in a message
   const std::string likely = nearest(name, names);
+  const bool known = std::any_of(unsized.begin(), unsized.end(), [&](const UnsizedTable& table) {
+    return table.fqn == name || table.fqn.ends_with("." + name);
+  });
+  if (known) {
+    throw input_error(Arguments::place("table"),
+                      fmt::format("table {} is data_parallel, and a plan file says no size of it", excerpt(name)),
+                      "Explain the scenario that names the plan");
+  }
   throw input_error(Arguments::place("table"), fmt::format("the plan has no figures of a table {}", excerpt(name)),
                     names.size() <= kShown ? known_names_hint(name, names)
                     : likely.empty()       ? fmt::format("It has {} tables", names.size())

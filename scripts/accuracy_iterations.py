@@ -44,6 +44,9 @@ def medians(fitted, unfitted):
     median(predicted(fitted.values()), "predicted, one constant fitted")
     median(predicted(of(fitted, "nvidia")), "of these NVIDIA's models")
     median(of(fitted, "dlrm"), "of these TorchRec DLRM")
+    median(predicted(unfitted.values()), "the same 17, nothing fitted")
+    median(predicted(of(unfitted, "nvidia")), "of these NVIDIA's models")
+    median(of(unfitted, "dlrm"), "of these TorchRec DLRM")
     median(unfitted.values(), "all, nothing fitted")
 
 

@@ -69,7 +69,8 @@ std::string workload_heading(const WorkloadCases& group) {
 Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
            grouped(item.samples_per_s),
-           item.iteration_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms) : "-",
+           item.iteration_ms > 0 && slowest_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms)
+                                                                : "-",
            fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
            item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
@@ -167,7 +168,7 @@ Sheet cases_sheet(const StudyResult& study) {
   const int places = decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group)}, false});
-    const double slowest_ms = group.cases.back()->iteration_ms;
+    const double slowest_ms = is_one_choice(group) ? group.cases.back()->iteration_ms : 0;
     for (const CaseResult* item : group.cases) sheet.rows.push_back(case_row(*item, slowest_ms, places));
   }
   return sheet;
@@ -190,6 +191,14 @@ Sheet jobs_sheet(const StudyResult& study) {
 std::string jobs_legend() {
   return "Jobs run side by side on one fabric, each on nodes of its own. alone: an iteration with the fabric for "
          "itself. side by side: the mean iteration while the others run.";
+}
+
+bool is_one_choice(const WorkloadCases& group) {
+  const CaseResult& first = *group.cases.front();
+  return std::all_of(group.cases.begin(), group.cases.end(), [&](const CaseResult* item) {
+    return item->world_size == first.world_size && item->batch_per_gpu == first.batch_per_gpu &&
+           item->cluster == first.cluster;
+  });
 }
 
 bool has_many_cases(const StudyResult& study) {

@@ -25,6 +25,10 @@ Sheet jobs_sheet(const StudyResult& study);   // under a heading per fabric; no 
 Sheet collectives_sheet(const StudyResult& study, std::size_t most);
 constexpr std::size_t kManyCases = 16;  // more than fit on a screen
 bool has_many_cases(const StudyResult& study);
+
+// Whether the cases differ in their plans alone: as many GPUs of the same cluster, and the same batch. Else their times
+// are no choice between plans.
+bool is_one_choice(const WorkloadCases& group);
 // Under a heading per case; no rows when nothing is published.
 Sheet published_sheet(const StudyResult& study, bool with_source);
 Sheet constants_sheet(const StudyResult& study);  // the fitted constants

@@ -33,6 +33,11 @@ std::string one_workload(const WorkloadCases& group) {
     return fmt::format("{} takes {} per iteration, {} samples/s{}", best.name, time, grouped(best.samples_per_s),
                        limited_by(best));
   }
+  if (!is_one_choice(group)) {
+    return fmt::format("the {} cases of {} differ in GPUs or batch ({} to {} ms)", group.cases.size(), group.workload,
+                       fixed(best.iteration_ms, decimals_for(best.iteration_ms)),
+                       fixed(slowest.iteration_ms, decimals_for(slowest.iteration_ms)));
+  }
   const double gain = best.iteration_ms > 0 ? slowest.iteration_ms / best.iteration_ms : 1;
   return fmt::format("for {} it is {} with {}, {:.2f} times as fast as {}{}", group.workload, short_name(best), time,
                      gain, short_name(slowest), limited_by(best));
@@ -40,8 +45,8 @@ std::string one_workload(const WorkloadCases& group) {
 
 // "The fastest plans" only where there was a choice.
 std::string answer(const std::vector<WorkloadCases>& groups) {
-  const bool choice =
-      std::any_of(groups.begin(), groups.end(), [](const auto& group) { return group.cases.size() > 1; });
+  const bool choice = std::any_of(groups.begin(), groups.end(),
+                                  [](const auto& group) { return group.cases.size() > 1 && is_one_choice(group); });
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(groups.size(), kWorkloadsInWords); ++i) parts.push_back(one_workload(groups[i]));
   if (groups.size() > kWorkloadsInWords) {

@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include <cmath>
 #include <memory>
 #include <simgrid/s4u.hpp>
@@ -20,12 +22,26 @@ constexpr const char* kSettings[] = {
     "maxmin/precision:1e-9", "contexts/guard-size:0",  "contexts/stack-size:32",
 };
 
+// SimGrid takes over Ctrl-C and leaves the process from inside its handler, whatever the heap is doing then. What the
+// process had decided about Ctrl-C holds.
+class KeptInterrupt {
+ public:
+  KeptInterrupt() { sigaction(SIGINT, nullptr, &before_); }
+  ~KeptInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  KeptInterrupt(const KeptInterrupt&) = delete;
+  KeptInterrupt& operator=(const KeptInterrupt&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
 // One engine per process: SimGrid keeps its engine in globals.
 std::unique_ptr<sg::Engine> make_engine() {
   std::string name = "shardsim";
   std::string quiet = "--log=root.thres:error";
   char* arguments[] = {name.data(), quiet.data(), nullptr};
   int count = 2;
+  const KeptInterrupt kept;
   auto engine = std::make_unique<sg::Engine>(&count, arguments);
   for (const char* setting : kSettings) sg::Engine::set_config(setting);
   return engine;

@@ -108,6 +108,7 @@ __device__ void update_row(const RowUpdate<T>& row, const OptimizerStep& step) {
 template <typename T>
 __device__ RowUpdate<T> row_update(const TableView& table, std::int64_t row, T* arena, float* state,
                                    const float* gradient) {
+  if (state == nullptr) return {arena + table.begin + row * table.dim, gradient, table.dim, nullptr, nullptr, nullptr};
   float* const moments = state + 2 * table.first_element + row * table.dim;
   return {arena + table.begin + row * table.dim, gradient, table.dim,
           state + table.first_row + row,         moments,  moments + table.rows * table.dim};

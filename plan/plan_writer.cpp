@@ -153,26 +153,67 @@ Json entry_json(const Placements& parts, const Plan& plan, const Table& table, c
   return flex ? flex_entry(*parts.front(), table, plan.hash_seed) : tiers_entry(parts, table, plan.hash_seed);
 }
 
+// The tables of each module, modules in order of first appearance.
+using Modules = std::vector<std::pair<std::string, std::vector<int>>>;
+
+Modules modules_of(const std::map<int, Placements>& by_table, const std::vector<std::string>& paths) {
+  Modules modules;
+  for (const auto& [table, parts] : by_table) {
+    const std::string& path = paths.at(static_cast<std::size_t>(table));
+    const auto found = std::ranges::find(modules, path, &Modules::value_type::first);
+    if (found == modules.end()) {
+      modules.push_back({path, {table}});
+    } else {
+      found->second.push_back(table);
+    }
+  }
+  return modules;
+}
+
+// Appends "KEY": VALUE with that indentation, behind a comma unless it is the first of its map.
+void append_entry(std::string& text, int indent, const std::string& key, const std::string& value) {
+  const std::string line = "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+  if (text.back() != '{') text += ',';
+  text += line + Json(key).dump() + ": ";
+  for (const char c : value) {
+    if (c == '\n') {
+      text += line;
+    } else {
+      text += c;
+    }
+  }
+}
+
+void close_map(std::string& text, int indent) {
+  if (text.back() != '{') text += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+  text += '}';
+}
+
 }  // namespace
 
+// Table by table: the largest plans have a quarter of a million shards, which as one Json take four times the text.
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {
   std::map<int, Placements> by_table;
   for (const Placement& placement : plan.placements) by_table[placement.table].push_back(&placement);
-  const std::vector<std::string> modules = module_paths(workload, plan);
-  Json tables = Json::object();
-  bool seed_told = plan.hash_seed == Plan{}.hash_seed;
-  for (const auto& [index, parts] : by_table) {
-    const Table& table = workload.tables.at(static_cast<std::size_t>(index));
-    const std::string& module = modules.at(static_cast<std::size_t>(index));
-    Json entry = entry_json(parts, plan, table, cluster);
-    seed_told |= entry.contains("hash");
-    tables[module][table.name] = std::move(entry);
+  const auto table_of = [&](int index) -> const Table& { return workload.tables.at(static_cast<std::size_t>(index)); };
+  const bool seed_told = plan.hash_seed == Plan{}.hash_seed || std::ranges::any_of(by_table, [&](const auto& entry) {
+                           return !is_torchrec(entry.second, table_of(entry.first));
+                         });
+  std::string text = "{";
+  append_entry(text, 1, "schema", Json("shardsim.plan/1").dump());
+  if (!seed_told) append_entry(text, 1, "hash", hash_json(plan.hash_seed).dump(1));
+  append_entry(text, 1, "plan", "{");
+  for (const auto& [module, tables] : modules_of(by_table, module_paths(workload, plan))) {
+    append_entry(text, 2, module, "{");
+    for (const int index : tables) {
+      const Table& table = table_of(index);
+      append_entry(text, 3, table.name, entry_json(by_table.at(index), plan, table, cluster).dump(1));
+    }
+    close_map(text, 2);
   }
-  Json root;
-  root["schema"] = "shardsim.plan/1";
-  if (!seed_told) root["hash"] = hash_json(plan.hash_seed);
-  root["plan"] = std::move(tables);
-  return root.dump(1) + "\n";
+  close_map(text, 1);
+  close_map(text, 0);
+  return text + "\n";
 }
 
 }  // namespace shardsim

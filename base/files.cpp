@@ -59,8 +59,7 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
 }
 
 bool holds_scenarios(const fs::path& folder) {
-  std::error_code failure;
-  return fs::is_directory(folder / "scenarios" / "clusters", failure);
+  return is_folder(folder / "scenarios" / "clusters");
 }
 
 std::optional<fs::path> above_executable() {
@@ -90,6 +89,21 @@ fs::path result_target(fs::path target) {
   fs::create_directories(target.parent_path(), failure);
   if (failure) throw cannot_write(target.parent_path(), failure.message());
   return target;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code failure;
+  return fs::exists(path, failure);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code failure;
+  return fs::is_regular_file(path, failure);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code failure;
+  return fs::is_directory(path, failure);
 }
 
 std::string read_file(const std::string& path, std::size_t most) {
@@ -139,8 +153,7 @@ void write_file(const fs::path& path, std::string_view text) {
 fs::path data_folder() {
   const char* named = std::getenv("SHARDSIM_DATA");
   if (named != nullptr && *named != '\0') {
-    std::error_code failure;
-    if (fs::is_directory(named, failure)) return named;
+    if (is_folder(named)) return named;
     throw input_error({"environment variable SHARDSIM_DATA"}, excerpt(named) + " is no folder",
                       "Set it to the folder that holds scenarios/, or unset it");
   }

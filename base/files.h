@@ -13,6 +13,12 @@ namespace shardsim {
 inline constexpr std::size_t kMaxTextFile = std::size_t{2} << 30;
 inline constexpr std::size_t kMaxYamlFile = std::size_t{64} << 20;
 
+// What is at a path, links followed. What cannot be looked at (a name too long, a folder that may not be entered) is
+// not there: the caller's message then says that it cannot be found.
+bool is_there(const std::filesystem::path& path);
+bool is_file(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
+
 // The whole file. Errors: Failure::input naming the path (unreadable, a folder, over `most` bytes).
 std::string read_file(const std::string& path, std::size_t most = kMaxTextFile);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/hdf5.h"
 #include "base/hdf5_handle.h"
 
@@ -51,9 +52,8 @@ bool is_backed(hid_t set, hid_t type, std::size_t count) {
 
 Hdf5Reader::Hdf5Reader(const std::filesystem::path& path) : path_(path.string()) {
   detail::silence_hdf5();
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) refuse(error ? error.message() : "there is no such file");
-  if (!std::filesystem::is_regular_file(path, error)) refuse("this is no plain file");
+  if (!is_there(path)) refuse("there is no such file");
+  if (!is_file(path)) refuse("this is no plain file");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) refuse("cannot be opened as HDF5: " + detail::hdf5_cause());
 }

@@ -29,7 +29,7 @@ std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) 
   std::vector<Move> moves;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden)) {
     if (!entry.is_regular_file()) continue;
-    moves.push_back({entry.path(), result_target(target / fs::relative(entry.path(), hidden))});
+    moves.push_back({entry.path(), result_target(target / entry.path().lexically_relative(hidden))});
   }
   return moves;
 }
@@ -37,9 +37,9 @@ std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) 
 }  // namespace
 
 StagedFolder::StagedFolder(fs::path target) : target_(std::move(target)) {
-  std::error_code failure;
-  made_target_ = !fs::exists(target_, failure);
+  made_target_ = !is_there(target_);
   hidden_ = target_ / (".writing." + std::to_string(::getpid()));
+  std::error_code failure;
   fs::create_directories(hidden_, failure);
   if (failure) throw cannot_write(target_, failure.message());
 }

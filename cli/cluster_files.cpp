@@ -25,9 +25,8 @@ void deliver_file(const std::string& text, const Arguments& given, const std::st
     std::fwrite(text.data(), 1, text.size(), stdout);
     return;
   }
-  const bool exists = std::filesystem::exists(path);
-  const bool is_ours =
-      exists && std::filesystem::is_regular_file(path) && read_file(path).find(mark) != std::string::npos;
+  const bool exists = is_there(path);
+  const bool is_ours = exists && is_file(path) && read_file(path).find(mark) != std::string::npos;
   if (exists && !is_ours && !given.has("force")) {
     throw input_error({path}, "the file exists and is of another kind", "Choose another name, or add --force");
   }

@@ -45,8 +45,7 @@ TimelineSource observed_source(const Arguments& given) {
 std::optional<std::filesystem::path> page_path(const Arguments& given) {
   const auto path = given.value("output");
   if (!path) return std::nullopt;
-  std::error_code failed;
-  if (*path == "-" || path->empty() || std::filesystem::is_directory(*path, failed))
+  if (*path == "-" || path->empty() || is_folder(*path))
     throw input_error(Arguments::place("output"), excerpt(*path) + " is no file for a page",
                       "Name a file, e.g. -o report.html");
   if (!path->ends_with(".html") && !path->ends_with(".htm") && !given.has("force"))

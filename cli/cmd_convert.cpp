@@ -23,8 +23,7 @@ bool is_hdf5(const std::filesystem::path& path) {
 
 // An HDF5 file is overwritten only when it holds Timelines.
 void require_timelines(const std::filesystem::path& path) {
-  std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) return;
+  if (!is_there(path)) return;
   try {
     timeline_cases(path);
   } catch (const Error&) {

@@ -59,7 +59,7 @@ void check_output(const std::string& path, bool force, const std::vector<std::st
   if (std::find(known.begin(), known.end(), ending(path)) == known.end())
     throw input_error(Arguments::place("output"), excerpt(path) + " is of no kind that this build writes",
                       "End it in one of " + join(known));
-  if (force || !std::filesystem::is_regular_file(path)) return;
+  if (force || !is_file(path)) return;
   const std::string old = read_file(path);
   if (ending(path) == ".txt" && old.starts_with("# Collective test starting")) return;
   if (old.empty() || old.find("shardsim.microbench") != std::string::npos) return;

@@ -56,8 +56,8 @@ namespace {
 
 // A file may be overwritten when it is one of ours of the same kind.
 void require_same_kind(const std::string& path, const std::string& schema) {
-  if (!std::filesystem::exists(path)) return;
-  if (std::filesystem::is_regular_file(path) && read_file(path).find("\"" + schema + "\"") != std::string::npos) return;
+  if (!is_there(path)) return;
+  if (is_file(path) && read_file(path).find("\"" + schema + "\"") != std::string::npos) return;
   throw input_error({path}, "the file exists and is no " + schema + " file", "Choose another name, or add --force");
 }
 
@@ -65,7 +65,7 @@ void require_same_kind(const std::string& path, const std::string& schema) {
 
 void deliver(const std::string& text, const Arguments& arguments, const std::string& schema) {
   const std::string path = arguments.value("output").value_or("-");
-  if (path.empty() || std::filesystem::is_directory(path)) {
+  if (path.empty() || is_folder(path)) {
     throw input_error(Arguments::place("output"), path.empty() ? "the name is empty" : excerpt(path) + " is a folder",
                       "Name a file, or - for standard output");
   }

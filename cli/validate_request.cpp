@@ -38,7 +38,7 @@ std::string transport_of(const Arguments& given, const MachineEntry& machine) {
 // A Timeline of an earlier run may be written over; anything else is somebody's file.
 void check_output(const std::string& path, bool force) {
   check_timeline_ending(path);
-  if (force || !std::filesystem::is_regular_file(path)) return;
+  if (force || !is_file(path)) return;
   if (read_file(path).find("shardsim.timeline") != std::string::npos) return;
   throw input_error(Arguments::place("output"), "'" + path + "' is there and is no Timeline",
                     "Name another file, or add --force");

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "models/workload_parts.h"
 
@@ -58,8 +59,7 @@ void read_length_distribution(MapReader reader, const std::string& folder, Table
   if (table.length_family == "log_normal") table.length_sigma = read_positive(reader, "sigma");
   if (table.length_family == "file") {
     table.length_file = read_file_name(reader, "file");
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(std::filesystem::path(folder) / table.length_file, ignored))
+    if (!is_file(std::filesystem::path(folder) / table.length_file))
       throw input_error(reader.place_of("file"), "there is no file " + excerpt(table.length_file),
                         "Give a path relative to the workload file");
   }

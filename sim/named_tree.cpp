@@ -29,12 +29,6 @@ std::string singular(const std::string& kind) {
   return kind.substr(0, kind.size() - 1);
 }
 
-// A device or pipe could feed bytes without end, so only regular files are named from a scenario.
-bool is_file(const std::string& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
-
 std::string schema_of(const std::string& kind) {
   return fmt::format("shardsim.{}/1", singular(kind));
 }
@@ -54,12 +48,12 @@ std::string path_of(const std::string& name, const std::string& kind, const std:
   }
   if (is_shipped_name(name)) return shipped_path(name, kind, place);
   const std::string path = path_from(from, name);
-  if (!is_file(path)) {
+  if (!is_file(path)) {  // a device or pipe could feed bytes without end
     throw input_error(
         place,
         fmt::format("{} file {}",
-                    fs::exists(path) ? fmt::format("not a {}", singular(kind))
-                                     : fmt::format("cannot find the {}", singular(kind)),
+                    is_there(path) ? fmt::format("not a {}", singular(kind))
+                                   : fmt::format("cannot find the {}", singular(kind)),
                     excerpt(path)),
         "Paths are relative to the file that names them; a shipped one is named without folder and .yaml: " +
             join(shipped(kind)) + ".");

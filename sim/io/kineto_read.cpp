@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "sim/io/kineto_names.h"
 #include "sim/io/kineto_rank.h"
@@ -258,8 +259,8 @@ void refuse_compressed(const fs::path& path) {
 }
 
 std::vector<fs::path> trace_files(const fs::path& folder) {
+  if (is_file(folder)) return {folder};
   std::error_code failed;
-  if (fs::is_regular_file(folder, failed)) return {folder};
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
     const fs::path& path = entry.path();
@@ -267,8 +268,7 @@ std::vector<fs::path> trace_files(const fs::path& folder) {
       files.push_back(path);
   }
   if (files.empty())
-    throw input_error({folder.string()},
-                      fs::is_directory(folder, failed) ? "holds no trace (*.json)" : "there is no such folder",
+    throw input_error({folder.string()}, is_folder(folder) ? "holds no trace (*.json)" : "there is no such folder",
                       "Name a folder of Kineto traces, one per rank");
   std::sort(files.begin(), files.end());
   return files;

@@ -22,11 +22,6 @@ std::vector<fs::path> share_folders() {
   return folders;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code failed;
-  return fs::is_regular_file(path, failed);
-}
-
 }  // namespace
 
 std::string report_asset(const std::string& name) {

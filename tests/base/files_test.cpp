@@ -164,3 +164,16 @@ TEST_CASE("the data folder follows the environment, and a wrong one is an input 
   ::unsetenv("SHARDSIM_DATA");
   CHECK(fs::is_directory(data_folder() / "scenarios"));
 }
+
+TEST_CASE("what cannot be looked at is not there") {
+  const Folder folder;
+  const std::string too_long(400, 'x');
+  CHECK_FALSE(is_there(folder / too_long));
+  CHECK_FALSE(is_file(folder / too_long));
+  CHECK_FALSE(is_folder(folder / too_long));
+  write_file(folder / "file", "x");
+  CHECK(is_file(folder / "file"));
+  CHECK_FALSE(is_folder(folder / "file"));
+  CHECK(is_folder(folder / ""));
+  CHECK(has(error_of([&] { write_file(folder / too_long, "x"); }), "cannot write it: File name too long"));
+}

@@ -311,6 +311,10 @@ refuse 2 'argument --set cluster.gpu.hbm: .*GiB' run good.yaml --set cluster.gpu
 refuse 2 'argument --set: .*PATH=VALUE' run good.yaml --set cluster.nodes
 refuse 2 'argument --set cases.4.*' run good.yaml --set cases.4.planner.name=flex
 refuse 2 'argument --set cluster.nodes: .*twice' run good.yaml --set cluster.nodes=3 --set cluster.nodes=4
+too_long=$(printf 'x%.0s' {1..400})
+refuse 2 'argument --set cluster: cannot find the cluster' run good.yaml --set "cluster=$too_long.yaml"
+refuse 1 'too long' plan good.yaml -o "$too_long"
+refuse 1 'too long' run good.yaml -o "$too_long"
 refuse 2 'argument --seed' run good.yaml --seed -3
 refuse 2 'argument --seed' run good.yaml --seed 1.5
 refuse 2 'argument (--jobs|-j)' run good.yaml -j 0

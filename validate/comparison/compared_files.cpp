@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "sim/io/kineto_read.h"
 #include "sim/io/timeline_hdf5.h"
@@ -17,8 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 
 std::string first_bytes(const fs::path& path) {
-  std::error_code failed;
-  if (fs::is_directory(path, failed))
+  if (is_folder(path))
     throw input_error({path.string()}, "is a folder, not a timeline",
                       "Name a file; for a folder of Kineto traces write --observed-kineto DIR");
   std::ifstream in(path, std::ios::binary);

@@ -113,10 +113,10 @@ Tiers tiers_of(const Timeline& timeline, int op) {
 class BenchFile {
  public:
   BenchFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "shardsim-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw run_error("cannot make a folder in " + std::filesystem::temp_directory_path().string(),
-                      "Point TMPDIR at a folder that can be written");
+    std::error_code failed;
+    std::string name = (std::filesystem::temp_directory_path(failed) / "shardsim-bench-XXXXXX").string();
+    if (failed || ::mkdtemp(name.data()) == nullptr)
+      throw run_error("cannot make a temporary folder", "Point TMPDIR at a folder that can be written");
     folder_ = name;
   }
   ~BenchFile() {

@@ -17,8 +17,7 @@ constexpr std::size_t kMostFile = std::size_t{256} << 20;
 const std::vector<std::string> kEndings = {".csv", ".json", ".log", ".out", ".txt"};
 
 bool is_measurement_file(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && std::ranges::find(kEndings, path.extension().string()) != kEndings.end();
+  return is_file(path) && std::ranges::find(kEndings, path.extension().string()) != kEndings.end();
 }
 
 std::vector<std::string> files_of(const std::string& folder) {
@@ -63,8 +62,7 @@ std::optional<CollectiveKind> find_collective_kind(std::string_view name) {
 }
 
 Measurements read_measurements(const std::string& path, const RunHints& hints) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return read_one(path, hints);
+  if (!is_folder(path)) return read_one(path, hints);
   Measurements all;
   for (const std::string& file : files_of(path)) all.append(read_one(file, hints));
   return all;

@@ -51,9 +51,9 @@ class CountingIterator {
 };
 
 // nlohmann's events; each returns true to go on.
-class Handler : public nlohmann::json_sax<nlohmann::json> {
+class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Handler(const std::string& source, const Progress& progress)
+  SaxHandler(const std::string& source, const Progress& progress)
       : source_(source), progress_(progress), builder_(kLimits) {}
 
   Tree take() { return builder_.take(); }
@@ -135,7 +135,7 @@ void refuse_binary(std::string_view text, const std::string& source) {
 Tree parse_json(std::string_view text, const std::string& source) {
   refuse_binary(text, source);
   Progress progress;
-  Handler handler(source, progress);
+  SaxHandler handler(source, progress);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),
                             CountingIterator(text.data() + text.size(), &progress), &handler);
   return handler.take();

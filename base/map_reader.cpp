@@ -94,13 +94,13 @@ const Tree& empty_map() {
   return kEmpty;
 }
 
-constexpr std::string_view kWhole = "a whole number, for example 8";
-constexpr std::string_view kReal = "a number, for example 0.5";
-constexpr std::string_view kShare = "a share, for example 0.6 or \"60 %\"";
-constexpr std::string_view kBytes = "a size, for example \"40 GiB\"";
-constexpr std::string_view kTime = "a time, for example \"3 us\"";
-constexpr std::string_view kRate = "a rate, for example \"25 GB/s\"";
-constexpr std::string_view kFlops = "a compute rate, for example \"19.5 TFLOP/s\"";
+constexpr std::string_view kWantedWhole = "a whole number, for example 8";
+constexpr std::string_view kWantedReal = "a number, for example 0.5";
+constexpr std::string_view kWantedShare = "a share, for example 0.6 or \"60 %\"";
+constexpr std::string_view kWantedBytes = "a size, for example \"40 GiB\"";
+constexpr std::string_view kWantedTime = "a time, for example \"3 us\"";
+constexpr std::string_view kWantedRate = "a rate, for example \"25 GB/s\"";
+constexpr std::string_view kWantedFlops = "a compute rate, for example \"19.5 TFLOP/s\"";
 
 }  // namespace
 
@@ -218,7 +218,7 @@ bool MapReader::flag(std::string_view key, bool fallback) {
 }
 
 std::int64_t MapReader::count(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWhole,
+  return parsed(dotted(path_, key), required(key), kWantedWhole,
                 [](const std::string& text, const Place& place) { return parse_count_from(1, text, place); });
 }
 
@@ -228,48 +228,48 @@ std::int64_t MapReader::count(std::string_view key, std::int64_t fallback) {
 
 std::int64_t MapReader::count_from(std::string_view key, std::int64_t least, std::int64_t fallback) {
   if (!has(key)) return fallback;
-  return parsed(dotted(path_, key), required(key), kWhole,
+  return parsed(dotted(path_, key), required(key), kWantedWhole,
                 [&](const std::string& text, const Place& place) { return parse_count_from(least, text, place); });
 }
 
 double MapReader::real(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kReal, parse_real);
+  return parsed(dotted(path_, key), required(key), kWantedReal, parse_real);
 }
 double MapReader::real(std::string_view key, double fallback) {
   return has(key) ? real(key) : fallback;
 }
 
 double MapReader::share(std::string_view key, double fallback) {
-  return has(key) ? parsed(dotted(path_, key), required(key), kShare, parse_share) : fallback;
+  return has(key) ? parsed(dotted(path_, key), required(key), kWantedShare, parse_share) : fallback;
 }
 
 double MapReader::efficiency(std::string_view key, double fallback) {
-  return has(key) ? parsed(dotted(path_, key), required(key), kShare, parse_efficiency) : fallback;
+  return has(key) ? parsed(dotted(path_, key), required(key), kWantedShare, parse_efficiency) : fallback;
 }
 
 Bytes MapReader::bytes(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kBytes, parse_bytes);
+  return parsed(dotted(path_, key), required(key), kWantedBytes, parse_bytes);
 }
 Bytes MapReader::bytes(std::string_view key, Bytes fallback) {
   return has(key) ? bytes(key) : fallback;
 }
 
 Seconds MapReader::time(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kTime, time_in_reason);
+  return parsed(dotted(path_, key), required(key), kWantedTime, time_in_reason);
 }
 Seconds MapReader::time(std::string_view key, Seconds fallback) {
   return has(key) ? time(key) : fallback;
 }
 
 Bandwidth MapReader::rate(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kRate, rate_in_reason);
+  return parsed(dotted(path_, key), required(key), kWantedRate, rate_in_reason);
 }
 Bandwidth MapReader::rate(std::string_view key, Bandwidth fallback) {
   return has(key) ? rate(key) : fallback;
 }
 
 Flops MapReader::flops(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kFlops, flops_in_reason);
+  return parsed(dotted(path_, key), required(key), kWantedFlops, flops_in_reason);
 }
 
 MapReader MapReader::map(std::string_view key) {

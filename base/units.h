@@ -12,6 +12,9 @@ struct Place;
 // Strong types for the four quantities of the project. Text carries its unit ("25 GB/s", "3 us", "40 GiB"); a bare
 // number where a unit is due is an error. GB is 10^9 bytes, GiB 2^30 bytes.
 
+inline constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+inline constexpr double kMostExactBytes = 0x1.0p53;  // sums of whole bytes are exact in a double up to here
+
 struct Bytes {
   std::int64_t count = 0;
   auto operator<=>(const Bytes&) const = default;

@@ -20,10 +20,10 @@ constexpr std::size_t kMaxKey = 256;
 
 // Makes a Tree of yaml-cpp's events. Events rather than its nodes: nodes hide duplicate keys, expand aliases without
 // bound and take some 500 bytes a value before anyone can object.
-class Handler : public YAML::EventHandler {
+class TreeHandler : public YAML::EventHandler {
  public:
   // `fixed` replaces the place of every event: text from the command line has no lines.
-  Handler(const std::string& source, const Place* fixed) : source_(source), fixed_(fixed), builder_(TreeLimits{}) {}
+  TreeHandler(const std::string& source, const Place* fixed) : source_(source), fixed_(fixed), builder_(TreeLimits{}) {}
 
   Tree take() { return builder_.take(); }
   bool found() const { return documents_ > 0; }
@@ -189,7 +189,7 @@ std::optional<Tree> parse(std::string_view text, const std::string& source, cons
   refuse_binary(text, source, fixed);
   refuse_token_flood(text, source, fixed);
   std::istringstream stream{std::string(text)};
-  Handler handler(source, fixed);
+  TreeHandler handler(source, fixed);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(handler)) {

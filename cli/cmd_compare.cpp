@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
+#include "cli/tolerance.h"
 #include "sim/workers.h"
 #include "validate/comparison/compared_files.h"
 #include "validate/comparison/comparison_html.h"
@@ -17,18 +18,9 @@
 namespace shardsim {
 namespace {
 
-constexpr int kOutsideTolerance = 4;
-constexpr const char* kUsage =
+constexpr const char* kCompareUsage =
     "shardsim compare PREDICTED OBSERVED|--observed-kineto DIR [--case NAME] [--tolerance P%] [--json] [-o "
     "report.html]";
-
-std::optional<double> tolerance(const Arguments& given) {
-  const auto text = given.value("tolerance");
-  if (!text) return std::nullopt;
-  const double most = parse_percent(*text, Arguments::place("tolerance"));
-  if (most >= 0) return most;
-  throw input_error(Arguments::place("tolerance"), excerpt(*text) + " is below 0", "Write 0% or more");
-}
 
 TimelineSource observed_source(const Arguments& given) {
   const auto folder = given.value("observed-kineto");
@@ -37,7 +29,7 @@ TimelineSource observed_source(const Arguments& given) {
     throw input_error(Arguments::place("observed-kineto"), "beside " + excerpt(given.positional()[1]),
                       "Give one observation: a file, or --observed-kineto DIR");
   if (!folder && !has_file)
-    throw input_error({"arguments"}, "the observation is missing", std::string("Usage: ") + kUsage);
+    throw input_error({"arguments"}, "the observation is missing", std::string("Usage: ") + kCompareUsage);
   return folder ? read_kineto_source(*folder) : read_timeline_source(given.positional()[1]);
 }
 
@@ -78,7 +70,7 @@ int compare_command(const std::vector<std::string>& arguments, const Terminal& t
                          {"output", 'o', true, false},
                          {"json", 0, false, false},
                          {"force", 0, false, false}},
-                        1, 2, kUsage);
+                        1, 2, kCompareUsage);
   const std::optional<double> most = tolerance(given);
   const std::optional<std::filesystem::path> page = page_path(given);
   const TimelineSource observed = observed_source(given);

@@ -14,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kConvertUsage =
     "shardsim convert X.timeline.json -o timeline.h5 | timeline.h5 [--case NAME] -o X.timeline.json";
 
 bool is_hdf5(const std::filesystem::path& path) {
@@ -57,7 +57,7 @@ const NamedTimeline& chosen(const TimelineSource& source, const Arguments& given
 
 int convert_command(const std::vector<std::string>& arguments, const Terminal&) {
   const Arguments given(arguments, {{"output", 'o', true, false}, {"case", 0, true, false}, {"force", 0, false, false}},
-                        1, 1, kUsage);
+                        1, 1, kConvertUsage);
   const std::string target = given.value("output").value_or("");
   if (target.empty())
     throw input_error(Arguments::place("output"), "the output is missing", "Name a file, e.g. -o timeline.h5");

@@ -16,7 +16,7 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kUsage = "shardsim emulate --nodes 2 --gpus-per-node 4 [options] -- COMMAND [ARGUMENT...]";
+constexpr const char* kEmulateUsage = "shardsim emulate --nodes 2 --gpus-per-node 4 [options] -- COMMAND [ARGUMENT...]";
 
 // As shells have it: 127 for a command that is not there, 126 for one that cannot be run. Rank 0 speaks for all.
 int become(std::vector<std::string> command, int rank) {
@@ -34,10 +34,10 @@ int become(std::vector<std::string> command, int rank) {
 
 int emulate_command(const std::vector<std::string>& arguments, const Terminal& terminal) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const Arguments given({arguments.begin(), dashes}, emulated_options(), 0, 0, kUsage);
+  const Arguments given({arguments.begin(), dashes}, emulated_options(), 0, 0, kEmulateUsage);
   const EmulatedShape shape = emulated_shape(given);
   if (dashes == arguments.end() || std::next(dashes) == arguments.end()) {
-    throw input_error({"arguments"}, "no command is given", fmt::format("Usage: {}", kUsage));
+    throw input_error({"arguments"}, "no command is given", fmt::format("Usage: {}", kEmulateUsage));
   }
   const std::vector<std::string> command(std::next(dashes), arguments.end());
   EmulatedCluster cluster(shape);

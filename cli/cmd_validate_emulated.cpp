@@ -4,14 +4,15 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
+#include "cli/tolerance.h"
 #include "validate/emulated/emulated_scenario.h"
 #include "validate/emulated/validate_emulated.h"
 
 namespace shardsim {
 namespace {
 
-constexpr int kOutsideTolerance = 4, kUnfit = 77;
-constexpr const char* kUsage = "shardsim validate-emulated [SCENARIO] [--json]";
+constexpr int kUnfit = 77;
+constexpr const char* kValidateEmulatedUsage = "shardsim validate-emulated [SCENARIO] [--json]";
 
 // The exit code, once a verdict is in: what was found goes to standard output, why it is none to stderr.
 int tell(const std::string& unfit, const std::string& text, bool holds) {
@@ -71,7 +72,7 @@ int validate_emulated_command(const std::vector<std::string>& arguments, const T
                                  {"iterations", 0, true, false},
                                  {"compute-of-scenario", 0, false, false},
                                  {"json", 0, false, false}});
-  const Arguments given(arguments, options, 0, 1, kUsage);
+  const Arguments given(arguments, options, 0, 1, kValidateEmulatedUsage);
   if (!given.positional().empty()) return judge_scenario(given, terminal);
   refuse_scenario_options(given, options);
   return judge_campaign(given, terminal);

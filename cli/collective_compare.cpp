@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/measurement_arguments.h"
 #include "cli/output_folder.h"
+#include "cli/tolerance.h"
 #include "validate/measurements/calibrated_judgement.h"
 #include "validate/measurements/judgement.h"
 #include "validate/measurements/judgement_html.h"
@@ -25,7 +26,6 @@
 namespace shardsim {
 namespace {
 
-constexpr int kOutsideTolerance = 4;
 constexpr const char* kShippedMap = "scenarios/measurements/systems.yaml";
 
 std::string measurements_path(const Arguments& given) {
@@ -50,14 +50,6 @@ SystemMap system_map(const Arguments& given) {
     for (MappedSystem& system : map.systems) system.spec.fits = checked_fits(*fits);
   }
   return map;
-}
-
-std::optional<double> tolerance(const Arguments& given) {
-  const auto text = given.value("tolerance");
-  if (!text) return std::nullopt;
-  const double most = parse_percent(*text, Arguments::place("tolerance"));
-  if (most >= 0) return most;
-  throw input_error(Arguments::place("tolerance"), excerpt(*text) + " is below 0", "Write 0% or more");
 }
 
 // --system and --kind speak for output that does not name itself; a table names both in its rows.
@@ -103,25 +95,25 @@ int verdict(const Judgement& judgement, std::optional<double> most) {
 }
 
 // What is compared, and what is said of it beside the figures.
-struct Comparison {
+struct CollectiveComparison {
   Judgement judgement;
   std::string markdown, remark;
 };
 
-Comparison comparison_of(const Measurements& measurements, const SystemMap& map, const std::string& path,
-                         bool calibrated) {
+CollectiveComparison comparison_of(const Measurements& measurements, const SystemMap& map, const std::string& path,
+                                   bool calibrated) {
   if (!calibrated) {
-    Comparison plain{judgement_of(measurements.rows, map, shipped_left_out_fits(), path), {}, {}};
+    CollectiveComparison plain{judgement_of(measurements.rows, map, shipped_left_out_fits(), path), {}, {}};
     plain.markdown = judgement_markdown(plain.judgement);
     return plain;
   }
   CalibratedJudgement result = calibrated_judgement(measurements.rows, map, shipped_left_out_fits(), path);
-  Comparison comparison{{}, calibrated_markdown(result), calibration_summary(result) + "\n"};
+  CollectiveComparison comparison{{}, calibrated_markdown(result), calibration_summary(result) + "\n"};
   comparison.judgement = std::move(result.judgement);
   return comparison;
 }
 
-void write_files(const Comparison& comparison, const std::filesystem::path& folder, const std::string& json) {
+void write_files(const CollectiveComparison& comparison, const std::filesystem::path& folder, const std::string& json) {
   const Judgement& judgement = comparison.judgement;
   write_file(folder / "comparison.json", json);
   write_file(folder / "predictions.csv", predictions_csv(judgement));
@@ -152,7 +144,7 @@ int collective_compare(const std::vector<std::string>& arguments, const Terminal
   const RunHints said = measurement_hints(given);
   const Measurements measurements = read_measurements(path, said);
   check_hints_are_used(said, measurements.rows);
-  const Comparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
+  const CollectiveComparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
   const Judgement& judgement = comparison.judgement;
   print_notes(measurements);
   const std::string json = judgement_json(judgement);

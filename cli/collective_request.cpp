@@ -7,6 +7,7 @@
 #include "base/csv.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/collective_loads.h"
 #include "cli/collective_sizes.h"
 
@@ -14,7 +15,6 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kMostMatrix = std::size_t{64} << 20;
-constexpr double kMostBytes = 0x1.0p53;
 
 // Weights of the destinations, the same from every source.
 struct Skew {
@@ -146,7 +146,7 @@ std::int64_t mean_sent(const std::vector<std::vector<std::int64_t>>& dense, cons
   for (const auto& row : dense)
     for (std::int64_t bytes : row) sum += static_cast<double>(bytes);
   if (sum <= 0) throw input_error(place, "the matrix is empty: nothing is sent", "Give bytes above 0");
-  if (sum > kMostBytes) throw input_error(place, "the matrix adds up to more than 2^53 bytes", "Check its cells");
+  if (sum > kMostExactBytes) throw input_error(place, "the matrix adds up to more than 2^53 bytes", "Check its cells");
   return static_cast<std::int64_t>(std::llround(sum / static_cast<double>(dense.size())));
 }
 

@@ -7,7 +7,7 @@
 namespace shardsim {
 namespace {
 
-using Kind = ByteMatrix::Kind;
+using MatrixKind = ByteMatrix::Kind;
 
 std::int64_t sum_of(const std::vector<std::int64_t>& units) {
   return std::accumulate(units.begin(), units.end(), std::int64_t{0});
@@ -28,13 +28,13 @@ std::int64_t even_column(const std::vector<std::int64_t>& units, int d, int m) {
 
 std::int64_t units_at(const ByteMatrix& matrix, int s, int d, int m) {
   switch (matrix.kind) {
-    case Kind::even:
+    case MatrixKind::even:
       return even_part(matrix.units[0], s, d, m);
-    case Kind::by_destination:
+    case MatrixKind::by_destination:
       return matrix.units[d];
-    case Kind::by_source:
+    case MatrixKind::by_source:
       return even_part(matrix.units[s], s, d, m);
-    case Kind::dense:
+    case MatrixKind::dense:
       return matrix.dense[s][d];
   }
   return 0;
@@ -42,13 +42,13 @@ std::int64_t units_at(const ByteMatrix& matrix, int s, int d, int m) {
 
 std::int64_t row_sum(const ByteMatrix& matrix, int s) {
   switch (matrix.kind) {
-    case Kind::even:
+    case MatrixKind::even:
       return matrix.units[0];
-    case Kind::by_destination:
+    case MatrixKind::by_destination:
       return sum_of(matrix.units);
-    case Kind::by_source:
+    case MatrixKind::by_source:
       return matrix.units[s];
-    case Kind::dense:
+    case MatrixKind::dense:
       return sum_of(matrix.dense[s]);
   }
   return 0;
@@ -56,13 +56,13 @@ std::int64_t row_sum(const ByteMatrix& matrix, int s) {
 
 std::int64_t column_sum(const ByteMatrix& matrix, int d, int m) {
   switch (matrix.kind) {
-    case Kind::even:
+    case MatrixKind::even:
       return matrix.units[0];
-    case Kind::by_destination:
+    case MatrixKind::by_destination:
       return m * matrix.units[d];
-    case Kind::by_source:
+    case MatrixKind::by_source:
       return even_column(matrix.units, d, m);
-    case Kind::dense:
+    case MatrixKind::dense:
       return std::accumulate(matrix.dense.begin(), matrix.dense.end(), std::int64_t{0},
                              [d](std::int64_t sum, const auto& row) { return sum + row[d]; });
   }

@@ -37,10 +37,10 @@ std::uint64_t text_hash(const std::string& text) {
 }
 
 std::optional<EmbeddingRow::Kind> kind_of(const std::string& op) {
-  using Kind = EmbeddingRow::Kind;
-  static const std::map<std::string, Kind> kKinds{
-      {"tbe_fwd", Kind::lookup}, {"tbe_bwd", Kind::update}, {"nobag_fwd", Kind::gather}, {"nobag_bwd", Kind::scatter},
-      {"gemm", Kind::gemm},      {"copy", Kind::copy},      {"empty_call", Kind::empty}};
+  using enum EmbeddingRow::Kind;
+  static const std::map<std::string, EmbeddingRow::Kind> kKinds{
+      {"tbe_fwd", lookup}, {"tbe_bwd", update}, {"nobag_fwd", gather}, {"nobag_bwd", scatter},
+      {"gemm", gemm},      {"copy", copy},      {"empty_call", empty}};
   const auto found = kKinds.find(op);
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr double kChannelNetRate = 14e9;    // bytes/s that NCCL assumes of one channel (NCCL_P2P_PER_CHANNEL_NET_BW)
 constexpr int kFirstMinorWithNicRule = 19;  // NCCL 2.19
 constexpr int kPeersPerChannelRound = 8;
-constexpr int kEnoughChannels =
+constexpr int kEnoughP2pChannels =
     16;  // sm90 over several nodes: doubled again below this (NVIDIA/nccl src/graph/connect.cc)
 
 int power_of_two_from(int number) {
@@ -53,7 +53,7 @@ int channel_pool(const Cluster& cluster) {
   const auto& graph = spec.graph_multi_node;
   const int stated = graph && graph->channels > 0 ? graph->channels : cluster.nics_per_node();
   const int channels = 2 * std::clamp(stated, 1, 64);
-  const bool again = spec.gpu.compute_capability.starts_with("9") && channels < kEnoughChannels &&
+  const bool again = spec.gpu.compute_capability.starts_with("9") && channels < kEnoughP2pChannels &&
                      spec.nvlink.kind != NvlinkKind::none;
   return power_of_two_from(again ? 2 * channels : channels);
 }

@@ -2,15 +2,13 @@
 
 namespace shardsim {
 
-using Kind = ByteMatrix::Kind;
-
 RailSums::RailSums(const ByteMatrix& matrix, std::vector<int> rail_of, int rails)
     : matrix_(matrix), rail_of_(std::move(rail_of)), rails_(rails), counts_((rail_of_.size() + 1) * rails_, 0) {
   for (std::size_t i = 0; i < rail_of_.size(); ++i) {
     for (std::size_t r = 0; r < rails_; ++r) counts_[(i + 1) * rails_ + r] = counts_[i * rails_ + r];
     ++counts_[(i + 1) * rails_ + rail_of_[i]];
   }
-  if (matrix.kind != Kind::by_destination || matrix.transposed) return;
+  if (matrix.kind != ByteMatrix::Kind::by_destination || matrix.transposed) return;
   by_destination_.assign(rails_, 0);
   for (std::size_t i = 0; i < rail_of_.size(); ++i) by_destination_[rail_of_[i]] += matrix.unit_bytes * matrix.units[i];
 }
@@ -40,12 +38,12 @@ std::vector<std::int64_t> RailSums::one_by_one(int source) const {
 }
 
 std::vector<std::int64_t> RailSums::sent_by(int source) const {
-  if (matrix_.kind == Kind::even) {
+  if (matrix_.kind == ByteMatrix::Kind::even) {
     const int more = static_cast<int>(matrix_.units[0] % members());
     const int first = matrix_.transposed ? (source - more + 1 + members()) % members() : source;
     return spread(matrix_.units[0], first);
   }
-  if (matrix_.kind == Kind::by_source && !matrix_.transposed) return spread(matrix_.units[source], source);
+  if (matrix_.kind == ByteMatrix::Kind::by_source && !matrix_.transposed) return spread(matrix_.units[source], source);
   if (!by_destination_.empty()) return by_destination_;
   return one_by_one(source);
 }

@@ -11,10 +11,6 @@
 namespace shardsim {
 namespace {
 
-double in_double(std::int64_t bytes) {
-  return static_cast<double>(bytes);
-}
-
 class Sums {
  public:
   Sums(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster)

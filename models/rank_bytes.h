@@ -14,6 +14,11 @@ struct RankBytes {
   std::vector<std::int64_t> sent_to_rail;  // of sent_off_node, by the destination's NIC; empty: spread evenly
 };
 
+// Exact: check_rank_bytes() (rank_bytes_check.h) keeps all sums below 2^53.
+inline double in_double(std::int64_t bytes) {
+  return static_cast<double>(bytes);
+}
+
 // An all_to_all by these sums: ports carry exactly what they say; what they leave open is as even as they allow: the
 // pairs of a node (pairs_of_sums.h), the NICs of the other nodes, the leaves. `bytes`: one entry per member. Errors
 // (Failure::input): as expand_collective() for ranks, as check_rank_bytes() (rank_bytes_check.h) for sums that no bytes

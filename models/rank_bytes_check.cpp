@@ -4,16 +4,11 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "models/channel_layout.h"
 
 namespace shardsim {
 namespace {
-
-constexpr double kMostBytes = 0x1.0p53;  // below it all sums are exact
-
-double in_double(std::int64_t bytes) {
-  return static_cast<double>(bytes);
-}
 
 // What goes out of something and what comes into it.
 struct Both {
@@ -29,7 +24,7 @@ class Check {
   void run() const {
     const Both inside = sum(&RankBytes::sent_in_node, &RankBytes::received_in_node);
     const Both between = sum(&RankBytes::sent_off_node, &RankBytes::received_off_node);
-    if (inside.sent + between.sent > kMostBytes || inside.received + between.received > kMostBytes)
+    if (inside.sent + between.sent > kMostExactBytes || inside.received + between.received > kMostExactBytes)
       throw input_error(places_.whole, "the sums are above 2^53 bytes", "Check their unit");
     for (const NodeMembers& node : nodes_) check_in_node(node);
     check_between(between);

@@ -9,14 +9,14 @@ namespace {
 constexpr double kSameTime = 1e-9;  // relative; closer ends are ends together
 
 // What is left of one load on its link.
-struct Share {
+struct CappedShare {
   double start = 0;  // s
   double left = 0;   // occupancy
   double cap = 0;    // per second
 };
 
 // Max-min fair rates of the shares that have started: the narrowest caps are met first.
-void fair_rates(const std::vector<Share>& shares, const std::vector<std::size_t>& moving, double rate,
+void fair_rates(const std::vector<CappedShare>& shares, const std::vector<std::size_t>& moving, double rate,
                 std::vector<double>& rates) {
   double free = rate;
   std::size_t waiting = moving.size();
@@ -27,7 +27,7 @@ void fair_rates(const std::vector<Share>& shares, const std::vector<std::size_t>
 }
 
 // When the last of the shares ends. `shares` by rising cap.
-double last_end(std::vector<Share> shares, double rate) {
+double last_end(std::vector<CappedShare> shares, double rate) {
   double now = 0;
   std::vector<double> rates(shares.size(), 0.0);
   for (std::size_t done = 0; done < shares.size();) {
@@ -60,15 +60,15 @@ double last_end(std::vector<Share> shares, double rate) {
   return now;
 }
 
-bool alike(const std::vector<Share>& shares) {
-  return std::all_of(shares.begin(), shares.end(), [&](const Share& share) {
+bool alike(const std::vector<CappedShare>& shares) {
+  return std::all_of(shares.begin(), shares.end(), [&](const CappedShare& share) {
     return share.start == shares[0].start && share.left == shares[0].left && share.cap == shares[0].cap;
   });
 }
 
-double end_of(std::vector<Share> shares, double total, double rate) {
+double end_of(std::vector<CappedShare> shares, double total, double rate) {
   if (alike(shares)) return shares[0].start + std::max(total / rate, shares[0].left / shares[0].cap);
-  std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.cap < b.cap; });
+  std::sort(shares.begin(), shares.end(), [](const CappedShare& a, const CappedShare& b) { return a.cap < b.cap; });
   return last_end(std::move(shares), rate);
 }
 
@@ -95,13 +95,13 @@ class Latest {
 
 SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
   Latest latest;
-  std::vector<std::vector<Share>> shares(calls.size() > 1 ? cluster.links().size() : 0);
+  std::vector<std::vector<CappedShare>> shares(calls.size() > 1 ? cluster.links().size() : 0);
   for (const CollectiveLoads* call : calls) {
     latest.start(call->start);
     for (const LinkLoad& load : call->loads) {
       const double rate = cluster.links()[load.link].rate.bytes_per_second;
       const double cap = load.cap.bytes_per_second > 0 ? std::min(load.cap.bytes_per_second, rate) : rate;
-      const Share share{call->start.value, load.occupancy, cap};
+      const CappedShare share{call->start.value, load.occupancy, cap};
       if (shares.empty()) {
         latest.note(load.link, share.start + share.left / share.cap, share.left / rate);
       } else {
@@ -113,7 +113,7 @@ SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const 
     if (shares[link].empty()) continue;
     const double rate = cluster.links()[link].rate.bytes_per_second;
     double total = 0;
-    for (const Share& share : shares[link]) total += share.left;
+    for (const CappedShare& share : shares[link]) total += share.left;
     latest.note(static_cast<LinkId>(link), end_of(shares[link], total, rate), total / rate);
   }
   return latest.result();

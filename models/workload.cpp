@@ -16,7 +16,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::string_view kSchema = "shardsim.workload/1";
+constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
 constexpr std::int64_t kMostBatch = 1'000'000'000;
 constexpr std::size_t kMostTables = 100'000;
 constexpr double kMostTableBytes = 0x1p56;  // all tables together; above any cluster, and far from overflow
@@ -109,9 +109,9 @@ std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std
 
 void read_head(MapReader& reader, Workload& workload) {
   const std::string schema = reader.text("schema");
-  if (schema != kSchema)
+  if (schema != kWorkloadSchema)
     throw input_error(reader.place_of("schema"), "schema is " + excerpt(schema),
-                      fmt::format("A workload file says '{}'", kSchema));
+                      fmt::format("A workload file says '{}'", kWorkloadSchema));
   workload.name = reader.name("name");
   workload.summary = reader.text("summary", "");
   workload.batch_per_gpu = reader.count("batch_per_gpu");

@@ -14,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::string_view kSchema = "shardsim.plan/1";
+constexpr std::string_view kPlanSchema = "shardsim.plan/1";
 
 std::vector<Placement> read_entry(const PlanEntry& entry, std::optional<std::uint64_t>& seed) {
   required_map(entry.tree, fmt::format("the entry of table '{}'", entry.table.name));
@@ -34,9 +34,9 @@ void check_schema(const Tree& tree) {
   const Tree* schema = tree.find("schema");
   if (schema == nullptr) return;  // TorchRec writes none
   const std::string& text = scalar_text(*schema, "\"shardsim.plan/1\"");
-  if (text == kSchema) return;
+  if (text == kPlanSchema) return;
   throw input_error(schema->place, fmt::format("schema {} is no plan of ours", excerpt(text)),
-                    fmt::format("Write \"{}\"", kSchema));
+                    fmt::format("Write \"{}\"", kPlanSchema));
 }
 
 // Tables of the workload by name, each to be met once.

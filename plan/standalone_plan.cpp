@@ -6,12 +6,11 @@
 
 #include "base/yaml.h"
 #include "plan/plan_file.h"
+#include "topology/limits.h"
 #include "topology/rank_set.h"
 
 namespace shardsim {
 namespace {
-
-constexpr int kMostRanks = 100'000;  // far above any world that trains one model
 
 // A cluster with that many ranks and nothing to choose: one GPU a node.
 constexpr const char* kWorld = R"(

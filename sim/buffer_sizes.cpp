@@ -8,10 +8,6 @@ namespace {
 
 using Shard = Program::Shard;
 
-const Shard& shard_at(const Program& program, int index) {
-  return program.shards[static_cast<std::size_t>(index)];
-}
-
 const Table& table_of(const Program& program, const Shard& shard) {
   return program.tables[static_cast<std::size_t>(shard.table)];
 }
@@ -20,14 +16,14 @@ std::int64_t row_bytes(const Program& program, const Shard& shard) {
   return (shard.column_end - shard.column_begin) * dtype_bytes(table_of(program, shard).dtype);
 }
 
-RankBytes zeros(const Program& program) {
-  return RankBytes(static_cast<std::size_t>(program.world_size), 0);
+BytesByRank zeros(const Program& program) {
+  return BytesByRank(static_cast<std::size_t>(program.world_size), 0);
 }
 
 // What each member of each rank set of the op's group has, by rank.
 template <class OfMember>
-RankBytes by_member(const Program& program, const Op& op, OfMember of_member) {
-  RankBytes bytes = zeros(program);
+BytesByRank by_member(const Program& program, const Op& op, OfMember of_member) {
+  BytesByRank bytes = zeros(program);
   const auto& sets = program.groups.at(op.group);
   for (std::size_t set = 0; set < sets.size(); ++set) {
     const int members = static_cast<int>(sets[set].size());
@@ -48,10 +44,10 @@ std::int64_t bags_of(const Program& program, const Shard& shard) {
   return static_cast<std::int64_t>(sources) * std::llround(bags * static_cast<double>(program.batch_per_rank));
 }
 
-RankBytes pooled_vectors(const Program& program, const Op& lookup) {
-  RankBytes bytes = zeros(program);
+BytesByRank pooled_vectors(const Program& program, const Op& lookup) {
+  BytesByRank bytes = zeros(program);
   for (const int index : lookup.shards) {
-    const Shard& shard = shard_at(program, index);
+    const Shard& shard = program.shard(index);
     const std::int64_t vectors = bags_of(program, shard) * row_bytes(program, shard);
     for (const std::vector<int>& group : shard.holders) {
       for (const int rank : group) bytes[static_cast<std::size_t>(rank)] += vectors;
@@ -74,13 +70,13 @@ std::int64_t rows_held(const Shard& shard, std::size_t position) {
 
 }  // namespace
 
-RankBytes half_of(const PerRank& moved) {
-  RankBytes bytes;
+BytesByRank half_of(const PerRank& moved) {
+  BytesByRank bytes;
   for (const double value : moved.values) bytes.push_back(std::llround(value / 2));
   return bytes;
 }
 
-RankBytes given_to(const Program& program, const Op& exchange) {
+BytesByRank given_to(const Program& program, const Op& exchange) {
   if (exchange.op_class == OpClass::all_to_all) {
     const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
     return by_member(program, exchange,
@@ -92,7 +88,7 @@ RankBytes given_to(const Program& program, const Op& exchange) {
   });
 }
 
-RankBytes got_from(const Program& program, const Op& exchange) {
+BytesByRank got_from(const Program& program, const Op& exchange) {
   if (exchange.op_class == OpClass::all_to_all) {
     const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
     return by_member(program, exchange,
@@ -104,9 +100,9 @@ RankBytes got_from(const Program& program, const Op& exchange) {
   });
 }
 
-RankBytes vectors_of(const Program& program, const Op& lookup) {
+BytesByRank vectors_of(const Program& program, const Op& lookup) {
   if (lookup.pooled) return pooled_vectors(program, lookup);
-  RankBytes bytes = zeros(program);
+  BytesByRank bytes = zeros(program);
   for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
     const bool rows_in_host = lookup.host_bytes.at(rank) > 0;  // then nothing but the vectors passes device memory
     bytes[rank] = std::llround(lookup.hbm_bytes.at(rank) / (rows_in_host ? 1 : 2));
@@ -114,10 +110,10 @@ RankBytes vectors_of(const Program& program, const Op& lookup) {
   return bytes;
 }
 
-RankBytes dense_gradient_of(const Program& program, const Op& gradient) {
-  RankBytes bytes = zeros(program);
+BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
+  BytesByRank bytes = zeros(program);
   for (const int index : gradient.shards) {
-    const Shard& shard = shard_at(program, index);
+    const Shard& shard = program.shard(index);
     for (const std::vector<int>& group : shard.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
         bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);

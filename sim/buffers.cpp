@@ -10,8 +10,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kPositionBytes = 4;  // tier_split: where in the sequence an id stood
-
 class BufferList {
  public:
   BufferList(const Program& program, const Workload& workload) : program_(program), workload_(workload) {
@@ -73,7 +71,7 @@ class BufferList {
     }
   }
 
-  Buffer& add(MemoryPart part, int writer, RankBytes bytes) {
+  Buffer& add(MemoryPart part, int writer, BytesByRank bytes) {
     Buffer& buffer = buffers_.emplace_back();
     buffer.part = part;
     buffer.writer = writer;
@@ -140,7 +138,7 @@ class BufferList {
 
   // The own batch as it came from the host.
   void add_copy(const Op& copy) {
-    RankBytes bytes;
+    BytesByRank bytes;
     for (const double value : copy.host_bytes.values) bytes.push_back(std::llround(value));
     Buffer& buffer = add(MemoryPart::inputs, copy.id, std::move(bytes));
     read(buffer, OpRole::tier_split);
@@ -173,8 +171,8 @@ class BufferList {
 
   // Both ends of the exchange.
   void add_splits(const Op& splits) {
-    RankBytes bytes = given_to(program_, splits);
-    const RankBytes got = got_from(program_, splits);
+    BytesByRank bytes = given_to(program_, splits);
+    const BytesByRank got = got_from(program_, splits);
     for (std::size_t rank = 0; rank < bytes.size(); ++rank) bytes[rank] += got[rank];
     read(add(MemoryPart::inputs, splits.id, std::move(bytes)), OpRole::wait);
   }
@@ -187,7 +185,7 @@ class BufferList {
     if (!any(OpRole::permute)) add(MemoryPart::inputs, inputs.id, given_to(program_, inputs));
   }
 
-  void add_vectors(MemoryPart part, const Op& writer, RankBytes bytes) {
+  void add_vectors(MemoryPart part, const Op& writer, BytesByRank bytes) {
     Buffer& buffer = add(part, writer.id, std::move(bytes));
     for (const int reader : readers_behind(writer.id)) read(buffer, reader);
   }
@@ -240,7 +238,7 @@ class BufferList {
     read(buffer, reader.id);
   }
 
-  RankBytes own_gradient_bytes(const Op& reader) const {
+  BytesByRank own_gradient_bytes(const Op& reader) const {
     if (role(reader.id) == OpRole::exchange) return given_to(program_, reader);
     const bool pass = role(reader.id) == OpRole::split_gradient || role(reader.id) == OpRole::order_gradient;
     return pass ? half_of(reader.hbm_bytes) : vectors_of(program_, op(lookup_of_.at(reader.shards)));

@@ -15,7 +15,7 @@ struct Buffer {
   MemoryPart part = MemoryPart::inputs;
   int writer = 0;  // operation
   int ahead = 0;   // batches ahead of the trained one that it is for
-  RankBytes bytes;
+  BytesByRank bytes;
   struct Reader {
     int op = 0;
     int later = 0;  // iterations after the writer's

@@ -10,7 +10,6 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kTellingSkew = 0.25;  // an owner this much above its even share is worth a sentence
 
 void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
@@ -36,7 +35,7 @@ void note_memory(Notes& notes, const CaseResult& result) {
   notes.push_back(fmt::format(
       "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
       "what report.html and result.json list.",
-      rank, mark / kGib, (mark - capacity) / kGib));
+      rank, mark / kGiB, (mark - capacity) / kGiB));
 }
 
 void note_collapse(Notes& notes, const Case& item) {

@@ -8,7 +8,6 @@
 namespace shardsim {
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
 constexpr int kMostIndexBatches = 4096;
 constexpr std::size_t kMostDenseMembers = 1024;
 constexpr int kMostTiers = 3;        // data_parallel, flex, row_wise
@@ -21,8 +20,8 @@ void ProgramChecker::check_sizes() const {
     if (!good) throw input_error(places_.program, wrong, remedy);
   };
   const Program& p = program_;
-  require(p.world_size >= 1 && p.world_size <= kMostRanks, fmt::format("world_size is {}", p.world_size),
-          fmt::format("Write 1 to {} ranks.", kMostRanks));
+  require(p.world_size >= 1 && p.world_size <= kMostProgramRanks, fmt::format("world_size is {}", p.world_size),
+          fmt::format("Write 1 to {} ranks.", kMostProgramRanks));
   require(p.ranks_per_node >= 1 && p.world_size % p.ranks_per_node == 0,
           fmt::format("ranks_per_node {} does not divide world_size {}", p.ranks_per_node, p.world_size),
           "All nodes hold the same number of ranks.");

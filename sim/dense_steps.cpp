@@ -53,7 +53,7 @@ std::vector<Piece> pieces_of(const Workload& workload) {
 }
 
 // Fills buckets in the order of the gradients.
-class Packer {
+class BucketPacker {
  public:
   // Appends the bucket that this completes.
   void add(std::int64_t bytes, std::vector<std::int64_t>& buckets) {
@@ -87,7 +87,7 @@ double dense_forward_flops(const Workload& workload, bool bottom) {
 std::vector<DenseStep> dense_backward_steps(const Workload& workload) {
   const std::int64_t parameters = workload.dense.parameters.count;
   const std::vector<Piece> pieces = pieces_of(workload);
-  Packer packer;
+  BucketPacker packer;
   if (pieces.empty())
     return {{0, parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{}, false}};
   std::vector<double> elements;
@@ -108,7 +108,7 @@ std::vector<DenseStep> dense_backward_steps(const Workload& workload) {
 }
 
 std::vector<std::int64_t> gradient_buckets(const std::vector<std::int64_t>& bytes) {
-  Packer packer;
+  BucketPacker packer;
   std::vector<std::int64_t> buckets;
   for (const std::int64_t each : bytes) packer.add(each, buckets);
   packer.take(buckets);

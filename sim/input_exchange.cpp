@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "sim/buffer_sizes.h"
+
 namespace shardsim {
 namespace {
 
 constexpr std::int64_t kSplitBytes = 8;
 constexpr std::int64_t kSplits = 3;  // count of lengths, count of ids, stride; one more with weights
-constexpr double kPositionBytes = 4;
 
 std::int64_t splits_of(const FusionGroup& group) {
   return kSplits + (group.weighted ? 1 : 0);

@@ -36,7 +36,7 @@ class Times {
   std::vector<Interval> spans_;
 };
 
-struct Event {
+struct MemoryEvent {
   double at = 0;
   std::int64_t bytes = 0;  // negative: freed
   MemoryPart part = MemoryPart::inputs;
@@ -55,7 +55,7 @@ class Peaks {
       const std::int64_t bytes = bytes_at(buffer.bytes, rank);
       if (bytes > 0) add(buffer, bytes, rank);
     }
-    std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    std::sort(events_.begin(), events_.end(), [](const MemoryEvent& a, const MemoryEvent& b) {
       return std::tuple(a.at, -a.bytes, a.op) < std::tuple(b.at, -b.bytes, b.op);
     });
     MemoryPeak peak = highest(resident);
@@ -97,7 +97,7 @@ class Peaks {
     peak.amounts = resident;
     MemoryAmounts now = resident;
     std::int64_t bytes = resident.total(), most = bytes;
-    for (const Event& event : events_) {
+    for (const MemoryEvent& event : events_) {
       now[event.part] += event.bytes;
       bytes += event.bytes;
       const bool explains = bytes == most && peak.op < 0 && event.op >= 0;
@@ -111,7 +111,7 @@ class Peaks {
   const std::vector<Buffer>& buffers_;
   const Times& times_;
   double period_;
-  std::vector<Event> events_;
+  std::vector<MemoryEvent> events_;
 };
 
 }  // namespace

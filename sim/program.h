@@ -14,6 +14,8 @@
 
 namespace shardsim {
 
+inline constexpr std::int64_t kMostProgramRanks = 1 << 20;
+
 // A number that is the same on all ranks of an operation, or one per rank (over Op::ranks, in order).
 struct PerRank {
   std::vector<double> values{0};
@@ -97,6 +99,7 @@ struct Program {
   std::vector<Shard> shards;
   std::vector<Op> ops;
 
+  const Shard& shard(int index) const { return shards[static_cast<std::size_t>(index)]; }
   std::vector<int> ranks_of(const Op& op) const;  // Op::ranks, or the whole world
   bool operator==(const Program&) const = default;
 };

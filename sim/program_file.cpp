@@ -15,7 +15,6 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 20;
 // In all rank sets of a file: "0-1048575" is short to write and long to hold.
 constexpr std::size_t kMostHeldRanks = 1 << 24;
 
@@ -42,8 +41,8 @@ class ProgramReader {
     program_.case_name = reader_.text("case");
     reader_.required("seed");
     program_.seed = static_cast<std::uint64_t>(reader_.count_from("seed", 0, 0));
-    program_.world_size = small_count(reader_, "world_size", kMostRanks);
-    program_.ranks_per_node = small_count(reader_, "ranks_per_node", kMostRanks);
+    program_.world_size = small_count(reader_, "world_size", kMostProgramRanks);
+    program_.ranks_per_node = small_count(reader_, "ranks_per_node", kMostProgramRanks);
     program_.batch_per_rank = reader_.count("batch_per_rank");
     program_.index_batches = small_count(reader_, "index_batches", std::numeric_limits<int>::max());
     program_.streams = reader_.texts("streams");

@@ -29,7 +29,7 @@ std::vector<bool> communication_ops(const Timeline& timeline) {
   return result;
 }
 
-struct Event {
+struct SpanEdge {
   double time_us = 0;
   bool ends = false;
   std::size_t span = 0;
@@ -44,7 +44,7 @@ class RankSweep {
 
   RankTimes run(const std::vector<std::size_t>& of_rank) {
     double now = 0;
-    for (const Event& event : events_of(of_rank)) {
+    for (const SpanEdge& event : events_of(of_rank)) {
       charge(event.time_us - now);
       now = event.time_us;
       apply(event);
@@ -62,14 +62,14 @@ class RankSweep {
     }
   };
 
-  std::vector<Event> events_of(const std::vector<std::size_t>& of_rank) const {
-    std::vector<Event> events;
+  std::vector<SpanEdge> events_of(const std::vector<std::size_t>& of_rank) const {
+    std::vector<SpanEdge> events;
     for (std::size_t i : of_rank) {
       if (spans_[i].end_us <= spans_[i].start_us) continue;
       events.push_back({spans_[i].start_us, false, i});
       events.push_back({spans_[i].end_us, true, i});
     }
-    std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.time_us < b.time_us; });
+    std::sort(events.begin(), events.end(), [](const SpanEdge& a, const SpanEdge& b) { return a.time_us < b.time_us; });
     return events;
   }
 
@@ -82,7 +82,7 @@ class RankSweep {
     exposed_us_[*running_.begin()] += us;
   }
 
-  void apply(const Event& event) {
+  void apply(const SpanEdge& event) {
     const bool collective = communication_[static_cast<std::size_t>(spans_[event.span].op)];
     if (!collective) {
       compute_ += event.ends ? -1 : 1;

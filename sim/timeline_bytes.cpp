@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kMagic = "shardsim timeline bytes 2\n";
 
-class Packer {
+class BytePacker {
  public:
-  explicit Packer(std::string& out) : out_(out) {}
+  explicit BytePacker(std::string& out) : out_(out) {}
 
   template <typename Number>
   requires std::is_arithmetic_v<Number>
@@ -132,13 +132,13 @@ void visit_timeline(Visitor& visit, AnyTimeline& timeline) {
   visit(timeline.measured);
 }
 
-void Packer::operator()(const Span& span) {
+void BytePacker::operator()(const Span& span) {
   visit_span(*this, span);
 }
-void Packer::operator()(const Timeline::OpInfo& op) {
+void BytePacker::operator()(const Timeline::OpInfo& op) {
   visit_op(*this, op);
 }
-void Packer::operator()(const Timeline::Measured& measured) {
+void BytePacker::operator()(const Timeline::Measured& measured) {
   visit_measured(*this, measured);
 }
 void Unpacker::operator()(Span& span) {
@@ -155,7 +155,7 @@ void Unpacker::operator()(Timeline::Measured& measured) {
 
 std::string to_bytes(const Timeline& timeline) {
   std::string out(kMagic);
-  Packer pack(out);
+  BytePacker pack(out);
   visit_timeline(pack, timeline);
   return out;
 }

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "topology/limits.h"
+
 namespace shardsim {
 namespace {
-
-constexpr std::int64_t kMostRanks = 100'000;
 
 void check_range(int index, int end, const std::string& what, const Place& place) {
   if (index >= 0 && index < end) return;

@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::string_view kSchema = "shardsim.cluster/1";
+constexpr std::string_view kClusterSchema = "shardsim.cluster/1";
 constexpr int kMostNodes = 100'000;
 
 SpecPlaces places_of(const Tree& tree) {
@@ -26,9 +26,9 @@ SpecPlaces places_of(const Tree& tree) {
 
 void read_head(MapReader& reader, ClusterSpec& spec) {
   const std::string schema = reader.text("schema");
-  if (schema != kSchema) {
+  if (schema != kClusterSchema) {
     throw input_error(reader.place_of("schema"), fmt::format("'{}' is not the schema of a cluster file", schema),
-                      fmt::format("Write schema: {}", kSchema));
+                      fmt::format("Write schema: {}", kClusterSchema));
   }
   reader.has("base");  // merged by whoever found the file
   spec.name = reader.name("name");

@@ -10,7 +10,7 @@
 namespace shardsim {
 namespace {
 
-void join(NodeGraph& graph, Vertex a, Vertex b, EdgeKind kind, Bandwidth rate) {
+void connect(NodeGraph& graph, Vertex a, Vertex b, EdgeKind kind, Bandwidth rate) {
   boost::add_edge(a, b, Edge{kind, rate}, graph);
   boost::add_edge(b, a, Edge{kind, rate}, graph);
 }
@@ -25,13 +25,13 @@ void add_nvlink(NodeGraph& graph, const ClusterSpec& spec) {
     const Vertex nvswitch = boost::add_vertex(Device{DeviceKind::nvswitch, 0}, graph);
     const Bandwidth port = static_cast<double>(nvlink.links_per_gpu) * nvlink.per_link_effective;
     for (int gpu = 0; gpu < spec.gpu.count; ++gpu) {
-      join(graph, static_cast<Vertex>(gpu), nvswitch, EdgeKind::nvlink, port);
+      connect(graph, static_cast<Vertex>(gpu), nvswitch, EdgeKind::nvlink, port);
     }
   }
   if (nvlink.kind != NvlinkKind::mesh) return;
   for (const NvlinkSpec::Pair& pair : nvlink.pairs) {
-    join(graph, static_cast<Vertex>(pair.a), static_cast<Vertex>(pair.b), EdgeKind::nvlink,
-         static_cast<double>(pair.links) * nvlink.per_link_effective);
+    connect(graph, static_cast<Vertex>(pair.a), static_cast<Vertex>(pair.b), EdgeKind::nvlink,
+            static_cast<double>(pair.links) * nvlink.per_link_effective);
   }
 }
 
@@ -41,7 +41,7 @@ std::vector<Vertex> add_sockets(NodeGraph& graph, const ClusterSpec& spec) {
   for (int i = 0; i < spec.pcie.sockets; ++i) {
     sockets.push_back(boost::add_vertex(Device{DeviceKind::cpu, i}, graph));
     for (int other = 0; other < i; ++other) {
-      join(graph, sockets[other], sockets[i], EdgeKind::cpu_link, cpu_link_rate(spec));
+      connect(graph, sockets[other], sockets[i], EdgeKind::cpu_link, cpu_link_rate(spec));
     }
   }
   return sockets;
@@ -58,15 +58,15 @@ void add_pcie(NodeGraph& graph, const ClusterSpec& spec, const std::vector<PcieS
     const Vertex here = by_name.at(entry.name);
     const auto parent = by_name.find(entry.parent);
     const Vertex above = parent != by_name.end() ? parent->second : sockets.at(std::stoul(entry.parent));
-    join(graph, here, above, EdgeKind::pcie, rate);
-    for (const int gpu : entry.gpus) join(graph, static_cast<Vertex>(gpu), here, EdgeKind::pcie, rate);
+    connect(graph, here, above, EdgeKind::pcie, rate);
+    for (const int gpu : entry.gpus) connect(graph, static_cast<Vertex>(gpu), here, EdgeKind::pcie, rate);
   }
   std::map<int, Vertex> switch_of_nic;
   for (const PcieSpec::Switch& entry : tree) {
     for (const int nic : entry.nics) switch_of_nic[nic] = by_name.at(entry.name);
   }
   for (const auto& [nic, above] : switch_of_nic) {
-    join(graph, boost::add_vertex(Device{DeviceKind::nic, nic}, graph), above, EdgeKind::pcie, rate);
+    connect(graph, boost::add_vertex(Device{DeviceKind::nic, nic}, graph), above, EdgeKind::pcie, rate);
   }
 }
 

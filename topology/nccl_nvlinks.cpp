@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "topology/limits.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kMostLinks = 1000;
 constexpr std::uint64_t kNvswitchClass = 0x068000;
 constexpr std::uint64_t kCpuClass = 0x068001;
 constexpr BusId kHiddenSwitch{(0xfffffffULL << 20) | 0xffff0};  // "fffffff:ff:ff.0", what a virtual machine shows
@@ -31,7 +31,7 @@ Target target_of(const XmlElement& link) {
 int link_count(const XmlElement& link) {
   const auto count = whole_attribute(link, "count");
   if (!count) required_attribute(link, "count");
-  if (*count >= 1 && *count <= kMostLinks) return static_cast<int>(*count);
+  if (*count >= 1 && *count <= kMostLinksPerGpu) return static_cast<int>(*count);
   throw input_error(link.place, fmt::format("an NVLink count of {}", *count), "Write 1 or more, or leave it out");
 }
 

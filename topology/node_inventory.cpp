@@ -11,13 +11,13 @@
 #include "base/yaml.h"
 #include "topology/exact_text.h"
 #include "topology/gpu_models.h"
+#include "topology/limits.h"
 
 namespace shardsim {
 namespace {
 
 // What NCCL takes for a NIC that states no speed (NVIDIA/nccl src/graph/topo.cc).
 constexpr Bandwidth kUnstatedNic{10e9 / 8};
-constexpr std::size_t kMostNics = 1024;  // as for cluster files
 constexpr const char* kAssumedModel = "A100-SXM4-40GB";
 constexpr const char* kNameModel = "Name it: --gpu MODEL";
 
@@ -234,9 +234,9 @@ ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options) {
   if (node.gpus.empty()) {
     throw input_error(node.place, "no GPU in the file", "Import a description of a node with GPUs");
   }
-  if (node.nics.size() > kMostNics) {
+  if (node.nics.size() > kMostNicsPerNode) {
     throw input_error(node.place,
-                      fmt::format("{} NICs in one node, at most {} are possible", node.nics.size(), kMostNics),
+                      fmt::format("{} NICs in one node, at most {} are possible", node.nics.size(), kMostNicsPerNode),
                       "Import the description of one node");
   }
   const GpuModel& model = model_of(node, options);

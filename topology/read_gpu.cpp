@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "topology/limits.h"
 #include "topology/readers.h"
 
 namespace shardsim {
 namespace {
 
 // Most GPUs that a node may have: a route is kept for every pair.
-constexpr int kMostGpus = 144;
 
 // A device copy reaches this part of the data-sheet rate (1391 of 1555 GB/s on an A100, published).
 constexpr double kCopyEfficiency = 0.894;
@@ -152,7 +152,7 @@ int capability_number(const std::string& compute_capability) {
 GpuSpec read_gpu(MapReader reader, const std::string& device, Sources* sources) {
   GpuSpec gpu;
   gpu.model = reader.text("model");
-  gpu.count = small_count(reader, "count", kMostGpus);
+  gpu.count = small_count(reader, "count", kMostGpusPerNode);
   gpu.compute_capability = read_capability(reader, device);
   read_memory(reader, gpu);
   gpu.flops = read_flops(reader);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "topology/gpu_models.h"
+#include "topology/limits.h"
 #include "topology/nccl_checks.h"
 #include "topology/nccl_devices.h"
 #include "topology/nccl_nvlinks.h"
@@ -148,9 +149,8 @@ void Importer::read_nets(const XmlElement& nic, std::size_t above, std::uint64_t
 }
 
 void refuse_many_gpus(std::size_t count, const Place& place) {
-  constexpr std::size_t kMostGpus = 144;  // of a node, as for cluster files
-  if (count <= kMostGpus) return;
-  throw input_error(place, fmt::format("{} GPUs in one host, at most {} are possible", count, kMostGpus),
+  if (count <= kMostGpusPerNode) return;
+  throw input_error(place, fmt::format("{} GPUs in one host, at most {} are possible", count, kMostGpusPerNode),
                     "Import the description of one node");
 }
 

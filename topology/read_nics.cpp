@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
+#include "topology/limits.h"
 #include "topology/readers.h"
 
 namespace shardsim {
 namespace {
-
-constexpr int kMostNics = 1024;
 
 void read_layout(MapReader& reader, int gpu_count, NicSpec& nics) {
   const int ways = reader.has("per_gpu") + reader.has("shared_by") + reader.has("per_node");
@@ -14,9 +13,9 @@ void read_layout(MapReader& reader, int gpu_count, NicSpec& nics) {
                       "Write exactly one of them");
   }
   if (reader.has("per_gpu")) nics.per_gpu = small_count(reader, "per_gpu", 16);
-  if (reader.has("per_node")) nics.per_node = small_count(reader, "per_node", kMostNics);
+  if (reader.has("per_node")) nics.per_node = small_count(reader, "per_node", kMostNicsPerNode);
   if (!reader.has("shared_by")) return;
-  nics.shared_by = small_count(reader, "shared_by", kMostNics);
+  nics.shared_by = small_count(reader, "shared_by", kMostNicsPerNode);
   if (gpu_count % nics.shared_by != 0) {
     throw input_error(reader.place_of("shared_by"),
                       fmt::format("{} GPUs cannot share NICs {} by {}", gpu_count, nics.shared_by, nics.shared_by),

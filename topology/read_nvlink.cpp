@@ -2,12 +2,11 @@
 
 #include <set>
 
+#include "topology/limits.h"
 #include "topology/readers.h"
 
 namespace shardsim {
 namespace {
-
-constexpr int kMostLinks = 1000;  // of one GPU
 
 // One NVLink, one direction, as NCCL counts it (NVIDIA/nccl src/graph/topo.h; 22 GB/s up to 2.17 for sm70 and sm80).
 std::optional<double> nccl_link_rate(int capability, const std::string& nccl) {
@@ -46,7 +45,7 @@ NvlinkSpec::Pair read_pair(const Tree& entry, int gpu_count) {
                       "Write each pair once, the lower index first");
   }
   const std::int64_t links = parse_count(scalar_text(entry.items[2], "a number of NVLinks"), entry.items[2].place);
-  if (links < 1 || links > kMostLinks) {
+  if (links < 1 || links > kMostLinksPerGpu) {
     throw input_error(entry.items[2].place, fmt::format("{} NVLinks between two GPUs", links),
                       "Write 1 or more, or leave the pair out");
   }
@@ -108,7 +107,7 @@ NvlinkSpec read_nvlink(MapReader reader, const GpuSpec& gpu, const std::string& 
   NvlinkSpec nvlink;
   nvlink.kind = read_kind(reader);
   if (nvlink.kind != NvlinkKind::none || reader.has("links_per_gpu")) {
-    nvlink.links_per_gpu = small_count(reader, "links_per_gpu", kMostLinks);
+    nvlink.links_per_gpu = small_count(reader, "links_per_gpu", kMostLinksPerGpu);
   }
   read_rates(reader, gpu, nccl, nvlink);
   nvlink.latency = reader.time("latency", nvlink.latency);

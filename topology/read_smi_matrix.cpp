@@ -8,12 +8,11 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "topology/limits.h"
 #include "topology/smi_table.h"
 
 namespace shardsim {
 namespace {
-
-constexpr int kMostLinks = 1000;
 
 // What a cell says of the PCIe way between two devices, near to far.
 enum class Way { pix, pxb, host, sys, hidden };
@@ -31,7 +30,7 @@ Cell parse_cell(const std::string& text, const Place& place) {
   int links = 0;
   const char* end = text.data() + text.size();
   const bool is_nvlink = text.starts_with("NV") && std::from_chars(text.data() + 2, end, links).ptr == end;
-  if (is_nvlink && links >= 1 && links <= kMostLinks) return {Way::hidden, links};
+  if (is_nvlink && links >= 1 && links <= kMostLinksPerGpu) return {Way::hidden, links};
   throw input_error(place, fmt::format("the cell {} is none of X, NV#, PIX, PXB, PHB, NODE, SYS", excerpt(text)),
                     "Paste the matrix as nvidia-smi printed it");
 }

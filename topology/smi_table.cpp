@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "base/text.h"
+#include "topology/limits.h"
 
 namespace shardsim {
 namespace {
-
-constexpr std::size_t kMostGpus = 144, kMostNics = 1024;
 
 std::vector<std::string> words(std::string_view line) {
   std::vector<std::string> found;
@@ -40,9 +39,9 @@ Header parse_header(const std::string& line) {
 }
 
 void check_header(const Header& header, std::size_t gpus, const Place& place) {
-  if (gpus > kMostGpus || header.devices.size() - gpus > kMostNics) {
+  if (gpus > kMostGpusPerNode || header.devices.size() - gpus > kMostNicsPerNode) {
     throw input_error(place, fmt::format("{} GPUs and {} NICs in one node", gpus, header.devices.size() - gpus),
-                      fmt::format("At most {} and {} are possible", kMostGpus, kMostNics));
+                      fmt::format("At most {} and {} are possible", kMostGpusPerNode, kMostNicsPerNode));
   }
   std::vector<std::string> names = header.devices;
   std::sort(names.begin(), names.end());

@@ -11,7 +11,7 @@
 namespace shardsim {
 namespace {
 
-constexpr int kMostRanks = 1024;
+constexpr int kMostPlatformRanks = 1024;
 
 // One direction of a port: the name both directions share, and which one it is.
 struct Direction {
@@ -158,9 +158,9 @@ constexpr std::string_view kSettings = R"(<!-- For sharing as shardsim has it:
 }  // namespace
 
 std::string write_simgrid_xml(const Cluster& cluster) {
-  if (cluster.world_size() > kMostRanks) {
+  if (cluster.world_size() > kMostPlatformRanks) {
     throw input_error(cluster.spec().places.of("nodes"),
-                      fmt::format("a platform of {} ranks, over {}", cluster.world_size(), kMostRanks),
+                      fmt::format("a platform of {} ranks, over {}", cluster.world_size(), kMostPlatformRanks),
                       "Export fewer nodes: --nodes N");
   }
   const LinkNames names(cluster.links());

@@ -3,12 +3,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "models/collectives/algorithms.h"
 
 namespace shardsim {
 namespace {
-
-constexpr double kMostBytes = 0x1.0p53;  // sums stay exact in a double up to here
 
 constexpr std::array<CollectiveEntry, 5> kAlgorithms{{
     {"direct", "every pair at once over its own route (all_to_all, send_recv)", make_direct},
@@ -62,7 +61,7 @@ void check_payload(const CollectiveCall& call) {
                       "Give one entry per member (" + std::to_string(call.ranks.size()) + ").");
   if (has_negative(*call.matrix))
     throw input_error(call_place(call), "the byte matrix has an entry below 0", "Give 0 or more.");
-  if (total_bytes(*call.matrix, call.ranks.size()) > kMostBytes)
+  if (total_bytes(*call.matrix, call.ranks.size()) > kMostExactBytes)
     throw input_error(call_place(call), "the byte matrix adds up to more than 2^53 bytes",
                       "Check its unit and entries.");
 }

@@ -14,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-using Kind = EmbeddingRow::Kind;
+using RowKind = EmbeddingRow::Kind;
 using Point = MeasuredCurve::Point;
 
 bool is_read_once(const EmbeddingRow& row) {
@@ -38,9 +38,9 @@ class Measured final : public ComputeModel {
     std::map<std::string, std::vector<const EmbeddingRow*>> updates;
     std::vector<Point> gemms;
     for (const EmbeddingRow& row : table.rows) {
-      if (row.kind == Kind::gemm) gemms.push_back({row.flops(), row.flops(), row.time_us * 1e-6});
-      if (row.kind == Kind::copy) copy_rate_ = row.traffic_bytes / (row.time_us * 1e-6);
-      if (row.kind == Kind::empty) start_ = row.time_us * 1e-6;
+      if (row.kind == RowKind::gemm) gemms.push_back({row.flops(), row.flops(), row.time_us * 1e-6});
+      if (row.kind == RowKind::copy) copy_rate_ = row.traffic_bytes / (row.time_us * 1e-6);
+      if (row.kind == RowKind::empty) start_ = row.time_us * 1e-6;
       if (!row.has_tables() || row.warm || !row.uniform) continue;
       if (row.is_update()) updates[row.optimizer].push_back(&row);
       if (!row.is_update()) lookups.push_back(&row);

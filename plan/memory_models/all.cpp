@@ -7,7 +7,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array kTable = {
+constexpr std::array kMemoryModels = {
     MemoryModelEntry{"paper", "FlexShard paper: weights times a multiplier where replicated, copies of the activations",
                      make_paper_memory},
     MemoryModelEntry{"torchrec", "TorchRec's storage estimate: tensor, optimizer, cache, buffers of the pipeline",
@@ -17,7 +17,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const MemoryModelEntry> memory_models() {
-  return kTable;
+  return kMemoryModels;
 }
 
 std::unique_ptr<MemoryModel> make_memory_model(const Tree& options) {

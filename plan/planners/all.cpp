@@ -7,7 +7,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array kTable = {
+constexpr std::array kPlanners = {
     PlannerEntry{"column_wise", "each table cut into column slices, dealt over all ranks", make_column_wise},
     PlannerEntry{"data_parallel", "every table whole on every rank", make_data_parallel},
     PlannerEntry{"flex", "each table row-wise inside a node, replicated across nodes", make_flex},
@@ -32,7 +32,7 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const PlannerEntry> planners() {
-  return kTable;
+  return kPlanners;
 }
 
 std::unique_ptr<Planner> make_planner(const Tree& options) {

@@ -8,8 +8,6 @@
 namespace shardsim::torchrec {
 namespace {
 
-constexpr double kIdBytes = 8;
-
 void require_equal_lengths(const TableSpec& table) {
   const std::size_t features = table.pooling_factors.size();
   const bool poolings = table.num_poolings.empty() || table.num_poolings.size() == features;

@@ -6,6 +6,8 @@
 
 namespace shardsim::torchrec {
 
+inline constexpr double kIdBytes = 8;  // of an id, and of a length, as the planner counts them
+
 // What one rank's batch asks of a table.
 struct BatchLoad {
   double inputs = 0;  // X: ids, over all features

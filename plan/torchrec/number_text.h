@@ -19,8 +19,17 @@ double part(double ms);                         // of a perf cell: whole from 1 
 std::string perf_cell(const Perf& perf);        // "5.07 (1,0.4,3,0.4,0)"
 std::string rank_text(std::vector<int> ranks);  // "0-3", "1,2,2,3"
 
+inline double gigabytes(double bytes) {
+  return bytes / (1 << 30);
+}
 inline double gigabytes(std::int64_t bytes) {
-  return static_cast<double>(bytes) / (1 << 30);
+  return gigabytes(static_cast<double>(bytes));
+}
+inline double rounded_gigabytes(double bytes) {
+  return rounded(gigabytes(bytes), 3);
+}
+inline double rounded_gigabytes(std::int64_t bytes) {
+  return rounded(gigabytes(bytes), 3);
 }
 inline double megabytes(std::int64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);

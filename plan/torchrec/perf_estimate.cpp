@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/torchrec/batch_load.h"
 #include "plan/torchrec/exact_ratio.h"
 #include "plan/torchrec/planner_error.h"
 
@@ -12,7 +13,6 @@
 namespace shardsim::torchrec {
 namespace {
 
-constexpr double kIdBytes = 8;
 constexpr double kBatchedCopyFactor = 2.455;
 constexpr double kElementwiseFactor = 9.22;  // optimizer kernels of data_parallel
 constexpr double kWeightedKernelFactor = 1.1;

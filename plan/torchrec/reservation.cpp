@@ -5,13 +5,13 @@
 #include <cmath>
 #include <map>
 
+#include "plan/torchrec/batch_load.h"
 #include "plan/torchrec/planner_error.h"
 #include "plan/torchrec/storage_estimate.h"
 
 namespace shardsim::torchrec {
 namespace {
 
-constexpr double kIdBytes = 8;
 constexpr double kTrainingBatches = 20;  // batches of ids held while training
 
 // TorchRec rounds the bytes of the whole model and of every sharded module apart, then subtracts.

@@ -33,14 +33,6 @@ Json entry_json(const ShardingOption& option, std::span<const int> ranks, const 
   return entry;
 }
 
-double gb(double bytes) {
-  return rounded(bytes / (1 << 30), 3);
-}
-
-double gb(std::int64_t bytes) {
-  return rounded(gigabytes(bytes), 3);
-}
-
 Json error_json(const PlacementFailure& failure) {
   Json json = {{"rule", name_of(failure.rule)},
                {"table", failure.table},
@@ -80,18 +72,18 @@ std::string failure_report_json(const RunResult& run, const RunSettings& setting
     free_ddr += static_cast<double>(device.ddr);
   }
   Json json = {{"devices", topology.world_size},
-               {"global_hbm_gb", gb(hbm)},
-               {"rank_hbm_gb", gb(topology.devices.front().hbm)},
-               {"rank_ddr_gb", gb(topology.devices.front().ddr)},
+               {"global_hbm_gb", rounded_gigabytes(hbm)},
+               {"rank_hbm_gb", rounded_gigabytes(topology.devices.front().hbm)},
+               {"rank_ddr_gb", rounded_gigabytes(topology.devices.front().ddr)},
                {"reserved_fraction", settings.reservation.percentage},
-               {"dense_hbm_gb", gb(run.reservation.dense.hbm)},
-               {"dense_ddr_gb", gb(run.reservation.dense.ddr)},
-               {"kjt_hbm_gb", gb(run.reservation.kjt.hbm)},
-               {"kjt_ddr_gb", gb(run.reservation.kjt.ddr)},
-               {"available_hbm_gb", gb(free_hbm)},
-               {"available_ddr_gb", gb(free_ddr)},
-               {"required_hbm_gb", gb(run.lowest.hbm)},
-               {"required_ddr_gb", gb(run.lowest.ddr)},
+               {"dense_hbm_gb", rounded_gigabytes(run.reservation.dense.hbm)},
+               {"dense_ddr_gb", rounded_gigabytes(run.reservation.dense.ddr)},
+               {"kjt_hbm_gb", rounded_gigabytes(run.reservation.kjt.hbm)},
+               {"kjt_ddr_gb", rounded_gigabytes(run.reservation.kjt.ddr)},
+               {"available_hbm_gb", rounded_gigabytes(free_hbm)},
+               {"available_ddr_gb", rounded_gigabytes(free_ddr)},
+               {"required_hbm_gb", rounded_gigabytes(run.lowest.hbm)},
+               {"required_ddr_gb", rounded_gigabytes(run.lowest.ddr)},
                {"local_batch_size", settings.estimate.batch_size}};
   if (run.last_error) json["last_error"] = error_json(*run.last_error);
   return json.dump();

@@ -10,11 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double gb(std::int64_t bytes) {
-  return rounded(gigabytes(bytes), 3);
-}
-
-double ms(double value) {
+double rounded_ms(double value) {
   return rounded(value, 3);
 }
 
@@ -24,7 +20,7 @@ Json parts_json(const Perf& perf) {
 }
 
 Json storage_json(const Storage& storage) {
-  return {{"hbm_gb", gb(storage.hbm)}, {"ddr_gb", gb(storage.ddr)}};
+  return {{"hbm_gb", rounded_gigabytes(storage.hbm)}, {"ddr_gb", rounded_gigabytes(storage.ddr)}};
 }
 
 Json rank_json(const Statistics& statistics, std::size_t i) {
@@ -34,11 +30,11 @@ Json rank_json(const Statistics& statistics, std::size_t i) {
     shards[statistics.types[t]] = rank.shards[t];
   }
   return {{"rank", i},
-          {"hbm_gb", gb(rank.used.hbm)},
+          {"hbm_gb", rounded_gigabytes(rank.used.hbm)},
           {"hbm_pct", percent(hbm_share(statistics, i))},
-          {"ddr_gb", gb(rank.used.ddr)},
+          {"ddr_gb", rounded_gigabytes(rank.used.ddr)},
           {"ddr_pct", percent(ddr_share(statistics, i))},
-          {"perf_ms", ms(rank.perf.total())},
+          {"perf_ms", rounded_ms(rank.perf.total())},
           {"perf_parts_ms", parts_json(rank.perf)},
           {"input_mb", rounded(rank.input_mb, 2)},
           {"output_mb", rounded(rank.output_mb, 2)},
@@ -56,10 +52,10 @@ Json table_json(const TableStatistics& row, bool batches) {
   Json json = {{"fqn", table.fqn()},
                {"sharding", row.option->type_label()},
                {"compute_kernel", name_of(row.option->kernel)},
-               {"perf_ms", ms(row.perf.total())},
+               {"perf_ms", rounded_ms(row.perf.total())},
                {"perf_parts_ms", parts_json(row.perf)},
-               {"hbm_gb", gb(row.option->total.hbm)},
-               {"ddr_gb", gb(row.option->total.ddr)},
+               {"hbm_gb", rounded_gigabytes(row.option->total.hbm)},
+               {"ddr_gb", rounded_gigabytes(row.option->total.ddr)},
                {"cache_load_factor", with_cache ? maybe(factor) : Json(nullptr)},
                {"sum_pooling_factor", rounded(row.pooling, 3)},
                {"sum_num_poolings", row.poolings},
@@ -94,7 +90,7 @@ Json imbalance_json(const Statistics& statistics) {
 }
 
 Json maximum_json(const Maximum& maximum) {
-  return {{"ms", ms(maximum.ms)}, {"ranks", rank_text(maximum.ranks)}};
+  return {{"ms", rounded_ms(maximum.ms)}, {"ranks", rank_text(maximum.ranks)}};
 }
 
 double over_mean_pct(double most, double mean) {
@@ -105,18 +101,18 @@ Json maxima_json(const Statistics& statistics) {
   const double sum = statistics.fwd_compute.ms + statistics.fwd_comms.ms + statistics.bwd_compute.ms +
                      statistics.bwd_comms.ms + statistics.prefetch_compute.ms;
   return {{"total", maximum_json(statistics.total)},
-          {"mean_total_ms", ms(statistics.mean_total)},
+          {"mean_total_ms", rounded_ms(statistics.mean_total)},
           {"max_over_mean_pct", over_mean_pct(statistics.total.ms, statistics.mean_total)},
           {"fwd_compute", maximum_json(statistics.fwd_compute)},
           {"fwd_comms", maximum_json(statistics.fwd_comms)},
           {"bwd_compute", maximum_json(statistics.bwd_compute)},
           {"bwd_comms", maximum_json(statistics.bwd_comms)},
           {"prefetch_compute", maximum_json(statistics.prefetch_compute)},
-          {"sum_of_maxima_ms", ms(sum)}};
+          {"sum_of_maxima_ms", rounded_ms(sum)}};
 }
 
 Json near_json(const NearRanks& near) {
-  return {{"gb", gb(near.bytes)}, {"ranks", near.ranks}};
+  return {{"gb", rounded_gigabytes(near.bytes)}, {"ranks", near.ranks}};
 }
 
 Json distribution_json(const Statistics& statistics) {
@@ -127,9 +123,9 @@ Json distribution_json(const Statistics& statistics) {
           {"mean_hbm", near_json(statistics.mean)},
           {"low_median_hbm", near_json(statistics.low_median)},
           {"high_median_hbm", near_json(statistics.high_median)},
-          {"critical_path_comms_ms", ms(statistics.critical_comms)},
-          {"critical_path_compute_ms", ms(statistics.critical_compute)},
-          {"critical_path_ms", ms(statistics.critical_comms + statistics.critical_compute)},
+          {"critical_path_comms_ms", rounded_ms(statistics.critical_comms)},
+          {"critical_path_compute_ms", rounded_ms(statistics.critical_compute)},
+          {"critical_path_ms", rounded_ms(statistics.critical_comms + statistics.critical_compute)},
           {"max_hbm_over_mean_pct",
            over_mean_pct(static_cast<double>(statistics.max.bytes), static_cast<double>(statistics.mean.bytes))}};
 }
@@ -140,7 +136,7 @@ Json tiers_json(const Statistics& statistics) {
   for (std::size_t i = statistics.tiers.size(); i-- > 0;) {
     const Tier& tier = statistics.tiers[i];
     tiers.push_back({{"tier", i + 1},
-                     {"gb", gb(tier.bytes)},
+                     {"gb", rounded_gigabytes(tier.bytes)},
                      {"positions", rank_text(tier.positions)},
                      {"ranks", rank_text(tier.ranks)}});
   }
@@ -151,11 +147,11 @@ void add_plan_parts(Json& json, const Statistics& statistics) {
   Json names = Json::array(), top = Json::array();
   for (const TopTable& table : statistics.top_perf) names.push_back(table.name);
   for (const TopTable& table : statistics.top_hbm) {
-    top.push_back({{"name", table.name}, {"gb", gb(table.hbm)}, {"ranks", table.ranks}});
+    top.push_back({{"name", table.name}, {"gb", rounded_gigabytes(table.hbm)}, {"ranks", table.ranks}});
   }
   json["maxima"] = maxima_json(statistics);
   json["distribution"] = distribution_json(statistics);
-  json["top_hbm_gb"] = gb(statistics.max.bytes);
+  json["top_hbm_gb"] = rounded_gigabytes(statistics.max.bytes);
   json["hbm_tiers"] = tiers_json(statistics);
   json["top_perf_tables"] = names;
   json["top_hbm_tables"] = top;
@@ -187,7 +183,7 @@ Json statistics_tree(const Statistics& statistics) {
   json["imbalance"] = placed ? imbalance_json(statistics) : Json(nullptr);
   json["top_perf_tables"] = json["top_hbm_tables"] = nullptr;
   if (placed) add_plan_parts(json, statistics);
-  json["reserved"] = {{"hbm_gb", gb(statistics.reserved().hbm)}, {"pct", percent(share)}};
+  json["reserved"] = {{"hbm_gb", rounded_gigabytes(statistics.reserved().hbm)}, {"pct", percent(share)}};
   json["planning"] = storage_json(statistics.usable());
   json["planning"]["pct"] = percent(1 - share);
   json["dense"] = run.reservation.itemised ? storage_json(run.reservation.dense) : Json(nullptr);

@@ -12,22 +12,22 @@
 namespace shardsim::torchrec {
 namespace {
 
-std::string gb(std::int64_t bytes) {
+std::string gigabytes_text(std::int64_t bytes) {
   return decimals_text(gigabytes(bytes), 3) + " GB";
 }
 
-std::string ms(double value) {
+std::string ms_text(double value) {
   return decimals_text(value, 3) + " ms";
 }
 
-constexpr std::size_t kRanksWidth = 48;
+constexpr std::size_t kSpotRanksWidth = 48;
 
-void add_line(std::string& text, const std::string& label, const std::string& value) {
+void add_labelled(std::string& text, const std::string& label, const std::string& value) {
   text += fmt::format("{:<32}{}\n", label, value);
 }
 
 std::string on_ranks(const std::vector<int>& ranks) {
-  return ranks.empty() ? "on no rank" : "on ranks " + short_ranks(ranks, kRanksWidth);
+  return ranks.empty() ? "on no rank" : "on ranks " + short_ranks(ranks, kSpotRanksWidth);
 }
 
 // Cells of a rank, with the ranks that have the same.
@@ -97,30 +97,33 @@ void add_imbalance(std::string& text, const Statistics& of) {
 }
 
 void add_maximum(std::string& text, const char* what, const Maximum& maximum) {
-  add_line(text, fmt::format("maximum of {}", what), fmt::format("{} {}", ms(maximum.ms), on_ranks(maximum.ranks)));
+  add_labelled(text, fmt::format("maximum of {}", what),
+               fmt::format("{} {}", ms_text(maximum.ms), on_ranks(maximum.ranks)));
 }
 
 void add_near(std::string& text, const char* what, const NearRanks& near) {
-  add_line(text, what, fmt::format("{} {}", gb(near.bytes), on_ranks(near.ranks)));
+  add_labelled(text, what, fmt::format("{} {}", gigabytes_text(near.bytes), on_ranks(near.ranks)));
 }
 
 void add_times(std::string& text, const Statistics& of) {
   add_maximum(text, "total perf", of.total);
-  add_line(text, "mean of total perf", ms(of.mean_total));
+  add_labelled(text, "mean of total perf", ms_text(of.mean_total));
   add_maximum(text, "forward compute", of.fwd_compute);
   add_maximum(text, "forward comms", of.fwd_comms);
   add_maximum(text, "backward compute", of.bwd_compute);
   add_maximum(text, "backward comms", of.bwd_comms);
   add_maximum(text, "prefetch compute", of.prefetch_compute);
-  add_line(text, "sum of these five maxima",
-           ms(of.fwd_compute.ms + of.fwd_comms.ms + of.bwd_compute.ms + of.bwd_comms.ms + of.prefetch_compute.ms));
-  add_line(text, "critical path", fmt::format("{} comms + {} compute", ms(of.critical_comms), ms(of.critical_compute)));
+  add_labelled(
+      text, "sum of these five maxima",
+      ms_text(of.fwd_compute.ms + of.fwd_comms.ms + of.bwd_compute.ms + of.bwd_comms.ms + of.prefetch_compute.ms));
+  add_labelled(text, "critical path",
+               fmt::format("{} comms + {} compute", ms_text(of.critical_comms), ms_text(of.critical_compute)));
 }
 
 void add_top(std::string& text, const char* what, const std::vector<TopTable>& tables) {
   std::vector<std::string> names;
   for (const TopTable& table : tables) names.push_back(table.name);
-  if (!names.empty()) add_line(text, what, join(names));
+  if (!names.empty()) add_labelled(text, what, join(names));
 }
 
 void add_placed(std::string& text, const Statistics& statistics) {
@@ -133,8 +136,8 @@ void add_placed(std::string& text, const Statistics& statistics) {
   add_near(text, "low median of HBM", statistics.low_median);
   add_near(text, "high median of HBM", statistics.high_median);
   for (std::size_t i = statistics.tiers.size(); i-- > 0;) {
-    add_line(text, fmt::format("peak HBM pressure, tier {}", i + 1),
-             fmt::format("{} {}", gb(statistics.tiers[i].bytes), on_ranks(statistics.tiers[i].ranks)));
+    add_labelled(text, fmt::format("peak HBM pressure, tier {}", i + 1),
+                 fmt::format("{} {}", gigabytes_text(statistics.tiers[i].bytes), on_ranks(statistics.tiers[i].ranks)));
   }
   add_top(text, "slowest tables, slowest ranks", statistics.top_perf);
   add_top(text, "largest tables, fullest ranks", statistics.top_hbm);
@@ -151,26 +154,30 @@ std::string statistics_text(const Statistics& statistics) {
     add_imbalance(text, statistics);
   }
   if (run.num_proposals > 0) {
-    add_line(text, "proposals", fmt::format("{} evaluated, {} could be placed", run.num_proposals, run.num_plans));
+    add_labelled(text, "proposals", fmt::format("{} evaluated, {} could be placed", run.num_proposals, run.num_plans));
     if (run.num_untried > 0)
-      add_line(text, "proposals not placed", fmt::format("{}, which cannot be the best", run.num_untried));
+      add_labelled(text, "proposals not placed", fmt::format("{}, which cannot be the best", run.num_untried));
   }
-  add_line(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
+  add_labelled(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
   for (const KernelStatistics& kernel : statistics.kernels) {
-    add_line(text, "compute kernel " + kernel.kernel,
-             fmt::format("{} tables, HBM {}, DDR {}", kernel.count, gb(kernel.storage.hbm), gb(kernel.storage.ddr)));
+    add_labelled(text, "compute kernel " + kernel.kernel,
+                 fmt::format("{} tables, HBM {}, DDR {}", kernel.count, gigabytes_text(kernel.storage.hbm),
+                             gigabytes_text(kernel.storage.ddr)));
   }
   if (!statistics.ranks.empty()) add_placed(text, statistics);
-  add_line(text, "reserved per rank",
-           fmt::format("HBM {} ({})", gb(statistics.reserved().hbm), percent_text(settings.reservation.percentage)));
-  add_line(text, "for planning per rank",
-           fmt::format("HBM {} ({}), DDR {}", gb(statistics.usable().hbm),
-                       percent_text(1 - settings.reservation.percentage), gb(statistics.usable().ddr)));
+  add_labelled(text, "reserved per rank",
+               fmt::format("HBM {} ({})", gigabytes_text(statistics.reserved().hbm),
+                           percent_text(settings.reservation.percentage)));
+  add_labelled(text, "for planning per rank",
+               fmt::format("HBM {} ({}), DDR {}", gigabytes_text(statistics.usable().hbm),
+                           percent_text(1 - settings.reservation.percentage), gigabytes_text(statistics.usable().ddr)));
   if (run.reservation.itemised) {
     const Storage& dense = run.reservation.dense;
     const Storage& kjt = run.reservation.kjt;
-    add_line(text, "dense part per rank", fmt::format("HBM {}, DDR {}", gb(dense.hbm), gb(dense.ddr)));
-    add_line(text, "ids of batches (KJT) per rank", fmt::format("HBM {}, DDR {}", gb(kjt.hbm), gb(kjt.ddr)));
+    add_labelled(text, "dense part per rank",
+                 fmt::format("HBM {}, DDR {}", gigabytes_text(dense.hbm), gigabytes_text(dense.ddr)));
+    add_labelled(text, "ids of batches (KJT) per rank",
+                 fmt::format("HBM {}, DDR {}", gigabytes_text(kjt.hbm), gigabytes_text(kjt.ddr)));
   }
   return text;
 }

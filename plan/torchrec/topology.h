@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/units.h"
 #include "plan/torchrec/amounts.h"
 #include "plan/torchrec/names.h"
 
@@ -16,7 +17,6 @@ inline constexpr double kCrossNodeBandwidth = 12.5 * 1024 * 1024 * 1024 / 1000;
 inline constexpr double kHbmBandwidth = 897 * 1024.0 * 1024 * 1024 / 1000;
 inline constexpr double kDdrBandwidth = 51 * 1024.0 * 1024 * 1024 / 1000;
 inline constexpr double kHbmToDdrBandwidth = 32 * 1024.0 * 1024 * 1024 / 1000;
-inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 inline constexpr std::int64_t kHbmCap = 32 * kGiB;
 inline constexpr std::int64_t kDdrCap = 128 * kGiB;
 inline constexpr double kCachingRatio = 0.2;  // of all cached kernels, where the user gives none

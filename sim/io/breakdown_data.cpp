@@ -10,7 +10,7 @@ namespace {
 
 // From the inside of a bar outwards: compute, then collectives, then the rest.
 const std::vector<std::string>& stack_order() {
-  static const std::vector<std::string> kOrder = {"lookup",
+  static const std::vector<std::string> kStack = {"lookup",
                                                   "dense",
                                                   "update",
                                                   "global_all_to_all",
@@ -20,7 +20,7 @@ const std::vector<std::string>& stack_order() {
                                                   "input_all_to_all",
                                                   "other_collective",
                                                   "idle"};
-  return kOrder;
+  return kStack;
 }
 
 struct Parts {
@@ -48,7 +48,7 @@ RankTimes mean_times(const Timeline& timeline) {
 
 // Times by name are means over the ranks that run the operation, and operations of one rank may overlap; scaled to the
 // mean over all ranks of the time in which any of them ran, they add up.
-void split(const CaseResult& item, Parts& compute, Parts& exposed) {
+void split_time(const CaseResult& item, Parts& compute, Parts& exposed) {
   for (const NamedTime& time : item.times) {
     const std::string name = display_class(time.name, time.op_class);
     if (is_communication(time.op_class)) {
@@ -65,7 +65,7 @@ void split(const CaseResult& item, Parts& compute, Parts& exposed) {
 
 void add_case(DataSet& set, const CaseResult& item) {
   Parts compute, exposed;
-  split(item, compute, exposed);
+  split_time(item, compute, exposed);
   std::map<std::string, double> all = compute.by_class;
   all.insert(exposed.by_class.begin(), exposed.by_class.end());
   all["idle"] = std::max(0.0, item.iteration_ms - compute.sum() - exposed.sum());

@@ -14,7 +14,6 @@ namespace shardsim {
 
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kTimelineCases = 6;
 constexpr std::size_t kSpansPerTimeline = 1500;
 constexpr std::size_t kParetoCharts = 8;
@@ -108,8 +107,8 @@ DataSet memory_bars(const StudyResult& study) {
     if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
     const auto [least, most] = std::minmax_element(item.memory_per_rank.begin(), item.memory_per_rank.end());
     const auto capacity = static_cast<double>(item.memory_capacity);
-    set.rows.push_back({item.name, static_cast<double>(*most) / kGib, static_cast<double>(*least) / kGib,
-                        capacity / kGib, 100 * static_cast<double>(*most) / capacity});
+    set.rows.push_back({item.name, static_cast<double>(*most) / kGiB, static_cast<double>(*least) / kGiB,
+                        capacity / kGiB, 100 * static_cast<double>(*most) / capacity});
   }
   return set;
 }

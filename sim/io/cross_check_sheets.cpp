@@ -15,14 +15,14 @@ std::string place_text(double place) {
   return fmt::format("{:g}", place);
 }
 
-std::string ms_text(double ms) {
+std::string short_ms(double ms) {
   return fixed(ms, decimals_for(ms));
 }
 
 Sheet::Row worst_row(const ExplainedPlan& plan, const StudyResult& study) {
   const CaseResult& item = study.cases[plan.index];
-  return {{item.name, ms_text(item.torchrec->estimate.iteration_ms), place_text(plan.place_estimated),
-           ms_text(item.iteration_ms), place_text(plan.place_simulated), std::string(effect_name(plan.largest())),
+  return {{item.name, short_ms(item.torchrec->estimate.iteration_ms), place_text(plan.place_estimated),
+           short_ms(item.iteration_ms), place_text(plan.place_simulated), std::string(effect_name(plan.largest())),
            fmt::format("{:+.3g}", plan.here[static_cast<std::size_t>(plan.largest())]),
            fmt::format("{:+.3g}", plan.others[static_cast<std::size_t>(plan.largest())])},
           false};
@@ -56,14 +56,14 @@ std::string cross_check_text(const CrossCheck& check, const StudyResult& study) 
                   check.cases.size(), heading(check), check.spearman, check.kendall);
   if (check.estimates_choice == check.fastest) {
     return text + fmt::format("The estimate's choice, {}, is the fastest in the simulation, too ({} ms, estimated {}).",
-                              chosen.name, ms_text(chosen.iteration_ms),
-                              ms_text(chosen.torchrec->estimate.iteration_ms));
+                              chosen.name, short_ms(chosen.iteration_ms),
+                              short_ms(chosen.torchrec->estimate.iteration_ms));
   }
   return text + fmt::format(
                     "The estimate's choice, {} (estimated {} ms), takes {} ms in the simulation, {:.1f} % longer "
                     "than the fastest, {} ({} ms).",
-                    chosen.name, ms_text(chosen.torchrec->estimate.iteration_ms), ms_text(chosen.iteration_ms),
-                    check.regret_pct, fastest.name, ms_text(fastest.iteration_ms));
+                    chosen.name, short_ms(chosen.torchrec->estimate.iteration_ms), short_ms(chosen.iteration_ms),
+                    check.regret_pct, fastest.name, short_ms(fastest.iteration_ms));
 }
 
 std::string missing_text(const CrossCheck& check) {

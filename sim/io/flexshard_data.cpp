@@ -9,7 +9,6 @@ namespace shardsim {
 
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr int kSamples = 100;
 constexpr double kPastB = 1.35;  // the curve is drawn to this many times the rows of point B
 
@@ -83,12 +82,12 @@ std::vector<DataSet> figure5(const ParetoFigure& figure) {
   const std::uint64_t last = last_drawn(figure);
   for (const ParetoPoint& point : figure.curve) {
     if (point.rows > last) continue;
-    curve.rows.push_back({percent_of_rows(figure, point.rows), point.time_seconds * 1e3, point.memory_bytes / kGib});
+    curve.rows.push_back({percent_of_rows(figure, point.rows), point.time_seconds * 1e3, point.memory_bytes / kGiB});
   }
   DataSet points{"points", {"point", "meaning", "rows", "rows_pct", "time_ms", "memory_gib", "label", "drawn"}, {}};
   for (const auto& [name, meaning, at] : named_points_of(figure)) {
     const double share = percent_of_rows(figure, at.rows), time = at.time_seconds * 1e3,
-                 memory = at.memory_bytes / kGib;
+                 memory = at.memory_bytes / kGiB;
     points.rows.push_back({name, meaning, static_cast<double>(at.rows), share, time, memory,
                            fmt::format("{}: {}, {:.3g} % of rows, {:+.1f} ms, {:+.2f} GiB", name, meaning, share, time,
                                        std::abs(memory) < 0.005 ? 0.0 : memory),

@@ -36,17 +36,18 @@ bool is_communication_kernel(std::string_view kernel) {
 
 std::string collective_class(std::string_view name) {
   // reduce_scatter before the rest: its kernels and coalesced forms hold other words too.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWords = {{{"reducescatter", "reduce_scatter"},
-                                                                                    {"allreduce", "all_reduce"},
-                                                                                    {"allgather", "all_gather"},
-                                                                                    {"alltoall", "all_to_all"},
-                                                                                    {"sendrecv", "all_to_all"},
-                                                                                    {"broadcast", "broadcast"},
-                                                                                    {"barrier", "all_reduce"},
-                                                                                    {"send", "send_recv"},
-                                                                                    {"recv", "send_recv"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWordsOfKernels = {
+      {{"reducescatter", "reduce_scatter"},
+       {"allreduce", "all_reduce"},
+       {"allgather", "all_gather"},
+       {"alltoall", "all_to_all"},
+       {"sendrecv", "all_to_all"},
+       {"broadcast", "broadcast"},
+       {"barrier", "all_reduce"},
+       {"send", "send_recv"},
+       {"recv", "send_recv"}}};
   const std::string letters = letters_of(plain_name(name));
-  for (const auto& [word, op_class] : kWords)
+  for (const auto& [word, op_class] : kWordsOfKernels)
     if (has(letters, word)) return std::string(op_class);
   return "";
 }

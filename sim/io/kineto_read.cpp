@@ -13,13 +13,13 @@
 #include "base/text.h"
 #include "sim/io/kineto_names.h"
 #include "sim/io/kineto_rank.h"
+#include "topology/limits.h"
 
 namespace shardsim {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostRanks = 100'000;
 // For communication that is none of our kinds (a rooted reduce, a scatter).
 constexpr const char* kOtherCommunication = "send_recv";
 

@@ -38,7 +38,7 @@ struct Scalar {
 };
 
 // One event while its fields come.
-struct Event {
+struct TraceEvent {
   std::string phase, category, name, args_name, operation, operation_class;
   std::optional<double> start_us, duration_us;
   std::int64_t process = 0, thread = 0, stream = -1, correlation = -1, external_id = -1;
@@ -72,11 +72,11 @@ struct Event {
   }
 };
 
-bool is_kernel(const Event& event) {
+bool is_kernel(const TraceEvent& event) {
   return event.category == "kernel" || event.category == "Kernel";
 }
 
-void add_kernel(KinetoTrace& trace, Event& event) {
+void add_kernel(KinetoTrace& trace, TraceEvent& event) {
   if (!event.timed()) {
     ++trace.broken_events;
     return;
@@ -87,7 +87,7 @@ void add_kernel(KinetoTrace& trace, Event& event) {
                            std::move(event.operation_class), std::move(event.collective)});
 }
 
-void add_step(KinetoTrace& trace, const Event& event) {
+void add_step(KinetoTrace& trace, const TraceEvent& event) {
   const std::string_view digits = std::string_view(event.name).substr(kStep.size());
   int number = 0;
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -96,7 +96,7 @@ void add_step(KinetoTrace& trace, const Event& event) {
 }
 
 // "stream 7", or "stream 1 world" in ours.
-void name_stream(KinetoTrace& trace, const Event& event) {
+void name_stream(KinetoTrace& trace, const TraceEvent& event) {
   const std::string_view whole = event.args_name;
   std::string_view name = whole.substr(kStream.size());
   const std::string number = std::to_string(event.thread);
@@ -105,7 +105,7 @@ void name_stream(KinetoTrace& trace, const Event& event) {
   trace.stream_names[event.thread] = name.empty() ? std::string(kStream) + number : std::string(name);
 }
 
-void add_event(KinetoTrace& trace, Event& event) {
+void add_event(KinetoTrace& trace, TraceEvent& event) {
   if (event.phase == "M") {
     if (event.name == "thread_name" && event.args_name.starts_with(kStream)) name_stream(trace, event);
     return;
@@ -212,7 +212,7 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
   KinetoTrace& trace_;
   std::vector<In> open_;
   std::string key_;
-  Event event_;
+  TraceEvent event_;
 };
 
 }  // namespace

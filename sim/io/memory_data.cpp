@@ -3,11 +3,9 @@
 namespace shardsim {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-
 void add(DataSet& set, const CaseResult& item, const char* what, std::string_view part, double bytes) {
   if (bytes <= 0) return;
-  set.rows.push_back({item.name, what, std::string(part), static_cast<double>(set.rows.size()), bytes / kGib});
+  set.rows.push_back({item.name, what, std::string(part), static_cast<double>(set.rows.size()), bytes / kGiB});
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kMib = 1024.0 * 1024.0;
-
 // As memory_part.h has them.
 constexpr std::array<const char*, kMemoryParts> kLabels = {"rows of embedding tables",
                                                            "optimizer states of rows",
@@ -26,7 +24,7 @@ constexpr std::array<const char*, kMemoryParts> kLabels = {"rows of embedding ta
                                                            "gradients of the dense part"};
 
 std::string mib(double bytes) {
-  return grouped_decimals(bytes / kMib);
+  return grouped_decimals(bytes / kMiB);
 }
 
 std::string heading_of(const CaseResult& item) {

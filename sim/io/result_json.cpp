@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "shardsim.result/1";
+constexpr const char* kResultSchema = "shardsim.result/1";
 constexpr double kPercent = 100;
 
 // Of the fullest rank, part by part, beside the memory model's figures for it.
@@ -160,7 +160,8 @@ void check_finite(const Json& json, const std::string& path) {
 }  // namespace
 
 std::string result_to_json(const StudyResult& study) {
-  Json json = {{"schema", kSchema}, {"scenario", study.scenario}, {"seed", study.seed}, {"version", study.version}};
+  Json json = {
+      {"schema", kResultSchema}, {"scenario", study.scenario}, {"seed", study.seed}, {"version", study.version}};
   json["cases"] = Json::array();
   for (const CaseResult& result : study.cases) json["cases"].push_back(case_json(result));
   if (!study.cross_checks.empty()) json["cross_checks"] = cross_checks_json(study);

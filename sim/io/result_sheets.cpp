@@ -14,8 +14,6 @@ namespace shardsim {
 
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-
 double longest_iteration_ms(const StudyResult& study) {
   double longest = 0;
   for (const CaseResult& item : study.cases) longest = std::max(longest, item.iteration_ms);
@@ -33,7 +31,7 @@ std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t m
 
 double largest_memory(const CaseResult& item) {
   if (item.memory_per_rank.empty()) return 0;
-  return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGib;
+  return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGiB;
 }
 
 // "8", or "1 to 16" where the cases differ.
@@ -56,7 +54,7 @@ std::string clusters_of(const WorkloadCases& group) {
 std::string high_water(const CaseResult& item) {
   const MemoryProfile& profile = item.memory_profile;
   if (profile.ranks.empty()) return "-";
-  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGib, 2);
+  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGiB, 2);
 }
 
 std::string workload_heading(const WorkloadCases& group) {
@@ -71,7 +69,7 @@ Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
            grouped(item.samples_per_s),
            item.iteration_ms > 0 && slowest_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms)
                                                                 : "-",
-           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGib, 1),
+           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
            item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
 }

@@ -10,9 +10,9 @@ namespace shardsim {
 namespace {
 
 // Reads the columns of one group, all of one length.
-class Columns {
+class ColumnReader {
  public:
-  Columns(const Hdf5Reader& in, std::string group, const std::string& axis) : in_(in), group_(std::move(group)) {
+  ColumnReader(const Hdf5Reader& in, std::string group, const std::string& axis) : in_(in), group_(std::move(group)) {
     const std::vector<std::size_t> shape = in_.shape(group_ + "/" + axis);
     if (shape.size() != 1) in_.refuse(fmt::format("{}/{} is no list", group_, axis));
     length_ = shape[0];
@@ -53,7 +53,7 @@ class Columns {
 };
 
 int small_attribute(const Hdf5Reader& in, const std::string& root, const std::string& name) {
-  return Columns::narrow(in, "attribute " + name + " of " + root, in.integer_attribute(root, name));
+  return ColumnReader::narrow(in, "attribute " + name + " of " + root, in.integer_attribute(root, name));
 }
 
 bool flag_attribute(const Hdf5Reader& in, const std::string& root, const std::string& name) {
@@ -74,7 +74,7 @@ void read_attributes(const Hdf5Reader& in, const std::string& root, Timeline& ti
 }
 
 void read_ranks(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
-  const Columns columns(in, root + "/rank", "rank");
+  const ColumnReader columns(in, root + "/rank", "rank");
   if (static_cast<std::int64_t>(columns.length()) != timeline.world_size)
     in.refuse(
         fmt::format("{}/rank/rank has {} values for a world of {} ranks", root, columns.length(), timeline.world_size));
@@ -87,7 +87,7 @@ void read_ranks(const Hdf5Reader& in, const std::string& root, Timeline& timelin
 }
 
 void read_spans(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
-  const Columns columns(in, root + "/spans", "span");
+  const ColumnReader columns(in, root + "/spans", "span");
   const std::vector<double> start = columns.reals("start_us"), end = columns.reals("end_us");
   const std::vector<int> rank = columns.small_integers("rank"), stream = columns.small_integers("stream"),
                          op = columns.small_integers("op"), iteration = columns.small_integers("iteration");
@@ -97,7 +97,7 @@ void read_spans(const Hdf5Reader& in, const std::string& root, Timeline& timelin
 }
 
 void read_ops(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
-  const Columns columns(in, root + "/op", "op");
+  const ColumnReader columns(in, root + "/op", "op");
   const std::vector<std::string> name = columns.texts("name"), op_class = columns.texts("class");
   for (std::size_t i = 0; i < columns.length(); ++i) timeline.ops.push_back({name[i], op_class[i]});
   const auto fill_texts = [&](const char* column, std::string Timeline::OpInfo::*field) {
@@ -115,9 +115,9 @@ void read_ops(const Hdf5Reader& in, const std::string& root, Timeline& timeline)
 
 void read_groups(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
   if (!in.has(root + "/group/name")) return;
-  const std::vector<std::string> names = Columns(in, root + "/group", "group").texts("name");
+  const std::vector<std::string> names = ColumnReader(in, root + "/group", "group").texts("name");
   for (const std::string& name : names) timeline.groups[name];
-  const Columns members(in, root + "/group_member", "member");
+  const ColumnReader members(in, root + "/group_member", "member");
   const std::vector<int> group = members.small_integers("group"), set = members.small_integers("set"),
                          rank = members.small_integers("rank");
   for (std::size_t i = 0; i < rank.size(); ++i) {
@@ -171,7 +171,7 @@ Timeline read_timeline_columns(const Hdf5Reader& in, const std::string& root) {
   read_ranks(in, root, timeline);
   read_spans(in, root, timeline);
   read_ops(in, root, timeline);
-  timeline.streams = Columns(in, root + "/stream", "stream").texts("name");
+  timeline.streams = ColumnReader(in, root + "/stream", "stream").texts("name");
   read_groups(in, root, timeline);
   read_flow(in, root + "/flow", timeline);
   read_measured(in, root + "/measured", timeline);

@@ -12,22 +12,22 @@ namespace {
 constexpr const char* kOne = "1";
 
 // Writes the columns of one group along one axis.
-class Columns {
+class ColumnWriter {
  public:
-  Columns(Hdf5Writer& out, std::string group, std::string axis, Hdf5Layout layout = Hdf5Layout::plain)
+  ColumnWriter(Hdf5Writer& out, std::string group, std::string axis, Hdf5Layout layout = Hdf5Layout::plain)
       : out_(out), group_(std::move(group)), axis_(group_ + "/" + std::move(axis)), layout_(layout) {}
 
   template <typename Number>
-  Columns& scale(std::size_t length, const char* long_name) {
+  ColumnWriter& scale(std::size_t length, const char* long_name) {
     out_.scale<Number>(axis_, length, {kOne, long_name}, layout_);
     return *this;
   }
   template <typename Number>
-  Columns& numbers(const char* name, const std::vector<Number>& values, const Hdf5Meaning& meaning) {
+  ColumnWriter& numbers(const char* name, const std::vector<Number>& values, const Hdf5Meaning& meaning) {
     out_.dataset<Number>(group_ + "/" + name, values, {axis_}, meaning, layout_);
     return *this;
   }
-  Columns& texts(const char* name, const std::vector<std::string>& values, const char* long_name) {
+  ColumnWriter& texts(const char* name, const std::vector<std::string>& values, const char* long_name) {
     out_.texts(group_ + "/" + name, values, axis_, {"", long_name});
     return *this;
   }
@@ -79,7 +79,7 @@ void write_summary(Hdf5Writer& out, const std::string& root, const Timeline& tim
 
 void write_ranks(Hdf5Writer& out, const std::string& root, const Timeline& timeline,
                  const std::vector<RankTimes>& ranks) {
-  Columns columns(out, root, "rank");
+  ColumnWriter columns(out, root, "rank");
   columns.scale<std::int32_t>(ranks.size(), "rank")
       .numbers("compute_ms", column<double>(ranks, &RankTimes::compute_ms), {"ms", "some compute operation running"})
       .numbers("comm_ms", column<double>(ranks, &RankTimes::comm_ms), {"ms", "some collective running"})
@@ -94,7 +94,7 @@ void write_ranks(Hdf5Writer& out, const std::string& root, const Timeline& timel
 }
 
 void write_spans(Hdf5Writer& out, const std::string& root, const std::vector<Span>& spans) {
-  Columns(out, root, "span", Hdf5Layout::packed)
+  ColumnWriter(out, root, "span", Hdf5Layout::packed)
       .scale<std::int64_t>(spans.size(), "span")
       .numbers("start_us", column<double>(spans, &Span::start_us), {"us", "start since the first kept iteration"})
       .numbers("end_us", column<double>(spans, &Span::end_us),
@@ -108,7 +108,7 @@ void write_spans(Hdf5Writer& out, const std::string& root, const std::vector<Spa
 
 void write_ops(Hdf5Writer& out, const std::string& root, const std::vector<Timeline::OpInfo>& ops) {
   using Op = Timeline::OpInfo;
-  Columns(out, root, "op")
+  ColumnWriter(out, root, "op")
       .scale<std::int32_t>(ops.size(), "operation")
       .texts("name", column<std::string>(ops, &Op::name), "operation name")
       .texts("class", column<std::string>(ops, &Op::op_class), "lookup, update, dense, or the kind of the collective")
@@ -129,8 +129,10 @@ void write_groups(Hdf5Writer& out, const std::string& root, const Timeline& time
     }
     names.push_back(name);
   }
-  Columns(out, root + "/group", "group").scale<std::int32_t>(names.size(), "group").texts("name", names, "group name");
-  Columns(out, root + "/group_member", "member")
+  ColumnWriter(out, root + "/group", "group")
+      .scale<std::int32_t>(names.size(), "group")
+      .texts("name", names, "group name");
+  ColumnWriter(out, root + "/group_member", "member")
       .scale<std::int32_t>(rank.size(), "member of a rank set of a group")
       .numbers("group", group, {kOne, "group, an index of group/name"})
       .numbers("set", set, {kOne, "rank set within its group; the sets run side by side"})
@@ -170,7 +172,7 @@ void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Time
   write_ranks(out, root + "/rank", timeline, ranks);
   write_spans(out, root + "/spans", timeline.spans);
   write_ops(out, root + "/op", timeline.ops);
-  Columns(out, root + "/stream", "stream")
+  ColumnWriter(out, root + "/stream", "stream")
       .scale<std::int32_t>(timeline.streams.size(), "stream")
       .texts("name", timeline.streams, "stream name");
   write_groups(out, root, timeline);

@@ -16,7 +16,7 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kSchema = "shardsim.timeline/1";
+constexpr const char* kTimelineSchema = "shardsim.timeline/1";
 constexpr const char* kConventions = "shardsim-1";
 constexpr unsigned kReadSeconds = 120;
 
@@ -28,7 +28,7 @@ void check_case_name(const std::string& name) {
 }
 
 void write_root(Hdf5Writer& out, const TimelineFile& file) {
-  out.text_attribute("/", "schema", kSchema);
+  out.text_attribute("/", "schema", kTimelineSchema);
   out.text_attribute("/", "tool_version", file.version);
   out.text_attribute("/", "scenario", file.scenario_text);
   out.attribute("/", "seed", file.seed);
@@ -45,7 +45,7 @@ void write_case_table(Hdf5Writer& out, const TimelineFile& file) {
 
 void check_schema(const Hdf5Reader& in) {
   const std::string schema = in.text_attribute("/", "schema");
-  if (schema != kSchema) in.refuse("schema is " + excerpt(schema) + ", not \"" + kSchema + "\"");
+  if (schema != kTimelineSchema) in.refuse("schema is " + excerpt(schema) + ", not \"" + kTimelineSchema + "\"");
 }
 
 // In the reading process: it ends in time, and a crash is a crash, whatever handlers it took over, without words of the

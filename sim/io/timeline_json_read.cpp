@@ -9,12 +9,12 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/io/timeline_json.h"
+#include "topology/limits.h"
 
 namespace shardsim {
 namespace {
 
 constexpr const char* kRemedy = "The program that wrote the file has an error, or the file was changed";
-constexpr std::int64_t kMostRanks = 100'000;
 constexpr std::int64_t kMostStreams = 1 << 16;
 // Clocks of a run; beyond it doubles cannot tell nanoseconds apart.
 constexpr double kMostUs = 1e12;
@@ -26,7 +26,7 @@ const std::vector<std::string>& op_classes() {
   return classes;
 }
 
-const std::vector<Tree>& items_of(const Tree& tree, const std::string& name) {
+const std::vector<Tree>& list_of(const Tree& tree, const std::string& name) {
   if (tree.kind == Tree::Kind::list) return tree.items;
   throw input_error(tree.place, fmt::format("{}: a list is due here, and this is a {}", name, kind_name(tree.kind)),
                     "Write [A, B, ...]");
@@ -115,12 +115,12 @@ class TimelineReader {
     if (groups->kind != Tree::Kind::map)
       throw input_error(groups->place, "groups: a map is due here", "Write {NAME: [[RANK, ...], ...]}");
     for (const auto& [name, sets] : groups->fields)
-      for (const Tree& set : items_of(sets, "groups." + name)) read_members(name, set);
+      for (const Tree& set : list_of(sets, "groups." + name)) read_members(name, set);
   }
 
   void read_members(const std::string& name, const Tree& set) {
     std::vector<int>& members = timeline_.groups[name].emplace_back();
-    for (const Tree& rank : items_of(set, "groups." + name)) members.push_back(rank_of(rank));
+    for (const Tree& rank : list_of(set, "groups." + name)) members.push_back(rank_of(rank));
   }
 
   int rank_of(const Tree& tree) const { return index_of(tree, timeline_.world_size, "the world of {} ranks"); }
@@ -134,7 +134,7 @@ class TimelineReader {
 
   static std::vector<std::int64_t> bytes_of(const Tree& tree, const std::string& name) {
     std::vector<std::int64_t> values;
-    for (const Tree& item : items_of(tree, name)) values.push_back(whole(item, std::int64_t{1} << 53));
+    for (const Tree& item : list_of(tree, name)) values.push_back(whole(item, std::int64_t{1} << 53));
     return values;
   }
 

@@ -8,8 +8,6 @@ using namespace shardsim;
 
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 Workload with_layers(const std::string& layers) {
   return read_workload(parse_yaml("schema: shardsim.workload/1\nname: dense\nbatch_per_gpu: 32\n"
                                   "tables: [{name: t, rows: 10, dim: 4, kind: sequence, average_length: 5},\n"

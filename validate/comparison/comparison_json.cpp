@@ -11,8 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "shardsim.comparison/1";
-constexpr std::size_t kWorst = 3;
+constexpr const char* kComparisonSchema = "shardsim.comparison/1";
 
 // Nanoseconds of a millisecond, thousandths of a percent: below that there is only noise.
 Json rounded(double value, double steps) {
@@ -22,7 +21,7 @@ Json rounded(double value, double steps) {
 Json ms(double value) {
   return rounded(value, 1e6);
 }
-Json percent(const std::optional<double>& value) {
+Json percent_json(const std::optional<double>& value) {
   return value ? rounded(*value, 1e3) : Json(nullptr);
 }
 
@@ -31,7 +30,7 @@ Json time_json(const ComparedTime& time) {
           {"observed_min_ms", ms(time.observed_ms.min)},
           {"observed_median_ms", ms(time.observed_ms.median)},
           {"observed_max_ms", ms(time.observed_ms.max)},
-          {"error_pct", percent(time.error_pct())}};
+          {"error_pct", percent_json(time.error_pct())}};
 }
 
 // null without a tolerance, and for what it does not bound.
@@ -76,11 +75,11 @@ Json alone_json(const TimelineComparison& comparison, bool predicted) {
 
 Json worst_json(const TimelineComparison& comparison) {
   Json list = Json::array();
-  for (const ComparedOperation& row : worst_operations(comparison, kWorst))
+  for (const ComparedOperation& row : worst_operations(comparison, kWorstOperations))
     list.push_back({{"name", row.name},
                     {"class", row.op_class},
                     {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
-                    {"error_pct", percent(row.time.error_pct())}});
+                    {"error_pct", percent_json(row.time.error_pct())}});
   return list;
 }
 
@@ -104,8 +103,8 @@ Json ranks_json(const TimelineComparison& comparison) {
 Json memory_json(const TimelineComparison& comparison) {
   Json error = nullptr;
   if (comparison.predicted_bytes && comparison.observed_bytes && *comparison.observed_bytes > 0)
-    error = percent(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
-                    static_cast<double>(*comparison.observed_bytes));
+    error = percent_json(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
+                         static_cast<double>(*comparison.observed_bytes));
   return {{"predicted_hbm_max_bytes", bytes_json(comparison.predicted_bytes)},
           {"observed_hbm_max_bytes", bytes_json(comparison.observed_bytes)},
           {"error_pct", error}};
@@ -145,8 +144,10 @@ Json case_json(const TimelineComparison& comparison, const std::optional<double>
 }  // namespace
 
 std::string comparison_json(const ComparisonReport& report) {
-  Json root{
-      {"schema", kSchema}, {"version", version()}, {"predicted", report.predicted}, {"observed", report.observed}};
+  Json root{{"schema", kComparisonSchema},
+            {"version", version()},
+            {"predicted", report.predicted},
+            {"observed", report.observed}};
   root["tolerance_pct"] = report.tolerance_pct ? Json(*report.tolerance_pct) : Json(nullptr);
   root["within_tolerance"] = report.tolerance_pct ? Json(report.outside().empty()) : Json(nullptr);
   root["cases"] = Json::array();

@@ -13,9 +13,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kWorst = 3;
 constexpr std::size_t kRanksInText = 16;
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 // What rounds to zero has no sign.
 std::string error_text(const std::optional<double>& error) {
@@ -28,7 +26,7 @@ std::string signed_time(double ms) {
 }
 
 std::string gib(const std::optional<std::int64_t>& bytes) {
-  return bytes ? fixed(static_cast<double>(*bytes) / kGib, 2) : "-";
+  return bytes ? fixed(static_cast<double>(*bytes) / kGiB, 2) : "-";
 }
 
 std::string verdict(const ComparedTime& time, bool judged, double tolerance_pct) {
@@ -106,7 +104,7 @@ std::string pair_text(const ComparedTime& time) {
 
 std::string worst_text(const TimelineComparison& comparison) {
   std::vector<std::string> parts;
-  for (const ComparedOperation& row : worst_operations(comparison, kWorst))
+  for (const ComparedOperation& row : worst_operations(comparison, kWorstOperations))
     parts.push_back(fmt::format("{} {} ({} %)", row.name,
                                 signed_time(row.time.predicted_ms - row.time.observed_ms.median),
                                 error_text(row.time.error_pct())));

@@ -10,6 +10,7 @@ namespace shardsim {
 
 // The (at most) `count` operations with the largest error in time, largest first: 2 us at 80 % weigh less than 50 ms at
 // 15 %. Errors below a nanosecond are none.
+inline constexpr std::size_t kWorstOperations = 3;  // that are shown
 std::vector<ComparedOperation> worst_operations(const TimelineComparison& comparison, std::size_t count);
 
 // A tolerance bounds the iteration, and every class and every collective that takes at least this share of the

@@ -13,8 +13,6 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-
 void p2p_intra(CampaignBuilder& build, std::int64_t n) {
   build.send(n, {{0, 1}});
 }

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string percent(double share) {
+std::string percent_of(double share) {
   return fmt::format("{:+.1f}", 100 * share);
 }
 
@@ -36,7 +36,7 @@ void add_rows(Sheet& sheet, const std::string& heading, const std::vector<Campai
   for (const CampaignRow& row : rows) {
     sheet.rows.push_back({{row.item, std::string(judged_as_name(row.judged)), fmt::format("{:.3f}", row.predicted_ms),
                            fmt::format("{:.3f}", row.least_ms()), fmt::format("{}", row.observed_ms.size()),
-                           percent(row.error()), band_text(row.judged), verdict(row)},
+                           percent_of(row.error()), band_text(row.judged), verdict(row)},
                           row.judged == JudgedAs::reported});
   }
 }
@@ -44,7 +44,7 @@ void add_rows(Sheet& sheet, const std::string& heading, const std::vector<Campai
 std::string rate_line(const TierRate& rate) {
   return fmt::format("{:<5} {:>10.4f} MB/s observed, {:.4f} expected, {} %\n", rate.tier,
                      rate.observed.bytes_per_second / 1e6, rate.expected.bytes_per_second / 1e6,
-                     percent(rate.observed.bytes_per_second / rate.expected.bytes_per_second - 1));
+                     percent_of(rate.observed.bytes_per_second / rate.expected.bytes_per_second - 1));
 }
 
 double rounded(double value) {

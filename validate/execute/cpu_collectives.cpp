@@ -19,14 +19,6 @@ void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-const std::byte* bytes_at(const float* values) {
-  return reinterpret_cast<const std::byte*>(values);
-}
-
-std::byte* bytes_at(float* values) {
-  return reinterpret_cast<std::byte*>(values);
-}
-
 // A vector of `count` in one chunk per member, and the neighbours that they travel between.
 struct Ring {
   const GroupSeat& seat;
@@ -43,8 +35,8 @@ struct Ring {
 
 // One step: a chunk to the next rank while another comes from the one before.
 void pass_on(Wire& wire, const Ring& ring, const float* values, int sent, float* into, int received) {
-  const Sending sending{ring.next(), bytes_at(values + ring.begin(sent)), ring.size(sent) * sizeof(float)};
-  const Receiving receiving{ring.previous(), bytes_at(into), ring.size(received) * sizeof(float)};
+  const Sending sending{ring.next(), as_bytes(values + ring.begin(sent)), ring.size(sent) * sizeof(float)};
+  const Receiving receiving{ring.previous(), as_bytes(into), ring.size(received) * sizeof(float)};
   wire.exchange(ring.seat.channel, {&sending, 1}, {&receiving, 1});
 }
 

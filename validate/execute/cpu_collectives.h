@@ -17,6 +17,13 @@ struct GroupSeat {
   int channel = 0;  // of the wire
 };
 
+inline const std::byte* as_bytes(const float* values) {
+  return reinterpret_cast<const std::byte*>(values);
+}
+inline std::byte* as_bytes(float* values) {
+  return reinterpret_cast<std::byte*>(values);
+}
+
 // Collectives of CPU ranks over a Wire: the schedules that the simulator's `direct` and `ring` stand for (the emulated
 // cluster of the validator; docs/validation.md). Every rank of the set calls. Buffers are this rank's.
 

@@ -27,6 +27,7 @@ add_library(
   kernels/cuda_memory.cpp
   kernels/cuda_tables.cpp
   machines/cuda.cpp
+  machines/cuda_buffers.cpp
   machines/cuda_clock.cpp
   machines/cuda_dense.cpp
   machines/cuda_device.cpp

@@ -38,11 +38,10 @@ struct Reference::State {
     fusions = fusions_of(program, places);
     for (const Fusion& fusion : fusions) check(fusion, places);
     for (const Fusion& fusion : fusions) {
-      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program, shard_at(shard));
+      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program, program.shard(shard));
     }
   }
 
-  const Program::Shard& shard_at(int index) const { return program.shards[static_cast<std::size_t>(index)]; }
   const Op& op(int id) const { return program.ops[static_cast<std::size_t>(id)]; }
 
   void check(const Fusion& fusion, const ProgramPlaces& places) const {
@@ -52,8 +51,8 @@ struct Reference::State {
       if (part.gradient < 0) refuse(places, op(part.lookup), "nothing updates its rows");
     }
     for (const int index : fusion.shards) {
-      const Program::Shard& shard = shard_at(index);
-      const Program::Shard& first = shard_at(fusion.shards.front());
+      const Program::Shard& shard = program.shard(index);
+      const Program::Shard& first = program.shard(fusion.shards.front());
       const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
       if (table.dtype != Dtype::fp32) {
         refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)));
@@ -136,7 +135,7 @@ struct Reference::State {
     std::map<int, Vectors> all;
     std::int64_t bags = 0;
     for (const int index : fusion.shards) {
-      const Program::Shard& shard = shard_at(index);
+      const Program::Shard& shard = program.shard(index);
       Vectors& vectors = all[index];
       vectors.first_bag = bags;
       vectors.bags = bags_per_rank(program, program.tables[static_cast<std::size_t>(shard.table)]);
@@ -170,7 +169,7 @@ struct Reference::State {
   // Returns the id behind those of the part.
   const std::int64_t* read_bags(const RankRows::Part& part, std::int64_t count, int rank, int lookup, Vectors& vectors,
                                 const std::int64_t* id) {
-    const Program::Shard& shard = shard_at(part.shard);
+    const Program::Shard& shard = program.shard(part.shard);
     Piece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
     std::size_t bag = 0;
     for (const std::int64_t length : bag_lengths(program, program.tables[static_cast<std::size_t>(shard.table)], count,
@@ -238,7 +237,7 @@ std::vector<float> Reference::gathered(int rank, int lookup_op) const {
 std::vector<float> Reference::shard_rows(int rank, int shard) const {
   const auto found = state_->pieces.find(shard);
   if (found == state_->pieces.end()) return {};
-  const int position = row_shard_of(state_->shard_at(shard), rank);
+  const int position = row_shard_of(state_->program.shard(shard), rank);
   return position < 0 ? std::vector<float>{} : found->second[static_cast<std::size_t>(position)].rows;
 }
 

@@ -167,9 +167,7 @@ class FusionFinder {
   const RankSets& sets(int id) const { return program_.groups.at(at(id).group); }
 
   // Partial sums come only of rows that are cut.
-  bool cut(const Fusion& fusion) const {
-    return in_rows(program_.shards[static_cast<std::size_t>(fusion.shards.front())].strategy);
-  }
+  bool cut(const Fusion& fusion) const { return in_rows(program_.shard(fusion.shards.front()).strategy); }
 
   // What takes vectors from the ranks that hold the sums to all others.
   auto across(const Fusion& fusion, int summing) const {

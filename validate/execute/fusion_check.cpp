@@ -36,11 +36,10 @@ class FusionCheck {
 
  private:
   const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
-  const Program::Shard& shard(int index) const { return program_.shards[static_cast<std::size_t>(index)]; }
   const std::vector<std::vector<int>>& sets(int id) const { return program_.groups.at(op(id).group); }
 
   void check_shard(int index) const {
-    const Program::Shard& held = shard(index);
+    const Program::Shard& held = program_.shard(index);
     const bool by_rows = in_rows(held.strategy);
     if (!by_rows && held.strategy != Strategy::data_parallel && held.holders.front().size() != 1) {
       fail(fmt::format("shard {} is {} and has several holders", index, strategy_name(held.strategy)),
@@ -69,10 +68,10 @@ class FusionCheck {
   void check_holders(const std::vector<int>& owners) const {
     for (const int index : fusion_.shards) {
       std::map<int, int> holders;
-      for (const int rank : owners) ++holders[row_shard_of(shard(index), rank)];
+      for (const int rank : owners) ++holders[row_shard_of(program_.shard(index), rank)];
       holders.erase(-1);
-      for (int piece = 0; piece < row_shards(shard(index)); ++piece) {
-        if (row_shard_rows(shard(index), piece) == 0 || holders[piece] == 1) continue;
+      for (int piece = 0; piece < row_shards(program_.shard(index)); ++piece) {
+        if (row_shard_rows(program_.shard(index), piece) == 0 || holders[piece] == 1) continue;
         fail(fmt::format("rank {} can ask {} ranks for the rows of shard {}, piece {}", owners.front(), holders[piece],
                          index, piece),
              "Each row has one owner among the ranks that exchange ids, or lies on the rank that reads it");
@@ -108,7 +107,7 @@ class FusionCheck {
     if (dtypes_read().size() > 1) widths = {1, 4};
     RowBytes bytes;
     for (const int index : fusion_.shards) {
-      const std::int64_t columns = shard(index).column_end - shard(index).column_begin;
+      const std::int64_t columns = program_.shard(index).column_end - program_.shard(index).column_begin;
       const std::int64_t least = columns * *widths.begin();
       bytes.least = bytes.least == 0 ? least : std::min(bytes.least, least);
       bytes.most = std::max(bytes.most, columns * *widths.rbegin());
@@ -122,7 +121,9 @@ class FusionCheck {
     return dtypes;
   }
 
-  const Table& table_of(int index) const { return program_.tables[static_cast<std::size_t>(shard(index).table)]; }
+  const Table& table_of(int index) const {
+    return program_.tables[static_cast<std::size_t>(program_.shard(index).table)];
+  }
 
   // `returns`: rows go from the owner to who asked; else gradients go the way of the ids.
   void check_exchange(int id, bool returns) const {
@@ -177,7 +178,7 @@ class FusionCheck {
   void check_replicas() const {
     if (fusion_.gradient < 0) return;
     std::set<std::vector<int>> needed, summed;
-    for (const int index : fusion_.shards) needed.merge(replicas(shard(index)));
+    for (const int index : fusion_.shards) needed.merge(replicas(program_.shard(index)));
     for (const int reduce : fusion_.reduces) {
       for (std::vector<int> set : sets(reduce)) {
         std::ranges::sort(set);

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::uint64_t kDrawSalt = 1000;  // of the keys that draw: beyond those of row ids and tiers
 
-const Program::Shard& shard_at(const Program& program, int index) {
-  return program.shards[static_cast<std::size_t>(index)];
-}
-
 // Expected items of one rank's batch in the shard's rows, rounded half up, as the lowering counts them.
 double planned_items(const Program& program, const Program::Shard& shard, const AccessDistribution& access) {
   const double per_sample = access.sum(shard.row_begin, shard.row_end);
@@ -29,7 +25,7 @@ double planned_items(const Program& program, const Program::Shard& shard, const 
 std::vector<double> planned_items(const Program& program, const Fusion& fusion) {
   std::vector<double> items;
   for (const int index : fusion.shards) {
-    const Program::Shard& shard = shard_at(program, index);
+    const Program::Shard& shard = program.shard(index);
     const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
     items.push_back(planned_items(program, shard, table.distribution()));
   }
@@ -99,7 +95,7 @@ class Buckets {
   }
 
   void put(int index, std::uint64_t position) {
-    const RowOwner owner = row_owner(program_, shard_at(program_, index), position);
+    const RowOwner owner = row_owner(program_, program_.shard(index), position);
     Bucket& bucket = buckets_[where_.at({index, owner.shard})];
     bucket.ids.push_back(bucket.part.first_row + static_cast<std::int64_t>(owner.local_row));
   }
@@ -163,7 +159,7 @@ double PartShares::items(int shard) const {
 std::vector<std::int64_t> PartShares::split(const RankRows& owner, std::int64_t count) const {
   std::vector<double> weights;
   for (const RankRows::Part& part : owner.parts) {
-    if (part.rows > 0) weights.push_back(items(part.shard) / row_shards(shard_at(program_, part.shard)));
+    if (part.rows > 0) weights.push_back(items(part.shard) / row_shards(program_.shard(part.shard)));
   }
   const std::vector<std::int64_t> of_rows = split_by_largest_remainder(count, weights);
   std::vector<std::int64_t> all;
@@ -197,7 +193,7 @@ IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b) 
   const std::int64_t total = std::accumulate(batch.counts.begin(), batch.counts.end(), std::int64_t{0});
   const std::vector<std::int64_t> draws = ids_per_shard(program, fusion, total);
   for (std::size_t i = 0; i < fusion.shards.size(); ++i) {
-    Draws positions(program, shard_at(program, fusion.shards[i]), rank, b);
+    Draws positions(program, program.shard(fusion.shards[i]), rank, b);
     for (std::int64_t draw = 0; draw < draws[i]; ++draw) buckets.put(fusion.shards[i], positions.next());
   }
   batch.ids = buckets.ids();

@@ -13,8 +13,6 @@
 namespace shardsim {
 namespace {
 
-constexpr int kTickMs = 100;
-
 Error cannot_listen(int port, int error) {
   if (error == EADDRINUSE)
     return run_error(fmt::format("port {} is in use on this host, so rank 0 cannot listen there", port),

@@ -69,8 +69,9 @@ class PooledPlan {
 
  private:
   const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
-  const Program::Shard& shard_at(int index) const { return program_.shards[static_cast<std::size_t>(index)]; }
-  const Table& table_of(int shard) const { return program_.tables[static_cast<std::size_t>(shard_at(shard).table)]; }
+  const Table& table_of(int shard) const {
+    return program_.tables[static_cast<std::size_t>(program_.shard(shard).table)];
+  }
 
   void add_ids(const VectorChunk& chunk) {
     const WireIds wire(program_, plan_.fusion, plan_.rows, rank_);
@@ -100,7 +101,7 @@ class PooledPlan {
     const bool here = part != parts.end() && part->rows > 0;
     call.tables.rows.push_back(here ? part->rows : 0);
     call.tables.begin.push_back(here ? part->first_element : 0);
-    call.tables.dim.push_back(shard_at(shard).column_end - shard_at(shard).column_begin);
+    call.tables.dim.push_back(program_.shard(shard).column_end - program_.shard(shard).column_begin);
     for (const int source : sources_) {
       if (here) {
         add_bags(call, *part, source, static_cast<std::size_t>(part - parts.begin()), wire);
@@ -115,7 +116,7 @@ class PooledPlan {
     for (std::int64_t i = 0; i < count; ++i) plan_.order.push_back(first + i);
     const Table& table = table_of(part.shard);
     for (const std::int64_t length :
-         bag_lengths(program_, table, count, part.position, row_shards(shard_at(part.shard)))) {
+         bag_lengths(program_, table, count, part.position, row_shards(program_.shard(part.shard)))) {
       call.offsets.push_back(call.offsets.back() + length);
     }
   }

@@ -39,18 +39,19 @@ class PooledCheck {
 
  private:
   const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
-  const Program::Shard& shard(int index) const { return program_.shards[static_cast<std::size_t>(index)]; }
-  const Table& table_of(int index) const { return program_.tables[static_cast<std::size_t>(shard(index).table)]; }
+  const Table& table_of(int index) const {
+    return program_.tables[static_cast<std::size_t>(program_.shard(index).table)];
+  }
   Dtype dtype() const { return table_of(fusion_.shards.front()).dtype; }
 
   void check_tables() const {
-    const bool cut = in_rows(shard(fusion_.shards.front()).strategy);
+    const bool cut = in_rows(program_.shard(fusion_.shards.front()).strategy);
     for (const int index : fusion_.shards) {
       if (table_of(index).dtype != dtype()) {
         fail("it looks up rows of different types, or shares its exchanges with a lookup of another type",
              "Give the tables of a strategy one dtype");
       }
-      if (in_rows(shard(index).strategy) != cut) {
+      if (in_rows(program_.shard(index).strategy) != cut) {
         fail(fmt::format("shard {} is cut by rows, or not, unlike the others of its exchanges", index),
              "Look up shards that are cut by rows, and others, through exchanges of their own");
       }
@@ -74,13 +75,13 @@ class PooledCheck {
   // All pieces of a shard lie on ranks whose partial sums are added up.
   void check_sums(int index, const std::set<int>& summing) const {
     std::set<int> pieces;
-    for (const std::vector<int>& holders : shard(index).holders) {
+    for (const std::vector<int>& holders : program_.shard(index).holders) {
       for (const int rank : holders) {
-        if (summing.contains(rank)) pieces.insert(row_shard_of(shard(index), rank));
+        if (summing.contains(rank)) pieces.insert(row_shard_of(program_.shard(index), rank));
       }
     }
-    for (int piece = 0; piece < row_shards(shard(index)); ++piece) {
-      if (row_shard_rows(shard(index), piece) == 0 || pieces.contains(piece)) continue;
+    for (int piece = 0; piece < row_shards(program_.shard(index)); ++piece) {
+      if (row_shard_rows(program_.shard(index), piece) == 0 || pieces.contains(piece)) continue;
       fail(fmt::format("nothing adds up the partial sums of shard {}", index),
            "Let a reduce_scatter over the ranks that hold its rows come after the lookup");
     }
@@ -101,8 +102,8 @@ class PooledCheck {
     for (const Fusion::Part& part : fusion_.parts) {
       double vectors = 0;
       for (const int index : part.shards) {
-        const int piece = row_shard_of(shard(index), rank);
-        const bool read = piece >= 0 && row_shard_rows(shard(index), piece) > 0 && shares.items(index) > 0;
+        const int piece = row_shard_of(program_.shard(index), rank);
+        const bool read = piece >= 0 && row_shard_rows(program_.shard(index), piece) > 0 && shares.items(index) > 0;
         if (read) vectors += static_cast<double>(bags_per_rank(program_, table_of(index))) * sources;
       }
       const double stated = value_on(program_, op(part.lookup), op(part.lookup).bags, rank);

@@ -9,12 +9,8 @@
 namespace shardsim {
 namespace {
 
-const Program::Shard& shard_at(const Program& program, int index) {
-  return program.shards[static_cast<std::size_t>(index)];
-}
-
 std::int64_t bags_of(const Program& program, int shard) {
-  return bags_per_rank(program, program.tables[static_cast<std::size_t>(shard_at(program, shard).table)]);
+  return bags_per_rank(program, program.tables[static_cast<std::size_t>(program.shard(shard).table)]);
 }
 
 void add_shard(VectorChunk& chunk, std::size_t first_block, const Program& program, int lookup, int shard) {
@@ -28,7 +24,7 @@ void add_shard(VectorChunk& chunk, std::size_t first_block, const Program& progr
   }
   block->shards.push_back(shard);
   block->first.push_back(block->dim);
-  block->dim += shard_at(program, shard).column_end - shard_at(program, shard).column_begin;
+  block->dim += program.shard(shard).column_end - program.shard(shard).column_begin;
 }
 
 }  // namespace
@@ -44,7 +40,7 @@ std::vector<int> set_of(const Program& program, int op, int rank) {
 VectorChunk chunk_of(const Program& program, const Fusion& fusion, int rank) {
   const std::vector<int> summing = set_of(program, fusion.scatter, rank);
   const auto held = [&](int shard) {
-    return std::ranges::any_of(summing, [&](int of) { return row_shard_of(shard_at(program, shard), of) >= 0; });
+    return std::ranges::any_of(summing, [&](int of) { return row_shard_of(program.shard(shard), of) >= 0; });
   };
   VectorChunk chunk;
   for (const Fusion::Part& part : fusion.parts) {
@@ -80,7 +76,7 @@ std::vector<ReturnedVectors> returned_to(const Program& program, const Fusion& f
     const VectorChunk chunk = chunk_of(program, fusion, giver);
     for (const VectorChunk::Block& block : chunk.blocks) {
       for (std::size_t i = 0; i < block.shards.size(); ++i) {
-        const Program::Shard& shard = shard_at(program, block.shards[i]);
+        const Program::Shard& shard = program.shard(block.shards[i]);
         all.push_back({block.shards[i], before + block.first_element + block.first[i], block.dim, block.bags,
                        shard.column_end - shard.column_begin});
       }

@@ -65,7 +65,7 @@ const RankRows::Part& RankRows::part_of(std::int64_t row) const {
 RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
   RankRows held;
   for (const int index : fusion.shards) {
-    const Program::Shard& shard = program.shards[static_cast<std::size_t>(index)];
+    const Program::Shard& shard = program.shard(index);
     const int position = row_shard_of(shard, rank);
     if (position < 0) continue;
     RankRows::Part part;

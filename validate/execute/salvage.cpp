@@ -12,7 +12,6 @@ namespace shardsim {
 namespace {
 
 constexpr double kConnectS = 1;  // a host that has gone does not even refuse
-constexpr int kTickMs = 100;
 
 // Connections to the lower ranks' doors, lowest first; those that nobody answers are left out.
 std::vector<Descriptor> open_doors(const Orphan& orphan) {

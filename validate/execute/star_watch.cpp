@@ -11,7 +11,6 @@
 namespace shardsim {
 namespace {
 
-constexpr int kTickMs = 100;
 constexpr auto kSayAgain = std::chrono::milliseconds(200);
 constexpr auto kSayStillAlive = std::chrono::seconds(1);
 

@@ -10,6 +10,7 @@ using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
 using TimePoint = Clock::time_point;
 
 TimePoint after_seconds(double seconds);  // from now
+inline constexpr int kTickMs = 100;       // the longest wait for a peer before signs of an end are looked at
 int milliseconds_until(TimePoint when);   // for poll: 0 when past, rounded up
 
 // An open descriptor, closed with it.

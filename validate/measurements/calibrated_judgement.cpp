@@ -17,7 +17,6 @@ namespace {
 constexpr double kBoundExchange = 5;  // all_reduce and all_to_all from 1 MiB up
 constexpr double kBoundOthers = 8;
 constexpr double kGoalBelow1MiB = 15;
-constexpr SizeBand kBelow1MiB = {"below 1 MiB", 0, kMiB};
 
 using Rows = std::vector<MeasuredRow>;
 

@@ -13,14 +13,13 @@
 namespace shardsim {
 namespace {
 
-constexpr SizeBand kBelow1MiB = {"below 1 MiB", 0, kMiB};
 constexpr int kWrittenDigits = 6;  // what is left of a start of four digits less the launch overhead
 constexpr const char* kLaunchPath = "overheads.launch_overhead";
 
-using Rows = std::vector<MeasuredRow>;
+using MeasuredRows = std::vector<MeasuredRow>;
 
-Rows complete_rows(const Rows& rows, const ClusterSpec& spec, int& incomplete) {
-  Rows complete;
+MeasuredRows complete_rows(const MeasuredRows& rows, const ClusterSpec& spec, int& incomplete) {
+  MeasuredRows complete;
   for (const MeasuredRow& row : rows) {
     if (!row.is_complete()) {
       ++incomplete;
@@ -53,13 +52,13 @@ ErrorsBeforeAndAfter errors_on(const SizeBand& band, const std::vector<JudgedRow
 // Rows of one collective, told apart.
 struct Part {
   CollectiveKind kind;
-  Rows used, unused;
+  MeasuredRows used, unused;
 };
 
-std::vector<Part> parts_of(const Rows& rows, int most) {
+std::vector<Part> parts_of(const MeasuredRows& rows, int most) {
   std::vector<Part> parts;
   for (const CollectiveKind kind : kAllCollectiveKinds) {
-    Rows of_kind;
+    MeasuredRows of_kind;
     std::ranges::copy_if(rows, std::back_inserter(of_kind), [&](const MeasuredRow& row) { return row.kind == kind; });
     if (of_kind.empty()) continue;
     const std::vector<std::size_t> chosen = rows_to_fit(of_kind, most);
@@ -72,9 +71,9 @@ std::vector<Part> parts_of(const Rows& rows, int most) {
 }
 
 // Kinds that share a number are fitted together: all_to_all and send_recv share the rate of a channel.
-std::vector<Rows> fits_of(const std::vector<Part>& parts) {
-  std::vector<Rows> fits;
-  Rows peer_to_peer;
+std::vector<MeasuredRows> fits_of(const std::vector<Part>& parts) {
+  std::vector<MeasuredRows> fits;
+  MeasuredRows peer_to_peer;
   for (const Part& part : parts) {
     if (is_peer_to_peer(part.kind)) {
       peer_to_peer.insert(peer_to_peer.end(), part.used.begin(), part.used.end());
@@ -92,7 +91,7 @@ class Calibrator {
       : prior_(prior), parts_(parts), options_(options), spec_(with_launch_in_starts(prior)) {}
 
   Calibration result() {
-    for (const Rows& rows : fits_of(parts_)) {
+    for (const MeasuredRows& rows : fits_of(parts_)) {
       OverheadFit fit = fit_overheads(spec_, rows);
       spec_ = std::move(fit.spec);
       changed_.insert(changed_.end(), fit.changed.begin(), fit.changed.end());
@@ -193,7 +192,7 @@ std::optional<double> CollectiveCalibration::stated_error_pct() const {
 Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
                       const CalibrationOptions& options) {
   int incomplete = 0;
-  const Rows complete = complete_rows(rows, prior, incomplete);
+  const MeasuredRows complete = complete_rows(rows, prior, incomplete);
   if (complete.size() < 2) {
     throw input_error({options.measurements},
                       fmt::format("{} with both a size and a time", complete.empty() ? "no row" : "only one row"),
@@ -218,7 +217,7 @@ std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, co
     throw input_error({"argument --system"}, fmt::format("no row is of system {}", excerpt(label)),
                       known_names_hint(label, labels));
   }
-  Rows chosen;
+  MeasuredRows chosen;
   std::ranges::copy_if(rows, std::back_inserter(chosen),
                        [&](const MeasuredRow& row) { return label.empty() || row.system == label; });
   return chosen;

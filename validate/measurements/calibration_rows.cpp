@@ -7,7 +7,6 @@
 namespace shardsim {
 namespace {
 
-constexpr double kMiB = 1 << 20;
 constexpr double kMidFrom = 4 * kMiB, kMidTo = 32 * kMiB;  // where the time turns from latency to bandwidth
 
 using Positions = std::vector<std::size_t>;

@@ -18,7 +18,7 @@ namespace shardsim {
 namespace {
 
 using Kind = EmbeddingRow::Kind;
-using Rows = std::vector<EmbeddingRow>;
+using ComputeRows = std::vector<EmbeddingRow>;
 
 constexpr std::size_t kLeastRows = 4;
 constexpr double kHold = 0.01;          // weight that keeps a value which no row speaks of from running away
@@ -88,9 +88,10 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-class Fit {
+class ComputeFit {
  public:
-  Fit(const ClusterSpec& prior, const Rows& fit, const Rows& check) : prior_(prior.gpu), fit_(fit), check_(check) {
+  ComputeFit(const ClusterSpec& prior, const ComputeRows& fit, const ComputeRows& check)
+      : prior_(prior.gpu), fit_(fit), check_(check) {
     for (Parameter& parameter : parameters())
       if (std::ranges::any_of(
               fit, [&](const EmbeddingRow& row) { return parameter.kinds.find(what_of(row)) != std::string::npos; }))
@@ -189,13 +190,13 @@ class Fit {
   }
 
   GpuSpec prior_;
-  const Rows& fit_;
-  const Rows& check_;
+  const ComputeRows& fit_;
+  const ComputeRows& check_;
   std::vector<Parameter> parameters_;
   std::unique_ptr<ComputeModel> roofline_ = make_compute_model(named_map("roofline"));
 };
 
-void check_rows(const Rows& rows, const Rows& fit, const std::string& measurements) {
+void check_rows(const ComputeRows& rows, const ComputeRows& fit, const std::string& measurements) {
   if (fit.size() < kLeastRows)
     throw input_error(
         {measurements}, fmt::format("{} rows to fit", fit.size()),
@@ -231,7 +232,7 @@ double parsed(const Parameter& parameter, const std::string& text) {
 
 // Writes the fitted number down as its text reads back, with where it comes from.
 void note(ComputeCalibration& calibration, const Parameter& parameter, const GpuSpec& before, double fitted,
-          const Rows& fit, const std::string& measurements) {
+          const ComputeRows& fit, const std::string& measurements) {
   const std::string text = parameter.text(fitted);
   parameter.set(calibration.spec.gpu, parsed(parameter, text));
   std::vector<const EmbeddingRow*> used;
@@ -261,7 +262,7 @@ void keep_peak(ComputeCalibration& calibration, const GpuSpec& before, const Gpu
 
 ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
                                      const std::string& measurements) {
-  Rows fit, check, all;
+  ComputeRows fit, check, all;
   ComputeCalibration calibration{prior, "", {}, {}, 0};
   for (const EmbeddingRow& row : table.rows) {
     if (!serves(row)) {
@@ -273,7 +274,7 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
   }
   check_rows(all, fit, measurements);
   calibration.gpu = all.front().gpu;
-  const Fit fitting(prior, fit, check);
+  const ComputeFit fitting(prior, fit, check);
   const GpuSpec best = fitting.best();
   for (const char* const what : {"lookup", "update", "gemm"}) {
     const ComputeErrors errors = fitting.errors(what, prior.gpu, best);

@@ -35,10 +35,11 @@ struct SizeBand {
   std::int64_t from = 0, upto = 0;
   bool holds(std::int64_t bytes) const { return bytes >= from && bytes < upto; }
 };
-inline constexpr std::int64_t kKiB = 1 << 10, kMiB = 1 << 20, kLargestSize = INT64_MAX;
+inline constexpr std::int64_t kLargestSize = INT64_MAX;
 inline constexpr std::array<SizeBand, 4> kSizeBands = {
     SizeBand{"below 64 KiB", 0, 64 * kKiB}, SizeBand{"64 KiB to 1 MiB", 64 * kKiB, kMiB},
     SizeBand{"1 MiB to 64 MiB", kMiB, 64 * kMiB}, SizeBand{"from 64 MiB", 64 * kMiB, kLargestSize}};
+inline constexpr SizeBand kBelow1MiB = {"below 1 MiB", 0, kMiB};
 inline constexpr SizeBand kFrom1MiB = {"from 1 MiB", kMiB, kLargestSize};
 inline constexpr SizeBand kAllSizes = {"all sizes", 0, kLargestSize};
 

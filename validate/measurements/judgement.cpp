@@ -10,38 +10,38 @@
 namespace shardsim {
 namespace {
 
-using Rows = std::vector<const JudgedRow*>;
+using RowPointers = std::vector<const JudgedRow*>;
 
-Rows in_model(const std::vector<JudgedRow>& rows) {
-  Rows found;
+RowPointers in_model(const std::vector<JudgedRow>& rows) {
+  RowPointers found;
   for (const JudgedRow& row : rows) {
     if (row.out_of_model.empty()) found.push_back(&row);
   }
   return found;
 }
 
-Rows all(const std::vector<JudgedRow>& rows) {
-  Rows found;
+RowPointers all(const std::vector<JudgedRow>& rows) {
+  RowPointers found;
   for (const JudgedRow& row : rows) found.push_back(&row);
   return found;
 }
 
 // Rows of one system, collective and side of the model; in the model first, systems in order of appearance.
-std::vector<Rows> groups_of(const std::vector<JudgedRow>& rows) {
+std::vector<RowPointers> groups_of(const std::vector<JudgedRow>& rows) {
   using Key = std::tuple<bool, std::size_t, CollectiveKind>;
-  std::map<Key, Rows> groups;
+  std::map<Key, RowPointers> groups;
   std::map<std::string, std::size_t> first;
   for (const JudgedRow& row : rows) {
     const std::size_t order = first.try_emplace(row.measured.system, first.size()).first->second;
     groups[{!row.out_of_model.empty(), order, row.measured.kind}].push_back(&row);
   }
-  std::vector<Rows> result;
+  std::vector<RowPointers> result;
   for (auto& entry : groups) result.push_back(std::move(entry.second));
   return result;
 }
 
 // All reasons why rows are out of the model.
-std::string reasons_of(const Rows& rows) {
+std::string reasons_of(const RowPointers& rows) {
   std::vector<std::string> reasons;
   for (const JudgedRow* row : rows) {
     if (std::ranges::find(reasons, row->out_of_model) == reasons.end()) reasons.push_back(row->out_of_model);
@@ -49,15 +49,15 @@ std::string reasons_of(const Rows& rows) {
   return join(reasons, "; ");
 }
 
-SystemFigures system_figures(const Rows& rows) {
+SystemFigures system_figures(const RowPointers& rows) {
   const JudgedRow& first = *rows.front();
   return {first.measured.system, first.cluster, first.measured.kind, first.fits, reasons_of(rows), band_figures(rows)};
 }
 
-std::vector<std::pair<CollectiveKind, BandFigures>> figures_by_kind(const Rows& rows) {
+std::vector<std::pair<CollectiveKind, BandFigures>> figures_by_kind(const RowPointers& rows) {
   std::vector<std::pair<CollectiveKind, BandFigures>> result;
   for (const CollectiveKind kind : kAllCollectiveKinds) {
-    Rows of_kind;
+    RowPointers of_kind;
     std::ranges::copy_if(rows, std::back_inserter(of_kind),
                          [&](const JudgedRow* row) { return row->measured.kind == kind; });
     if (!of_kind.empty()) result.emplace_back(kind, band_figures(of_kind));
@@ -91,8 +91,8 @@ Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& ma
   result.rows = std::move(judged.rows);
   result.incomplete = judged.incomplete;
   result.of_one_gpu = judged.of_one_gpu;
-  const Rows judged_in_model = in_model(result.rows);
-  for (const Rows& group : groups_of(result.rows)) result.systems.push_back(system_figures(group));
+  const RowPointers judged_in_model = in_model(result.rows);
+  for (const RowPointers& group : groups_of(result.rows)) result.systems.push_back(system_figures(group));
   result.by_kind = figures_by_kind(judged_in_model);
   result.overall = band_figures(judged_in_model);
   result.with_out_of_model = band_figures(all(result.rows));

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "shardsim.collective_comparison/1";
+constexpr const char* kJudgementSchema = "shardsim.collective_comparison/1";
 
 // Three decimals of a percent: below that there is only noise.
 Json number(const std::optional<double>& value) {
@@ -102,7 +102,7 @@ std::string csv_cell(const std::string& text) {
 }  // namespace
 
 std::string judgement_json(const Judgement& judgement) {
-  Json root = {{"schema", kSchema},
+  Json root = {{"schema", kJudgementSchema},
                {"version", version()},
                {"measurements", judgement.measurements},
                {"clusters", judgement.map},

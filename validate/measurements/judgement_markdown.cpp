@@ -14,7 +14,7 @@ namespace {
 // What the project set out to reach: median error from 1 MiB up, without calibration.
 constexpr double kBoundOverall = 10;
 
-std::optional<double> bound_of(CollectiveKind kind) {
+std::optional<double> target_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::all_reduce:
       return 12;
@@ -61,7 +61,7 @@ std::string overall_table(const Judgement& judgement) {
   return table + row("with rows out of the model", judgement.with_out_of_model, std::nullopt);
 }
 
-std::string fits_text(FitsUsed fits) {
+std::string fits_cell(FitsUsed fits) {
   if (fits == FitsUsed::none) return "nothing";
   if (fits == FitsUsed::calibrated) return "other rows of it";
   return fits == FitsUsed::left_out ? "other systems" : "the open data";
@@ -72,9 +72,9 @@ std::string systems_table(const Judgement& judgement) {
   for (const SystemFigures& system : judgement.systems) {
     if (!system.out_of_model.empty()) continue;
     table +=
-        markdown_line(with(with({system.system, std::string(collective_kind_name(system.kind)), fits_text(system.fits)},
+        markdown_line(with(with({system.system, std::string(collective_kind_name(system.kind)), fits_cell(system.fits)},
                                 figures_cells(system.figures)),
-                           {bound_text(bound_of(system.kind), system.figures.from_1mib.median_abs_pct)}));
+                           {bound_text(target_of(system.kind), system.figures.from_1mib.median_abs_pct)}));
   }
   return table;
 }

@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kSchema = "shardsim.left_out_fits/1";
+constexpr const char* kLeftOutFitsSchema = "shardsim.left_out_fits/1";
 
 const std::vector<std::pair<std::string, NcclGeneration>> kGenerations = {{"volta", NcclGeneration::volta},
                                                                           {"ampere", NcclGeneration::ampere},
@@ -53,7 +53,7 @@ const FitTable& LeftOutFits::table_for(const std::string& system) const {
 LeftOutFits left_out_fits_from_tree(const Tree& tree) {
   LeftOutFits fits;
   MapReader reader(tree, "");
-  reader.choice("schema", {kSchema});
+  reader.choice("schema", {kLeftOutFitsSchema});
   for (const Tree& entry : reader.list("systems")) {
     MapReader system(entry, "systems");
     const std::string label = system.text("without");

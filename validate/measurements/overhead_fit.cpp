@@ -18,9 +18,9 @@ constexpr int kDigits = 4;       // of a fitted number
 using Parameters = std::vector<CalibratedParameter>;
 using Logarithms = std::vector<double>;
 
-class Fit {
+class OverheadFitting {
  public:
-  Fit(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows)
+  OverheadFitting(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows)
       : prior_(prior), rows_(rows), parameters_(parameters_of(rows, prior)) {
     drop_unseen();
   }
@@ -143,7 +143,7 @@ std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<Meas
 }
 
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows) {
-  return Fit(prior, rows).best();
+  return OverheadFitting(prior, rows).best();
 }
 
 }  // namespace shardsim

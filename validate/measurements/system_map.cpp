@@ -14,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-constexpr const char* kSchema = "shardsim.clusters_map/1";
+constexpr const char* kSystemMapSchema = "shardsim.clusters_map/1";
 
 // Keys of a YAML map come with underscores for hyphens, labels as their authors wrote them.
 std::string plain_label(std::string label) {
@@ -161,7 +161,7 @@ SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
   SystemMap map;
   map.path = path;
   MapReader reader(tree, "");
-  reader.choice("schema", {kSchema});
+  reader.choice("schema", {kSystemMapSchema});
   const Tree at_top = systems_at_top(tree);
   add_systems(map, at_top, folder);
   for (const auto& field : at_top.fields) reader.has(field.first);

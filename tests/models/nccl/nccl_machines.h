@@ -66,6 +66,4 @@ inline std::string choice(const NcclTime& time) {
   return fmt::format("{} {}", nccl_algorithm_name(time.algorithm), nccl_protocol_name(time.protocol));
 }
 
-constexpr std::int64_t kKiB = 1024, kMiB = kKiB * kKiB, kGiB = kKiB * kMiB;
-
 }  // namespace shardsim::test

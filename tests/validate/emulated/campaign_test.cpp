@@ -16,8 +16,6 @@ using namespace shardsim;
 
 namespace {
 
-constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-
 struct Worked {
   std::string name;
   std::int64_t bytes;

@@ -10,27 +10,27 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kLanes = 16, kRows = 4;
+constexpr std::int64_t kLanes = 16, kTileRows = 4;
 constexpr std::int64_t kColumns = 2 * kLanes;  // of a panel
 constexpr std::int64_t kDepth = 256;           // of a panel: 32 KiB of b, which stay in the first cache
 
 using Vector = float __attribute__((vector_size(kLanes * sizeof(float))));
 
-// c[kRows][kColumns] += a[kRows][depth] x panel[depth][kColumns], in registers.
+// c[kTileRows][kColumns] += a[kTileRows][depth] x panel[depth][kColumns], in registers.
 SHARDSIM_VECTOR_CLONES void multiply_tile(const float* a, std::int64_t a_stride, const float* panel, std::int64_t depth,
                                           float* c, std::int64_t c_stride) {
-  Vector sum[kRows][2];
-  for (int r = 0; r < kRows; ++r) std::memcpy(sum[r], c + r * c_stride, sizeof(sum[r]));
+  Vector sum[kTileRows][2];
+  for (int r = 0; r < kTileRows; ++r) std::memcpy(sum[r], c + r * c_stride, sizeof(sum[r]));
   for (std::int64_t d = 0; d < depth; ++d) {
     Vector b[2];
     std::memcpy(b, panel + d * kColumns, sizeof(b));
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kTileRows; ++r) {
       const float factor = a[r * a_stride + d];
       sum[r][0] += factor * b[0];
       sum[r][1] += factor * b[1];
     }
   }
-  for (int r = 0; r < kRows; ++r) std::memcpy(c + r * c_stride, sum[r], sizeof(sum[r]));
+  for (int r = 0; r < kTileRows; ++r) std::memcpy(c + r * c_stride, sum[r], sizeof(sum[r]));
 }
 
 // The edges, where no whole tile fits.
@@ -56,11 +56,11 @@ void pack_panel(const Matrices& of, std::int64_t first_k, std::int64_t depth, st
 
 void multiply_panel(const Matrices& of, std::int64_t first_row, std::int64_t end_row, std::int64_t first_k,
                     std::int64_t depth, std::int64_t first_column, std::int64_t columns, const float* panel) {
-  for (std::int64_t row = first_row; row < end_row; row += kRows) {
+  for (std::int64_t row = first_row; row < end_row; row += kTileRows) {
     const float* const a = of.a + row * of.k + first_k;
     float* const c = of.c + row * of.n + first_column;
-    const std::int64_t rows = std::min(kRows, end_row - row);
-    if (rows == kRows && columns == kColumns) {
+    const std::int64_t rows = std::min(kTileRows, end_row - row);
+    if (rows == kTileRows && columns == kColumns) {
       multiply_tile(a, of.k, panel, depth, c, of.n);
     } else {
       multiply_edge(rows, columns, a, of.k, panel, depth, c, of.n);

@@ -12,8 +12,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kAhead = 32;  // rows asked of memory before they are needed
-constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kRowsAhead = 32;  // rows asked of memory before they are needed
 
 [[noreturn]] void refuse_index() {
   throw std::out_of_range("an index is outside its table");
@@ -23,7 +22,7 @@ constexpr std::int64_t kLine = 64;
 SHARDSIM_IN_CLONES void prefetch_row(const void* table, std::int64_t index, std::int64_t row_bytes) {
   const std::uintptr_t row = reinterpret_cast<std::uintptr_t>(table) +
                              static_cast<std::uintptr_t>(index) * static_cast<std::uintptr_t>(row_bytes);
-  for (std::int64_t at = 0; at < row_bytes; at += kLine)
+  for (std::int64_t at = 0; at < row_bytes; at += kCacheLine)
     __builtin_prefetch(reinterpret_cast<const void*>(row + static_cast<std::uintptr_t>(at)), 0,
                        2);  // the second-level cache queues more
 }
@@ -54,7 +53,7 @@ SHARDSIM_IN_CLONES void sum_bags(const BagRange<Element>& range) {
     float* const sum = range.out + bag * range.out_stride;
     std::fill_n(sum, range.dim, 0.0F);
     for (std::int64_t i = range.offsets[bag]; i < range.offsets[bag + 1]; ++i) {
-      if (i + kAhead < ahead_end) prefetch_row(range.table, range.indices[i + kAhead], row_bytes);
+      if (i + kRowsAhead < ahead_end) prefetch_row(range.table, range.indices[i + kRowsAhead], row_bytes);
       const auto index = static_cast<std::uint64_t>(range.indices[i]);
       if (index >= static_cast<std::uint64_t>(range.rows)) refuse_index();
       add_row(sum, range.table + static_cast<std::int64_t>(index) * range.dim, range.dim);
@@ -138,7 +137,7 @@ void gather_rows(ElementType type, std::int64_t rows, std::int64_t dim, const vo
   auto* const to = static_cast<char*>(out);
   run_intervals(static_cast<std::int64_t>(indices.size()), threads, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t i = first; i < end; ++i) {
-      if (i + kAhead < end) prefetch_row(table, indices[i + kAhead], row_bytes);
+      if (i + kRowsAhead < end) prefetch_row(table, indices[i + kRowsAhead], row_bytes);
       if (static_cast<std::uint64_t>(indices[i]) >= static_cast<std::uint64_t>(rows)) refuse_index();
       std::memcpy(to + i * row_bytes, table + indices[i] * row_bytes, static_cast<std::size_t>(row_bytes));
     }

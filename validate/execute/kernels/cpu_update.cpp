@@ -10,8 +10,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kAhead = 8;  // touched rows asked of memory before they are needed
-constexpr std::int64_t kLine = 64;
+constexpr std::size_t kTouchedAhead = 8;  // touched rows asked of memory before they are needed
 
 // One table of a call, where its rows and states lie.
 struct TableMemory {
@@ -48,7 +47,7 @@ class RowUpdates {
   void apply(const std::vector<TouchedRow>& touched) {
     for (std::size_t at = 0; at < touched.size();) {
       while (touched[at].row >= table().first_row + table().rows) ++table_;
-      prefetch(touched, at + kAhead);
+      prefetch(touched, at + kTouchedAhead);
       at = apply_row(touched, at);
     }
   }
@@ -60,9 +59,9 @@ class RowUpdates {
     if (at >= touched.size() || touched[at].row >= table().first_row + table().rows) return;
     const char* const row = table().row(touched[at].row - table().first_row);
     const std::int64_t bytes = table().dim * element_bytes(table().type);
-    for (std::int64_t line = 0; line < bytes; line += kLine) __builtin_prefetch(row + line, 1);
+    for (std::int64_t line = 0; line < bytes; line += kCacheLine) __builtin_prefetch(row + line, 1);
     const auto* const gradient = reinterpret_cast<const char*>(gradients_ + touched[at].gradient);
-    for (std::int64_t line = 0; line < 4 * table().dim; line += kLine) __builtin_prefetch(gradient + line);
+    for (std::int64_t line = 0; line < 4 * table().dim; line += kCacheLine) __builtin_prefetch(gradient + line);
   }
 
   // The entries of one row from `at` on; returns where the next row's begin.

@@ -16,6 +16,8 @@ int element_bytes(ElementType type);
 
 enum class RowOptimizer { none, sgd, rowwise_adagrad, adam };
 
+inline constexpr std::int64_t kCacheLine = 64;  // bytes
+
 // Several tables in one arena, fused into one call: table t has rows[t] rows of dim[t] elements, the first one at
 // element begin[t] of the arena. Bag b of table t has the indices [offsets[t * bags + b], offsets[t * bags + b + 1]).
 struct TableBatch {

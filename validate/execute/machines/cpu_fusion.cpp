@@ -8,14 +8,6 @@
 #include "validate/execute/machines/cpu_rows.h"
 
 namespace shardsim {
-namespace {
-
-std::size_t floats(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + 3) / 4;
-}
-
-}  // namespace
-
 OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_data, const Place& place) {
   OptimizerSettings settings;
   if (check_data) {

@@ -9,14 +9,6 @@
 namespace shardsim {
 namespace {
 
-std::size_t floats(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + 3) / 4;
-}
-
-std::byte* bytes_at(float* values) {
-  return reinterpret_cast<std::byte*>(values);
-}
-
 // Plain SGD of learning rate -1 adds gradients up.
 OptimizerSettings adding() {
   OptimizerSettings settings;
@@ -108,12 +100,12 @@ void CpuPooled::scatter(Wire& wire, const GroupSeat& seat, std::int64_t bytes, s
 }
 
 void CpuPooled::exchange_vectors(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix) {
-  all_to_all(wire, seat, matrix, bytes_at(vectors_.data()) + buffers_.own_vectors, bytes_at(returned_.data()));
+  all_to_all(wire, seat, matrix, as_bytes(vectors_.data()) + buffers_.own_vectors, as_bytes(returned_.data()));
 }
 
 void CpuPooled::exchange_gradients(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix) {
-  all_to_all(wire, seat, matrix, bytes_at(gradients_asked_.data()),
-             bytes_at(gradients_.data()) + buffers_.own_gradients);
+  all_to_all(wire, seat, matrix, as_bytes(gradients_asked_.data()),
+             as_bytes(gradients_.data()) + buffers_.own_gradients);
 }
 
 void CpuPooled::gather(Wire& wire, const GroupSeat& seat, std::int64_t bytes) {

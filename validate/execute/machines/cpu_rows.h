@@ -9,6 +9,11 @@
 
 namespace shardsim {
 
+// Floats that hold so many bytes.
+inline std::size_t floats(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + 3) / 4;
+}
+
 // Fills rows with some numbers: any values that are numbers will do.
 void fill_rows(std::vector<std::byte>& arena, ElementType type, std::uint64_t seed);
 

@@ -8,8 +8,8 @@ namespace shardsim {
 namespace {
 
 constexpr int kTries = 20;
-constexpr double kPatience = 0.1;      // seconds
-constexpr double kLeastStretch = 1e5;  // us; over less, alignment is worse than the drift
+constexpr double kClockPatience = 0.1;  // seconds
+constexpr double kLeastStretch = 1e5;   // us; over less, alignment is worse than the drift
 
 cudaEvent_t new_event() {
   cudaEvent_t event = nullptr;
@@ -79,7 +79,7 @@ void CudaClock::calibrate(cuda::Stream stream) {
 void CudaClock::correct(cuda::Stream stream, std::vector<Span>& spans) {
   if (spans.empty()) return;
   cuda::check(cudaEventRecord(spare_, stream), "alignment of clocks");
-  const double deadline = monotonic_seconds() + kPatience;
+  const double deadline = monotonic_seconds() + kClockPatience;
   while (!has_happened(spare_)) {
     if (monotonic_seconds() > deadline) return;
   }

@@ -9,9 +9,7 @@
 #include "validate/execute/machines/nccl_set.h"
 
 namespace shardsim {
-namespace {
 
-// Of the kernel module; the runtime knows only which CUDA it supports.
 std::string driver_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
@@ -19,11 +17,9 @@ std::string driver_version() {
   return version;
 }
 
-std::string version_text(int version) {
+std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
-
-}  // namespace
 
 int choose_device(const Launch& launch) {
   int count = 0;
@@ -45,7 +41,7 @@ Timeline::Measured gpu_facts(int device) {
   if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) facts.device = properties.name;
   facts.driver = driver_version();
   int runtime = 0;
-  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = version_text(runtime);
+  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = cuda_version_text(runtime);
   facts.nccl = NcclSet::version();
   facts.transport = "nccl";
   return facts;

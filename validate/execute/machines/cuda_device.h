@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "sim/timeline.h"
 #include "validate/execute/launch.h"
 
@@ -11,5 +13,8 @@ int choose_device(const Launch& launch);
 
 // Device, driver, CUDA and NCCL, as far as they say.
 Timeline::Measured gpu_facts(int device);
+
+std::string driver_version();                // of the kernel module: the runtime knows only which CUDA it supports
+std::string cuda_version_text(int version);  // 12040, as CUDA writes it, is "12.4"
 
 }  // namespace shardsim

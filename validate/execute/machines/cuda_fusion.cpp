@@ -4,31 +4,11 @@
 
 #include "validate/execute/id_streams.h"
 #include "validate/execute/kernels/cuda_work.h"
+#include "validate/execute/machines/cuda_buffers.h"
 
 namespace shardsim {
-namespace {
 
 using cuda::DeviceBuffer;
-
-std::size_t size(std::int64_t bytes) {
-  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 0));
-}
-
-// Gradients of some size; the same number everywhere does not change what it costs to sum them.
-DeviceBuffer half_everywhere(std::int64_t bytes, const char* what) {
-  DeviceBuffer buffer(size((bytes + 3) / 4 * 4), what);
-  const std::vector<float> values(buffer.bytes() / sizeof(float), 0.5F);
-  buffer.upload(values.data(), buffer.bytes());
-  return buffer;
-}
-
-DeviceBuffer cleared(std::int64_t bytes, const char* what) {
-  DeviceBuffer buffer(size(bytes), what);
-  buffer.clear();
-  return buffer;
-}
-
-}  // namespace
 
 CudaFusion::CudaFusion(const Program& program, FusionBuffers buffers, int rank, const OptimizerSettings& settings)
     : buffers_(std::move(buffers)),

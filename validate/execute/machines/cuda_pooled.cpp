@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "validate/execute/kernels/cuda_work.h"
+#include "validate/execute/machines/cuda_buffers.h"
 
 namespace shardsim {
 namespace {
@@ -10,30 +11,6 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kFloat = sizeof(float);
-
-std::size_t size(std::int64_t bytes) {
-  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 0));
-}
-
-DeviceBuffer cleared(std::int64_t bytes, const char* what) {
-  DeviceBuffer buffer(size((bytes + 3) / 4 * 4), what);
-  buffer.clear();
-  return buffer;
-}
-
-// Gradients of some size; the same number everywhere does not change what it costs to sum them.
-DeviceBuffer half_everywhere(std::int64_t bytes, const char* what) {
-  DeviceBuffer buffer(size((bytes + 3) / 4 * 4), what);
-  const std::vector<float> values(buffer.bytes() / kFloat, 0.5F);
-  buffer.upload(values.data(), buffer.bytes());
-  return buffer;
-}
-
-DeviceBuffer uploaded(const std::vector<std::int64_t>& values, const char* what) {
-  DeviceBuffer buffer(values.size() * sizeof(std::int64_t), what);
-  buffer.upload(values.data(), buffer.bytes());
-  return buffer;
-}
 
 // Plain SGD of learning rate -1 adds gradients up.
 OptimizerSettings adding() {

@@ -25,7 +25,7 @@ class LookupLimits {
 
   void check() const {
     for (const int index : lookup_.shards) {
-      const Program::Shard& shard = program_.shards[static_cast<std::size_t>(index)];
+      const Program::Shard& shard = program_.shard(index);
       const std::int64_t columns = shard.column_end - shard.column_begin;
       if (columns > kMostColumns) {
         fail(fmt::format("shard {} has {} columns, and the kernels take {}", index, columns, kMostColumns),

@@ -12,7 +12,7 @@
 namespace shardsim {
 namespace {
 
-constexpr double kPatience = 2;  // seconds that a call under way gets before its communicator is taken away
+constexpr double kCallPatience = 2;  // seconds that a call under way gets before its communicator is taken away
 
 std::string result_text(ncclResult_t result) {
   return std::string("NCCL says '") + ncclGetErrorString(result) + "'";
@@ -250,7 +250,7 @@ void NcclSet::abort() {
     if (aborted_) return;
     aborted_ = true;
   }
-  const double deadline = monotonic_seconds() + kPatience;
+  const double deadline = monotonic_seconds() + kCallPatience;
   for (bool busy = true; busy && monotonic_seconds() < deadline; sleep_until(monotonic_seconds() + 0.001)) {
     const std::lock_guard lock(mutex_);
     busy = in_call_;

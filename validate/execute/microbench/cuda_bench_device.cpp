@@ -3,13 +3,13 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <optional>
 
 #include "base/error.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_work.h"
+#include "validate/execute/machines/cuda_device.h"
 
 namespace shardsim {
 namespace {
@@ -66,17 +66,6 @@ class Stopwatch {
   cudaEvent_t start_ = nullptr, end_ = nullptr;
 };
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-std::string driver_version() {
-  std::ifstream file("/sys/module/nvidia/version");
-  std::string version;
-  std::getline(file, version);
-  return version;
-}
-
 DeviceFacts read_facts() {
   int count = 0, runtime = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
@@ -89,14 +78,14 @@ DeviceFacts read_facts() {
   cuda::check(cudaRuntimeGetVersion(&runtime), "version of CUDA");
   DeviceFacts facts;
   facts.name = properties.name;
-  facts.software = "shardsim CUDA kernels, CUDA " + version_text(runtime) + ", driver " + driver_version();
+  facts.software = "shardsim CUDA kernels, CUDA " + cuda_version_text(runtime) + ", driver " + driver_version();
   facts.memory_bytes = static_cast<std::int64_t>(kUsable * static_cast<double>(free));
   facts.cache_bytes = properties.l2CacheSize;
   facts.more = {{"compute_capability", std::to_string(properties.major) + "." + std::to_string(properties.minor)},
                 {"sm_count", std::to_string(properties.multiProcessorCount)},
                 {"memory_total_bytes", std::to_string(total)},
                 {"driver", driver_version()},
-                {"cuda_runtime", version_text(runtime)},
+                {"cuda_runtime", cuda_version_text(runtime)},
                 {"gemm", cuda::Gemm::name()},
                 {"launch_hidden", "yes"}};
   return facts;

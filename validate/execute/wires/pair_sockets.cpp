@@ -17,8 +17,6 @@
 namespace shardsim {
 namespace {
 
-constexpr int kTickMs = 100;
-
 // Who connects, on which channel.
 struct Greeting {
   std::int32_t rank = 0;

@@ -77,7 +77,7 @@ int compare_command(const std::vector<std::string>& arguments, const Terminal& t
   ComparisonReport report =
       compare_sources(read_timeline_source(given.positional()[0]), observed, given.value("case").value_or(""));
   report.tolerance_pct = most;
-  if (terminal.interrupted()) throw Interrupted{};
+  throw_if_interrupted(terminal.interrupted);
   if (page) write_file(*page, comparison_html(report));
   const std::string text =
       given.has("json") ? comparison_json(report) : comparison_text(report, terminal.width, terminal.colour);

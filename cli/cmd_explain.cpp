@@ -91,7 +91,7 @@ void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
 
 Plan plan_or_failure(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    return plan_of_case(item, cluster, seed, watch);
+    return unchecked_plan(item, cluster, seed, watch);
   } catch (const Error& error) {
     throw in_case(item, error);
   }

@@ -98,21 +98,17 @@ void describe_runs(const StudyResult& study) {
   }
 }
 
-void require_not_interrupted(const Terminal& terminal) {
-  throw_if(terminal.interrupted);
-}
-
 // Everything but the table.
 void write_files(const StudyResult& study, const std::string& json, const std::filesystem::path& folder,
                  const Arguments& given, const std::vector<std::string>& traces, const Terminal& terminal) {
   write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp")));
-  require_not_interrupted(terminal);
+  throw_if_interrupted(terminal.interrupted);
   write_file(folder / "report.html", report_html(study));
-  require_not_interrupted(terminal);
+  throw_if_interrupted(terminal.interrupted);
   for (const CaseResult& result : study.cases) {
     if (std::find(traces.begin(), traces.end(), result.name) == traces.end()) continue;
     write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
-    require_not_interrupted(terminal);
+    throw_if_interrupted(terminal.interrupted);
   }
   write_file(folder / "result.json", json);
 }

@@ -83,7 +83,7 @@ PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions opti
   PlanToExplain explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
   options.simulated = false;
-  const PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if(watch.interrupted); }};
+  const PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if_interrupted(watch.interrupted); }};
   torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
   explained.settings = std::move(choice.request.settings);
   explained.run = std::move(choice.run);
@@ -96,7 +96,7 @@ PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& option
   torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
   PlanToExplain explained;
   try {
-    explained.run = torchrec::given_run(plan_of_case(item, cluster, seed, watch), item.workload, request);
+    explained.run = torchrec::given_run(unchecked_plan(item, cluster, seed, watch), item.workload, request);
   } catch (const torchrec::PlannerError& error) {
     throw torchrec::as_input_error(error);
   }
@@ -134,14 +134,6 @@ PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWat
   } catch (const Error& error) {
     throw in_case(item, error);
   }
-}
-
-Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
-  if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
-  const auto memory = make_memory_model(item.memory_model);
-  const PlannerContext context{*memory, seed, [&] { return simulated_bandwidths(item.workload, cluster); },
-                               {},      {},   [&] { throw_if(watch.interrupted); }};
-  return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 
 }  // namespace shardsim

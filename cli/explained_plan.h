@@ -33,7 +33,4 @@ PlanToExplain explained_plan_file(const std::string& path);
 // Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input; Interrupted.
 PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWatch& watch);
 
-// The plan of a case as its file has it, or its planner makes it. Errors as above.
-Plan plan_of_case(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
-
 }  // namespace shardsim

@@ -12,3 +12,4 @@ if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@
   echo "error: the build failed; the whole log is in $log" >&2
   exit 1
 fi
+[ "$preset" != ci ] || ln -sfn ci/tests build/tests  # build/tests/torchrec_golden FILE

@@ -19,12 +19,10 @@ constexpr std::array<Words, kEffects> kWords = {{
     {"updates", "updates", "to the estimate the backward pass takes a fixed multiple of the lookup"},
     {"all-to-all", "all_to_all",
      "the estimate sends every byte of an all-to-all through the owner's NIC at its nominal rate, those that stay in "
-     "the "
-     "node too"},
+     "the node too"},
     {"reduce-scatter", "reduce_scatter",
      "the estimate counts the partial sums of row-wise tables against one rank's link, the simulation moves them in "
-     "rings "
-     "over all links of a node"},
+     "rings over all links of a node"},
     {"all-reduce", "all_reduce", "both reduce the same bytes over the ranks, at other rates"},
 }};
 

@@ -65,7 +65,7 @@ WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, co
   return times;
 }
 
-RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario) {
+RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms) {
   const Case& item = prepared.item;
   const auto compute = make_compute_model(item.compute_model);
   const auto run = [&](const Program& program, const std::vector<OpWork>& works) {
@@ -73,8 +73,7 @@ RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scen
     return simulate_works(program, prepared.cluster, works, *alone, engine_options(item)).timeline.iteration_ms;
   };
   RemovedEffects removed;
-  const Program program = make_program(item, prepared.cluster, prepared.plan, scenario, false);
-  removed.uncontended = run(program, expand_ops(program, prepared.cluster, *compute, item.algorithms));
+  removed.uncontended = uncontended_ms;
 
   Case in_line = item;
   in_line.overlap = false;

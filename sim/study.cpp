@@ -94,7 +94,7 @@ CaseResult describe(const PreparedCase& prepared, const Scenario& scenario) {
   if (scenario.cross_check && !item.job) {
     result.torchrec = {torchrec::estimate_iteration(prepared.plan, item.workload,
                                                     scenario.cross_check->request(item.workload, prepared.cluster)),
-                       remove_effects(prepared, scenario)};
+                       remove_effects(prepared, scenario, result.estimate_iteration_ms)};
   }
   return result;
 }
@@ -143,7 +143,7 @@ std::vector<PreparedCase> prepare(const Scenario& scenario, const PlanWatch& wat
   std::vector<PreparedCase> prepared;
   for (const Case& item : scenario.cases) {
     Cluster cluster = cluster_of(item);
-    throw_if(watch.interrupted);
+    throw_if_interrupted(watch.interrupted);
     Plan plan = make_plan(item, cluster, scenario.seed, watch);
     prepared.push_back({item, std::move(cluster), std::move(plan)});
   }
@@ -213,23 +213,9 @@ Seconds simulated_iteration(const PreparedCase& prepared, std::uint64_t seed,
 }
 
 Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
-  const auto memory = make_memory_model(item.memory_model);
-  if (!item.plan_file.empty()) {
-    Plan plan = read_plan_file(item.plan_file, item.workload, cluster);
-    check_memory(plan, item.workload, cluster, *memory);
-    return plan;
-  }
-  const PlannerContext context{*memory,
-                               seed,
-                               [&] { return simulated_bandwidths(item.workload, cluster); },
-                               [&](const Plan& plan) {
-                                 return simulated_iteration({item, cluster, plan}, seed, watch.interrupted);
-                               },
-                               watch.note,
-                               [&] { throw_if(watch.interrupted); }};
-  Plan plan = make_planner(item.planner)->plan(item.workload, cluster, context);
-  check_plan(plan, item.workload, cluster, item.place);
-  check_memory(plan, item.workload, cluster, *memory);
+  Plan plan = unchecked_plan(item, cluster, seed, watch);
+  if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
+  check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
   return plan;
 }
 
@@ -251,8 +237,18 @@ Error in_case(const Case& item, const Error& error) {
           ""};
 }
 
-void throw_if(const std::function<bool()>& interrupted) {
-  if (interrupted && interrupted()) throw Interrupted{};
+Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+  if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
+  const auto memory = make_memory_model(item.memory_model);
+  const PlannerContext context{*memory,
+                               seed,
+                               [&] { return simulated_bandwidths(item.workload, cluster); },
+                               [&](const Plan& plan) {
+                                 return simulated_iteration({item, cluster, plan}, seed, watch.interrupted);
+                               },
+                               watch.note,
+                               [&] { throw_if_interrupted(watch.interrupted); }};
+  return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {

@@ -21,12 +21,12 @@ struct PlanWatch {
   std::function<void(const std::string&)> note;  // takes what the planner says about its choice
 };
 
-// The plan of one case: read or made, checked, within memory. Errors: those of planners, plan files and checks;
+// The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
+Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// The same, checked, within memory. Errors: those of planners, plan files and checks;
 // Interrupted.
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
-
-// Throws Interrupted when `interrupted` says so.
-void throw_if(const std::function<bool()>& interrupted);
 
 // The Program of one case.
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -116,31 +117,25 @@ class Worker {
 class Pool {
  public:
   Pool(const std::vector<WorkerTask>& tasks, const WorkerOptions& options)
-      : tasks_(tasks), options_(options), results_(tasks.size()), failures_(tasks.size()) {}
+      : tasks_(tasks), options_(options), results_(tasks.size()) {}
 
   std::vector<std::string> run() {
     while (more() || !workers_.empty()) {
-      throw_if_interrupted();
+      throw_if_interrupted(options_.interrupted);
       while (more() && static_cast<int>(workers_.size()) < options_.jobs) {
         workers_.push_back(std::make_unique<Worker>(next_, tasks_[next_]));
         ++next_;
       }
       collect();
     }
-    throw_if_interrupted();  // a signal to the whole group ends the workers, too
-    for (const auto& failure : failures_) {
-      if (failure) std::rethrow_exception(failure);
-    }
+    throw_if_interrupted(options_.interrupted);  // a signal to the whole group ends the workers, too
+    if (failure_) std::rethrow_exception(failure_);
     return std::move(results_);
   }
 
  private:
   // After a failure no later task matters.
   bool more() const { return next_ < std::min(tasks_.size(), failed_); }
-
-  void throw_if_interrupted() const {
-    if (options_.interrupted && options_.interrupted()) throw Interrupted{};
-  }
 
   void collect() {
     std::vector<pollfd> ends;
@@ -158,24 +153,33 @@ class Pool {
     try {
       results_[worker.task()] = worker.finish(tasks_[worker.task()].name);
     } catch (const Error&) {
-      failures_[worker.task()] = std::current_exception();
-      failed_ = std::min(failed_, worker.task());
+      keep_first(worker.task(), std::current_exception());
     }
     ++done_;
     if (options_.progress) options_.progress(done_, static_cast<int>(tasks_.size()));
+  }
+
+  void keep_first(std::size_t task, std::exception_ptr failure) {
+    if (task > failed_) return;
+    failed_ = task;
+    failure_ = std::move(failure);
   }
 
   const std::vector<WorkerTask>& tasks_;
   const WorkerOptions& options_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::string> results_;
-  std::vector<std::exception_ptr> failures_;
   std::size_t next_ = 0;
   int done_ = 0;
-  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first task that failed so far
+  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first task that failed so far, and how
+  std::exception_ptr failure_;
 };
 
 }  // namespace
+
+void throw_if_interrupted(const std::function<bool()>& interrupted) {
+  if (interrupted && interrupted()) throw Interrupted{};
+}
 
 std::vector<std::string> run_in_workers(const std::vector<WorkerTask>& tasks, const WorkerOptions& options) {
   return Pool(tasks, options).run();

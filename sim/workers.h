@@ -27,4 +27,7 @@ std::vector<std::string> run_in_workers(const std::vector<WorkerTask>& tasks, co
 // Thrown when the user asked to stop (Ctrl-C).
 struct Interrupted {};
 
+// Throws it when `interrupted` says so; an empty one never does.
+void throw_if_interrupted(const std::function<bool()>& interrupted);
+
 }  // namespace shardsim

@@ -11,6 +11,7 @@
 #include "validate/emulated/rank_processes.h"
 #include "validate/execute/machines/cpu_dense.h"
 #include "validate/execute/machines/cpu_fusion.h"
+#include "validate/execute/machines/update_settings.h"
 #include "validate/execute/microbench/measured_csv.h"
 #include "validate/execute/microbench/microbench.h"
 #include "validate/execute/monotonic.h"

@@ -32,6 +32,7 @@ add_library(
   machines/cuda_dense.cpp
   machines/cuda_device.cpp
   machines/cuda_fusion.cpp
+  machines/cuda_id_wire.cpp
   machines/cuda_pooled.cpp
   machines/cuda_stream_queue.cpp
   machines/nccl_set.cpp

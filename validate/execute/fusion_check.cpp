@@ -60,7 +60,7 @@ class FusionCheck {
     std::ranges::sort(ranks);
     if (ranks != members) {
       fail(fmt::format("its ranks are not those of {}, which brings its ids", op_text(op(fusion_.ids))),
-           "Let the same ranks run both");
+           "Let the same ranks run both, as workloads with embedding_kernels: fused do");
     }
   }
 

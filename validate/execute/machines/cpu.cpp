@@ -14,6 +14,7 @@
 #include "validate/execute/machines/fusion_set.h"
 #include "validate/execute/machines/plain_collective.h"
 #include "validate/execute/machines/stream_order.h"
+#include "validate/execute/machines/update_settings.h"
 #include "validate/execute/monotonic.h"
 
 namespace shardsim {
@@ -142,19 +143,10 @@ class CpuMachine : public Machine {
     const Fusion& flow = buffers.fusion;
     const OptimizerSettings settings = update_settings(program_, flow.gradient, flow.apply, options.check_data);
     CpuFusion& fusion = fusions_.add(program_, buffers, rank_, settings, options.threads);
-    const int ahead = flow.ids_came_before ? 1 : 0;
     actions_[flow.lookup] = [&fusion](int iteration) { fusion.lookup(iteration); };
     if (flow.gradient >= 0) actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
-    if (flow.apply >= 0) actions_[flow.apply] = [&fusion](int) { fusion.apply(); };
-    exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
-      fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
-    });
-    exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-      fusion.exchange_rows(wire, seat, matrix);
-    });
-    exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-      fusion.exchange_gradients(wire, seat, matrix);
-    });
+    if (flow.apply >= 0) actions_[flow.apply] = [&fusion](int iteration) { fusion.apply(iteration); };
+    add_exchanges(fusion);
     for (const int id : flow.reduces) {
       sum(id, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t, std::vector<float>& scratch) {
         fusion.reduce(wire, seat, scratch);
@@ -172,18 +164,19 @@ class CpuMachine : public Machine {
       if (of.gradient >= 0) actions_[of.gradient] = [&fusion, part](int k) { fusion.update(part, k); };
       if (of.apply >= 0) actions_[of.apply] = [&fusion, part](int k) { fusion.apply(part, k); };
     }
-    add_pooled_exchanges(fusion);
+    add_exchanges(fusion);
     add_pooled_sums(fusion);
   }
 
-  void add_pooled_exchanges(CpuPooled& fusion) {
+  template <typename CpuFusions>
+  void add_exchanges(CpuFusions& fusion) {
     const Fusion& flow = fusion.sizes().fusion;
     const int ahead = flow.ids_came_before ? 1 : 0;
     exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
       fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
     });
     exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-      fusion.exchange_vectors(wire, seat, matrix);
+      fusion.exchange_output(wire, seat, matrix);
     });
     exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
       fusion.exchange_gradients(wire, seat, matrix);

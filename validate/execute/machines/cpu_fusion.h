@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sim/program.h"
 #include "validate/execute/cpu_collectives.h"
 #include "validate/execute/kernels/embedding.h"
+#include "validate/execute/machines/cpu_id_wire.h"
 #include "validate/execute/rank_buffers.h"
 
 namespace shardsim {
@@ -21,11 +21,11 @@ class CpuFusion {
 
   void exchange_ids(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration);
   void lookup(int iteration);
-  void exchange_rows(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix);
+  void exchange_output(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix);
   void exchange_gradients(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix);
   void update(int iteration);  // fused, or the summed gradient of replicated rows
   void reduce(Wire& wire, const GroupSeat& seat, std::vector<float>& scratch);
-  void apply();
+  void apply(int iteration);
 
   const FusionBuffers& sizes() const { return buffers_; }
   std::int64_t bytes() const;
@@ -50,19 +50,12 @@ class CpuFusion {
   int threads_ = 1;
   std::vector<Ids> asked_;  // [batch]
   Ids served_[3];
-  std::vector<std::byte> id_wire_in_, id_wire_out_;  // ids of 4 bytes
+  CpuIdWire id_wire_;
   std::vector<std::byte> arena_;
   std::vector<float> state_;
   std::vector<std::byte> served_rows_, gathered_rows_;
   std::vector<float> gradients_asked_, gradients_served_;
   std::vector<float> dense_gradient_;
 };
-
-// What the operation's optimizer asks for. Errors (Failure::input at `place`): one that the executor has no kernel for.
-OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_data, const Place& place);
-// Of the operation that updates the rows; plain SGD where there is none (-1).
-OptimizerSettings update_settings(const Program& program, int gradient, int apply, bool check_data);
-// Of each part of a pooled fusion.
-std::vector<OptimizerSettings> part_settings(const Program& program, const Fusion& fusion, bool check_data);
 
 }  // namespace shardsim

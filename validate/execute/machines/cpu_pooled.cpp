@@ -5,19 +5,9 @@
 
 #include "validate/execute/kernels/cpu_embedding.h"
 #include "validate/execute/machines/cpu_rows.h"
+#include "validate/execute/machines/update_settings.h"
 
 namespace shardsim {
-namespace {
-
-// Plain SGD of learning rate -1 adds gradients up.
-OptimizerSettings adding() {
-  OptimizerSettings settings;
-  settings.learning_rate = -1;
-  return settings;
-}
-
-}  // namespace
-
 CpuPooled::CpuPooled(const Program& program, PooledBuffers buffers, int rank, std::vector<OptimizerSettings> settings,
                      int threads)
     : buffers_(std::move(buffers)), settings_(std::move(settings)), threads_(threads) {
@@ -50,9 +40,7 @@ void CpuPooled::draw(const Program& program, int rank) {
   if (!buffers_.exchanges()) return;
   wire_ids_.resize(static_cast<std::size_t>(buffers_.served));
   for (Ids& ids : served_) ids.resize(static_cast<std::size_t>(buffers_.served));
-  if (buffers_.id_bytes == 8) return;
-  id_wire_in_.resize(static_cast<std::size_t>(buffers_.asked * buffers_.id_bytes));
-  id_wire_out_.resize(static_cast<std::size_t>(buffers_.served * buffers_.id_bytes));
+  id_wire_ = CpuIdWire(buffers_.asked, buffers_.served, buffers_.id_bytes);
 }
 
 void CpuPooled::put_in_order(const Ids& from, Ids& to) const {
@@ -61,15 +49,7 @@ void CpuPooled::put_in_order(const Ids& from, Ids& to) const {
 
 // Ids come source after source; the kernels want them table after table.
 void CpuPooled::exchange_ids(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
-  const Ids& from = asked_[iteration % asked_.size()];
-  if (buffers_.id_bytes == 8) {
-    all_to_all(wire, seat, matrix, reinterpret_cast<const std::byte*>(from.data()),
-               reinterpret_cast<std::byte*>(wire_ids_.data()));
-  } else {
-    convert_ids<std::int64_t, std::int32_t>(from.data(), id_wire_in_.data(), from.size());
-    all_to_all(wire, seat, matrix, id_wire_in_.data(), id_wire_out_.data());
-    convert_ids<std::int32_t, std::int64_t>(id_wire_out_.data(), wire_ids_.data(), wire_ids_.size());
-  }
+  id_wire_.exchange(wire, seat, matrix, asked_[iteration % asked_.size()], wire_ids_);
   put_in_order(wire_ids_, served_[iteration % 3]);
 }
 
@@ -99,7 +79,7 @@ void CpuPooled::scatter(Wire& wire, const GroupSeat& seat, std::int64_t bytes, s
   reduce_scatter(wire, seat, vectors_.data(), static_cast<std::size_t>(bytes) / sizeof(float), scratch);
 }
 
-void CpuPooled::exchange_vectors(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix) {
+void CpuPooled::exchange_output(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix) {
   all_to_all(wire, seat, matrix, as_bytes(vectors_.data()) + buffers_.own_vectors, as_bytes(returned_.data()));
 }
 
@@ -144,7 +124,7 @@ void CpuPooled::sum_gradients(const PooledCall& call, int iteration) {
     std::fill_n(dense_gradient_.data() + dense.begin[t], dense.rows[t] * dense.dim[t], 0.0F);
   }
   update_pooled(dense, dense_gradient_.data(), nullptr, ids_of(call, iteration), call.offsets, gradients_of(call),
-                adding(), threads_);
+                summing_settings(), threads_);
 }
 
 void CpuPooled::reduce(std::size_t which, Wire& wire, const GroupSeat& seat, std::vector<float>& scratch) {
@@ -172,7 +152,7 @@ void CpuPooled::apply_rows(std::size_t index) {
 }
 
 std::int64_t CpuPooled::bytes() const {
-  std::size_t sum = id_wire_in_.size() + id_wire_out_.size() + arena_.size();
+  std::size_t sum = id_wire_.bytes() + arena_.size();
   for (const Ids* ids : {&served_[0], &served_[1], &served_[2], &wire_ids_, &buffers_.order}) {
     sum += ids->size() * sizeof(std::int64_t);
   }
@@ -190,22 +170,11 @@ std::vector<float> CpuPooled::gathered() const {
 }
 
 std::vector<float> CpuPooled::shard_rows(int shard) const {
-  for (const RankRows::Part& part : buffers_.rows.parts) {
-    if (part.shard != shard) continue;
-    std::vector<float> rows(static_cast<std::size_t>(part.rows * part.dim));
-    std::memcpy(rows.data(), arena_.data() + part.first_element * element_bytes(buffers_.type),
-                rows.size() * sizeof(float));
-    return rows;
-  }
-  return {};
+  return rows_of(arena_, buffers_.rows, shard);
 }
 
 void CpuPooled::load_rows(int shard, const std::vector<float>& rows) {
-  for (const RankRows::Part& part : buffers_.rows.parts) {
-    if (part.shard != shard) continue;
-    std::memcpy(arena_.data() + part.first_element * element_bytes(buffers_.type), rows.data(),
-                rows.size() * sizeof(float));
-  }
+  put_rows(arena_, buffers_.rows, shard, rows);
 }
 
 void CpuPooled::load_gradients(const std::vector<float>& gradients) {

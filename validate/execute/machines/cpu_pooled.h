@@ -7,6 +7,7 @@
 #include "sim/program.h"
 #include "validate/execute/cpu_collectives.h"
 #include "validate/execute/kernels/embedding.h"
+#include "validate/execute/machines/cpu_id_wire.h"
 #include "validate/execute/pooled_buffers.h"
 
 namespace shardsim {
@@ -22,7 +23,7 @@ class CpuPooled {
   void exchange_ids(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration);
   void lookup(std::size_t part, int iteration);
   void scatter(Wire& wire, const GroupSeat& seat, std::int64_t bytes, std::vector<float>& scratch);
-  void exchange_vectors(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix);
+  void exchange_output(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix);
   void exchange_gradients(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix);
   void gather(Wire& wire, const GroupSeat& seat, std::int64_t bytes);
   void update(std::size_t part, int iteration);  // fused, or the summed gradient
@@ -43,7 +44,6 @@ class CpuPooled {
     return buffers_.exchanges() ? served_[iteration % 3] : asked_[iteration % asked_.size()];
   }
   std::span<const std::int64_t> ids_of(const PooledCall& call, int iteration) const;
-  float* own_vectors() { return vectors_.data() + buffers_.own_vectors / 4; }
   float* own_gradients() { return gradients_.data() + buffers_.own_gradients / 4; }
   void draw(const Program& program, int rank);
   void put_in_order(const Ids& from, Ids& to) const;
@@ -57,8 +57,8 @@ class CpuPooled {
   int threads_ = 1;
   std::vector<Ids> asked_;  // [batch]; without an exchange in the order of the calls
   Ids served_[3];
-  Ids wire_ids_;                                     // as they came
-  std::vector<std::byte> id_wire_in_, id_wire_out_;  // ids of 4 bytes
+  Ids wire_ids_;  // as they came
+  CpuIdWire id_wire_;
   std::vector<std::byte> arena_;
   std::vector<std::vector<float>> states_;  // [call]
   std::vector<float> vectors_, returned_;   // served; of the own batch where they come from others

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "validate/execute/kernels/embedding.h"
+#include "validate/execute/rank_rows.h"
 
 namespace shardsim {
 
@@ -17,11 +17,9 @@ inline std::size_t floats(std::int64_t bytes) {
 // Fills rows with some numbers: any values that are numbers will do.
 void fill_rows(std::vector<std::byte>& arena, ElementType type, std::uint64_t seed);
 
-// `count` ids from one width to another.
-template <typename From, typename To>
-void convert_ids(const void* from, void* to, std::size_t count) {
-  const From* in = static_cast<const From*>(from);
-  std::transform(in, in + count, static_cast<To*>(to), [](From value) { return static_cast<To>(value); });
-}
+// Rows of fp32, the only ones that are compared: those of a shard (none where the rank holds none of it), and others in
+// their place.
+std::vector<float> rows_of(const std::vector<std::byte>& arena, const RankRows& held, int shard);
+void put_rows(std::vector<std::byte>& arena, const RankRows& held, int shard, const std::vector<float>& rows);
 
 }  // namespace shardsim

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "validate/execute/execute.h"
-#include "validate/execute/machines/cpu_fusion.h"
 #include "validate/execute/machines/cuda_dense.h"
 #include "validate/execute/machines/cuda_device.h"
 #include "validate/execute/machines/cuda_fusion.h"
@@ -16,6 +15,7 @@
 #include "validate/execute/machines/fusion_set.h"
 #include "validate/execute/machines/nccl_set.h"
 #include "validate/execute/machines/nvtx_range.h"
+#include "validate/execute/machines/update_settings.h"
 #include "validate/execute/monotonic.h"
 
 namespace shardsim {
@@ -144,22 +144,6 @@ class CudaMachine : public Machine {
     if (flow.apply >= 0)
       actions_[flow.apply] = [&fusion](int iteration, cuda::Stream stream) { fusion.apply(iteration, stream); };
     add_exchanges(fusion);
-  }
-
-  void add_exchanges(CudaFusion& fusion) {
-    const Fusion& flow = fusion.sizes().fusion;
-    const int ahead = flow.ids_came_before ? 1 : 0;
-    add_exchange(flow.ids,
-                 [this, &fusion, ahead](const Op& op, const ByteMatrix& matrix, int iteration, cuda::Stream stream) {
-                   fusion.exchange_ids(*nccl_, seats_.at(op.id), op, matrix, iteration + ahead, stream);
-                 });
-    add_exchange(flow.output, [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
-      fusion.exchange_rows(*nccl_, seats_.at(op.id), op, matrix, stream);
-    });
-    add_exchange(flow.gradient_exchange,
-                 [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
-                   fusion.exchange_gradients(*nccl_, seats_.at(op.id), op, matrix, stream);
-                 });
     for (const int id : flow.reduces) {
       add_sum(id, [this, &fusion](const Op& op, std::size_t, cuda::Stream stream) {
         fusion.reduce(*nccl_, seats_.at(op.id), op, stream);
@@ -178,11 +162,12 @@ class CudaMachine : public Machine {
       if (of.apply >= 0)
         actions_[of.apply] = [&fusion, part](int k, cuda::Stream stream) { fusion.apply(part, k, stream); };
     }
-    add_pooled_exchanges(fusion);
+    add_exchanges(fusion);
     add_pooled_sums(fusion);
   }
 
-  void add_pooled_exchanges(CudaPooled& fusion) {
+  template <typename CudaFusions>
+  void add_exchanges(CudaFusions& fusion) {
     const Fusion& flow = fusion.sizes().fusion;
     const int ahead = flow.ids_came_before ? 1 : 0;
     add_exchange(flow.ids,
@@ -190,7 +175,7 @@ class CudaMachine : public Machine {
                    fusion.exchange_ids(*nccl_, seats_.at(op.id), op, matrix, iteration + ahead, stream);
                  });
     add_exchange(flow.output, [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {
-      fusion.exchange_vectors(*nccl_, seats_.at(op.id), op, matrix, stream);
+      fusion.exchange_output(*nccl_, seats_.at(op.id), op, matrix, stream);
     });
     add_exchange(flow.gradient_exchange,
                  [this, &fusion](const Op& op, const ByteMatrix& matrix, int, cuda::Stream stream) {

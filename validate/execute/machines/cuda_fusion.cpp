@@ -30,9 +30,7 @@ CudaFusion::CudaFusion(const Program& program, FusionBuffers buffers, int rank, 
   served_rows_ = cleared(buffers_.served_bytes, "rows looked up");
   gradients_served_ = half_everywhere(buffers_.gradient_served_bytes, "gradients of the rows served");
   for (DeviceBuffer& ids : served_) ids = cleared(buffers_.served * 8, "ids served");
-  if (buffers_.id_bytes == 8) return;
-  id_wire_in_ = cleared(buffers_.asked * buffers_.id_bytes, "ids on the wire");
-  id_wire_out_ = cleared(buffers_.served * buffers_.id_bytes, "ids on the wire");
+  id_wire_ = CudaIdWire(buffers_.asked, buffers_.served, buffers_.id_bytes);
 }
 
 void CudaFusion::draw(const Program& program, int rank) {
@@ -62,11 +60,7 @@ const std::int64_t* CudaFusion::served(int iteration) const {
 
 void CudaFusion::exchange_ids(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
                               int iteration, cuda::Stream stream) {
-  const DeviceBuffer& to = served_[iteration % kTurns];
-  if (buffers_.id_bytes == 8) return nccl.all_to_all(seat, op, matrix, asked(iteration), to.data(), stream);
-  cuda::narrow_ids(asked(iteration), buffers_.asked, id_wire_in_.as<std::int32_t>(), stream);
-  nccl.all_to_all(seat, op, matrix, id_wire_in_.data(), id_wire_out_.data(), stream);
-  cuda::widen_ids(id_wire_out_.as<std::int32_t>(), buffers_.served, to.as<std::int64_t>(), stream);
+  id_wire_.exchange(nccl, seat, op, matrix, asked(iteration), served_[iteration % kTurns].as<std::int64_t>(), stream);
 }
 
 void CudaFusion::lookup(int iteration, cuda::Stream stream) {
@@ -74,8 +68,8 @@ void CudaFusion::lookup(int iteration, cuda::Stream stream) {
                     stream);
 }
 
-void CudaFusion::exchange_rows(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
-                               cuda::Stream stream) {
+void CudaFusion::exchange_output(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                                 cuda::Stream stream) {
   nccl.all_to_all(seat, op, matrix, served_rows_.data(), gathered_rows_.data(), stream);
 }
 
@@ -110,10 +104,9 @@ void CudaFusion::apply(int iteration, cuda::Stream stream) {
 }
 
 std::int64_t CudaFusion::bytes() const {
-  std::size_t sum = workspace_.bytes();
-  for (const DeviceBuffer* buffer :
-       {&asked_, &served_[0], &served_[1], &served_[2], &id_wire_in_, &id_wire_out_, &arena_, &state_, &served_rows_,
-        &gathered_rows_, &gradients_asked_, &gradients_served_, &dense_gradient_}) {
+  std::size_t sum = workspace_.bytes() + id_wire_.bytes();
+  for (const DeviceBuffer* buffer : {&asked_, &served_[0], &served_[1], &served_[2], &arena_, &state_, &served_rows_,
+                                     &gathered_rows_, &gradients_asked_, &gradients_served_, &dense_gradient_}) {
     sum += buffer->bytes();
   }
   return static_cast<std::int64_t>(sum);
@@ -125,28 +118,12 @@ std::vector<float> CudaFusion::gathered() const {
   return rows;
 }
 
-// Rows of fp32: the only ones that are compared.
 std::vector<float> CudaFusion::shard_rows(int shard) const {
-  for (const RankRows::Part& part : buffers_.rows.parts) {
-    if (part.shard != shard) continue;
-    std::vector<float> rows(size(part.rows * buffers_.dim));
-    cuda::check(cudaDeviceSynchronize(), "reading of rows");
-    cuda::check(cudaMemcpy(rows.data(), arena_.as<char>() + part.first_row * buffers_.row_bytes(),
-                           rows.size() * sizeof(float), cudaMemcpyDeviceToHost),
-                "reading of rows");
-    return rows;
-  }
-  return {};
+  return rows_of(arena_, buffers_.rows, shard);
 }
 
 void CudaFusion::load_rows(int shard, const std::vector<float>& rows) {
-  for (const RankRows::Part& part : buffers_.rows.parts) {
-    if (part.shard != shard) continue;
-    cuda::check(cudaMemcpy(arena_.as<char>() + part.first_row * buffers_.row_bytes(), rows.data(),
-                           rows.size() * sizeof(float), cudaMemcpyHostToDevice),
-                "loading of rows");
-    cuda::check(cudaDeviceSynchronize(), "loading of rows");
-  }
+  put_rows(arena_, buffers_.rows, shard, rows);
 }
 
 void CudaFusion::load_gradients(const std::vector<float>& gradients) {

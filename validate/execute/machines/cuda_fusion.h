@@ -7,6 +7,7 @@
 #include "sim/program.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/embedding.h"
+#include "validate/execute/machines/cuda_id_wire.h"
 #include "validate/execute/machines/nccl_set.h"
 #include "validate/execute/rank_buffers.h"
 
@@ -23,7 +24,8 @@ class CudaFusion {
   void exchange_ids(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix, int iteration,
                     cuda::Stream stream);
   void lookup(int iteration, cuda::Stream stream);
-  void exchange_rows(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix, cuda::Stream stream);
+  void exchange_output(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                       cuda::Stream stream);
   void exchange_gradients(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
                           cuda::Stream stream);
   void update(int iteration, cuda::Stream stream);  // fused, or the summed gradient of replicated rows
@@ -57,7 +59,7 @@ class CudaFusion {
   int batches_ = 1;
   cuda::DeviceBuffer asked_;  // [batch][asked]
   cuda::DeviceBuffer served_[kTurns];
-  cuda::DeviceBuffer id_wire_in_, id_wire_out_;  // ids of 4 bytes
+  CudaIdWire id_wire_;
   cuda::DeviceBuffer arena_, state_;
   cuda::DeviceBuffer served_rows_, gathered_rows_;
   cuda::DeviceBuffer gradients_asked_, gradients_served_, dense_gradient_;

@@ -4,6 +4,7 @@
 
 #include "validate/execute/kernels/cuda_work.h"
 #include "validate/execute/machines/cuda_buffers.h"
+#include "validate/execute/machines/update_settings.h"
 
 namespace shardsim {
 namespace {
@@ -11,13 +12,6 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kFloat = sizeof(float);
-
-// Plain SGD of learning rate -1 adds gradients up.
-OptimizerSettings adding() {
-  OptimizerSettings settings;
-  settings.learning_rate = -1;
-  return settings;
-}
 
 std::int64_t largest_count(const PooledBuffers& buffers) {
   std::int64_t largest = 0;
@@ -82,9 +76,7 @@ void CudaPooled::draw(const Program& program, int rank) {
   order_ = uploaded(buffers_.order, "the order of the ids");
   wire_ids_ = cleared(buffers_.served * 8, "ids as they came");
   for (DeviceBuffer& ids : served_) ids = cleared(buffers_.served * 8, "ids served");
-  if (buffers_.id_bytes == 8) return;
-  id_wire_in_ = cleared(buffers_.asked * buffers_.id_bytes, "ids on the wire");
-  id_wire_out_ = cleared(buffers_.served * buffers_.id_bytes, "ids on the wire");
+  id_wire_ = CudaIdWire(buffers_.asked, buffers_.served, buffers_.id_bytes);
 }
 
 void CudaPooled::fill(std::uint64_t seed) {
@@ -117,13 +109,7 @@ const std::int64_t* CudaPooled::ids_of(const DeviceCall& of, int iteration) cons
 void CudaPooled::exchange_ids(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
                               int iteration, cuda::Stream stream) {
   const std::int64_t* from = asked_.as<std::int64_t>() + iteration % batches_ * buffers_.asked;
-  if (buffers_.id_bytes == 8) {
-    nccl.all_to_all(seat, op, matrix, from, wire_ids_.data(), stream);
-  } else {
-    cuda::narrow_ids(from, buffers_.asked, id_wire_in_.as<std::int32_t>(), stream);
-    nccl.all_to_all(seat, op, matrix, id_wire_in_.data(), id_wire_out_.data(), stream);
-    cuda::widen_ids(id_wire_out_.as<std::int32_t>(), buffers_.served, wire_ids_.as<std::int64_t>(), stream);
-  }
+  id_wire_.exchange(nccl, seat, op, matrix, from, wire_ids_.as<std::int64_t>(), stream);
   if (buffers_.served == 0) return;
   cuda::gather_rows(sizeof(std::int64_t), wire_ids_.data(), order_.as<std::int64_t>(), buffers_.served,
                     served_[iteration % kTurns].data(), stream);
@@ -141,8 +127,8 @@ void CudaPooled::lookup(std::size_t part, int iteration, cuda::Stream stream) {
   }
 }
 
-void CudaPooled::exchange_vectors(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
-                                  cuda::Stream stream) {
+void CudaPooled::exchange_output(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                                 cuda::Stream stream) {
   nccl.all_to_all(seat, op, matrix, vectors_.as<char>() + buffers_.own_vectors, returned_.data(), stream);
 }
 
@@ -182,7 +168,7 @@ void CudaPooled::sum_gradients(const DeviceCall& of, int iteration, cuda::Stream
                 "clearing of gradients");
   }
   cuda::update_pooled(of.dense, dense_gradient_.data(), nullptr, ids_of(of, iteration), of.call.ids(),
-                      of.offsets.as<std::int64_t>(), gradients_of(of, stream), adding(), workspace_, stream);
+                      of.offsets.as<std::int64_t>(), gradients_of(of, stream), summing_settings(), workspace_, stream);
 }
 
 void CudaPooled::reduce(std::size_t which, NcclSet& nccl, const NcclSeat& seat, const Op& op, cuda::Stream stream) {
@@ -211,10 +197,10 @@ void CudaPooled::apply_rows(const DeviceCall& of, cuda::Stream stream) const {
 }
 
 std::int64_t CudaPooled::bytes() const {
-  std::size_t sum = workspace_.bytes();
+  std::size_t sum = workspace_.bytes() + id_wire_.bytes();
   for (const DeviceBuffer* buffer :
-       {&asked_, &served_[0], &served_[1], &served_[2], &order_, &wire_ids_, &id_wire_in_, &id_wire_out_, &arena_,
-        &vectors_, &returned_, &gradients_, &gradients_asked_, &block_, &dense_gradient_}) {
+       {&asked_, &served_[0], &served_[1], &served_[2], &order_, &wire_ids_, &arena_, &vectors_, &returned_,
+        &gradients_, &gradients_asked_, &block_, &dense_gradient_}) {
     sum += buffer->bytes();
   }
   for (const auto& call : calls_) sum += call->offsets.bytes() + call->state.bytes();
@@ -228,28 +214,12 @@ std::vector<float> CudaPooled::gathered() const {
   return by_shard(buffers_.returned, wire.data() + (buffers_.returns() ? 0 : buffers_.own_vectors / 4));
 }
 
-// Rows of fp32: the only ones that are compared.
 std::vector<float> CudaPooled::shard_rows(int shard) const {
-  for (const RankRows::Part& part : buffers_.rows.parts) {
-    if (part.shard != shard) continue;
-    std::vector<float> rows(size(part.rows * part.dim));
-    cuda::check(cudaDeviceSynchronize(), "reading of rows");
-    cuda::check(
-        cudaMemcpy(rows.data(), arena_.as<float>() + part.first_element, rows.size() * kFloat, cudaMemcpyDeviceToHost),
-        "reading of rows");
-    return rows;
-  }
-  return {};
+  return rows_of(arena_, buffers_.rows, shard);
 }
 
 void CudaPooled::load_rows(int shard, const std::vector<float>& rows) {
-  for (const RankRows::Part& part : buffers_.rows.parts) {
-    if (part.shard != shard) continue;
-    cuda::check(
-        cudaMemcpy(arena_.as<float>() + part.first_element, rows.data(), rows.size() * kFloat, cudaMemcpyHostToDevice),
-        "loading of rows");
-    cuda::check(cudaDeviceSynchronize(), "loading of rows");
-  }
+  put_rows(arena_, buffers_.rows, shard, rows);
 }
 
 void CudaPooled::load_gradients(const std::vector<float>& gradients) {

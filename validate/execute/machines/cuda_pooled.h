@@ -7,6 +7,7 @@
 #include "sim/program.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/embedding.h"
+#include "validate/execute/machines/cuda_id_wire.h"
 #include "validate/execute/machines/nccl_set.h"
 #include "validate/execute/pooled_buffers.h"
 
@@ -23,8 +24,8 @@ class CudaPooled {
   void exchange_ids(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix, int iteration,
                     cuda::Stream stream);
   void lookup(std::size_t part, int iteration, cuda::Stream stream);
-  void exchange_vectors(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
-                        cuda::Stream stream);
+  void exchange_output(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
+                       cuda::Stream stream);
   void exchange_gradients(NcclSet& nccl, const NcclSeat& seat, const Op& op, const ByteMatrix& matrix,
                           cuda::Stream stream);
   void update(std::size_t part, int iteration, cuda::Stream stream);  // fused, or the summed gradient
@@ -69,7 +70,8 @@ class CudaPooled {
   std::vector<std::unique_ptr<DeviceCall>> calls_;
   cuda::DeviceBuffer asked_;  // [batch][asked]; without an exchange in the order of the calls
   cuda::DeviceBuffer served_[kTurns];
-  cuda::DeviceBuffer order_, wire_ids_, id_wire_in_, id_wire_out_;
+  cuda::DeviceBuffer order_, wire_ids_;
+  CudaIdWire id_wire_;
   cuda::DeviceBuffer arena_;
   cuda::DeviceBuffer vectors_, returned_, gradients_, gradients_asked_;
   cuda::DeviceBuffer block_;  // of one call, where chunks have several

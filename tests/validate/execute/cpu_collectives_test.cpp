@@ -43,18 +43,26 @@ std::byte byte_of(int source, int destination, std::size_t i) {
 
 using ChunkBytes = std::function<std::int64_t(int source, int destination)>;
 
+// The first period byte by byte, the rest copied: some chunks are megabytes.
+void add_chunk(std::vector<std::byte>& all, int source, int destination, std::int64_t bytes) {
+  constexpr std::size_t kPeriod = 251;
+  const std::size_t begin = all.size(), count = static_cast<std::size_t>(bytes);
+  all.resize(begin + count);
+  for (std::size_t i = 0; i < std::min(count, kPeriod); ++i) all[begin + i] = byte_of(source, destination, i);
+  for (std::size_t done = kPeriod; done < count; done *= 2)
+    std::memcpy(&all[begin + done], &all[begin], std::min(done, count - done));
+}
+
 // Chunks one after the other, of which one end is `position`.
 std::vector<std::byte> chunks_from(int position, int members, const ChunkBytes& bytes) {
   std::vector<std::byte> all;
-  for (int d = 0; d < members; ++d)
-    for (std::int64_t i = 0; i < bytes(position, d); ++i) all.push_back(byte_of(position, d, i));
+  for (int d = 0; d < members; ++d) add_chunk(all, position, d, bytes(position, d));
   return all;
 }
 
 std::vector<std::byte> chunks_to(int position, int members, const ChunkBytes& bytes) {
   std::vector<std::byte> all;
-  for (int s = 0; s < members; ++s)
-    for (std::int64_t i = 0; i < bytes(s, position); ++i) all.push_back(byte_of(s, position, i));
+  for (int s = 0; s < members; ++s) add_chunk(all, s, position, bytes(s, position));
   return all;
 }
 
@@ -64,7 +72,7 @@ void check_all_to_all(Wire& wire, const GroupSeat& seat, const ByteMatrix& matri
   const std::vector<std::byte> expected = chunks_to(seat.position, members, bytes);
   std::vector<std::byte> out(expected.size(), std::byte{0});
   all_to_all(wire, seat, matrix, in.data(), out.data());
-  CHECK(out == expected);
+  CHECK((out.empty() || std::memcmp(out.data(), expected.data(), out.size()) == 0));
 }
 
 // Whole numbers, so that sums are exact in any order.

@@ -52,7 +52,8 @@ bool is_backed(hid_t set, hid_t type, std::size_t count) {
 
 Hdf5Reader::Hdf5Reader(const std::filesystem::path& path) : path_(path.string()) {
   detail::silence_hdf5();
-  if (!is_there(path)) refuse("there is no such file");
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) refuse(error ? error.message() : "there is no such file");
   if (!is_file(path)) refuse("this is no plain file");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) refuse("cannot be opened as HDF5: " + detail::hdf5_cause());

@@ -10,7 +10,6 @@
 #include "validate/emulated/memory_file.h"
 #include "validate/emulated/rank_processes.h"
 #include "validate/execute/machines/cpu_dense.h"
-#include "validate/execute/machines/cpu_fusion.h"
 #include "validate/execute/machines/update_settings.h"
 #include "validate/execute/microbench/measured_csv.h"
 #include "validate/execute/microbench/microbench.h"

@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/cluster_files.h"
 #include "cli/measurement_arguments.h"
+#include "cli/say.h"
 #include "models/embedding_measurements.h"
 #include "models/fitted_overheads.h"
 #include "sim/scenario.h"
@@ -127,7 +128,7 @@ int cluster_calibrate(const std::vector<std::string>& arguments, const Terminal&
   prove(text, made.spec);
   deliver_file(text, given, kClusterMark);
   std::fputs(made.tables.c_str(), output == "-" ? stderr : stdout);
-  if (output != "-") std::fputs(fmt::format("wrote {}\n", output).c_str(), stderr);
+  if (output != "-") say(fmt::format("wrote {}", output));
   return 0;
 }
 

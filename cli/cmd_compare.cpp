@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/say.h"
 #include "cli/scenario_arguments.h"
 #include "cli/tolerance.h"
 #include "sim/workers.h"
@@ -53,10 +54,7 @@ int verdict(const ComparisonReport& report) {
   constexpr std::size_t kNamed = 6;
   std::vector<std::string> named(outside.begin(), outside.begin() + std::min(outside.size(), kNamed));
   if (outside.size() > kNamed) named.push_back(fmt::format("and {} more", outside.size() - kNamed));
-  std::fputs(
-      fmt::format("error: outside the tolerance of {} %: {}\n", shortest(*report.tolerance_pct), printable(join(named)))
-          .c_str(),
-      stderr);
+  say(fmt::format("error: outside the tolerance of {} %: {}", shortest(*report.tolerance_pct), printable(join(named))));
   return kOutsideTolerance;
 }
 
@@ -82,7 +80,7 @@ int compare_command(const std::vector<std::string>& arguments, const Terminal& t
   const std::string text =
       given.has("json") ? comparison_json(report) : comparison_text(report, terminal.width, terminal.colour);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (page) std::fputs(fmt::format("report: {}\n", page->string()).c_str(), stderr);
+  if (page) say(fmt::format("report: {}", page->string()));
   return verdict(report);
 }
 

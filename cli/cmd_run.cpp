@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/output_folder.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/scenario_arguments.h"
 #include "sim/io/kineto.h"
 #include "sim/io/report_html.h"
@@ -152,9 +153,7 @@ int run_command(const std::vector<std::string>& arguments, const Terminal& termi
   staged.commit();
   const std::string text = given.has("json") ? json : result_table(study, terminal.width, terminal.colour);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!given.has("quiet")) {
-    std::fputs(fmt::format("report: {}\n", (folder / "report.html").string()).c_str(), stderr);
-  }
+  if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
   return 0;
 }
 

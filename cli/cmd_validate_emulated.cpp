@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/say.h"
 #include "cli/scenario_arguments.h"
 #include "cli/tolerance.h"
 #include "validate/emulated/emulated_scenario.h"
@@ -22,7 +23,7 @@ int tell(const std::string& unfit, const std::string& text, bool holds) {
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (holds) return 0;
-  std::fputs("error: outside the tolerance: see what is marked OUTSIDE (in JSON, what is not within)\n", stderr);
+  say("error: outside the tolerance: see what is marked OUTSIDE (in JSON, what is not within)");
   return kOutsideTolerance;
 }
 

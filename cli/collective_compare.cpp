@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/measurement_arguments.h"
 #include "cli/output_folder.h"
+#include "cli/say.h"
 #include "cli/tolerance.h"
 #include "validate/measurements/calibrated_judgement.h"
 #include "validate/measurements/judgement.h"
@@ -155,7 +156,7 @@ int collective_compare(const std::vector<std::string>& arguments, const Terminal
   const std::string text =
       given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour) + comparison.remark;
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!given.has("json")) std::fputs(fmt::format("wrote {}\n", folder.string()).c_str(), stderr);
+  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
   return code;
 }
 

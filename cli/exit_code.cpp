@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <new>
 
+#include "cli/say.h"
+
 namespace shardsim {
 
 int exit_code(Failure failure) {
@@ -21,7 +23,7 @@ int exit_code(Failure failure) {
 }
 
 int report_error(int code, const std::string& message) {
-  std::fputs(("error: " + message + "\n").c_str(), stderr);
+  say("error: " + message);
   return code;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/progress.h"
 #include "cli/save_measured.h"
+#include "cli/say.h"
 #include "cli/stop_signals.h"
 #include "validate/execute/launch.h"
 #include "validate/execute/microbench/collective_bench.h"
@@ -208,10 +209,10 @@ int run(const std::vector<std::string>& arguments) {
   if (!request.csv.empty()) save_measured(set, request.csv);
   print_summary(set);
   if (!set.is_steady())
-    fmt::print(stderr,
-               "warning: the limits moved by {:.1f} % during the sweep, more than {:g} %: quality C, which no "
-               "fit uses. Run it on a quieter machine, or allow more with --drift.\n",
-               100 * set.drift(), 100 * set.options.most_drift);
+    say(
+        fmt::format("warning: the limits moved by {:.1f} % during the sweep, more than {:g} %: quality C, which no fit "
+                    "uses. Run it on a quieter machine, or allow more with --drift.",
+                    100 * set.drift(), 100 * set.options.most_drift));
   return 0;
 }
 

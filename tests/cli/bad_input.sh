@@ -39,6 +39,8 @@ workload:
 YAML
 run run good.yaml -o whole
 check "the good scenario runs: $(cat streams/err)" [ "$code" -eq 0 ]
+"$shardsim" run good.yaml -o whole >streams/both 2>&1
+check "stdout and stderr in one file are whole lines, in order" [ "$(tail -n 1 streams/both)" = "report: whole/report.html" ]
 
 # broken SED_EXPRESSION PATTERN: good.yaml changed so is refused by `run` and by `check`.
 broken() {

@@ -1,7 +1,6 @@
 #include "cli/scenario_arguments.h"
 
 #include <cstdio>
-#include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"

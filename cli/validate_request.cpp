@@ -1,7 +1,6 @@
 #include "cli/validate_request.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"

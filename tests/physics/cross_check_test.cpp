@@ -61,6 +61,7 @@ TEST_CASE("every effect goes its way: contention, start-ups and waiting cost tim
     const RemovedEffects& removed = item.torchrec->removed;
     CAPTURE(item.name);
     CHECK(removed.uncontended <= item.iteration_ms * (1 + 1e-9));
+    CHECK(removed.uncontended == item.estimate_iteration_ms);
     CHECK(removed.serial >= removed.uncontended);
     CHECK(removed.without_starts < removed.serial);
     CHECK(removed.even.total() <= removed.without_starts * (1 + 1e-9));

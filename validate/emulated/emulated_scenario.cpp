@@ -113,10 +113,12 @@ Tiers tiers_of(const Timeline& timeline, int op) {
 class BenchFile {
  public:
   BenchFile() {
-    std::error_code failed;
-    std::string name = (std::filesystem::temp_directory_path(failed) / "shardsim-bench-XXXXXX").string();
-    if (failed || ::mkdtemp(name.data()) == nullptr)
-      throw run_error("cannot make a temporary folder", "Point TMPDIR at a folder that can be written");
+    std::error_code missing;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(missing);
+    std::string name = (parent / "shardsim-bench-XXXXXX").string();
+    if (missing || ::mkdtemp(name.data()) == nullptr)
+      throw run_error("cannot make a folder in " + (missing ? "TMPDIR" : parent.string()),
+                      "Point TMPDIR at a folder that can be written");
     folder_ = name;
   }
   ~BenchFile() {

@@ -168,8 +168,8 @@ class CpuMachine : public Machine {
     add_pooled_sums(fusion);
   }
 
-  template <typename CpuFusions>
-  void add_exchanges(CpuFusions& fusion) {
+  template <typename DeviceFusion>
+  void add_exchanges(DeviceFusion& fusion) {
     const Fusion& flow = fusion.sizes().fusion;
     const int ahead = flow.ids_came_before ? 1 : 0;
     exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {

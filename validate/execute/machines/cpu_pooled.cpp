@@ -1,7 +1,6 @@
 #include "validate/execute/machines/cpu_pooled.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "validate/execute/kernels/cpu_embedding.h"
 #include "validate/execute/machines/cpu_rows.h"

@@ -166,8 +166,8 @@ class CudaMachine : public Machine {
     add_pooled_sums(fusion);
   }
 
-  template <typename CudaFusions>
-  void add_exchanges(CudaFusions& fusion) {
+  template <typename DeviceFusion>
+  void add_exchanges(DeviceFusion& fusion) {
     const Fusion& flow = fusion.sizes().fusion;
     const int ahead = flow.ids_came_before ? 1 : 0;
     add_exchange(flow.ids,

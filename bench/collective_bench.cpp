@@ -2,10 +2,10 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "models/collective_prediction.h"
-#include "models/fitted_overheads.h"
+#include "models/collective/collective_prediction.h"
+#include "models/collective/fitted_overheads.h"
 #include "plan/plan.h"
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

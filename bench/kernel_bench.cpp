@@ -1,8 +1,8 @@
 // The CPU lookup must stay near what memory gives: a kernel that waits for each row in turn is many times slower.
 #include <benchmark/benchmark.h>
 
-#include "validate/execute/microbench/cpu_bench_device.h"
-#include "validate/execute/microbench/microbench.h"
+#include "validate/microbench/cpu_bench_device.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/map_reader.h"
 #include "base/yaml.h"
 #include "plan/planner.h"
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

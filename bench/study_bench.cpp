@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "sim/study.h"
+#include "sim/study/study.h"
 
 namespace shardsim {
 namespace {

@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include "base/yaml.h"
-#include "plan/torchrec/planner_options.h"
-#include "sim/scenario.h"
+#include "plan/torchrec/spec/planner_options.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/yaml.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 namespace {

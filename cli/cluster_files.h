@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "topology/cluster_spec.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 

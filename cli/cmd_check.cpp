@@ -12,10 +12,10 @@
 #include "cli/command.h"
 #include "plan/plan_file.h"
 #include "plan/standalone_plan.h"
-#include "sim/named_tree.h"
-#include "sim/prepared_case.h"
-#include "sim/program_file.h"
-#include "sim/study.h"
+#include "sim/program/program_file.h"
+#include "sim/scenario/named_tree.h"
+#include "sim/study/prepared_case.h"
+#include "sim/study/study.h"
 #include "validate/measurements/system_map.h"
 
 namespace shardsim {

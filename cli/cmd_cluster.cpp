@@ -10,12 +10,12 @@
 #include "cli/cluster_files.h"
 #include "cli/cluster_text.h"
 #include "cli/command.h"
-#include "models/fitted_overheads.h"
-#include "sim/scenario.h"
-#include "topology/read_nccl_xml.h"
-#include "topology/read_smi_matrix.h"
-#include "topology/write_cluster.h"
-#include "topology/write_simgrid_xml.h"
+#include "models/collective/fitted_overheads.h"
+#include "sim/scenario/scenario.h"
+#include "topology/export/write_simgrid_xml.h"
+#include "topology/import/read_nccl_xml.h"
+#include "topology/import/read_smi_matrix.h"
+#include "topology/spec/write_cluster.h"
 
 namespace shardsim {
 namespace {

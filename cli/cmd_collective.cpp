@@ -7,8 +7,8 @@
 #include "cli/collective_request.h"
 #include "cli/collective_table.h"
 #include "cli/command.h"
-#include "models/fitted_overheads.h"
-#include "sim/scenario.h"
+#include "models/collective/fitted_overheads.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

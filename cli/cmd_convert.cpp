@@ -7,8 +7,8 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
-#include "sim/io/timeline_hdf5.h"
-#include "sim/io/timeline_json.h"
+#include "sim/timeline/timeline_hdf5.h"
+#include "sim/timeline/timeline_json.h"
 #include "validate/comparison/compared_files.h"
 
 namespace shardsim {

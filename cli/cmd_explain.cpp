@@ -9,11 +9,11 @@
 #include "cli/explained_plan.h"
 #include "cli/scenario_arguments.h"
 #include "plan/memory_model.h"
-#include "plan/torchrec/explanation.h"
-#include "plan/torchrec/number_text.h"
-#include "plan/torchrec/statistics_text.h"
-#include "plan/torchrec/text_layout.h"
-#include "sim/study.h"
+#include "plan/torchrec/report/explanation.h"
+#include "plan/torchrec/report/number_text.h"
+#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/report/text_layout.h"
+#include "sim/study/study.h"
 
 namespace shardsim {
 namespace {

@@ -6,12 +6,12 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "models/collective.h"
-#include "models/compute_model.h"
+#include "models/collective/collective.h"
+#include "models/compute/compute_model.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
-#include "sim/network.h"
-#include "sim/scenario.h"
+#include "sim/engine/network.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
-#include "sim/program_file.h"
-#include "sim/study.h"
+#include "sim/program/program_file.h"
+#include "sim/study/study.h"
 
 namespace shardsim {
 

@@ -5,8 +5,8 @@
 #include "cli/scenario_arguments.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
-#include "sim/study.h"
-#include "sim/torchrec_rules.h"
+#include "sim/scenario/torchrec_rules.h"
+#include "sim/study/study.h"
 
 namespace shardsim {
 namespace {

@@ -14,12 +14,12 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/scenario_arguments.h"
-#include "sim/io/kineto.h"
-#include "sim/io/report_html.h"
-#include "sim/io/result_json.h"
-#include "sim/io/result_table.h"
-#include "sim/io/timeline_hdf5.h"
-#include "sim/study.h"
+#include "sim/report/report_html.h"
+#include "sim/report/result_json.h"
+#include "sim/report/result_table.h"
+#include "sim/study/study.h"
+#include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_hdf5.h"
 
 namespace shardsim {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/rank_bytes.h"
+#include "models/collective/rank_bytes.h"
 
 namespace shardsim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "models/collective_prediction.h"
+#include "models/collective/collective_prediction.h"
 
 namespace shardsim {
 

@@ -11,11 +11,11 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "plan/standalone_plan.h"
-#include "plan/torchrec/choice.h"
-#include "plan/torchrec/given_plan.h"
-#include "sim/planner_bandwidths.h"
-#include "sim/study.h"
-#include "sim/torchrec_rules.h"
+#include "plan/torchrec/bridge/given_plan.h"
+#include "plan/torchrec/search/choice.h"
+#include "sim/scenario/torchrec_rules.h"
+#include "sim/study/planner_bandwidths.h"
+#include "sim/study/study.h"
 
 namespace shardsim {
 namespace {

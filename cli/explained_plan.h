@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "plan/torchrec/planner_run.h"
-#include "sim/scenario.h"
-#include "sim/study.h"
-#include "topology/cluster.h"
+#include "plan/torchrec/search/planner_run.h"
+#include "sim/scenario/scenario.h"
+#include "sim/study/study.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 

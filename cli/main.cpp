@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/stop_signals.h"
-#include "sim/workers.h"
+#include "sim/study/workers.h"
 
 namespace {
 

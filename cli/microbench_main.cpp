@@ -17,9 +17,9 @@
 #include "cli/save_measured.h"
 #include "cli/say.h"
 #include "cli/stop_signals.h"
-#include "validate/execute/launch.h"
-#include "validate/execute/microbench/collective_bench.h"
-#include "validate/execute/microbench/sweep.h"
+#include "validate/execute/meet/launch.h"
+#include "validate/microbench/collective_bench.h"
+#include "validate/microbench/sweep.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 #include "cli/save_measured.h"
 
 #include "base/files.h"
-#include "validate/execute/microbench/measured_csv.h"
 #include "validate/measurements/microbench_hdf5.h"
+#include "validate/microbench/measured_csv.h"
 
 namespace shardsim {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/execute/microbench/microbench.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 

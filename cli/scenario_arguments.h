@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 

@@ -14,11 +14,11 @@
 #include "cli/stop_signals.h"
 #include "cli/validate_request.h"
 #include "cli/validate_source.h"
-#include "sim/io/kineto.h"
-#include "validate/execute/launch.h"
-#include "validate/execute/pooled_buffers.h"
-#include "validate/execute/rank_buffers.h"
-#include "validate/execute/tcp.h"
+#include "sim/timeline/kineto/kineto.h"
+#include "validate/execute/buffers/pooled_buffers.h"
+#include "validate/execute/buffers/rank_buffers.h"
+#include "validate/execute/meet/launch.h"
+#include "validate/execute/meet/tcp.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "validate/execute/execute.h"
+#include "validate/execute/run/execute.h"
 
 namespace shardsim {
 

@@ -4,10 +4,10 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "cli/scenario_arguments.h"
-#include "sim/io/timeline_hdf5.h"
-#include "sim/io/timeline_json.h"
-#include "sim/program_file.h"
-#include "sim/study.h"
+#include "sim/program/program_file.h"
+#include "sim/study/study.h"
+#include "sim/timeline/timeline_hdf5.h"
+#include "sim/timeline/timeline_json.h"
 
 namespace shardsim {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "sim/program.h"
-#include "sim/timeline.h"
+#include "sim/program/program.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 

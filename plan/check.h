@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "models/workload.h"
+#include "models/workload/workload.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 

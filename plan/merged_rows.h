@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "models/access_distribution.h"
+#include "models/access/access_distribution.h"
 
 namespace shardsim {
 

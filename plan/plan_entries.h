@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/map_reader.h"
-#include "models/workload.h"
+#include "models/workload/workload.h"
 #include "plan/plan.h"
 
 namespace shardsim {

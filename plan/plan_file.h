@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "models/workload.h"
+#include "models/workload/workload.h"
 #include "plan/plan.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 

@@ -6,7 +6,7 @@
 
 #include "plan/module_paths.h"
 #include "plan/plan_file.h"
-#include "topology/rank_set.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {

@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "base/rng.h"
-#include "models/workload.h"
+#include "models/workload/workload.h"
 #include "plan/flexshard_equations.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 

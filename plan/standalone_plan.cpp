@@ -6,8 +6,8 @@
 
 #include "base/yaml.h"
 #include "plan/plan_file.h"
-#include "topology/limits.h"
-#include "topology/rank_set.h"
+#include "topology/spec/limits.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/tree.h"
-#include "models/workload.h"
+#include "models/workload/workload.h"
 #include "plan/plan.h"
 
 namespace shardsim {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "plan/plan_entries.h"
-#include "topology/rank_set.h"
+#include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {

@@ -1,18 +1,43 @@
 #!/usr/bin/env bash
-# Includes point to the own folder or down: base < topology < models < plan < sim < validate < cli.
+# A file includes only from its own room and from rooms that stand above it in this list. A file that is in no room of
+# its own belongs to the folder that holds it: networks/ and jobs/ belong to sim/engine.
 # Usage: include_direction.sh ROOT
 set -euo pipefail
 cd "$1"
-floors=(base topology models plan sim validate cli)
+rooms=(
+  base
+  topology/spec topology/graph topology/import topology/export
+  models/access models/workload models/collective models/compute
+  plan plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
+  plan/memory_models plan/planners
+  sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/study sim/report
+  validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
+  validate/execute/devices validate/execute/run
+  validate/microbench validate/measurements validate/comparison validate/emulated validate/bare
+  cli
+)
 declare -A height
-for i in "${!floors[@]}"; do height[${floors[$i]}]=$i; done
+for i in "${!rooms[@]}"; do height[${rooms[$i]}]=$i; done
+
+# Sets `room` to the room of a path: the longest listed folder that holds it.
+room_of() {
+  room=${1%/*}
+  while [ -z "${height[$room]:-}" ]; do
+    case "$room" in */*) room=${room%/*} ;; *) room=; return ;; esac
+  done
+}
 
 status=0 seen=0
 while IFS=: read -r file line include; do
-  from=${file%%/*} to=$(sed -E 's/.*"([a-z_]+)\/.*/\1/' <<<"$include")
-  [ -n "${height[$to]:-}" ] || { echo "$file:$line: include of \"$to/\", which is no floor"; status=1; continue; }
+  included=${include#*\"}
+  included=${included%%\"*}
+  room_of "$file"; from=$room
+  room_of "$included"; to=$room
+  [ -n "$from" ] || { echo "$file: its folder is not in the list of rooms of tests/include_direction.sh"; status=1; continue; }
+  [ -n "$to" ] || { echo "$file:$line: include of \"$included\", which is in no room"; status=1; continue; }
+  [ -e "$included" ] || { echo "$file:$line: include of \"$included\", which does not exist"; status=1; continue; }
   seen=$((seen + 1))
-  [ "${height[$to]}" -le "${height[$from]}" ] || { echo "$file:$line: floor $from includes from the higher floor $to"; status=1; }
-done < <(grep -rnE '^ *#include "' --include='*.h' --include='*.cpp' --include='*.cu' base topology models plan sim validate cli 2>/dev/null)
+  [ "${height[$to]}" -le "${height[$from]}" ] || { echo "$file:$line: room $from includes $included from the later room $to"; status=1; }
+done < <(grep -rnE '^ *# *include "' --include='*.h' --include='*.cpp' --include='*.cu' base topology models plan sim validate cli 2>/dev/null)
 [ "$seen" -gt 100 ] || { echo "only $seen includes were found: the search is broken"; status=1; }
 exit "$status"

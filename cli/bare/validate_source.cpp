@@ -2,8 +2,8 @@
 #include "cli/validate_source.h"
 
 #include "base/files.h"
-#include "sim/io/timeline_json.h"
-#include "sim/program_file.h"
+#include "sim/program/program_file.h"
+#include "sim/timeline/timeline_json.h"
 
 namespace shardsim {
 

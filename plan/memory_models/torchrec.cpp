@@ -1,6 +1,6 @@
 #include "plan/memory_models/factories.h"
-#include "plan/torchrec/given_plan.h"
-#include "plan/torchrec/storage_estimate.h"
+#include "plan/torchrec/bridge/given_plan.h"
+#include "plan/torchrec/estimate/storage_estimate.h"
 
 namespace shardsim {
 namespace {

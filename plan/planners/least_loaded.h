@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "models/workload.h"
+#include "models/workload/workload.h"
 
 namespace shardsim {
 

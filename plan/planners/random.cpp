@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "plan/planners/factories.h"
-#include "plan/torchrec/choice.h"
-#include "plan/torchrec/placements.h"
-#include "plan/torchrec/random_draw.h"
+#include "plan/torchrec/search/choice.h"
+#include "plan/torchrec/search/placements.h"
+#include "plan/torchrec/search/random_draw.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,5 @@
 #include "plan/planners/factories.h"
-#include "plan/torchrec/choice.h"
+#include "plan/torchrec/search/choice.h"
 
 namespace shardsim {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 #include "tests/fuzz/error_at_most.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace {
 

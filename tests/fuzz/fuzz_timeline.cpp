@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "sim/io/kineto_read.h"
-#include "sim/io/timeline_json.h"
+#include "sim/timeline/kineto/kineto_read.h"
+#include "sim/timeline/timeline_json.h"
 #include "tests/fuzz/error_at_most.h"
 #include "validate/comparison/timeline_comparison.h"
 

@@ -6,10 +6,10 @@
 
 #include "base/yaml.h"
 #include "tests/fuzz/error_at_most.h"
-#include "topology/cluster.h"
-#include "topology/read_nccl_xml.h"
-#include "topology/read_smi_matrix.h"
-#include "topology/write_cluster.h"
+#include "topology/graph/cluster.h"
+#include "topology/import/read_nccl_xml.h"
+#include "topology/import/read_smi_matrix.h"
+#include "topology/spec/write_cluster.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/access_distribution.h"
+#include "models/access/access_distribution.h"
 
 // Access laws with known sums, and sums over single rows to hold closed forms against.
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/yaml.h"
-#include "models/collective.h"
-#include "topology/cluster.h"
+#include "models/collective/collective.h"
+#include "topology/graph/cluster.h"
 
 // Small clusters for tests of collectives, all through the reader of cluster files.
 namespace shardsim::test {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/yaml.h"
-#include "models/workload.h"
+#include "models/workload/workload.h"
 
 // Workload files as text, right and wrong.
 

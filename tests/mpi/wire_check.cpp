@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "validate/execute/launch.h"
+#include "validate/execute/meet/launch.h"
 #include "validate/execute/wires/factories.h"
 
 using namespace shardsim;

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "sim/op_work.h"
-#include "sim/traffic.h"
+#include "sim/engine/op_work.h"
+#include "sim/timeline/traffic.h"
 #include "tests/physics/lab.h"
 
 // Bytes sent equal bytes received, in every matrix of every plan and in what the Timeline counts.

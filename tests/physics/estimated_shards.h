@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "plan/torchrec/from_workload.h"
-#include "plan/torchrec/given_plan.h"
-#include "plan/torchrec/storage_estimate.h"
+#include "plan/torchrec/bridge/from_workload.h"
+#include "plan/torchrec/bridge/given_plan.h"
+#include "plan/torchrec/estimate/storage_estimate.h"
 #include "tests/physics/random_plans.h"
 
-// The shards of a plan with TorchRec's storage estimate of each (plan/torchrec/storage_estimate.h), for whole ids.
+// The shards of a plan with TorchRec's storage estimate of each (plan/torchrec/estimate/storage_estimate.h), for whole
+// ids.
 namespace shardsim::physics {
 
 // A shard of the plan as the estimate sees it.

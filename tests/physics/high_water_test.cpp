@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "plan/memory_model.h"
-#include "sim/memory_profile.h"
+#include "sim/memory/memory_profile.h"
 #include "tests/physics/memory_needs.h"
 
 // The simulated high-water mark of every rank beside TorchRec's estimate of the same plan, under each pipeline:

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/job_engine.h"
-#include "sim/packed_result.h"
+#include "sim/engine/jobs/job_engine.h"
+#include "sim/study/packed_result.h"
 #include "tests/physics/lab.h"
 
 // Several Programs on one fabric: what they do not share leaves them as they are alone, what they share never carries

@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "base/yaml.h"
-#include "models/compute_model.h"
+#include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/planner.h"
-#include "sim/engine.h"
-#include "sim/lower.h"
-#include "sim/network.h"
-#include "sim/planner_bandwidths.h"
-#include "sim/scenario.h"
-#include "sim/study.h"
-#include "sim/timeline.h"
-#include "sim/workers.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/network.h"
+#include "sim/lower/lower.h"
+#include "sim/scenario/scenario.h"
+#include "sim/study/planner_bandwidths.h"
+#include "sim/study/study.h"
+#include "sim/study/workers.h"
+#include "sim/timeline/timeline.h"
 
 // What physics tests are made of: programs simulated in processes of their own (SimGrid allows one engine per process),
 // shipped scenarios, and byte counts taken pair by pair.

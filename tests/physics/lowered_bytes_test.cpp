@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "sim/op_work.h"
-#include "sim/program_file.h"
+#include "sim/engine/op_work.h"
+#include "sim/program/program_file.h"
 #include "tests/physics/lab.h"
 
 // The bytes of lowered plans against hand counts: 2 nodes of 4 ranks, batch 32, tables A (1000 x 64, 3 items a sample)

@@ -1,8 +1,8 @@
-#include "sim/memory_profile.h"
+#include "sim/memory/memory_profile.h"
 
 #include <doctest/doctest.h>
 
-#include "sim/resident_memory.h"
+#include "sim/memory/resident_memory.h"
 #include "tests/physics/two_tables.h"
 
 // High-water marks against hand counts: the two tables of docs/lowering.md on 2 nodes of 4 ranks, table-wise, A on

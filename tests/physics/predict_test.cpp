@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/collective_prediction.h"
+#include "models/collective/collective_prediction.h"
 #include "tests/physics/lab.h"
 
 // `shardsim collective predict` and a scenario must say the same of the same call.

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/rng.h"
-#include "sim/program_file.h"
-#include "sim/traffic.h"
+#include "sim/program/program_file.h"
+#include "sim/timeline/traffic.h"
 #include "tests/physics/two_tables.h"
 
 // Rules that hold for every plan of every mixture of sharding types: 30 random ones on 2 nodes of 4 ranks, pooled

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/node_classes.h"
-#include "sim/op_work.h"
+#include "sim/engine/node_classes.h"
+#include "sim/engine/op_work.h"
 #include "tests/physics/lab.h"
 
 // Slow parts slow the iteration, and simulating one node for all its equals changes nothing.

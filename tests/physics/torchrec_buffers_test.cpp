@@ -6,8 +6,8 @@
 #include "tests/physics/estimated_shards.h"
 
 // Bytes of every collective of ids and of outputs, forward and backward, beside the input and output buffers that
-// TorchRec's planner estimates for the same shards (plan/torchrec/storage_estimate.h): random plans of every sharding
-// type and of mixtures.
+// TorchRec's planner estimates for the same shards (plan/torchrec/estimate/storage_estimate.h): random plans of every
+// sharding type and of mixtures.
 //
 // The Program moves whole ids: what a rank asks of a table is rounded half up, once, to K, and K is split over row
 // shards in whole ids. So the estimate is taken for K, and for row shard i of n holds: bytes = 8 W k(i) with k(i) =

@@ -7,7 +7,8 @@
 
 #include "tests/physics/lab.h"
 
-// What every Network promises (sim/network.h), on the network itself. Expected times are bytes over rate, by hand.
+// What every Network promises (sim/engine/network.h), on the network itself. Expected times are bytes over rate, by
+// hand.
 
 using namespace shardsim;
 using namespace shardsim::physics;

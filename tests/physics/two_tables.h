@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/op_work.h"
+#include "sim/engine/op_work.h"
 #include "tests/physics/lab.h"
 
 // The setting of docs/lowering.md, "Worked byte counts": 2 nodes of 4 ranks, batch 32, tables A (1000 x 64, 3 items a

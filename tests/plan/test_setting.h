@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/yaml.h"
-#include "models/workload.h"
+#include "models/workload/workload.h"
 #include "plan/planner.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "sim/scenario.h"
-#include "sim/study.h"
+#include "sim/scenario/scenario.h"
+#include "sim/study/study.h"
 #include "tests/sim/scenario_text.h"
 
 // `jobs` of a scenario: what becomes of them, what is refused.

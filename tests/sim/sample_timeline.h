@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/timeline.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim::test {
 

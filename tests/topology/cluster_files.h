@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/yaml.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim::testing {
 

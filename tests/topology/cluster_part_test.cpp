@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/topology/cluster_files.h"
-#include "topology/rank_set.h"
+#include "topology/spec/rank_set.h"
 
 using namespace shardsim;
 using namespace shardsim::testing;

@@ -1,5 +1,5 @@
-// models/access_counts.h on a compute node without HDF5.
-#include "models/access_counts.h"
+// models/access/access_counts.h on a compute node without HDF5.
+#include "models/access/access_counts.h"
 
 #include "base/error.h"
 

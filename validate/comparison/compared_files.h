@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/timeline_json.h"
+#include "sim/timeline/timeline_json.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/io/chart_data.h"
+#include "sim/report/chart_data.h"
 #include "validate/comparison/comparison_html.h"
 #include "validate/comparison/iteration_windows.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "base/version.h"
-#include "sim/io/html.h"
-#include "sim/io/page.h"
+#include "sim/report/html.h"
+#include "sim/report/page.h"
 #include "validate/comparison/comparison_sheets.h"
 
 namespace shardsim {

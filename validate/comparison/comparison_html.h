@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/chart.h"
+#include "sim/report/chart.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/timeline.h"
+#include "sim/timeline/timeline.h"
 #include "validate/comparison/timeline_comparison.h"
 
 namespace shardsim {

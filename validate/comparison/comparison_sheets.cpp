@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "sim/io/numbers.h"
+#include "sim/report/numbers.h"
 #include "validate/comparison/comparison_verdict.h"
 #include "validate/measurements/error_text.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/io/sheet.h"
+#include "sim/report/sheet.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/timeline.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/timeline.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sim/timeline.h"
+#include "sim/timeline/timeline.h"
 
 namespace shardsim {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 namespace shardsim {
 

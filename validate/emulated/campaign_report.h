@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "sim/timeline.h"
+#include "sim/timeline/timeline.h"
 #include "validate/emulated/campaign.h"
 #include "validate/emulated/cpu_shares.h"
 #include "validate/emulated/emulated_shape.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
-#include "sim/io/sheet.h"
+#include "sim/report/sheet.h"
 #include "validate/emulated/campaign_report.h"
 
 namespace shardsim {

@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "sim/study.h"
+#include "sim/study/study.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_cluster.h"
 #include "validate/emulated/observe_programs.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 #include "validate/comparison/comparison_report.h"
 #include "validate/emulated/emulated_shape.h"
 

@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "sim/program.h"
-#include "sim/timeline.h"
+#include "sim/program/program.h"
+#include "sim/timeline/timeline.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_cluster.h"
-#include "validate/execute/execute.h"
+#include "validate/execute/run/execute.h"
 
 namespace shardsim {
 

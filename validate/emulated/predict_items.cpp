@@ -5,11 +5,11 @@
 
 #include "base/files.h"
 #include "base/yaml.h"
-#include "models/compute_model.h"
-#include "sim/engine.h"
-#include "sim/network.h"
-#include "sim/scenario.h"
-#include "sim/workers.h"
+#include "models/compute/compute_model.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/network.h"
+#include "sim/scenario/scenario.h"
+#include "sim/study/workers.h"
 
 namespace shardsim {
 namespace {

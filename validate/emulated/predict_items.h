@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sim/timeline.h"
-#include "topology/cluster_spec.h"
+#include "sim/timeline/timeline.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/emulated/campaign.h"
 
 namespace shardsim {

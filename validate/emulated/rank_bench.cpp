@@ -9,12 +9,12 @@
 #include "base/version.h"
 #include "validate/emulated/memory_file.h"
 #include "validate/emulated/rank_processes.h"
-#include "validate/execute/machines/cpu_dense.h"
-#include "validate/execute/machines/update_settings.h"
-#include "validate/execute/microbench/measured_csv.h"
-#include "validate/execute/microbench/microbench.h"
-#include "validate/execute/monotonic.h"
-#include "validate/execute/rank_buffers.h"
+#include "validate/execute/buffers/rank_buffers.h"
+#include "validate/execute/devices/cpu_dense.h"
+#include "validate/execute/devices/update_settings.h"
+#include "validate/execute/meet/monotonic.h"
+#include "validate/microbench/measured_csv.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {

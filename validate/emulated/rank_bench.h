@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/workload.h"
+#include "models/workload/workload.h"
 
 namespace shardsim {
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "sim/workers.h"
+#include "sim/study/workers.h"
 
 namespace shardsim {
 namespace {

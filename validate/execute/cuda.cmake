@@ -26,17 +26,17 @@ add_library(
   shardsim_cuda STATIC
   kernels/cuda_memory.cpp
   kernels/cuda_tables.cpp
-  machines/cuda.cpp
-  machines/cuda_buffers.cpp
-  machines/cuda_clock.cpp
-  machines/cuda_dense.cpp
-  machines/cuda_device.cpp
-  machines/cuda_fusion.cpp
-  machines/cuda_id_wire.cpp
-  machines/cuda_pooled.cpp
-  machines/cuda_stream_queue.cpp
-  machines/nccl_set.cpp
-  microbench/cuda_bench_device.cpp
+  devices/cuda.cpp
+  devices/cuda_buffers.cpp
+  devices/cuda_clock.cpp
+  devices/cuda_dense.cpp
+  devices/cuda_device.cpp
+  devices/cuda_fusion.cpp
+  devices/cuda_id_wire.cpp
+  devices/cuda_pooled.cpp
+  devices/cuda_stream_queue.cpp
+  devices/nccl_set.cpp
+  ../microbench/cuda_bench_device.cpp
   ${gemm_source}
   $<TARGET_OBJECTS:shardsim_cuda_kernels>)
 target_include_directories(shardsim_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} ${NCCL_INCLUDE_DIR})
@@ -44,5 +44,5 @@ target_link_libraries(shardsim_cuda
   PUBLIC shardsim_flags shardsim_execute
   PRIVATE CUDA::cudart_static $<TARGET_NAME_IF_EXISTS:CUDA::cublas> ${NCCL_LIBRARY} fmt::fmt ${CMAKE_DL_LIBS})
 
-add_library(shardsim_devices OBJECT machines/all_cuda.cpp microbench/bench_devices_cuda.cpp)
+add_library(shardsim_devices OBJECT devices/all_cuda.cpp ../microbench/bench_devices_cuda.cpp)
 target_link_libraries(shardsim_devices PUBLIC shardsim_cuda)

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "sim/io/numbers.h"
+#include "sim/report/numbers.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/error_text.h"
 #include "validate/measurements/markdown_line.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "topology/exact_text.h"
+#include "topology/spec/exact_text.h"
 #include "validate/measurements/calibration_rows.h"
 #include "validate/measurements/overhead_fit.h"
 

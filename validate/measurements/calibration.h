@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/cluster_spec.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/error_figures.h"
 #include "validate/measurements/measured_row.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "models/collective.h"
-#include "topology/cluster_spec.h"
+#include "models/collective/collective.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/measured_row.h"
 
 namespace shardsim {

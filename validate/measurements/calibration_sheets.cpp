@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "sim/io/numbers.h"
-#include "sim/io/sheet.h"
+#include "sim/report/numbers.h"
+#include "sim/report/sheet.h"
 #include "validate/measurements/error_text.h"
 
 namespace shardsim {

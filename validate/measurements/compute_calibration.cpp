@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "models/compute_model.h"
-#include "sim/io/sheet.h"
-#include "topology/exact_text.h"
+#include "models/compute/compute_model.h"
+#include "sim/report/sheet.h"
+#include "topology/spec/exact_text.h"
 #include "validate/measurements/least_squares.h"
 
 namespace shardsim {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "models/embedding_measurements.h"
-#include "topology/cluster_spec.h"
+#include "models/compute/embedding_measurements.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 

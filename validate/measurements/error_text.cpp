@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "sim/io/numbers.h"
+#include "sim/report/numbers.h"
 
 namespace shardsim {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/collective_prediction.h"
+#include "models/collective/collective_prediction.h"
 #include "validate/measurements/left_out_fits.h"
 #include "validate/measurements/measured_row.h"
 #include "validate/measurements/system_map.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/version.h"
-#include "sim/io/html.h"
-#include "sim/io/page.h"
+#include "sim/report/html.h"
+#include "sim/report/page.h"
 #include "validate/measurements/judgement_sheets.h"
 
 namespace shardsim {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "sim/io/numbers.h"
+#include "sim/report/numbers.h"
 #include "validate/measurements/error_text.h"
 #include "validate/measurements/markdown_line.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/io/numbers.h"
+#include "sim/report/numbers.h"
 #include "validate/measurements/error_text.h"
 
 namespace shardsim {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/io/sheet.h"
+#include "sim/report/sheet.h"
 #include "validate/measurements/judgement.h"
 
 namespace shardsim {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "models/fitted_overheads.h"
+#include "models/collective/fitted_overheads.h"
 
 namespace shardsim {
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "models/collective.h"
+#include "models/collective/collective.h"
 
 namespace shardsim {
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "validate/execute/microbench/microbench.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 

@@ -8,8 +8,8 @@
 #include "base/map_reader.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "sim/named_tree.h"
-#include "sim/scenario.h"
+#include "sim/scenario/named_tree.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {

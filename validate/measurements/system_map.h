@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/tree.h"
-#include "topology/cluster_spec.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/measured_row.h"
 
 namespace shardsim {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "sim/io/chart.h"
+#include "sim/report/chart.h"
 #include "tests/sim/sample_timeline.h"
 #include "validate/comparison/comparison_html.h"
 #include "validate/comparison/comparison_json.h"

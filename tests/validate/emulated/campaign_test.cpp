@@ -101,9 +101,9 @@ TEST_CASE("a balanced pairwise exchange takes the sum of its steps") {
   CHECK(std::abs(predicted_ms("a2a_pairwise", 128 * kKiB, emulated_cluster_spec(sixteen)) / 671.028 - 1) <= 1e-3);
 }
 
-// The engine starts a step when every rank has come to it (sim/engine.h), so each step takes as long as its slowest
-// pair: skewed, 3 steps of 2n/F and 4 of 2n/X; with a NIC at half rate 3n/F + 4 * 2n/X. A flow simulation in which each
-// pair starts alone gives 486.363 and 533.980 ms: 4.6 % and 18 % more than these.
+// The engine starts a step when every rank has come to it (sim/engine/engine.h), so each step takes as long as its
+// slowest pair: skewed, 3 steps of 2n/F and 4 of 2n/X; with a NIC at half rate 3n/F + 4 * 2n/X. A flow simulation in
+// which each pair starts alone gives 486.363 and 533.980 ms: 4.6 % and 18 % more than these.
 TEST_CASE("a pairwise exchange with skew or a straggler takes its slowest pairs: a known difference") {
   const NodeShape shape;
   const double n = 128 * kKiB, fast = 29780342, nic = 2391017;

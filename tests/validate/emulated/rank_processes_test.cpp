@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "sim/workers.h"
+#include "sim/study/workers.h"
 #include "validate/emulated/child_program.h"
 #include "validate/emulated/memory_file.h"
 

@@ -4,7 +4,7 @@
 
 #include "tests/base/error_text.h"
 #include "tests/validate/execute/ranks.h"
-#include "validate/execute/star.h"
+#include "validate/execute/meet/star.h"
 
 using namespace shardsim;
 

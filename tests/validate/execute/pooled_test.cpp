@@ -4,15 +4,15 @@
 #include <functional>
 #include <numeric>
 
-#include "sim/study.h"
+#include "sim/study/study.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
-#include "validate/execute/bags.h"
-#include "validate/execute/data_check.h"
-#include "validate/execute/execute.h"
-#include "validate/execute/id_streams.h"
-#include "validate/execute/pooled_buffers.h"
-#include "validate/execute/pooled_layout.h"
+#include "validate/execute/buffers/data_check.h"
+#include "validate/execute/buffers/pooled_buffers.h"
+#include "validate/execute/fusion/bags.h"
+#include "validate/execute/fusion/id_streams.h"
+#include "validate/execute/fusion/pooled_layout.h"
+#include "validate/execute/run/execute.h"
 
 using namespace shardsim;
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "validate/execute/rendezvous.h"
-#include "validate/execute/tcp.h"
+#include "validate/execute/meet/rendezvous.h"
+#include "validate/execute/meet/tcp.h"
 
 namespace shardsim::test {
 

@@ -7,10 +7,10 @@
 #include "base/yaml.h"
 #include "plan/check.h"
 #include "plan/planner.h"
-#include "sim/lower.h"
-#include "sim/program_file.h"
-#include "sim/scenario.h"
-#include "validate/execute/fusion.h"
+#include "sim/lower/lower.h"
+#include "sim/program/program_file.h"
+#include "sim/scenario/scenario.h"
+#include "validate/execute/fusion/fusion.h"
 
 // Programs to execute in tests: the worked one of docs/formats.md, and small workloads lowered with any planner.
 namespace shardsim::sample {

@@ -6,7 +6,7 @@
 
 #include "tests/base/error_text.h"
 #include "tests/validate/execute/ranks.h"
-#include "validate/execute/wire.h"
+#include "validate/execute/wires/wire.h"
 
 using namespace shardsim;
 

@@ -1,4 +1,4 @@
-#include "validate/execute/machines/stream_order.h"
+#include "validate/execute/devices/stream_order.h"
 
 #include <doctest/doctest.h>
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/yaml.h"
-#include "models/compute_model.h"
-#include "topology/write_cluster.h"
+#include "models/compute/compute_model.h"
+#include "topology/spec/write_cluster.h"
 
 namespace shardsim {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
-#include "topology/cluster.h"
+#include "topology/graph/cluster.h"
 
 using namespace shardsim;
 

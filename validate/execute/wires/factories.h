@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "validate/execute/wire.h"
+#include "validate/execute/wires/wire.h"
 
 namespace shardsim {
 

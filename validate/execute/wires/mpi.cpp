@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "validate/execute/rank_list.h"
-#include "validate/execute/stop_sign.h"
-#include "validate/execute/tcp.h"
+#include "validate/execute/meet/rank_list.h"
+#include "validate/execute/meet/stop_sign.h"
+#include "validate/execute/meet/tcp.h"
 #include "validate/execute/wires/factories.h"
 
 namespace shardsim {

@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "validate/execute/rank_list.h"
+#include "validate/execute/meet/rank_list.h"
 
 namespace shardsim {
 namespace {

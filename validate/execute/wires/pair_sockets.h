@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include "validate/execute/rendezvous.h"
-#include "validate/execute/stop_sign.h"
-#include "validate/execute/tcp.h"
+#include "validate/execute/meet/rendezvous.h"
+#include "validate/execute/meet/stop_sign.h"
+#include "validate/execute/meet/tcp.h"
 
 namespace shardsim {
 

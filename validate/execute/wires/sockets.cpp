@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "validate/execute/rank_list.h"
+#include "validate/execute/meet/rank_list.h"
 #include "validate/execute/wires/factories.h"
 #include "validate/execute/wires/pair_sockets.h"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "plan/torchrec/planner_error.h"
-#include "plan/torchrec/sharding_option.h"
+#include "plan/torchrec/estimate/sharding_option.h"
+#include "plan/torchrec/spec/planner_error.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

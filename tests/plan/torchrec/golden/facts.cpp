@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "plan/torchrec/imbalance.h"
-#include "plan/torchrec/miss_ratio.h"
-#include "plan/torchrec/storage_estimate.h"
-#include "plan/torchrec/storage_hash.h"
+#include "plan/torchrec/estimate/imbalance.h"
+#include "plan/torchrec/estimate/miss_ratio.h"
+#include "plan/torchrec/estimate/storage_estimate.h"
+#include "plan/torchrec/search/storage_hash.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "plan/torchrec/enumerator.h"
-#include "plan/torchrec/topology.h"
+#include "plan/torchrec/search/enumerator.h"
+#include "plan/torchrec/spec/topology.h"
 #include "tests/plan/torchrec/golden/fields.h"
 
 namespace shardsim::golden {

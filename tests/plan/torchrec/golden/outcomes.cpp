@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "plan/torchrec/planner_run.h"
-#include "plan/torchrec/statistics_text.h"
+#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/search/planner_run.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

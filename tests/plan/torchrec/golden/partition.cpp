@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "plan/torchrec/partitioner.h"
+#include "plan/torchrec/search/partitioner.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

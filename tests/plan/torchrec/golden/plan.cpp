@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "plan/torchrec/planner_run.h"
-#include "plan/torchrec/run_report.h"
-#include "plan/torchrec/statistics_text.h"
+#include "plan/torchrec/report/run_report.h"
+#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/search/planner_run.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "plan/torchrec/proposer.h"
+#include "plan/torchrec/search/proposer.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "plan/torchrec/binary_search.h"
-#include "plan/torchrec/cache_budget.h"
-#include "plan/torchrec/luus_jaakola.h"
+#include "plan/torchrec/estimate/cache_budget.h"
+#include "plan/torchrec/search/binary_search.h"
+#include "plan/torchrec/search/luus_jaakola.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/torchrec/planner_run.h"
-#include "plan/torchrec/proposer.h"
-#include "plan/torchrec/statistics_text.h"
+#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/search/planner_run.h"
+#include "plan/torchrec/search/proposer.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

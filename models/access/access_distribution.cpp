@@ -1,0 +1,87 @@
+#include "models/access/access_distribution.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/access/families/family.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 53;  // doubles hold every whole number up to here
+constexpr double kLengthTolerance = 1e-4;                    // between a given length and an absolute law's sum
+
+// Smallest n of [0, rows] for which `holds` is false; `holds` may only change from true to false.
+template <typename Predicate>
+std::uint64_t partition_point(std::uint64_t rows, Predicate holds) {
+  std::uint64_t low = 0, high = rows;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (holds(middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+void check_sum(double sum, const Place& place) {
+  if (std::isfinite(sum) && sum > 0) return;
+  throw input_error(place, fmt::format("the sum of the access distribution is {}", sum),
+                    "Choose parameters whose sum over all rows is finite and above 0");
+}
+
+void check_length(const AccessSpec& spec, double length, double sum, const Place& place) {
+  if (std::isnan(length) || std::isinf(length))
+    throw input_error(place, "the average length is not finite", "Give the expected items per sample");
+  if (!spec.absolute() && length <= 0)
+    throw input_error(place,
+                      fmt::format("the access family '{}' does not say how many items a sample has", spec.family),
+                      "Give average_length above 0");
+  const bool differs = length > 0 && std::abs(sum - length) > kLengthTolerance * length;
+  if (spec.absolute() && differs && !spec.rescale)
+    throw input_error(
+        place, fmt::format("the access probabilities add up to {:.7g}, the average length is {:.7g}", sum, length),
+        "Correct one of them or say access.rescale: true");
+}
+
+}  // namespace
+
+bool AccessSpec::absolute() const {
+  if (family == "zipf_mandelbrot") return c > 0;
+  return family == "piecewise_power_law" || family == "explicit" || family == "counts";
+}
+
+AccessDistribution::AccessDistribution(const AccessSpec& spec, std::uint64_t rows, double average_length,
+                                       const Place& place)
+    : rows_(rows) {
+  if (rows == 0 || rows > kMostRows)
+    throw input_error(place, fmt::format("a table has {} rows", rows), "Give 1 to 2^53 rows");
+  family_ = make_family({spec, rows, place});
+  const double sum = family_->prefix(rows);
+  check_sum(sum, place);
+  check_length(spec, average_length, sum, place);
+  const bool scaled = !spec.absolute() || (spec.rescale && average_length > 0);
+  scale_ = scaled ? average_length / sum : 1;
+  total_ = scaled ? average_length : sum;
+}
+
+double AccessDistribution::probability(std::uint64_t position) const {
+  return position < rows_ ? scale_ * family_->probability(position) : 0;
+}
+
+double AccessDistribution::prefix(std::uint64_t n) const {
+  return n < rows_ ? scale_ * family_->prefix(n) : total_;
+}
+
+std::uint64_t AccessDistribution::count_at_least(double p) const {
+  return partition_point(rows_, [&](std::uint64_t i) { return probability(i) >= p; });
+}
+
+std::uint64_t AccessDistribution::position_at(double mass) const {
+  return partition_point(rows_ - 1, [&](std::uint64_t i) { return !(prefix(i + 1) > mass); });
+}
+
+}  // namespace shardsim

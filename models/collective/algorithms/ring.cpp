@@ -1,0 +1,113 @@
+#include "models/collective/algorithms/algorithms.h"
+#include "models/collective/algorithms/schedules.h"
+#include "models/collective/channel_layout.h"
+#include "models/collective/p2p_channels.h"
+
+namespace shardsim {
+namespace {
+
+// Times that each byte of a channel crosses each hop of a ring of n ranks.
+double crossings(CollectiveKind kind, int members) {
+  if (kind == CollectiveKind::broadcast) return 1;
+  const double once = (members - 1.0) / members;
+  return kind == CollectiveKind::all_reduce ? 2 * once : once;
+}
+
+int step_count(CollectiveKind kind, int members) {
+  if (kind == CollectiveKind::broadcast) return members;
+  return kind == CollectiveKind::all_reduce ? 2 * (members - 1) : members - 1;
+}
+
+// Hops of one call: all carry the same bytes, but none that leads to the root of a broadcast.
+class Hops {
+ public:
+  Hops(const CollectiveCall& call, LoadBuilder& builder)
+      : bytes_(static_cast<double>(call.bytes) * crossings(call.kind, static_cast<int>(call.ranks.size()))),
+        root_(call.kind == CollectiveKind::broadcast ? call.ranks.front() : -1),
+        builder_(builder) {}
+
+  void around(const std::vector<int>& order, bool closed, double share) {
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) local(order[i], order[i + 1], share);
+    if (closed && order.size() > 1) local(order.back(), order.front(), share);
+  }
+
+  // One ring in group order: CPU ranks have a NIC each and know no channels.
+  void in_order(const std::vector<int>& ranks, const Cluster& cluster) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const int from = ranks[i], to = ranks[(i + 1) % ranks.size()];
+      if (cluster.node_of(from) == cluster.node_of(to)) {
+        local(from, to, 1);
+      } else if (to != root_) {
+        builder_.add_across(from, to, bytes_);
+      }
+    }
+  }
+
+  // The last rank of a node hands its bytes to the first one, which has the channel's NIC, over NVLink (PXN). Without
+  // PXN they go over PCIe to the NIC, which GPUDirect routes do not count.
+  void to_next_node(const std::vector<int>& order, const std::vector<int>& next, bool pxn, double share) {
+    if (next.front() == root_) return;
+    if (pxn && order.size() > 1) builder_.add_local(order.back(), order.front(), bytes_ * share);
+    builder_.add_across(order.front(), next.front(), bytes_ * share);
+  }
+
+ private:
+  void local(int from, int to, double share) {
+    if (to != root_) builder_.add_local(from, to, bytes_ * share);
+  }
+
+  double bytes_;
+  int root_;  // -1: none
+  LoadBuilder& builder_;
+};
+
+class Ring : public CollectiveAlgorithm {
+ public:
+  bool supports(CollectiveKind kind) const override {
+    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::send_recv;
+  }
+
+  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
+    CollectiveLoads result{{}, {}, true, "ring", {}};
+    const GroupShape shape = group_shape(call.ranks, cluster);
+    if (shape.members < 2) return result;
+    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
+    if (cluster.spec().device == "cpu") {
+      Hops(call, builder).in_order(call.ranks, cluster);
+    } else {
+      add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
+    }
+    const Seconds latency = step_count(call.kind, shape.members) * builder.largest_latency();
+    result.start = start_time(call.kind, shape, latency, cluster);
+    result.loads = builder.loads();
+    return result;
+  }
+};
+
+}  // namespace
+
+void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, const Cluster& cluster,
+               LoadBuilder& builder) {
+  Hops hops(call, builder);
+  if (nodes.size() < 2) {
+    const auto rings = rings_in_nodes(nodes, cluster);
+    for (const NodeChannel& ring : rings.front()) hops.around(ring.ranks, true, ring.share);
+    return;
+  }
+  const bool pxn = uses_pxn(cluster);
+  const auto laid = channels_across(nodes, channels, cluster);
+  for (std::size_t node = 0; node < laid.size(); ++node) {
+    const auto& next = laid[(node + 1) % laid.size()];
+    for (std::size_t c = 0; c < laid[node].size(); ++c) {
+      const NodeChannel& channel = laid[node][c];
+      hops.around(channel.ranks, false, channel.share);
+      hops.to_next_node(channel.ranks, next[c].ranks, pxn, channel.share);
+    }
+  }
+}
+
+std::unique_ptr<CollectiveAlgorithm> make_ring() {
+  return std::make_unique<Ring>();
+}
+
+}  // namespace shardsim

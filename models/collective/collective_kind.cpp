@@ -1,0 +1,59 @@
+#include "models/collective/collective_kind.h"
+
+namespace shardsim {
+namespace {
+
+// Letters alone, small, without the ending that names a benchmark.
+std::string plain_name(std::string_view name) {
+  if (name.ends_with("_perf")) name.remove_suffix(std::string_view("_perf").size());
+  std::string plain;
+  for (char c : name)
+    if (c != '_' && c != '-') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return plain;
+}
+
+}  // namespace
+
+std::string_view collective_kind_name(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::send_recv:
+      return "send_recv";
+  }
+  return "unknown";
+}
+
+std::optional<CollectiveKind> collective_kind_named(std::string_view name) {
+  const std::string plain = plain_name(name);
+  if (names_uneven_exchange(name)) return CollectiveKind::all_to_all;
+  for (CollectiveKind kind : kAllCollectiveKinds)
+    if (plain == plain_name(collective_kind_name(kind))) return kind;
+  return std::nullopt;
+}
+
+bool names_uneven_exchange(std::string_view name) {
+  return plain_name(name) == "alltoallv";
+}
+
+std::vector<std::string> collective_kind_names() {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : kAllCollectiveKinds) names.emplace_back(collective_kind_name(kind));
+  return names;
+}
+
+double bus_factor(CollectiveKind kind, int ranks) {
+  if (kind == CollectiveKind::broadcast || kind == CollectiveKind::send_recv) return 1;
+  const double once = (ranks - 1.0) / ranks;
+  return kind == CollectiveKind::all_reduce ? 2 * once : once;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,45 @@
+#include "models/collective/collective_prediction.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "models/collective/side_by_side.h"
+
+namespace shardsim {
+namespace {
+
+void check_groups(const CollectiveQuestion& question) {
+  std::vector<int> all = question.ranks;
+  for (const auto& group : question.beside) all.insert(all.end(), group.begin(), group.end());
+  std::sort(all.begin(), all.end());
+  const auto twice = std::adjacent_find(all.begin(), all.end());
+  if (twice == all.end()) return;
+  throw input_error({std::string(collective_kind_name(question.kind))},
+                    "rank " + std::to_string(*twice) + " is in the groups twice", "Name each member once");
+}
+
+}  // namespace
+
+CollectivePrediction predict_collective(const CollectiveQuestion& question, const Cluster& cluster) {
+  check_groups(question);
+  ByteMatrix even;
+  even.units = {question.bytes};
+  const ByteMatrix* matrix = question.matrix ? question.matrix : &even;
+  std::vector<CollectiveLoads> expanded;
+  const auto expand = [&](const std::vector<int>& ranks) {
+    expanded.push_back(question.rank_bytes
+                           ? expand_rank_bytes(ranks, *question.rank_bytes, cluster)
+                           : expand_collective({question.kind, ranks, matrix, question.bytes}, cluster, "auto"));
+  };
+  expand(question.ranks);
+  for (const auto& group : question.beside) expand(group);
+  std::vector<const CollectiveLoads*> calls;
+  for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
+  const SideBySide together = side_by_side(calls, cluster);
+  CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}};
+  if (question.ranks.size() < 2) prediction.algorithm = "none";
+  if (together.bottleneck >= 0) prediction.bottleneck = cluster.links()[together.bottleneck].name;
+  return prediction;
+}
+
+}  // namespace shardsim

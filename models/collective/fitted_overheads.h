@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/nccl/constants.h"
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+
+// What NCCL's formula and pure flows leave out, fitted to public measurements per network and GPU generation. Nothing
+// here belongs to one system.
+
+// One fitted row: what it says of a kind in one reach. Values that are absent stay as they are.
+struct FittedOverhead {
+  std::vector<std::string> kinds;  // as in the cluster key `overheads`
+  bool across_nodes = false;
+  std::string network;  // "rdma" (InfiniBand, RoCE) across nodes; "nvswitch", "mesh", "pcie" in a node; "": any
+  std::optional<NcclGeneration> generation;  // of the GPUs; absent: any
+  std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
+  std::optional<double> efficiency = {}, nic_efficiency = {};
+  std::optional<bool> plateau = {};
+  std::vector<std::string> fitted_on = {};  // systems
+};
+
+struct FitTable {
+  std::string name;
+  std::string source;
+  std::vector<FittedOverhead> rows;  // later rows win over earlier ones
+};
+
+// The fit to the open measurements in scenarios/measurements/, the cluster key `fits: open_data`.
+const FitTable& open_data_fits();
+
+// The network of a reach, in the words of FittedOverhead; "" when no row can be about it.
+std::string network_of(const ClusterSpec& spec, bool across_nodes);
+
+// The spec with the table's values where the file states nothing but defaults for that kind and reach, each noted in
+// `sources` as fitted. `fits` becomes "none": the values are in.
+ClusterSpec with_fits(ClusterSpec spec, const FitTable& table);
+
+// As the spec's own key `fits` says.
+ClusterSpec with_fits(ClusterSpec spec);
+
+}  // namespace shardsim

@@ -1,0 +1,88 @@
+#include "models/collective/load_builder.h"
+
+#include <algorithm>
+
+namespace shardsim {
+
+LoadBuilder::LoadBuilder(CollectiveKind kind, bool across_nodes, const Cluster& cluster)
+    : LoadBuilder(cluster, nic_efficiency(kind, across_nodes, cluster),
+                  overhead_of(kind, across_nodes, cluster).efficiency) {}
+
+LoadBuilder::LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency)
+    : cluster_(cluster),
+      nic_efficiency_(nic_efficiency),
+      port_efficiency_(port_efficiency),
+      bytes_(cluster.links().size(), 0.0) {}
+
+void LoadBuilder::add_link(LinkId link, double bytes) {
+  bytes_[link] += bytes;
+}
+
+void LoadBuilder::add_links(const Route& local, int node, double bytes) {
+  note_latency(local.latency);
+  if (local.relay && bytes > 0) relayed_ = true;
+  for (LinkId link : local.links) add_link(cluster_.on_node(link, node), bytes);
+}
+
+void LoadBuilder::add_local(int from_rank, int to_rank, double bytes) {
+  const Route& route = cluster_.local_route(cluster_.gpu_of(from_rank), cluster_.gpu_of(to_rank));
+  const int node = cluster_.node_of(from_rank);
+  add_links(route, node, bytes * route.share);
+  for (const Route& other : route.also) add_links(other, node, bytes * other.share);
+}
+
+void LoadBuilder::add_across(int from_rank, int to_rank, double bytes) {
+  const Route route = cluster_.route(from_rank, to_rank);
+  note_latency(route.latency);
+  for (LinkId link : route.links) add_link(link, bytes);
+}
+
+void LoadBuilder::add_slot(int rank, double out, double in) {
+  for (LinkId link : cluster_.links_of(rank)) {
+    const Link& port = cluster_.links()[link];
+    if (port.kind == LinkKind::pcie_out) add_link(link, out);
+    if (port.kind == LinkKind::pcie_in) add_link(link, in);
+  }
+}
+
+void LoadBuilder::note_latency(Seconds latency) {
+  largest_latency_ = std::max(largest_latency_, latency);
+}
+
+void LoadBuilder::cap(LinkId link, double bytes_per_second) {
+  const Link& target = cluster_.links()[link];
+  const double occupancy = bytes_per_second / efficiency(target.kind);
+  if (occupancy >= target.rate.bytes_per_second) return;
+  caps_.resize(bytes_.size(), 0.0);
+  caps_[link] = occupancy;
+}
+
+double LoadBuilder::efficiency(LinkKind kind) const {
+  switch (kind) {
+    case LinkKind::nic_out:
+    case LinkKind::nic_in:
+      return nic_efficiency_;
+    case LinkKind::nvlink_out:
+    case LinkKind::nvlink_in:
+    case LinkKind::nvlink_mesh:
+      return port_efficiency_ * (relayed_ ? cluster_.spec().nvlink.nvb_efficiency : 1.0);
+    case LinkKind::pcie_out:
+    case LinkKind::pcie_in:
+      return port_efficiency_;
+    default:
+      return 1.0;
+  }
+}
+
+std::vector<LinkLoad> LoadBuilder::loads() const {
+  std::vector<LinkLoad> loads;
+  for (std::size_t link = 0; link < bytes_.size(); ++link) {
+    if (bytes_[link] <= 0) continue;
+    LinkLoad load{static_cast<LinkId>(link), bytes_[link], bytes_[link] / efficiency(cluster_.links()[link].kind), {}};
+    if (!caps_.empty()) load.cap = {caps_[link]};
+    loads.push_back(load);
+  }
+  return loads;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "models/collective/collective.h"
+
+namespace shardsim {
+
+// Sums the bytes that the transfers of one call put on each link, then turns the sums into loads.
+class LoadBuilder {
+ public:
+  // `across_nodes`: the group spans nodes, which decides the NIC efficiency.
+  LoadBuilder(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+
+  // At these efficiencies of NICs and of the GPUs' ports.
+  LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency);
+
+  void add_link(LinkId link, double bytes);
+  // Along the route between two ranks of one node; both hops of a relayed pair, evenly over all its relays where the
+  // relay rule says so.
+  void add_local(int from_rank, int to_rank, double bytes);
+  // From NIC to NIC of two nodes.
+  void add_across(int from_rank, int to_rank, double bytes);
+  // Through the GPU's own PCIe port; nothing where no route of its node uses one.
+  void add_slot(int rank, double out, double in);
+  void note_latency(Seconds latency);
+  // Most bytes per second that the kind may send over a link; kept only when the link's rate does not bind first.
+  void cap(LinkId link, double bytes_per_second);
+
+  Seconds largest_latency() const { return largest_latency_; }  // of the routes met
+  std::vector<LinkLoad> loads() const;                          // by rising link id, none without bytes
+
+ private:
+  void add_links(const Route& local, int node, double bytes);
+  double efficiency(LinkKind kind) const;
+
+  const Cluster& cluster_;
+  double nic_efficiency_;
+  double port_efficiency_;
+  bool relayed_ = false;
+  Seconds largest_latency_;
+  std::vector<double> bytes_;  // by link
+  std::vector<double> caps_;   // by link, empty without caps
+};
+
+}  // namespace shardsim

@@ -1,0 +1,68 @@
+#include "models/collective/nccl/formula.h"
+
+namespace shardsim {
+namespace {
+
+bool is_nvls(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
+}
+
+// 2.14 has no NVLS and no PAT, and uses rings alone outside all_reduce.
+bool kind_has(NcclKind kind, NcclAlgorithm algorithm, NcclEra era) {
+  if (algorithm == NcclAlgorithm::ring) return true;
+  if (kind == NcclKind::broadcast) return false;
+  const bool newer = is_nvls(algorithm) || algorithm == NcclAlgorithm::pat;
+  if (era == NcclEra::v2_14) return kind == NcclKind::all_reduce && !newer;
+  if (kind == NcclKind::all_reduce) return algorithm != NcclAlgorithm::pat;
+  return algorithm == NcclAlgorithm::pat || algorithm == NcclAlgorithm::nvls ||
+         algorithm == NcclAlgorithm::collnet_direct;
+}
+
+bool machine_has(NcclAlgorithm algorithm, const NcclSetup& setup) {
+  const bool across = setup.group.across_nodes();
+  switch (algorithm) {
+    case NcclAlgorithm::tree:
+    case NcclAlgorithm::ring:
+      return true;
+    case NcclAlgorithm::collnet_direct:
+      return setup.collnet && across && setup.nvswitch;
+    case NcclAlgorithm::collnet_chain:
+      return setup.collnet && across;
+    case NcclAlgorithm::nvls:
+      return setup.graphs.nvls.count >= 2 && (!across || setup.collnet);
+    case NcclAlgorithm::nvls_tree:
+      return setup.graphs.nvls.count >= 2 && across;
+    case NcclAlgorithm::pat:
+      return setup.capability >= 60 && across && setup.group.ranks == setup.nodes();
+  }
+  return false;
+}
+
+// From sm90 on NICs may be reached through another GPU too, which is nearer than a host bridge. Left out: the one
+// toolkit (CUDA 11.8) that turns LL128 off for two sm90 ranks.
+bool has_ll128(const NcclSetup& setup) {
+  const NcclGraphs& graphs = setup.graphs;
+  if (graphs.nic > PathClass::pxb) return false;
+  if (setup.old()) return graphs.intra <= PathClass::nvl && (setup.capability == 70 || setup.capability == 80);
+  return graphs.intra <= PathClass::nvb && setup.capability >= 70;
+}
+
+}  // namespace
+
+bool nccl_allows(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
+  if (!kind_has(kind, algorithm, setup.constants->era) || !machine_has(algorithm, setup)) return false;
+  const bool simple_only = algorithm != NcclAlgorithm::tree && algorithm != NcclAlgorithm::ring;
+  if (simple_only) return protocol == NcclProtocol::simple;
+  return protocol != NcclProtocol::ll128 || has_ll128(setup);
+}
+
+const NcclChannels& nccl_channels(NcclAlgorithm algorithm, const NcclSetup& setup) {
+  return is_nvls(algorithm) ? setup.graphs.nvls : setup.graphs.ring;
+}
+
+int nccl_steps(NcclKind kind, int ranks) {
+  if (kind == NcclKind::broadcast) return ranks;
+  return kind == NcclKind::all_reduce ? 2 * (ranks - 1) : ranks - 1;
+}
+
+}  // namespace shardsim

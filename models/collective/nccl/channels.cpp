@@ -1,0 +1,66 @@
+#include "models/collective/nccl/channels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+constexpr double kRounding = 1e-9;  // 240 / 40 is 6, whatever the last bit says
+
+// MAXCHANNELS / 2: 32 in 2.14, 64 in 2.30 (NVIDIA/nccl src/include/device.h).
+int most_channels(NcclEra era) {
+  return era == NcclEra::v2_14 ? 16 : 32;
+}
+
+int fitting(const std::vector<double>& widths, double speed, int most) {
+  double sum = 0;
+  for (double width : widths) sum += std::floor(std::min(width / speed + kRounding, static_cast<double>(most)));
+  return static_cast<int>(std::min(sum, static_cast<double>(most)));
+}
+
+int channels_at(double speed, const RingLimits& limits, int most) {
+  int count = most;
+  if (!limits.orders.empty()) count = fitting(limits.orders, speed, count);
+  if (!limits.nics.empty()) count = fitting(limits.nics, speed, count);
+  return count;
+}
+
+// Channels of 25 GB/s or more are split in two; above sm80, 2.30 leaves more than 4 slower than 50 as they are.
+NcclChannels doubled(NcclChannels found, int capability, NcclEra era) {
+  const bool enough = era == NcclEra::v2_30 && capability > 80 && found.bw_intra < 50 && found.count > 4;
+  if (found.bw_intra < 25 || enough) return found;
+  const int count = std::min(2 * found.count, most_channels(era));
+  const int parts = (count + found.count - 1) / found.count;
+  return {count, found.bw_intra / parts, found.bw_inter / parts};
+}
+
+double first_speed(std::span<const double> speeds, double width) {
+  const auto fits = [&](double speed) { return speed <= width * (1 + kRounding); };
+  const auto found = std::find_if(speeds.begin(), speeds.end(), fits);
+  return found == speeds.end() ? 0 : *found;
+}
+
+}  // namespace
+
+NcclChannels search_channels(const RingLimits& limits, int capability, NcclEra era) {
+  NcclChannels best;
+  for (double speed : nccl_speeds(capability, era, !limits.nics.empty())) {
+    if (speed > limits.widest * (1 + kRounding)) continue;
+    if (best.count > 0 && speed / best.bw_inter <= .49) break;
+    const int count = channels_at(speed, limits, most_channels(era));
+    if (count * speed > best.total(false)) best = {count, speed, speed};
+    if (best.total(false) >= limits.gpu_total) break;
+  }
+  return best.count == 0 ? best : doubled(best, capability, era);
+}
+
+NcclChannels nvls_channels(int heads, const RingLimits& limits, int capability, NcclEra era) {
+  if (era == NcclEra::v2_14 || capability < 90 || heads < 2) return {};
+  const auto speeds = nccl_speeds(capability, era, !limits.nics.empty());
+  const double inter = first_speed(speeds, limits.widest);
+  const double intra = first_speed(speeds, std::min(inter, limits.gpu_total / (heads + 1)));
+  return intra > 0 ? NcclChannels{heads, intra, inter} : NcclChannels{};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,250 @@
+#include "models/collective/nccl/graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "models/collective/mesh_rings.h"
+#include "topology/graph/graph.h"
+#include "topology/graph/nic_ports.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr double kIntelHostCost = 1.2;  // INTEL_P2P_OVERHEAD, NVIDIA/nccl src/graph/topo.h
+constexpr int kEnoughChannels = 16;     // sm90 over several nodes: doubled again below this
+
+struct Found {
+  RingLimits limits;
+  PathClass intra = PathClass::loc;
+  bool ring_over_links = true;  // false: the order of indices, for want of a better one
+};
+
+double giga(Bandwidth rate) {
+  return rate.bytes_per_second / kGiga;
+}
+
+double link_rate(const ClusterSpec& spec) {
+  return giga(spec.nvlink.per_link_effective);
+}
+
+// GPU to GPU through an Intel root complex costs 6/5 of the bytes.
+double hop_width(const Route& hop, const PcieSpec& pcie) {
+  const double width = giga(hop.width);
+  const bool through_host = hop.path == PathClass::phb || hop.path == PathClass::sys;
+  if (!through_host || pcie.cpu_vendor != "intel") return width;
+  return std::min(width, giga(pcie_rate(pcie)) / kIntelHostCost);
+}
+
+void ring_in_index_order(const NcclGroup& group, const Cluster& cluster, Found& found) {
+  double width = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < group.gpus.size(); ++i) {
+    const Route& hop = cluster.local_route(group.gpus[i], group.gpus[(i + 1) % group.gpus.size()]);
+    width = std::min(width, hop_width(hop, cluster.spec().pcie));
+    found.intra = std::max(found.intra, hop.path);
+  }
+  found.limits.orders = {width};
+  found.limits.widest = found.limits.gpu_total = width;
+}
+
+int links_between(int a, int b, const NvlinkSpec& nvlink) {
+  for (const NvlinkSpec::Pair& pair : nvlink.pairs)
+    if (pair.a == std::min(a, b) && pair.b == std::max(a, b)) return pair.links;
+  return 0;
+}
+
+std::vector<double> mesh_orders(const NcclGroup& group, const ClusterSpec& spec) {
+  if (group.gpus.size() == 2) {
+    const int links = links_between(group.gpus[0], group.gpus[1], spec.nvlink);
+    return links > 0 ? std::vector<double>{links * link_rate(spec)} : std::vector<double>{};
+  }
+  std::vector<double> orders;
+  for (const MeshRing& ring : mesh_rings(group.gpus, spec.nvlink)) orders.push_back(ring.links * link_rate(spec));
+  return orders;
+}
+
+// Links of the GPU with the most of them, to others of the group.
+int most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
+  int most = 0;
+  for (int a : group.gpus) {
+    int links = 0;
+    for (int b : group.gpus) links += a == b ? 0 : links_between(a, b, nvlink);
+    most = std::max(most, links);
+  }
+  return most;
+}
+
+int widest_pair(const NcclGroup& group, const NvlinkSpec& nvlink) {
+  int widest = 0;
+  for (int a : group.gpus)
+    for (int b : group.gpus) widest = std::max(widest, a == b ? 0 : links_between(a, b, nvlink));
+  return widest;
+}
+
+void rings_over_switch(const ClusterSpec& spec, Found& found) {
+  const double total = spec.nvlink.links_per_gpu * link_rate(spec);
+  found.limits.orders = {total};
+  found.limits.widest = found.limits.gpu_total = total;
+  found.intra = PathClass::nvl;
+}
+
+void rings_over_mesh(const NcclGroup& group, const Cluster& cluster, Found& found) {
+  const ClusterSpec& spec = cluster.spec();
+  found.limits.orders = mesh_orders(group, spec);
+  if (found.limits.orders.empty()) {
+    found.ring_over_links = false;
+    return ring_in_index_order(group, cluster, found);
+  }
+  found.limits.widest = widest_pair(group, spec.nvlink) * link_rate(spec);
+  found.limits.gpu_total = most_links(group, spec.nvlink) * link_rate(spec);
+  found.intra = PathClass::nvl;
+}
+
+Found inside_node(const NcclGroup& group, const Cluster& cluster) {
+  Found found;
+  if (group.gpus.size() < 2) return found;
+  switch (cluster.spec().nvlink.kind) {
+    case NvlinkKind::nvswitch:
+      rings_over_switch(cluster.spec(), found);
+      break;
+    case NvlinkKind::mesh:
+      rings_over_mesh(group, cluster, found);
+      break;
+    case NvlinkKind::none:
+      ring_in_index_order(group, cluster, found);
+  }
+  return found;
+}
+
+std::set<int> ports_of(const NcclGroup& group, const Cluster& cluster) {
+  std::set<int> ports;
+  for (int gpu : group.gpus) ports.insert(cluster.nic_of(gpu));
+  return ports;
+}
+
+// Several NICs of one GPU act as one port of their sum, which the GPU's PCIe slot still bounds.
+void add_nics(const NcclGroup& group, const Cluster& cluster, Found& found) {
+  const ClusterSpec& spec = cluster.spec();
+  const double pcie = giga(pcie_rate(spec.pcie));
+  const double path = std::min(pcie, giga(spec.nics->rate) * std::max(1, spec.nics->per_gpu));
+  found.limits.nics.assign(ports_of(group, cluster).size(), path);
+  found.limits.widest = path;
+  found.limits.gpu_total = std::max(found.limits.gpu_total, pcie);
+}
+
+// `gpus`: those likely to be near first, because no path can be nearer than over one switch.
+PathClass nearest_gpu(const NodeGraph& graph, const std::vector<int>& gpus, int nic) {
+  PathClass nearest = PathClass::sys;
+  const auto device = find_device(graph, DeviceKind::nic, nic);
+  for (int gpu : gpus) {
+    const auto path = device ? pcie_path(graph, static_cast<Vertex>(gpu), *device) : std::nullopt;
+    if (path) nearest = std::min(nearest, path->path);
+    if (nearest <= PathClass::pix) break;
+  }
+  return nearest;
+}
+
+// Without GPUDirect every byte crosses the host bridge.
+PathClass nic_path(const NcclGroup& group, const Cluster& cluster) {
+  if (!cluster.spec().nics->gpudirect) return PathClass::phb;
+  const NodeGraph graph = build_node_graph(cluster.spec());
+  const NicPorts ports = deal_nics(cluster.spec(), graph);
+  PathClass farthest = PathClass::loc;
+  for (int port : ports_of(group, cluster)) {
+    std::vector<int> gpus = group.gpus;
+    std::stable_partition(gpus.begin(), gpus.end(), [&](int gpu) { return ports.port_of_gpu[gpu] == port; });
+    for (int nic : ports.nics[port]) farthest = std::max(farthest, nearest_gpu(graph, gpus, nic));
+  }
+  return farthest;
+}
+
+PathClass stated_path(const GraphSpec& graph, PathClass found) {
+  if (graph.intra_path == "nvl") return PathClass::nvl;
+  if (graph.intra_path == "nvb") return PathClass::nvb;
+  if (graph.intra_path == "pix") return PathClass::pix;
+  if (graph.intra_path == "phb") return PathClass::phb;
+  return graph.intra_path == "sys" ? PathClass::sys : found;
+}
+
+const GraphSpec* stated_graph(const NcclGroup& group, const Cluster& cluster) {
+  if (static_cast<int>(group.gpus.size()) != cluster.ranks_per_node()) return nullptr;
+  const ClusterSpec& spec = cluster.spec();
+  const auto& stated = group.across_nodes() ? spec.graph_multi_node : spec.graph_one_node;
+  return stated && stated->channels > 0 ? &*stated : nullptr;
+}
+
+void take_stated(const GraphSpec& stated, NcclGraphs& graphs) {
+  graphs.ring = {stated.channels, giga(stated.bw_intra), giga(stated.bw_inter)};
+  graphs.intra = stated_path(stated, graphs.intra);
+  if (!stated.rings.empty())
+    graphs.same_channels = std::ranges::adjacent_find(stated.rings, std::ranges::not_equal_to{}) == stated.rings.end();
+  graphs.source = GraphSource::stated;
+}
+
+// One ring per NIC, or one.
+NcclChannels plain_rings(const RingLimits& limits) {
+  const int count = std::max(1, static_cast<int>(limits.nics.size()));
+  const double speed = limits.nics.empty() ? limits.orders.front() : limits.widest;
+  return {count, speed, speed};
+}
+
+int compute_channels(int graph_channels, int capability, const NcclGroup& group, const ClusterSpec& spec) {
+  const int channels = 2 * graph_channels;
+  const bool again =
+      capability >= 90 && group.across_nodes() && channels < kEnoughChannels && spec.nvlink.kind != NvlinkKind::none;
+  return again ? 2 * channels : channels;
+}
+
+void take_searched(const Found& found, int capability, NcclEra era, NcclGraphs& graphs) {
+  graphs.ring = search_channels(found.limits, capability, era);
+  graphs.source = found.ring_over_links ? GraphSource::reference : GraphSource::fallback;
+  if (graphs.ring.count > 0) return;
+  graphs.ring = plain_rings(found.limits);
+  graphs.source = GraphSource::fallback;
+}
+
+}  // namespace
+
+std::string_view graph_source_name(GraphSource source) {
+  constexpr std::array<std::string_view, 3> kNames = {"stated", "reference", "fallback"};
+  return kNames[static_cast<std::size_t>(source)];
+}
+
+NcclGroup nccl_group(const std::vector<int>& ranks, const Cluster& cluster) {
+  std::map<int, std::vector<int>> gpus_of_node;
+  for (int rank : ranks) gpus_of_node[cluster.node_of(rank)].push_back(cluster.gpu_of(rank));
+  NcclGroup group{static_cast<int>(ranks.size()), static_cast<int>(gpus_of_node.size()), {}};
+  if (ranks.empty()) return group;
+  const auto smaller = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
+  group.gpus = std::ranges::min_element(gpus_of_node, smaller)->second;
+  std::ranges::sort(group.gpus);
+  return group;
+}
+
+NcclGraphs nccl_graphs(const NcclGroup& group, const Cluster& cluster) {
+  NcclGraphs graphs;
+  if (group.ranks < 2) return graphs;
+  const ClusterSpec& spec = cluster.spec();
+  const int capability = capability_number(spec.gpu.compute_capability);
+  const NcclEra era = nccl_constants(spec.nccl).era;
+  Found found = inside_node(group, cluster);
+  if (group.across_nodes()) add_nics(group, cluster, found);
+  graphs.intra = found.intra;
+  graphs.nics = static_cast<int>(found.limits.nics.size());
+  graphs.nic = group.across_nodes() ? nic_path(group, cluster) : PathClass::loc;
+  graphs.same_channels = group.across_nodes() ? graphs.nics == 1 : found.limits.orders.size() == 1;
+  graphs.plain_tree = group.gpus.size() == 1;
+  if (const GraphSpec* stated = stated_graph(group, cluster))
+    take_stated(*stated, graphs);
+  else
+    take_searched(found, capability, era, graphs);
+  if (spec.nvlink.kind == NvlinkKind::nvswitch && group.per_node() > 1)
+    graphs.nvls = nvls_channels(group.across_nodes() ? graphs.nics : group.per_node(), found.limits, capability, era);
+  graphs.compute_channels = compute_channels(graphs.ring.count, capability, group, spec);
+  return graphs;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,93 @@
+#include "models/collective/p2p_channels.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+constexpr double kChannelNetRate = 14e9;    // bytes/s that NCCL assumes of one channel (NCCL_P2P_PER_CHANNEL_NET_BW)
+constexpr int kFirstMinorWithNicRule = 19;  // NCCL 2.19
+constexpr int kPeersPerChannelRound = 8;
+constexpr int kEnoughP2pChannels =
+    16;  // sm90 over several nodes: doubled again below this (NVIDIA/nccl src/graph/connect.cc)
+
+int power_of_two_from(int number) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, number))));
+}
+
+// The MINOR of "2.MINOR"; unreadable text counts as new.
+int nccl_minor(const std::string& version) {
+  int minor = kFirstMinorWithNicRule;
+  const std::size_t dot = version.find('.');
+  if (dot != std::string::npos) std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
+  return minor;
+}
+
+int by_nic(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  if (!spec.nics || nccl_minor(spec.nccl) < kFirstMinorWithNicRule) return 2;
+  const int per_rate = static_cast<int>(std::ceil(spec.nics->rate.bytes_per_second / kChannelNetRate));
+  return std::max(std::max(1, spec.nics->per_gpu), std::min(per_rate, 64));
+}
+
+// Twice the NVLinks of the thinnest pair of GPUs in a node; 2 over PCIe.
+int inside_node(const Cluster& cluster) {
+  const NvlinkSpec& nvlink = cluster.spec().nvlink;
+  if (nvlink.kind == NvlinkKind::nvswitch) return 2 * std::max(1, nvlink.links_per_gpu);
+  if (nvlink.kind == NvlinkKind::none) return 2;
+  double thinnest = nvlink.links_per_gpu;
+  for (int a = 0; a < cluster.ranks_per_node(); ++a)
+    for (int b = 0; b < cluster.ranks_per_node(); ++b)
+      if (a != b)
+        thinnest = std::min(
+            thinnest, cluster.local_route(a, b).width.bytes_per_second / nvlink.per_link_effective.bytes_per_second);
+  return 2 * std::max(1, static_cast<int>(thinnest + 0.5));
+}
+
+// All channels of the communicator: twice those of its graph.
+int channel_pool(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  const auto& graph = spec.graph_multi_node;
+  const int stated = graph && graph->channels > 0 ? graph->channels : cluster.nics_per_node();
+  const int channels = 2 * std::clamp(stated, 1, 64);
+  const bool again = spec.gpu.compute_capability.starts_with("9") && channels < kEnoughP2pChannels &&
+                     spec.nvlink.kind != NvlinkKind::none;
+  return power_of_two_from(again ? 2 * channels : channels);
+}
+
+}  // namespace
+
+int channels_per_remote_peer(const GroupShape& shape, const Cluster& cluster) {
+  const int stated = cluster.spec().p2p.channels_per_peer;
+  if (stated > 0) return stated;
+  int per_peer = by_nic(cluster);
+  if (shape.max_per_node > 1) per_peer = std::min(per_peer, inside_node(cluster));
+  per_peer = power_of_two_from(per_peer);
+  const int rounds = (shape.members + kPeersPerChannelRound - 1) / kPeersPerChannelRound;
+  while (per_peer > 1 && per_peer * rounds > channel_pool(cluster)) per_peer /= 2;
+  return per_peer;
+}
+
+Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster) {
+  return static_cast<double>(channels_per_remote_peer(shape, cluster)) * cluster.spec().p2p.channel_rate;
+}
+
+int rail_sender(int rank, int rail, const NodeMembers& node, const Cluster& cluster) {
+  const int gpu = cluster.gpu_of(rank);
+  if (cluster.nic_of(gpu) == rail) return rank;
+  for (int other : node.ranks)
+    if (cluster.nic_of(cluster.gpu_of(other)) == rail &&
+        cluster.path_class(gpu, cluster.gpu_of(other)) == PathClass::nvl)
+      return other;
+  return rank;
+}
+
+bool uses_pxn(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  return spec.nics && spec.nics->gpudirect && spec.p2p.pxn.value_or(spec.nvlink.kind != NvlinkKind::none);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,112 @@
+#include "models/collective/pairs_of_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace shardsim {
+namespace {
+
+constexpr int kRounds = 50;
+constexpr double kExact = 1e-12;  // of all bytes
+
+class Fill {
+ public:
+  Fill(const std::vector<double>& sent, const std::vector<double>& received)
+      : n_(sent.size()),
+        sent_(sent),
+        received_(received),
+        total_(std::accumulate(sent.begin(), sent.end(), 0.0)),
+        pairs_(n_ * n_, 1.0) {
+    for (std::size_t i = 0; i < n_; ++i) at(i, i) = 0;
+  }
+
+  std::vector<double> pairs() {
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < n_; ++i) scale_row(i, factor(sent_[i], row_sum(i)));
+      if (columns_hold()) return std::move(pairs_);
+      for (std::size_t j = 0; j < n_; ++j) scale_column(j, factor(received_[j], column_sum(j)));
+    }
+    for (std::size_t i = 0; i < n_; ++i) scale_row(i, std::min(1.0, factor(sent_[i], row_sum(i))));
+    add_rest();
+    for (std::size_t i = 0; i < n_; ++i) clear_own(i);
+    return std::move(pairs_);
+  }
+
+ private:
+  double& at(std::size_t from, std::size_t to) { return pairs_[from * n_ + to]; }
+
+  static double factor(double wanted, double sum) { return sum > 0 ? wanted / sum : 0; }
+
+  double row_sum(std::size_t from) {
+    double sum = 0;
+    for (std::size_t to = 0; to < n_; ++to) sum += at(from, to);
+    return sum;
+  }
+
+  double column_sum(std::size_t to) {
+    double sum = 0;
+    for (std::size_t from = 0; from < n_; ++from) sum += at(from, to);
+    return sum;
+  }
+
+  void scale_row(std::size_t from, double factor) {
+    for (std::size_t to = 0; to < n_; ++to) at(from, to) *= factor;
+  }
+
+  void scale_column(std::size_t to, double factor) {
+    for (std::size_t from = 0; from < n_; ++from) at(from, to) *= factor;
+  }
+
+  bool columns_hold() {
+    for (std::size_t to = 0; to < n_; ++to)
+      if (std::fabs(column_sum(to) - received_[to]) > kExact * total_) return false;
+    return true;
+  }
+
+  // What rows and columns lack, in proportion to both; now the sums hold, with a little from members to themselves.
+  void add_rest() {
+    std::vector<double> rows(n_), columns(n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      rows[i] = std::max(0.0, sent_[i] - row_sum(i));
+      columns[i] = std::max(0.0, received_[i] - column_sum(i));
+    }
+    const double rest = std::accumulate(rows.begin(), rows.end(), 0.0);
+    if (rest <= 0) return;
+    for (std::size_t from = 0; from < n_; ++from)
+      for (std::size_t to = 0; to < n_; ++to) at(from, to) += rows[from] * columns[to] / rest;
+  }
+
+  // Trades what a member sends to itself for bytes between the others: i to i and k to l become i to l and k to i. All
+  // others together send each other that much or more, as i sends no more than they receive.
+  void clear_own(std::size_t i) {
+    double others = 0;
+    for (std::size_t k = 0; k < n_; ++k)
+      for (std::size_t l = 0; l < n_; ++l)
+        if (k != i && l != i) others += at(k, l);
+    const double share = std::min(1.0, factor(at(i, i), others));
+    at(i, i) = 0;
+    for (std::size_t k = 0; k < n_; ++k)
+      for (std::size_t l = 0; l < n_; ++l) {
+        if (k == i || l == i) continue;
+        const double moved = at(k, l) * share;
+        at(k, l) -= moved;
+        at(i, l) += moved;
+        at(k, i) += moved;
+      }
+  }
+
+  std::size_t n_;
+  const std::vector<double>& sent_;
+  const std::vector<double>& received_;
+  double total_;
+  std::vector<double> pairs_;
+};
+
+}  // namespace
+
+std::vector<double> pairs_of_sums(const std::vector<double>& sent, const std::vector<double>& received) {
+  return Fill(sent, received).pairs();
+}
+
+}  // namespace shardsim

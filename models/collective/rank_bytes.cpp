@@ -1,0 +1,158 @@
+#include "models/collective/rank_bytes.h"
+
+#include <map>
+
+#include "models/collective/channel_layout.h"
+#include "models/collective/load_builder.h"
+#include "models/collective/p2p_channels.h"
+#include "models/collective/pairs_of_sums.h"
+#include "models/collective/rank_bytes_check.h"
+
+namespace shardsim {
+namespace {
+
+class Sums {
+ public:
+  Sums(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster)
+      : ranks_(ranks),
+        bytes_(bytes),
+        cluster_(cluster),
+        nodes_(members_by_node(ranks, cluster)),
+        shape_(group_shape(ranks, cluster)),
+        builder_(CollectiveKind::all_to_all, shape_.across_nodes(), cluster) {}
+
+  CollectiveLoads loads() {
+    for (const NodeMembers& node : nodes_) {
+      add_in_node(node);
+      if (shape_.across_nodes()) add_off_node(node);
+    }
+    if (shape_.across_nodes()) add_leaves();
+    const Seconds start = start_time(CollectiveKind::all_to_all, shape_, builder_.largest_latency(), cluster_);
+    CollectiveLoads result{start, builder_.loads(), false, "direct", ""};
+    const OverheadSpec overhead = overhead_of(CollectiveKind::all_to_all, shape_.across_nodes(), cluster_);
+    result.start = start + pipeline_fill(overhead, result, cluster_);
+    return result;
+  }
+
+ private:
+  int nic_of(int member) const { return cluster_.nic_of(cluster_.gpu_of(ranks_[member])); }
+
+  void add_in_node(const NodeMembers& node) {
+    if (node.positions.size() < 2) return;
+    if (cluster_.spec().nvlink.kind == NvlinkKind::nvswitch) {
+      for (int member : node.positions) add_ports(member, node);
+    } else {
+      add_pairs(node);
+    }
+  }
+
+  // On a switch ports count, whoever the peer is.
+  void add_ports(int member, const NodeMembers& node) {
+    const int peer = node.positions[node.positions.front() == member ? 1 : 0];
+    const Route& out = cluster_.local_route(cluster_.gpu_of(ranks_[member]), cluster_.gpu_of(ranks_[peer]));
+    const Route& in = cluster_.local_route(cluster_.gpu_of(ranks_[peer]), cluster_.gpu_of(ranks_[member]));
+    builder_.note_latency(out.latency);
+    builder_.add_link(cluster_.on_node(out.links.front(), node.node), in_double(bytes_[member].sent_in_node));
+    builder_.add_link(cluster_.on_node(in.links.back(), node.node), in_double(bytes_[member].received_in_node));
+  }
+
+  // On a mesh and over PCIe the peer decides which links carry the bytes.
+  void add_pairs(const NodeMembers& node) {
+    std::vector<double> sent, received;
+    for (int member : node.positions) {
+      sent.push_back(in_double(bytes_[member].sent_in_node));
+      received.push_back(in_double(bytes_[member].received_in_node));
+    }
+    const std::vector<double> pairs = pairs_of_sums(sent, received);
+    const std::size_t members = node.positions.size();
+    for (std::size_t from = 0; from < members; ++from)
+      for (std::size_t to = 0; to < members; ++to)
+        if (from != to)
+          builder_.add_local(ranks_[node.positions[from]], ranks_[node.positions[to]], pairs[from * members + to]);
+  }
+
+  void add_off_node(const NodeMembers& node) {
+    const bool pxn = uses_pxn(cluster_);
+    builder_.note_latency(cluster_.spec().nics->latency);
+    for (int member : node.positions) {
+      const RankBytes& bytes = bytes_[member];
+      builder_.add_link(cluster_.nic_in(node.node, nic_of(member)), in_double(bytes.received_off_node));
+      if (pxn) {
+        send_over_rails(member, node);
+      } else {
+        builder_.add_link(cluster_.nic_out(node.node, nic_of(member)), in_double(bytes.sent_off_node));
+      }
+      if (cluster_.spec().nvlink.kind == NvlinkKind::none || !cluster_.spec().nics->gpudirect)
+        builder_.add_slot(ranks_[member], in_double(bytes.sent_off_node), in_double(bytes.received_off_node));
+    }
+    cap(node);
+  }
+
+  // Rails that members of the other nodes have, evenly, where the sums do not say.
+  std::vector<double> rails_of(int member) const {
+    const RankBytes& bytes = bytes_[member];
+    if (!bytes.sent_to_rail.empty()) return {bytes.sent_to_rail.begin(), bytes.sent_to_rail.end()};
+    std::vector<double> rails(cluster_.nics_per_node(), 0.0);
+    for (std::size_t peer = 0; peer < nodes_.front().positions.size(); ++peer)
+      rails[nic_of(nodes_.front().positions[peer])] +=
+          in_double(bytes.sent_off_node) / static_cast<double>(nodes_.front().positions.size());
+    return rails;
+  }
+
+  void send_over_rails(int member, const NodeMembers& node) {
+    const std::vector<double> rails = rails_of(member);
+    for (std::size_t rail = 0; rail < rails.size(); ++rail) {
+      if (rails[rail] <= 0) continue;
+      const int by = rail_sender(ranks_[member], static_cast<int>(rail), node, cluster_);
+      if (by != ranks_[member]) builder_.add_local(ranks_[member], by, rails[rail]);
+      builder_.add_link(cluster_.nic_out(node.node, cluster_.nic_of(cluster_.gpu_of(by))), rails[rail]);
+    }
+  }
+
+  // Every remote peer counts as one that takes part.
+  void cap(const NodeMembers& node) {
+    const double pair_rate = remote_pair_rate(shape_, cluster_).bytes_per_second;
+    const double peers = static_cast<double>(ranks_.size() - node.positions.size());
+    std::map<int, double> users;
+    for (int member : node.positions) ++users[nic_of(member)];
+    for (const auto& [nic, count] : users) {
+      builder_.cap(cluster_.nic_out(node.node, nic), count * peers * pair_rate);
+      builder_.cap(cluster_.nic_in(node.node, nic), count * peers * pair_rate);
+    }
+  }
+
+  // Evenly to the other nodes, so to another leaf by its part of them.
+  void add_leaves() {
+    if (cluster_.leaf_up(0) < 0) return;
+    std::map<int, double> nodes_of_leaf;
+    for (const NodeMembers& node : nodes_) ++nodes_of_leaf[cluster_.leaf_of(node.node)];
+    const double others = static_cast<double>(nodes_.size()) - 1;
+    for (const NodeMembers& node : nodes_) {
+      const int leaf = cluster_.leaf_of(node.node);
+      const double beyond = (static_cast<double>(nodes_.size()) - nodes_of_leaf[leaf]) / others;
+      for (int member : node.positions) {
+        builder_.add_link(cluster_.leaf_up(leaf), beyond * in_double(bytes_[member].sent_off_node));
+        builder_.add_link(cluster_.leaf_down(leaf), beyond * in_double(bytes_[member].received_off_node));
+      }
+    }
+  }
+
+  const std::vector<int>& ranks_;
+  const std::vector<RankBytes>& bytes_;
+  const Cluster& cluster_;
+  std::vector<NodeMembers> nodes_;
+  GroupShape shape_;
+  LoadBuilder builder_;
+};
+
+}  // namespace
+
+CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
+                                  const Cluster& cluster) {
+  check_group(CollectiveKind::all_to_all, ranks, cluster);
+  check_rank_bytes(ranks, bytes, cluster);
+  if (ranks.size() < 2) return {{}, {}, false, "direct", ""};
+  return Sums(ranks, bytes, cluster).loads();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,122 @@
+#include "models/collective/side_by_side.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shardsim {
+namespace {
+
+constexpr double kSameTime = 1e-9;  // relative; closer ends are ends together
+
+// What is left of one load on its link.
+struct CappedShare {
+  double start = 0;  // s
+  double left = 0;   // occupancy
+  double cap = 0;    // per second
+};
+
+// Max-min fair rates of the shares that have started: the narrowest caps are met first.
+void fair_rates(const std::vector<CappedShare>& shares, const std::vector<std::size_t>& moving, double rate,
+                std::vector<double>& rates) {
+  double free = rate;
+  std::size_t waiting = moving.size();
+  for (std::size_t i : moving) {  // by rising cap
+    rates[i] = std::min(shares[i].cap, free / static_cast<double>(waiting--));
+    free -= rates[i];
+  }
+}
+
+// When the last of the shares ends. `shares` by rising cap.
+double last_end(std::vector<CappedShare> shares, double rate) {
+  double now = 0;
+  std::vector<double> rates(shares.size(), 0.0);
+  for (std::size_t done = 0; done < shares.size();) {
+    std::vector<std::size_t> moving;
+    double until = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i].left <= 0) continue;
+      if (shares[i].start <= now) {
+        moving.push_back(i);
+      } else {
+        until = std::min(until, shares[i].start);
+      }
+    }
+    fair_rates(shares, moving, rate, rates);
+    std::size_t first = shares.size();
+    for (std::size_t i : moving) {
+      const double end = now + shares[i].left / rates[i];
+      if (end > until) continue;
+      until = end;
+      first = i;
+    }
+    for (std::size_t i : moving) shares[i].left -= (until - now) * rates[i];
+    for (std::size_t i : moving) {
+      if (i != first && shares[i].left > 0) continue;
+      shares[i].left = 0;
+      ++done;
+    }
+    now = until;
+  }
+  return now;
+}
+
+bool alike(const std::vector<CappedShare>& shares) {
+  return std::all_of(shares.begin(), shares.end(), [&](const CappedShare& share) {
+    return share.start == shares[0].start && share.left == shares[0].left && share.cap == shares[0].cap;
+  });
+}
+
+double end_of(std::vector<CappedShare> shares, double total, double rate) {
+  if (alike(shares)) return shares[0].start + std::max(total / rate, shares[0].left / shares[0].cap);
+  std::sort(shares.begin(), shares.end(), [](const CappedShare& a, const CappedShare& b) { return a.cap < b.cap; });
+  return last_end(std::move(shares), rate);
+}
+
+// The link that ends last so far.
+class Latest {
+ public:
+  void note(LinkId link, double end, double busy) {
+    result_.time = std::max(result_.time, Seconds{end});
+    const bool later = end > until_ * (1 + kSameTime);
+    if (!later && (end < until_ * (1 - kSameTime) || busy <= busiest_)) return;
+    if (later) until_ = end;
+    busiest_ = busy;
+    result_.bottleneck = link;
+  }
+  void start(Seconds at) { result_.time = std::max(result_.time, at); }
+  SideBySide result() const { return result_; }
+
+ private:
+  SideBySide result_;
+  double until_ = 0, busiest_ = 0;
+};
+
+}  // namespace
+
+SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
+  Latest latest;
+  std::vector<std::vector<CappedShare>> shares(calls.size() > 1 ? cluster.links().size() : 0);
+  for (const CollectiveLoads* call : calls) {
+    latest.start(call->start);
+    for (const LinkLoad& load : call->loads) {
+      const double rate = cluster.links()[load.link].rate.bytes_per_second;
+      const double cap = load.cap.bytes_per_second > 0 ? std::min(load.cap.bytes_per_second, rate) : rate;
+      const CappedShare share{call->start.value, load.occupancy, cap};
+      if (shares.empty()) {
+        latest.note(load.link, share.start + share.left / share.cap, share.left / rate);
+      } else {
+        shares[load.link].push_back(share);
+      }
+    }
+  }
+  for (std::size_t link = 0; link < shares.size(); ++link) {
+    if (shares[link].empty()) continue;
+    const double rate = cluster.links()[link].rate.bytes_per_second;
+    double total = 0;
+    for (const CappedShare& share : shares[link]) total += share.left;
+    latest.note(static_cast<LinkId>(link), end_of(shares[link], total, rate), total / rate);
+  }
+  return latest.result();
+}
+
+}  // namespace shardsim

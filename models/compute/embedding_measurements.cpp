@@ -1,0 +1,158 @@
+#include "models/compute/embedding_measurements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kColumns[] = {"quality",
+                                    "gpu",
+                                    "op",
+                                    "num_tables",
+                                    "rows_per_table",
+                                    "dim_elements",
+                                    "batch_size_samples",
+                                    "pooling_factor_lookups_per_sample",
+                                    "weight_dtype",
+                                    "optimizer",
+                                    "index_distribution",
+                                    "cache_state",
+                                    "time_us",
+                                    "derived_row_traffic_bytes"};
+
+// FNV-1a, as plan/row_hash.h has it.
+std::uint64_t text_hash(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::optional<EmbeddingRow::Kind> kind_of(const std::string& op) {
+  using enum EmbeddingRow::Kind;
+  static const std::map<std::string, EmbeddingRow::Kind> kKinds{
+      {"tbe_fwd", lookup}, {"tbe_bwd", update}, {"nobag_fwd", gather}, {"nobag_bwd", scatter},
+      {"gemm", gemm},      {"copy", copy},      {"empty_call", empty}};
+  const auto found = kKinds.find(op);
+  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+class RowReader {
+ public:
+  RowReader(const CsvTable& table, const CsvTable::Row& row) : table_(table), row_(row) {}
+
+  const std::string& cell(const char* column) const { return row_.cells[*table_.column(column)]; }
+
+  double number(const char* column) const {
+    const double value = parse_real(cell(column), row_.place);
+    if (value >= 0) return value;
+    throw input_error(row_.place, fmt::format("{} is {}", column, excerpt(cell(column))), "Give 0 or more");
+  }
+
+  // Nothing where a size is missing or words: "mixed", "512 nominal".
+  std::optional<double> size(const char* column) const {
+    const std::string& text = cell(column);
+    if (text.empty() || text.find_first_not_of("-+.0123456789eE") != std::string::npos) return std::nullopt;
+    return number(column);
+  }
+
+ private:
+  const CsvTable& table_;
+  const CsvTable::Row& row_;
+};
+
+bool read_sizes(const RowReader& reader, EmbeddingRow& row) {
+  const auto tables = reader.size("num_tables"), rows = reader.size("rows_per_table"),
+             dim = reader.size("dim_elements"), batch = reader.size("batch_size_samples"),
+             pooling = reader.size("pooling_factor_lookups_per_sample");
+  row.traffic_bytes = reader.size("derived_row_traffic_bytes").value_or(0);
+  row.tables = tables.value_or(0);
+  row.rows = rows.value_or(0);
+  row.dim = dim.value_or(0);
+  row.batch = batch.value_or(0);
+  row.pooling = pooling.value_or(0);
+  if (row.kind == EmbeddingRow::Kind::copy) return row.traffic_bytes > 0;
+  if (row.kind == EmbeddingRow::Kind::gemm) return row.flops() > 0;
+  return !row.has_tables() || (row.lookups() > 0 && row.rows > 0 && row.dim > 0);
+}
+
+std::optional<EmbeddingRow> read_row(const CsvTable& table, const CsvTable::Row& cells) {
+  const RowReader reader(table, cells);
+  const auto kind = kind_of(reader.cell("op"));
+  if (!kind) return std::nullopt;
+  EmbeddingRow row;
+  row.place = cells.place;
+  row.kind = *kind;
+  row.gpu = reader.cell("gpu");
+  row.optimizer = reader.cell("optimizer");
+  row.dtype = reader.cell("weight_dtype");
+  row.time_us = reader.number("time_us");
+  if (!(row.time_us > 0))
+    throw input_error(cells.place, fmt::format("time_us is {}", excerpt(reader.cell("time_us"))),
+                      "Give a time above 0");
+  row.uniform = reader.cell("index_distribution").starts_with("uniform");
+  row.warm = reader.cell("cache_state").starts_with("warm") || reader.cell("cache_state").starts_with("same batch");
+  return read_sizes(reader, row) ? std::optional(row) : std::nullopt;
+}
+
+}  // namespace
+
+double EmbeddingRow::row_bytes() const {
+  return dim * (dtype == "fp32" ? 4 : 2);
+}
+
+double EmbeddingRow::distinct_rows() const {
+  const double draws = batch * pooling;
+  return tables * rows * -std::expm1(draws * std::log1p(-1 / std::max(rows, 1.0)));
+}
+
+double EmbeddingRow::hbm_bytes() const {
+  const double row = row_bytes(), n = lookups();
+  if (kind == Kind::gather) return 2 * row * n;
+  if (kind == Kind::lookup) return row * n + 4 * dim * batch * tables;
+  const double state = optimizer == "rowwise_adagrad" ? 4 : optimizer == "adam" ? 8 * dim : 0;
+  return row * n + distinct_rows() * (2 * row + 2 * state);
+}
+
+std::string EmbeddingRow::shape() const {
+  return fmt::format("{:g},{:g},{:g},{:g},{:g},{}", tables, rows, dim, batch, pooling, dtype);
+}
+
+bool EmbeddingRow::is_check() const {
+  return text_hash(shape()) % 3 == 0;
+}
+
+bool is_embedding_table(const CsvTable& table) {
+  return table.column("dim_elements").has_value() && table.column("pooling_factor_lookups_per_sample").has_value();
+}
+
+EmbeddingTable read_embedding_table(const CsvTable& table) {
+  for (const char* const column : kColumns)
+    if (!table.column(column))
+      throw input_error(table.place, fmt::format("column '{}' is missing", column),
+                        "Give a table as shardsim-microbench --csv writes it");
+  EmbeddingTable result;
+  for (const CsvTable::Row& cells : table.rows) {
+    if (cells.cells[*table.column("quality")].starts_with("C")) {
+      ++result.poor;
+      continue;
+    }
+    const auto row = read_row(table, cells);
+    if (!row) {
+      ++result.unusable;
+      continue;
+    }
+    result.rows.push_back(*row);
+  }
+  return result;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,23 @@
+#include <array>
+
+#include "base/named_table.h"
+#include "models/compute/compute_model.h"
+#include "models/compute/models/measured.h"
+#include "models/compute/models/roofline.h"
+
+namespace shardsim {
+
+std::span<const ComputeModelEntry> compute_models() {
+  static constexpr std::array<ComputeModelEntry, 2> kModels{{
+      {"measured", "times of a micro-benchmark (file: measured.csv), interpolated; beyond them the rate at the edge",
+       make_measured},
+      {"roofline", "kernel start plus the slowest of memory traffic, arithmetic and lookup issue", make_roofline},
+  }};
+  return kModels;
+}
+
+std::unique_ptr<ComputeModel> make_compute_model(const Tree& options) {
+  return make_named(compute_models(), options, "compute model");
+}
+
+}  // namespace shardsim

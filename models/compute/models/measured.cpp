@@ -1,0 +1,126 @@
+#include "models/compute/models/measured.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "models/compute/embedding_measurements.h"
+
+namespace shardsim {
+namespace {
+
+using RowKind = EmbeddingRow::Kind;
+using Point = MeasuredCurve::Point;
+
+bool is_read_once(const EmbeddingRow& row) {
+  return row.rows >= row.batch * row.pooling;
+}
+
+// The rows of one kind as points; those that caches serve only where there are no others.
+MeasuredCurve curve_of(const std::vector<const EmbeddingRow*>& rows) {
+  std::vector<Point> cold, all;
+  for (const EmbeddingRow* const row : rows) {
+    all.push_back({row->hbm_bytes(), row->lookups(), row->time_us * 1e-6});
+    if (is_read_once(*row)) cold.push_back(all.back());
+  }
+  return MeasuredCurve(cold.empty() ? all : cold);
+}
+
+class Measured final : public ComputeModel {
+ public:
+  Measured(const std::string& path, const EmbeddingTable& table) : path_(path) {
+    std::vector<const EmbeddingRow*> lookups;
+    std::map<std::string, std::vector<const EmbeddingRow*>> updates;
+    std::vector<Point> gemms;
+    for (const EmbeddingRow& row : table.rows) {
+      if (row.kind == RowKind::gemm) gemms.push_back({row.flops(), row.flops(), row.time_us * 1e-6});
+      if (row.kind == RowKind::copy) copy_rate_ = row.traffic_bytes / (row.time_us * 1e-6);
+      if (row.kind == RowKind::empty) start_ = row.time_us * 1e-6;
+      if (!row.has_tables() || row.warm || !row.uniform) continue;
+      if (row.is_update()) updates[row.optimizer].push_back(&row);
+      if (!row.is_update()) lookups.push_back(&row);
+    }
+    lookup_ = curve_of(lookups);
+    for (const auto& [optimizer, rows] : updates) updates_.emplace(optimizer, curve_of(rows));
+    gemm_ = MeasuredCurve(std::move(gemms));
+  }
+
+  Seconds seconds(const ComputeWork& work, const GpuSpec&) const override {
+    if (work.fixed.value > 0) return work.fixed;
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return on(lookup_, work, "lookup");
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update(work);
+    return dense(work);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw input_error({path_}, "no usable row of " + what, "Measure it too, or choose another compute model");
+  }
+
+  Seconds on(const MeasuredCurve& curve, const ComputeWork& work, const std::string& what) const {
+    if (curve.empty()) refuse(what);
+    return {curve.at(work.hbm_bytes, work.lookups)};
+  }
+
+  // A gradient that is only summed (of replicated rows) names no optimizer: it does what plain SGD does.
+  Seconds update(const ComputeWork& work) const {
+    const std::string name = work.optimizer.empty() || work.optimizer == "none" ? "sgd" : work.optimizer;
+    const auto found = updates_.find(name);
+    if (found == updates_.end()) refuse("an update with optimizer " + name);
+    return on(found->second, work, "an update with optimizer " + name);
+  }
+
+  Seconds dense(const ComputeWork& work) const {
+    if (work.flops > 0 && gemm_.empty()) refuse("a matrix product (op gemm)");
+    if (work.hbm_bytes > 0 && !(copy_rate_ > 0)) refuse("a copy (op copy)");
+    const double product = work.flops > 0 ? gemm_.at(work.flops, work.flops) : 0;
+    const double traffic = work.hbm_bytes > 0 ? start_ + work.hbm_bytes / copy_rate_ : 0;
+    return {std::max({product, traffic, start_})};
+  }
+
+  std::string path_;
+  MeasuredCurve lookup_{{}}, gemm_{{}};
+  std::map<std::string, MeasuredCurve> updates_;
+  double copy_rate_ = 0, start_ = 0;  // bytes/s, seconds
+};
+
+}  // namespace
+
+double MeasuredCurve::at(double a, double b) const {
+  double most_a = 0, most_b = 0;
+  for (const Point& point : points_) {
+    most_a = std::max(most_a, point.a);
+    most_b = std::max(most_b, point.b);
+  }
+  const double beyond = std::max({1.0, a / most_a, b / most_b});
+  return beyond * inside(a / beyond, b / beyond);
+}
+
+double MeasuredCurve::inside(double a, double b) const {
+  double upper = HUGE_VAL, lower = 0;
+  for (const Point& point : points_) {
+    upper = std::min(upper, point.seconds * std::max({1.0, a / point.a, b / point.b}));
+    lower = std::max(lower, point.seconds * std::min({1.0, a / point.a, b / point.b}));
+  }
+  // Below every size the lower bound sinks to nothing, yet a call takes its start: the least measured time stays.
+  double least = HUGE_VAL;
+  for (const Point& point : points_) least = std::min(least, point.seconds);
+  return std::max(least, std::sqrt(upper * lower));
+}
+
+std::unique_ptr<ComputeModel> make_measured(MapReader& options) {
+  const Place place = options.place_of("file");
+  const std::string file = options.text("file");
+  if (!file.ends_with(".csv"))
+    throw input_error(place, excerpt(file) + " is no CSV table", "Name the file of shardsim-microbench --csv");
+  const std::filesystem::path path = std::filesystem::path(place.source).parent_path() / file;
+  const CsvTable table = parse_csv(read_file(path.string()), path.string());
+  return std::make_unique<Measured>(path.string(), read_embedding_table(table));
+}
+
+}  // namespace shardsim

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/access/access_counts.h"
+#include "models/access/access_distribution.h"
+#include "models/access/families/family.h"
+#include "models/workload/workload_parts.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMostListed = 1'000'000;  // of family `explicit`
+constexpr double kWholeTolerance = 1e-6;        // of fraction x rows
+
+double knot_rank(MapReader& reader, std::uint64_t rows) {
+  const bool by_rank = reader.has("rank"), by_fraction = reader.has("fraction");
+  if (by_rank == by_fraction)
+    throw input_error(reader.tree().place, "a knot needs 'rank' or 'fraction'", "Give exactly one of the two");
+  if (by_rank) return static_cast<double>(reader.count("rank"));
+  const double exact = reader.real("fraction") * static_cast<double>(rows);
+  if (!(std::abs(exact - std::round(exact)) <= kWholeTolerance))
+    throw input_error(reader.place_of("fraction"), fmt::format("fraction x rows is {}, not a whole rank", exact),
+                      "Correct the fraction or give 'rank'");
+  return std::round(exact);
+}
+
+std::vector<AccessSpec::Knot> read_knots(MapReader& reader, std::uint64_t rows) {
+  std::vector<AccessSpec::Knot> knots;
+  for (const Tree& item : reader.list("knots")) {
+    MapReader knot(item, fmt::format("{}.knots.{}", reader.path(), knots.size()));
+    const double rank = knot_rank(knot, rows);
+    knots.push_back({rank, knot.real("ln_p")});
+    knot.finish();
+  }
+  return knots;
+}
+
+std::vector<double> read_listed(MapReader& reader) {
+  const std::vector<Tree>& items = reader.list("p");
+  if (items.size() > kMostListed)
+    throw input_error(reader.place_of("p"), fmt::format("{} listed probabilities", items.size()),
+                      fmt::format("List at most {}, or give counts in an HDF5 file", kMostListed));
+  std::vector<double> p;
+  for (const Tree& item : items) {
+    p.push_back(parse_real(scalar_text(item, "a number"), item.place));
+    if (p.back() < 0) throw input_error(item.place, "an access probability is negative", "Give 0 or more");
+  }
+  std::sort(p.begin(), p.end(), std::greater<>());
+  return p;
+}
+
+void read_counts(MapReader& reader, std::uint64_t rows, const std::string& folder, AccessSpec& spec) {
+  spec.file = read_file_name(reader, "file");
+  spec.table = read_label(reader, "table");
+  spec.p = read_access_counts(std::filesystem::path(folder) / spec.file, spec.table, rows);
+}
+
+void read_zipf_mandelbrot(MapReader& reader, AccessSpec& spec) {
+  spec.q = reader.real("q");
+  spec.s = reader.real("s");
+  if (!reader.has("c")) return;
+  spec.c = reader.real("c");
+  if (spec.c <= 0)
+    throw input_error(reader.place_of("c"), "access parameter 'c' is not above 0",
+                      "Leave it out to scale to the average length");
+}
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const FamilyEntry& entry : access_families()) names.emplace_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder) {
+  AccessSpec spec;
+  spec.family = reader.choice("family", family_names(), "uniform");
+  if (spec.family == "zipf") spec.s = reader.real("s");
+  if (spec.family == "zipf_mandelbrot") read_zipf_mandelbrot(reader, spec);
+  if (spec.family == "piecewise_power_law") spec.knots = read_knots(reader, rows);
+  if (spec.family == "log_normal") spec.sigma = reader.real("sigma");
+  if (spec.family == "explicit") spec.p = read_listed(reader);
+  if (spec.family == "counts") read_counts(reader, rows, folder, spec);
+  if (spec.absolute()) spec.rescale = reader.flag("rescale", false);
+  reader.finish();
+  return spec;
+}
+
+}  // namespace shardsim

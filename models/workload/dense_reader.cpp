@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/workload/workload_parts.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kMostParameterBytes = 0x1p50;
+constexpr double kSplitTolerance = 1e-9;  // seconds
+
+DenseLayer read_layer(MapReader reader) {
+  DenseLayer layer;
+  layer.name = read_label(reader, "name");
+  layer.in = reader.count("in");
+  layer.out = reader.count("out");
+  layer.repeat = reader.count("repeat", 1);
+  layer.per_item = reader.choice("per", {"sample", "item"}, "sample") == "item";
+  reader.finish();
+  return layer;
+}
+
+std::vector<DenseLayer> read_layers(MapReader& reader) {
+  std::vector<DenseLayer> layers;
+  for (const Tree& item : reader.list("layers"))
+    layers.push_back(read_layer({item, fmt::format("{}.layers.{}", reader.path(), layers.size())}));
+  return layers;
+}
+
+// Weights and bias in fp32.
+Bytes parameters_of(const std::vector<DenseLayer>& layers, const Place& place) {
+  double bytes = 0;
+  for (const DenseLayer& layer : layers)
+    bytes +=
+        4.0 * static_cast<double>(layer.repeat) * (static_cast<double>(layer.in) + 1) * static_cast<double>(layer.out);
+  if (bytes > kMostParameterBytes)
+    throw input_error(place, fmt::format("the dense layers have {:.3g} bytes of parameters", bytes),
+                      fmt::format("Check in, out and repeat: at most {:.3g} bytes", kMostParameterBytes));
+  return {static_cast<std::int64_t>(bytes)};
+}
+
+MeasuredRest::Part read_part(MapReader& split, std::string_view key) {
+  split.required(key);
+  MapReader reader = split.map(key);
+  MeasuredRest::Part part{reader.time("time"), reader.text("reason")};
+  reader.finish();
+  return part;
+}
+
+MeasuredRest read_measured(MapReader reader) {
+  MeasuredRest measured;
+  measured.rest = reader.time("rest");
+  measured.fitted = reader.is_fitted("rest");
+  reader.required("split");
+  MapReader split = reader.map("split");
+  measured.id_exchange = read_part(split, "id_exchange");
+  measured.lookup = read_part(split, "lookup");
+  measured.dense_forward = read_part(split, "dense_forward");
+  measured.dense_backward = read_part(split, "dense_backward");
+  measured.update = read_part(split, "update");
+  split.finish();
+  reader.finish();
+  const Seconds sum = measured.id_exchange.time + measured.lookup.time + measured.dense_forward.time +
+                      measured.dense_backward.time + measured.update.time;
+  // A whole nanosecond is allowed, so its own rounding is too.
+  if (!(std::abs((sum - measured.rest).value) <= kSplitTolerance * (1 + 1e-6)))
+    throw input_error(reader.place_of("split"),
+                      fmt::format("the parts add up to {} ms, rest is {} ms", sum.ms(), measured.rest.ms()),
+                      "The five parts must add up to rest within 1 ns");
+  return measured;
+}
+
+void read_interaction(MapReader reader, DensePart& dense) {
+  dense.interaction = reader.choice("kind", {"none", "dot", "dcn"}, "none");
+  if (dense.interaction == "dcn") {
+    dense.interaction_layers = reader.count("layers");
+    dense.interaction_rank = reader.count("rank");
+  }
+  reader.finish();
+}
+
+// The `source` of dense.measured.rest, which MapReader has put among the workload's sources.
+std::string source_of_rest(const Tree& measured) {
+  const Tree* rest = measured.find("rest");
+  const Tree* source = rest != nullptr ? rest->find("source") : nullptr;
+  return source != nullptr ? source->scalar : "";
+}
+
+}  // namespace
+
+DensePart read_dense(MapReader reader) {
+  DensePart dense;
+  const bool measured = reader.has("measured");
+  if (measured && reader.has("layers"))
+    throw input_error(reader.place_of("layers"), "the dense part has both 'layers' and 'measured'", "Give one of them");
+  if (measured) {
+    dense.measured = read_measured(reader.map("measured"));
+    dense.measured->source = source_of_rest(reader.required("measured"));
+  } else if (reader.has("layers")) {
+    dense.layers = read_layers(reader);
+  }
+  dense.input_gradient = reader.flag("input_gradient", false);
+  dense.precision = reader.choice("precision", {"fp32", "tf32", "fp16", "bf16"}, "fp32");
+  read_interaction(reader.map("interaction"), dense);
+  const Bytes counted = parameters_of(dense.layers, reader.tree().place);
+  dense.parameters = reader.bytes("parameters_bytes", counted);
+  if (static_cast<double>(dense.parameters.count) > kMostParameterBytes)
+    throw input_error(reader.place_of("parameters_bytes"), "parameters_bytes is absurd",
+                      fmt::format("Give at most {:.3g} bytes", kMostParameterBytes));
+  reader.finish();
+  return dense;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "models/workload/workload_parts.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostCopies = 100'000;
+constexpr double kMostCopiedRows = 1e8;  // listed or counted rows of all copies: 800 MB
+
+void refuse(MapReader& reader, std::string_view key, std::string_view why, const std::string& remedy) {
+  if (!reader.has(key)) return;
+  throw input_error(reader.place_of(key), fmt::format("'{}' {}", key, why), remedy);
+}
+
+Feature read_feature(const Tree& item, const std::string& path, const Table& table, double factor) {
+  Feature feature{"", factor, 1, false};
+  if (item.kind != Tree::Kind::map) {
+    feature.name = scalar_text(item, "a feature's name");
+    check_label(feature.name, item.place);
+    return feature;
+  }
+  MapReader reader(item, path);
+  feature.name = read_label(reader, "name");
+  if (table.kind == TableKind::sequence) {
+    for (const char* key : {"pooling_factor", "num_poolings", "weighted"})
+      refuse(reader, key, "belongs to features of pooled tables", "A sequence table says average_length");
+  }
+  feature.pooling_factor = read_positive(reader, "pooling_factor", factor);
+  feature.num_poolings = read_positive(reader, "num_poolings", 1);
+  feature.weighted = reader.flag("weighted", false);
+  reader.finish();
+  return feature;
+}
+
+std::vector<Feature> read_features(MapReader& reader, const Table& table, double factor) {
+  if (!reader.has("features")) return {{table.name, factor, 1, false}};
+  std::vector<Feature> features;
+  std::set<std::string> seen;
+  for (const Tree& item : reader.list("features")) {
+    const std::string path = fmt::format("{}.features.{}", reader.path(), features.size());
+    features.push_back(read_feature(item, path, table, factor));
+    if (!seen.insert(features.back().name).second)
+      throw input_error(item.place, fmt::format("feature '{}' is there twice", features.back().name),
+                        "Name every feature of a table once");
+  }
+  if (features.empty())
+    throw input_error(reader.place_of("features"), "the table has no features", "Name at least one");
+  return features;
+}
+
+void read_length_distribution(MapReader reader, const std::string& folder, Table& table) {
+  table.length_family = reader.choice("family", {"fixed", "poisson", "geometric", "log_normal", "file"}, "fixed");
+  if (table.length_family == "log_normal") table.length_sigma = read_positive(reader, "sigma");
+  if (table.length_family == "file") {
+    table.length_file = read_file_name(reader, "file");
+    if (!is_file(std::filesystem::path(folder) / table.length_file))
+      throw input_error(reader.place_of("file"), "there is no file " + excerpt(table.length_file),
+                        "Give a path relative to the workload file");
+  }
+  reader.finish();
+}
+
+ObservedAccess::Share read_share(const Tree& item, const std::string& path, std::uint64_t rows) {
+  MapReader reader(item, path);
+  ObservedAccess::Share share;
+  share.rows = static_cast<std::uint64_t>(reader.count("rows"));
+  const Tree& text = reader.required("share");
+  share.share = parse_share(scalar_text(text, "a share"), text.place);
+  reader.finish();
+  if (share.rows > rows)
+    throw input_error(item.place, fmt::format("a share of {} rows, the table has {}", share.rows, rows),
+                      "Give at most the table's rows");
+  if (share.share <= 0 || (share.rows == rows && share.share < 1))
+    throw input_error(item.place, fmt::format("{} of {} rows have the share {}", share.rows, rows, share.share),
+                      "Shares lie above 0, and all rows have the share 1");
+  return share;
+}
+
+ObservedAccess read_runtime(MapReader reader, const Table& table) {
+  ObservedAccess observed;
+  observed.average_length = read_positive(reader, "average_length", table.average_length);
+  observed.source = reader.text("source");
+  if (reader.has("shares")) {
+    for (const Tree& item : reader.list("shares")) {
+      const std::string path = fmt::format("{}.shares.{}", reader.path(), observed.shares.size());
+      const ObservedAccess::Share next = read_share(item, path, table.rows);
+      if (!observed.shares.empty()) {
+        const ObservedAccess::Share& last = observed.shares.back();
+        if (next.rows <= last.rows || next.share < last.share)
+          throw input_error(item.place, fmt::format("the share of {} rows does not rise", next.rows),
+                            "List shares by rising rows; more rows have more of the accesses");
+      }
+      observed.shares.push_back(next);
+    }
+  }
+  reader.finish();
+  return observed;
+}
+
+// L as the file gives it; 0 where an absolute law may say it.
+double read_sequence_length(MapReader& reader, Table& table) {
+  refuse(reader, "pooling", "belongs to pooled tables", "Leave it out or say kind: pooled");
+  refuse(reader, "pooling_factor", "belongs to pooled tables", "A sequence table says average_length");
+  if (!reader.has("average_length") && !table.access.absolute())
+    throw input_error(
+        table.place, "the table has no average_length",
+        fmt::format("Access family '{}' does not say it: give the mean items per sample", table.access.family));
+  const double length = read_positive(reader, "average_length", 0);
+  table.features = read_features(reader, table, 1);
+  return length;
+}
+
+double read_pooled_length(MapReader& reader, Table& table) {
+  refuse(reader, "average_length", "belongs to sequence tables", "A pooled table says pooling_factor");
+  table.pooling = reader.choice("pooling", {"sum", "mean"}, "sum");
+  table.features = read_features(reader, table, read_positive(reader, "pooling_factor", 1));
+  double length = 0;
+  for (const Feature& feature : table.features) length += feature.pooling_factor * feature.num_poolings;
+  return length;
+}
+
+void read_lengths(MapReader& reader, Table& table) {
+  const bool sequence = table.kind == TableKind::sequence;
+  const double given = sequence ? read_sequence_length(reader, table) : read_pooled_length(reader, table);
+  table.average_length = AccessDistribution(table.access, table.rows, given, reader.place_of("access")).total();
+  if (!sequence) return;
+  for (Feature& feature : table.features)
+    feature.pooling_factor = table.average_length / static_cast<double>(table.features.size());
+}
+
+Table read_table(MapReader& reader, const std::string& folder) {
+  Table table;
+  table.place = reader.tree().place;
+  table.name = read_label(reader, "name");
+  table.rows = static_cast<std::uint64_t>(reader.count("rows"));
+  table.dim = reader.count("dim");
+  table.dtype = read_dtype(reader, "dtype").value_or(Dtype::fp32);
+  const std::string kind = reader.choice("kind", {"sequence", "pooled"});
+  table.kind = kind == "pooled" ? TableKind::pooled : TableKind::sequence;
+  table.access = read_access(reader.map("access"), table.rows, folder);
+  read_lengths(reader, table);
+  read_length_distribution(reader.map("length_distribution"), folder, table);
+  if (reader.has("runtime")) table.runtime = read_runtime(reader.map("runtime"), table);
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder) {
+  const Table table = read_table(reader, folder);
+  const bool copied = reader.has("copies");
+  const bool own_feature = !reader.has("features");
+  const std::int64_t copies = reader.count("copies", 1);
+  reader.finish();
+  const double listed = static_cast<double>(copies) * static_cast<double>(table.access.p.size());
+  if (copies > kMostCopies || (copied && listed > kMostCopiedRows))
+    throw input_error(reader.place_of("copies"), fmt::format("{} copies are too many", copies),
+                      fmt::format("Give at most {}, fewer of a table with listed or counted rows", kMostCopies));
+  if (!copied) return {table};
+  std::vector<Table> tables(static_cast<std::size_t>(copies), table);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    tables[i].name = fmt::format("{}_{}", table.name, i);
+    if (own_feature) tables[i].features[0].name = tables[i].name;
+  }
+  return tables;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,234 @@
+#include "models/workload/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "models/workload/workload_parts.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kWorkloadSchema = "shardsim.workload/1";
+constexpr std::int64_t kMostBatch = 1'000'000'000;
+constexpr std::size_t kMostTables = 100'000;
+constexpr double kMostTableBytes = 0x1p56;  // all tables together; above any cluster, and far from overflow
+constexpr double kMostBatchBytes = 0x1p50;  // embeddings that one rank asks for in one iteration
+
+struct DtypeEntry {
+  Dtype dtype;
+  std::string_view name;
+  int bytes;
+};
+constexpr std::array<DtypeEntry, 4> kDtypes{
+    {{Dtype::fp32, "fp32", 4}, {Dtype::fp16, "fp16", 2}, {Dtype::bf16, "bf16", 2}, {Dtype::int8, "int8", 1}}};
+
+const DtypeEntry& entry_of(Dtype dtype) {
+  return *std::find_if(kDtypes.begin(), kDtypes.end(), [dtype](const DtypeEntry& e) { return e.dtype == dtype; });
+}
+
+void read_optimizer(MapReader reader, Workload& workload) {
+  workload.optimizer = reader.choice("name", {"sgd", "rowwise_adagrad", "adagrad", "adam", "lamb"}, workload.optimizer);
+  workload.update = reader.choice("update", {"exact_sorted", "in_place"}, workload.update);
+  reader.finish();
+}
+
+void read_wire(MapReader reader, Workload& workload) {
+  workload.wire_forward = read_dtype(reader, "forward");
+  workload.wire_backward = read_dtype(reader, "backward");
+  reader.finish();
+}
+
+void read_modules(MapReader reader, Workload& workload) {
+  if (reader.has("pooled")) workload.pooled_module = read_label(reader, "pooled");
+  if (reader.has("sequence")) workload.sequence_module = read_label(reader, "sequence");
+  if (workload.pooled_module == workload.sequence_module)
+    throw input_error(reader.tree().place, fmt::format("both modules are called '{}'", workload.pooled_module),
+                      "A plan file tells them apart by path: give two names");
+  reader.finish();
+}
+
+void check_names(const std::vector<Table>& tables) {
+  std::set<std::string> seen;
+  for (const Table& table : tables)
+    if (!seen.insert(table.name).second)
+      throw input_error(table.place, fmt::format("table '{}' is there twice", table.name),
+                        "Give every table its own name");
+}
+
+// Keeps every byte count of a run inside 63 bits.
+void check_sizes(const Workload& workload) {
+  double stored = 0, moved = 0;
+  for (const Table& table : workload.tables) {
+    const auto row_bytes = static_cast<double>(table.row_bytes());
+    stored += static_cast<double>(table.rows) * row_bytes;
+    const double longest = std::max(table.average_length, table.runtime ? table.runtime->average_length : 0);
+    moved += static_cast<double>(workload.batch_per_gpu) * longest * row_bytes;
+    if (stored > kMostTableBytes)
+      throw input_error(table.place, fmt::format("with table '{}' the tables take {:.3g} bytes", table.name, stored),
+                        fmt::format("Check rows and dim: at most {:.3g} bytes are simulated", kMostTableBytes));
+    if (moved > kMostBatchBytes)
+      throw input_error(table.place,
+                        fmt::format("with table '{}' one rank reads {:.3g} bytes per iteration", table.name, moved),
+                        fmt::format("Check batch, length and dim: at most {:.3g} bytes", kMostBatchBytes));
+    if (workload.id_bytes == 4 && table.rows > (std::uint64_t{1} << 31))
+      throw input_error(table.place, fmt::format("ids of 4 bytes do not reach {} rows", table.rows), "Set id_bytes: 8");
+  }
+}
+
+void check_ids_in_place(MapReader& reader, const Workload& workload) {
+  if (workload.input_exchange != "none") return;
+  const Place place = reader.place_of("input_exchange");
+  if (workload.pipeline != "none")
+    throw input_error(place, "without an exchange of ids there is nothing to pipeline", "Set pipeline: none");
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  if (std::any_of(workload.tables.begin(), workload.tables.end(), sequence))
+    throw input_error(place, "ids of sequence tables must be exchanged", "Choose auto, full or ids");
+}
+
+std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std::vector<SourcedValue>& sources) {
+  const std::vector<Tree>& items = reader.list("tables");
+  if (items.empty()) throw input_error(reader.place_of("tables"), "there are no tables", "List at least one table");
+  std::vector<Table> tables;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    std::vector<Table> more = read_tables_entry({items[i], fmt::format("tables.{}", i), &sources}, folder);
+    if (tables.size() + more.size() > kMostTables)
+      throw input_error(items[i].place, fmt::format("more than {} tables", kMostTables), "Lower 'copies'");
+    std::move(more.begin(), more.end(), std::back_inserter(tables));
+  }
+  check_names(tables);
+  return tables;
+}
+
+void read_head(MapReader& reader, Workload& workload) {
+  const std::string schema = reader.text("schema");
+  if (schema != kWorkloadSchema)
+    throw input_error(reader.place_of("schema"), "schema is " + excerpt(schema),
+                      fmt::format("A workload file says '{}'", kWorkloadSchema));
+  workload.name = reader.name("name");
+  workload.summary = reader.text("summary", "");
+  workload.batch_per_gpu = reader.count("batch_per_gpu");
+  if (workload.batch_per_gpu > kMostBatch)
+    throw input_error(reader.place_of("batch_per_gpu"), "batch_per_gpu is absurd",
+                      fmt::format("Give at most {}", kMostBatch));
+}
+
+// TorchRec's own names are aliases of the short ones.
+std::string read_pipeline(MapReader& reader) {
+  const std::string name = reader.choice("pipeline",
+                                         {"none", "sparse_dist", "prefetch_sparse_dist", "train_sparse_dist",
+                                          "train_prefetch_sparse_dist", "prefetch_train_sparse_dist"},
+                                         "none");
+  if (name == "train_sparse_dist") return "sparse_dist";
+  return name.ends_with("_sparse_dist") ? "prefetch_sparse_dist" : name;
+}
+
+int read_id_bytes(MapReader& reader) {
+  const std::int64_t bytes = reader.count("id_bytes", 8);
+  if (bytes == 4 || bytes == 8) return static_cast<int>(bytes);
+  throw input_error(reader.place_of("id_bytes"), fmt::format("id_bytes is {}", bytes), "Give 4 or 8");
+}
+
+}  // namespace
+
+int dtype_bytes(Dtype dtype) {
+  return entry_of(dtype).bytes;
+}
+
+std::string dtype_name(Dtype dtype) {
+  return std::string(entry_of(dtype).name);
+}
+
+std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key) {
+  if (!reader.has(key)) return std::nullopt;
+  std::vector<std::string> names;
+  for (const DtypeEntry& entry : kDtypes) names.emplace_back(entry.name);
+  const std::string name = reader.choice(key, names);
+  return std::find_if(kDtypes.begin(), kDtypes.end(), [&](const DtypeEntry& e) { return e.name == name; })->dtype;
+}
+
+double read_positive(MapReader& reader, std::string_view key) {
+  const double value = reader.real(key);
+  if (value > 0) return value;
+  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, value), "Give a number above 0");
+}
+
+double read_positive(MapReader& reader, std::string_view key, double fallback) {
+  return reader.has(key) ? read_positive(reader, key) : fallback;
+}
+
+void check_label(const std::string& label, const Place& place) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  if (!label.empty() && label.size() <= 256 && label.find_first_not_of(kAllowed) == std::string::npos) return;
+  throw input_error(place, excerpt(label) + " is not a name",
+                    "Use letters, digits, '_', '.' and '-', 1 to 256 of them");
+}
+
+std::string read_label(MapReader& reader, std::string_view key) {
+  std::string label = reader.text(key);
+  check_label(label, reader.place_of(key));
+  return label;
+}
+
+std::string read_file_name(MapReader& reader, std::string_view key) {
+  std::string name = reader.text(key);
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (!name.empty() && std::none_of(name.begin(), name.end(), is_control)) return name;
+  throw input_error(reader.place_of(key), excerpt(name) + " is not the name of a file",
+                    "Give a path relative to this file");
+}
+
+std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim) {
+  if (optimizer == "sgd") return 0;
+  if (optimizer == "rowwise_adagrad") return 4;  // one number per row
+  if (optimizer == "adagrad") return 4 * dim;
+  if (optimizer == "adam" || optimizer == "lamb") return 8 * dim;  // two moments
+  throw input_error({}, "unknown optimizer '" + optimizer + "'", "Known: adagrad, adam, lamb, rowwise_adagrad, sgd");
+}
+
+bool Table::operator==(const Table& other) const {
+  const auto tied = [](const Table& t) {
+    return std::tie(t.name, t.rows, t.dim, t.dtype, t.kind, t.pooling, t.features, t.average_length, t.length_family,
+                    t.length_sigma, t.length_file, t.access, t.runtime);
+  };
+  return tied(*this) == tied(other);
+}
+
+bool Workload::full_input_exchange() const {
+  if (input_exchange != "auto") return input_exchange != "ids";
+  if (dense.measured) return false;
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  return pipeline != "none" || !std::all_of(tables.begin(), tables.end(), sequence);
+}
+
+bool Workload::has_runtime() const {
+  return std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.runtime.has_value(); });
+}
+
+Workload read_workload(const Tree& tree, const std::string& folder) {
+  Workload workload;
+  MapReader reader(tree, "", &workload.sources);
+  read_head(reader, workload);
+  workload.id_bytes = read_id_bytes(reader);
+  workload.pipeline = read_pipeline(reader);
+  workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids", "none"}, "auto");
+  workload.embedding_kernels = reader.choice("embedding_kernels", {"fused", "per_table"}, "fused");
+  read_optimizer(reader.map("optimizer"), workload);
+  read_wire(reader.map("wire_dtype"), workload);
+  read_modules(reader.map("modules"), workload);
+  workload.tables = read_tables(reader, folder, workload.sources);
+  workload.dense = read_dense(reader.map("dense"));
+  check_ids_in_place(reader, workload);
+  reader.finish();
+  check_sizes(workload);
+  return workload;
+}
+
+}  // namespace shardsim

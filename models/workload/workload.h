@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/access/access_distribution.h"
+
+namespace shardsim {
+
+enum class Dtype { fp32, fp16, bf16, int8 };
+enum class TableKind { sequence, pooled };
+
+int dtype_bytes(Dtype dtype);
+std::string dtype_name(Dtype dtype);
+
+struct Feature {
+  std::string name;
+  double pooling_factor = 1;  // mean items per sample; of a sequence table, its average length over its features
+  double num_poolings = 1;
+  bool weighted = false;
+  bool operator==(const Feature&) const = default;
+};
+
+// One embedding table: `rows` x `dim` elements of `dtype`, rows in popularity order.
+struct Table {
+  std::string name;
+  std::uint64_t rows = 0;
+  std::int64_t dim = 0;
+  Dtype dtype = Dtype::fp32;
+  TableKind kind = TableKind::sequence;
+  std::string pooling = "sum";
+  std::vector<Feature> features;
+  double average_length = 0;  // L: expected items per sample over all features
+  std::string length_family = "fixed";
+  double length_sigma = 0;
+  std::string length_file;  // family "file": as written in the workload file
+  AccessSpec access;
+  std::optional<ObservedAccess> runtime;
+  Place place;  // of its entry in the file
+
+  std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
+  AccessDistribution distribution() const { return {access, rows, average_length, place}; }
+  bool operator==(const Table& other) const;  // places do not count
+};
+
+struct DenseLayer {
+  std::string name;
+  std::int64_t in = 0, out = 0, repeat = 1;
+  bool per_item = false;
+  bool operator==(const DenseLayer&) const = default;
+};
+
+// The rest of an iteration known as one measured number, split by class.
+struct MeasuredRest {
+  Seconds rest;
+  bool fitted = false;
+  std::string source;
+  struct Part {
+    Seconds time;
+    std::string reason;
+    bool operator==(const Part&) const = default;
+  };
+  Part id_exchange, lookup, dense_forward, dense_backward, update;
+  bool operator==(const MeasuredRest&) const = default;
+};
+
+struct DensePart {
+  std::vector<DenseLayer> layers;
+  bool input_gradient = false;                                // of the first layer: it works on embeddings
+  Bytes parameters;                                           // all-reduced per iteration
+  std::string precision = "fp32";                             // of the products: fp32, tf32, fp16, bf16
+  std::string interaction = "none";                           // none, dot, dcn
+  std::int64_t interaction_layers = 0, interaction_rank = 0;  // dcn
+  std::optional<MeasuredRest> measured;
+  bool operator==(const DensePart&) const = default;
+};
+
+struct Workload {
+  std::string name;
+  std::string summary;
+  std::int64_t batch_per_gpu = 0;
+  std::vector<Table> tables;
+  DensePart dense;
+  std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
+  std::string update = "exact_sorted";        // or in_place
+  std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist
+  // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
+  // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow).
+  std::string embedding_kernels = "fused";
+  // What an exchange of ids is made of: "none" (they are where they are looked up), "ids" alone, "full" (splits,
+  // lengths, ids, weights and the host's wait, as in TorchRec), or "auto": ids where all tables are sequences and there
+  // is no pipeline, or where the rest of the iteration is measured; else full.
+  std::string input_exchange = "auto";
+  int id_bytes = 8;
+  std::optional<Dtype> wire_forward, wire_backward;  // absent: the table's dtype
+  std::string pooled_module = "ebc", sequence_module = "ec";
+  std::vector<SourcedValue> sources;
+
+  bool operator==(const Workload&) const = default;
+  bool has_runtime() const;
+  bool full_input_exchange() const;  // `input_exchange`, with auto resolved
+};
+
+// Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats.md, optimizer).
+std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim);
+
+// Reads a workload map (its `base` already merged); `folder` resolves relative file names. Every access distribution is
+// built once, so what is returned can be planned. Errors: Failure::input with place.
+Workload read_workload(const Tree& tree, const std::string& folder);
+
+}  // namespace shardsim

@@ -1,0 +1,95 @@
+#include "plan/torchrec/bridge/iteration_estimate.h"
+
+#include <algorithm>
+
+#include "plan/torchrec/estimate/perf_estimate.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+using Parts = IterationEstimate::Parts;
+
+constexpr double kFree = 1e200;  // a rate; not infinity, which a cache share of 0 would make no number
+
+// The same machine, with device memory that costs no time: what is left of a shard's comms is what moves over links.
+Topology with_free_memory(Topology topology) {
+  topology.hbm_bandwidth = topology.ddr_bandwidth = topology.hbm_to_ddr_bandwidth = kFree;
+  return topology;
+}
+
+Topology with_free_host_links(Topology topology) {
+  topology.intra_host_bandwidth = kFree;
+  return topology;
+}
+
+// By one all-to-all, as sequences are under every type.
+bool sends_whole_rows(const ShardingOption& option, const TableSpec& table) {
+  if (!table.pooled) return true;
+  switch (option.type) {
+    case ShardingType::table_wise:
+    case ShardingType::column_wise:
+    case ShardingType::table_column_wise:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double comms(const Perf& perf) {
+  return perf.fwd_comms + perf.bwd_comms;
+}
+
+Parts parts_of(const ShardRun& run, const ShardingOption& option, const TableSpec& table, const RunSettings& settings) {
+  const BatchLoad load = batch_load(table, settings.estimate.batch_size);
+  const auto on = [&](const Topology& topology) {
+    return comms(
+        shard_perf(table, load, option.type, option.kernel, topology, settings.estimate, table.rows, run.cols));
+  };
+  const Topology free_memory = with_free_memory(settings.topology);
+  const double links = on(free_memory);
+  Parts parts;
+  parts.lookup = run.perf.fwd_compute;
+  parts.update = run.perf.bwd_compute;
+  parts.prefetch = run.perf.prefetch_compute;
+  (option.type == ShardingType::data_parallel ? parts.update : parts.copies) += comms(run.perf) - links;
+  if (option.type == ShardingType::data_parallel) {
+    parts.all_reduce = links;
+  } else if (sends_whole_rows(option, table)) {
+    parts.all_to_all = links;
+  } else {
+    const bool two_levels = option.type != ShardingType::row_wise;
+    parts.all_to_all = two_levels ? on(with_free_host_links(free_memory)) : 0;
+    parts.reduce_scatter = links - parts.all_to_all;
+  }
+  return parts;
+}
+
+void add(Parts& sum, const Parts& parts, double times) {
+  sum.lookup += times * parts.lookup;
+  sum.update += times * parts.update;
+  sum.all_to_all += times * parts.all_to_all;
+  sum.reduce_scatter += times * parts.reduce_scatter;
+  sum.all_reduce += times * parts.all_reduce;
+  sum.copies += times * parts.copies;
+  sum.prefetch += times * parts.prefetch;
+}
+
+}  // namespace
+
+IterationEstimate estimate_iteration(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
+  const RunResult run = rated_run(plan, workload, request);
+  const int world = request.settings.topology.world_size;
+  const std::vector<double> ranks = perf_per_rank(proposal_of(run.plan), run.assignment, world);
+  IterationEstimate estimate;
+  estimate.iteration_ms = run.rating;
+  estimate.busiest = static_cast<int>(std::max_element(ranks.begin(), ranks.end()) - ranks.begin());
+  for (const ShardingOption& option : run.plan) {
+    for (const ShardRun& shards : option.runs) {
+      const Parts parts = parts_of(shards, option, run.space.table_of(option), request.settings);
+      add(estimate.mean, parts, static_cast<double>(shards.count) / world);
+    }
+  }
+  return estimate;
+}
+
+}  // namespace shardsim::torchrec

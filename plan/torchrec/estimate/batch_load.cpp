@@ -1,0 +1,60 @@
+#include "plan/torchrec/estimate/batch_load.h"
+
+#include <fmt/format.h>
+
+#include "plan/torchrec/spec/exact_ratio.h"
+#include "plan/torchrec/spec/planner_error.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+void require_equal_lengths(const TableSpec& table) {
+  const std::size_t features = table.pooling_factors.size();
+  const bool poolings = table.num_poolings.empty() || table.num_poolings.size() == features;
+  const bool batches = table.batch_sizes.empty() || table.batch_sizes.size() == features;
+  if (poolings && batches) return;
+  throw PlannerError(
+      PlannerFailure::other,
+      fmt::format("table '{}': {} pooling factors, {} num_poolings, {} batch sizes; one per feature is due", table.name,
+                  features, table.num_poolings.size(), table.batch_sizes.size()));
+}
+
+bool row_type(ShardingType type) {
+  return type == ShardingType::row_wise || type == ShardingType::table_row_wise || type == ShardingType::grid_shard;
+}
+
+}  // namespace
+
+BatchLoad batch_load(const TableSpec& table, double batch_size) {
+  require_equal_lengths(table);
+  BatchLoad load;
+  for (std::size_t f = 0; f < table.pooling_factors.size(); ++f) {
+    const double poolings = table.num_poolings.empty() ? 1.0 : table.num_poolings[f];
+    const double batch = table.batch_sizes.empty() ? batch_size : table.batch_sizes[f];
+    load.inputs += table.pooling_factors[f] * poolings * batch;
+    load.bags += poolings * batch;
+  }
+  return load;
+}
+
+double inputs_per_shard(const BatchLoad& load, ShardingType type, const Topology& topology) {
+  if (!row_type(type)) return load.inputs;
+  return load.inputs / (type == ShardingType::row_wise ? topology.world_size : topology.local_world_size);
+}
+
+// Products from left to right in doubles: the row types divide by the ranks and multiply by them again, and a byte may
+// hang on it.
+BufferBytes buffer_bytes(const TableSpec& table, const BatchLoad& load, ShardingType type, const Topology& topology,
+                         std::int64_t rows, std::int64_t cols, double element_bytes) {
+  const double inputs = inputs_per_shard(load, type, topology);
+  const double outputs = table.pooled ? load.bags : inputs;
+  if (type == ShardingType::data_parallel) {
+    return {whole_bytes(inputs * kIdBytes), whole_bytes(outputs * static_cast<double>(table.dim) * element_bytes)};
+  }
+  if (row_type(type) && (rows == 0 || cols == 0)) return {};
+  const double world = topology.world_size;
+  return {whole_bytes(inputs * world * kIdBytes),
+          whole_bytes(outputs * world * static_cast<double>(cols) * element_bytes)};
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,169 @@
+#include "plan/torchrec/estimate/shard_geometry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/torchrec/spec/planner_error.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+constexpr std::int64_t kLeastColumns = 128;
+
+void require_rows(const TableSpec& table) {
+  if (table.rows > 0 && table.dim > 0) return;
+  throw PlannerError(PlannerFailure::other, fmt::format("table '{}' has no rows or no columns", table.name));
+}
+
+ShardRun rows_run(const TableSpec& table, int count, std::int64_t rows, std::int64_t offset) {
+  ShardRun run;
+  run.count = count;
+  run.rows = rows;
+  run.cols = table.dim;
+  run.row_offset = offset;
+  run.row_step = rows;
+  return run;
+}
+
+// Blocks of ceil(rows / n) rows, then what is left, then nothing.
+std::vector<ShardRun> even_rows(const TableSpec& table, int n) {
+  const std::int64_t block = (table.rows + n - 1) / n;
+  const int full = static_cast<int>(std::min<std::int64_t>(table.rows / block, n));
+  const std::int64_t rest = table.rows - block * full;
+  std::vector<ShardRun> runs = {rows_run(table, full, block, 0)};
+  int done = full;
+  if (done < n && rest > 0) {
+    runs.push_back(rows_run(table, 1, rest, block * full));
+    ++done;
+  }
+  if (done < n) runs.push_back(rows_run(table, n - done, 0, table.rows));
+  return runs;
+}
+
+// Units of rows (buckets, or single rows) per rank, as runs.
+std::vector<ShardRun> from_units(const TableSpec& table, const std::vector<std::int64_t>& units,
+                                 std::int64_t unit_rows) {
+  std::vector<ShardRun> runs;
+  std::int64_t offset = 0;
+  for (const std::int64_t count : units) {
+    const std::int64_t rows = count * unit_rows;
+    if (!runs.empty() && runs.back().rows == rows) {
+      ++runs.back().count;
+    } else {
+      runs.push_back(rows_run(table, 1, rows, offset));
+    }
+    offset += rows;
+  }
+  return runs;
+}
+
+std::int64_t bucket_rows(const TableSpec& table) {
+  if (table.rows % table.num_buckets == 0) return table.rows / table.num_buckets;
+  throw PlannerError(PlannerFailure::other, fmt::format("table '{}': {} rows do not divide into {} buckets", table.name,
+                                                        table.rows, table.num_buckets));
+}
+
+std::int64_t capacity_of(const Topology& topology, std::size_t rank) {
+  const Storage& device = topology.devices.at(rank);
+  return topology.device == Device::cpu ? device.ddr : device.hbm;
+}
+
+// Shares of `units` by capacity, cut to whole units; the last rank takes the rest.
+std::vector<std::int64_t> by_capacity(const Topology& topology, std::int64_t units) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < topology.devices.size(); ++i) sum += capacity_of(topology, i);
+  std::vector<std::int64_t> shares;
+  std::int64_t left = units;
+  for (std::size_t i = 0; i + 1 < topology.devices.size(); ++i) {
+    const double share = static_cast<double>(capacity_of(topology, i)) / static_cast<double>(sum);
+    shares.push_back(static_cast<std::int64_t>(static_cast<double>(units) * share));
+    left -= shares.back();
+  }
+  shares.push_back(left);
+  return shares;
+}
+
+std::vector<std::int64_t> even_units(std::int64_t units, int n) {
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(n), units / n);
+  for (std::int64_t i = 0; i < units % n; ++i) ++shares[static_cast<std::size_t>(i)];
+  return shares;
+}
+
+std::vector<ShardRun> row_wise(const TableSpec& table, const Topology& topology, const Rules& rules) {
+  const int n = topology.world_size;
+  const std::int64_t unit_rows = table.num_buckets > 0 ? bucket_rows(table) : 1;
+  const std::int64_t units = table.num_buckets > 0 ? table.num_buckets : table.rows;
+  if (topology.uneven) return from_units(table, by_capacity(topology, units), unit_rows);
+  if (table.num_buckets > 0) return from_units(table, even_units(units, n), unit_rows);
+  if (rules.rw_rows) return {rows_run(table, n, table.rows / n, 0)};
+  return even_rows(table, n);
+}
+
+std::vector<ShardRun> columns(const TableSpec& table) {
+  const std::int64_t width = column_block(table.dim, table.min_partition);
+  ShardRun run = rows_run(table, static_cast<int>(table.dim / width), table.rows, 0);
+  run.row_step = 0;
+  run.cols = run.col_step = width;
+  return {run};
+}
+
+std::vector<ShardRun> grid(const TableSpec& table, int ranks_per_host) {
+  const std::int64_t width = column_block(table.dim, table.min_partition);
+  const std::vector<ShardRun> rows = even_rows(table, ranks_per_host);
+  std::vector<ShardRun> runs;
+  for (std::int64_t column = 0; column < table.dim; column += width) {
+    for (ShardRun run : rows) {
+      run.cols = width;
+      run.col_offset = column;
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+std::vector<ShardRun> whole(const TableSpec& table, int copies) {
+  ShardRun run = rows_run(table, copies, table.rows, 0);
+  run.row_step = 0;
+  return {run};
+}
+
+}  // namespace
+
+std::int64_t column_block(std::int64_t columns, std::int64_t least) {
+  if (least <= 0) least = kLeastColumns;
+  for (std::int64_t blocks = columns / least; blocks > 1; --blocks) {
+    if (columns % blocks == 0 && columns / blocks % 4 == 0) return columns / blocks;
+  }
+  return columns;
+}
+
+std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const Topology& topology,
+                                const Rules& rules) {
+  require_rows(table);
+  switch (type) {
+    case ShardingType::data_parallel:
+      return whole(table, topology.world_size);
+    case ShardingType::table_wise:
+      return whole(table, 1);
+    case ShardingType::column_wise:
+    case ShardingType::table_column_wise:
+      return columns(table);
+    case ShardingType::row_wise:
+      return row_wise(table, topology, rules);
+    case ShardingType::table_row_wise:
+      return even_rows(table, topology.local_world_size);
+    case ShardingType::grid_shard:
+      break;
+  }
+  return grid(table, topology.local_world_size);
+}
+
+int shard_count(const std::vector<ShardRun>& runs) {
+  int count = 0;
+  for (const ShardRun& run : runs) count += run.count;
+  return count;
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,98 @@
+#include "plan/torchrec/estimate/sharding_option.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "plan/torchrec/estimate/perf_estimate.h"
+#include "plan/torchrec/estimate/storage_estimate.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+// The splitmix64 finaliser.
+std::uint64_t mix(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9ULL;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t key_of(const ShardingOption& option) {
+  std::uint64_t key = mix(static_cast<std::uint64_t>(option.table) + 0x9e3779b97f4a7c15ULL);
+  const double load_factor = option.load_factor.value_or(-1);
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(option.type), static_cast<std::uint64_t>(option.kernel),
+        std::bit_cast<std::uint64_t>(load_factor), static_cast<std::uint64_t>(option.shards),
+        static_cast<std::uint64_t>(option.total.hbm), static_cast<std::uint64_t>(option.total.ddr)}) {
+    key = mix(key ^ mix(part + 0x9e3779b97f4a7c15ULL));
+  }
+  return key;
+}
+
+}  // namespace
+
+std::string_view ShardingOption::type_name() const {
+  return flex ? "flex" : name_of(type);
+}
+
+std::string_view ShardingOption::type_label() const {
+  return flex ? "FLEX" : abbreviation(type);
+}
+
+void ShardingOption::summarise() {
+  double bytes = 0;
+  for (const ShardRun& run : runs) {
+    bytes += run.count * (static_cast<double>(run.storage.hbm) + static_cast<double>(run.storage.ddr));
+  }
+  whole_bytes(bytes);  // refuses what the sums below could not hold
+  shards = 0;
+  total = largest = {};
+  depth = sum = 0;
+  even_perf = true;
+  for (const ShardRun& run : runs) {
+    const double ms = run.perf.total();
+    shards += run.count;
+    total.hbm += run.count * run.storage.hbm;
+    total.ddr += run.count * run.storage.ddr;
+    largest = {std::max(largest.hbm, run.storage.hbm), std::max(largest.ddr, run.storage.ddr)};
+    depth = std::max(depth, ms);
+    for (int i = 0; i < run.count; ++i) sum += ms;
+    even_perf = even_perf && run.perf == runs.front().perf;
+  }
+  key = key_of(*this);
+}
+
+Perf ShardingOption::perf_sum() const {
+  Perf total_perf;
+  for (const ShardRun& run : runs) {
+    for (int i = 0; i < run.count; ++i) total_perf += run.perf;
+  }
+  return total_perf;
+}
+
+ShardingOption estimate_option(const TableSpec& table, int index, ShardingType type, ComputeKernel kernel,
+                               const Topology& topology, const EstimateSettings& settings) {
+  ShardingOption option;
+  option.table = index;
+  option.type = type;
+  option.kernel = kernel;
+  option.partition = partition_by(type);
+  option.load_factor = table.cache_load_factor;
+  option.runs = cut_table(table, type, topology, settings.rules);
+  const BatchLoad load = batch_load(table, settings.batch_size);
+  const Perf perf = shard_perf(table, load, type, kernel, topology, settings, table.rows, option.runs.front().cols);
+  const TableStorage stored = table_storage(table, kernel, topology.device, settings.rules);
+  for (ShardRun& run : option.runs) {
+    const ShardStorage storage =
+        shard_storage(table, stored, type, kernel, topology, settings, run.rows, run.cols, load);
+    run.input_bytes = storage.input;
+    run.output_bytes = storage.output;
+    run.storage = storage.total();
+    run.perf = perf;
+  }
+  option.summarise();
+  return option;
+}
+
+}  // namespace shardsim::torchrec

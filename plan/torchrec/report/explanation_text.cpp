@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "plan/torchrec/report/explanation.h"
+#include "plan/torchrec/report/number_text.h"
+#include "plan/torchrec/report/text_layout.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
+constexpr const char* kRanksHere = "\v";  // stands for ", on ranks 0-7" while tables are compared
+
+std::string number(std::int64_t value) {
+  return with_thousands(value);
+}
+
+std::string optimizer_note(const TableSpec& table) {
+  const double m = optimizer_multiplier(table.optimizer, table.dim);
+  if (m == 0) return fmt::format("{} keeps no state", name_of(table.optimizer));
+  if (table.optimizer == Optimizer::rowwise_adagrad) return fmt::format("tensor / {} columns of the table", table.dim);
+  return fmt::format("{} x tensor ({})", m, name_of(table.optimizer));
+}
+
+std::string ids_note(const TableExplanation& table, const RunSettings& settings) {
+  const std::string ids = decimals_text(table.inputs_per_shard, 3);
+  if (table.option->type == ShardingType::data_parallel) return fmt::format("{} ids x 8 B", ids);
+  return fmt::format("{} ids x {} ranks x 8 B", ids, settings.topology.world_size);
+}
+
+std::string output_note(const TableExplanation& table, const ShardExplanation& shard, const RunSettings& settings) {
+  const double vectors = table.table->pooled ? table.load.bags : table.inputs_per_shard;
+  const double element = table.table->output_element_bytes.value_or(table.table->element_bytes);
+  const bool copies = table.option->type == ShardingType::data_parallel;
+  const std::string ranks = copies ? "" : fmt::format(" x {} ranks", settings.topology.world_size);
+  return fmt::format("{} {}{} x {} columns x {} B", decimals_text(vectors, 3), table.table->pooled ? "bags" : "items",
+                     ranks, shard.cols, element);
+}
+
+std::string pipeline_note(const RunSettings& settings, ComputeKernel kernel) {
+  const std::string at_peak = settings.estimate.run_embedding_at_peak_memory ? " + output" : "";
+  switch (settings.estimate.pipeline) {
+    case Pipeline::train_sparse_dist:
+      return "train_sparse_dist: 2 x input" + at_peak;
+    case Pipeline::train_prefetch_sparse_dist:
+      return "train_prefetch_sparse_dist: 3 x input" +
+             std::string(cached(kernel) ? " + (1 + 6 / passes) x input of the cache" : "") + at_peak;
+    default:
+      return fmt::format("{}: input + output", name_of(settings.estimate.pipeline));
+  }
+}
+
+void add_step(std::string& text, const char* what, std::int64_t hbm, std::int64_t ddr, const std::string& note) {
+  text += fmt::format("    {:<10}{:>20} B  {}\n", what, number(hbm), note);
+  if (ddr != 0) text += fmt::format("    {:<10}{:>20} B  in DDR, the host's memory\n", "", number(ddr));
+}
+
+void add_shard_text(std::string& text, const TableExplanation& table, const ShardExplanation& shard,
+                    const RunSettings& settings) {
+  const ShardStorage& storage = shard.storage;
+  const TableSpec& spec = *table.table;
+  text +=
+      fmt::format("  {} shard{} of {} x {}", shard.count, shard.count == 1 ? "" : "s", number(shard.rows), shard.cols);
+  text += kRanksHere;
+  if (storage.first_level_cache) {
+    add_step(text, "cache", *storage.first_level_cache, 0, "first-level cache, sized for the whole table");
+  } else {
+    add_step(text, "tensor", storage.tensor.hbm, storage.tensor.ddr,
+             fmt::format("{} B x {} / {} elements", number(table.stored.whole), number(shard.rows * shard.cols),
+                         number(spec.rows * spec.dim)));
+    add_step(text, "optimizer", storage.optimizer.hbm, storage.optimizer.ddr, optimizer_note(spec));
+    add_step(text, "cache", storage.cache_aux, 0,
+             cached(table.option->kernel)
+                 ? fmt::format("rows x (4 + {} x 16) B", decimals_text(storage_load_factor(spec), 4))
+                 : "no cache");
+  }
+  add_step(text, "input", storage.input, 0, ids_note(table, settings));
+  add_step(text, "output", storage.output, 0, output_note(table, shard, settings));
+  add_step(text, "pipeline", storage.buffers.hbm, storage.buffers.ddr, pipeline_note(settings, table.option->kernel));
+  add_step(text, "in all", storage.total().hbm, storage.total().ddr, "tensor + optimizer + cache + pipeline");
+}
+
+std::string name_of_part(const TableExplanation& table) {
+  const auto& tier = table.option->tier;
+  return printable(table.table->fqn()) + (tier ? fmt::format(" rows {}-{}", tier->begin, tier->end) : "");
+}
+
+std::string ids_of_table(const TableStatistics& row) {
+  const std::size_t features = row.table->pooling_factors.size();
+  return fmt::format("{} id{} a sample for {} feature{}{}", decimals_text(row.indices, 3), row.indices == 1 ? "" : "s",
+                     features, features == 1 ? "" : "s", row.table->weighted ? ", weighted" : "");
+}
+
+// Over all shards of the table.
+std::string perf_line(const TableStatistics& row) {
+  const auto ms = [](double value) { return fmt::format("{:.3g}", value); };
+  return fmt::format("  {} ms: forward {} compute + {} comms, backward {} + {}, prefetch {}\n",
+                     decimals_text(row.perf.total(), 3), ms(row.perf.fwd_compute), ms(row.perf.fwd_comms),
+                     ms(row.perf.bwd_compute), ms(row.perf.bwd_comms), ms(row.perf.prefetch_compute));
+}
+
+// All but name and ranks. In a plan of ours flex is estimated as the nearest of TorchRec's types.
+std::string body_text(const TableExplanation& table, const TableStatistics& row, const RunSettings& settings) {
+  const TableSpec& spec = *table.table;
+  std::string text = fmt::format(": {}, {}, {} rows x {} columns x {} B, {}\n", table.option->type_name(),
+                                 name_of(table.option->kernel), number(spec.rows), spec.dim, spec.element_bytes,
+                                 spec.pooled ? "pooled" : "sequence");
+  if (table.option->flex) text += "  Estimated as table_row_wise on the ranks of each replica group.\n";
+  text += fmt::format("  {}\n", ids_of_table(row)) + perf_line(row);
+  for (const ShardExplanation& shard : table.shards) add_shard_text(text, table, shard, settings);
+  return text;
+}
+
+// Tables that are equal in all but their names and ranks.
+struct TableGroup {
+  std::size_t first = 0;  // its first table
+  int count = 0;
+  std::string body;
+  std::vector<std::vector<int>> ranks;  // by kind of shard, of all its tables
+  bool same_ranks = true;
+};
+
+void add_to(TableGroup& group, const TableExplanation& table) {
+  ++group.count;
+  group.ranks.resize(table.shards.size());
+  for (std::size_t i = 0; i < table.shards.size(); ++i) {
+    const std::vector<int>& ranks = table.shards[i].ranks;
+    group.same_ranks = group.same_ranks && (group.count == 1 || group.ranks[i] == ranks);
+    if (group.count == 1 || !group.same_ranks) group.ranks[i].insert(group.ranks[i].end(), ranks.begin(), ranks.end());
+  }
+}
+
+std::vector<TableGroup> groups_of(const std::vector<TableExplanation>& tables, const Statistics& statistics) {
+  std::vector<TableGroup> groups;
+  std::map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    std::string body = body_text(tables[i], statistics.tables[i], *statistics.settings);
+    const auto [entry, added] = known.try_emplace(tables[i].table->module + body, groups.size());
+    if (added) groups.push_back({i, 0, std::move(body), {}, true});
+    add_to(groups[entry->second], tables[i]);
+  }
+  return groups;
+}
+
+std::string group_name(const TableGroup& group, const std::vector<TableExplanation>& tables) {
+  const std::string name = name_of_part(tables[group.first]);
+  if (group.count == 1) return name;
+  return fmt::format("{} and {} other{}", name, group.count - 1, group.count == 2 ? "" : "s");
+}
+
+std::vector<std::string> overview_row(const TableGroup& group, const std::vector<TableExplanation>& tables) {
+  const TableExplanation& table = tables[group.first];
+  const ShardingOption& option = *table.option;
+  std::vector<int> ranks;
+  for (const std::vector<int>& some : group.ranks) ranks.insert(ranks.end(), some.begin(), some.end());
+  return {group_name(group, tables),
+          std::string(option.type_label()),
+          std::string(name_of(option.kernel)),
+          decimals_text(option.perf_sum().total(), 3),
+          decimals_text(gigabytes(option.total.hbm), 3),
+          decimals_text(gigabytes(option.total.ddr), 3),
+          fmt::format("{}", table.table->rows),
+          column_type(option.type) ? fmt::format("{} ({})", table.table->dim, option.runs.front().cols)
+                                   : fmt::format("{}", table.table->dim),
+          short_ranks(ranks, kRanksWidth)};
+}
+
+// Without the ranks, which the steps below have, where it is too wide with them.
+std::string overview_text(std::vector<std::vector<std::string>> rows) {
+  const std::string text = table_text(rows);
+  const std::size_t dashes = text.find('\n') + 1;
+  if (text.find('\n', dashes) - dashes <= kTerminalColumns) return text;
+  for (auto& row : rows) row.pop_back();
+  return table_text(rows);
+}
+
+std::string with_ranks(const TableGroup& group) {
+  std::string text;
+  std::size_t shard = 0;
+  for (const char c : group.body) {
+    if (c != *kRanksHere) {
+      text += c;
+      continue;
+    }
+    text += fmt::format(", on ranks {}{}\n", short_ranks(group.ranks[shard++], kLongRanksWidth),
+                        group.same_ranks ? "" : " between the tables");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string explanation_text(const std::vector<TableExplanation>& tables, const Statistics& statistics) {
+  const std::vector<TableGroup> groups = groups_of(tables, statistics);
+  std::vector<std::vector<std::string>> rows = {
+      {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GB)", "DDR (GB)", "Rows", "Dim", "Ranks"}};
+  std::string details;
+  for (const TableGroup& group : groups) {
+    rows.push_back(overview_row(group, tables));
+    details += "\n" + group_name(group, tables) + with_ranks(group);
+  }
+  return overview_text(std::move(rows)) + details;
+}
+
+}  // namespace shardsim::torchrec

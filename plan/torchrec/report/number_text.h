@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/torchrec/spec/amounts.h"
+
+namespace shardsim::torchrec {
+
+// The number formats of TorchRec's statistics.
+
+double rounded(double value, int decimals);  // half to even on the exact value, as Python's round
+std::string decimals_text(double value,
+                          int decimals);        // rounded, then the shortest form, one decimal kept: "7.31", "0.0"
+std::string percent_text(double share);         // 0.526 is "53%"
+double percent(double share);                   // 0.526 is 53
+double significant(double value, int digits);   // 0.0056 with one digit is 0.006
+double part(double ms);                         // of a perf cell: whole from 1 on, else one significant digit
+std::string perf_cell(const Perf& perf);        // "5.07 (1,0.4,3,0.4,0)"
+std::string rank_text(std::vector<int> ranks);  // "0-3", "1,2,2,3"
+
+inline double gigabytes(double bytes) {
+  return bytes / (1 << 30);
+}
+inline double gigabytes(std::int64_t bytes) {
+  return gigabytes(static_cast<double>(bytes));
+}
+inline double rounded_gigabytes(double bytes) {
+  return rounded(gigabytes(bytes), 3);
+}
+inline double rounded_gigabytes(std::int64_t bytes) {
+  return rounded(gigabytes(bytes), 3);
+}
+inline double megabytes(std::int64_t bytes) {
+  return static_cast<double>(bytes) / (1 << 20);
+}
+
+}  // namespace shardsim::torchrec

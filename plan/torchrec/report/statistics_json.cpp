@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "plan/torchrec/report/number_text.h"
+#include "plan/torchrec/report/statistics_table.h"
+#include "plan/torchrec/report/statistics_text.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double rounded_ms(double value) {
+  return rounded(value, 3);
+}
+
+Json parts_json(const Perf& perf) {
+  return {part(perf.fwd_compute), part(perf.fwd_comms), part(perf.bwd_compute), part(perf.bwd_comms),
+          part(perf.prefetch_compute)};
+}
+
+Json storage_json(const Storage& storage) {
+  return {{"hbm_gb", rounded_gigabytes(storage.hbm)}, {"ddr_gb", rounded_gigabytes(storage.ddr)}};
+}
+
+Json rank_json(const Statistics& statistics, std::size_t i) {
+  const RankStatistics& rank = statistics.ranks[i];
+  Json shards = Json::object();
+  for (std::size_t t = 0; t < statistics.types.size(); ++t) {
+    shards[statistics.types[t]] = rank.shards[t];
+  }
+  return {{"rank", i},
+          {"hbm_gb", rounded_gigabytes(rank.used.hbm)},
+          {"hbm_pct", percent(hbm_share(statistics, i))},
+          {"ddr_gb", rounded_gigabytes(rank.used.ddr)},
+          {"ddr_pct", percent(ddr_share(statistics, i))},
+          {"perf_ms", rounded_ms(rank.perf.total())},
+          {"perf_parts_ms", parts_json(rank.perf)},
+          {"input_mb", rounded(rank.input_mb, 2)},
+          {"output_mb", rounded(rank.output_mb, 2)},
+          {"shards", shards}};
+}
+
+Json maybe(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json table_json(const TableStatistics& row, bool batches) {
+  const TableSpec& table = *row.table;
+  const bool with_cache = row.option->kernel == ComputeKernel::fused_uvm_caching;
+  const auto factor = row.option->load_factor ? row.option->load_factor : table.sharder_cache_load_factor;
+  Json json = {{"fqn", table.fqn()},
+               {"sharding", row.option->type_label()},
+               {"compute_kernel", name_of(row.option->kernel)},
+               {"perf_ms", rounded_ms(row.perf.total())},
+               {"perf_parts_ms", parts_json(row.perf)},
+               {"hbm_gb", rounded_gigabytes(row.option->total.hbm)},
+               {"ddr_gb", rounded_gigabytes(row.option->total.ddr)},
+               {"cache_load_factor", with_cache ? maybe(factor) : Json(nullptr)},
+               {"sum_pooling_factor", rounded(row.pooling, 3)},
+               {"sum_num_poolings", row.poolings},
+               {"num_indices", rounded(row.indices, 3)},
+               {"output", table.pooled ? "pooled" : "sequence"},
+               {"weighted", table.weighted ? "weighted" : "unweighted"},
+               {"sharder", table.pooled ? "EmbeddingBagCollectionSharder" : "EmbeddingCollectionSharder"},
+               {"features", table.pooling_factors.size()},
+               {"emb_dim", table.dim},
+               {"cw_dim", row.column_width ? Json(*row.column_width) : Json(nullptr)},
+               {"hash_size", table.rows},
+               {"ranks", row.ranks.empty() ? Json(nullptr) : Json(rank_text(row.ranks))}};
+  if (const auto& tier = row.option->tier) json["tier_rows"] = {tier->begin, tier->end};
+  if (batches) json["batch_sizes"] = batches_cell(table);
+  return json;
+}
+
+void add_imbalance(Json& json, const char* name, const std::optional<Imbalance>& of) {
+  if (!of) return;
+  json[name] = {{"total_variation", rounded(of->total_variation, 3)},
+                {"total_distance", rounded(of->total_distance, 3)},
+                {"chi_divergence", rounded(of->chi(), 3)},
+                {"kl_divergence", rounded(of->kl(), 3)}};
+}
+
+Json imbalance_json(const Statistics& statistics) {
+  Json json = Json::object();
+  add_imbalance(json, "perf", statistics.perf_imbalance);
+  add_imbalance(json, "hbm", statistics.hbm_imbalance);
+  add_imbalance(json, "ddr", statistics.ddr_imbalance);
+  return json;
+}
+
+Json maximum_json(const Maximum& maximum) {
+  return {{"ms", rounded_ms(maximum.ms)}, {"ranks", rank_text(maximum.ranks)}};
+}
+
+double over_mean_pct(double most, double mean) {
+  return mean > 0 ? significant((most - mean) / mean * 100, 3) : 0;
+}
+
+Json maxima_json(const Statistics& statistics) {
+  const double sum = statistics.fwd_compute.ms + statistics.fwd_comms.ms + statistics.bwd_compute.ms +
+                     statistics.bwd_comms.ms + statistics.prefetch_compute.ms;
+  return {{"total", maximum_json(statistics.total)},
+          {"mean_total_ms", rounded_ms(statistics.mean_total)},
+          {"max_over_mean_pct", over_mean_pct(statistics.total.ms, statistics.mean_total)},
+          {"fwd_compute", maximum_json(statistics.fwd_compute)},
+          {"fwd_comms", maximum_json(statistics.fwd_comms)},
+          {"bwd_compute", maximum_json(statistics.bwd_compute)},
+          {"bwd_comms", maximum_json(statistics.bwd_comms)},
+          {"prefetch_compute", maximum_json(statistics.prefetch_compute)},
+          {"sum_of_maxima_ms", rounded_ms(sum)}};
+}
+
+Json near_json(const NearRanks& near) {
+  return {{"gb", rounded_gigabytes(near.bytes)}, {"ranks", near.ranks}};
+}
+
+Json distribution_json(const Statistics& statistics) {
+  return {{"sparse_max_hbm", near_json(statistics.sparse_max)},
+          {"sparse_min_hbm", near_json(statistics.sparse_min)},
+          {"max_hbm", near_json(statistics.max)},
+          {"min_hbm", near_json(statistics.min)},
+          {"mean_hbm", near_json(statistics.mean)},
+          {"low_median_hbm", near_json(statistics.low_median)},
+          {"high_median_hbm", near_json(statistics.high_median)},
+          {"critical_path_comms_ms", rounded_ms(statistics.critical_comms)},
+          {"critical_path_compute_ms", rounded_ms(statistics.critical_compute)},
+          {"critical_path_ms", rounded_ms(statistics.critical_comms + statistics.critical_compute)},
+          {"max_hbm_over_mean_pct",
+           over_mean_pct(static_cast<double>(statistics.max.bytes), static_cast<double>(statistics.mean.bytes))}};
+}
+
+// The fullest comes last, as printed.
+Json tiers_json(const Statistics& statistics) {
+  Json tiers = Json::array();
+  for (std::size_t i = statistics.tiers.size(); i-- > 0;) {
+    const Tier& tier = statistics.tiers[i];
+    tiers.push_back({{"tier", i + 1},
+                     {"gb", rounded_gigabytes(tier.bytes)},
+                     {"positions", rank_text(tier.positions)},
+                     {"ranks", rank_text(tier.ranks)}});
+  }
+  return tiers;
+}
+
+void add_plan_parts(Json& json, const Statistics& statistics) {
+  Json names = Json::array(), top = Json::array();
+  for (const TopTable& table : statistics.top_perf) names.push_back(table.name);
+  for (const TopTable& table : statistics.top_hbm) {
+    top.push_back({{"name", table.name}, {"gb", rounded_gigabytes(table.hbm)}, {"ranks", table.ranks}});
+  }
+  json["maxima"] = maxima_json(statistics);
+  json["distribution"] = distribution_json(statistics);
+  json["top_hbm_gb"] = rounded_gigabytes(statistics.max.bytes);
+  json["hbm_tiers"] = tiers_json(statistics);
+  json["top_perf_tables"] = names;
+  json["top_hbm_tables"] = top;
+}
+
+Json statistics_tree(const Statistics& statistics) {
+  const RunResult& run = *statistics.run;
+  const RunSettings& settings = *statistics.settings;
+  const bool placed = !statistics.ranks.empty();
+  Json ranks = Json::array(), tables = Json::array(), kernels = Json::array();
+  for (std::size_t i = 0; i < statistics.ranks.size(); ++i) ranks.push_back(rank_json(statistics, i));
+  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row, shows_batches(statistics)));
+  for (const KernelStatistics& kernel : statistics.kernels) {
+    Json row = {{"kernel", kernel.kernel}, {"count", kernel.count}};
+    row.update(storage_json(kernel.storage));
+    kernels.push_back(row);
+  }
+  const double share = settings.reservation.percentage;
+  Json json;
+  json["line_width"] = line_width(statistics);
+  json["proposals_evaluated"] = run.num_proposals;
+  json["plans_found"] = run.num_plans;
+  json["proposals_untried"] = run.num_untried;
+  json["ranks"] = placed ? ranks : Json(nullptr);
+  json["tables"] = tables;
+  json["batch_size"] = settings.estimate.batch_size;
+  json["world_size"] = placed ? Json(nullptr) : Json(settings.topology.world_size);
+  json["kernels"] = kernels;
+  json["imbalance"] = placed ? imbalance_json(statistics) : Json(nullptr);
+  json["top_perf_tables"] = json["top_hbm_tables"] = nullptr;
+  if (placed) add_plan_parts(json, statistics);
+  json["reserved"] = {{"hbm_gb", rounded_gigabytes(statistics.reserved().hbm)}, {"pct", percent(share)}};
+  json["planning"] = storage_json(statistics.usable());
+  json["planning"]["pct"] = percent(1 - share);
+  json["dense"] = run.reservation.itemised ? storage_json(run.reservation.dense) : Json(nullptr);
+  json["kjt"] = run.reservation.itemised ? storage_json(run.reservation.kjt) : Json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+std::size_t line_width(const Statistics& statistics) {
+  constexpr std::size_t kLeast = 90, kRankMargin = 8, kParameterMargin = 6;
+  const StatisticsTable ranks = rank_table(statistics);
+  const std::size_t rank_width = ranks.rows.empty() ? 0 : ranks.width() + kRankMargin;
+  return std::max({kLeast, rank_width, parameter_table(statistics).width() + kParameterMargin});
+}
+
+std::string statistics_json(const Statistics& statistics) {
+  return statistics_tree(statistics).dump();
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "plan/torchrec/search/device_pool.h"
+#include "plan/torchrec/search/option_groups.h"
+#include "plan/torchrec/search/partitioner.h"
+
+namespace shardsim::torchrec {
+
+// GreedyPerfPartitioner: evenly spread options first; then groups, largest first, each to the least busy rank or host.
+class GreedyPartitioner : public Partitioner {
+ public:
+  GreedyPartitioner(const PartitionerSettings& settings, const SearchSpace& space, const Topology& topology);
+
+  bool partition(const Proposal& proposal) override { return partition(proposal, std::nullopt); }
+  // With every rank's device memory taken as `hbm_per_device`.
+  bool partition(const Proposal& proposal, std::optional<std::int64_t> hbm_per_device);
+  const Assignment& assignment() const override { return assignment_; }
+  const PlacementFailure& failure() const override { return failure_; }
+
+ private:
+  using Ranks = std::span<int>;
+
+  void start(const Proposal& proposal);
+  Ranks ranks_of(std::size_t option);
+  bool spread_evenly(const Proposal& proposal);
+  bool spread_at_once(const Proposal& proposal);
+  bool spread_one_by_one(const Proposal& proposal);
+  bool place_group(const Proposal& proposal, const OptionGroup& group);
+  bool on_devices(const ShardingOption& option, Ranks ranks);
+  bool on_one_host(const Proposal& proposal, const OptionGroup& group);
+  bool in_host(const Proposal& proposal, const OptionGroup& group, int host);
+  bool over_ranks(const ShardingOption& option, Ranks ranks, std::span<const int> targets);
+  bool devices_of_host(const ShardingOption& option, Ranks ranks, int host);
+  bool on_several_hosts(const ShardingOption& option, Ranks ranks);
+  bool in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts);
+  bool fail(PartitionBy rule, const ShardingOption& option, const std::string& text);
+  void blame(const ShardingOption& option, const ShardRun& run, int index, const Storage& room);
+
+  PartitionerSettings settings_;
+  const SearchSpace& space_;
+  const Topology& topology_;
+  DevicePool pool_;
+  Assignment assignment_;
+  PlacementFailure failure_;
+};
+
+}  // namespace shardsim::torchrec

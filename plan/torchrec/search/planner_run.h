@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "plan/torchrec/search/enumerator.h"
+#include "plan/torchrec/search/partitioner.h"
+#include "plan/torchrec/search/reservation.h"
+#include "plan/torchrec/spec/planner_error.h"
+
+namespace shardsim::torchrec {
+
+enum class ProposerKind { grid_search, greedy, greedy_sum, uniform, dynamic_programming, embedding_offload_scaleup };
+
+// Rates a placed proposal, lower is better; stands for TorchRec's sum of parts.
+using Rater = std::function<double(const Proposal&, const Assignment&)>;
+
+struct RunSettings {
+  Topology topology;
+  EstimateSettings estimate;
+  SharderLists sharders;
+  ReservationSettings reservation;
+  std::vector<ProposerKind> proposers = {ProposerKind::grid_search, ProposerKind::greedy, ProposerKind::greedy_sum,
+                                         ProposerKind::uniform};
+  PartitionerSettings partitioner;
+  double max_grid_proposals = 10000;
+  int bins_per_device = 100;  // dynamic programming
+  std::optional<double> timeout_seconds;
+  Rater rater;         // empty: perf_rating
+  int candidates = 0;  // how many of the best different plans to keep beside the best
+  // Count every proposal that can be placed, as TorchRec prints it; else those that cannot be the best are not tried.
+  bool count_plans = true;
+  std::function<void()> check_stop;  // called before every proposal; may throw; may be empty
+};
+
+// A plan that was found on the way.
+struct Candidate {
+  std::vector<ShardingOption> plan;
+  Assignment assignment;
+  double rating = 0;
+};
+
+// What a run of EmbeddingShardingPlanner found (planner/planners.py).
+struct RunResult {
+  SearchSpace space;
+  Reservation reservation;
+  bool found = false;
+  std::vector<ShardingOption> plan;  // one option per table, in the proposal's order; empty without tables
+  Assignment assignment;
+  double rating = 0;
+  std::vector<Candidate> candidates;  // best rating first; RunSettings::candidates of them
+  int num_proposals = 0, num_plans = 0;
+  int num_untried = 0;     // proposals of which nobody knows whether they can be placed
+  bool timed_out = false;  // before every proposal was made
+
+  // Without a plan:
+  PlannerFailure failure = PlannerFailure::other;
+  std::string reason;                          // of a failure before any proposal
+  std::optional<PlacementFailure> last_error;  // of the last proposal that found no place
+  std::vector<ShardingOption> last_proposal;   // the last one evaluated
+  Storage lowest;                              // the least that any proposal needs, over all ranks
+};
+
+Proposal proposal_of(const std::vector<ShardingOption>& options);
+
+// Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError (other) from the
+// estimates and the constraints.
+RunResult run_planner(const std::vector<ConstrainedTable>& tables, const RunSettings& settings);
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,130 @@
+#include "plan/torchrec/spec/names.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <span>
+
+#include "base/text.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+constexpr std::array<std::string_view, 7> kTypes = {
+    "data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard"};
+constexpr std::array<std::string_view, 7> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"};
+constexpr std::array<std::string_view, 11> kKernels = {"dense",
+                                                       "fused",
+                                                       "fused_uvm",
+                                                       "fused_uvm_caching",
+                                                       "key_value",
+                                                       "ssd_virtual_table",
+                                                       "dram_virtual_table",
+                                                       "quant",
+                                                       "quant_uvm",
+                                                       "quant_uvm_caching",
+                                                       "customized_kernel"};
+constexpr std::array<std::string_view, 4> kPipelines = {"none", "train_base", "train_sparse_dist",
+                                                        "train_prefetch_sparse_dist"};
+constexpr std::array<std::string_view, 8> kOptimizers = {"none",      "torch_sgd",       "trec_sgd",      "torch_adam",
+                                                         "trec_adam", "rowwise_adagrad", "torch_adagrad", "lamb"};
+constexpr std::array<std::string_view, 4> kPartitions = {"device", "host", "uniform", "multi_host"};
+constexpr std::array<std::string_view, 3> kDevices = {"cpu", "cuda", "mtia"};
+
+template <typename Enum, std::size_t N>
+std::string_view at(const std::array<std::string_view, N>& names, Enum value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+// What the name stands for, by its position in the list of names.
+template <typename Enum, std::size_t N>
+Enum parse(const std::array<std::string_view, N>& names, std::string_view name, const char* what, const Place& place) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+  }
+  throw input_error(place, fmt::format("{} is no {} of TorchRec", excerpt(name), what),
+                    known_names_hint(name, {names.begin(), names.end()}));
+}
+
+std::string_view without_alias(std::string_view name) {
+  if (name == "sparse_dist") return "train_sparse_dist";
+  if (name == "prefetch_sparse_dist" || name == "prefetch_train_sparse_dist") return "train_prefetch_sparse_dist";
+  return name == "base" ? "train_base" : name;
+}
+
+}  // namespace
+
+std::string_view name_of(ShardingType type) {
+  return at(kTypes, type);
+}
+std::string_view name_of(ComputeKernel kernel) {
+  return at(kKernels, kernel);
+}
+std::string_view name_of(Pipeline pipeline) {
+  return at(kPipelines, pipeline);
+}
+std::string_view name_of(Optimizer optimizer) {
+  return at(kOptimizers, optimizer);
+}
+std::string_view name_of(PartitionBy partition) {
+  return at(kPartitions, partition);
+}
+std::string_view name_of(Device device) {
+  return at(kDevices, device);
+}
+std::string_view abbreviation(ShardingType type) {
+  return at(kAbbreviations, type);
+}
+
+ShardingType parse_sharding_type(std::string_view name, const Place& place) {
+  return parse<ShardingType>(kTypes, name, "sharding type", place);
+}
+ComputeKernel parse_compute_kernel(std::string_view name, const Place& place) {
+  return parse<ComputeKernel>(kKernels, name, "compute kernel", place);
+}
+Pipeline parse_pipeline(std::string_view name, const Place& place) {
+  return parse<Pipeline>(kPipelines, without_alias(name), "pipeline", place);
+}
+Optimizer parse_optimizer(std::string_view name, const Place& place) {
+  return parse<Optimizer>(kOptimizers, name, "optimizer", place);
+}
+Device parse_device(std::string_view name, const Place& place) {
+  return parse<Device>(kDevices, name, "compute device", place);
+}
+
+PartitionBy partition_by(ShardingType type) {
+  switch (type) {
+    case ShardingType::data_parallel:
+    case ShardingType::row_wise:
+      return PartitionBy::uniform;
+    case ShardingType::table_wise:
+    case ShardingType::column_wise:
+      return PartitionBy::device;
+    case ShardingType::grid_shard:
+      return PartitionBy::multi_host;
+    default:
+      return PartitionBy::host;
+  }
+}
+
+bool column_type(ShardingType type) {
+  return type == ShardingType::column_wise || type == ShardingType::table_column_wise ||
+         type == ShardingType::grid_shard;
+}
+
+bool cached(ComputeKernel kernel) {
+  return kernel == ComputeKernel::fused_uvm_caching || kernel == ComputeKernel::quant_uvm_caching ||
+         key_value_like(kernel);
+}
+
+bool quantized(ComputeKernel kernel) {
+  return kernel == ComputeKernel::quant || kernel == ComputeKernel::quant_uvm ||
+         kernel == ComputeKernel::quant_uvm_caching;
+}
+
+bool key_value_like(ComputeKernel kernel) {
+  return kernel == ComputeKernel::key_value || kernel == ComputeKernel::ssd_virtual_table ||
+         kernel == ComputeKernel::dram_virtual_table;
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/torchrec/spec/names.h"
+#include "plan/torchrec/spec/rules.h"
+
+namespace shardsim::torchrec {
+
+// Bytes per element on the wire, forward and backward.
+struct WireBytes {
+  double forward = 0, backward = 0;
+};
+
+// What is known of a cached table's accesses.
+struct CacheStatistics {
+  double expected_lookups = 0;  // per global batch
+  double cacheability = 0;
+  std::function<double(double)> miss_rate;  // share of lookups that miss, by load factor
+};
+
+// One embedding table as the planner's estimators see it: its own properties, those of the module and sharder that hold
+// it, and what a user's constraints say of it.
+struct TableSpec {
+  std::string name;
+  std::string module = "ebc";  // path of the module that holds it
+  std::string dependency;      // of towers: options of one dependency are placed together
+  std::int64_t rows = 0, dim = 0;
+  double element_bytes = 4;
+  bool pooled = true;
+  bool weighted = false;
+  std::vector<double> pooling_factors = {1.0};  // one per feature
+  std::vector<double> num_poolings;             // one per feature; empty: 1 each
+  std::vector<double> batch_sizes;              // one per feature; empty: the planner's batch size
+  bool whole_pooling_factors = false;           // given as whole numbers: statistics print them so
+  bool whole_num_poolings = false;
+  std::int64_t min_partition = 0;  // narrowest column shard; 0: 128
+  Optimizer optimizer = Optimizer::none;
+  std::optional<double> cache_load_factor;          // the table's own
+  std::optional<double> sharder_cache_load_factor;  // used where the table has none
+  bool prefetch_pipeline = false;
+  std::optional<double> prefetch_passes;
+  std::optional<double> output_element_bytes;  // of constraints.output_dtype
+  std::optional<CacheStatistics> cache_statistics;
+  std::optional<WireBytes> all_to_all, reduce_scatter, sequence_all_to_all;  // quantised communication
+  double max_l1_cache_mb = 0;  // of key-value kernels, in units of 2^20 bytes
+  bool use_virtual_table = false;
+  std::int64_t num_buckets = 0;  // 0: no buckets
+
+  std::string fqn() const { return module + "." + name; }
+  std::optional<double> load_factor() const {
+    return cache_load_factor ? cache_load_factor : sharder_cache_load_factor;
+  }
+};
+
+// What holds for all tables of a planner run.
+struct EstimateSettings {
+  double batch_size = 512;  // per rank
+  Pipeline pipeline = Pipeline::none;
+  bool run_embedding_at_peak_memory = false;
+  bool inference = false;
+  bool without_cache_aux = false;  // as some of TorchRec's unit tests have it
+  Rules rules;
+};
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,58 @@
+#include "plan/torchrec/spec/topology.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+std::optional<double> on_accelerator(double hbm, ComputeKernel kernel) {
+  if (kernel == ComputeKernel::dense) return 0.5 * hbm;
+  if (kernel == ComputeKernel::fused || kernel == ComputeKernel::quant) return hbm;
+  return std::nullopt;
+}
+
+std::optional<double> on_cuda(const Topology& topology, ComputeKernel kernel, double ratio, bool prefetch) {
+  const double link = topology.hbm_to_ddr_bandwidth;
+  switch (kernel) {
+    case ComputeKernel::fused_uvm:
+    case ComputeKernel::quant_uvm:
+      return link / 10;
+    case ComputeKernel::fused_uvm_caching:
+      if (prefetch) return topology.hbm_bandwidth;
+      [[fallthrough]];
+    case ComputeKernel::quant_uvm_caching:
+      return (ratio * topology.hbm_bandwidth + (1 - ratio) * link) / 10;
+    case ComputeKernel::key_value:
+    case ComputeKernel::ssd_virtual_table:
+    case ComputeKernel::dram_virtual_table:
+      return link;
+    default:
+      return on_accelerator(topology.hbm_bandwidth, kernel);
+  }
+}
+
+}  // namespace
+
+void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr) {
+  const std::int64_t device_hbm = topology.device == Device::cpu ? 0 : hbm > 0 ? hbm : kHbmCap;
+  topology.devices.assign(static_cast<std::size_t>(topology.world_size), {device_hbm, ddr > 0 ? ddr : kDdrCap});
+}
+
+double collective_bandwidth(const Topology& topology, int local, int world, CollectiveKind kind) {
+  if (kind == CollectiveKind::all_reduce) return topology.inter_host_bandwidth * local;
+  return world <= local ? topology.intra_host_bandwidth : topology.inter_host_bandwidth;
+}
+
+std::optional<double> kernel_bandwidth(const Topology& topology, ComputeKernel kernel,
+                                       std::optional<double> caching_ratio, bool prefetch_pipeline) {
+  if (kernel == ComputeKernel::customized_kernel) return std::nullopt;
+  switch (topology.device) {
+    case Device::cpu:
+      return on_accelerator(topology.ddr_bandwidth, kernel);
+    case Device::mtia:
+      return on_accelerator(topology.hbm_bandwidth, kernel);
+    case Device::cuda:
+      break;
+  }
+  return on_cuda(topology, kernel, caching_ratio.value_or(kCachingRatio), prefetch_pipeline);
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "plan/torchrec/spec/amounts.h"
+#include "plan/torchrec/spec/names.h"
+
+namespace shardsim::torchrec {
+
+// Constants of torchrec/distributed/planner/constants.py; bandwidths in bytes per millisecond.
+inline constexpr double kGiBPerSecond = 1024.0 * 1024 * 1024 / 1000;
+inline constexpr double kIntraNodeBandwidth = 600 * 1024.0 * 1024 * 1024 / 1000;
+inline constexpr double kCrossNodeBandwidth = 12.5 * 1024 * 1024 * 1024 / 1000;
+inline constexpr double kHbmBandwidth = 897 * 1024.0 * 1024 * 1024 / 1000;
+inline constexpr double kDdrBandwidth = 51 * 1024.0 * 1024 * 1024 / 1000;
+inline constexpr double kHbmToDdrBandwidth = 32 * 1024.0 * 1024 * 1024 / 1000;
+inline constexpr std::int64_t kHbmCap = 32 * kGiB;
+inline constexpr std::int64_t kDdrCap = 128 * kGiB;
+inline constexpr double kCachingRatio = 0.2;  // of all cached kernels, where the user gives none
+
+// What TorchRec's planner knows of a machine: ranks, capacities, five bandwidths. It knows no latency.
+struct Topology {
+  int world_size = 1;
+  int local_world_size = 1;  // ranks per host
+  Device device = Device::cuda;
+  double hbm_bandwidth = kHbmBandwidth;  // bytes per ms, as the four below
+  double ddr_bandwidth = kDdrBandwidth;
+  double hbm_to_ddr_bandwidth = kHbmToDdrBandwidth;
+  double intra_host_bandwidth = kIntraNodeBandwidth;
+  double inter_host_bandwidth = kCrossNodeBandwidth;
+  double bwd_compute_multiplier = 2;
+  double weighted_bwd_compute_multiplier = 1;
+  double uneven_sharding_perf_multiplier = 1;  // carried along; no estimate uses it
+  std::vector<Storage> devices;                // capacity by rank; DDR per rank, not per host
+  bool uneven = false;                         // capacities given per rank: row-wise shards follow them
+
+  int hosts() const { return world_size / local_world_size; }
+};
+
+// Every rank with the same capacity; on a cpu no HBM.
+void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr);
+
+enum class CollectiveKind { all_to_all, all_reduce, all_gather, reduce_scatter };
+
+// Bytes per ms among `world` ranks, `local` of them per host.
+double collective_bandwidth(const Topology& topology, int local, int world, CollectiveKind kind);
+
+// Bytes per ms that an embedding kernel reaches; nullopt where the device has no such kernel. `caching_ratio`: share of
+// the rows held in HBM by the cached kernels, nullopt for the default.
+std::optional<double> kernel_bandwidth(const Topology& topology, ComputeKernel kernel,
+                                       std::optional<double> caching_ratio, bool prefetch_pipeline);
+
+}  // namespace shardsim::torchrec

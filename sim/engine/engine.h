@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/compute/compute_model.h"
+#include "sim/engine/network.h"
+#include "sim/program/program.h"
+#include "sim/timeline/timeline.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+struct EngineOptions {
+  int iterations = 4;                             // at most
+  double steady = 1e-6;                           // relative difference of two iterations that counts as steady
+  std::map<std::string, std::string> algorithms;  // collective kind -> algorithm name; absent: auto
+};
+
+// Busy share of one link (or of compute) over the steady iteration.
+struct Utilisation {
+  std::string what;  // "node0/nic3/out", "rank 3 compute"
+  double share = 0;
+  bool operator==(const Utilisation&) const = default;
+};
+
+struct SimulationResult {
+  Timeline timeline;    // the steady iteration
+  Utilisation busiest;  // what limits the iteration
+};
+
+// Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that
+// share capacity on `network`. A collective starts when every member of its group has arrived; a rank that arrives
+// early waits in it, as a kernel does. Nodes that cannot be told apart are simulated once and their spans repeated
+// (sim/engine/node_classes.h), so a symmetric program on 128 nodes costs what one node costs.
+// Errors: Failure::run when the Program cannot proceed.
+SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
+                          const EngineOptions& options);
+
+struct OpWork;
+// The same with operations that are expanded already, one per operation (sim/engine/op_work.h).
+SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                Network& network, const EngineOptions& options);
+
+}  // namespace shardsim

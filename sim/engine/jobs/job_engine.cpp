@@ -1,0 +1,232 @@
+#include "sim/engine/jobs/job_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <set>
+
+#include "sim/engine/execution.h"
+#include "sim/engine/jobs/job_window.h"
+#include "sim/engine/kept_timeline.h"
+#include "sim/engine/node_classes.h"
+#include "sim/engine/op_work.h"
+#include "sim/engine/utilisation.h"
+
+namespace shardsim {
+namespace {
+
+// The session as one job sees it: its own routes, its own numbers of links.
+class JobSession : public NetworkSession {
+ public:
+  // `owners`: [transfer] the job that started it, kept up to date.
+  JobSession(NetworkSession& session, const Cluster& part, int job, int first_route, std::vector<int>& owners)
+      : session_(session), part_(part), job_(job), first_route_(first_route), owners_(owners) {}
+
+  Seconds now() const override { return session_.now(); }
+  TransferId start(int route, double bytes) override {
+    const TransferId id = session_.start(first_route_ + route, bytes);
+    owners_.resize(std::max<std::size_t>(owners_.size(), id + 1));
+    owners_[id] = job_;
+    return id;
+  }
+  void set_rate_factor(LinkId link, double factor) override { session_.set_rate_factor(part_.in_whole(link), factor); }
+  std::vector<TransferId> advance(Seconds until) override { return session_.advance(until); }
+
+ private:
+  NetworkSession& session_;
+  const Cluster& part_;
+  int job_;
+  int first_route_;
+  std::vector<int>& owners_;
+};
+
+// A job made ready: its operations expanded on its part of the fabric.
+struct Lane {
+  Lane(const JobRun& job, const std::vector<std::uint64_t>& marks)
+      : run(job),
+        works(expand_ops(job.program, job.cluster, job.compute, job.options.algorithms)),
+        classes(classify_nodes(works, job.cluster, marks)),
+        execution(job.program, job.cluster, works, classes, run.options, Execution::Until::stopped) {}
+
+  const JobRun& run;
+  std::vector<OpWork> works;
+  NodeClasses classes;
+  Execution execution;
+  std::unique_ptr<JobSession> session;  // from its start on
+  std::size_t counted = 0;              // ends of iterations that the window knows
+};
+
+using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+// Nodes under a leaf that another job uses too see other traffic than those under the next leaf.
+std::vector<std::uint64_t> marks_of(const JobRun& job, const std::vector<JobRun>& jobs) {
+  if (job.cluster.leaf_up(0) < 0) return {};
+  std::set<int> used;
+  for (const JobRun& other : jobs) {
+    for (int node = 0; &other != &job && node < other.cluster.nodes(); ++node) used.insert(other.cluster.leaf_of(node));
+  }
+  std::vector<std::uint64_t> marks;
+  for (int node = 0; node < job.cluster.nodes(); ++node) {
+    const int leaf = job.cluster.leaf_of(node);
+    marks.push_back(used.contains(leaf) ? leaf + 1 : 0);
+  }
+  return marks;
+}
+
+// Drives all lanes on one session.
+class JobLoop {
+ public:
+  JobLoop(Lanes& lanes, NetworkSession& session, JobWindow& window)
+      : lanes_(lanes), session_(session), window_(window) {}
+
+  void run() {
+    start_due();
+    while (!window_.closed()) {
+      for (TransferId transfer : session_.advance({next()})) {
+        lanes_[owners_[transfer]]->execution.transfer_ended(transfer);
+      }
+      for (const auto& lane : lanes_) {
+        if (lane->session) lane->execution.fire_due();
+      }
+      start_due();
+      count_iterations();
+    }
+  }
+
+ private:
+  double next() const {
+    double next = std::numeric_limits<double>::infinity();
+    for (const auto& lane : lanes_) {
+      next = std::min(next, lane->session ? lane->execution.next() : lane->run.start.value);
+    }
+    return next;
+  }
+
+  void start_due() {
+    int first_route = 0;
+    for (std::size_t job = 0; job < lanes_.size(); ++job) {
+      Lane& lane = *lanes_[job];
+      if (!lane.session && lane.run.start.value <= session_.now().value) {
+        lane.session =
+            std::make_unique<JobSession>(session_, lane.run.cluster, static_cast<int>(job), first_route, owners_);
+        lane.execution.begin(*lane.session);
+      }
+      first_route += static_cast<int>(lane.execution.routes().size());
+    }
+  }
+
+  void count_iterations() {
+    for (std::size_t job = 0; job < lanes_.size(); ++job) {
+      Lane& lane = *lanes_[job];
+      const std::vector<double>& ends = lane.execution.ends();
+      for (; lane.counted < ends.size(); ++lane.counted) window_.ended(static_cast<int>(job), ends[lane.counted]);
+      if (lane.counted > kMostJobIterations + 2 * static_cast<std::size_t>(lane.run.options.iterations)) refuse(lane);
+    }
+  }
+
+  [[noreturn]] void refuse(const Lane& lane) const {
+    throw input_error(lane.run.place,
+                      fmt::format("job '{}' ended {} iterations, and the slowest job beside it is not measured yet",
+                                  lane.run.name, lane.counted),
+                      "Start the jobs closer together, or put jobs of more like lengths on one fabric");
+  }
+
+  Lanes& lanes_;
+  NetworkSession& session_;
+  JobWindow& window_;
+  std::vector<int> owners_;
+};
+
+std::vector<TransferRoute> all_routes(const Lanes& lanes) {
+  std::vector<TransferRoute> routes;
+  for (const auto& lane : lanes) {
+    for (TransferRoute route : lane->execution.routes()) {
+      for (LinkId& link : route.links) link = lane->run.cluster.in_whole(link);
+      routes.push_back(std::move(route));
+    }
+  }
+  return routes;
+}
+
+// The iteration nearest to the mean among those at hand, with the mean as its length.
+Execution::Kept typical(const Execution& execution, const JobWindow::Measured& measured, double mean) {
+  const Execution::Kept* best = nullptr;
+  for (const Execution::Kept& kept : execution.recent()) {
+    if (kept.iterations_run - 1 <= measured.origin || kept.iterations_run - 1 > measured.last) continue;
+    if (best == nullptr || std::abs(kept.seconds - mean) < std::abs(best->seconds - mean)) best = &kept;
+  }
+  Execution::Kept kept = *best;
+  kept.seconds = mean;
+  return kept;
+}
+
+JobSimulation simulation_of(const Lane& lane, const JobWindow::Measured& measured) {
+  const std::vector<double>& ends = lane.execution.ends();
+  const double mean = measured.mean(ends);
+  JobSimulation result;
+  result.measured = measured.count();
+  double shortest = std::numeric_limits<double>::infinity(), longest = 0;
+  for (int end = measured.origin + 1; end <= measured.last; ++end) {
+    shortest = std::min(shortest, ends[end] - ends[end - 1]);
+    longest = std::max(longest, ends[end] - ends[end - 1]);
+  }
+  result.shortest_ms = shortest * 1e3;
+  result.longest_ms = longest * 1e3;
+  Execution::Kept kept = typical(lane.execution, measured, mean);
+  kept.iterations_run = static_cast<int>(ends.size());
+  kept.steady = longest - shortest <= lane.run.options.steady * mean;
+  result.simulation.timeline = timeline_of(kept, lane.run.program, lane.works, lane.classes, lane.run.cluster);
+  result.simulation.busiest = busiest_rank(lane.run.program, lane.works, mean);
+  return result;
+}
+
+// [link of the fabric] share of the time that all jobs together occupy it.
+std::vector<double> link_shares(const Lanes& lanes, const std::vector<JobSimulation>& results, const Cluster& fabric) {
+  std::vector<double> shares(fabric.links().size(), 0.0);
+  for (std::size_t job = 0; job < lanes.size(); ++job) {
+    const Cluster& part = lanes[job]->run.cluster;
+    const std::vector<double> busy = link_seconds(lanes[job]->works, part);
+    const double seconds = results[job].simulation.timeline.iteration_ms * 1e-3;
+    for (std::size_t link = 0; link < busy.size(); ++link) {
+      shares[part.in_whole(static_cast<LinkId>(link))] += busy[link] / seconds;
+    }
+  }
+  return shares;
+}
+
+// Only links that carry bytes of the job can limit it.
+void add_busiest_link(JobSimulation& result, const Lane& lane, const std::vector<double>& shares) {
+  std::vector<double> busy = link_seconds(lane.works, lane.run.cluster);
+  for (std::size_t link = 0; link < busy.size(); ++link) {
+    if (busy[link] > 0) busy[link] = shares[lane.run.cluster.in_whole(static_cast<LinkId>(link))];
+  }
+  const Utilisation busiest = busiest_link(busy, lane.run.cluster, 1);
+  if (busiest.share >= result.simulation.busiest.share) result.simulation.busiest = busiest;
+}
+
+}  // namespace
+
+std::vector<JobSimulation> simulate_jobs(const std::vector<JobRun>& jobs, const Cluster& fabric, Network& network) {
+  Lanes lanes;
+  std::vector<double> starts;
+  for (const JobRun& job : jobs) {
+    lanes.push_back(std::make_unique<Lane>(job, marks_of(job, jobs)));
+    starts.push_back(job.start.value);
+  }
+  JobWindow window(starts, jobs.front().options.iterations);
+  network.run(fabric.links(), all_routes(lanes),
+              [&](NetworkSession& session) { JobLoop(lanes, session, window).run(); });
+
+  std::vector<JobSimulation> results;
+  for (std::size_t job = 0; job < lanes.size(); ++job) {
+    results.push_back(simulation_of(*lanes[job], window.measured(static_cast<int>(job))));
+  }
+  const std::vector<double> shares = link_shares(lanes, results, fabric);
+  for (std::size_t job = 0; job < lanes.size(); ++job) add_busiest_link(results[job], *lanes[job], shares);
+  return results;
+}
+
+}  // namespace shardsim

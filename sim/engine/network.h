@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/map_reader.h"
+#include "topology/graph/link.h"
+
+namespace shardsim {
+
+using TransferId = int;
+
+// The way of a kind of transfer: it takes the same share of every link on it and draws at most `cap`.
+struct TransferRoute {
+  std::vector<LinkId> links;
+  Bandwidth cap;  // 0: only the links limit it
+};
+
+// A simulation under way: a clock and the transfers that are moving bytes.
+class NetworkSession {
+ public:
+  virtual ~NetworkSession() = default;
+  virtual Seconds now() const = 0;
+  // Starts moving `bytes` (more than 0) over route number `route`.
+  virtual TransferId start(int route, double bytes) = 0;
+  // From now on the link runs at `factor` (0 to 1, not 0) of its rate.
+  virtual void set_rate_factor(LinkId link, double factor) = 0;
+  // Lets time pass until a transfer ends or `until` is reached; returns the transfers that ended then (none at
+  // `until`). An infinite `until` waits for a transfer. Contract: now() never exceeds `until`.
+  virtual std::vector<TransferId> advance(Seconds until) = 0;
+};
+
+// Shares link capacity among active transfers.
+// Contract: no link ever carries more than its rate; a transfer alone takes bytes / min(cap, narrowest link);
+//           the same calls give the same times to the last bit.
+class Network {
+ public:
+  virtual ~Network() = default;
+  // Runs `body` with a session over these links and routes. At most once per process where the engine allows only one.
+  virtual void run(const std::vector<Link>& links, const std::vector<TransferRoute>& routes,
+                   const std::function<void(NetworkSession&)>& body) = 0;
+};
+
+struct NetworkEntry {
+  std::string_view name;
+  std::string_view help;
+  std::unique_ptr<Network> (*make)(MapReader& options);
+};
+
+std::span<const NetworkEntry> networks();  // alphabetical
+
+// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
+std::unique_ptr<Network> make_network(const Tree& options);
+
+}  // namespace shardsim

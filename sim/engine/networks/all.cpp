@@ -1,0 +1,24 @@
+#include "base/named_table.h"
+#include "sim/engine/network.h"
+
+namespace shardsim {
+
+std::unique_ptr<Network> make_closed_form(MapReader& options);
+std::unique_ptr<Network> make_simgrid(MapReader& options);
+
+namespace {
+constexpr NetworkEntry kNetworks[] = {
+    {"closed_form", "every transfer alone on its links: no contention, no event engine", make_closed_form},
+    {"simgrid", "max-min fair sharing of every link among active transfers (SimGrid, model CM02)", make_simgrid},
+};
+}  // namespace
+
+std::span<const NetworkEntry> networks() {
+  return kNetworks;
+}
+
+std::unique_ptr<Network> make_network(const Tree& options) {
+  return make_named(networks(), options, "network");
+}
+
+}  // namespace shardsim

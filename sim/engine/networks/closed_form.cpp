@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "sim/engine/network.h"
+
+namespace shardsim {
+namespace {
+
+// Every transfer as if it were alone: bytes / min(cap, narrowest link). No contention, so no engine either.
+class ClosedFormSession : public NetworkSession {
+ public:
+  ClosedFormSession(const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
+      : routes_(routes), factors_(links.size(), 1.0) {
+    for (const Link& link : links) rates_.push_back(link.rate.bytes_per_second);
+  }
+
+  Seconds now() const override { return now_; }
+
+  TransferId start(int route, double bytes) override {
+    ends_.emplace(now_.value + bytes / rate(routes_[route]), next_);
+    return next_++;
+  }
+
+  void set_rate_factor(LinkId link, double factor) override { factors_[link] = factor; }
+
+  std::vector<TransferId> advance(Seconds until) override {
+    std::vector<TransferId> ended;
+    if (ends_.empty() || ends_.begin()->first > until.value) {
+      now_ = until;
+      return ended;
+    }
+    now_ = {ends_.begin()->first};
+    const auto last = ends_.upper_bound(now_.value);
+    for (auto end = ends_.begin(); end != last; ++end) ended.push_back(end->second);
+    ends_.erase(ends_.begin(), last);
+    return ended;
+  }
+
+ private:
+  double rate(const TransferRoute& route) const {
+    double narrowest = std::numeric_limits<double>::infinity();
+    if (route.cap.bytes_per_second > 0) narrowest = route.cap.bytes_per_second;
+    for (LinkId link : route.links) narrowest = std::min(narrowest, rates_[link] * factors_[link]);
+    return narrowest;
+  }
+
+  const std::vector<TransferRoute>& routes_;
+  std::vector<double> rates_;
+  std::vector<double> factors_;
+  std::multimap<double, TransferId> ends_;
+  Seconds now_;
+  TransferId next_ = 0;
+};
+
+class ClosedForm : public Network {
+ public:
+  void run(const std::vector<Link>& links, const std::vector<TransferRoute>& routes,
+           const std::function<void(NetworkSession&)>& body) override {
+    ClosedFormSession session(links, routes);
+    body(session);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_closed_form(MapReader&) {
+  return std::make_unique<ClosedForm>();
+}
+
+}  // namespace shardsim

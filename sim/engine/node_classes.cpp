@@ -1,0 +1,137 @@
+#include "sim/engine/node_classes.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "base/rng.h"
+
+namespace shardsim {
+namespace {
+
+using Signature = std::uint64_t;
+
+Signature fold(Signature so_far, std::uint64_t next) {
+  return mix(so_far ^ next, kGolden);
+}
+Signature fold(Signature so_far, double next) {
+  return fold(so_far, std::bit_cast<std::uint64_t>(next));
+}
+
+// What can be seen of each node and leaf without looking at its neighbours.
+class Signatures {
+ public:
+  Signatures(const std::vector<OpWork>& works, const Cluster& cluster)
+      : cluster_(cluster), nodes_(cluster.nodes(), 1), leaves_(std::max(cluster.leaves(), 1), 1) {
+    for (const Link& link : cluster.links()) add(link, link.rate.bytes_per_second, link.local);
+    for (const OpWork& work : works) add(work);
+    for (int node = 0; node < cluster.nodes(); ++node) {
+      nodes_[node] = fold(nodes_[node], leaves_[cluster.leaf_of(node)]);
+    }
+  }
+
+  std::vector<Signature> take_nodes() { return std::move(nodes_); }
+
+ private:
+  void add(const Link& link, double value, std::uint64_t what) {
+    Signature& of = link.node >= 0 ? nodes_[link.node] : leaves_[link.leaf];
+    of = fold(fold(of, what), value);
+  }
+
+  void add(const OpWork& work) {
+    for (std::size_t rank = 0; rank < work.seconds.size(); ++rank) {
+      Signature& of = nodes_[cluster_.node_of(static_cast<int>(rank))];
+      of = fold(of, work.seconds[rank]);
+    }
+    for (const OpWork::Call& call : work.calls) add(call.loads);
+    for (Signature& of : nodes_) of = fold(of, std::uint64_t{0xe0});  // an operation ends here
+    for (Signature& of : leaves_) of = fold(of, std::uint64_t{0xe0});
+  }
+
+  void add(const CollectiveLoads& loads) {
+    for (const LinkLoad& load : loads.loads) {
+      const Link& link = cluster_.links()[load.link];
+      add(link, load.occupancy, link.local);
+      add(link, load.cap.bytes_per_second, link.local);
+      add(link, loads.start.value, link.local);
+    }
+  }
+
+  const Cluster& cluster_;
+  std::vector<Signature> nodes_;
+  std::vector<Signature> leaves_;
+};
+
+std::size_t distinct(const std::vector<Signature>& signatures) {
+  return std::set<Signature>(signatures.begin(), signatures.end()).size();
+}
+
+// Nodes under one leaf share its links, whatever their groups.
+void fold_leaf_mates(std::vector<Signature>& next, const std::vector<Signature>& old, const Cluster& cluster) {
+  std::vector<Signature> mates(std::max(cluster.leaves(), 1), 0);
+  for (int node = 0; node < cluster.nodes(); ++node) mates[cluster.leaf_of(node)] += mix(old[node], kGolden);
+  for (int node = 0; node < cluster.nodes(); ++node) next[node] = fold(next[node], mates[cluster.leaf_of(node)]);
+}
+
+// Each node's signature joined with those of the nodes it meets in groups.
+std::vector<Signature> refined(const std::vector<Signature>& old, const std::vector<OpWork>& works,
+                               const Cluster& cluster) {
+  std::vector<Signature> next = old;
+  fold_leaf_mates(next, old, cluster);
+  for (const OpWork& work : works) {
+    for (const OpWork::Call& call : work.calls) {
+      Signature group = 1;
+      std::set<int> met;
+      for (int rank : call.ranks) {
+        group = fold(fold(group, old[cluster.node_of(rank)]), std::uint64_t(cluster.gpu_of(rank)));
+        met.insert(cluster.node_of(rank));
+      }
+      for (int node : met) next[node] = fold(next[node], group);
+    }
+  }
+  return next;
+}
+
+NodeClasses from_signatures(const std::vector<Signature>& signatures) {
+  NodeClasses classes;
+  std::map<Signature, int> first;
+  for (int node = 0; node < static_cast<int>(signatures.size()); ++node) {
+    classes.representative.push_back(first.emplace(signatures[node], node).first->second);
+  }
+  return classes;
+}
+
+// A group with a representative must hold the representatives of all its members, or arrivals would be lost.
+bool closed(const NodeClasses& classes, const std::vector<OpWork>& works, const Cluster& cluster) {
+  for (const OpWork& work : works) {
+    for (const OpWork::Call& call : work.calls) {
+      std::set<int> nodes;
+      for (int rank : call.ranks) nodes.insert(cluster.node_of(rank));
+      const bool simulated =
+          std::any_of(nodes.begin(), nodes.end(), [&](int n) { return classes.is_representative(n); });
+      for (int node : nodes) {
+        if (simulated && !nodes.contains(classes.representative[node])) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& cluster,
+                           const std::vector<std::uint64_t>& marks) {
+  std::vector<Signature> signatures = Signatures(works, cluster).take_nodes();
+  for (std::size_t node = 0; node < marks.size(); ++node) signatures[node] = fold(signatures[node], marks[node]);
+  for (std::size_t classes = 0; classes != distinct(signatures);) {
+    classes = distinct(signatures);
+    signatures = refined(signatures, works, cluster);
+  }
+  NodeClasses classes = from_signatures(signatures);
+  if (closed(classes, works, cluster)) return classes;
+  for (int node = 0; node < cluster.nodes(); ++node) classes.representative[node] = node;
+  return classes;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/op_work.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+// Nodes that a Program cannot tell apart: equal link rates, equal loads in every operation, equal compute times, and
+// groups made of the same classes of nodes. All ranks of a class live the same life to the last bit, so one node of
+// each class is simulated and stands for the others. Links are never shared between nodes but for the leaves of the
+// fabric, whose loads are sums over all their nodes and belong to the signature of each.
+struct NodeClasses {
+  std::vector<int> representative;  // [node] the node that stands for it (lowest of its class)
+
+  bool is_representative(int node) const { return representative[node] == node; }
+};
+
+// `marks`: one number per node, or none; nodes with different ones are told apart (their leaves carry what only one of
+// them sees).
+NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& cluster,
+                           const std::vector<std::uint64_t>& marks = {});
+
+}  // namespace shardsim

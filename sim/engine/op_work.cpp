@@ -1,0 +1,87 @@
+#include "sim/engine/op_work.h"
+
+#include <algorithm>
+
+#include "models/collective/side_by_side.h"
+#include "sim/timeline/traffic.h"
+
+namespace shardsim {
+namespace {
+
+ComputeWork::Kind work_kind(OpClass op_class) {
+  if (op_class == OpClass::lookup) return ComputeWork::Kind::lookup;
+  return op_class == OpClass::update ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
+}
+
+Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
+  const double bytes = op.host_bytes.at(position);
+  if (bytes <= 0) return {0};
+  return {bytes / spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie)).bytes_per_second};
+}
+
+ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
+  ComputeWork work;
+  work.kind = work_kind(op.op_class);
+  work.hbm_bytes = op.hbm_bytes.at(position);
+  work.host_link = host_time(op, position, spec);
+  work.flops = op.flops.at(position);
+  work.precision = op.precision.empty() ? "fp32" : op.precision;
+  work.lookups = op.lookups.at(position);
+  work.optimizer = op.optimizer;
+  work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;
+  work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
+  return work;
+}
+
+OpWork compute_work(const Op& op, const Program& program, const Cluster& cluster, const ComputeModel& compute) {
+  OpWork work;
+  work.seconds.assign(program.world_size, -1.0);
+  const std::vector<int> ranks = program.ranks_of(op);
+  for (std::size_t position = 0; position < ranks.size(); ++position) {
+    const int rank = ranks[position];
+    const Seconds nominal = compute.seconds(work_of(op, position, cluster.spec()), cluster.spec().gpu);
+    work.seconds[rank] = nominal.value / cluster.compute_factor(rank);
+    work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
+  }
+  return work;
+}
+
+// Duration of all groups of a collective when nothing else runs: groups that share a link (two GPUs behind one NIC)
+// take its time together.
+Seconds alone_of(const std::vector<OpWork::Call>& calls, const Cluster& cluster) {
+  std::vector<const CollectiveLoads*> loads;
+  for (const OpWork::Call& call : calls) loads.push_back(&call.loads);
+  return side_by_side(loads, cluster).time;
+}
+
+OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
+  OpWork work;
+  const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+  for (const std::vector<int>& ranks : program.groups.at(op.group)) {
+    const std::int64_t of_set = op.bytes_of_set(work.calls.size());
+    const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, of_set};
+    OpWork::Call expanded{ranks, expand_collective(call, cluster, algorithm), {}};
+    expanded.payload = payloads(op, matrix, of_set, static_cast<int>(ranks.size()));
+    work.calls.push_back(std::move(expanded));
+  }
+  work.alone = alone_of(work.calls, cluster);
+  return work;
+}
+
+}  // namespace
+
+std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                               const std::map<std::string, std::string>& algorithms) {
+  std::vector<OpWork> works;
+  for (const Op& op : program.ops) {
+    if (!op.is_collective()) {
+      works.push_back(compute_work(op, program, cluster, compute));
+      continue;
+    }
+    const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
+    works.push_back(collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second));
+  }
+  return works;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,55 @@
+#include "sim/engine/rank_streams.h"
+
+#include <algorithm>
+
+namespace shardsim {
+
+RankStreams::RankStreams(const Program& program, int rank, int iterations)
+    : program_(program),
+      streams_(program.streams.size()),
+      ended_(program.ops.size(), -1),
+      takes_part_(program.ops.size(), 0),
+      iterations_(iterations) {
+  for (const Op& op : program.ops) {
+    const bool part = op.ranks.empty() || std::find(op.ranks.begin(), op.ranks.end(), rank) != op.ranks.end();
+    if (!part) continue;
+    takes_part_[op.id] = 1;
+    streams_[op.stream].ops.push_back(op.id);
+    ++count_;
+  }
+}
+
+std::optional<RankStreams::Next> RankStreams::take(int index) {
+  Stream& stream = streams_[index];
+  if (stream.busy || stream.ops.empty() || stream.iteration >= iterations_) return std::nullopt;
+  const int op = stream.ops[stream.next];
+  if (!ready(program_.ops[op], stream.iteration)) return std::nullopt;
+  stream.busy = true;
+  return Next{op, stream.iteration};
+}
+
+void RankStreams::end(int op) {
+  Stream& stream = streams_[program_.ops[op].stream];
+  stream.busy = false;
+  const auto iteration = static_cast<std::size_t>(++ended_[op]);
+  if (iteration >= left_.size()) left_.resize(iteration + 1, count_);
+  --left_[iteration];
+  if (++stream.next < stream.ops.size()) return;
+  stream.next = 0;
+  ++stream.iteration;
+}
+
+bool RankStreams::finished(int iteration) const {
+  if (iteration >= iterations_) return false;
+  if (iteration >= static_cast<int>(left_.size())) return count_ == 0;
+  return left_[iteration] == 0;
+}
+
+bool RankStreams::ready(const Op& op, int iteration) const {
+  const auto ended_by = [&](int id, int when) { return !takes_part_[id] || ended_[id] >= when; };
+  return std::all_of(op.after.begin(), op.after.end(), [&](int id) { return ended_by(id, iteration); }) &&
+         std::all_of(op.after_previous.begin(), op.after_previous.end(),
+                     [&](int id) { return ended_by(id, iteration - 1); });
+}
+
+}  // namespace shardsim

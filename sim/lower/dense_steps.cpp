@@ -1,0 +1,118 @@
+#include "sim/lower/dense_steps.h"
+
+#include <algorithm>
+
+#include "models/collective/byte_matrix.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kFirstBucket = 1 << 20;
+constexpr std::int64_t kBucket = 25 << 20;
+constexpr std::int64_t kMostLayers = 4096;  // beyond that the repeats of a layer are one piece
+
+// A layer, or all repeats of it, with its parameters: bias before weights, as gradients come.
+struct Piece {
+  double backward_flops = 0;
+  double bias = 0, weights = 0;  // elements
+  bool bottom = false;
+};
+
+double samples_of(const Workload& workload, const DenseLayer& layer) {
+  double items = 1;
+  if (layer.per_item) {
+    items = 0;
+    for (const Table& table : workload.tables) {
+      if (table.kind == TableKind::sequence) items += table.distribution().total();
+    }
+  }
+  return items * static_cast<double>(workload.batch_per_gpu);
+}
+
+double forward_flops(const Workload& workload, const DenseLayer& layer) {
+  return 2.0 * static_cast<double>(layer.in) * static_cast<double>(layer.out) * samples_of(workload, layer);
+}
+
+// In the order of the backward pass.
+std::vector<Piece> pieces_of(const Workload& workload) {
+  const std::vector<DenseLayer>& layers = workload.dense.layers;
+  std::int64_t count = 0;
+  for (const DenseLayer& layer : layers) count += std::min(layer.repeat, kMostLayers + 1);
+  const bool apart = count <= kMostLayers;
+  std::vector<Piece> pieces;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const auto times = static_cast<double>(apart ? 1 : layer->repeat);
+    const Piece piece{2 * forward_flops(workload, *layer) * times, static_cast<double>(layer->out) * times,
+                      static_cast<double>(layer->in) * static_cast<double>(layer->out) * times, is_bottom(*layer)};
+    pieces.insert(pieces.end(), static_cast<std::size_t>(apart ? layer->repeat : 1), piece);
+  }
+  if (!layers.empty() && !layers.front().per_item && !workload.dense.input_gradient) {
+    pieces.back().backward_flops -= forward_flops(workload, layers.front());
+  }
+  return pieces;
+}
+
+// Fills buckets in the order of the gradients.
+class BucketPacker {
+ public:
+  // Appends the bucket that this completes.
+  void add(std::int64_t bytes, std::vector<std::int64_t>& buckets) {
+    held_ += bytes;
+    if (held_ >= cap_) take(buckets);
+  }
+  void take(std::vector<std::int64_t>& buckets) {
+    cap_ = kBucket;
+    if (held_ > 0) buckets.push_back(held_);
+    held_ = 0;
+  }
+
+ private:
+  std::int64_t held_ = 0, cap_ = kFirstBucket;
+};
+
+}  // namespace
+
+bool is_bottom(const DenseLayer& layer) {
+  return layer.name.starts_with("bottom");
+}
+
+double dense_forward_flops(const Workload& workload, bool bottom) {
+  double flops = 0;
+  for (const DenseLayer& layer : workload.dense.layers) {
+    if (is_bottom(layer) == bottom) flops += forward_flops(workload, layer) * static_cast<double>(layer.repeat);
+  }
+  return flops;
+}
+
+std::vector<DenseStep> dense_backward_steps(const Workload& workload) {
+  const std::int64_t parameters = workload.dense.parameters.count;
+  const std::vector<Piece> pieces = pieces_of(workload);
+  BucketPacker packer;
+  if (pieces.empty())
+    return {{0, parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{}, false}};
+  std::vector<double> elements;
+  for (const Piece& piece : pieces) elements.insert(elements.end(), {piece.bias, piece.weights});
+  const std::vector<std::int64_t> bytes = split_by_largest_remainder(parameters, elements);
+  std::vector<DenseStep> steps(1);
+  steps.back().bottom = pieces.front().bottom;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (!steps.back().buckets.empty() || steps.back().bottom != pieces[i].bottom) {
+      steps.push_back({0, {}, pieces[i].bottom});
+    }
+    steps.back().flops += pieces[i].backward_flops;
+    packer.add(bytes[2 * i], steps.back().buckets);
+    packer.add(bytes[2 * i + 1], steps.back().buckets);
+  }
+  packer.take(steps.back().buckets);
+  return steps;
+}
+
+std::vector<std::int64_t> gradient_buckets(const std::vector<std::int64_t>& bytes) {
+  BucketPacker packer;
+  std::vector<std::int64_t> buckets;
+  for (const std::int64_t each : bytes) packer.add(each, buckets);
+  packer.take(buckets);
+  return buckets;
+}
+
+}  // namespace shardsim

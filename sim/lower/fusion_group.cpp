@@ -1,0 +1,182 @@
+#include "sim/lower/fusion_group.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/lower/exchange_matrix.h"
+
+namespace shardsim {
+namespace {
+
+struct StrategyOrder {
+  Strategy strategy;
+  const char* prefix;
+};
+constexpr StrategyOrder kOrder[] = {
+    {Strategy::data_parallel, "dp"},
+    {Strategy::flex, "flex"},
+    {Strategy::row_wise, "rw"},
+    {Strategy::column_wise, "cw"},
+    {Strategy::table_column_wise, "twcw"},
+    {Strategy::table_wise, "tw"},
+    {Strategy::table_row_wise, "twrw"},
+    {Strategy::grid_shard, "gs"},
+};
+
+// Fills one group from its members.
+class GroupMaker {
+ public:
+  GroupMaker(FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
+             const Cluster& cluster)
+      : group_(group),
+        members_(members),
+        workload_(workload),
+        world_(cluster.world_size()),
+        nodes_(cluster.nodes()),
+        per_node_(cluster.ranks_per_node()),
+        size_(group.strategy == Strategy::flex ? static_cast<int>(members.front().placement->holders.front().size())
+                                               : world_) {}
+
+  void make(bool by_dtype) {
+    if (group_.strategy != Strategy::data_parallel && size_ > 1)
+      group_.group = group_.strategy == Strategy::flex ? "node" : "world";
+    const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
+    group_.parts = lookup_parts(members_, workload_, sources, world_, by_dtype);
+    for (const GroupMember& member : members_) add(member);
+    add_replicas();
+    if (group_.exchanges()) add_exchanges();
+  }
+
+ private:
+  void add(const GroupMember& member) {
+    group_.shards.push_back(member.shard);
+    group_.weighted = group_.weighted || member.weighted > 0;
+    const double bytes = static_cast<double>(member.row_bytes) * static_cast<double>(member.vectors);
+    // The ids of a table are sent once per column block, and drawn once.
+    const bool first_block = member.placement->column_begin == 0;
+    const double ids = first_block ? static_cast<double>(member.items) : 0;
+    group_.own_bytes += bytes;
+    group_.own_ids += ids;
+    if (first_block) group_.own_extra_input += static_cast<double>(member.weighted * kWeightBytes);
+    if (first_block && member.placement->row_begin == 0) {
+      group_.own_extra_input += static_cast<double>(member.lengths * kLengthBytes);
+    }
+    if (!member.tier()) return;
+    group_.own_tier_bytes += bytes;
+    group_.own_tier_ids += ids;
+  }
+
+  void add_replicas() {
+    if (!replicated(group_.strategy)) return;
+    for (const GroupMember& member : members_) {
+      const auto rows = static_cast<std::int64_t>(member.placement->shard_rows(0));  // the largest shard, on every rank
+      group_.replicated_bytes.push_back(rows * member.row_bytes);
+    }
+    if (group_.strategy == Strategy::data_parallel) return;
+    group_.replicated_bytes = {
+        std::accumulate(group_.replicated_bytes.begin(), group_.replicated_bytes.end(), std::int64_t{0})};
+  }
+
+  ByteMatrix matrix(Carried what) const { return exchange_matrix(members_, size_, what, workload_.id_bytes); }
+
+  void add_exchanges() {
+    group_.ids = matrix(Carried::ids);
+    group_.lengths = matrix(Carried::lengths);
+    if (group_.weighted) group_.weights = matrix(Carried::weights);
+    add_shuffled();
+    if (!group_.reduces()) {
+      group_.gradients = matrix(Carried::backward);
+      group_.rows_by_source = matrix(Carried::forward);
+      return;
+    }
+    group_.scattered_bytes = reduced_bytes(Carried::forward);
+    group_.gathered_bytes = reduced_bytes(Carried::backward);
+    if (!group_.crosses()) return;
+    group_.cross_gradients = cross_matrix(members_, nodes_, per_node_, Carried::backward);
+    group_.cross_rows_by_source = cross_matrix(members_, nodes_, per_node_, Carried::forward);
+  }
+
+  // Partial sums of every bag of the ranks served, and their gradients.
+  std::vector<std::int64_t> reduced_bytes(Carried what) const {
+    std::vector<std::int64_t> bytes(group_.crosses() ? nodes_ : 1, 0);
+    for (const GroupMember& member : members_) {
+      const int node = group_.crosses() ? member.placement->holders.front().front() / per_node_ : 0;
+      bytes[node] += size_ * member.vectors * unit_bytes(member, what, 0);
+    }
+    return bytes;
+  }
+
+  // What passes through the memory of each rank on the way.
+  void add_shuffled() {
+    const int sets = world_ / size_;
+    group_.owner_inputs.assign(world_, 0);
+    group_.owner_bytes.assign(world_, 0);
+    std::vector<const ByteMatrix*> inputs = {&group_.ids, &group_.lengths};
+    if (group_.weighted) inputs.push_back(&group_.weights);
+    for (const ByteMatrix* input : inputs) group_.sent_inputs += static_cast<double>(input->bytes_sent(0, size_));
+    const std::vector<int> ranks = positions_to_ranks(sets);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for (const ByteMatrix* input : inputs) {
+        group_.owner_inputs[ranks[i]] += static_cast<double>(input->bytes_received(static_cast<int>(i) % size_, size_));
+      }
+    }
+    if (!group_.pooled()) add_owner_rows(ranks);
+  }
+
+  std::vector<int> positions_to_ranks(int sets) const {
+    if (group_.strategy != Strategy::flex) return all_ranks(world_);
+    std::vector<int> ranks;
+    for (int set = 0; set < sets; ++set) {
+      const std::vector<int>& group = members_.front().placement->holders[set];
+      ranks.insert(ranks.end(), group.begin(), group.end());
+    }
+    return ranks;
+  }
+
+  void add_owner_rows(const std::vector<int>& ranks) {
+    std::vector<GroupMember> stored = members_;
+    for (GroupMember& member : stored) member.backward_bytes = member.row_bytes;
+    const ByteMatrix rows = exchange_matrix(stored, size_, Carried::backward, workload_.id_bytes);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      group_.owner_bytes[ranks[i]] += static_cast<double>(rows.bytes_received(static_cast<int>(i) % size_, size_));
+    }
+  }
+
+  FusionGroup& group_;
+  const std::vector<GroupMember>& members_;
+  const Workload& workload_;
+  int world_, nodes_, per_node_, size_;
+};
+
+std::vector<GroupMember> members_of(const Plan& plan, const Workload& workload, Strategy strategy, TableKind kind,
+                                    bool observed_payload) {
+  std::vector<GroupMember> members;
+  for (std::size_t index = 0; index < plan.placements.size(); ++index) {
+    const Placement& placement = plan.placements[index];
+    if (placement.strategy != strategy || workload.tables[placement.table].kind != kind) continue;
+    members.push_back(make_member(static_cast<int>(index), placement, workload, observed_payload));
+  }
+  return members;
+}
+
+}  // namespace
+
+std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                              const FusionOptions& options) {
+  std::vector<FusionGroup> groups;
+  const TableKind first = workload.tables.front().kind;
+  for (const TableKind kind : {first, first == TableKind::pooled ? TableKind::sequence : TableKind::pooled}) {
+    for (const StrategyOrder& order : kOrder) {
+      const auto members = members_of(plan, workload, order.strategy, kind, options.observed_payload);
+      if (members.empty()) continue;
+      FusionGroup& group = groups.emplace_back();
+      group.strategy = order.strategy;
+      group.kind = kind;
+      group.prefix = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.prefix);
+      GroupMaker(group, members, workload, cluster).make(options.by_dtype);
+    }
+  }
+  return groups;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/collective/byte_matrix.h"
+#include "models/workload/workload.h"
+#include "plan/plan.h"
+#include "sim/lower/group_member.h"
+#include "sim/lower/lookup_part.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+// All placements of one strategy in one module (the pooled tables, or the sequences): they share one exchange of ids,
+// one output exchange and one of gradients (pytorch/torchrec distributed/embedding.py and embeddingbag.py build one
+// sharding object per module and type).
+struct FusionGroup {
+  Strategy strategy = Strategy::row_wise;
+  TableKind kind = TableKind::sequence;
+  std::string prefix;       // of its matrices: "rw", "flex", "dp", "cw" ... and "pooled_rw" ...
+  std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
+  std::vector<int> shards;  // indices into Program::shards
+  bool weighted = false;    // ids have weights
+  bool exchanges() const { return !group.empty(); }
+  bool pooled() const { return kind == TableKind::pooled; }
+  bool reduces() const { return pooled() && in_rows(strategy) && exchanges(); }  // partial sums are added up
+
+  // Source -> owner, by position in the group; by source rank all alike.
+  ByteMatrix ids, lengths, weights;  // `lengths` and `weights` go before and after the ids (docs/lowering.md)
+  ByteMatrix gradients;              // backward wire; not where it reduces
+  ByteMatrix rows_by_source;         // forward wire: the output exchange is its transpose
+
+  // Where it reduces: reduce_scatter of partial sums forward, all_gather of gradients backward, one size per rank set
+  // of `group` (row_wise, flex) or of the node group (table_row_wise, grid_shard).
+  std::vector<std::int64_t> scattered_bytes, gathered_bytes;
+  // table_row_wise and grid_shard: what a node's ranks bring to, and get back from, those of another, rail by rail.
+  bool crosses() const { return reduces() && strategy != Strategy::flex && strategy != Strategy::row_wise; }
+  ByteMatrix cross_gradients, cross_rows_by_source;
+
+  std::vector<LookupPart> parts;
+  std::vector<std::int64_t>
+      replicated_bytes;  // data_parallel: of each table; flex: of the largest shards, in one number
+
+  // For the shuffles. Bytes in the tables' types.
+  double own_bytes = 0;              // vectors that the own batch gets, all tables
+  double own_tier_bytes = 0;         // of tables that are cut in tiers
+  double own_ids = 0;                // ids of the own batch
+  double own_tier_ids = 0;           // of tables that are cut in tiers
+  double own_extra_input = 0;        // bytes of lengths and weights of the own batch
+  std::vector<double> owner_bytes;   // [rank] vectors that it looks up for all whom it serves
+  std::vector<double> owner_inputs;  // [rank] lengths, ids and weights that it receives
+  double sent_inputs = 0;            // that each rank sends
+};
+
+struct FusionOptions {
+  bool observed_payload = false;
+  bool by_dtype = false;  // LookupPart
+};
+
+// The groups of a plan in the order of the forward pass: the module of the first table first; in each data_parallel,
+// flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. The plan
+// has passed check_plan.
+std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                              const FusionOptions& options);
+
+inline constexpr int kLengthBytes = 4;  // on the wire, as in TorchRec's KeyedJaggedTensor
+inline constexpr int kWeightBytes = 4;
+
+}  // namespace shardsim

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "models/compute/compute_model.h"
+#include "models/workload/workload.h"
+#include "plan/plan.h"
+#include "sim/program/program.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+struct LoweringOptions {
+  bool observed_payload = false;  // sizes from `runtime` where a table has it; never changes the plan
+  bool overlap = true;            // false: one stream for everything
+};
+
+// The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole
+// numbers. Errors: Failure::input for what cannot be lowered (compute kernels; flex rows whose replica groups differ,
+// or are not the nodes beside table_row_wise and grid_shard), naming the table.
+Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
+
+}  // namespace shardsim

@@ -1,0 +1,93 @@
+#include "sim/lower/op_list.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kStreamNames[] = {"compute", "world", "node", "cross", "memcpy", "data_dist", "prefetch", "host"};
+
+}  // namespace
+
+bool moves_nothing(const Program& program, std::string matrix) {
+  while (program.transpose_of.contains(matrix)) matrix = program.transpose_of.at(matrix);
+  const ByteMatrix& stated = program.matrices.at(matrix);
+  const std::vector<std::int64_t>& units = stated.units;
+  return stated.kind != ByteMatrix::Kind::dense &&
+         std::all_of(units.begin(), units.end(), [](std::int64_t count) { return count == 0; });
+}
+
+std::string stream_name(Stream stream) {
+  return kStreamNames[static_cast<int>(stream)];
+}
+
+OpList::OpList(Program& program, std::vector<Stream> streams, bool overlap) : program_(program) {
+  if (!overlap) return;
+  streams_ = std::move(streams);
+  program_.streams.clear();
+  for (const Stream stream : streams_) program_.streams.push_back(stream_name(stream));
+}
+
+int OpList::add(const std::string& name, OpClass op_class, Stream stream, std::vector<int> after) {
+  Op op;
+  op.id = static_cast<int>(program_.ops.size());
+  op.name = name;
+  op.op_class = op_class;
+  const auto found = std::find(streams_.begin(), streams_.end(), stream);
+  op.stream = found == streams_.end() ? 0 : static_cast<int>(found - streams_.begin());
+  std::erase(after, -1);
+  std::sort(after.begin(), after.end());
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+  op.after = std::move(after);
+  program_.ops.push_back(std::move(op));
+  return program_.ops.back().id;
+}
+
+int OpList::add_pass(const std::string& name, Stream stream, std::vector<double> hbm_bytes, std::vector<int> after) {
+  const int id = add(name, OpClass::dense, stream, std::move(after));
+  if (std::adjacent_find(hbm_bytes.begin(), hbm_bytes.end(), std::not_equal_to<>()) == hbm_bytes.end()) {
+    hbm_bytes.resize(1);
+  }
+  op(id).hbm_bytes.values = std::move(hbm_bytes);
+  return id;
+}
+
+Stream OpList::stream_of(const std::string& group) {
+  if (group == "world") return Stream::world;
+  return group == "node" ? Stream::node : Stream::cross;
+}
+
+int OpList::add_exchange(const std::string& name, const std::string& group, const std::string& matrix,
+                         const std::string& dtype, std::vector<int> after) {
+  if (program_.groups.at(group).front().size() < 2 || moves_nothing(program_, matrix)) return -1;
+  const int id = add(name, OpClass::all_to_all, stream_of(group), std::move(after));
+  op(id).group = group;
+  op(id).matrix = matrix;
+  op(id).dtype = dtype;
+  return id;
+}
+
+int OpList::add_reduction(const std::string& name, OpClass op_class, const std::string& group,
+                          const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype,
+                          std::vector<int> after) {
+  const bool nothing = std::all_of(bytes_by_set.begin(), bytes_by_set.end(), [](std::int64_t b) { return b == 0; });
+  if (nothing || program_.groups.at(group).front().size() < 2) return -1;
+  const int id = add(name, op_class, stream_of(group), std::move(after));
+  op(id).group = group;
+  op(id).dtype = dtype;
+  const bool equal =
+      std::adjacent_find(bytes_by_set.begin(), bytes_by_set.end(), std::not_equal_to<>()) == bytes_by_set.end();
+  op(id).bytes = *std::max_element(bytes_by_set.begin(), bytes_by_set.end());
+  if (!equal) op(id).bytes_by_set = bytes_by_set;
+  return id;
+}
+
+int OpList::last_compute() const {
+  for (std::size_t id = program_.ops.size(); id-- > 0;) {
+    if (!program_.ops[id].is_collective()) return static_cast<int>(id);
+  }
+  return 0;
+}
+
+}  // namespace shardsim

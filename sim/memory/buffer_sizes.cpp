@@ -1,0 +1,126 @@
+#include "sim/memory/buffer_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+using Shard = Program::Shard;
+
+const Table& table_of(const Program& program, const Shard& shard) {
+  return program.tables[static_cast<std::size_t>(shard.table)];
+}
+
+std::int64_t row_bytes(const Program& program, const Shard& shard) {
+  return (shard.column_end - shard.column_begin) * dtype_bytes(table_of(program, shard).dtype);
+}
+
+BytesByRank zeros(const Program& program) {
+  return BytesByRank(static_cast<std::size_t>(program.world_size), 0);
+}
+
+// What each member of each rank set of the op's group has, by rank.
+template <class OfMember>
+BytesByRank by_member(const Program& program, const Op& op, OfMember of_member) {
+  BytesByRank bytes = zeros(program);
+  const auto& sets = program.groups.at(op.group);
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    const int members = static_cast<int>(sets[set].size());
+    for (int member = 0; member < members; ++member) {
+      bytes[static_cast<std::size_t>(sets[set][static_cast<std::size_t>(member)])] = of_member(set, member, members);
+    }
+  }
+  return bytes;
+}
+
+// Bags that a holder of the shard serves.
+std::int64_t bags_of(const Program& program, const Shard& shard) {
+  double bags = 0;
+  for (const Feature& feature : table_of(program, shard).features) bags += feature.num_poolings;
+  std::size_t sources = static_cast<std::size_t>(program.world_size);
+  if (shard.strategy == Strategy::data_parallel) sources = 1;
+  if (shard.strategy == Strategy::flex) sources = shard.holders.front().size();
+  return static_cast<std::int64_t>(sources) * std::llround(bags * static_cast<double>(program.batch_per_rank));
+}
+
+BytesByRank pooled_vectors(const Program& program, const Op& lookup) {
+  BytesByRank bytes = zeros(program);
+  for (const int index : lookup.shards) {
+    const Shard& shard = program.shard(index);
+    const std::int64_t vectors = bags_of(program, shard) * row_bytes(program, shard);
+    for (const std::vector<int>& group : shard.holders) {
+      for (const int rank : group) bytes[static_cast<std::size_t>(rank)] += vectors;
+    }
+  }
+  for (int rank = 0; rank < program.world_size; ++rank) {
+    if (lookup.bags.at(static_cast<std::size_t>(rank)) <= 0) bytes[static_cast<std::size_t>(rank)] = 0;
+  }
+  return bytes;
+}
+
+std::int64_t rows_held(const Shard& shard, std::size_t position) {
+  Placement placement;
+  placement.row_begin = shard.row_begin;
+  placement.row_end = shard.row_end;
+  placement.strategy = shard.strategy;
+  placement.holders = shard.holders;
+  return static_cast<std::int64_t>(placement.shard_rows(placement.shards() > 1 ? static_cast<int>(position) : 0));
+}
+
+}  // namespace
+
+BytesByRank half_of(const PerRank& moved) {
+  BytesByRank bytes;
+  for (const double value : moved.values) bytes.push_back(std::llround(value / 2));
+  return bytes;
+}
+
+BytesByRank given_to(const Program& program, const Op& exchange) {
+  if (exchange.op_class == OpClass::all_to_all) {
+    const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
+    return by_member(program, exchange,
+                     [&](std::size_t, int member, int members) { return matrix.bytes_sent(member, members); });
+  }
+  const bool chunk = exchange.op_class == OpClass::all_gather;
+  return by_member(program, exchange, [&](std::size_t set, int, int members) {
+    return exchange.bytes_of_set(set) / (chunk ? members : 1);
+  });
+}
+
+BytesByRank got_from(const Program& program, const Op& exchange) {
+  if (exchange.op_class == OpClass::all_to_all) {
+    const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
+    return by_member(program, exchange,
+                     [&](std::size_t, int member, int members) { return matrix.bytes_received(member, members); });
+  }
+  const bool chunk = exchange.op_class == OpClass::reduce_scatter;
+  return by_member(program, exchange, [&](std::size_t set, int, int members) {
+    return exchange.bytes_of_set(set) / (chunk ? members : 1);
+  });
+}
+
+BytesByRank vectors_of(const Program& program, const Op& lookup) {
+  if (lookup.pooled) return pooled_vectors(program, lookup);
+  BytesByRank bytes = zeros(program);
+  for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
+    const bool rows_in_host = lookup.host_bytes.at(rank) > 0;  // then nothing but the vectors passes device memory
+    bytes[rank] = std::llround(lookup.hbm_bytes.at(rank) / (rows_in_host ? 1 : 2));
+  }
+  return bytes;
+}
+
+BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
+  BytesByRank bytes = zeros(program);
+  for (const int index : gradient.shards) {
+    const Shard& shard = program.shard(index);
+    for (const std::vector<int>& group : shard.holders) {
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace shardsim

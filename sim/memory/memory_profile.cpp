@@ -1,0 +1,137 @@
+#include "sim/memory/memory_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "sim/memory/buffers.h"
+#include "sim/memory/resident_memory.h"
+
+namespace shardsim {
+namespace {
+
+// What ends when another begins is gone before it: instants this much of an iteration apart are one.
+constexpr double kInstant = 1e-9;
+
+struct Interval {
+  double start = 0, end = 0;
+};
+
+// When each operation ran, by rank and operation; start above end where it did not.
+class Times {
+ public:
+  Times(const Timeline& timeline, std::size_t ops)
+      : ops_(ops), spans_(ops * static_cast<std::size_t>(timeline.world_size), {1, 0}) {
+    for (const Span& span : timeline.spans) {
+      spans_[static_cast<std::size_t>(span.rank) * ops_ + static_cast<std::size_t>(span.op)] = {span.start_us,
+                                                                                                span.end_us};
+    }
+  }
+  const Interval& of(int rank, int op) const {
+    return spans_[static_cast<std::size_t>(rank) * ops_ + static_cast<std::size_t>(op)];
+  }
+
+ private:
+  std::size_t ops_;
+  std::vector<Interval> spans_;
+};
+
+struct MemoryEvent {
+  double at = 0;
+  std::int64_t bytes = 0;  // negative: freed
+  MemoryPart part = MemoryPart::inputs;
+  int op = -1;
+};
+
+// One rank after the other.
+class Peaks {
+ public:
+  Peaks(const std::vector<Buffer>& buffers, const Times& times, double period)
+      : buffers_(buffers), times_(times), period_(period) {}
+
+  MemoryPeak of(int rank, const MemoryAmounts& resident) {
+    events_.clear();
+    for (const Buffer& buffer : buffers_) {
+      const std::int64_t bytes = bytes_at(buffer.bytes, rank);
+      if (bytes > 0) add(buffer, bytes, rank);
+    }
+    std::sort(events_.begin(), events_.end(), [](const MemoryEvent& a, const MemoryEvent& b) {
+      return std::tuple(a.at, -a.bytes, a.op) < std::tuple(b.at, -b.bytes, b.op);
+    });
+    MemoryPeak peak = highest(resident);
+    if (peak.op >= 0) peak.at_us = times_.of(rank, peak.op).start;
+    return peak;
+  }
+
+ private:
+  Interval life(const Buffer& buffer, int rank) const {
+    Interval life = times_.of(rank, buffer.writer);
+    for (const Buffer::Reader& reader : buffer.readers) {
+      const Interval& read = times_.of(rank, reader.op);
+      if (read.start <= read.end) life.end = std::max(life.end, read.end + reader.later * period_);
+    }
+    return life;
+  }
+
+  // Of this iteration's buffer and of those of the iterations around it what falls into one period. An operation that
+  // starts at an instant finds gone what ended there.
+  void add(const Buffer& buffer, std::int64_t bytes, int rank) {
+    const Interval& wrote = times_.of(rank, buffer.writer);
+    if (wrote.start > wrote.end) return;
+    Interval whole = life(buffer, rank);
+    whole.end = std::max(whole.end - kInstant * period_, whole.start);
+    const auto first = period_ > 0 ? static_cast<int>(std::floor(whole.start / period_)) : 0;
+    const auto last = period_ > 0 ? static_cast<int>(std::floor(whole.end / period_)) : 0;
+    for (int earlier = first; earlier <= last; ++earlier) {
+      const double start = whole.start - earlier * period_, end = whole.end - earlier * period_;
+      const bool prepared = buffer.part == MemoryPart::inputs && buffer.ahead > earlier;
+      const MemoryPart part = prepared ? MemoryPart::inputs_ahead : buffer.part;
+      events_.push_back({std::max(start, 0.0), bytes, part, start < 0 ? -1 : buffer.writer});
+      if (earlier == last) events_.push_back({end, -bytes, part, -1});
+    }
+  }
+
+  // What was alive when the period began was made so by an operation that starts in it, too: that one counts.
+  MemoryPeak highest(const MemoryAmounts& resident) const {
+    MemoryPeak peak;
+    peak.amounts = resident;
+    MemoryAmounts now = resident;
+    std::int64_t bytes = resident.total(), most = bytes;
+    for (const MemoryEvent& event : events_) {
+      now[event.part] += event.bytes;
+      bytes += event.bytes;
+      const bool explains = bytes == most && peak.op < 0 && event.op >= 0;
+      if (bytes <= most && !explains) continue;
+      most = bytes;
+      peak = {now, 0, event.op};
+    }
+    return peak;
+  }
+
+  const std::vector<Buffer>& buffers_;
+  const Times& times_;
+  double period_;
+  std::vector<MemoryEvent> events_;
+};
+
+}  // namespace
+
+std::size_t MemoryProfile::fullest() const {
+  const auto less = [](const MemoryPeak& a, const MemoryPeak& b) { return a.bytes() < b.bytes(); };
+  return static_cast<std::size_t>(std::max_element(ranks.begin(), ranks.end(), less) - ranks.begin());
+}
+
+MemoryProfile memory_profile(const Program& program, const Timeline& timeline, const Plan& plan,
+                             const Workload& workload) {
+  const std::vector<Buffer> buffers = buffers_of(program, workload);
+  const std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
+  const Times times(timeline, program.ops.size());
+  Peaks peaks(buffers, times, timeline.iteration_ms * 1e3);
+  MemoryProfile profile;
+  for (int rank = 0; rank < program.world_size; ++rank) {
+    profile.ranks.push_back(peaks.of(rank, resident[static_cast<std::size_t>(rank)]));
+  }
+  return profile;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,154 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sim/program/program_checker.h"
+
+namespace shardsim {
+
+void ProgramChecker::fail_op(const Op& op, const std::string& wrong, const std::string& remedy) const {
+  throw input_error(place_in(places_.ops, static_cast<std::size_t>(op.id)),
+                    fmt::format("operation {} {}: {}", op.id, excerpt(op.name), wrong), remedy);
+}
+
+void ProgramChecker::check_op(std::size_t index) const {
+  const Op& op = program_.ops[index];
+  if (op.id < 0 || static_cast<std::size_t>(op.id) != index) {
+    throw input_error(place_in(places_.ops, index), fmt::format("operation {} has id {}", index, op.id),
+                      "Ids count 0, 1, 2 ... in the order of the list.");
+  }
+  if (op.name.empty()) fail_op(op, "it has no name", "Give it one.");
+  if (op.stream < 0 || static_cast<std::size_t>(op.stream) >= program_.streams.size()) {
+    fail_op(op, fmt::format("there is no stream {}", op.stream),
+            fmt::format("There are {}, counted from 0.", program_.streams.size()));
+  }
+  sorted_ranks(op.ranks, place_in(places_.ops, index), fmt::format("operation {} {}", op.id, excerpt(op.name)));
+  check_order(op);
+  if (op.is_collective()) {
+    check_collective(op);
+  } else {
+    check_compute(op);
+  }
+}
+
+void ProgramChecker::check_order(const Op& op) const {
+  for (const int id : op.after) {
+    if (id < 0 || id >= op.id) {
+      fail_op(op, fmt::format("it waits for operation {}", id),
+              "'after' names smaller ids only: anything else would wait for ever.");
+    }
+  }
+  for (const int id : op.after_previous) {
+    if (id < 0 || static_cast<std::size_t>(id) >= program_.ops.size()) {
+      fail_op(op, fmt::format("it waits for operation {} of the previous iteration, which does not exist", id),
+              fmt::format("There are {} operations, counted from 0.", program_.ops.size()));
+    }
+  }
+}
+
+void ProgramChecker::check_collective(const Op& op) const {
+  const auto group = program_.groups.find(op.group);
+  if (group == program_.groups.end()) {
+    fail_op(op, fmt::format("unknown group {}", excerpt(op.group)),
+            known_names_hint(excerpt(op.group), some_keys(program_.groups)));
+  }
+  check_members(op);
+  const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "int32", "int64"};
+  if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
+    fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
+  }
+  if (op.op_class == OpClass::all_to_all) {
+    if (op.bytes != 0 || !op.bytes_by_set.empty()) {
+      fail_op(op, "an all_to_all has a matrix, not bytes", "Leave 'bytes' out.");
+    }
+    check_matrix_fits(op, group->second.front().size());
+  } else if (!op.matrix.empty() || !is_amount(static_cast<double>(op.bytes)) ||
+             static_cast<double>(op.bytes) >= kWholeNumberLimit) {
+    fail_op(op, "it needs 'bytes', 0 or more and below 2^53, and no matrix", "Only an all_to_all has a matrix.");
+  }
+  check_bytes_by_set(op, group->second.size());
+}
+
+void ProgramChecker::check_bytes_by_set(const Op& op, std::size_t sets) const {
+  if (op.bytes_by_set.empty()) return;
+  const auto most = std::ranges::minmax(op.bytes_by_set);
+  if (op.bytes_by_set.size() != sets || most.min < 0 || most.max != op.bytes) {
+    fail_op(op, fmt::format("its {} sizes are not one for each of the {} rank sets", op.bytes_by_set.size(), sets),
+            "Write one number, 0 or more, per rank set of its group.");
+  }
+}
+
+// A rank of the group that misses the call would leave the others waiting.
+void ProgramChecker::check_members(const Op& op) const {
+  const std::vector<int>& members = members_.at(op.group);
+  const std::size_t ranks = op.ranks.empty() ? static_cast<std::size_t>(program_.world_size) : op.ranks.size();
+  bool same = members.size() == ranks;
+  if (same && !op.ranks.empty()) {
+    std::vector<int> sorted = op.ranks;
+    std::ranges::sort(sorted);
+    same = sorted == members;
+  }
+  if (!same) {
+    fail_op(op, fmt::format("its ranks are not those of group {}", excerpt(op.group)),
+            "Every rank of a group takes part in its collectives, and no other rank.");
+  }
+}
+
+void ProgramChecker::check_matrix_fits(const Op& op, std::size_t members) const {
+  const ByteMatrix* const stated = stated_matrix(op.matrix);
+  if (stated == nullptr) {
+    fail_op(op, fmt::format("unknown matrix {}", excerpt(op.matrix)),
+            known_names_hint(excerpt(op.matrix), some_keys(program_.matrices)));
+  }
+  const ByteMatrix& matrix = *stated;
+  const std::size_t size = matrix.kind == ByteMatrix::Kind::dense ? matrix.dense.size() : matrix.units.size();
+  if (matrix.kind != ByteMatrix::Kind::even && size != members) {
+    fail_op(op,
+            fmt::format("matrix {} is for {} members, group {} has {}", excerpt(op.matrix), size, excerpt(op.group),
+                        members),
+            "Write one number per member of the group.");
+  }
+}
+
+void ProgramChecker::check_compute(const Op& op) const {
+  if (!op.group.empty() || !op.matrix.empty() || !op.dtype.empty() || op.bytes != 0 || !op.bytes_by_set.empty()) {
+    fail_op(op, "a compute operation has no group, matrix, bytes or dtype", "Leave them out.");
+  }
+  const std::vector<std::string> precisions{"", "fp32", "tf32", "fp16", "bf16"};
+  if (std::ranges::find(precisions, op.precision) == precisions.end()) {
+    fail_op(op, fmt::format("unknown precision {}", excerpt(op.precision)),
+            known_names_hint(op.precision, {"fp32", "tf32", "fp16", "bf16"}));
+  }
+  for (const int shard : op.shards) {
+    if (shard < 0 || static_cast<std::size_t>(shard) >= program_.shards.size()) {
+      fail_op(op, fmt::format("there is no shard {}", shard),
+              fmt::format("There are {}, counted from 0.", program_.shards.size()));
+    }
+  }
+  if (!op.matrix_in.empty() && !matrices_in_use_.contains(op.matrix_in)) {
+    fail_op(op, fmt::format("no all_to_all uses its matrix_in {}", excerpt(op.matrix_in)),
+            "Name the matrix of the exchange that brought its ids.");
+  }
+  if (op.fixed_ns < 0) fail_op(op, "fixed_ns is negative", "Write 0 or more nanoseconds.");
+  check_per_rank(op, op.lookups, "lookups");
+  check_per_rank(op, op.bags, "bags");
+  if (!op.pooled && op.bags != PerRank{}) fail_op(op, "it has bags and is not pooled", "Leave 'bags' out.");
+  check_per_rank(op, op.hbm_bytes, "hbm_bytes");
+  check_per_rank(op, op.host_bytes, "host_bytes");
+  check_per_rank(op, op.flops, "flops");
+  check_per_rank(op, op.distinct_rows, "distinct_rows");
+}
+
+void ProgramChecker::check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const {
+  const std::size_t ranks = op.ranks.empty() ? static_cast<std::size_t>(program_.world_size) : op.ranks.size();
+  if (numbers.values.size() != 1 && numbers.values.size() != ranks) {
+    fail_op(op, fmt::format("{} has {} numbers for {} ranks", key, numbers.values.size(), ranks),
+            "Write one number for all ranks, or one per rank.");
+  }
+  if (!std::ranges::all_of(numbers.values, is_amount)) {
+    fail_op(op, fmt::format("{} is negative or not finite", key), "Write 0 or more.");
+  }
+}
+
+}  // namespace shardsim

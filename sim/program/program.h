@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/byte_matrix.h"
+#include "models/collective/collective_kind.h"
+#include "models/workload/workload.h"
+#include "plan/plan.h"
+
+namespace shardsim {
+
+inline constexpr std::int64_t kMostProgramRanks = 1 << 20;
+
+// A number that is the same on all ranks of an operation, or one per rank (over Op::ranks, in order).
+struct PerRank {
+  std::vector<double> values{0};
+  double at(std::size_t position) const { return values.size() == 1 ? values[0] : values[position]; }
+  bool operator==(const PerRank&) const = default;
+};
+
+// broadcast: from the first member of the group; send_recv: each member to the next, as nccl-tests does.
+enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
+
+std::string_view op_class_name(OpClass op_class);
+std::optional<OpClass> find_op_class(std::string_view name);
+std::vector<std::string> op_class_names();
+std::optional<CollectiveKind> collective_kind(OpClass op_class);
+
+// One operation, on all its ranks: a symmetric plan is written once, so 1,024 ranks cost what 8 cost.
+struct Op {
+  int id = 0;  // equal to its index
+  std::string name;
+  OpClass op_class = OpClass::dense;
+  std::vector<int> ranks;  // empty: all ranks of the world
+  int stream = 0;
+  std::vector<int> after;           // must have ended on the same rank in this iteration; smaller ids only
+  std::vector<int> after_previous;  // the same of the previous iteration; any id
+
+  // Collectives.
+  std::string group;       // of Program::groups
+  std::string matrix;      // all_to_all: of Program::matrices or transpose_of
+  std::int64_t bytes = 0;  // the other kinds: as CollectiveCall::bytes
+  std::vector<std::int64_t>
+      bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
+  std::string dtype;
+
+  // Compute.
+  std::vector<int> shards;
+  PerRank lookups;
+  bool pooled = false;    // lookup: the rows of each bag are summed into one vector, `bags` of them
+  PerRank bags;           // lookup, pooled: vectors written; 0 otherwise
+  std::string matrix_in;  // lookup: the matrix that brought its ids; "" means the own batch
+  PerRank hbm_bytes;
+  PerRank host_bytes;  // between host memory and the device
+  PerRank flops;
+  std::string precision;      // dense: of its products; "" means fp32
+  std::string optimizer;      // update
+  PerRank distinct_rows;      // update: expected
+  std::int64_t fixed_ns = 0;  // measured duration from the workload; 0: none
+
+  std::int64_t bytes_of_set(std::size_t set) const { return bytes_by_set.empty() ? bytes : bytes_by_set.at(set); }
+  bool is_collective() const { return collective_kind(op_class).has_value(); }
+  bool operator==(const Op&) const = default;
+};
+
+// One training iteration: per rank, streams of operations with their bytes and dependencies. It knows no clock.
+// Operations of one rank on one stream run in list order. Both machines execute the same Program.
+struct Program {
+  std::string scenario;
+  std::string case_name;
+  std::uint64_t seed = 1;
+  int world_size = 0;
+  int ranks_per_node = 0;
+  std::int64_t batch_per_rank = 0;
+  int index_batches = 8;
+  int id_bytes = 8;             // of the workload
+  std::uint64_t hash_seed = 1;  // of the plan: spreads popularity positions over shards
+  std::vector<std::string> streams;
+  std::map<std::string, std::vector<std::vector<int>>> groups;  // rank sets of equal length that run side by side
+  std::map<std::string, ByteMatrix> matrices;
+  // Further matrices, each the transpose (the backward direction) of the one it names here or in `matrices`.
+  std::map<std::string, std::string> transpose_of;
+  std::vector<Table> tables;
+  struct Shard {
+    int table = 0;
+    int tier = -1;
+    Strategy strategy = Strategy::row_wise;
+    std::string order = "popularity";
+    std::uint64_t row_begin = 0, row_end = 0;
+    std::int64_t column_begin = 0, column_end = 0;
+    std::vector<std::vector<int>> holders;
+    bool operator==(const Shard&) const = default;
+  };
+  std::vector<Shard> shards;
+  std::vector<Op> ops;
+
+  const Shard& shard(int index) const { return shards[static_cast<std::size_t>(index)]; }
+  std::vector<int> ranks_of(const Op& op) const;  // Op::ranks, or the whole world
+  bool operator==(const Program&) const = default;
+};
+
+// The matrix of an all-to-all, transposes resolved.
+ByteMatrix resolve_matrix(const Program& program, const std::string& name);
+
+// Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.
+struct ProgramPlaces {
+  Place program;
+  std::vector<Place> tables, shards, ops;
+  std::map<std::string, Place> groups, matrices;
+};
+
+// Refuses a cycle, an unknown name, a rank that misses a collective of its group, ids out of order, sizes that do not
+// fit each other, numbers that are negative or not finite. Errors: Failure::input.
+void check_program(const Program& program, const ProgramPlaces& places);
+void check_program(const Program& program, const Place& place);
+
+}  // namespace shardsim

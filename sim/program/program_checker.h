@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// Whole numbers of a JSON file stay below this: a reader with doubles then loses nothing.
+inline constexpr double kWholeNumberLimit = 9007199254740992.0;
+
+inline bool is_amount(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+// Some keys of a map that a user wrote, fit for a message.
+template <typename Map>
+std::vector<std::string> some_keys(const Map& map) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::string> keys;
+  for (const auto& entry : map) {
+    if (keys.size() < kMost) keys.push_back(entry.first.size() <= 64 ? excerpt(entry.first) : excerpt("..."));
+  }
+  return keys;
+}
+
+// The work behind check_program: operations in check_ops.cpp, all else in check_program.cpp.
+class ProgramChecker {
+ public:
+  ProgramChecker(const Program& program, const ProgramPlaces& places) : program_(program), places_(places) {}
+
+  void run() {
+    check_sizes();
+    for (const auto& [name, sets] : program_.groups) check_group(name, sets);
+    for (const auto& [name, matrix] : program_.matrices) check_matrix(name, matrix);
+    for (const auto& [name, of] : program_.transpose_of) check_transpose(name, of);
+    for (std::size_t i = 0; i < program_.tables.size(); ++i) check_table(i);
+    for (std::size_t i = 0; i < program_.shards.size(); ++i) check_shard(i);
+    for (const Op& op : program_.ops) matrices_in_use_.insert(op.matrix);
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) check_op(i);
+  }
+
+ private:
+  void check_sizes() const;
+  void check_group(const std::string& name, const std::vector<std::vector<int>>& sets);
+  void check_matrix(const std::string& name, const ByteMatrix& matrix) const;
+  void check_dense(const std::string& name, const ByteMatrix& matrix) const;
+  void check_transpose(const std::string& name, const std::string& of) const;
+  void check_table(std::size_t index);
+  void check_shard(std::size_t index) const;
+  void check_holders(std::size_t index) const;
+  void check_op(std::size_t index) const;
+  void check_order(const Op& op) const;
+  void check_collective(const Op& op) const;
+  void check_bytes_by_set(const Op& op, std::size_t sets) const;
+  void check_members(const Op& op) const;
+  void check_matrix_fits(const Op& op, std::size_t members) const;
+  void check_compute(const Op& op) const;
+  void check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const;
+
+  // The matrix at the end of the chain of transposes; null when the chain leads nowhere.
+  const ByteMatrix* stated_matrix(const std::string& name) const;
+  // Sorted; throws for a rank twice or outside the world.
+  std::vector<int> sorted_ranks(std::vector<int> ranks, const Place& place, const std::string& what) const;
+
+  const Place& place_in(const std::vector<Place>& places, std::size_t index) const {
+    return index < places.size() ? places[index] : places_.program;
+  }
+  const Place& place_in(const std::map<std::string, Place>& places, const std::string& name) const {
+    const auto found = places.find(name);
+    return found == places.end() ? places_.program : found->second;
+  }
+  [[noreturn]] void fail_op(const Op& op, const std::string& wrong, const std::string& remedy) const;
+
+  const Program& program_;
+  const ProgramPlaces& places_;
+  std::map<std::string, std::vector<int>> members_;  // of every group, sorted
+  std::set<std::string> matrices_in_use_;
+  std::set<std::string> table_names_;
+};
+
+}  // namespace shardsim

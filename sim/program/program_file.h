@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "base/tree.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// docs/formats.md, program files (`shardsim.program/1`). Reading back what was written gives an equal Program, and
+// writing what was read gives the same bytes.
+
+// Errors: Failure::input for a Program that check_program refuses.
+std::string program_to_json(const Program& program);
+
+Program program_from_tree(const Tree& tree);  // checked; errors: Failure::input with the line
+Program read_program_file(const std::string& path);
+
+}  // namespace shardsim

@@ -1,0 +1,160 @@
+#include "sim/report/chart_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+
+#include "base/text.h"
+#include "sim/report/result_sheets.h"
+
+namespace shardsim {
+
+namespace {
+
+constexpr std::size_t kTimelineCases = 6;
+constexpr std::size_t kSpansPerTimeline = 1500;
+constexpr std::size_t kParetoCharts = 8;
+
+void add_point(DataSet& set, const CaseResult& item, const Comparison& comparison, double predicted, double error,
+               const std::string& payload) {
+  const Published& published = comparison.published;
+  if (published.unit != "ms" || published.value <= 0 || predicted <= 0) return;  // the axes are logarithmic
+  const std::string colour =
+      published.quantity == "iteration" ? "iteration" : display_class(published.quantity, "collective");
+  set.rows.push_back({item.name, published.quantity, colour, published.value, predicted, error, payload,
+                      published.fitted ? "fitted" : "predicted"});
+}
+
+void add_chart(std::vector<Chart>& charts, Chart chart) {
+  if (!chart.data.front().rows.empty()) charts.push_back(std::move(chart));
+}
+
+void add_timelines(std::vector<Chart>& charts, const StudyResult& study) {
+  std::vector<const CaseResult*> cases = timeline_cases(study);
+  if (cases.size() > kTimelineCases) cases.resize(kTimelineCases);
+  for (const CaseResult* item : cases) {
+    Chart chart{fmt::format("timeline-{}", charts.size()),
+                "timeline",
+                "One iteration of " + item->name,
+                "Every operation of one steady iteration on the GPUs of the first node, one lane per stream. Gaps on "
+                "the compute lane are time spent waiting.",
+                item != cases.front(),
+                timeline_spans(*item, kSpansPerTimeline)};
+    add_chart(charts, std::move(chart));
+  }
+}
+
+void add_figure3(std::vector<Chart>& charts, const StudyResult& study) {
+  const auto found =
+      std::find_if(study.cases.begin(), study.cases.end(), [](const CaseResult& item) { return !item.pareto.empty(); });
+  if (found == study.cases.end()) return;
+  add_chart(charts,
+            {"figure3", "figure3", "When is a row better replicated? (FlexShard, Figure 3)",
+             fmt::format("Memory and communication time of a row held data-parallel, divided by the same row held "
+                         "row-wise, over how often a sample reads it. Below 1 replicating wins. Batch {} per GPU, {} "
+                         "GPUs, the planner's default bandwidths.",
+                         with_thousands(found->batch_per_gpu), found->world_size),
+             false, figure3(*found)});
+}
+
+void add_figure5(std::vector<Chart>& charts, const StudyResult& study) {
+  std::set<std::string> seen;
+  for (const CaseResult& item : study.cases) {
+    for (const ParetoFigure& figure : item.pareto) {
+      const std::string name = item.workload + ", table " + figure.table;
+      if (seen.size() >= kParetoCharts || !seen.insert(name).second) continue;
+      add_chart(charts, {fmt::format("figure5-{}", seen.size()), "figure5", name,
+                         fmt::format("{} rows. One dot per 0.1 % of the rows.",
+                                     with_thousands(static_cast<std::int64_t>(figure.rows))),
+                         false, figure5(figure)});
+    }
+  }
+}
+
+}  // namespace
+
+std::string display_class(const std::string& name, std::string_view op_class) {
+  static constexpr std::array<std::string_view, 5> kCollectives = {
+      "global_all_to_all", "intra_node_all_to_all", "global_all_reduce", "cross_node_all_reduce", "input_all_to_all"};
+  if (op_class == "lookup" || op_class == "dense" || op_class == "update") return std::string(op_class);
+  const bool known = std::find(kCollectives.begin(), kCollectives.end(), name) != kCollectives.end();
+  return known ? name : "other_collective";
+}
+
+DataSet comparison_points(const StudyResult& study) {
+  DataSet set{
+      "points", {"case", "quantity", "class", "published_ms", "predicted_ms", "error_pct", "payload", "role"}, {}};
+  for (const CaseResult& item : study.cases) {
+    for (const Comparison& comparison : item.published) {
+      if (comparison.predicted) {
+        add_point(set, item, comparison, *comparison.predicted, comparison.error_pct().value_or(0), "planned");
+      }
+      if (comparison.predicted_at_observed_payload) {
+        add_point(set, item, comparison, *comparison.predicted_at_observed_payload,
+                  comparison.error_at_observed_payload_pct().value_or(0), "observed");
+      }
+    }
+  }
+  return set;
+}
+
+DataSet memory_bars(const StudyResult& study) {
+  DataSet set{"memory", {"case", "memory_gib", "smallest_gib", "capacity_gib", "share_pct"}, {}};
+  for (const CaseResult& item : study.cases) {
+    if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
+    const auto [least, most] = std::minmax_element(item.memory_per_rank.begin(), item.memory_per_rank.end());
+    const auto capacity = static_cast<double>(item.memory_capacity);
+    set.rows.push_back({item.name, static_cast<double>(*most) / kGiB, static_cast<double>(*least) / kGiB,
+                        capacity / kGiB, 100 * static_cast<double>(*most) / capacity});
+  }
+  return set;
+}
+
+std::vector<Chart> charts_of(const StudyResult& study) {
+  std::vector<Chart> charts;
+  add_chart(charts,
+            {"comparison",
+             "predicted_vs_published",
+             "Predicted beside published",
+             "Each mark is one published time; on the diagonal the prediction is exact, the band is 10 % either "
+             "way. Hollow marks were used to fit a constant, filled marks are predictions.",
+             false,
+             {comparison_points(study)}});
+  add_chart(charts,
+            {"error",
+             "prediction_error",
+             "How far off is each prediction?",
+             "The same times by their error, which the logarithmic axes above make small. Marks at one error lie "
+             "on each other.",
+             false,
+             {comparison_points(study)}});
+  add_chart(charts, {"breakdown",
+                     "iteration_breakdown",
+                     "What an iteration is made of",
+                     "Compute, and the part of each collective that no compute hides (its exposed time), mean over the "
+                     "GPUs. The parts add up to the iteration.",
+                     has_many_cases(study),
+                     {breakdown_parts(study)}});
+  add_timelines(charts, study);
+  add_chart(charts, {"memory",
+                     "memory",
+                     "Memory per GPU",
+                     "The fullest GPU of each plan; the red line is the capacity.",
+                     has_many_cases(study),
+                     {memory_bars(study)}});
+  add_chart(charts, {"memory-at-peak",
+                     "memory_at_peak",
+                     "What memory holds at its peak",
+                     "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
+                     "Activations of the dense part are in neither.",
+                     has_many_cases(study),
+                     {memory_at_peak(study)}});
+  add_figure3(charts, study);
+  add_figure5(charts, study);
+  return charts;
+}
+
+}  // namespace shardsim

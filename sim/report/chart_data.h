@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/report/chart.h"
+#include "sim/study/result.h"
+
+namespace shardsim {
+
+// A study as named data sets, computed from results and Timelines alone. Columns carry their unit.
+
+// The class that gives an operation its colour: lookup, dense, update, one of the five collective names of the result
+// file, or "other_collective".
+std::string display_class(const std::string& name, std::string_view op_class);
+
+// Published times (unit ms) beside ours: one row at the planned payload, one at the observed payload where there is
+// one. Columns: case, quantity, class, published_ms, predicted_ms, error_pct, payload (planned, observed), role.
+DataSet comparison_points(const StudyResult& study);
+
+// What an iteration is made of: compute classes, the exposed part of each collective, the rest as "idle". The parts of
+// a case add up to its iteration. Columns: case, part, class, order, time_ms.
+DataSet breakdown_parts(const StudyResult& study);
+
+// Columns: case, memory_gib (largest over ranks), smallest_gib, capacity_gib, share_pct.
+DataSet memory_bars(const StudyResult& study);
+
+// What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,
+// memory model), part (memory_part.h; of a model: tables, optimizer, cache, buffers), order, size_gib.
+DataSet memory_at_peak(const StudyResult& study);
+
+// The case of each workload with the most streams in use; the fastest of several.
+std::vector<const CaseResult*> timeline_cases(const StudyResult& study);
+
+// One iteration on the first ranks (those of node 0, fewer when there are many streams) as two data sets:
+// "spans" (rank, stream, op, class, start_ms, end_ms, moved_mb) and "lanes" (rank, stream).
+// At most `budget` spans: neighbours on a lane are joined when the eye cannot tell them apart.
+std::vector<DataSet> timeline_spans(const CaseResult& result, std::size_t budget);
+
+// Figure 3 of the FlexShard paper for the study's batch and world size: "ratios" (p, what, ratio) and "breakpoints"
+// (p, label): data-parallel over row-wise, for a row read p times per sample.
+std::vector<DataSet> figure3(const CaseResult& result);
+
+// Figure 5 of the FlexShard paper: "curve" (rows_pct, time_ms, memory_gib; up to a little past point B), "points" (the
+// points A to D: point, meaning, rows, rows_pct, time_ms, memory_gib, label, drawn: yes or no).
+std::vector<DataSet> figure5(const ParetoFigure& figure);
+
+// TorchRec's estimates beside the simulation, a row per plan. Columns: plan, estimated_ms, simulated_ms, mark (plan;
+// too good or too bad to the estimate, of those explained; choice, fastest, choice and fastest), label (place among the
+// explained, name of the choice and of the fastest; else "").
+DataSet cross_check_points(const CrossCheck& check, const StudyResult& study);
+
+// All charts that the study has data for, in the order of the report.
+std::vector<Chart> charts_of(const StudyResult& study);
+
+}  // namespace shardsim

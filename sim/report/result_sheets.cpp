@@ -1,0 +1,256 @@
+#include "sim/report/result_sheets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "sim/report/numbers.h"
+#include "topology/spec/rank_set.h"
+
+namespace shardsim {
+
+namespace {
+
+double longest_iteration_ms(const StudyResult& study) {
+  double longest = 0;
+  for (const CaseResult& item : study.cases) longest = std::max(longest, item.iteration_ms);
+  return longest;
+}
+
+// In the order of the tables.
+std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most) {
+  std::vector<const CaseResult*> cases;
+  for (const WorkloadCases& group : by_workload(study)) {
+    for (std::size_t i = 0; i < std::min(group.cases.size(), most); ++i) cases.push_back(group.cases[i]);
+  }
+  return cases;
+}
+
+double largest_memory(const CaseResult& item) {
+  if (item.memory_per_rank.empty()) return 0;
+  return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGiB;
+}
+
+// "8", or "1 to 16" where the cases differ.
+template <typename Number>
+std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
+  const auto by_number = [&](const CaseResult* a, const CaseResult* b) { return a->*number < b->*number; };
+  const auto [least, most] = std::minmax_element(group.cases.begin(), group.cases.end(), by_number);
+  const std::string first = with_thousands((*least)->*number), last = with_thousands((*most)->*number);
+  return first == last ? first : first + " to " + last;
+}
+
+std::string clusters_of(const WorkloadCases& group) {
+  std::vector<std::string> names;
+  for (const CaseResult* const item : group.cases) {
+    if (std::find(names.begin(), names.end(), item->cluster) == names.end()) names.push_back(item->cluster);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string high_water(const CaseResult& item) {
+  const MemoryProfile& profile = item.memory_profile;
+  if (profile.ranks.empty()) return "-";
+  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGiB, 2);
+}
+
+std::string workload_heading(const WorkloadCases& group) {
+  const CaseResult& first = *group.cases.front();
+  return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
+                     clusters_of(group), span_of(group, &CaseResult::world_size),
+                     span_of(group, &CaseResult::batch_per_gpu));
+}
+
+Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
+  return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
+           grouped(item.samples_per_s),
+           item.iteration_ms > 0 && slowest_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms)
+                                                                : "-",
+           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
+           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
+          false};
+}
+
+Sheet::Row collective_row(const NamedTime& time, int places) {
+  return {{time.name, std::to_string(time.calls), fixed(time.alone_ms, places), fixed(time.span_ms, places),
+           fixed(time.exposed_ms, places), grouped_decimals(static_cast<double>(time.bytes_per_rank) / 1e6)},
+          false};
+}
+
+std::string signed_percent(std::optional<double> error) {
+  if (!error) return "";
+  return std::abs(*error) < 0.05 ? "0.0" : fmt::format("{:+.1f}", *error);
+}
+
+std::string role_text(const Published& published) {
+  return std::string(published.fitted ? "fitted" : "predicted") + (published.derived ? ", derived" : "");
+}
+
+std::string source_text(const Published& published) {
+  return published.note.empty() ? published.source : published.source + " (" + published.note + ")";
+}
+
+Sheet::Row published_row(const Comparison& comparison) {
+  const Published& published = comparison.published;
+  const auto shown = [&](std::optional<double> value) { return value ? in_unit(*value, published.unit) : ""; };
+  return {{published.quantity, published.unit, in_unit(published.value, published.unit),
+           comparison.predicted ? shown(comparison.predicted) : "none", signed_percent(comparison.error_pct()),
+           shown(comparison.predicted_at_observed_payload), signed_percent(comparison.error_at_observed_payload_pct()),
+           role_text(published)},
+          published.fitted};
+}
+
+// "0-3", or the nodes one by one while they are few.
+std::string nodes_text(const std::vector<int>& nodes) {
+  constexpr std::size_t kFew = 4;
+  const std::string range = rank_set_text(nodes);
+  if (!range.empty() && (nodes.size() > kFew || range.find(':') == std::string::npos)) return range;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kFew); ++i) text += (i == 0 ? "" : " ") + std::to_string(nodes[i]);
+  return nodes.size() > kFew ? fmt::format("{} ... ({})", text, nodes.size()) : text;
+}
+
+Sheet::Row job_row(const CaseResult& item, int places) {
+  const JobFigures& job = *item.job;
+  const double slowdown = job.slowdown_pct(item.iteration_ms);
+  return {{item.name, nodes_text(job.nodes), fixed(job.start_ms, places), fixed(job.alone_ms, places),
+           fixed(item.iteration_ms, places), std::abs(slowdown) < 0.05 ? "0.0" : fmt::format("{:+.1f}", slowdown)},
+          false};
+}
+
+template <class Test>
+bool any_comparison(const StudyResult& study, Test test) {
+  return std::any_of(study.cases.begin(), study.cases.end(), [&](const CaseResult& item) {
+    return std::any_of(item.published.begin(), item.published.end(), test);
+  });
+}
+
+bool has_observed_payload(const StudyResult& study) {
+  return any_comparison(study, [](const Comparison& one) { return one.predicted_at_observed_payload.has_value(); });
+}
+
+bool has_derived(const StudyResult& study) {
+  return any_comparison(study, [](const Comparison& one) { return one.published.derived; });
+}
+
+}  // namespace
+
+std::vector<WorkloadCases> by_workload(const StudyResult& study) {
+  std::vector<WorkloadCases> groups;
+  for (const CaseResult& item : study.cases) {
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const WorkloadCases& known) { return known.workload == item.workload; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {item.workload, {}});
+    group->cases.push_back(&item);
+  }
+  for (WorkloadCases& group : groups) {
+    std::stable_sort(group.cases.begin(), group.cases.end(),
+                     [](const CaseResult* a, const CaseResult* b) { return a->iteration_ms < b->iteration_ms; });
+  }
+  return groups;
+}
+
+std::string short_name(const CaseResult& item) {
+  const std::string prefix = item.workload + "/";
+  const bool led = item.name.size() > prefix.size() && item.name.compare(0, prefix.size(), prefix) == 0;
+  return led ? item.name.substr(prefix.size()) : item.name;
+}
+
+Sheet cases_sheet(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"case", false}, {"iteration ms"}, {"est. ms"}, {"samples/s"},         {"speed"},
+                   {"GiB"},         {"peak"},         {"of"},      {"limited by", false}, {"%"}};
+  const int places = decimals_for(longest_iteration_ms(study));
+  for (const WorkloadCases& group : by_workload(study)) {
+    sheet.rows.push_back({{workload_heading(group)}, false});
+    const double slowest_ms = is_one_choice(group) ? group.cases.back()->iteration_ms : 0;
+    for (const CaseResult* item : group.cases) sheet.rows.push_back(case_row(*item, slowest_ms, places));
+  }
+  return sheet;
+}
+
+Sheet jobs_sheet(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"job", false}, {"nodes"}, {"start ms"}, {"alone ms"}, {"side by side ms"}, {"slower %"}};
+  const int places = decimals_for(longest_iteration_ms(study));
+  std::string fabric;
+  for (const CaseResult& item : study.cases) {
+    if (!item.job) continue;
+    if (item.job->fabric != fabric) sheet.rows.push_back({{item.job->fabric + " on " + item.cluster}, false});
+    fabric = item.job->fabric;
+    sheet.rows.push_back(job_row(item, places));
+  }
+  return sheet;
+}
+
+std::string jobs_legend() {
+  return "Jobs run side by side on one fabric, each on nodes of its own. alone: an iteration with the fabric for "
+         "itself. side by side: the mean iteration while the others run.";
+}
+
+bool is_one_choice(const WorkloadCases& group) {
+  const CaseResult& first = *group.cases.front();
+  return std::all_of(group.cases.begin(), group.cases.end(), [&](const CaseResult* item) {
+    return item->world_size == first.world_size && item->batch_per_gpu == first.batch_per_gpu &&
+           item->cluster == first.cluster;
+  });
+}
+
+bool has_many_cases(const StudyResult& study) {
+  return study.cases.size() > kManyCases;
+}
+
+Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
+  Sheet sheet;
+  sheet.columns = {{"collective", false}, {"calls"}, {"alone ms"}, {"in run ms"}, {"exposed ms"}, {"MB per GPU"}};
+  const int places = decimals_for(longest_iteration_ms(study) / 10);  // collectives are parts of an iteration
+  for (const CaseResult* item : all_cases(study, most)) {
+    sheet.rows.push_back({{item->name}, false});
+    for (const NamedTime& time : item->times) {
+      if (is_communication(time.op_class)) sheet.rows.push_back(collective_row(time, places));
+    }
+    if (sheet.rows.back().is_heading(sheet)) sheet.rows.pop_back();
+  }
+  return sheet;
+}
+
+Sheet published_sheet(const StudyResult& study, bool with_source) {
+  Sheet sheet;
+  sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
+                   {"error %"},         {"observed"},    {"error %"},   {"role", false}};
+  if (with_source) sheet.columns.push_back({"source", false});
+  for (const CaseResult* item : all_cases(study, study.cases.size())) {
+    if (item->published.empty()) continue;
+    sheet.rows.push_back({{item->name}, false});
+    for (const Comparison& comparison : item->published) {
+      sheet.rows.push_back(published_row(comparison));
+      if (with_source) sheet.rows.back().cells.push_back(source_text(comparison.published));
+    }
+  }
+  return sheet;
+}
+
+Sheet constants_sheet(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"constant", false}, {"value"}, {"fitted on", false}, {"source", false}};
+  for (const SourcedValue& value : study.fitted) {
+    sheet.rows.push_back({{value.path, value.value, join(value.fitted_on), value.source}, false});
+  }
+  return sheet;
+}
+
+std::string published_legend(const StudyResult& study) {
+  std::string text =
+      "Role 'fitted': this number was used to set a constant or a distribution, so a small error proves little. "
+      "'predicted': nothing was fitted to it. 'planned': with the bytes that the plan leads one to expect.";
+  if (has_observed_payload(study)) {
+    text += " 'observed': with the bytes that the authors counted, which leaves only the error in time.";
+  }
+  if (has_derived(study)) text += " 'derived': computed from other published numbers.";
+  return text;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,168 @@
+#include "sim/report/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/text.h"
+#include "sim/report/numbers.h"
+#include "sim/report/result_sheets.h"
+
+namespace shardsim {
+
+namespace {
+
+constexpr std::size_t kWorkloadsInWords = 6;
+constexpr std::size_t kJobsInWords = 6;
+
+std::string count_of(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", with_thousands(static_cast<std::int64_t>(count)), noun, count == 1 ? "" : "s");
+}
+
+std::string limited_by(const CaseResult& item) {
+  return item.limit.what.empty() ? "" : fmt::format(" ({} busy {:.0f} %)", item.limit.what, 100 * item.limit.share);
+}
+
+std::string one_workload(const WorkloadCases& group) {
+  const CaseResult& best = *group.cases.front();
+  const CaseResult& slowest = *group.cases.back();
+  const std::string time = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
+  if (group.cases.size() == 1) {
+    return fmt::format("{} takes {} per iteration, {} samples/s{}", best.name, time, grouped(best.samples_per_s),
+                       limited_by(best));
+  }
+  if (!is_one_choice(group)) {
+    return fmt::format("the {} cases of {} differ in GPUs or batch ({} to {} ms)", group.cases.size(), group.workload,
+                       fixed(best.iteration_ms, decimals_for(best.iteration_ms)),
+                       fixed(slowest.iteration_ms, decimals_for(slowest.iteration_ms)));
+  }
+  const double gain = best.iteration_ms > 0 ? slowest.iteration_ms / best.iteration_ms : 1;
+  return fmt::format("for {} it is {} with {}, {:.2f} times as fast as {}{}", group.workload, short_name(best), time,
+                     gain, short_name(slowest), limited_by(best));
+}
+
+// "The fastest plans" only where there was a choice.
+std::string answer(const std::vector<WorkloadCases>& groups) {
+  const bool choice = std::any_of(groups.begin(), groups.end(),
+                                  [](const auto& group) { return group.cases.size() > 1 && is_one_choice(group); });
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(groups.size(), kWorkloadsInWords); ++i) parts.push_back(one_workload(groups[i]));
+  if (groups.size() > kWorkloadsInWords) {
+    parts.push_back(count_of(groups.size() - kWorkloadsInWords, "more workload") + " in the table of cases");
+  }
+  return (choice ? "The fastest plan, and the link or unit that limits it: " : "") + join(parts, "; ") + ".";
+}
+
+// Jobs are no choice between plans: what is told of them is what they cost each other.
+std::vector<WorkloadCases> without_jobs(std::vector<WorkloadCases> groups) {
+  for (WorkloadCases& group : groups) std::erase_if(group.cases, [](const CaseResult* item) { return item->job; });
+  std::erase_if(groups, [](const WorkloadCases& group) { return group.cases.empty(); });
+  return groups;
+}
+
+std::string job_in_words(const CaseResult& item) {
+  const std::string time = fixed(item.iteration_ms, decimals_for(item.iteration_ms));
+  const double slowdown = item.job->slowdown_pct(item.iteration_ms);
+  if (std::abs(slowdown) < 0.05) return fmt::format("{} takes {} ms per iteration, as alone", item.name, time);
+  return fmt::format("{} takes {} ms per iteration ({:+.1f} % against {} ms alone)", item.name, time, slowdown,
+                     fixed(item.job->alone_ms, decimals_for(item.job->alone_ms)));
+}
+
+std::string jobs_sentence(const StudyResult& study) {
+  std::vector<std::string> parts;
+  std::size_t jobs = 0;
+  for (const CaseResult& item : study.cases) {
+    if (item.job && ++jobs <= kJobsInWords) parts.push_back(job_in_words(item));
+  }
+  if (jobs > kJobsInWords) parts.push_back(count_of(jobs - kJobsInWords, "more job") + " in the table of jobs");
+  return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";
+}
+
+std::string memory_sentence(const StudyResult& study) {
+  const CaseResult* fullest = nullptr;
+  double share = 0;
+  for (const CaseResult& item : study.cases) {
+    if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
+    const auto most = *std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end());
+    const double here = static_cast<double>(most) / static_cast<double>(item.memory_capacity);
+    if (fullest == nullptr || here > share) {
+      fullest = &item;
+      share = here;
+    }
+  }
+  if (fullest == nullptr) return "";
+  return fmt::format(" The fullest GPU of any plan uses {:.0f} % of its memory ({}).", 100 * share, fullest->name);
+}
+
+struct TimeError {
+  double percent = 0;  // absolute
+  std::string quantity, name;
+};
+
+// The fairest error of each published time that nothing was fitted to: at the observed payload where it is known.
+std::vector<TimeError> prediction_errors(const StudyResult& study) {
+  std::vector<TimeError> errors;
+  for (const CaseResult& item : study.cases) {
+    for (const Comparison& comparison : item.published) {
+      if (comparison.published.fitted || comparison.published.unit != "ms") continue;
+      std::optional<double> error = comparison.error_at_observed_payload_pct();
+      if (!error) error = comparison.error_pct();
+      if (error) errors.push_back({std::abs(*error), comparison.published.quantity, item.name});
+    }
+  }
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const TimeError& a, const TimeError& b) { return a.percent < b.percent; });
+  return errors;
+}
+
+}  // namespace
+
+std::string accuracy_text(const StudyResult& study) {
+  const std::vector<TimeError> errors = prediction_errors(study);
+  if (errors.empty()) return "";
+  const TimeError& worst = errors.back();
+  if (errors.size() == 1) {
+    return fmt::format("The one published time that nothing was fitted to ({} of {}) is predicted within {:.1f} %.",
+                       worst.quantity, worst.name, worst.percent);
+  }
+  return fmt::format(
+      "Of the {} that no constant was fitted to, half are predicted within {:.1f} %; the worst is off by {:.1f} % "
+      "({} of {}).",
+      count_of(errors.size(), "published time"), errors[(errors.size() - 1) / 2].percent, worst.percent, worst.quantity,
+      worst.name);
+}
+
+std::string summary_text(const StudyResult& study) {
+  if (study.cases.empty()) return "No case was simulated.";
+  const std::vector<WorkloadCases> groups = without_jobs(by_workload(study));
+  const std::string accuracy = accuracy_text(study);
+  const std::string jobs = jobs_sentence(study);
+  std::string text = groups.empty() ? "" : answer(groups);
+  if (!jobs.empty()) text += (text.empty() ? "" : " ") + jobs;
+  return text + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  for (const CaseResult& item : study.cases) {
+    for (const std::string& text : item.notes) {
+      const auto known = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.first == text; });
+      if (known == notes.end()) {
+        notes.push_back({text, {item.name}});
+      } else {
+        known->second.push_back(item.name);
+      }
+    }
+  }
+  return notes;
+}
+
+std::string some_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  if (names.size() <= kMost) return join(names);
+  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kMost / 2}), names.size() - kMost / 2);
+}
+
+}  // namespace shardsim

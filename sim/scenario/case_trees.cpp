@@ -1,0 +1,273 @@
+#include "sim/scenario/case_trees.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/map_reader.h"
+#include "base/text.h"
+#include "sim/scenario/job_trees.h"
+#include "sim/scenario/located.h"
+#include "sim/scenario/repeated_case.h"
+#include "sim/scenario/settings.h"
+
+namespace shardsim {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+constexpr std::size_t kMostCases = 10000;
+
+// Keys that the top level and a case share.
+Keys shared_keys() {
+  return {"cluster",     "workload", "planner",    "plan",   "compute_model", "memory_model", "network",
+          "collectives", "overlap",  "iterations", "steady", "payload",       "jobs"};
+}
+
+Keys with(Keys keys, const Keys& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+Keys case_keys() {
+  return with(shared_keys(), {"relative_to", "published", "repeat"});
+}
+
+bool contains(const Keys& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+void check_keys(const Tree& tree, const std::string& path, const Keys& known) {
+  MapReader reader(tree, path);
+  for (const std::string& key : known) reader.has(key);
+  reader.finish();
+}
+
+void erase(Tree& tree, std::string_view key) {
+  std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
+}
+
+// Replaces the whole value of one key. A planner and a plan file exclude each other, jobs and a single workload too, so
+// the later one drops the other.
+void assign(Tree& keys, const std::string& key, Tree value) {
+  if (key == "planner") erase(keys, "plan");
+  if (key == "plan") erase(keys, "planner");
+  for (const char* const single : {"workload", "planner", "plan"}) {
+    if (key == "jobs") erase(keys, single);
+    if (key == single) erase(keys, "jobs");
+  }
+  if (Tree* const old = keys.find(key)) {
+    *old = std::move(value);
+  } else {
+    keys.fields.emplace_back(key, std::move(value));
+  }
+}
+
+void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder);
+
+// `path` begins with the number of a job.
+void edit_job(Tree& jobs, const std::string& path, const Tree& value, const std::string& folder) {
+  const auto in_job = case_path(path);
+  if (!in_job || in_job->first >= jobs.items.size()) {
+    throw input_error(value.place, fmt::format("path {} leads to no key of a job", excerpt("jobs." + path)),
+                      fmt::format("Write jobs.NUMBER.KEY; jobs are numbered 0 to {}", jobs.items.size() - 1));
+  }
+  edit(jobs.items[in_job->first], job_keys(), in_job->second, value, folder);
+}
+
+// Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys.
+void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder) {
+  const auto [head, rest] = split_head(path);
+  if (!contains(known, head)) {
+    throw input_error(value.place, fmt::format("path {}: {} is no key of a case", excerpt(path), excerpt(head)),
+                      known_names_hint(head, known));
+  }
+  Tree* const jobs = keys.find("jobs");
+  if (jobs != nullptr && (head == "workload" || head == "planner" || head == "plan")) {
+    throw input_error(value.place, fmt::format("path {}: the case has jobs", excerpt(path)),
+                      fmt::format("Write jobs.NUMBER.{}", path));
+  }
+  if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
+  if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
+    throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
+                      fmt::format("Give it one first, or set '{}' as a whole", head));
+  }
+  if (head == "jobs") return edit_job(*jobs, rest, value, folder);
+  if (is_named(head) && rest == "base") {
+    throw input_error(value.place, fmt::format("path {}: a base is not set alone", excerpt(path)),
+                      fmt::format("Set the whole '{}', for example {{base: NAME}}", head));
+  }
+  set_path(keys, path, located_leaf(path, value, folder));
+}
+
+void refuse_both_plans(const Tree& tree) {
+  const Tree* const plan = tree.find("plan");
+  if (plan != nullptr && tree.find("planner") != nullptr) {
+    throw input_error(plan->place, "'plan' beside 'planner'", "Keep one: a plan is read from a file or made");
+  }
+}
+
+class CaseBuilder {
+ public:
+  CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides, std::uint64_t seed)
+      : scenario_(scenario),
+        folder_(std::move(folder)),
+        overrides_(overrides),
+        seed_(seed),
+        settings_(settings_of(overrides)) {}
+
+  std::vector<CaseTree> build() {
+    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases", "cross_check"}));
+    refuse_both_plans(scenario_);
+    refuse_jobs_beside(scenario_);
+    prepare_top();
+    std::vector<CaseTree> trees;
+    const std::vector<Tree> items = case_items();
+    check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check"}), items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_)) {
+        for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
+          count(tree);
+          trees.push_back(std::move(tree));
+        }
+      }
+    }
+    return trees;
+  }
+
+ private:
+  void prepare_top();
+  std::vector<Tree> case_items() const;
+  CaseTree build_case(const Tree& item, std::size_t index) const;
+  bool is_changed(const std::string& name) const;
+  void replace_keys(Tree& keys, const Tree& item) const;
+  void apply_set(Tree& keys, const Tree& item) const;
+  void apply_arguments(CaseTree& result, std::size_t index) const;
+  void apply_memory_model(Tree& keys) const;
+  void count(const CaseTree& result);
+
+  const Tree& scenario_;
+  std::string folder_;
+  const Overrides& overrides_;
+  std::uint64_t seed_;
+  std::vector<Setting> settings_;
+  Tree top_;
+  std::size_t cases_ = 0, values_ = 0;
+};
+
+void CaseBuilder::prepare_top() {
+  top_.kind = Tree::Kind::map;
+  top_.place = scenario_.place;
+  for (const auto& [key, name] :
+       {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "simgrid"}}) {
+    assign(top_, key, named_map(name, scenario_.place));
+  }
+  for (const auto& [key, value] : scenario_.fields) {
+    if (contains(shared_keys(), key)) assign(top_, key, located(key, value, folder_));
+  }
+}
+
+// Without `cases` there is one, `main`.
+std::vector<Tree> CaseBuilder::case_items() const {
+  const Tree* const cases = scenario_.find("cases");
+  if (cases == nullptr) return {named_map("main", scenario_.place)};
+  if (cases->kind != Tree::Kind::list || cases->items.empty()) {
+    const bool list = cases->kind == Tree::Kind::list;
+    throw input_error(cases->place, fmt::format("'cases' is {}", list ? "empty" : "no list"),
+                      "Write one map per case, each with a dash in front, or leave it out for one case 'main'");
+  }
+  if (cases->items.size() > kMostCases) {
+    throw input_error(cases->place, fmt::format("more than {} cases", kMostCases), "Split the scenario");
+  }
+  return cases->items;
+}
+
+// Whether the command line changes this case; its --case may name a job in it.
+bool CaseBuilder::is_changed(const std::string& name) const {
+  const std::string& only = overrides_.only_case;
+  return only.empty() || scenario_.find("cases") == nullptr || only == name || only.starts_with(name + "/");
+}
+
+CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {
+  const std::string path = fmt::format("cases.{}", index);
+  check_keys(item, path, with(case_keys(), {"name", "set"}));
+  refuse_both_plans(item);
+  refuse_jobs_beside(item);
+  CaseTree result;
+  result.name = MapReader(item, path).text("name");
+  result.place = item.place;
+  result.keys = top_;
+  replace_keys(result.keys, item);
+  apply_set(result.keys, item);
+  if (is_changed(result.name)) {
+    apply_arguments(result, index);
+    apply_memory_model(result.keys);
+  }
+  refuse_jobs_beside(result.keys);
+  return result;
+}
+
+void CaseBuilder::replace_keys(Tree& keys, const Tree& item) const {
+  for (const auto& [key, value] : item.fields) {
+    if (key != "name" && key != "set") assign(keys, key, located(key, value, folder_));
+  }
+}
+
+void CaseBuilder::apply_set(Tree& keys, const Tree& item) const {
+  const Tree* const set = item.find("set");
+  if (set == nullptr) return;
+  if (set->kind != Tree::Kind::map) {
+    throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
+                      "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
+  }
+  for (const auto& [path, value] : set->fields) edit(keys, case_keys(), path, value, folder_);
+}
+
+void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
+  for (const auto& [path, value] : settings_) {
+    const auto [head, rest] = split_head(path);
+    if (head == "title" || head == "seed" || head == "cross_check") continue;
+    if (head != "cases") {
+      edit(result.keys, case_keys(), path, value, "");
+      result.changed = result.changed || head == "cluster" || head == "workload";
+      continue;
+    }
+    const auto in_case = case_path(rest);
+    if (in_case->first != index) continue;
+    if (in_case->second == "name") {
+      result.name = scalar_text(value, "a name");
+    } else {
+      edit(result.keys, case_keys(), in_case->second, value, "");
+      const std::string part = split_head(in_case->second).first;
+      result.changed = result.changed || part == "cluster" || part == "workload";
+    }
+  }
+}
+
+// The parameters stay when the argument names the model that the case has already.
+void CaseBuilder::apply_memory_model(Tree& keys) const {
+  if (overrides_.memory_model.empty()) return;
+  const Tree* const name = keys.find("memory_model")->find("name");
+  if (name != nullptr && name->scalar == overrides_.memory_model) return;
+  assign(keys, "memory_model", named_map(overrides_.memory_model, {"argument --memory-model", 0, 0}));
+}
+
+void CaseBuilder::count(const CaseTree& result) {
+  if (++cases_ > kMostCases) {
+    throw input_error(result.place, fmt::format("more than {} cases and jobs", kMostCases), "Split the scenario");
+  }
+  values_ += size_of(result.keys);
+  if (values_ > kMostValues) {
+    throw input_error(result.place, fmt::format("the cases hold more than {} values together", kMostValues),
+                      "Split the scenario, or use smaller workloads");
+  }
+}
+
+}  // namespace
+
+std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides,
+                                 std::uint64_t seed) {
+  return CaseBuilder(scenario, folder, overrides, seed).build();
+}
+
+}  // namespace shardsim

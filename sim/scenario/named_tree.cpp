@@ -1,0 +1,165 @@
+#include "sim/scenario/named_tree.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/files.h"
+#include "base/map_reader.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostBases = 8;
+
+bool is_shipped_name(std::string_view name) {
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+std::string singular(const std::string& kind) {
+  return kind.substr(0, kind.size() - 1);
+}
+
+std::string schema_of(const std::string& kind) {
+  return fmt::format("shardsim.{}/1", singular(kind));
+}
+
+std::string shipped_path(const std::string& name, const std::string& kind, const Place& place) {
+  const std::string path = (data_folder() / "scenarios" / kind / (name + ".yaml")).string();
+  if (!is_file(path)) {
+    throw input_error(place, fmt::format("unknown {} {}", singular(kind), excerpt(name)),
+                      known_names_hint(name, shipped(kind)) + " A file of your own is named by its path, with .yaml.");
+  }
+  return path;
+}
+
+std::string path_of(const std::string& name, const std::string& kind, const std::string& from, const Place& place) {
+  if (name.empty() || name.find('\0') != std::string::npos) {
+    throw input_error(place, fmt::format("the {} has no name", singular(kind)), known_names_hint(name, shipped(kind)));
+  }
+  if (is_shipped_name(name)) return shipped_path(name, kind, place);
+  const std::string path = path_from(from, name);
+  if (!is_file(path)) {  // a device or pipe could feed bytes without end
+    throw input_error(
+        place,
+        fmt::format("{} file {}",
+                    is_there(path) ? fmt::format("not a {}", singular(kind))
+                                   : fmt::format("cannot find the {}", singular(kind)),
+                    excerpt(path)),
+        "Paths are relative to the file that names them; a shipped one is named without folder and .yaml: " +
+            join(shipped(kind)) + ".");
+  }
+  return path;
+}
+
+// File names inside a workload are relative to the file that states them; merged with others they must not be.
+void localise_files(Tree& tree, const std::string& folder) {
+  Tree* const tables = tree.find("tables");
+  if (tables == nullptr) return;
+  for (Tree& table : tables->items) {
+    for (const char* const key : {"access", "length_distribution"}) {
+      Tree* const map = table.find(key);
+      Tree* const file = map == nullptr ? nullptr : map->find("file");
+      if (file != nullptr && file->kind == Tree::Kind::scalar) file->scalar = path_from(folder, file->scalar);
+    }
+  }
+}
+
+std::string canonical(const std::string& path) {
+  std::error_code error;
+  const fs::path result = fs::weakly_canonical(path, error);
+  return error ? path : result.string();
+}
+
+// Follows `base` from one map to the next, nearest first.
+class BaseChain {
+ public:
+  BaseChain(const std::string& kind) : kind_(kind) {}
+
+  Tree load(const std::string& name, const std::string& from, const Place& place) {
+    const std::string path = path_of(name, kind_, from, place);
+    if (!visited_.insert(canonical(path)).second) {
+      throw input_error(place, fmt::format("the bases go in a circle: {} is its own base", excerpt(path)),
+                        "Remove one of the 'base' keys.");
+    }
+    Tree tree = read_yaml_file(path);
+    MapReader(tree, "").choice("schema", {schema_of(kind_)});
+    return merge(std::move(tree), fs::path(path).parent_path().string());
+  }
+
+  Tree merge(Tree tree, const std::string& folder) {
+    localise_files(tree, folder);
+    const auto base = std::ranges::find(tree.fields, "base", &std::pair<std::string, Tree>::first);
+    if (base == tree.fields.end()) return tree;
+    const Tree named = base->second;
+    tree.fields.erase(base);
+    if (named.kind != Tree::Kind::scalar) {
+      throw input_error(named.place, fmt::format("'base' is {}, not a file name", kind_name(named.kind)),
+                        "Write a shipped name or a path.");
+    }
+    if (++bases_ > kMostBases) {
+      throw input_error(named.place, fmt::format("more than {} bases in a row", kMostBases), "Shorten the chain.");
+    }
+    Tree result = merged(load(named.scalar, folder, named.place), tree);
+    result.place = tree.place;
+    return result;
+  }
+
+ private:
+  std::string kind_;
+  std::set<std::string> visited_;
+  int bases_ = 0;
+};
+
+// Keys written inline need not repeat what the key that holds them says already.
+void add_schema(Tree& tree, const std::string& kind) {
+  if (tree.find("schema") != nullptr) return;
+  Tree schema;
+  schema.kind = Tree::Kind::scalar;
+  schema.place = tree.place;
+  schema.scalar = schema_of(kind);
+  tree.fields.insert(tree.fields.begin(), {"schema", schema});
+}
+
+}  // namespace
+
+std::string path_from(const std::string& folder, const std::string& file) {
+  return (fs::path(folder) / fs::path(file)).string();
+}
+
+Tree load_named(const std::string& name, const std::string& kind, const std::string& from, const Place& place) {
+  return BaseChain(kind).load(name, from, place);
+}
+
+Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from) {
+  if (stated.kind == Tree::Kind::scalar) return load_named(stated.scalar, kind, from, stated.place);
+  if (stated.kind != Tree::Kind::map) {
+    throw input_error(stated.place, fmt::format("the {} is {}", singular(kind), kind_name(stated.kind)),
+                      "Write a shipped name, a path, or a map of its keys.");
+  }
+  Tree tree = BaseChain(kind).merge(stated, from);
+  add_schema(tree, kind);
+  return tree;
+}
+
+std::vector<std::string> shipped(const std::string& kind) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(data_folder() / "scenarios" / kind, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == ".yaml") names.push_back(at->path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,141 @@
+#include "sim/scenario/read_published.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/map_reader.h"
+#include "base/text.h"
+#include "plan/plan.h"
+
+namespace shardsim {
+namespace {
+
+enum class Measure { time, rows, percent };
+
+struct Quantity {
+  std::string name;
+  Measure measure = Measure::time;
+};
+
+std::vector<Quantity> quantities() {
+  std::vector<Quantity> all{{"iteration", Measure::time},
+                            {"throughput_gain", Measure::percent},
+                            {"input_all_to_all", Measure::time},
+                            {"dense_all_reduce", Measure::time}};
+  for (const char* const reach : {"global", "intra_node", "cross_node"}) {
+    for (const char* const kind : {"all_to_all", "all_reduce", "reduce_scatter", "all_gather"}) {
+      all.push_back({fmt::format("{}_{}", reach, kind), Measure::time});
+    }
+  }
+  for (const std::string& strategy : strategy_names()) {
+    all.push_back({fmt::format("rows:{}", strategy), Measure::rows});
+    all.push_back({fmt::format("coverage:{}", strategy), Measure::percent});
+  }
+  return all;
+}
+
+Measure measure_of(const std::string& quantity, const Place& place) {
+  const std::vector<Quantity> all = quantities();
+  const auto found = std::ranges::find(all, quantity, &Quantity::name);
+  if (found != all.end()) return found->measure;
+  std::vector<std::string> known;
+  for (const Quantity& entry : all) known.push_back(entry.name);
+  throw input_error(place, fmt::format("unknown quantity {}", excerpt(quantity)), known_names_hint(quantity, known));
+}
+
+// "307 ms" passes through seconds and comes back as 306.99999999999994; a picosecond is near enough.
+double to_ms(Seconds time) {
+  return std::round(time.ms() * 1e9) / 1e9;
+}
+
+Seconds time_of(const std::string& text, const Place& place) {
+  const Seconds time = parse_seconds(text, place);
+  if (time.value <= 1e6) return time;
+  throw input_error(place, excerpt(text) + " is absurd", "Write at most 1000000 s");
+}
+
+double value_of(const std::string& text, Measure measure, const Place& place) {
+  switch (measure) {
+    case Measure::time:
+      return to_ms(time_of(text, place));
+    case Measure::rows:
+      return static_cast<double>(parse_count(text, place));
+    case Measure::percent:
+      break;
+  }
+  return parse_percent(text, place);
+}
+
+std::string unit_of(Measure measure) {
+  switch (measure) {
+    case Measure::time:
+      return "ms";
+    case Measure::rows:
+      return "rows";
+    case Measure::percent:
+      break;
+  }
+  return "%";
+}
+
+// A share of the accesses cannot leave 0 to 100 %; a gain may be a loss.
+void check_coverage(const std::string& quantity, double value, const Place& place) {
+  if (!quantity.starts_with("coverage:") || (value >= 0 && value <= 100)) return;
+  throw input_error(place, fmt::format("a coverage of {} %", value), "Write a share from 0 % to 100 %");
+}
+
+double read_value(MapReader& reader, Measure measure, const std::string& quantity) {
+  const Tree& tree = reader.required("value");
+  const double value = value_of(scalar_text(tree, "a value with its unit"), measure, tree.place);
+  check_coverage(quantity, value, tree.place);
+  if (value != 0) return value;
+  throw input_error(tree.place, fmt::format("the published value of '{}' is zero", quantity),
+                    "Leave it out: an error in percent of zero means nothing");
+}
+
+Published read_one(const Tree& tree) {
+  MapReader reader(tree, "published");
+  Published published;
+  published.quantity = reader.text("quantity");
+  const Measure measure = measure_of(published.quantity, reader.place_of("quantity"));
+  published.value = read_value(reader, measure, published.quantity);
+  published.unit = unit_of(measure);
+  published.fitted = reader.choice("role", {"fitted", "predicted"}) == "fitted";
+  published.source = reader.text("source");
+  if (published.source.find_first_not_of(" \t\n") == std::string::npos) {
+    throw input_error(reader.place_of("source"), "the source is empty", "Say where the number was published");
+  }
+  published.at_observed_payload = reader.choice("payload", {"planned", "observed"}, "planned") == "observed";
+  published.derived = reader.flag("derived", false);
+  published.note = reader.text("note", "");
+  reader.finish();
+  return published;
+}
+
+void refuse_repeated(const std::vector<Published>& published, const Place& place) {
+  const Published& last = published.back();
+  for (std::size_t i = 0; i + 1 < published.size(); ++i) {
+    if (published[i].quantity != last.quantity || published[i].at_observed_payload != last.at_observed_payload)
+      continue;
+    throw input_error(place, fmt::format("'{}' is published twice", last.quantity), "Keep one of the two");
+  }
+}
+
+}  // namespace
+
+std::vector<Published> read_published(const Tree& list) {
+  if (list.kind != Tree::Kind::list) {
+    throw input_error(list.place, fmt::format("'published' is {}, not a list", kind_name(list.kind)),
+                      "Write one map per number, each with a dash in front.");
+  }
+  std::vector<Published> published;
+  for (const Tree& item : list.items) {
+    published.push_back(read_one(item));
+    refuse_repeated(published, item.place);
+  }
+  return published;
+}
+
+}  // namespace shardsim

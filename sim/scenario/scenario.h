@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/tree.h"
+#include "models/workload/workload.h"
+#include "sim/scenario/cross_check_options.h"
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+
+// A number somebody published for a case.
+struct Published {
+  std::string quantity;  // "iteration", a collective's name, "rows:STRATEGY", "coverage:STRATEGY", "throughput_gain"
+  double value = 0;      // in `unit`
+  std::string unit;      // "ms", "rows", "%"
+  bool fitted = false;   // role: was this number used to fix a constant or a distribution?
+  std::string source;
+  bool at_observed_payload = false;
+  bool derived = false;
+  std::string note;
+  bool operator==(const Published&) const = default;
+};
+
+// What a case is besides, when it is one of several jobs on a fabric.
+struct JobPart {
+  std::string fabric;      // name of the case that lists the jobs: those with the same one run side by side
+  std::vector<int> nodes;  // of the cluster; rank 0 is GPU 0 of the first
+  Seconds start;
+  Place nodes_place, start_place;
+};
+
+// One case of a scenario: all it takes to simulate it.
+struct Case {
+  std::string name;
+  Place place;
+  ClusterSpec cluster;
+  Workload workload;
+  Tree planner;                               // a map with `name`; null when the plan comes from a file
+  std::string plan_file;                      // "" when a planner makes it
+  Tree compute_model, memory_model, network;  // maps with `name`
+  std::map<std::string, std::string> algorithms;
+  bool overlap = true;
+  int iterations = 4;
+  double steady = 1e-6;
+  bool payload_both = true;
+  std::string relative_to;
+  std::vector<Published> published;
+  bool changed = false;  // cluster or workload, on the command line
+  std::optional<JobPart> job;
+};
+
+// One YAML file that names a cluster, a model, a plan (or a planner), and options. A pure value.
+struct Scenario {
+  std::string path;  // as given
+  std::string title;
+  std::string text;  // the file's whole text
+  std::uint64_t seed = 1;
+  std::vector<Case> cases;  // in file order
+  std::optional<CrossCheckOptions> cross_check;
+};
+
+// What the command line changes.
+struct Overrides {
+  std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
+  std::optional<std::uint64_t> seed;
+  std::string memory_model;  // "" = as the scenario says
+  std::string only_case;     // "" = changes hold for every case, otherwise for the one of this name
+};
+
+// Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,
+// network and algorithms exist. Errors: Failure::input with place.
+Scenario read_scenario(const std::string& path, const Overrides& overrides);
+Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides);
+
+// Reads a cluster or workload by shipped name or path (`kind` "clusters" or "workloads"), bases merged; `from` is the
+// folder of the naming file. File names inside the result are resolved: read_workload takes it with the folder "".
+Tree load_named(const std::string& name, const std::string& kind, const std::string& from, const Place& place);
+
+// Shipped names of one kind, sorted.
+std::vector<std::string> shipped(const std::string& kind);
+
+}  // namespace shardsim

@@ -1,0 +1,212 @@
+#include "sim/study/case_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+constexpr double kTellingSkew = 0.25;  // an owner this much above its even share is worth a sentence
+
+void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
+  if (result.timeline.steady) return;
+  if (result.job) {
+    notes.push_back(
+        fmt::format("Its iterations beside the other jobs take {:.4g} to {:.4g} ms; the mean of {} is shown (more: "
+                    "'iterations').",
+                    result.job->shortest_ms, result.job->longest_ms, result.job->measured));
+    return;
+  }
+  notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
+}
+
+// The plan fits by the memory model, but not what the iteration keeps at once.
+void note_memory(Notes& notes, const CaseResult& result) {
+  const MemoryProfile& profile = result.memory_profile;
+  if (profile.ranks.empty() || result.memory_capacity <= 0) return;
+  const std::size_t rank = profile.fullest();
+  const auto mark = static_cast<double>(profile.ranks[rank].bytes());
+  const auto capacity = static_cast<double>(result.memory_capacity);
+  if (mark <= capacity) return;
+  notes.push_back(fmt::format(
+      "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
+      "what report.html and result.json list.",
+      rank, mark / kGiB, (mark - capacity) / kGiB));
+}
+
+void note_collapse(Notes& notes, const Case& item) {
+  if (!item.cluster.fabric.collapse) return;
+  notes.emplace_back("Published measurements of this fabric show collapse, which is outside the model.");
+}
+
+// A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
+void note_allowance(Notes& notes, const CaseResult& result, const Case& item) {
+  const auto& measured = item.workload.dense.measured;
+  if (!measured) return;
+  const bool row_wise = std::all_of(result.placements.begin(), result.placements.end(),
+                                    [](const PlacementSummary& p) { return p.strategy == Strategy::row_wise; });
+  for (const NamedTime& time : result.times) {
+    const double off = time.span_ms - measured->id_exchange.time.ms();
+    if (time.name != "input_all_to_all" || !row_wise || std::abs(off) <= 1.0) continue;
+    notes.push_back(
+        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms against the {:.2f} ms that "
+                    "the measured rest allows for it.",
+                    time.span_ms, off, measured->id_exchange.time.ms()));
+  }
+}
+
+// Row-wise traffic is simulated as evenly split over the owners. A row is not divisible: the owner of the hottest one
+// serves all of it, and its share of the others.
+struct Skew {
+  const Table* table = nullptr;
+  double hottest = 0;  // its share of the tier's accesses
+  double load = 1;     // of its owner, in even shares
+};
+
+Skew skew_of(const Placement& placement, const Workload& workload) {
+  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  const auto owners = static_cast<double>(placement.holders.front().size());
+  if (placement.strategy != Strategy::row_wise || owners < 2) return {};
+  const AccessDistribution access = table.distribution();
+  const double sum = access.sum(placement.row_begin, placement.row_end);
+  if (!(sum > 0)) return {};
+  const double hottest = access.probability(placement.row_begin) / sum;
+  return {&table, hottest, 1 + hottest * (owners - 1)};
+}
+
+// One note for the worst table.
+void note_skew(Notes& notes, const Plan& plan, const Workload& workload) {
+  Skew worst;
+  int skewed = 0;
+  for (const Placement& placement : plan.placements) {
+    const Skew skew = skew_of(placement, workload);
+    if (skew.table == nullptr || skew.load < 1 + kTellingSkew) continue;
+    ++skewed;
+    if (skew.load > worst.load) worst = skew;
+  }
+  if (skewed == 0) return;
+  const bool sequence = worst.table->kind == TableKind::sequence;
+  notes.push_back(
+      fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
+                  "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
+                  "real iteration is slower.{}{}",
+                  worst.table->name, 100 * worst.hottest, worst.load,
+                  sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
+                  skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
+}
+
+// "a, b and 3 more".
+std::string some_tables(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
+  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+// Names of the tables with a placement that `matches`.
+template <typename Matches>
+std::vector<std::string> tables_where(const Plan& plan, const Workload& workload, Matches matches) {
+  std::vector<std::string> names;
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+    if (matches(placement, table) && (names.empty() || names.back() != table.name)) names.push_back(table.name);
+  }
+  return names;
+}
+
+// "20 %", or "10 to 50 %".
+std::string cache_sizes(const Plan& plan) {
+  double least = 1, most = 0;
+  for (const Placement& placement : plan.placements) {
+    if (placement.compute_kernel != "fused_uvm_caching") continue;
+    least = std::min(least, placement.cache_load_factor);
+    most = std::max(most, placement.cache_load_factor);
+  }
+  return least == most ? fmt::format("{:g} %", 100 * most) : fmt::format("{:g} to {:g} %", 100 * least, 100 * most);
+}
+
+// What TorchRec does not offer, or does not say.
+void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload) {
+  const auto unknown = tables_where(plan, workload, [](const Placement& placement, const Table& table) {
+    return table.kind == TableKind::sequence && within_node(placement.strategy);
+  });
+  if (!unknown.empty()) {
+    notes.push_back(
+        fmt::format("Not a TorchRec lowering: its sequence modules have no table_row_wise, grid_shard or "
+                    "table_column_wise, which here "
+                    "exchange rows directly, as row_wise and column_wise do (tables: {}).",
+                    some_tables(unknown)));
+  }
+  const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
+    return placement.compute_kernel == "fused_uvm_caching";
+  });
+  if (cached.empty()) return;
+  notes.push_back(fmt::format(
+      "fused_uvm_caching is simulated with a cache of {} of a table's rows, the most popular ones (tables: {}).",
+      cache_sizes(plan), some_tables(cached)));
+}
+
+// Narrow tables are not cut into columns.
+void note_slices(Notes& notes, const Case& item, const Plan& plan) {
+  const Tree* const name = item.planner.find("name");
+  if (!item.plan_file.empty() || name == nullptr || name->scalar != "column_wise") return;
+  const auto whole = std::count_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& placement) {
+    return placement.columns() == item.workload.tables[static_cast<std::size_t>(placement.table)].dim;
+  });
+  if (whole == 0) return;
+  notes.push_back(
+      fmt::format("{} of {} tables are too narrow to cut (slices of at least min_partition columns) and lie "
+                  "whole on one rank, as table_wise puts them.",
+                  whole, item.workload.tables.size()));
+}
+
+// Where a case reproduces published numbers, the paper's bandwidths are meant.
+void note_bandwidths(Notes& notes, const Case& item) {
+  if (!item.plan_file.empty() || !item.published.empty()) return;
+  const Tree* const name = item.planner.find("name");
+  const Tree* const rates = item.planner.find("bandwidths");
+  if (name == nullptr || !name->scalar.starts_with("flexshard")) return;
+  if (rates != nullptr && rates->scalar != "constants") return;
+  notes.emplace_back(
+      "The planner weighed the tiers with the paper's four bandwidths, not this cluster's; "
+      "'bandwidths: simulated' in the planner takes this cluster's.");
+}
+
+void note_published(Notes& notes, const Case& item) {
+  if (item.changed && !item.published.empty()) {
+    notes.emplace_back(
+        "The published numbers belong to the scenario as it is written; --set changed its cluster or "
+        "workload, so their errors judge another machine or model.");
+  }
+  if (item.workload.has_runtime() || !item.payload_both) return;
+  const auto count = std::count_if(item.published.begin(), item.published.end(),
+                                   [](const Published& published) { return published.at_observed_payload; });
+  if (count == 0) return;
+  notes.push_back(
+      fmt::format("{} published numbers belong to the observed payload, which workload '{}' does not state "
+                  "('runtime' of its tables); they are compared at the planned payload alone.",
+                  count, item.workload.name));
+}
+
+}  // namespace
+
+std::vector<std::string> case_notes(const CaseResult& result, const Case& item, const Plan& plan) {
+  Notes notes;
+  note_steadiness(notes, result, item);
+  note_memory(notes, result);
+  note_collapse(notes, item);
+  note_allowance(notes, result, item);
+  note_skew(notes, plan, item.workload);
+  note_slices(notes, item, plan);
+  note_own_lowering(notes, plan, item.workload);
+  note_bandwidths(notes, item);
+  note_published(notes, item);
+  return notes;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/flexshard_equations.h"
+#include "plan/memory_model.h"
+#include "plan/plan.h"
+#include "sim/engine/engine.h"
+#include "sim/memory/memory_profile.h"
+#include "sim/scenario/scenario.h"
+#include "sim/study/cross_check.h"
+#include "sim/timeline/timeline.h"
+
+namespace shardsim {
+
+// One published number beside ours.
+struct Comparison {
+  Published published;
+  std::optional<double> predicted;  // at the planned payload, in published.unit; absent: the case has no such figure
+  std::optional<double> predicted_at_observed_payload;
+
+  std::optional<double> error_pct() const;  // 100 (predicted - value) / value
+  std::optional<double> error_at_observed_payload_pct() const;
+};
+
+struct PlacementSummary {
+  std::string table;
+  Strategy strategy = Strategy::row_wise;
+  std::uint64_t rows = 0;
+  double access_share = 0;
+  std::vector<int> ranks;
+};
+
+// The paper's Figures 3 and 5 for one table, as data for the report.
+struct ParetoFigure {
+  std::string table;
+  std::uint64_t rows = 0;
+  std::vector<ParetoPoint> curve;
+  ParetoPoint a, b, c, d;
+};
+
+// What a case that is one of several jobs on a fabric says besides.
+struct JobFigures {
+  std::string fabric;  // the case that lists the jobs
+  std::vector<int> nodes;
+  double start_ms = 0;
+  double alone_ms = 0;  // an iteration with the fabric for itself
+  int measured = 0;     // iterations beside the others, whose mean is CaseResult::iteration_ms
+  double shortest_ms = 0, longest_ms = 0;
+
+  // How much longer an iteration takes beside the others.
+  double slowdown_pct(double iteration_ms) const { return 100 * (iteration_ms / alone_ms - 1); }
+};
+
+// Everything that a run says about one case.
+struct CaseResult {
+  std::string name;
+  std::string workload;
+  std::string cluster;
+  std::string planner;
+  int world_size = 0;
+  std::int64_t batch_per_gpu = 0;
+  double iteration_ms = 0;
+  double samples_per_s = 0;
+  double estimate_iteration_ms = 0;  // closed form: no contention
+  std::optional<double> iteration_ms_at_observed_payload;
+  std::vector<std::int64_t> memory_per_rank;
+  std::int64_t memory_capacity = 0;
+  MemoryProfile memory_profile;      // simulated; no ranks: not known
+  PlacementMemory estimated_memory;  // by the memory model, on the rank of the highest simulated mark
+  Utilisation limit;
+  std::vector<NamedTime> times;  // all operation names, compute too
+  std::vector<PlacementSummary> placements;
+  std::vector<Comparison> published;
+  std::vector<ParetoFigure> pareto;
+  std::vector<std::string> notes;
+  std::optional<JobFigures> job;
+  std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
+  Timeline timeline;                      // planned payload
+  std::optional<Timeline> observed_payload_timeline;
+};
+
+struct StudyResult {
+  std::string scenario;  // path as given
+  std::string scenario_text;
+  std::string title;
+  std::uint64_t seed = 1;
+  std::string version;
+  std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
+  std::vector<CaseResult> cases;
+  std::vector<CrossCheck> cross_checks;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,188 @@
+#include "sim/study/workers.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kPollMilliseconds = 100;  // how soon an interrupt is noticed
+
+// First byte of what a worker sends: a result, or the parts of an Error.
+constexpr char kResult = 'R';
+constexpr char kError = 'E';
+
+void write_all(int fd, const std::string& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return;  // the parent is gone
+    done += static_cast<std::size_t>(wrote);
+  }
+}
+
+std::string outcome(const WorkerTask& task) {
+  try {
+    return kResult + task.run();
+  } catch (const Error& error) {
+    return std::string(1, kError) + static_cast<char>('0' + static_cast<int>(error.failure())) + error.what();
+  } catch (const std::exception& error) {
+    return std::string(1, kError) + static_cast<char>('0' + static_cast<int>(Failure::run)) + task.name + ": " +
+           error.what();
+  }
+}
+
+// One process under way and what it has sent so far. Destroyed early, the process is killed.
+class Worker {
+ public:
+  Worker(std::size_t task, const WorkerTask& work) : task_(task) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw run_error(std::string("cannot make a pipe: ") + std::strerror(errno), "");
+    std::fflush(nullptr);
+    const pid_t parent = ::getpid();
+    process_ = ::fork();
+    if (process_ == 0) child(ends[1], work, parent);
+    ::close(ends[1]);
+    from_ = ends[0];
+    if (process_ < 0) throw run_error(std::string("cannot start a worker: ") + std::strerror(errno), "");
+  }
+  ~Worker() {
+    if (from_ >= 0) ::close(from_);
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  std::size_t task() const { return task_; }
+  int from() const { return from_; }
+
+  // Reads what is there; true when the worker has closed its end.
+  bool read_some() {
+    char buffer[1 << 16];
+    const ssize_t got = ::read(from_, buffer, sizeof buffer);
+    if (got < 0) return errno != EINTR && errno != EAGAIN;
+    sent_.append(buffer, static_cast<std::size_t>(got));
+    return got == 0;
+  }
+
+  // The result; throws what the worker threw, or that it died.
+  std::string finish(const std::string& name) {
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    process_ = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || sent_.empty()) {
+      const std::string how =
+          WIFSIGNALED(status) ? std::string("killed by ") + strsignal(WTERMSIG(status)) : "it gave no result";
+      throw run_error("the worker of case '" + name + "' died (" + how + ")", "Run it with more memory, or report it");
+    }
+    if (sent_[0] == kResult) return sent_.substr(1);
+    throw Error(static_cast<Failure>(sent_[1] - '0'), Place{}, sent_.substr(2), "");
+  }
+
+ private:
+  [[noreturn]] static void child(int to, const WorkerTask& work, pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // a killed parent cannot end its workers itself
+    if (::getppid() != parent) ::_exit(1);  // it died before that took effect
+    ::signal(SIGINT, SIG_IGN);              // the parent decides
+    ::signal(SIGTERM, SIG_DFL);
+    write_all(to, outcome(work));
+    ::_exit(0);  // no destructors of the parent's objects, no flushing of its streams
+  }
+
+  std::size_t task_;
+  pid_t process_ = 0;
+  int from_ = -1;
+  std::string sent_;
+};
+
+class Pool {
+ public:
+  Pool(const std::vector<WorkerTask>& tasks, const WorkerOptions& options)
+      : tasks_(tasks), options_(options), results_(tasks.size()) {}
+
+  std::vector<std::string> run() {
+    while (more() || !workers_.empty()) {
+      throw_if_interrupted(options_.interrupted);
+      while (more() && static_cast<int>(workers_.size()) < options_.jobs) {
+        workers_.push_back(std::make_unique<Worker>(next_, tasks_[next_]));
+        ++next_;
+      }
+      collect();
+    }
+    throw_if_interrupted(options_.interrupted);  // a signal to the whole group ends the workers, too
+    if (failure_) std::rethrow_exception(failure_);
+    return std::move(results_);
+  }
+
+ private:
+  // After a failure no later task matters.
+  bool more() const { return next_ < std::min(tasks_.size(), failed_); }
+
+  void collect() {
+    std::vector<pollfd> ends;
+    for (const auto& worker : workers_) ends.push_back({worker->from(), POLLIN, 0});
+    if (::poll(ends.data(), ends.size(), kPollMilliseconds) <= 0) return;
+    for (std::size_t index = ends.size(); index-- > 0;) {
+      if (ends[index].revents == 0 || !workers_[index]->read_some()) continue;
+      settle(*workers_[index]);
+      workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    std::erase_if(workers_, [this](const auto& worker) { return worker->task() > failed_; });
+  }
+
+  void settle(Worker& worker) {
+    try {
+      results_[worker.task()] = worker.finish(tasks_[worker.task()].name);
+    } catch (const Error&) {
+      keep_first(worker.task(), std::current_exception());
+    }
+    ++done_;
+    if (options_.progress) options_.progress(done_, static_cast<int>(tasks_.size()));
+  }
+
+  void keep_first(std::size_t task, std::exception_ptr failure) {
+    if (task > failed_) return;
+    failed_ = task;
+    failure_ = std::move(failure);
+  }
+
+  const std::vector<WorkerTask>& tasks_;
+  const WorkerOptions& options_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::string> results_;
+  std::size_t next_ = 0;
+  int done_ = 0;
+  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first task that failed so far, and how
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void throw_if_interrupted(const std::function<bool()>& interrupted) {
+  if (interrupted && interrupted()) throw Interrupted{};
+}
+
+std::vector<std::string> run_in_workers(const std::vector<WorkerTask>& tasks, const WorkerOptions& options) {
+  return Pool(tasks, options).run();
+}
+
+}  // namespace shardsim

@@ -1,0 +1,169 @@
+#include "models/collective/collective.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "tests/models/test_clusters.h"
+
+using namespace shardsim;
+using namespace shardsim::test;
+
+namespace {
+
+std::string message_of(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm) {
+  try {
+    expand_collective(call, cluster, algorithm);
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+std::string overheads(const std::string& across, const std::string& kind = "all_reduce") {
+  return header(4) + gpu_line(8) +
+         "nvlink: {kind: switch, links_per_gpu: 12}\nnics: {per_gpu: 1, rate: \"200 Gbit/s\"}\n"
+         "overheads: {launch_overhead: \"20 us\", " +
+         kind + ": {across_nodes: " + across + "}}\n";
+}
+
+}  // namespace
+
+TEST_CASE("a group's shape counts nodes and members per node") {
+  const Cluster cluster = cluster_from(two_tier(4));
+  const GroupShape shape = group_shape({0, 1, 2, 9, 25}, cluster);
+  CHECK(shape.members == 5);
+  CHECK(shape.nodes == 3);
+  CHECK(shape.max_per_node == 3);
+  CHECK(shape.min_per_node == 1);
+  CHECK(shape.across_nodes());
+  CHECK_FALSE(group_shape({0, 7}, cluster).across_nodes());
+  CHECK(group_shape({}, cluster).members == 0);
+}
+
+// Rule of docs/formats.md, cluster key `overheads`.
+TEST_CASE("time before bytes move is launch overhead, start, remote peers and latency") {
+  const GroupShape world{32, 4, 8, 8};
+  const Seconds latency{1e-5};
+  SUBCASE("all_reduce pays the launch overhead") {
+    const Cluster cluster = cluster_from(overheads("{start: \"1 ms\"}"));
+    CHECK(start_time(CollectiveKind::all_reduce, world, latency, cluster).value ==
+          doctest::Approx(20e-6 + 1e-3 + 1e-5));
+  }
+  SUBCASE("all_to_all pays per remote peer: 60 us + 24 x 5 us by default") {
+    const Cluster cluster = cluster_from(overheads("{}"));
+    CHECK(start_time(CollectiveKind::all_to_all, world, latency, cluster).value ==
+          doctest::Approx(60e-6 + 24 * 5e-6 + 1e-5));
+  }
+  SUBCASE("inside a node no peer is remote") {
+    const Cluster cluster = cluster_from(overheads("{}"));
+    CHECK(start_time(CollectiveKind::all_to_all, {8, 1, 8, 8}, latency, cluster).value ==
+          doctest::Approx(60e-6 + 1e-5));
+  }
+  SUBCASE("a fitted start replaces launch overhead and latency") {
+    const Cluster cluster = cluster_from(overheads("{start: {value: \"1.807 ms\", source: test, fitted: true}}"));
+    CHECK(start_time(CollectiveKind::all_reduce, world, latency, cluster).value == doctest::Approx(1.807e-3));
+  }
+}
+
+TEST_CASE("NIC efficiency is what the file states, or what PCIe or the graph lets through") {
+  CHECK(nic_efficiency(CollectiveKind::all_to_all, true, cluster_from(overheads("{}"))) == doctest::Approx(0.90));
+  CHECK(nic_efficiency(CollectiveKind::all_reduce, true, cluster_from(overheads("{nic_efficiency: 0.7663}"))) ==
+        doctest::Approx(0.7663));
+  // PCIe Gen4 x16 moves 24 GB/s into a NIC of 25: 192 of 200 over eight.
+  CHECK(nic_efficiency(CollectiveKind::all_reduce, true, cluster_from(overheads("{}"))) == doctest::Approx(0.96));
+  const std::string graph = "graph: {multi_node: {channels: 8, bw_intra: \"20 GB/s\", bw_inter: \"20 GB/s\"}}\n";
+  CHECK(nic_efficiency(CollectiveKind::all_reduce, true, cluster_from(overheads("{}") + graph)) ==
+        doctest::Approx(0.8));
+  CHECK(nic_efficiency(CollectiveKind::all_reduce, false, cluster_from(overheads("{}") + graph)) == 1);
+}
+
+TEST_CASE("efficiency raises what a load takes of the NIC, not its bytes") {
+  const Cluster cluster =
+      cluster_from(overheads("{start: \"0 s\", per_remote_peer: \"0 s\", nic_efficiency: 0.5}", "all_to_all"));
+  const CollectiveLoads loads = all_to_all(cluster, ranks_from(0, 32), even_matrix(32'000'000));
+  const LinkId out = cluster.nic_out(0, 0);
+  CHECK(bytes_on(loads, out) == 24'000'000);
+  for (const LinkLoad& load : loads.loads)
+    if (load.link == out) CHECK(load.occupancy == doctest::Approx(48'000'000));
+  CHECK(cluster.links()[loads.bottleneck(cluster)].rate.bytes_per_second == doctest::Approx(25e9));
+  CHECK((loads.alone(cluster) - loads.start).value == doctest::Approx(48e6 / 25e9));
+}
+
+TEST_CASE("algorithms are listed in alphabetical order, each with a line of help") {
+  const auto entries = collective_algorithms();
+  REQUIRE(entries.size() == 5);
+  for (std::size_t i = 0; i + 1 < entries.size(); ++i) CHECK(entries[i].name < entries[i + 1].name);
+  for (const auto& entry : entries) CHECK_FALSE(entry.help.empty());
+}
+
+TEST_CASE("wrong calls say what is wrong and what to do") {
+  const Cluster cluster = cluster_from(toy_2x4());
+  const ByteMatrix matrix = even_matrix(8);
+  const CollectiveCall exchange{CollectiveKind::all_to_all, {0, 1}, &matrix, 0};
+  CHECK(message_of(exchange, cluster, "dirct").find("direct") != std::string::npos);
+  CHECK(message_of(exchange, cluster, "ring").find("cannot do all_to_all") != std::string::npos);
+  CHECK(message_of({CollectiveKind::all_reduce, {0, 1}, nullptr, 8}, cluster, "direct").find("ring") !=
+        std::string::npos);
+  CHECK(message_of({CollectiveKind::all_reduce, {0, 8}, nullptr, 8}, cluster, "auto").find("rank 8") !=
+        std::string::npos);
+  CHECK(message_of({CollectiveKind::all_reduce, {-1, 3}, nullptr, 8}, cluster, "auto").find("rank -1") !=
+        std::string::npos);
+  CHECK(message_of({CollectiveKind::all_reduce, {3, 3}, nullptr, 8}, cluster, "auto").find("twice") !=
+        std::string::npos);
+  CHECK(message_of({CollectiveKind::all_reduce, {0, 3}, nullptr, -8}, cluster, "auto").find("below 0") !=
+        std::string::npos);
+  CHECK(message_of({CollectiveKind::all_to_all, {0, 1}, nullptr, 0}, cluster, "auto").find("byte matrix") !=
+        std::string::npos);
+  const ByteMatrix narrow{ByteMatrix::Kind::by_destination, 1, {1, 2, 3}, {}, false};
+  CHECK(message_of({CollectiveKind::all_to_all, {0, 1}, &narrow, 0}, cluster, "auto").find("byte matrix") !=
+        std::string::npos);
+  const ByteMatrix huge{ByteMatrix::Kind::by_destination, std::int64_t{1} << 40, {std::int64_t{1} << 52, 1}, {}, false};
+  CHECK(message_of({CollectiveKind::all_to_all, {0, 1}, &huge, 0}, cluster, "auto").find("2^53") != std::string::npos);
+  const ByteMatrix negative{ByteMatrix::Kind::dense, 1, {}, {{0, 1}, {-1, 0}}, false};
+  CHECK(message_of({CollectiveKind::all_to_all, {0, 1}, &negative, 0}, cluster, "auto").find("below 0") !=
+        std::string::npos);
+}
+
+TEST_CASE("auto is never slower than any algorithm of that kind") {
+  const Cluster cluster = cluster_from(two_tier(4));
+  for (std::int64_t bytes : {1'000LL, 1'000'000LL, 1'000'000'000LL})
+    for (const auto& ranks : {ranks_from(0, 32), ranks_from(0, 8), ranks_from(3, 4, 8), std::vector<int>{0, 1, 9}}) {
+      const Seconds chosen = reduction(cluster, ranks, bytes, "auto").alone(cluster);
+      for (const char* name : {"ring", "tree", "two_level"})
+        CHECK(chosen <= reduction(cluster, ranks, bytes, name).alone(cluster));
+    }
+}
+
+TEST_CASE("a group of one or none moves nothing and takes no time") {
+  const Cluster cluster = cluster_from(toy_2x4());
+  for (const auto& ranks : {std::vector<int>{}, std::vector<int>{3}}) {
+    CHECK(all_to_all(cluster, ranks, even_matrix(100)).alone(cluster).value == 0);
+    for (const char* name : {"ring", "tree", "two_level", "auto"}) {
+      const CollectiveLoads loads = reduction(cluster, ranks, 100, name);
+      CHECK(loads.loads.empty());
+      CHECK(loads.alone(cluster).value == 0);
+      CHECK(loads.bottleneck(cluster) == -1);
+    }
+  }
+}
+
+TEST_CASE("a NIC that outruns the PCIe slot of its GPU is no faster than the slot") {
+  const auto across = [](const std::string& rate) {
+    const Cluster cluster = cluster_from(fmt::format(R"(schema: shardsim.cluster/1
+name: slots
+nodes: 2
+gpu: {{model: x, count: 8, compute_capability: "8.0", hbm: "40 GiB", hbm_bandwidth: "1555 GB/s", flops: {{fp32: "19.5 TFLOP/s"}}}}
+nvlink: {{kind: switch, links_per_gpu: 12}}
+pcie: {{generation: 4}}
+nics: {{per_gpu: 1, rate: "{}"}}
+overheads: {{all_to_all: {{across_nodes: {{nic_efficiency: 1}}}}}}
+)",
+                                                     rate));
+    return all_to_all(cluster, ranks_from(0, 16), even_matrix(64 << 20)).alone(cluster).value;
+  };
+  const double off_node = 0.5 * (64 << 20);  // of each rank, to the other node
+  CHECK(across("400 Gbit/s") >= off_node / 31.51e9);
+  CHECK(across("400 Gbit/s") < across("200 Gbit/s"));
+  CHECK(across("800 Gbit/s") == doctest::Approx(across("400 Gbit/s")));
+}

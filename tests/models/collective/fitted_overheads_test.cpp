@@ -1,0 +1,113 @@
+#include "models/collective/fitted_overheads.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/collective/collective_prediction.h"
+#include "tests/models/collective/nccl/nccl_machines.h"
+#include "topology/spec/write_cluster.h"
+
+using namespace shardsim;
+using namespace shardsim::test;
+
+namespace {
+
+ClusterSpec spec_from(const std::string& yaml) {
+  return read_cluster(parse_yaml(yaml, "test"));
+}
+
+FitTable one_row(FittedOverhead row) {
+  return {"test", "a test", {std::move(row)}};
+}
+
+// A file holds the values in another order than they were filled in.
+ClusterSpec with_sorted_sources(ClusterSpec spec) {
+  std::sort(spec.sources.begin(), spec.sources.end(),
+            [](const SourcedValue& a, const SourcedValue& b) { return a.path < b.path; });
+  return spec;
+}
+
+double seconds(const ClusterSpec& spec, CollectiveKind kind, std::int64_t bytes) {
+  const Cluster cluster(spec);
+  return predict_collective({kind, bytes, nullptr, ranks_from(0, cluster.world_size()), {}}, cluster).time.value;
+}
+
+}  // namespace
+
+TEST_CASE("without the key nothing fitted is used") {
+  const ClusterSpec plain = spec_from(a100(2));
+  CHECK(with_fits(plain) == plain);
+  CHECK(plain.fits == "none");
+}
+
+TEST_CASE("fitted values fill in what the file does not state, and say so") {
+  const ClusterSpec spec = with_fits(spec_from(a100(2) + "fits: open_data\n"));
+  const OverheadSpec& across = spec.overheads.at("all_to_all").across_nodes;
+  CHECK(across.nic_efficiency == doctest::Approx(.848));
+  CHECK(spec.overheads.at("all_reduce").across_nodes.efficiency == doctest::Approx(.952));
+  CHECK_FALSE(spec.overheads.at("all_reduce").across_nodes.plateau);
+  REQUIRE_FALSE(spec.sources.empty());
+  for (const SourcedValue& value : spec.sources) {
+    CHECK(value.fitted);
+    CHECK_FALSE(value.fitted_on.empty());
+  }
+  CHECK(with_sorted_sources(spec_from(write_cluster(spec))) == with_sorted_sources(spec));
+}
+
+TEST_CASE("the generation of the GPUs and the network choose") {
+  const auto nic_efficiency = [](const std::string& yaml) {
+    return *with_fits(spec_from(yaml + "fits: open_data\n")).overheads.at("all_to_all").across_nodes.nic_efficiency;
+  };
+  CHECK(nic_efficiency(h100(2)) == doctest::Approx(.967));
+  CHECK(nic_efficiency(single(2, "7.0", 3, "100 Gbit/s")) == doctest::Approx(.878));
+  CHECK(nic_efficiency(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", transport: slingshot")) == doctest::Approx(.90));
+  CHECK(network_of(spec_from(a100(1)), false) == "nvswitch");
+  CHECK(network_of(spec_from(v100_cube()), false) == "mesh");
+  CHECK(network_of(spec_from(single(2, "8.0", 4, "200 Gbit/s")), false) == "pcie");
+}
+
+TEST_CASE("what the file states stands") {
+  const ClusterSpec spec = with_fits(
+      spec_from(a100(2) + "fits: open_data\noverheads: {all_to_all: {across_nodes: {nic_efficiency: 0.5}}}\n"));
+  CHECK(spec.overheads.at("all_to_all").across_nodes.nic_efficiency == 0.5);
+  CHECK(spec.overheads.at("all_to_all").across_nodes.start.us() == doctest::Approx(60));
+  CHECK(spec.overheads.at("all_to_all").in_node.start.us() == doctest::Approx(55));
+}
+
+TEST_CASE("another table can stand in, as when a system is left out of its own fit") {
+  FittedOverhead row;
+  row.kinds = {"all_reduce"};
+  row.efficiency = 0.5;
+  const ClusterSpec spec = with_fits(spec_from(a100(1)), one_row(row));
+  CHECK(spec.overheads.at("all_reduce").in_node.efficiency == 0.5);
+  CHECK(spec.overheads.at("all_reduce").across_nodes.efficiency == 1);
+}
+
+// The time of the bytes of 1 GiB in one node is 7/8 B / 240 GB/s; a fill of 4 us adds 2 sqrt(4 us x that).
+TEST_CASE("a pipeline's fill grows with the square root of the bytes") {
+  FittedOverhead row;
+  row.kinds = {"all_gather", "all_to_all"};
+  row.fill = Seconds{4e-6};
+  const ClusterSpec plain = spec_from(a100(1)), filled = with_fits(plain, one_row(row));
+  const double bytes = 7. / 8 * kGiB / 240e9;
+  for (CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all})
+    CHECK(seconds(filled, kind, kGiB) - seconds(plain, kind, kGiB) == doctest::Approx(2 * std::sqrt(4e-6 * bytes)));
+}
+
+// 286.16 us of latency hold the plateau's 1.4.
+TEST_CASE("the plateau and a share of the latency can be taken out of the time") {
+  FittedOverhead row;
+  row.kinds = {"all_reduce"};
+  row.across_nodes = true;
+  row.plateau = false;
+  const ClusterSpec plain = spec_from(a100(2)), lower = with_fits(plain, one_row(row));
+  const auto difference = [&](const ClusterSpec& spec, std::int64_t bytes) {
+    return 1e6 * (seconds(plain, CollectiveKind::all_reduce, bytes) - seconds(spec, CollectiveKind::all_reduce, bytes));
+  };
+  CHECK(difference(lower, kGiB) == doctest::Approx(286.16 * (1 - 1 / 1.4)));
+  CHECK(difference(lower, kMiB) == doctest::Approx(0));
+  const ClusterSpec half = spec_from(a100(2) + "overheads: {all_reduce: {across_nodes: {latency_share: 0.5}}}\n");
+  CHECK(difference(half, kGiB) == doctest::Approx(286.16 / 2));
+}

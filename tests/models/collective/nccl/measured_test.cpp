@@ -1,0 +1,107 @@
+#include <doctest/doctest.h>
+
+#include "tests/models/collective/nccl/nccl_machines.h"
+
+using namespace shardsim;
+using namespace shardsim::test;
+
+namespace {
+
+struct Row {
+  std::int64_t bytes;
+  double measured_us;
+  double ratio;  // predicted to measured, two digits
+};
+
+// Nothing fitted and no launch overhead: what the formula alone is worth.
+void check_ratios(const std::string& yaml, const std::string& chosen, const std::vector<Row>& rows,
+                  NcclKind kind = NcclKind::all_reduce) {
+  const NcclSetup setup = world(yaml);
+  for (const Row& row : rows) {
+    CAPTURE(row.bytes);
+    const NcclTime time = nccl_time(kind, row.bytes, setup);
+    CHECK(std::abs(time.time.us() / row.measured_us - row.ratio) < 0.0051);
+    if (!chosen.empty()) CHECK(choice(time) == chosen);
+  }
+}
+
+void check_within(const std::string& yaml, NcclKind kind, double share, const std::vector<Row>& rows) {
+  const NcclSetup setup = world(yaml);
+  for (const Row& row : rows) {
+    CAPTURE(row.bytes);
+    CHECK(nccl_time(kind, row.bytes, setup).time.us() / row.measured_us == doctest::Approx(1).epsilon(share));
+  }
+}
+
+}  // namespace
+
+// argonne-lcf/alcf-nccl-tests, results_sophia/n2.g8/2024-10-15-11-21-15 (NCCL 2.22.3).
+TEST_CASE("Sophia, 2 x 8 A100 with an HDR NIC each") {
+  check_ratios(a100(2), "",
+               {{64 * kMiB, 861.4, 1.00},
+                {128 * kMiB, 1428.7, 1.12},
+                {256 * kMiB, 2759.0, 1.05},
+                {512 * kMiB, 5692.0, .97},
+                {kGiB, 11298.0, .95}});
+  check_within(a100(2), NcclKind::all_reduce, .06,
+               {{256 * kMiB, 2759.0, 0}, {512 * kMiB, 5692.0, 0}, {kGiB, 11298.0, 0}});
+  check_within(a100(2), NcclKind::all_gather, .16,
+               {{256 * kMiB, 1454.9, 0}, {512 * kMiB, 2937.9, 0}, {kGiB, 5723.1, 0}});
+}
+
+// microsoft/superbenchmark, tests/data/nccl_*.log.
+TEST_CASE("SuperBench, one A100 node") {
+  check_ratios(a100(1), "Ring Simple",
+               {{64 * kMiB, 584.5, .93}, {256 * kMiB, 2112.2, .95}, {kGiB, 8159.5, .97}, {8 * kGiB, 63896.0, .98}});
+  check_within(a100(1), NcclKind::all_reduce, .06,
+               {{256 * kMiB, 2112.2, 0}, {kGiB, 8159.5, 0}, {8 * kGiB, 63896.0, 0}});
+  check_ratios(a100(1), "", {{64 * kMiB, 379.7, .73}, {256 * kMiB, 1192.2, .85}, {kGiB, 4413.4, .89}},
+               NcclKind::all_gather);
+  check_ratios(a100(1), "", {{256 * kMiB, 1108.7, .91}}, NcclKind::reduce_scatter);
+}
+
+// xxrjun/nccl-tests-cluster, example-cluster01, single-node/runs/20260128-145017 (NCCL 2.29.2).
+TEST_CASE("one H100 node: NVLS with eight GPUs, a ring with four") {
+  check_ratios(h100(1), "NVLS Simple",
+               {{64 * kMiB, 313.66, .87},
+                {128 * kMiB, 564.78, .92},
+                {256 * kMiB, 1081.14, .94},
+                {kGiB, 4000.82, .99},
+                {16 * kGiB, 62340.7, 1.01}});
+  check_ratios(h100(1, 4), "Ring Simple", {{64 * kMiB, 325.0, .95}, {kGiB, 4508.42, 1.00}, {16 * kGiB, 70128.7, 1.02}});
+}
+
+// github.com/NVIDIA/nccl-tests/issues/256.
+TEST_CASE("2 x 8 H200 with eight 400 Gbit/s NICs: NVLSTree") {
+  check_ratios(h100(2), "NVLSTree Simple",
+               {{kGiB, 4389.5, 1.01}, {3 * kGiB, 12485.0, 1.05}, {9 * kGiB, 37069.0, 1.06}});
+}
+
+// github.com/NVIDIA/nccl-tests/issues/152.
+TEST_CASE("2 x 8 A100 with four HDR NICs") {
+  check_ratios(a100(2, 8, "shared_by: 2, rate: \"200 Gbit/s\""), "Ring Simple",
+               {{64 * kMiB, 1367.2, 1.17},
+                {128 * kMiB, 2698.7, 1.08},
+                {256 * kMiB, 5665.7, .98},
+                {kGiB, 22490.0, .95},
+                {2 * kGiB, 44914.0, .94}});
+}
+
+// A blog note of 2019 on an 8 x V100 server (NCCL 2.4), repository unknown.
+TEST_CASE("V100 cube mesh") {
+  check_ratios(v100_cube(), "Ring Simple", {{64 * kMiB, 992.7, 1.04}, {128 * kMiB, 1818.8, 1.11}});
+}
+
+// sparticlesteve/podman-nccl-testing, shifter-nccl-tests-30743809.out; argonne-lcf/alcf-nccl-tests, results_polaris.
+TEST_CASE("meshes of four A100 on Slingshot: a constant share of the NICs is missing") {
+  check_ratios(a100_four(2, "per_gpu: 1, rate: \"200 Gbit/s\""), "Ring Simple",
+               {{64 * kMiB, 1708.9, .80}, {256 * kMiB, 6448.7, .78}, {4 * kGiB, 101166.0, .78}});
+  const std::string two_nics = "shared_by: 2, rate: \"200 Gbit/s\"";
+  check_within(a100_four(2, two_nics), NcclKind::all_reduce, .24, {{256 * kMiB, 12942.0, 0}, {kGiB, 51310.0, 0}});
+  check_ratios(a100_four(8, two_nics), "Ring Simple", {{64 * kMiB, 4065.1, .84}, {kGiB, 57191.0, .77}});
+}
+
+// zarzen/nccl-tests, 2p3dn.2GPUs.log; github.com/NVIDIA/nccl-tests/issues/78.
+TEST_CASE("one 100 Gbit/s NIC per node over sockets: far from the formula") {
+  check_ratios(single(2, "7.0", 3, "100 Gbit/s"), "Ring Simple", {{64 * kMiB, 15096.0, .37}});
+}

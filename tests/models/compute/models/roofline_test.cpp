@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include "base/yaml.h"
+#include "models/compute/compute_model.h"
+
+namespace shardsim {
+namespace {
+
+GpuSpec a100() {
+  GpuSpec gpu;
+  gpu.copy_bandwidth = {1391e9};
+  gpu.flops["fp32"] = {19.5e12};
+  return gpu;
+}
+
+Seconds roofline(const ComputeWork& work, const GpuSpec& gpu) {
+  return make_compute_model(parse_yaml("name: roofline", "t"))->seconds(work, gpu);
+}
+
+ComputeWork lookup(double bytes, double lookups) {
+  ComputeWork work;
+  work.kind = ComputeWork::Kind::lookup;
+  work.hbm_bytes = bytes;
+  work.lookups = lookups;
+  return work;
+}
+
+}  // namespace
+
+TEST_CASE("a lookup bound by memory takes bytes over the copy rate plus the kernel start") {
+  // Measured V100 forward, 8 tables x 1,000,000 rows, D64, batch 2048, 100 lookups: 518 to 524 us; 425,921,369 bytes
+  // from memory at 817 GB/s and a start of 2.5 us are 523.8 us.
+  GpuSpec v100 = a100();
+  v100.copy_bandwidth = {817e9};
+  v100.kernel_overhead = {2.5e-6};
+  CHECK(roofline(lookup(425'921'369, 1'638'400), v100).us() == doctest::Approx(523.8).epsilon(1e-4));
+}
+
+TEST_CASE("a lookup of narrow rows is bound by 20 lookups per ns") {
+  CHECK(roofline(lookup(1e6, 2e7), a100()).us() == doctest::Approx(3 + 1000));
+}
+
+TEST_CASE("dense work is bound by half of the fp32 rate") {
+  ComputeWork work;
+  work.flops = 19.5e9;
+  CHECK(roofline(work, a100()).us() == doctest::Approx(3 + 2000));
+}
+
+TEST_CASE("dense work runs at the rate of its precision, which the GPU must state") {
+  GpuSpec gpu = a100();
+  gpu.flops["tf32"] = {156e12};
+  ComputeWork work;
+  work.flops = 156e9;
+  work.precision = "tf32";
+  CHECK(roofline(work, gpu).us() == doctest::Approx(3 + 2000));
+  work.precision = "bf16";
+  CHECK_THROWS_AS(roofline(work, gpu), Error);
+}
+
+TEST_CASE("a sorted update is six kernels, a sort, and traffic at half the copy rate") {
+  ComputeWork work = lookup(1.391e9, 1e6);
+  work.kind = ComputeWork::Kind::update;
+  work.sorted_update = true;
+  CHECK(roofline(work, a100()).us() == doctest::Approx(6 * 3 + 1500 + 2000));
+  work.sorted_update = false;
+  CHECK(roofline(work, a100()).us() == doctest::Approx(3 + 1000));
+}
+
+TEST_CASE("a measured duration replaces the model") {
+  ComputeWork work = lookup(1e12, 1e12);
+  work.fixed = {26e-3};
+  CHECK(roofline(work, a100()).ms() == 26);
+}
+
+TEST_CASE("more work never takes less time, a faster memory never more") {
+  Seconds before{0};
+  for (double scale = 1; scale < 1e9; scale *= 7) {
+    const Seconds now = roofline(lookup(100 * scale, scale), a100());
+    CHECK(now >= before);
+    before = now;
+    GpuSpec faster = a100();
+    faster.copy_bandwidth = {2 * 1391e9};
+    CHECK(roofline(lookup(100 * scale, scale), faster) <= now);
+  }
+}
+
+TEST_CASE("unknown compute models and options are refused") {
+  CHECK_THROWS_WITH_AS(make_compute_model(parse_yaml("name: rooflin", "s.yaml")), doctest::Contains("'roofline'"),
+                       Error);
+  CHECK_THROWS_WITH_AS(make_compute_model(parse_yaml("name: roofline\nspeed: 2", "s.yaml")),
+                       doctest::Contains("s.yaml:2"), Error);
+  CHECK_THROWS_AS(make_compute_model(parse_yaml("speed: 2", "s.yaml")), Error);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,188 @@
+#include "models/workload/workload.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "tests/models/workload_text.h"
+
+namespace shardsim {
+namespace {
+
+std::string shipped_path(const std::string& name) {
+  return fmt::format("{}/scenarios/workloads/{}.yaml", SHARDSIM_SOURCE_DIR, name);
+}
+
+Workload shipped(const std::string& name) {
+  return read_workload(read_yaml_file(shipped_path(name)), SHARDSIM_SOURCE_DIR "/scenarios/workloads");
+}
+
+}  // namespace
+
+TEST_CASE("the shipped FlexShard models have the lengths of their fits") {
+  CHECK(shipped("rm1").tables[0].average_length == doctest::Approx(960.9388).epsilon(1e-7));
+  CHECK(shipped("rm2").tables[0].average_length == doctest::Approx(954.9450).epsilon(1e-7));
+  CHECK(shipped("rm2_flex_stop").tables[0].average_length == doctest::Approx(959.6272).epsilon(1e-7));
+  CHECK(shipped("rm3").tables[0].average_length == doctest::Approx(481.6256).epsilon(1e-7));
+  CHECK(shipped("rm4").tables[0].average_length == doctest::Approx(472.5268).epsilon(1e-7));
+  CHECK(shipped("huge_1e10").tables[0].average_length == doctest::Approx(1836.1363).epsilon(1e-7));
+}
+
+TEST_CASE("every shipped workload file can be read and bears its file's name") {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SHARDSIM_SOURCE_DIR "/scenarios/workloads")) {
+    if (entry.path().extension() != ".yaml") continue;
+    CHECK(shipped(entry.path().stem().string()).name == entry.path().stem().string());
+    ++files;
+  }
+  CHECK(files >= 8);
+}
+
+TEST_CASE("RM-1: the setting of the FlexShard paper") {
+  const Workload rm1 = shipped("rm1");
+  CHECK(rm1.batch_per_gpu == 4096);
+  CHECK(rm1.id_bytes == 8);
+  CHECK(rm1.optimizer == "rowwise_adagrad");
+  CHECK(rm1.update == "exact_sorted");
+  REQUIRE(rm1.tables.size() == 1);
+  const Table& table = rm1.tables[0];
+  CHECK(table.name == "history");
+  CHECK(table.rows == 30'000'000);
+  CHECK(table.row_bytes() == 1024);
+  CHECK(table.kind == TableKind::sequence);
+  CHECK(table.place.line == 9);
+  REQUIRE(table.features.size() == 1);
+  CHECK(table.features[0].name == "history");
+  CHECK(rm1.has_runtime());
+  // Table 6: 972,424,960 elements of the row-wise all-to-all, batch 4096, dimension 256.
+  CHECK(table.runtime->average_length == doctest::Approx(972'424'960.0 / (4096 * 256)));
+  REQUIRE(table.runtime->shares.size() == 3);
+  CHECK(table.runtime->shares[1].rows == 346'144);
+}
+
+TEST_CASE("RM-1: the measured rest of the iteration, its split and its source") {
+  const Workload rm1 = shipped("rm1");
+  REQUIRE(rm1.dense.measured);
+  CHECK(rm1.dense.measured->rest.ms() == 102);
+  CHECK(rm1.dense.measured->fitted);
+  CHECK(rm1.dense.measured->source == "FlexShard paper, throughput gain of 2-tier");
+  CHECK(rm1.dense.measured->dense_backward.time.ms() == 52);
+  CHECK(rm1.dense.measured->update.time.ms() == 13);
+  CHECK(rm1.dense.parameters.count == 0);
+  REQUIRE(rm1.sources.size() == 1);
+  CHECK(rm1.sources[0].path == "dense.measured.rest");
+}
+
+TEST_CASE("a pooled model: lengths, features, wire types, dense layers") {
+  const Workload dlrm = shipped("dlrm_3");
+  CHECK(dlrm.pipeline == "sparse_dist");
+  CHECK(dlrm.wire_forward == Dtype::fp16);
+  CHECK(dlrm.wire_backward == Dtype::bf16);
+  REQUIRE(dlrm.tables.size() == 3);
+  CHECK(dlrm.tables[0].row_bytes() == 256);
+  CHECK(dlrm.tables[1].features == std::vector<Feature>{{"items", 30, 1, false}});
+  CHECK(dlrm.tables[2].features == std::vector<Feature>{{"item_tags", 8, 1, false}, {"user_tags", 2.5, 1, true}});
+  CHECK(dlrm.tables[2].average_length == doctest::Approx(10.5));
+  CHECK(dlrm.tables[2].pooling == "mean");
+  CHECK(dlrm.tables[2].length_family == "poisson");
+  CHECK(dlrm.tables[2].distribution().total() == doctest::Approx(10.5));
+  CHECK(dlrm.dense.interaction == "dot");
+  REQUIRE(dlrm.dense.layers.size() == 5);
+  // Weights and biases in fp32.
+  const std::int64_t parameters = 14 * 512 + 513 * 128 + 352 * 1024 + 2 * 1025 * 1024 + 1025;
+  CHECK(dlrm.dense.parameters.count == 4 * parameters);
+}
+
+TEST_CASE("defaults are those of the documented format") {
+  const Workload w = parsed(one_table(kSequence));
+  CHECK(w.pipeline == "none");
+  CHECK(w.id_bytes == 8);
+  CHECK(w.pooled_module == "ebc");
+  CHECK(w.sequence_module == "ec");
+  CHECK_FALSE(w.wire_forward);
+  CHECK(w.tables[0].dtype == Dtype::fp32);
+  CHECK(w.tables[0].access.family == "uniform");
+  CHECK(w.tables[0].length_family == "fixed");
+  CHECK(w.tables[0].features == std::vector<Feature>{{"t", 5, 1, false}});
+  CHECK_FALSE(w.tables[0].runtime);
+  CHECK_FALSE(w.dense.measured);
+  CHECK(w == parsed("# moved by a line\n" + one_table(kSequence)));
+}
+
+TEST_CASE("pipelines have TorchRec's names, too") {
+  const auto pipeline = [](const std::string& name) {
+    return parsed(one_table(kSequence, "pipeline: " + name)).pipeline;
+  };
+  CHECK(pipeline("train_sparse_dist") == "sparse_dist");
+  CHECK(pipeline("prefetch_train_sparse_dist") == "prefetch_sparse_dist");
+  CHECK(pipeline("train_prefetch_sparse_dist") == "prefetch_sparse_dist");
+  CHECK(pipeline("prefetch_sparse_dist") == "prefetch_sparse_dist");
+}
+
+TEST_CASE("the exchange of ids is full where TorchRec's pipelines or pooled tables are meant") {
+  const auto full = [](const std::string& table, const std::string& more = "") {
+    return parsed(one_table(table, more)).full_input_exchange();
+  };
+  const std::string pooled = "name: t, rows: 100, dim: 4, kind: pooled";
+  CHECK_FALSE(full(kSequence));
+  CHECK(full(kSequence, "pipeline: sparse_dist"));
+  CHECK(full(kSequence, "input_exchange: full"));
+  CHECK(full(pooled));
+  CHECK_FALSE(full(pooled, "input_exchange: ids"));
+  CHECK_FALSE(shipped("rm1").full_input_exchange());  // its rest is measured
+}
+
+TEST_CASE("optimizer state per row") {
+  CHECK(optimizer_row_bytes("sgd", 64) == 0);
+  CHECK(optimizer_row_bytes("rowwise_adagrad", 64) == 4);
+  CHECK(optimizer_row_bytes("adagrad", 64) == 256);
+  CHECK(optimizer_row_bytes("adam", 64) == 512);
+  CHECK(optimizer_row_bytes("lamb", 64) == 512);
+  CHECK_THROWS_AS(optimizer_row_bytes("adamw", 64), Error);
+}
+
+TEST_CASE("broken workloads are refused with place") {
+  const auto refused = [](const std::string& more, const char* fragment) {
+    check_refused(one_table(kSequence, more), "w.yaml:5:", fragment);
+  };
+  refused("id_bytes: 6", "id_bytes is 6");
+  refused("optimizer: {name: adamw}", "adam");
+  refused("optimizer: {name: sgd, update: fast}", "fast");
+  refused("pipeline: long", "long");
+  refused("input_exchange: some", "some");
+  refused("input_exchange: none", "sequence");
+  refused("input_exchange: none\npipeline: sparse_dist", "nothing to pipeline");
+  refused("embedding_kernels: many", "many");
+  refused("dense: {precision: fp64}", "fp64");
+  refused("wire_dtype: {forward: fp64}", "fp64");
+  refused("wire_dtype: {sideways: fp16}", "sideways");
+  refused("modules: {pooled: ec}", "both modules");
+  refused("batch_size: 3", "batch_size");
+  refused("dense: {measured: {rest: 1 ms}, layers: []}", "both 'layers' and 'measured'");
+  refused("dense: {measured: {rest: 1 ms}}", "split");
+  refused("dense: {layers: [{name: l, in: 0, out: 1}]}", "dense.layers.0.in");
+  refused("dense: {layers: [{name: l, in: 9000000000000000, out: 9000000000000000}]}", "bytes of parameters");
+  refused("dense: {parameters_bytes: 12}", "parameters_bytes");
+  refused("dense: {interaction: {kind: dcn}}", "'dense.interaction.layers' is missing");
+  refused("dense: {interaction: {kind: dot, rank: 3}}", "unknown key \"rank\"");
+}
+
+TEST_CASE("broken heads are refused") {
+  check_refused("schema: shardsim.cluster/1\nname: w\n", "w.yaml:1:", "shardsim.workload/1");
+  check_refused("schema: shardsim.workload/1\nname: W 1\n", "w.yaml:2:", "name");
+  check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 0\n", "w.yaml:3:", "batch_per_gpu");
+  check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 2000000000\n", "w.yaml:3:", "batch_per_gpu");
+  check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\n", "w.yaml:1:", "tables");
+  check_refused("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables: []\n", "w.yaml:4:", "no tables");
+  const std::string two =
+      fmt::format("schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\ntables:\n  - {{{}}}\n  - {{{}}}\n",
+                  kSequence, kSequence);
+  check_refused(two, "w.yaml:6:", "'t' is there twice");
+  check_refused(
+      "schema: shardsim.workload/1\nname: w\nbatch_per_gpu: 8\nid_bytes: 4\ntables:\n"
+      "  - {name: t, rows: 3000000000, dim: 4, kind: sequence, average_length: 5}\n",
+      "w.yaml:6:", "id_bytes: 8");
+}
+
+}  // namespace shardsim

@@ -1,0 +1,77 @@
+#include "plan/torchrec/estimate/shard_geometry.h"
+
+#include <doctest/doctest.h>
+
+#include "plan/torchrec/spec/planner_error.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+TableSpec table_of(std::int64_t rows, std::int64_t dim) {
+  TableSpec table;
+  table.name = "t";
+  table.rows = rows;
+  table.dim = dim;
+  return table;
+}
+
+Topology ranks(int world, int local) {
+  Topology topology;
+  topology.world_size = world;
+  topology.local_world_size = local;
+  set_capacity(topology, 0, 0);
+  return topology;
+}
+
+std::vector<std::int64_t> rows_of(const std::vector<ShardRun>& runs) {
+  std::vector<std::int64_t> rows;
+  for (const ShardRun& run : runs) rows.insert(rows.end(), static_cast<std::size_t>(run.count), run.rows);
+  return rows;
+}
+
+using Rows = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("row blocks are ceil(rows / ranks) until the rows are used up") {
+  const auto cut = [](std::int64_t rows) {
+    return rows_of(cut_table(table_of(rows, 8), ShardingType::row_wise, ranks(4, 4), {}));
+  };
+  CHECK(cut(10) == Rows{3, 3, 3, 1});
+  CHECK(cut(5) == Rows{2, 2, 1, 0});
+  CHECK(cut(3) == Rows{1, 1, 1, 0});
+  CHECK(cut(8) == Rows{2, 2, 2, 2});
+}
+
+TEST_CASE("column blocks are the narrowest divisor from the least width on, in fours") {
+  CHECK(column_block(10000, 0) == 200);
+  CHECK(column_block(128, 0) == 128);
+  CHECK(column_block(256, 0) == 128);
+  CHECK(column_block(130, 0) == 130);
+  CHECK(column_block(64, 20) == 32);
+  CHECK(column_block(250, 100) == 250);  // 125 divides it, but not by fours
+}
+
+TEST_CASE("buckets go to ranks in whole, the first ranks get one more") {
+  TableSpec table = table_of(70, 8);
+  table.num_buckets = 7;
+  CHECK(rows_of(cut_table(table, ShardingType::row_wise, ranks(4, 4), {})) == Rows{20, 20, 20, 10});
+  table.num_buckets = 8;
+  CHECK_THROWS_AS(cut_table(table, ShardingType::row_wise, ranks(4, 4), {}), PlannerError);
+}
+
+TEST_CASE("a grid is cut into rows inside every column block") {
+  TableSpec table = table_of(10, 64);
+  table.min_partition = 32;
+  const auto runs = cut_table(table, ShardingType::grid_shard, ranks(8, 4), {});
+  CHECK(shard_count(runs) == 8);
+  CHECK(rows_of(runs) == Rows{3, 3, 3, 1, 3, 3, 3, 1});
+  CHECK(runs.back().col_offset == 32);
+  CHECK(runs.back().row_offset == 9);
+}
+
+TEST_CASE("a table without rows cannot be cut") {
+  CHECK_THROWS_AS(cut_table(table_of(0, 8), ShardingType::table_wise, ranks(1, 1), {}), PlannerError);
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,49 @@
+#include "sim/engine/op_work.h"
+
+#include <doctest/doctest.h>
+
+#include "base/yaml.h"
+
+using namespace shardsim;
+
+namespace {
+
+// Two GPUs behind one NIC of 10 GB/s, no overheads.
+constexpr const char* kSharedNic = R"(
+schema: shardsim.cluster/1
+name: shared_nic
+nodes: 2
+gpu: {model: toy, count: 2, compute_capability: "8.0", hbm: "16 GiB", hbm_bandwidth: "1000 GB/s", flops: {fp32: "10 TFLOP/s"}}
+nvlink: {kind: switch, links_per_gpu: 1, per_link: "100 GB/s", latency: "0 s"}
+nics: {shared_by: 2, rate: "80 Gbit/s", latency: "0 s"}
+overheads: {launch_overhead: "0 s", all_reduce: {across_nodes: {nic_efficiency: 1}}}
+)";
+
+Program cross_node_all_reduce(std::vector<std::vector<int>> groups) {
+  Program program;
+  program.world_size = 4;
+  program.ranks_per_node = 2;
+  program.streams = {"cross"};
+  program.groups["cross_node"] = std::move(groups);
+  Op op;
+  op.name = "cross_node_all_reduce";
+  op.op_class = OpClass::all_reduce;
+  op.group = "cross_node";
+  op.bytes = 1'000'000'000;
+  program.ops = {op};
+  return program;
+}
+
+double alone_seconds(const Program& program) {
+  const Cluster cluster(read_cluster(parse_yaml(kSharedNic, "cluster")));
+  const auto compute = make_compute_model(parse_yaml("name: roofline", "compute"));
+  return expand_ops(program, cluster, *compute, {}).front().alone.value;
+}
+
+}  // namespace
+
+// A ring of two sends 2 (1/2) B over its NIC: 1 GB in 0.1 s at 10 GB/s.
+TEST_CASE("groups that share a NIC take its time together, also when nothing else runs") {
+  CHECK(alone_seconds(cross_node_all_reduce({{0, 2}})) == doctest::Approx(0.1));
+  CHECK(alone_seconds(cross_node_all_reduce({{0, 2}, {1, 3}})) == doctest::Approx(0.2));
+}

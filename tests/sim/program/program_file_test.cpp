@@ -1,0 +1,232 @@
+#include "sim/program/program_file.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "plan/planner.h"
+#include "sim/lower/lower.h"
+#include "sim/scenario/scenario.h"
+
+using namespace shardsim;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string toy_text() {
+  return read_file(SHARDSIM_SOURCE_DIR "/tests/sim/data/toy_program.json");
+}
+
+Program read(const std::string& text) {
+  return program_from_tree(parse_json(text, "p.json"));
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    read(text);
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+// The toy program with one piece of its text replaced.
+std::string spoiled(const std::string& piece, const std::string& by) {
+  std::string text = toy_text();
+  const std::size_t at = text.find(piece);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, piece.size(), by);
+}
+
+bool says(const std::string& message, const std::string& part) {
+  INFO(message);
+  return message.starts_with("p.json:") && message.find(part) != std::string::npos &&
+         message.find('\n') == std::string::npos;
+}
+
+std::int64_t off_node(const ByteMatrix& matrix, int source) {
+  std::int64_t bytes = 0;
+  for (int to = 0; to < 8; ++to) {
+    if (to / 4 != source / 4) bytes += matrix.bytes_between(source, to, 8);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("the toy program is read as it is written") {
+  const Program program = read(toy_text());
+  CHECK(program.scenario == "scenarios/toy_flexshard.yaml");
+  CHECK(program.case_name == "main");
+  CHECK(program.seed == 7);
+  CHECK(program.hash_seed == 7);
+  CHECK(program.id_bytes == 8);
+  CHECK(program.world_size == 8);
+  CHECK(program.groups.at("cross_node") == std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(program.tables[0].access.knots[1].ln_p == -8.0);
+  CHECK(program.shards[1].holders == std::vector<std::vector<int>>{{0, 1, 2, 3}, {4, 5, 6, 7}});
+  CHECK(program.shards[0].tier == 0);
+  REQUIRE(program.ops.size() == 18);
+  CHECK(program.ops[2].matrix_in == "flex_ids");
+  CHECK(program.ops[2].after_previous == std::vector<int>{17});
+  CHECK(program.ops[14].bytes == 51200);
+  CHECK(program.ops[7].fixed_ns == 20000);
+}
+
+// The byte counts that the example states: 640 lookups of 256 B per rank, half of them in the row-wise tier.
+TEST_CASE("the toy program moves the bytes worked out by hand") {
+  const Program program = read(toy_text());
+  const auto direction = [&](const std::string& name, bool backward) {
+    ByteMatrix matrix = program.matrices.at(name);
+    matrix.transposed = backward;
+    return matrix;
+  };
+  CHECK(program.transpose_of.at("rw_grads") == "rw_rows");
+  for (const bool backward : {false, true}) {
+    const ByteMatrix matrix = direction("rw_rows", backward);
+    for (int rank = 0; rank < 8; ++rank) {
+      CHECK(matrix.bytes_sent(rank, 8) == 81920);
+      CHECK(matrix.bytes_received(rank, 8) == 81920);
+      CHECK(off_node(matrix, rank) == 40960);
+      CHECK(matrix.units_between(rank, (rank + 3) % 8, 8) == 40);
+    }
+  }
+  for (const bool backward : {false, true}) {
+    const ByteMatrix matrix = direction("flex_rows", backward);
+    for (int rank = 0; rank < 4; ++rank) {
+      CHECK(matrix.bytes_sent(rank, 4) - matrix.bytes_between(rank, rank, 4) == 30720);
+      CHECK(matrix.bytes_received(rank, 4) - matrix.bytes_between(rank, rank, 4) == 30720);
+    }
+  }
+  CHECK(program.ops[14].bytes == 200 * program.tables[0].row_bytes());
+  CHECK(program.ops[15].bytes == 64 * program.tables[0].row_bytes());
+}
+
+TEST_CASE("writing what was read gives the same bytes, key by key in the order of the format") {
+  CHECK(program_to_json(read(toy_text())) == Json::parse(toy_text()).dump(1) + "\n");
+}
+
+TEST_CASE("reading what was written gives an equal program") {
+  const Program program = read(toy_text());
+  CHECK(read(program_to_json(program)) == program);
+}
+
+TEST_CASE("nothing of a rich program is lost on the way through a file") {
+  Program program = read(toy_text());
+  Table& table = program.tables[0];
+  table.kind = TableKind::pooled;
+  table.pooling = "mean";
+  table.dtype = Dtype::bf16;
+  table.features = {{"a", 2.5, 1, true}, {"b", 1, 3, false}};
+  table.access = {};
+  table.access.family = "zipf";
+  table.access.s = 1.05;
+  table.average_length = 0.1;
+  table.length_family = "log_normal";
+  table.length_sigma = 0.3;
+  table.runtime = ObservedAccess{927.376709, {{100, 0.25}, {8000, 1}}, "a paper"};
+  Table other = table;
+  other.name = "other";
+  other.kind = TableKind::sequence;
+  other.pooling = "sum";
+  other.access.family = "explicit";
+  other.access.s = 0;
+  other.access.p = {0.5, 1.0 / 3, 1e-300};
+  other.rows = 3;
+  other.runtime.reset();
+  other.average_length = 0;  // as the probabilities say
+  other.average_length = other.distribution().total();
+  program.tables.push_back(other);
+  program.shards[0].strategy = Strategy::table_wise;
+  program.shards[0].holders = {{5}};
+  program.shards[0].tier = -1;
+  program.shards[0].order = "row_id";
+  program.shards[2].holders = {{0, 5, 3}};
+  program.matrices["dense"] = {ByteMatrix::Kind::dense, 4, {}, {{1, 2}, {3, 4}}, false};
+  program.transpose_of["dense_back"] = "dense";
+  program.transpose_of["dense_forth"] = "dense_back";
+  program.matrices["source"] = {ByteMatrix::Kind::by_source, 4, {1, 2}, {}, true};
+  program.ops[2].lookups.values = {1, 2, 3, 4, 5, 6, 7, 8.5};
+  program.ops[3].ranks = {1, 6, 2};
+  program.ops[2].pooled = true;
+  program.ops[2].bags.values = {32};
+  program.ops[7].host_bytes.values = {0, 1, 2, 3, 4, 5, 6, 7};
+  program.ops[14].bytes_by_set = {51200, 0, 12800, 51200};  // one number per rank set of cross_node
+  program.ops[3].flops.values = {0.1, 0, 1e22};
+  program.ops[7].shards = {1};
+  program.ops[7].optimizer = "sgd";
+  const std::string text = program_to_json(program);
+  CHECK(read(text) == program);
+  CHECK(program_to_json(read(text)) == text);
+}
+
+TEST_CASE("a program lowered from a shipped scenario survives the file") {
+  for (const char* const name : {"toy.yaml", "flexshard.yaml"}) {
+    const Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR "/scenarios/") + name, {});
+    const Case& item = scenario.cases[2];  // three tiers
+    const Cluster cluster(item.cluster);
+    const auto memory = make_memory_model(item.memory_model);
+    const Plan plan = make_planner(item.planner)->plan(item.workload, cluster, PlannerContext{*memory, 7, {}});
+    const Program program = lower(plan, item.workload, cluster, {});
+    CAPTURE(item.name);
+    CHECK(read(program_to_json(program)) == program);
+  }
+}
+
+TEST_CASE("a program that is wrong is not written") {
+  Program program = read(toy_text());
+  program.ops[2].hbm_bytes.values = {0.0 / 0.0};
+  CHECK_THROWS_AS(program_to_json(program), Error);
+}
+
+TEST_CASE("what is wrong in a program file is told with its line") {
+  CHECK(says(error_of("{}"), "'schema' is missing"));
+  CHECK(says(error_of("[]"), "map"));
+  CHECK(says(error_of(spoiled("shardsim.program/1", "shardsim.program/2")), "p.json:2"));
+  CHECK(says(error_of(spoiled("\"seed\": 7,\n \"world", "\"sede\": 7,\n \"world")), "seed"));
+  CHECK(says(error_of(spoiled("\"index_batches\"", "\"index_batch\"")), "index_batches"));
+  CHECK(says(error_of(spoiled("\"world\": [\"0-7\"]", "\"world\": [\"0-8\"]")), "p.json:11"));
+  CHECK(says(error_of(spoiled("\"world\": [\"0-7\"]", "\"world\": \"0-7\"")), "p.json:11"));
+  CHECK(says(error_of(spoiled("\"world\": [\"0-7\"]", "\"value\": [\"0-7\"]")), "unknown group"));
+  CHECK(says(error_of(spoiled("\"kind\": \"even\"", "\"kind\": \"odd\"")), "p.json:14"));
+  CHECK(says(error_of(spoiled("\"transpose_of\": \"rw_rows\"", "\"transpose_of\": \"rw_grads\"")), "leads to none"));
+  CHECK(says(error_of(spoiled("\"transpose_of\": \"rw_rows\"", "\"transpose_of\": \"x\"")), "p.json:16"));
+  CHECK(says(error_of(spoiled("\"dtype_bytes\": 4", "\"dtype_bytes\": 2")), "dtype_bytes"));
+  CHECK(says(error_of(spoiled("\"rows\": [0, 64]", "\"rows\": [0]")), "[FIRST, END)"));
+  CHECK(says(error_of(spoiled("\"strategy\": \"flex\"", "\"strategy\": \"flexible\"")), "flex"));
+  CHECK(says(error_of(spoiled("\"id\": 3", "\"id\": 4")), "p.json:32"));
+  CHECK(says(error_of(spoiled("\"after\": [1]", "\"after\": [2]")), "p.json:31"));
+  CHECK(says(error_of(spoiled("\"class\": \"dense\"", "\"class\": \"sparse\"")), "sparse"));
+  CHECK(says(error_of(spoiled("\"bytes\": 51200", "\"bytes\": -1")), "bytes"));
+  CHECK(says(error_of(spoiled("\"lookups\": 160", "\"lookups\": [160, 160]")), "2 numbers for 8 ranks"));
+  CHECK(says(error_of(spoiled("\"lookups\": 160", "\"lookups\": -160")), "negative"));
+  CHECK(says(error_of(spoiled("\"lookups\": 160, ", "")), "lookups"));
+  CHECK(says(error_of(spoiled("\"stream\": 1", "\"stream\": 99999999999")), "out of range"));
+  CHECK(says(error_of(spoiled("\"tier\": 0", "\"tier\": 1000000000")), "impossible tier"));
+}
+
+TEST_CASE("a short file cannot stand for endless memory") {
+  std::string text = spoiled("\"world_size\": 8", "\"world_size\": 1048576");
+  std::string sets = "\"0-1048575\"";
+  for (int i = 0; i < 20; ++i) sets += ", \"0-1048575\"";
+  text.replace(text.find("\"0-7\"]"), 5, sets);
+  CHECK(says(error_of(text), "hold more than"));
+  CHECK(says(error_of(spoiled("\"world_size\": 8", "\"world_size\": 1048577")), "At most 1048576"));
+}
+
+TEST_CASE("sizes by rank set are one for each set, bags belong to pooled lookups") {
+  const std::string reduce = "\"bytes\": 51200";
+  CHECK(error_of(spoiled(reduce, "\"bytes\": [51200, 1, 2, 3]")).empty());
+  CHECK(read(spoiled(reduce, "\"bytes\": [1, 51200, 2, 3]")).ops[14].bytes == 51200);
+  CHECK(says(error_of(spoiled(reduce, "\"bytes\": [51200, 1, 2]")),
+             "its 3 sizes are not one for each of the 4 rank sets"));
+  CHECK(says(error_of(spoiled(reduce, "\"bytes\": []")), "has no bytes"));
+  CHECK(says(error_of(spoiled(reduce, "\"bytes\": [1, -1, 2, 3]")), "-1"));
+  CHECK(
+      says(error_of(spoiled("\"pooled\": false", "\"pooled\": false, \"bags\": 3")), "it has bags and is not pooled"));
+  CHECK(error_of(spoiled("\"pooled\": false", "\"pooled\": true, \"bags\": 3")).empty());
+  CHECK(says(error_of(spoiled("\"pooled\": false", "\"pooled\": true, \"bags\": [3, 4]")), "2 numbers for 8 ranks"));
+}

@@ -1,0 +1,145 @@
+#include "sim/program/program.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+
+#include "sim/program/program_file.h"
+
+using namespace shardsim;
+
+namespace {
+
+Program toy() {
+  return read_program_file(SHARDSIM_SOURCE_DIR "/tests/sim/data/toy_program.json");
+}
+
+// What check_program says of the toy program after `spoil`; "" when it is content.
+std::string complaint(const std::function<void(Program&)>& spoil) {
+  Program program = toy();
+  spoil(program);
+  try {
+    check_program(program, Place{"here", 0, 0});
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& message, const std::string& part) {
+  INFO(message);
+  return message.starts_with("here: ") && message.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every operation class has a name that finds it, and six are collectives") {
+  int collectives = 0;
+  for (const OpClass op_class :
+       {OpClass::lookup, OpClass::update, OpClass::dense, OpClass::all_to_all, OpClass::all_reduce,
+        OpClass::reduce_scatter, OpClass::all_gather, OpClass::broadcast, OpClass::send_recv}) {
+    CHECK(find_op_class(op_class_name(op_class)) == op_class);
+    const auto kind = collective_kind(op_class);
+    if (kind) CHECK(collective_kind_name(*kind) == op_class_name(op_class));
+    collectives += kind ? 1 : 0;
+  }
+  CHECK(collectives == 6);
+  CHECK_FALSE(find_op_class("gather").has_value());
+}
+
+TEST_CASE("an operation without ranks runs on the whole world") {
+  Program program = toy();
+  CHECK(program.ranks_of(program.ops[0]) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+  program.ops[0].ranks = {3, 1};
+  CHECK(program.ranks_of(program.ops[0]) == std::vector<int>{3, 1});
+}
+
+TEST_CASE("a sound program passes") {
+  CHECK(complaint([](Program&) {}).empty());
+}
+
+TEST_CASE("a wait that never ends is refused") {
+  CHECK(says(complaint([](Program& p) { p.ops[5].after = {5}; }), "waits for operation 5"));
+  CHECK(says(complaint([](Program& p) { p.ops[5].after = {6}; }), "waits for operation 6"));
+  CHECK(says(complaint([](Program& p) { p.ops[5].after = {-1}; }), "waits for operation -1"));
+  CHECK(complaint([](Program& p) { p.ops[5].after_previous = {17}; }).empty());
+  CHECK(says(complaint([](Program& p) { p.ops[5].after_previous = {18}; }), "does not exist"));
+  CHECK(says(complaint([](Program& p) { std::swap(p.ops[5], p.ops[6]); }), "operation 5 has id 6"));
+}
+
+TEST_CASE("a rank that misses a collective of its group is refused") {
+  CHECK(says(complaint([](Program& p) { p.groups["node"] = {{0, 1, 2, 3}}; }), "group \"node\""));
+  CHECK(says(complaint([](Program& p) { p.ops[0].ranks = {0, 1, 2, 3, 4, 5, 6}; }), "Every rank of a group"));
+  CHECK(complaint([](Program& p) { p.ops[0].ranks = {7, 0, 1, 2, 3, 4, 5, 6}; }).empty());
+}
+
+TEST_CASE("groups are disjoint sets of equal length inside the world") {
+  CHECK(says(complaint([](Program& p) { p.groups["node"] = {{0, 1, 2, 3}, {3, 5, 6, 7}}; }), "rank 3 twice"));
+  CHECK(says(complaint([](Program& p) { p.groups["node"] = {{0, 1, 2, 3, 4}, {5, 6, 7}}; }), "sets of 5 and of 3"));
+  CHECK(says(complaint([](Program& p) { p.groups["world"][0][7] = 8; }), "outside the world"));
+  CHECK(says(complaint([](Program& p) { p.groups["node"] = {}; }), "has no ranks"));
+}
+
+TEST_CASE("names and indices resolve") {
+  CHECK(says(complaint([](Program& p) { p.ops[0].group = "wordl"; }), "Did you mean"));
+  CHECK(says(complaint([](Program& p) { p.ops[0].matrix = "rw_idz"; }), "unknown matrix"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].matrix_in = "x"; }), "no all_to_all uses"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].stream = 4; }), "no stream 4"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].shards = {3}; }), "no shard 3"));
+  CHECK(says(complaint([](Program& p) { p.shards[0].table = 1; }), "of table 1"));
+  CHECK(says(complaint([](Program& p) { p.ops[5].dtype = "fp31"; }), "Did you mean"));
+  CHECK(says(complaint([](Program& p) { p.ops[5].name.clear(); }), "no name"));
+  CHECK(says(complaint([](Program& p) { p.streams = {"a", "a", "b", "c"}; }), "same name"));
+}
+
+TEST_CASE("a transpose leads to a stated matrix") {
+  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_grads"] = "none"; }), "leads to none"));
+  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_grads"] = "rw_grads"; }), "leads to none"));
+  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_grads"] = "x", p.transpose_of["x"] = "rw_grads"; }),
+             "leads to none"));
+  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_rows"] = "flex_rows"; }), "a transpose, too"));
+  CHECK(complaint([](Program& p) { p.transpose_of["x"] = "rw_grads", p.ops[6].matrix = "x"; }).empty());
+}
+
+TEST_CASE("matrices have the shape of their kind and of their group") {
+  const auto with = [](const ByteMatrix& matrix) {
+    return complaint([&](Program& p) { p.matrices["rw_ids"] = matrix; });
+  };
+  using Kind = ByteMatrix::Kind;
+  CHECK(with({Kind::by_destination, 8, {1, 2, 3, 4, 5, 6, 7, 8}, {}, false}).empty());
+  CHECK(says(with({Kind::by_destination, 8, {1, 2, 3}, {}, false}), "for 3 members"));
+  CHECK(says(with({Kind::even, 8, {1, 2}, {}, false}), "shape of its kind"));
+  CHECK(says(with({Kind::even, 0, {1}, {}, false}), "unit_bytes"));
+  CHECK(says(with({Kind::even, 8, {-1}, {}, false}), "negative"));
+  CHECK(says(with({Kind::even, 1 << 20, {1LL << 40}, {}, false}), "2^53"));
+  CHECK(says(with({Kind::dense, 8, {}, {{1, 2}, {3}}, false}), "not square"));
+  CHECK(says(with({Kind::dense, 8, {}, {{1, 2}, {3, 4}}, false}), "for 2 members"));
+}
+
+TEST_CASE("numbers per rank are as many as ranks, finite and not negative") {
+  CHECK(complaint([](Program& p) { p.ops[2].lookups.values.assign(8, 160); }).empty());
+  CHECK(says(complaint([](Program& p) { p.ops[2].lookups.values.assign(7, 160); }), "7 numbers for 8 ranks"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].lookups.values.clear(); }), "0 numbers for 8 ranks"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].flops = {{-1}}; }), "negative"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].flops = {{std::numeric_limits<double>::infinity()}}; }), "finite"));
+  CHECK(says(complaint([](Program& p) { p.ops[7].fixed_ns = -1; }), "fixed_ns"));
+  CHECK(says(complaint([](Program& p) { p.ops[15].bytes = -1; }), "0 or more"));
+}
+
+TEST_CASE("shards lie inside their table and are held by ranks of the world") {
+  CHECK(says(complaint([](Program& p) { p.shards[2].row_end = 8001; }), "8000 rows"));
+  CHECK(says(complaint([](Program& p) { p.shards[2].row_begin = 8000; }), "not empty"));
+  CHECK(says(complaint([](Program& p) { p.shards[2].column_end = 65; }), "64 columns"));
+  CHECK(says(complaint([](Program& p) { p.shards[2].holders = {{8}}; }), "outside the world"));
+  CHECK(says(complaint([](Program& p) { p.shards[2].holders = {{0}, {1}}; }), "too many sets"));
+  CHECK(says(complaint([](Program& p) { p.shards[1].holders = {{0, 1}, {2}}; }), "different length"));
+  CHECK(says(complaint([](Program& p) { p.shards[1].tier = -2; }), "impossible tier"));
+}
+
+TEST_CASE("sizes of the world fit each other") {
+  CHECK(says(complaint([](Program& p) { p.ranks_per_node = 3; }), "does not divide"));
+  CHECK(says(complaint([](Program& p) { p.world_size = 0; }), "world_size is 0"));
+  CHECK(says(complaint([](Program& p) { p.seed = 1ULL << 53; }), "2^53"));
+}

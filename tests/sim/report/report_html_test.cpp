@@ -1,0 +1,120 @@
+#include "sim/report/report_html.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/report/report_assets.h"
+#include "sim/report/summary.h"
+#include "tests/sim/report/sample_study.h"
+
+using namespace shardsim;
+
+namespace {
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The page without the library, whose text is not ours.
+std::string own_text(const std::string& page) {
+  const std::optional<std::string> vega = vega_script();
+  if (!vega) return page;
+  std::string own = page;
+  return own.erase(own.find(*vega), vega->size());
+}
+
+const std::string kSpecStart = "<script type=\"application/json\" data-chart=";
+
+}  // namespace
+
+TEST_CASE("the report holds every chart as a specification and as a table") {
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  if (!vega_script()) return;  // built without charts: the next test applies
+  CHECK(count_of(page, kSpecStart) == 13);
+  CHECK(count_of(page, "<summary>The same as a table</summary>") == 13);
+  CHECK(count_of(page, "<div class=\"chart\"") == 13);
+}
+
+TEST_CASE("every embedded specification is JSON with filled data") {
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  for (std::size_t at = page.find(kSpecStart); at != std::string::npos; at = page.find(kSpecStart, at + 1)) {
+    const std::size_t begin = page.find('>', at) + 1;
+    const auto spec = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+    CHECK_FALSE(spec["data"][0]["values"].empty());
+  }
+}
+
+TEST_CASE("without charts the report says so and keeps its tables") {
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  CHECK(holds(page, "built without charts") == !vega_script().has_value());
+  CHECK(count_of(page, "<table>") >= 13);
+}
+
+TEST_CASE("the page answers first: summary, charts, then tables") {
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  CHECK(page.find("class=\"summary\"") < page.find("Predicted beside published"));
+  CHECK(page.find("Predicted beside published") < page.find("<h2>Cases</h2>"));
+  CHECK(page.find("<h2>Cases</h2>") < page.find("<h2>Fitted constants</h2>"));
+  CHECK(holds(page, "overheads.all_to_all.across_nodes.start"));
+  CHECK(holds(page, "which relay rule"));
+}
+
+TEST_CASE("nothing is loaded from outside") {
+  const std::string page = own_text(report_html(sample::twelve_cases()));
+  for (const std::string part : {" src=", "<link", "<img", "@import", "url("}) CHECK_MESSAGE(!holds(page, part), part);
+}
+
+TEST_CASE("names cannot break out of the page") {
+  StudyResult study = sample::twelve_cases();
+  const std::string evil = "</script><img src=x onerror=alert(1)>\"'&";
+  study.title = evil;
+  study.scenario = evil;
+  study.cases[2].name = evil;
+  study.cases[2].workload = evil;
+  study.cases[2].cluster = evil;
+  study.cases[2].limit.what = evil;
+  study.cases[2].pareto[0].table = evil;
+  study.cases[2].notes = {evil};
+  study.cases[2].times[0].name = evil;
+  study.cases[2].timeline.ops[0].name = evil;
+  study.cases[2].timeline.streams[0] = evil;
+  study.cases[2].published[0].published.quantity = evil;
+  study.cases[2].published[0].published.source = evil;
+  study.fitted[0].source = evil;
+  const std::string page = own_text(report_html(study));
+  CHECK_FALSE(holds(page, "<img"));
+  CHECK(count_of(page, "</script") == count_of(page, "<script"));
+}
+
+TEST_CASE("a case called main, nothing published, one case, 1,024 ranks: the report stands") {
+  const std::string page = own_text(report_html(sample::one_case(1024)));
+  CHECK(holds(page, "main takes 112.0&nbsp;ms per iteration"));
+  CHECK_FALSE(holds(page, "published"));
+  CHECK_FALSE(holds(page, "Figure"));
+  CHECK(page.size() < 200'000);
+}
+
+TEST_CASE("a study without cases is a page, not a crash") {
+  CHECK(holds(report_html({}), "No case was simulated"));
+}
+
+TEST_CASE("the same study gives the same bytes") {
+  CHECK(report_html(sample::twelve_cases()) == report_html(sample::twelve_cases()));
+}
+
+TEST_CASE("the summary names the fastest plan, its gain, what limits it and the worst prediction") {
+  const std::string text = summary_text(sample::twelve_cases());
+  // 409 / 226 = 1.81 (FlexShard paper: +81 % throughput).
+  CHECK(
+      holds(text, "for rm1 it is flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise (node0/nic3/out busy"));
+  // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
+  CHECK(holds(text, "the worst is off by 14.0 % (global_all_reduce of "));
+  CHECK(holds(text, "uses 22 % of its memory"));
+}

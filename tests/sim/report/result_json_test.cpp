@@ -1,0 +1,172 @@
+#include "sim/report/result_json.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Keys = std::vector<std::string>;
+
+StudyResult sample_study() {
+  CaseResult result;
+  result.name = "rm1/row_wise";
+  result.iteration_ms = 0.1 + 0.2;
+  result.samples_per_s = 320000;
+  result.estimate_iteration_ms = 400.5;
+  result.memory_per_rank = {100, 200};
+  result.memory_capacity = 200;
+  result.limit = {"node0/nic3/out", 0.75};
+  result.times = {{"lookup", "lookup", 1, 2, 3, 0, 0},
+                  {"global_all_to_all", "all_to_all", 2, 10.25, 12.5, 11.75, 4096}};
+  result.placements = {{"history", Strategy::flex, 30, 0.5, {0, 1}}};
+  Published time;
+  time.quantity = "global_all_to_all";
+  time.value = 40;
+  time.unit = "ms";
+  time.fitted = true;
+  time.source = "Table 6";
+  Published iteration;
+  iteration.quantity = "iteration";
+  iteration.value = 409;
+  iteration.unit = "ms";
+  iteration.source = "B7";
+  result.published = {{time, 42.0, 44.0}, {iteration, std::nullopt, std::nullopt}};
+  result.notes = {"a note"};
+  StudyResult study;
+  study.scenario = "scenarios/flexshard.yaml";
+  study.seed = 7;
+  study.version = "v1";
+  study.fitted = {{"nic.efficiency", "0.9", "Table 6", true, {"rm1"}, 4, std::nullopt}};
+  study.cases = {result};
+  return study;
+}
+
+Keys keys(const Json& json) {
+  Keys result;
+  for (const auto& [key, value] : json.items()) result.push_back(key);
+  return result;
+}
+
+// Rank 1 holds 150 + 50, in the second operation.
+void add_high_water(CaseResult& result) {
+  result.timeline.ops = {{"lookup", "lookup"}, {"global_all_to_all", "all_to_all"}};
+  result.memory_profile.ranks.resize(2);
+  result.memory_profile.ranks[0].amounts[MemoryPart::tables] = 150;
+  MemoryPeak& peak = result.memory_profile.ranks[1];
+  peak.amounts[MemoryPart::tables] = 150;
+  peak.amounts[MemoryPart::gradients] = 50;
+  peak.at_us = 2500;
+  peak.op = 1;
+  result.estimated_memory = {160, 30, 0, 8, 2};
+}
+
+TEST_CASE("the simulated high-water mark stands beside the memory model, part by part on the fullest rank") {
+  StudyResult study = sample_study();
+  add_high_water(study.cases[0]);
+  const Json memory = Json::parse(result_to_json(study)).at("cases").at(0).at("memory");
+  CHECK(keys(memory) == Keys{"per_rank_bytes", "capacity_bytes", "fits", "simulated"});
+  const Json& simulated = memory.at("simulated");
+  CHECK(keys(simulated) == Keys{"per_rank_bytes", "rank", "at_ms", "operation", "parts", "estimate"});
+  CHECK(simulated.at("per_rank_bytes") == Json({150, 200}));
+  CHECK(simulated.at("rank") == 1);
+  CHECK(simulated.at("at_ms") == 2.5);
+  CHECK(simulated.at("operation") == "global_all_to_all");
+  CHECK(simulated.at("parts").size() == 11);
+  CHECK(simulated.at("parts").at("gradients") == 50);
+  CHECK(simulated.at("parts").at("inputs_ahead") == 0);
+  CHECK(simulated.at("estimate").at("at_rest_bytes") == 160);
+  CHECK(simulated.at("estimate").at("buffer_bytes") == 30);
+  CHECK(simulated.at("estimate").at("optimizer_bytes") == 8);
+}
+
+TEST_CASE("keys stand in the order of the format") {
+  const Json json = Json::parse(result_to_json(sample_study()));
+  CHECK(keys(json) == Keys{"schema", "scenario", "seed", "version", "cases", "fitted_constants"});
+  const Json& first = json.at("cases").at(0);
+  CHECK(keys(first) == Keys{"name", "iteration_ms", "samples_per_s", "estimate", "limited_by", "memory", "collectives",
+                            "compute", "placements", "published", "notes"});
+  CHECK(keys(first.at("memory")) == Keys{"per_rank_bytes", "capacity_bytes", "fits"});
+  CHECK(keys(first.at("collectives").at(0)) ==
+        Keys{"name", "kind", "calls", "total_ms", "exposed_ms", "bytes_per_rank", "in_iteration_ms"});
+  CHECK(keys(first.at("placements").at(0)) == Keys{"table", "strategy", "rows", "access_share", "ranks"});
+  CHECK(keys(first.at("published").at(0)) == Keys{"quantity", "unit", "value", "predicted",
+                                                  "predicted_at_observed_payload", "error_at_observed_payload_pct",
+                                                  "error_pct", "role", "source"});
+  CHECK(keys(first.at("published").at(1)) ==
+        Keys{"quantity", "unit", "value", "predicted", "error_pct", "role", "source"});
+}
+
+TEST_CASE("every figure is under its key") {
+  const Json json = Json::parse(result_to_json(sample_study()));
+  CHECK(json.at("schema") == "shardsim.result/1");
+  CHECK(json.at("seed") == 7);
+  const Json& first = json.at("cases").at(0);
+  CHECK(first.at("iteration_ms").get<double>() == 0.1 + 0.2);  // exactly: shortest round trip
+  CHECK(first.at("estimate").at("iteration_ms") == 400.5);
+  CHECK(first.at("limited_by").at("share_pct") == 75.0);
+  CHECK(first.at("memory").at("per_rank_bytes") == Json({100, 200}));
+  CHECK(first.at("memory").at("fits") == true);
+  REQUIRE(first.at("collectives").size() == 1);
+  const Json& collective = first.at("collectives").at(0);
+  CHECK(collective.at("calls") == 2);
+  CHECK(collective.at("total_ms") == 10.25);
+  CHECK(collective.at("in_iteration_ms") == 12.5);
+  CHECK(collective.at("exposed_ms") == 11.75);
+  CHECK(collective.at("bytes_per_rank") == 4096);
+  CHECK(first.at("compute") == Json::parse(R"([{"name": "lookup", "class": "lookup", "total_ms": 3.0}])"));
+  CHECK(first.at("placements").at(0).at("strategy") == "flex");
+  CHECK(json.at("fitted_constants").at(0).at("path") == "nic.efficiency");
+  CHECK(json.at("fitted_constants").at(0).at("rows_used") == 4);
+}
+
+TEST_CASE("a fit that does not say how many rows it took is not one on none") {
+  StudyResult study = sample_study();
+  study.fitted[0].rows_used = 0;
+  const Json json = Json::parse(result_to_json(study));
+  CHECK(keys(json.at("fitted_constants").at(0)) == Keys{"path", "value", "source", "fitted_on"});
+}
+
+// docs/formats.md: error_pct = 100 (predicted - value) / value; value 40, predicted 42 gives 5.
+TEST_CASE("errors are signed percentages of the published value") {
+  const Json json = Json::parse(result_to_json(sample_study()));
+  const Json& published = json.at("cases").at(0).at("published");
+  CHECK(published.at(0).at("error_pct").get<double>() == doctest::Approx(5));
+  CHECK(published.at(0).at("error_at_observed_payload_pct").get<double>() == doctest::Approx(10));
+  CHECK(published.at(0).at("role") == "fitted");
+  CHECK(published.at(1).at("role") == "predicted");
+  CHECK(published.at(1).at("predicted").is_null());
+  CHECK(published.at(1).at("error_pct").is_null());
+}
+
+TEST_CASE("one byte over the capacity on one rank does not fit") {
+  StudyResult study = sample_study();
+  study.cases[0].memory_per_rank[1] = 201;
+  CHECK(Json::parse(result_to_json(study)).at("cases").at(0).at("memory").at("fits") == false);
+}
+
+TEST_CASE("a number that is not finite is a bug that names its place") {
+  for (double broken : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    StudyResult study = sample_study();
+    study.cases[0].times[1].exposed_ms = broken;
+    std::string message;
+    try {
+      result_to_json(study);
+    } catch (const std::logic_error& error) {
+      message = error.what();
+    }
+    CHECK(message.find("cases[0].collectives[0].exposed_ms") != std::string::npos);
+  }
+}
+
+TEST_CASE("the text ends with a line end and is the same every time") {
+  const std::string text = result_to_json(sample_study());
+  CHECK(text.ends_with("}\n"));
+  CHECK(text == result_to_json(sample_study()));
+}
+
+}  // namespace
+}  // namespace shardsim

@@ -1,0 +1,188 @@
+#include "topology/import/read_smi_matrix.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tests/topology/cluster_files.h"
+#include "topology/export/write_smi_matrix.h"
+
+using namespace shardsim;
+using namespace shardsim::testing;
+
+namespace {
+
+// Two sockets, two GPUs and one NIC each; NVLinks 4 a pair within the socket, 2 across.
+constexpr const char* kMesh = R"(
+        GPU0  GPU1  GPU2  GPU3  NIC0  NIC1  CPU Affinity  NUMA Affinity  GPU NUMA ID
+GPU0     X    NV4   NV2   SYS   PIX   SYS   0-15          0              N/A
+GPU1    NV4    X    SYS   NV2   PIX   SYS   0-15          0              N/A
+GPU2    NV2   SYS    X    NV4   SYS   PXB   16-31         1              N/A
+GPU3    SYS   NV2   NV4    X    SYS   NODE  16-31         1              N/A
+NIC0    PIX   PIX   SYS   SYS    X    SYS
+NIC1    SYS   SYS   PXB   NODE  SYS    X
+
+Legend:
+
+  X    = Self
+  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes
+
+NIC Legend:
+
+  NIC0: mlx5_0
+  NIC1: mlx5_1
+)";
+
+ClusterSpec imported(const std::string& text, const std::string& model = "A100-SXM4-40GB") {
+  ImportOptions options;
+  options.gpu_model = model;
+  return cluster_of(read_smi_matrix(text, "topo.txt", find_gpu_model(model)), options);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+bool refuses(const std::string& text, const std::string& line, const std::string& what,
+             const std::string& model = "A100-SXM4-40GB") {
+  const std::string message = error_of([&] { imported(text, model); });
+  const std::string place = line.empty() ? "topo.txt: " : "topo.txt:" + line + ":";
+  const bool found = message.starts_with(place.substr(0, place.size() - 1)) &&
+                     message.find(what) != std::string::npos && message.find('\n') == std::string::npos;
+  if (!found) MESSAGE("message: ", message);
+  return found;
+}
+
+// NVLinks of every pair of the public matrix of an 8 x V100 server (hybrid cube mesh): 6 a GPU.
+const std::vector<std::array<int, 3>> kV100 = {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 6, 2}, {1, 2, 2}, {1, 3, 1},
+                                               {1, 7, 2}, {2, 3, 2}, {2, 4, 1}, {3, 5, 1}, {4, 5, 2}, {4, 6, 1},
+                                               {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 1}};
+
+std::string v100_matrix(char separator) {
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += separator + ("GPU" + std::to_string(i));
+  text += "\n";
+  for (int a = 0; a < 8; ++a) {
+    text += "GPU" + std::to_string(a);
+    for (int b = 0; b < 8; ++b) {
+      std::string cell = a == b ? "X" : "SYS";
+      for (const auto& [x, y, n] : kV100) {
+        if ((x == a && y == b) || (x == b && y == a)) cell = "NV" + std::to_string(n);
+      }
+      text += separator + cell;
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a mesh is read with its links, switches, sockets and NICs") {
+  const ClusterSpec spec = imported(kMesh);
+  CHECK(spec.nvlink.kind == NvlinkKind::mesh);
+  CHECK(spec.nvlink.pairs == std::vector<NvlinkSpec::Pair>{{0, 1, 4}, {0, 2, 2}, {1, 3, 2}, {2, 3, 4}});
+  CHECK(spec.nvlink.links_per_gpu == 12);
+  CHECK(spec.pcie.sockets == 2);
+  CHECK(spec.pcie.generation == 4);
+  REQUIRE(spec.nics);
+  CHECK(spec.nics->shared_by == 2);
+  const Cluster cluster(spec);
+  CHECK(gbps(cluster.local_route(0, 1).width) == doctest::Approx(80));  // 4 x 20, NVIDIA/nccl src/graph/topo.h
+  CHECK(cluster.path_class(0, 3) == PathClass::nvb);
+  const std::string matrix = write_smi_matrix(spec);
+  CHECK(matrix.find("GPU2  NV2    SYS    X      NV4    SYS    PXB    1\n") != std::string::npos);
+  CHECK(matrix.find("GPU3  SYS    NV2    NV4    X      SYS    NODE   1\n") != std::string::npos);
+  CHECK(matrix.find("GPU0  X      NV4    NV2    SYS    PIX    SYS    0\n") != std::string::npos);
+}
+
+TEST_CASE("a byte order mark before the matrix is skipped") {
+  CHECK(imported("\xef\xbb\xbf" + std::string(kMesh + 1)).nvlink.pairs == imported(kMesh).nvlink.pairs);
+}
+
+TEST_CASE("the same NV# everywhere is a switch when it is all a GPU has, else a mesh") {
+  const auto alike = [](const std::string& cell) {
+    return "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\tX\t" + cell + "\t" + cell + "\t0-3\nGPU1\t" + cell + "\tX\t" +
+           cell + "\t0-3\nGPU2\t" + cell + "\t" + cell + "\tX\t0-3\n";
+  };
+  CHECK(imported(alike("NV12")).nvlink.kind == NvlinkKind::nvswitch);
+  CHECK(imported(alike("NV12")).nvlink.links_per_gpu == 12);
+  CHECK(imported(alike("NV4")).nvlink.kind == NvlinkKind::mesh);
+  CHECK(imported(alike("NV18"), "H100-SXM5-80GB").nvlink.links_per_gpu == 18);
+  CHECK(refuses(alike("NV8"), "2", "GPU0 has 16 NVLinks, the model A100-SXM4-40GB has 12"));
+  CHECK(refuses(alike("NV1"), "2", "the model A10G has 0", "A10G"));
+}
+
+TEST_CASE("the public V100 cube mesh: 6 links a GPU, 4 linked and 3 relayed peers, fullest link 3 chunks") {
+  for (const char separator : {'\t', ' '}) {
+    const ClusterSpec spec = imported(v100_matrix(separator), "V100-SXM2-16GB");
+    const Cluster cluster(spec);
+    std::vector<double> chunks(cluster.links().size());  // of an all-to-all, per NVLink of the pair
+    for (int a = 0; a < 8; ++a) {
+      int links = 0, linked = 0, relayed = 0;
+      for (const auto& pair : spec.nvlink.pairs) links += pair.a == a || pair.b == a ? pair.links : 0;
+      for (int b = 0; b < 8; ++b) {
+        linked += cluster.path_class(a, b) == PathClass::nvl;
+        relayed += cluster.path_class(a, b) == PathClass::nvb;
+        for (const LinkId id : cluster.local_route(a, b).links) chunks[id] += 20 / gbps(cluster.links()[id].rate);
+      }
+      CHECK(links == 6);
+      CHECK(linked == 4);
+      CHECK(relayed == 3);
+    }
+    CHECK(*std::max_element(chunks.begin(), chunks.end()) == doctest::Approx(3));
+  }
+}
+
+TEST_CASE("terminal escapes, old names and a missing legend are read") {
+  const std::string underlined = replaced(kMesh, "GPU0  GPU1", "\x1b[4mGPU0  GPU1");
+  CHECK(imported(underlined) == imported(kMesh));
+  const std::string old =
+      replaced(replaced(kMesh, "GPU1  GPU2  GPU3  NIC0", "GPU1  GPU2  GPU3  mlx5_0"), "\nNIC0 ", "\nmlx5_0 ");
+  CHECK(imported(old).pcie.tree == imported(kMesh).pcie.tree);
+  const std::string text = kMesh;
+  CHECK(imported(text.substr(0, text.find("\nLegend"))) == imported(kMesh));
+}
+
+TEST_CASE("a matrix that is none, or not whole, is refused") {
+  CHECK(refuses("", "", "no matrix"));
+  CHECK(refuses("hello\nworld\n", "", "no matrix"));
+  CHECK(refuses(replaced(kMesh, "NIC1    SYS   SYS   PXB   NODE  SYS    X\n", ""), "2", "no row NIC1"));
+  CHECK(refuses(replaced(kMesh, "NODE  SYS    X\n", "\n"), "8", "3 cells for 6 devices"));
+  CHECK(refuses(replaced(kMesh, "\nNIC1 ", "\nNIC7 "), "8", "not in the header"));
+  CHECK(refuses(replaced(kMesh, "\nNIC1 ", "\nNIC0 "), "8", "second row"));
+  CHECK(refuses(replaced(kMesh, "GPU1  GPU2", "GPU1  GPU1"), "2", "twice in the header"));
+}
+
+TEST_CASE("cells that contradict each other are refused at their row") {
+  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV3   NV2"), "3", "GPU0 to GPU1 is NV3, but back it is NV4"));
+  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV0   NV2"), "3", "NV0"));
+  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NVX   NV2"), "3", "NVX"));
+  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "NV1  NV4   NV2"), "3", "GPU0 to GPU0 is"));
+  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X     X    NV2"), "3", "diagonal"));
+  const std::string nic_link =
+      replaced(replaced(kMesh, "SYS   PIX   SYS   0-15", "SYS   NV1   SYS   0-15"), "NIC0    PIX", "NIC0    NV1");
+  CHECK(refuses(nic_link, "3", "NVLinks between GPU0 and NIC0"));
+  // One switch for GPU1 and GPU3 joins GPU0 and GPU3, which are SYS, by way of NIC0.
+  const std::string torn = replaced(replaced(kMesh, "GPU1    NV4    X    SYS   NV2", "GPU1    NV4    X    SYS   PIX"),
+                                    "GPU3    SYS   NV2", "GPU3    SYS   PIX");
+  CHECK(refuses(torn, "3", "third device"));
+}
+
+TEST_CASE("the printed matrix of every shipped cluster reads back to the same classes") {
+  for (const auto& [cluster_name, model] : {std::pair{"dgx1_v100", "V100-SXM2-32GB"},
+                                            {"dgx_a100_80gb", "A100-SXM4-80GB"},
+                                            {"oci_bm_gpu4_8", "A100-SXM4-40GB"},
+                                            {"polaris_a100", "A100-SXM4-40GB"},
+                                            {"pcie_rtx6000d", "RTX-6000D"}}) {
+    const std::string name = cluster_name;
+    CAPTURE(name);
+    const ClusterSpec spec = shipped(name);
+    const ClusterSpec again = imported(write_smi_matrix(spec), model);
+    CHECK(write_smi_matrix(again) == write_smi_matrix(spec));
+    CHECK(again.nvlink.pairs == spec.nvlink.pairs);
+  }
+}

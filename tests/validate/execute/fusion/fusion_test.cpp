@@ -1,0 +1,160 @@
+#include "validate/execute/fusion/fusion.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "tests/validate/execute/sample_programs.h"
+
+using namespace shardsim;
+
+namespace {
+
+std::string error_of(const Program& program) {
+  try {
+    sample::fusions(program);
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+// What fusions_of says of the toy program after `spoil`.
+std::string complaint(const std::function<void(Program&)>& spoil) {
+  Program program = sample::toy_program();
+  spoil(program);
+  return error_of(program);
+}
+
+bool says(const std::string& message, const std::string& part) {
+  INFO(message);
+  return message.starts_with("here: operation ") && message.find(part) != std::string::npos &&
+         message.find('\n') == std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the fusions of the worked example") {
+  const std::vector<Fusion> fusions = sample::fusions(sample::toy_program());
+  REQUIRE(fusions.size() == 3);
+  CHECK(fusions[0] == Fusion{2, 1, false, 5, 9, 12, {14}, 17, {1}});
+  CHECK(fusions[1] == Fusion{3, 0, false, 6, 10, 13, {}, -1, {2}});
+  CHECK(fusions[2] == Fusion{4, -1, false, -1, -1, 11, {15}, 16, {0}});
+}
+
+TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit") {
+  for (const std::string& tables : {sample::kTwoTables, sample::kTwoDims}) {
+    for (const char* const pipeline : {"none", "sparse_dist", "prefetch_sparse_dist"}) {
+      for (const std::string& planner : sample::planners()) {
+        for (const bool overlap : {true, false}) {
+          CAPTURE(tables);
+          CAPTURE(pipeline);
+          CAPTURE(planner);
+          CAPTURE(overlap);
+          const Program program = sample::lowered(planner, sample::workload(tables, pipeline), overlap);
+          const std::vector<Fusion> fusions = sample::fusions(program);
+          CHECK_FALSE(fusions.empty());
+          std::size_t shards = 0;
+          for (const Fusion& fusion : fusions) {
+            shards += fusion.shards.size();
+            const Op& lookup = program.ops[static_cast<std::size_t>(fusion.lookup)];
+            CHECK((fusion.ids >= 0) == !lookup.matrix_in.empty());
+            CHECK((fusion.output >= 0) == (fusion.ids >= 0));
+            CHECK((fusion.gradient_exchange >= 0) == (fusion.ids >= 0));
+            CHECK(fusion.ids_came_before == (fusion.ids >= 0 && std::string(pipeline) != "none"));
+            CHECK(fusion.gradient >= 0);
+            const bool copies = replicated(program.shards[static_cast<std::size_t>(fusion.shards[0])].strategy);
+            CHECK((fusion.apply >= 0) == copies);
+            CHECK(fusion.reduces.size() == (copies ? 1 : 0));
+          }
+          CHECK(shards == program.shards.size());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an exchange belongs to the iteration that its lookup waits for") {
+  Program program = sample::toy_program();
+  program.ops[3].after = {};
+  CHECK(says(error_of(program), "does not wait for the exchange of its ids"));
+  program.ops[3].after_previous = {0, 13};
+  CHECK(sample::fusions(program)[1].ids_came_before);
+  program.ops[3].after = {0};
+  CHECK_FALSE(sample::fusions(program)[1].ids_came_before);
+  program.ops[3].after = {};
+  program.ops[3].after_previous = {13};
+  program.ops[3].stream = 1;  // behind the exchange on its stream
+  CHECK_FALSE(sample::fusions(program)[1].ids_came_before);
+}
+
+TEST_CASE("operations that do not belong together are refused") {
+  CHECK(says(complaint([](Program& p) { p.ops[2].pooled = true; }), "nothing adds up the partial sums"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].shards = {1, 2}; }), "read twice"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].shards = {}; }), "reads no shards"));
+  CHECK(says(complaint([](Program& p) { p.ops[13].shards = {1, 2}; }), "no lookup reads the same shards"));
+  CHECK(says(complaint([](Program& p) { p.ops[13].after = {8}; }), "nothing brings the gradients"));
+  CHECK(says(complaint([](Program& p) { p.ops[5].after = {}; }), "no all_to_all returns them"));
+  CHECK(says(complaint([](Program& p) { p.ops[17].after = {}; }), "not summed over the ranks"));
+  CHECK(says(complaint([](Program& p) { p.ops[17].after = {15}; }), "not summed over the ranks"));
+  CHECK(says(complaint([](Program& p) { p.ops[16].shards = {1}; }), "third update"));
+}
+
+TEST_CASE("an iteration without a backward pass has no updates") {
+  Program program = sample::toy_program();
+  program.ops.resize(8);
+  for (Op& op : program.ops) op.after_previous.clear();
+  const std::vector<Fusion> fusions = sample::fusions(program);
+  REQUIRE(fusions.size() == 3);
+  CHECK(fusions[0] == Fusion{2, 1, false, 5, -1, -1, {}, -1, {1}});
+}
+
+TEST_CASE("rows are exchanged as they were asked for") {
+  CHECK(says(complaint([](Program& p) { p.matrices["rw_rows"].units = {328}; }), "one row for each id"));
+  CHECK(says(complaint([](Program& p) { p.matrices["rw_rows"].unit_bytes = 128; }), "one row for each id"));
+  CHECK(complaint([](Program& p) {
+          p.matrices["rw_rows"].unit_bytes = 128;
+          p.ops[6].dtype = p.ops[10].dtype = "fp16";
+        }).empty());
+  // 321 rows of each source: the odd one goes to another destination in every row, so the way back is the transpose.
+  const auto odd = [](Program& p) { p.matrices["rw_rows"].units = p.matrices["rw_ids"].units = {321}; };
+  CHECK(complaint(odd).empty());
+  CHECK(says(complaint([&](Program& p) {
+               odd(p);
+               p.matrices["rw_ids"].units = {323};
+               p.matrices["rw_rows"].units = {323};
+             }),
+             "one row for each id"));
+  CHECK(complaint([&](Program& p) {
+          odd(p);
+          p.matrices["rw_grads"] = p.matrices["rw_rows"];
+          p.matrices["rw_grads"].units = p.matrices["rw_ids"].units = {323};
+          p.matrices.erase("rw_rows");
+          p.transpose_of = {{"rw_rows", "rw_grads"}, {"flex_grads", "flex_rows"}};
+        }).empty());
+  CHECK(says(complaint([](Program& p) { p.matrices["rw_ids"].unit_bytes = 4; }), "units of 4 bytes"));
+}
+
+TEST_CASE("every row has one owner among those who are asked") {
+  CHECK(says(complaint([](Program& p) { p.shards[2].holders = {{0, 1, 2, 3}}; }), "holds none"));
+  CHECK(says(complaint([](Program& p) { p.shards[0].holders = {{0, 1, 2, 3, 4, 5, 6}}; }), "can ask 0 ranks"));
+  CHECK(says(complaint([](Program& p) {
+               p.shards[1].strategy = Strategy::row_wise;
+               p.shards[1].holders = {{0, 1, 2, 3}};
+             }),
+             "can ask 0 ranks"));
+  CHECK(says(complaint([](Program& p) { p.shards[1].holders = {{0, 1}, {2, 3}, {4, 5}, {6, 7}}; }), "can ask 2 ranks"));
+  CHECK(says(complaint([](Program& p) { p.shards[2].strategy = Strategy::table_wise; }), "several holders"));
+  CHECK(says(complaint([](Program& p) { p.shards[2].order = "row_id"; }), "order of row ids"));
+}
+
+TEST_CASE("copies are summed over exactly those who hold them") {
+  CHECK(says(complaint([](Program& p) { p.shards[1].holders = {{0, 1, 2, 3}, {5, 4, 6, 7}}; }), "not summed"));
+  CHECK(says(complaint([](Program& p) {
+               p.shards[0].strategy = Strategy::table_wise;
+               p.shards[0].holders = {{0}};
+               p.ops[4].ranks = {0};
+             }),
+             "one holder each"));
+}

@@ -1,0 +1,152 @@
+#include "validate/execute/meet/rendezvous.h"
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+
+#include <atomic>
+
+#include "tests/base/error_text.h"
+#include "tests/validate/execute/ranks.h"
+
+using namespace shardsim;
+
+namespace {
+
+const std::vector<std::string> kNoErrors(4);
+
+}  // namespace
+
+TEST_CASE("four ranks gather texts, by rank") {
+  const auto errors = test::in_world(4, [](Rendezvous& rendezvous) {
+    const std::string own = "text of " + std::to_string(rendezvous.rank());
+    const std::vector<std::string> all = {"text of 0", "text of 1", "text of 2", "text of 3"};
+    for (int i = 0; i < 20; ++i) CHECK(rendezvous.all_gather(own, "texts") == all);
+    CHECK(rendezvous.gather(own, "texts") == (rendezvous.rank() == 0 ? all : std::vector<std::string>{}));
+    CHECK(rendezvous.from_root(own, "a text") == "text of 0");
+    CHECK(rendezvous.address() == "127.0.0.1");
+    CHECK(rendezvous.failure().empty());
+  });
+  CHECK(errors == kNoErrors);
+}
+
+TEST_CASE("texts of megabytes go through") {
+  const auto errors = test::in_world(4, [](Rendezvous& rendezvous) {
+    const std::vector<std::string> all =
+        rendezvous.all_gather(std::string(3'000'000, static_cast<char>('a' + rendezvous.rank())), "large texts");
+    REQUIRE(all.size() == 4);
+    for (int rank = 0; rank < 4; ++rank) CHECK(all[rank] == std::string(3'000'000, static_cast<char>('a' + rank)));
+  });
+  CHECK(errors == kNoErrors);
+}
+
+TEST_CASE("nobody passes a barrier before the last one has come") {
+  std::atomic<int> came = 0;
+  const auto errors = test::in_world(4, [&](Rendezvous& rendezvous) {
+    for (int round = 1; round <= 50; ++round) {
+      ++came;
+      rendezvous.barrier("a barrier");
+      CHECK(came >= 4 * round);
+      rendezvous.barrier("another one");
+      CHECK(came == 4 * round);
+      rendezvous.barrier("before the next round");
+    }
+  });
+  CHECK(errors == kNoErrors);
+}
+
+TEST_CASE("one rank alone listens on no port") {
+  const int port = test::free_port();
+  const Descriptor taken = listen_on({"0.0.0.0", port});
+  const auto alone = Rendezvous::join(test::launch_of(0, 1, port));
+  CHECK(alone->all_gather("x", "a text") == std::vector<std::string>{"x"});
+  alone->barrier("a barrier");
+  CHECK(alone->clock_offset().seconds == 0);
+  alone->leave();
+}
+
+TEST_CASE("a call that the others do not make is a failure on all ranks") {
+  const auto errors = test::in_world(4, [](Rendezvous& rendezvous) {
+    if (rendezvous.rank() == 2)
+      rendezvous.all_gather("", "gathering");
+    else
+      rendezvous.barrier("waiting");
+  });
+  for (const std::string& error : errors) {
+    CHECK(has(error, "the ranks do different things"));
+    CHECK(has(error, "'gathering'"));
+  }
+}
+
+TEST_CASE("ranks that do not come are named to all that did") {
+  const int port = test::free_port();
+  const auto errors =
+      test::on_threads({0, 1, 4}, [&](int rank) { Rendezvous::join(test::launch_of(rank, 5, port), 0.5); });
+  for (const std::string& error : errors) CHECK(has(error, "ranks 2 and 3 did not come to the rendezvous"));
+}
+
+TEST_CASE("without rank 0 the others say so, and where they looked") {
+  const int port = test::free_port();
+  const auto errors =
+      test::on_threads({1, 2}, [&](int rank) { Rendezvous::join(test::launch_of(rank, 3, port), 0.3); });
+  for (const std::string& error : errors) {
+    CHECK(has(error, "rank 0 is missing"));
+    CHECK(has(error, "127.0.0.1:" + std::to_string(port)));
+    CHECK(has(error, "Connection refused"));
+  }
+}
+
+TEST_CASE("a port in use is named with the way out") {
+  const int port = test::free_port();
+  const Descriptor taken = listen_on({"0.0.0.0", port});
+  const std::string error = error_of([&] { Rendezvous::join(test::launch_of(0, 2, port), 1); });
+  CHECK(has(error, "port " + std::to_string(port) + " is in use"));
+  CHECK(has(error, "Set MASTER_PORT to a free port"));
+}
+
+TEST_CASE("a program of another kind behind the port is no rank 0") {
+  const int port = test::free_port();
+  const Descriptor listener = listen_on({"127.0.0.1", port});
+  Descriptor accepted;
+  const auto errors = test::on_threads({0, 1}, [&](int rank) {
+    if (rank == 1) {
+      Rendezvous::join(test::launch_of(1, 2, port), 10);
+      return;
+    }
+    while (!accepted.open()) accepted = accept_from(listener);
+    send(accepted.fd(), "220 smtp ready\r\n", 16, MSG_NOSIGNAL);
+  });
+  CHECK(has(errors[1], "is not rank 0 of a run of shardsim"));
+  CHECK(has(errors[1], "127.0.0.1:" + std::to_string(port)));
+}
+
+TEST_CASE("strangers at rank 0's port do not keep the ranks from meeting") {
+  const int port = test::free_port();
+  std::atomic<bool> knocked = false;
+  const auto errors = test::on_threads({0, 1, 2}, [&](int rank) {
+    if (rank < 2) {
+      if (rank == 1)
+        while (!knocked) std::this_thread::yield();
+      Rendezvous::join(test::launch_of(rank, 2, port), 30)->leave();
+      return;
+    }
+    Descriptor stranger;
+    int error = 0;
+    while (!stranger.open()) stranger = connect_to({"127.0.0.1", port}, after_seconds(1), error);
+    send(stranger.fd(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL);
+    knocked = true;
+  });
+  CHECK(errors == std::vector<std::string>(3));
+}
+
+TEST_CASE("a rank that comes twice, or from another world, is turned away") {
+  const int port = test::free_port();
+  const auto errors =
+      test::on_threads({0, 1, 1}, [&](int rank) { Rendezvous::join(test::launch_of(rank, 3, port), 0.7); });
+  CHECK(has(errors[0], "rank 2 did not come"));
+  CHECK((has(errors[1], "rank 1 came twice") || has(errors[2], "rank 1 came twice")));
+  const int another = test::free_port();
+  const auto worlds = test::on_threads(
+      {0, 1}, [&](int rank) { Rendezvous::join(test::launch_of(rank, rank == 0 ? 3 : 2, another), 0.5); });
+  CHECK(has(worlds[0], "ranks 1 and 2 did not come"));
+  CHECK(has(worlds[1], "rank 1 believes in a world of 2 ranks, rank 0 in one of 3"));
+}

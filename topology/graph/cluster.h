@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "topology/graph/link.h"
+#include "topology/graph/route.h"
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+
+// A cluster ready for use: ranks, links with their capacities, routes between ranks. All nodes are alike but for
+// faults. Rank r lives on node r / ranks_per_node(), GPU r % ranks_per_node().
+class Cluster {
+ public:
+  // Errors (Failure::input): GPUs that are not connected (names two), several nodes without NICs, a fault outside the
+  // cluster, a NIC or GPU missing from the PCIe tree.
+  explicit Cluster(ClusterSpec spec);
+
+  // These nodes alone, as a job has them: rank 0 is GPU 0 of nodes[0]. Links keep their names and rates, faults
+  // included; those of leaves are whole, as the rest of the cluster uses them too. `nodes`: distinct nodes of this one.
+  Cluster part(const std::vector<int>& nodes) const;
+  // The same link in the cluster that this is a part of; of a whole cluster, the link itself.
+  LinkId in_whole(LinkId link) const { return in_whole_.empty() ? link : in_whole_[link]; }
+
+  const ClusterSpec& spec() const { return spec_; }
+  int nodes() const { return spec_.nodes; }
+  int ranks_per_node() const { return spec_.gpu.count; }
+  int world_size() const { return nodes() * ranks_per_node(); }
+  int node_of(int rank) const { return rank / ranks_per_node(); }
+  int gpu_of(int rank) const { return rank % ranks_per_node(); }
+  int leaves() const { return leaves_; }  // of a part: those of the whole cluster
+  int leaf_of(int node) const { return leaf_of_node_[node]; }
+
+  const std::vector<Link>& links() const { return links_; }
+
+  // Between GPUs of one node over NVLink or PCIe; between nodes from NIC to NIC (only the NIC, leaf and, without
+  // GPUDirect, PCIe ports are on it). Within a node `relay` rules of the spec apply.
+  Route route(int from_rank, int to_rank) const;
+
+  // Route inside a node between local GPUs, link ids of node 0.
+  const Route& local_route(int from_gpu, int to_gpu) const;
+  // The same link on another node.
+  LinkId on_node(LinkId of_node_0, int node) const { return of_node_0 + node * links_per_node_; }
+
+  // NIC ports: NICs, or where each GPU has several of its own, all of them as one port of their summed rate.
+  int nics_per_node() const { return static_cast<int>(nics_of_port_.size()); }
+  int nic_of(int gpu) const;  // local port index, nearest by path class; -1 without NICs
+  LinkId nic_out(int node, int nic) const;
+  LinkId nic_in(int node, int nic) const;
+  LinkId leaf_up(int leaf) const;  // -1 when the fabric never limits
+  LinkId leaf_down(int leaf) const;
+
+  // Links that have this rank's GPU or its NIC as an end (leaf links and PCIe trunks on its routes too): its part of a
+  // collective ends when they have delivered their loads.
+  const std::vector<LinkId>& links_of(int rank) const { return links_of_[rank]; }
+
+  bool has_relays() const { return has_relays_; }  // some GPU pair of a node is NVB
+  PathClass path_class(int from_gpu, int to_gpu) const { return local_route(from_gpu, to_gpu).path; }
+  double compute_factor(int rank) const;  // 1, or what a fault says
+  Bytes memory_per_rank() const;          // HBM less the reserved part
+
+ private:
+  void deal_leaves();
+  void build_node();
+  void repeat_node();
+  void add_fabric_links();
+  void apply_fault(const FaultSpec& fault);
+  void index_links_by_rank();
+  Route route_between_nodes(int from_rank, int to_rank) const;
+  void find_width(Route& route) const;
+
+  ClusterSpec spec_;
+  int leaves_ = 1;
+  std::vector<int> leaf_of_node_;
+  std::vector<Link> links_;
+  std::vector<LinkId> in_whole_;  // of a part only
+  int links_per_node_ = 0;
+  int first_fabric_link_ = -1;  // -1: the fabric never limits
+  std::vector<std::vector<int>> nics_of_port_;
+  std::vector<int> nic_of_gpu_;
+  std::vector<LinkId> nic_out_, nic_in_;           // of node 0, by port
+  std::vector<LinkId> pcie_out_, pcie_in_;         // of node 0, by GPU; empty without PCIe links
+  std::vector<std::vector<LinkId>> links_of_gpu_;  // of node 0
+  std::vector<std::vector<Route>> local_routes_;
+  std::vector<std::vector<LinkId>> links_of_;
+  std::vector<double> compute_factor_;  // empty: all 1
+  bool has_relays_ = false;
+};
+
+}  // namespace shardsim

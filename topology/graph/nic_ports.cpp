@@ -1,0 +1,68 @@
+#include "topology/graph/nic_ports.h"
+
+#include <fmt/format.h>
+
+namespace shardsim {
+namespace {
+
+// The nearest NIC with room; -1 when all are taken.
+int nearest_nic(const NodeGraph& graph, int gpu, const std::vector<int>& room) {
+  int best = -1;
+  PathClass best_class = PathClass::net;
+  for (int nic = 0; nic < static_cast<int>(room.size()); ++nic) {
+    const auto vertex = find_device(graph, DeviceKind::nic, nic);
+    if (room[nic] == 0 || !vertex) continue;
+    const auto path = best_path(graph, static_cast<Vertex>(gpu), *vertex);
+    if (!path || path->path >= best_class) continue;
+    best = nic;
+    best_class = path->path;
+  }
+  return best;
+}
+
+int take_nearest(const ClusterSpec& spec, const NodeGraph& graph, int gpu, std::vector<int>& room) {
+  const int nic = nearest_nic(graph, gpu, room);
+  if (nic < 0) {
+    throw input_error(spec.places.of("pcie"), fmt::format("no NIC is left for GPU {} in the PCIe tree", gpu),
+                      "Name every GPU and NIC in the tree");
+  }
+  --room[nic];
+  return nic;
+}
+
+NicPorts deal_per_node(int gpus, int nics) {
+  NicPorts ports;
+  for (int nic = 0; nic < nics; ++nic) ports.nics.push_back({nic});
+  for (int gpu = 0; gpu < gpus; ++gpu) ports.port_of_gpu.push_back(gpu % nics);
+  return ports;
+}
+
+NicPorts deal_shared(const ClusterSpec& spec, const NodeGraph& graph, int gpus_per_nic) {
+  NicPorts ports;
+  std::vector<int> room(static_cast<std::size_t>(nics_of_node(spec)), gpus_per_nic);
+  for (int nic = 0; nic < static_cast<int>(room.size()); ++nic) ports.nics.push_back({nic});
+  for (int gpu = 0; gpu < spec.gpu.count; ++gpu) ports.port_of_gpu.push_back(take_nearest(spec, graph, gpu, room));
+  return ports;
+}
+
+NicPorts deal_several(const ClusterSpec& spec, const NodeGraph& graph) {
+  NicPorts ports;
+  std::vector<int> room(static_cast<std::size_t>(nics_of_node(spec)), 1);
+  for (int gpu = 0; gpu < spec.gpu.count; ++gpu) {
+    ports.port_of_gpu.push_back(gpu);
+    ports.nics.emplace_back();
+    for (int i = 0; i < spec.nics->per_gpu; ++i) ports.nics.back().push_back(take_nearest(spec, graph, gpu, room));
+  }
+  return ports;
+}
+
+}  // namespace
+
+NicPorts deal_nics(const ClusterSpec& spec, const NodeGraph& graph) {
+  if (!spec.nics) return {};
+  if (spec.nics->per_node > 0) return deal_per_node(spec.gpu.count, spec.nics->per_node);
+  if (spec.nics->per_gpu > 1) return deal_several(spec, graph);
+  return deal_shared(spec, graph, std::max(1, spec.nics->shared_by));
+}
+
+}  // namespace shardsim

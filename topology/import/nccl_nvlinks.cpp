@@ -1,0 +1,114 @@
+#include "topology/import/nccl_nvlinks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "topology/spec/limits.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::uint64_t kNvswitchClass = 0x068000;
+constexpr std::uint64_t kCpuClass = 0x068001;
+constexpr BusId kHiddenSwitch{(0xfffffffULL << 20) | 0xffff0};  // "fffffff:ff:ff.0", what a virtual machine shows
+
+enum class Target { gpu, nvswitch, cpu };
+
+Target target_of(const XmlElement& link) {
+  switch (hex_attribute(link, "tclass")) {
+    case kNvswitchClass:
+      return Target::nvswitch;
+    case kCpuClass:
+      return Target::cpu;
+    default:
+      break;
+  }
+  return bus_id(link, "target") == kHiddenSwitch ? Target::nvswitch : Target::gpu;
+}
+
+int link_count(const XmlElement& link) {
+  const auto count = whole_attribute(link, "count");
+  if (!count) required_attribute(link, "count");
+  if (*count >= 1 && *count <= kMostLinksPerGpu) return static_cast<int>(*count);
+  throw input_error(link.place, fmt::format("an NVLink count of {}", *count), "Write 1 or more, or leave it out");
+}
+
+int peer_of(const XmlElement& link, std::size_t own, const std::vector<BusId>& ids) {
+  const std::string& text = required_attribute(link, "target");
+  const auto found = std::find(ids.begin(), ids.end(), bus_id(link, "target"));
+  if (found == ids.end()) {
+    throw input_error(link.place, fmt::format("NVLink to {}, which is no GPU of the file", excerpt(text)),
+                      "Name the bus id of a GPU, or tclass=\"0x068000\" for an NVSwitch");
+  }
+  const int peer = static_cast<int>(found - ids.begin());
+  if (peer == static_cast<int>(own)) {
+    throw input_error(link.place, fmt::format("NVLink of {} to itself", excerpt(text)), "Name another GPU");
+  }
+  return peer;
+}
+
+using Counts = std::vector<std::vector<int>>;
+
+// What one GPU says of its links, added up by target.
+void count_links(const XmlElement& gpu, std::size_t own, const std::vector<BusId>& ids, Counts& counts,
+                 NodeInventory& node) {
+  for (const XmlElement& link : gpu.children) {
+    if (link.name != "nvlink") continue;
+    bus_id(link, "target");
+    const int count = link_count(link);
+    switch (target_of(link)) {
+      case Target::gpu:
+        counts[own][peer_of(link, own, ids)] += count;
+        break;
+      case Target::nvswitch:
+        node.switch_links[own] += count;
+        break;
+      case Target::cpu:
+        node.notes.push_back(fmt::format("{} NVLinks of GPU {} to its CPU are not modelled", count, own));
+    }
+  }
+}
+
+void check_ends(const Counts& counts, const std::vector<const XmlElement*>& elements) {
+  for (std::size_t a = 0; a < counts.size(); ++a) {
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      if (counts[a][b] <= counts[b][a]) continue;
+      throw input_error(
+          elements[a]->place,
+          fmt::format("GPU {} has {} NVLinks to GPU {}, which has {} back", a, counts[a][b], b, counts[b][a]),
+          "Write the same count at both ends");
+    }
+  }
+}
+
+void check_switch(const NodeInventory& node, const std::vector<const XmlElement*>& elements) {
+  for (std::size_t gpu = 0; gpu < elements.size(); ++gpu) {
+    if (node.switch_links[gpu] > 0) continue;
+    throw input_error(elements[gpu]->place, fmt::format("GPU {} has no NVLink to the switch, others have", gpu),
+                      "All GPUs of a node reach the NVSwitch, or none");
+  }
+  if (node.pairs.empty()) return;
+  throw input_error(elements[node.pairs.front().a]->place, "NVLinks to a switch and between GPUs in one node",
+                    "A node is either switched or meshed");
+}
+
+}  // namespace
+
+void join_nvlinks(const std::vector<const XmlElement*>& elements, const std::vector<BusId>& ids, NodeInventory& node) {
+  Counts counts(elements.size(), std::vector<int>(elements.size()));
+  node.switch_links.assign(elements.size(), 0);
+  for (std::size_t gpu = 0; gpu < elements.size(); ++gpu) count_links(*elements[gpu], gpu, ids, counts, node);
+  check_ends(counts, elements);
+  for (int a = 0; a < static_cast<int>(elements.size()); ++a) {
+    for (int b = a + 1; b < static_cast<int>(elements.size()); ++b) {
+      if (counts[a][b] > 0) node.pairs.push_back({a, b, counts[a][b]});
+    }
+  }
+  const bool has_switch = std::any_of(node.switch_links.begin(), node.switch_links.end(), [](int n) { return n > 0; });
+  if (has_switch) return check_switch(node, elements);
+  node.switch_links.clear();
+}
+
+}  // namespace shardsim

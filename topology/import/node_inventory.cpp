@@ -1,0 +1,262 @@
+#include "topology/import/node_inventory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/yaml.h"
+#include "topology/spec/exact_text.h"
+#include "topology/spec/gpu_models.h"
+#include "topology/spec/limits.h"
+
+namespace shardsim {
+namespace {
+
+// What NCCL takes for a NIC that states no speed (NVIDIA/nccl src/graph/topo.cc).
+constexpr Bandwidth kUnstatedNic{10e9 / 8};
+constexpr const char* kAssumedModel = "A100-SXM4-40GB";
+constexpr const char* kNameModel = "Name it: --gpu MODEL";
+
+std::string capability_text(int capability) {
+  return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
+void refuse_mixed(const NodeInventory& node) {
+  const NodeInventory::Gpu& first = node.gpus.front();
+  for (const NodeInventory::Gpu& gpu : node.gpus) {
+    if (gpu.model == first.model && gpu.capability == first.capability) continue;
+    throw input_error(gpu.place, fmt::format("GPUs {} and {} are of different models", first.name, gpu.name),
+                      "A cluster file holds nodes of one GPU model; describe a node of the like");
+  }
+}
+
+const GpuModel& assumed_model(NodeInventory& node, bool may_be_assumed) {
+  const NodeInventory::Gpu& first = node.gpus.front();
+  const GpuModel* model =
+      first.capability ? gpu_model_of_capability(*first.capability) : &find_gpu_model(kAssumedModel);
+  if (!may_be_assumed || model == nullptr) {
+    throw input_error(first.place, fmt::format("the GPU model of {} is not in the file", first.name), kNameModel);
+  }
+  node.notes.push_back(
+      fmt::format("GPU model: not in the file, {} is assumed; import again with --gpu MODEL to name it", model->name));
+  return *model;
+}
+
+const GpuModel& model_of(NodeInventory& node, const ImportOptions& options) {
+  refuse_mixed(node);
+  const NodeInventory::Gpu& first = node.gpus.front();
+  if (options.gpu_model.empty() && first.model.empty()) return assumed_model(node, options.gpu_model_may_be_assumed);
+  const GpuModel& model = find_gpu_model(options.gpu_model.empty() ? first.model : options.gpu_model);
+  if (!first.model.empty() && model.name != first.model) {
+    node.notes.push_back(fmt::format("GPU model: the file says {}, {} was asked for", first.model, model.name));
+  }
+  if (first.capability && *first.capability != model.capability) {
+    throw input_error(first.place,
+                      fmt::format("GPU {} has compute capability {}, the model {} has {}", first.name,
+                                  capability_text(*first.capability), model.name, capability_text(model.capability)),
+                      "Name the model of these GPUs: --gpu MODEL");
+  }
+  return model;
+}
+
+void check_link_counts(const NodeInventory& node, const GpuModel& model) {
+  std::vector<int> used = node.switch_links;
+  used.resize(node.gpus.size());
+  for (const NvlinkSpec::Pair& pair : node.pairs) {
+    used[pair.a] += pair.links;
+    used[pair.b] += pair.links;
+  }
+  for (std::size_t gpu = 0; gpu < used.size(); ++gpu) {
+    if (used[gpu] <= model.nvlinks) continue;
+    throw input_error(node.gpus[gpu].place,
+                      fmt::format("GPU {} has {} NVLinks, the model {} has {}", node.gpus[gpu].name, used[gpu],
+                                  model.name, model.nvlinks),
+                      "Correct the counts, or name the model of these GPUs: --gpu MODEL");
+  }
+}
+
+// Only the fastest carry GPU traffic; the others are for storage and management.
+void keep_fastest_nics(NodeInventory& node) {
+  Bandwidth fastest{0};
+  const auto rate_of = [](const NodeInventory::Nic& nic) { return nic.rate.value_or(kUnstatedNic); };
+  for (const auto& nic : node.nics) fastest = std::max(fastest, rate_of(nic));
+  std::map<int, int> kept;  // old index, new index
+  std::vector<NodeInventory::Nic> nics;
+  std::vector<std::string> dropped;
+  for (int i = 0; i < static_cast<int>(node.nics.size()); ++i) {
+    if (rate_of(node.nics[i]) < fastest) {
+      dropped.push_back(node.nics[i].name);
+    } else {
+      kept[i] = static_cast<int>(nics.size());
+      nics.push_back(node.nics[i]);
+    }
+  }
+  node.nics = std::move(nics);
+  for (PcieSpec::Switch& entry : node.tree) {
+    std::erase_if(entry.nics, [&](int nic) { return !kept.contains(nic); });
+    for (int& nic : entry.nics) nic = kept.at(nic);
+  }
+  if (!dropped.empty()) node.notes.push_back("NICs slower than the fastest are left out: " + join(dropped));
+}
+
+// Children stand behind their parents, so one pass from the back empties whole branches.
+void prune_tree(std::vector<PcieSpec::Switch>& tree) {
+  std::vector<PcieSpec::Switch> kept;
+  std::set<std::string> parents;
+  for (std::size_t i = tree.size(); i-- > 0;) {
+    if (tree[i].gpus.empty() && tree[i].nics.empty() && !parents.contains(tree[i].name)) continue;
+    parents.insert(tree[i].parent);
+    kept.push_back(std::move(tree[i]));
+  }
+  tree.assign(kept.rbegin(), kept.rend());
+}
+
+int pcie_generation(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
+  if (options.pcie_generation) return *options.pcie_generation;
+  if (!node.pcie_generation) {
+    node.notes.push_back(
+        fmt::format("PCIe generation: not in the file, {} is that of the model {}; --pcie GEN names it",
+                    model.pcie_generation, model.name));
+    return model.pcie_generation;
+  }
+  if (*node.pcie_generation >= 3) return *node.pcie_generation;
+  throw input_error(
+      node.gpus.front().place,
+      fmt::format("a PCIe link of generation {}, which an idle GPU shows to save power", *node.pcie_generation),
+      "Name the generation of the slots: --pcie GEN");
+}
+
+std::string gpu_text(const NodeInventory& node, const GpuModel& model) {
+  return fmt::format(
+      "gpu: {{model: {}, count: {}, compute_capability: \"{}\", hbm: \"{}\", hbm_bandwidth: \"{}\", l2: \"{}\", "
+      "sm_count: {}, flops: {}}}\n",
+      model.name, node.gpus.size(), capability_text(model.capability), model.hbm, model.hbm_bandwidth, model.l2,
+      model.sm_count, model.flops);
+}
+
+std::string nvlink_text(NodeInventory& node, const GpuModel& model) {
+  if (!node.nvlink_is_known) {
+    node.notes.push_back(fmt::format(
+        "NVLink: not in the file, kind: none stands in; write nvlink (the model {} has {} links) before a run",
+        model.name, model.nvlinks));
+  }
+  if (!node.switch_links.empty()) {
+    const auto [least, most] = std::minmax_element(node.switch_links.begin(), node.switch_links.end());
+    if (*least < *most) node.notes.push_back(fmt::format("NVLinks to the switch differ, {} to {}", *least, *most));
+    return fmt::format("nvlink: {{kind: switch, links_per_gpu: {}}}\n", *least);
+  }
+  if (node.pairs.empty()) return "nvlink: {kind: none}\n";
+  std::vector<std::string> links;
+  for (const auto& pair : node.pairs) links.push_back(fmt::format("[{}, {}, {}]", pair.a, pair.b, pair.links));
+  return fmt::format("nvlink: {{kind: mesh, links_per_gpu: {}, links: [{}]}}\n", model.nvlinks, join(links));
+}
+
+std::string pcie_text(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
+  if (node.cpu_vendor.empty()) node.notes.emplace_back("CPU vendor: not in the file, amd stands in");
+  std::string text = fmt::format("pcie:\n  generation: {}\n  lanes: {}\n", pcie_generation(node, model, options),
+                                 node.pcie_lanes.value_or(16));
+  text += fmt::format("  cpu: {{vendor: {}, model: {}, sockets: {}{}}}\n  tree:\n",
+                      node.cpu_vendor.empty() ? "amd" : node.cpu_vendor, yaml_quoted(node.cpu_model), node.sockets,
+                      node.cpu_link ? ", link: " + yaml_quoted(exact_text(*node.cpu_link)) : "");
+  for (const PcieSpec::Switch& entry : node.tree) {
+    text += fmt::format("    - {{switch: {}, parent: {}, gpus: [{}], nics: [{}]}}\n", entry.name, entry.parent,
+                        fmt::join(entry.gpus, ", "), fmt::join(entry.nics, ", "));
+  }
+  return text;
+}
+
+std::string nic_layout(std::size_t nics, std::size_t gpus) {
+  if (nics % gpus == 0 && nics / gpus <= 16) return fmt::format("per_gpu: {}", nics / gpus);
+  if (gpus % nics == 0) return fmt::format("shared_by: {}", gpus / nics);
+  return fmt::format("per_node: {}", nics);
+}
+
+void note_assumed(const NodeInventory::Nic& first, bool rate_is_known, NodeInventory& node) {
+  if (!rate_is_known) {
+    node.notes.emplace_back(
+        "NIC rate: not in the file, 10 Gbit/s stands in as NCCL takes it, an assumption; --nic RATE names it");
+  }
+  node.notes.push_back(first.transport.empty()
+                           ? "transport: not in the file, infiniband stands in"
+                           : fmt::format("transport: not in the file, {} is taken from the name and PCI class of {}",
+                                         first.transport, first.name));
+}
+
+std::string nics_text(NodeInventory& node, const ImportOptions& options) {
+  if (node.nics.empty()) {
+    node.notes.emplace_back("NICs: none in the file");
+    return "";
+  }
+  const NodeInventory::Nic& first = node.nics.front();
+  const bool rate_is_known = first.rate || options.nic_rate;
+  note_assumed(first, rate_is_known, node);
+  const bool gpudirect =
+      std::all_of(node.nics.begin(), node.nics.end(), [](const NodeInventory::Nic& nic) { return nic.gpudirect; });
+  return fmt::format("nics: {{{}, rate: \"{}\", rate_basis: {}, gpudirect: {}, transport: {}}}\n",
+                     nic_layout(node.nics.size(), node.gpus.size()),
+                     exact_text(options.nic_rate.value_or(first.rate.value_or(kUnstatedNic))),
+                     rate_is_known ? "stated" : "assumed", gpudirect,
+                     first.transport.empty() ? "infiniband" : first.transport);
+}
+
+std::string open_text(const std::vector<std::string>& notes) {
+  std::string text = "open:\n";
+  for (const std::string& note : notes) text += "  - " + yaml_quoted(note) + "\n";
+  return text;
+}
+
+void place_all(Tree& tree, const Place& place) {
+  tree.place = place;
+  for (Tree& item : tree.items) place_all(item, place);
+  for (auto& [key, value] : tree.fields) place_all(value, place);
+}
+
+std::string cluster_text(NodeInventory& node, const GpuModel& model, const ImportOptions& options) {
+  std::string text = gpu_text(node, model) + nvlink_text(node, model) + pcie_text(node, model, options);
+  text += nics_text(node, options);
+  if (node.host_link) text += "host: {gpu_link_bandwidth: " + yaml_quoted(exact_text(*node.host_link)) + "}\n";
+  node.notes.emplace_back("GPU memory, rates and caches are those of the model's data sheet");
+  node.notes.emplace_back("host memory, latencies and the fabric between nodes are not in the file");
+  const std::string source = std::filesystem::path(node.place.source).filename().string();
+  return fmt::format("schema: shardsim.cluster/1\nname: {}\nsummary: {}\nnodes: {}\n", options.name,
+                     yaml_quoted(fmt::format("{} x {}, imported from {}", node.gpus.size(), model.name, source)),
+                     node.nodes) +
+         open_text(node.notes) + text;
+}
+
+}  // namespace
+
+ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options) {
+  if (node.gpus.empty()) {
+    throw input_error(node.place, "no GPU in the file", "Import a description of a node with GPUs");
+  }
+  if (node.nics.size() > kMostNicsPerNode) {
+    throw input_error(node.place,
+                      fmt::format("{} NICs in one node, at most {} are possible", node.nics.size(), kMostNicsPerNode),
+                      "Import the description of one node");
+  }
+  const GpuModel& model = model_of(node, options);
+  check_link_counts(node, model);
+  keep_fastest_nics(node);
+  prune_tree(node.tree);
+  Tree tree = parse_yaml(cluster_text(node, model, options), node.place.source);
+  place_all(tree, node.place);
+  return read_cluster(tree);
+}
+
+std::string cluster_name_of(const std::string& path) {
+  std::string name;
+  for (char c : std::filesystem::path(path).stem().string()) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (fits || (!name.empty() && name.back() != '_')) name += fits ? c : '_';
+  }
+  while (name.size() > 64 || name.ends_with('_')) name.pop_back();
+  return name.empty() ? "imported" : name;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+
+// What an importer found in a description of one node that somebody else wrote, before it becomes a cluster file.
+// Whatever the description does not say stays empty, and is listed in the `open` of the cluster made of it.
+struct NodeInventory {
+  struct Gpu {
+    std::string name;  // bus id, or "GPU3"
+    Place place;
+    std::optional<int> capability;  // 80 for 8.0
+    std::string model;              // of the catalogue; "" when not known
+  };
+  struct Nic {
+    std::string name;
+    std::optional<Bandwidth> rate;
+    std::string transport;  // "" when not known
+    bool gpudirect = true;
+  };
+
+  Place place;
+  int nodes = 1;
+  std::vector<Gpu> gpus;
+  std::vector<Nic> nics;
+  std::vector<PcieSpec::Switch> tree;
+  int sockets = 1;
+  std::string cpu_vendor;  // "" when not known
+  std::string cpu_model;
+  std::optional<Bandwidth> cpu_link;
+  std::optional<int> pcie_generation;
+  std::optional<int> pcie_lanes;
+  std::optional<Bandwidth> host_link;  // of a GPU, where it is no PCIe slot
+  bool nvlink_is_known = true;
+  std::vector<int> switch_links;  // by GPU, when there is an NVSwitch; else empty
+  std::vector<NvlinkSpec::Pair> pairs;
+  std::vector<std::string> notes;  // for `open`
+};
+
+// What the command line adds to a description.
+struct ImportOptions {
+  std::string name = "imported";          // of the cluster: a-z, 0-9 and _
+  std::string gpu_model;                  // "" when not given
+  std::optional<int> pcie_generation;     // instead of what the file says
+  std::optional<Bandwidth> nic_rate;      // where the file states none
+  bool gpu_model_may_be_assumed = false;  // else a file that does not name the model needs `gpu_model`
+};
+
+// The cluster of these nodes. NICs slower than the fastest are left out, with a note; GPU values come from the data
+// sheet of the model, and what nobody said is NCCL's own default, with a note. Errors (Failure::input): no GPU, GPUs of
+// several models, a model that contradicts the file, more NVLinks than the model has (at the GPU's place), sizes that
+// no cluster file may have.
+ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options);
+
+// a-z, 0-9 and _ of a file's name, at most 64; "imported" when nothing is left.
+std::string cluster_name_of(const std::string& path);
+
+}  // namespace shardsim

@@ -1,0 +1,237 @@
+#include "topology/import/read_smi_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <numeric>
+
+#include "base/text.h"
+#include "topology/import/smi_table.h"
+#include "topology/spec/limits.h"
+
+namespace shardsim {
+namespace {
+
+// What a cell says of the PCIe way between two devices, near to far.
+enum class Way { pix, pxb, host, sys, hidden };
+
+struct Cell {
+  Way way = Way::hidden;
+  int nvlinks = 0;
+};
+
+Cell parse_cell(const std::string& text, const Place& place) {
+  static const std::map<std::string, Way, std::less<>> kWays = {{"PIX", Way::pix},  {"PXB", Way::pxb},
+                                                                {"PHB", Way::host}, {"NODE", Way::host},
+                                                                {"SYS", Way::sys},  {"SOC", Way::sys}};
+  if (const auto found = kWays.find(text); found != kWays.end()) return {found->second, 0};
+  int links = 0;
+  const char* end = text.data() + text.size();
+  const bool is_nvlink = text.starts_with("NV") && std::from_chars(text.data() + 2, end, links).ptr == end;
+  if (is_nvlink && links >= 1 && links <= kMostLinksPerGpu) return {Way::hidden, links};
+  throw input_error(place, fmt::format("the cell {} is none of X, NV#, PIX, PXB, PHB, NODE, SYS", excerpt(text)),
+                    "Paste the matrix as nvidia-smi printed it");
+}
+
+using Cells = std::vector<std::vector<Cell>>;
+
+bool is_same(const Cell& a, const Cell& b) {
+  return a.way == b.way && a.nvlinks == b.nvlinks;
+}
+
+void check_pair(const SmiTable& table, const Cells& cells, std::size_t a, std::size_t b) {
+  const auto& rows = table.rows;
+  if (!is_same(cells[a][b], cells[b][a])) {
+    throw input_error(rows[a].place,
+                      fmt::format("{} to {} is {}, but back it is {}", rows[a].name, rows[b].name, rows[a].cells[b],
+                                  rows[b].cells[a]),
+                      "A matrix is the same both ways");
+  }
+  if (cells[a][b].nvlinks > 0 && std::max(a, b) >= table.gpus) {
+    throw input_error(rows[a].place, fmt::format("NVLinks between {} and {}", rows[a].name, rows[b].name),
+                      "NVLinks join GPUs");
+  }
+}
+
+Cells parse_cells(const SmiTable& table) {
+  Cells cells(table.rows.size(), std::vector<Cell>(table.rows.size()));
+  for (std::size_t a = 0; a < cells.size(); ++a) {
+    for (std::size_t b = 0; b < cells.size(); ++b) {
+      const std::string& text = table.rows[a].cells[b];
+      if ((a == b) != (text == "X")) {
+        throw input_error(table.rows[a].place,
+                          fmt::format("{} to {} is {}", table.rows[a].name, table.rows[b].name, excerpt(text)),
+                          "The diagonal is X, and only the diagonal");
+      }
+      if (a != b) cells[a][b] = parse_cell(text, table.rows[a].place);
+    }
+  }
+  for (std::size_t a = 0; a < cells.size(); ++a) {
+    for (std::size_t b = a + 1; b < cells.size(); ++b) check_pair(table, cells, a, b);
+  }
+  return cells;
+}
+
+// Every device's group, where all pairs up to `farthest` are in one; groups count from 0 in the order of devices.
+std::vector<int> groups_within(const Cells& cells, Way farthest) {
+  std::vector<int> group(cells.size(), -1);
+  int count = 0;
+  for (std::size_t first = 0; first < cells.size(); ++first) {
+    if (group[first] >= 0) continue;
+    std::vector<std::size_t> members = {first};
+    group[first] = count++;
+    for (std::size_t next = 0; next < members.size(); ++next) {
+      for (std::size_t other = 0; other < cells.size(); ++other) {
+        if (group[other] >= 0 || other == members[next] || cells[members[next]][other].way > farthest) continue;
+        group[other] = group[first];
+        members.push_back(other);
+      }
+    }
+  }
+  return group;
+}
+
+// Groups of one socket that no cell joins (their GPUs show NVLinks alone) come together when no cell says SYS and the
+// NUMA column does not speak against it.
+std::vector<int> sockets_of(const SmiTable& table, const Cells& cells) {
+  std::vector<int> group = groups_within(cells, Way::host);
+  const int groups = *std::max_element(group.begin(), group.end()) + 1;
+  std::vector<std::vector<std::size_t>> members(static_cast<std::size_t>(groups));
+  for (std::size_t device = 0; device < group.size(); ++device) members[group[device]].push_back(device);
+  const auto apart = [&](std::size_t a, std::size_t b) {
+    const std::string &numa_a = table.rows[a].numa, &numa_b = table.rows[b].numa;
+    return cells[a][b].way == Way::sys || (!numa_a.empty() && !numa_b.empty() && numa_a != numa_b);
+  };
+  std::vector<std::vector<std::size_t>> sockets;
+  for (const auto& some : members) {
+    const auto fits = [&](const std::vector<std::size_t>& socket) {
+      return std::none_of(socket.begin(), socket.end(), [&](std::size_t a) {
+        return std::any_of(some.begin(), some.end(), [&](std::size_t b) { return apart(a, b); });
+      });
+    };
+    auto home = std::find_if(sockets.begin(), sockets.end(), fits);
+    if (home == sockets.end()) home = sockets.insert(sockets.end(), std::vector<std::size_t>{});
+    home->insert(home->end(), some.begin(), some.end());
+    for (const std::size_t device : some) group[device] = static_cast<int>(home - sockets.begin());
+  }
+  return group;
+}
+
+// A group that a farther cell splits again is in no tree.
+void check_tree(const SmiTable& table, const Cells& cells, const std::vector<int>& group, Way farthest) {
+  for (std::size_t a = 0; a < cells.size(); ++a) {
+    for (std::size_t b = 0; b < cells.size(); ++b) {
+      if (group[a] != group[b] || cells[a][b].way == Way::hidden || cells[a][b].way <= farthest) continue;
+      throw input_error(table.rows[a].place,
+                        fmt::format("{} to {} is {}, but a third device is nearer to both", table.rows[a].name,
+                                    table.rows[b].name, table.rows[a].cells[b]),
+                        "No tree of PCIe switches has these classes; is the matrix of one node?");
+    }
+  }
+}
+
+void add_device(const SmiTable& table, std::size_t device, PcieSpec::Switch& entry) {
+  if (device < table.gpus) {
+    entry.gpus.push_back(static_cast<int>(device));
+  } else {
+    entry.nics.push_back(static_cast<int>(device - table.gpus));
+  }
+}
+
+// One switch for each PIX group; where PXB joins several, one more above them.
+void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) {
+  const std::vector<int> near = groups_within(cells, Way::pix), bridged = groups_within(cells, Way::pxb);
+  const std::vector<int> socket = sockets_of(table, cells);
+  check_tree(table, cells, near, Way::pix);
+  check_tree(table, cells, bridged, Way::pxb);
+  check_tree(table, cells, socket, Way::host);
+  node.sockets = *std::max_element(socket.begin(), socket.end()) + 1;
+  std::map<int, std::string> bridge_name;
+  std::map<int, std::size_t> entry_of;
+  const auto add = [&](const std::string& parent) {
+    node.tree.push_back({fmt::format("s{}", node.tree.size()), parent, {}, {}});
+    return node.tree.size() - 1;
+  };
+  for (std::size_t device = 0; device < cells.size(); ++device) {
+    std::string parent = fmt::format("{}", socket[device]);
+    const bool is_bridged = [&] {
+      for (std::size_t b = 0; b < cells.size(); ++b) {
+        if (bridged[b] == bridged[device] && near[b] != near[device]) return true;
+      }
+      return false;
+    }();
+    if (is_bridged && !bridge_name.contains(bridged[device]))
+      bridge_name[bridged[device]] = node.tree[add(parent)].name;
+    if (is_bridged) parent = bridge_name.at(bridged[device]);
+    if (!entry_of.contains(near[device])) entry_of[near[device]] = add(parent);
+    add_device(table, device, node.tree[entry_of.at(near[device])]);
+  }
+}
+
+void add_nvlinks(const SmiTable& table, const Cells& cells, const GpuModel& model, NodeInventory& node) {
+  bool all_alike = table.gpus > 1;
+  for (int a = 0; a < static_cast<int>(table.gpus); ++a) {
+    for (int b = a + 1; b < static_cast<int>(table.gpus); ++b) {
+      const int links = cells[a][b].nvlinks;
+      all_alike = all_alike && links == cells[0][1].nvlinks;
+      if (links > 0) node.pairs.push_back({a, b, links});
+    }
+  }
+  if (!all_alike || node.pairs.empty() || cells[0][1].nvlinks != model.nvlinks) return;
+  node.switch_links.assign(table.gpus, model.nvlinks);
+  node.pairs.clear();
+}
+
+void note_what_is_hidden(const Cells& cells, NodeInventory& node) {
+  node.notes.emplace_back("a matrix says classes, not rates: PCIe and NVLink rates are those of the GPU model");
+  const bool hides = std::any_of(cells.begin(), cells.end(), [](const std::vector<Cell>& row) {
+    return std::any_of(row.begin(), row.end(), [](const Cell& cell) { return cell.nvlinks > 0; });
+  });
+  if (hides)
+    node.notes.emplace_back("PCIe switches between GPUs with NVLink are hidden, NICs and NUMA nodes placed them");
+}
+
+// "NIC0: mlx5_0" below the matrix.
+void name_nics(std::string_view text, NodeInventory& node) {
+  std::map<std::string, NodeInventory::Nic*> by_name;
+  for (NodeInventory::Nic& nic : node.nics) by_name[nic.name] = &nic;
+  for (const std::string& line : plain_lines(text)) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    const std::size_t colon = line.find(": ");
+    if (begin == std::string::npos || colon == std::string::npos || begin > colon) continue;
+    const auto found = by_name.find(line.substr(begin, colon - begin));
+    if (found != by_name.end()) found->second->name = line.substr(colon + 2);
+  }
+}
+
+}  // namespace
+
+bool looks_like_smi_matrix(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] == '<') return false;
+  return text.find("GPU0") != std::string_view::npos;
+}
+
+NodeInventory read_smi_matrix(std::string_view text, const std::string& source, const GpuModel& model) {
+  const SmiTable table = parse_smi_table(text, source);
+  const Cells cells = parse_cells(table);
+  NodeInventory node;
+  node.place = table.rows.front().place;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const SmiTable::Row& row = table.rows[i];
+    if (i < table.gpus) {
+      node.gpus.push_back({row.name, row.place, std::nullopt, std::string(model.name)});
+    } else {
+      node.nics.push_back({row.name, std::nullopt, "", true});
+    }
+  }
+  build_tree(table, cells, node);
+  add_nvlinks(table, cells, model, node);
+  note_what_is_hidden(cells, node);
+  name_nics(text, node);
+  return node;
+}
+
+}  // namespace shardsim

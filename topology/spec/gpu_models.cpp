@@ -1,0 +1,98 @@
+#include "topology/spec/gpu_models.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kV100 = R"({fp64: "7.8 TFLOP/s", fp32: "15.7 TFLOP/s", fp16: "125 TFLOP/s"})";
+constexpr std::string_view kA100 =
+    R"({fp64: "9.7 TFLOP/s", fp32: "19.5 TFLOP/s", tf32: "156 TFLOP/s", fp16: "312 TFLOP/s", bf16: "312 TFLOP/s"})";
+constexpr std::string_view kHopper =
+    R"({fp64: "34 TFLOP/s", fp32: "67 TFLOP/s", tf32: "494 TFLOP/s", fp16: "989 TFLOP/s", bf16: "989 TFLOP/s", fp8: "1979 TFLOP/s"})";
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return result;
+}
+
+}  // namespace
+
+// NVIDIA's data sheets of each product; device ids of the public PCI ID repository (pci-ids.ucw.cz).
+std::span<const GpuModel> gpu_models() {
+  static const std::vector<GpuModel> kModels = {
+      {"V100-SXM2-16GB", 70, "16 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db1"}},
+      {"V100-SXM2-32GB", 70, "32 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db5"}},
+      {"A100-SXM4-40GB", 80, "40 GiB", "1555 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b0"}},
+      {"A100-SXM4-80GB", 80, "80 GiB", "2039 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b2"}},
+      {"A100-PCIE-40GB", 80, "40 GiB", "1555 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20f1"}},
+      {"A100-PCIE-80GB", 80, "80 GiB", "1935 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b5"}},
+      {"RTX-3090",
+       86,
+       "24 GiB",
+       "936 GB/s",
+       "6 MiB",
+       82,
+       4,
+       4,
+       R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})",
+       {"0x2204"}},
+      {"A10G", 86, "24 GiB", "600 GB/s", "6 MiB", 80, 0, 4, R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})", {"0x2237"}},
+      {"L40S",
+       89,
+       "48 GiB",
+       "864 GB/s",
+       "96 MiB",
+       142,
+       0,
+       4,
+       R"({fp32: "91.6 TFLOP/s", fp16: "362 TFLOP/s"})",
+       {"0x26b9"}},
+      {"RTX-6000D", 120, "84 GB", "1568 GB/s", "0 B", 156, 0, 5, R"({fp32: "104 TFLOP/s"})"},
+      {"H100-SXM5-80GB", 90, "80 GiB", "3350 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2330"}},
+      {"H200-SXM5-141GB", 90, "141 GB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2335"}},
+      {"GH200-96GB", 90, "96 GB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
+      {"B200-SXM-180GB",
+       100,
+       "180 GB",
+       "8000 GB/s",
+       "126 MiB",
+       148,
+       18,
+       5,
+       R"({fp64: "37 TFLOP/s", fp32: "75 TFLOP/s", tf32: "1125 TFLOP/s", fp16: "2250 TFLOP/s", bf16: "2250 TFLOP/s", fp8: "4500 TFLOP/s"})",
+       {"0x2901"}},
+  };
+  return kModels;
+}
+
+const GpuModel& find_gpu_model(const std::string& name) {
+  std::vector<std::string> known;
+  for (const GpuModel& model : gpu_models()) {
+    if (upper(model.name) == upper(name)) return model;
+    known.emplace_back(model.name);
+  }
+  throw input_error({"argument --gpu"}, "unknown GPU model " + excerpt(name), known_names_hint(upper(name), known));
+}
+
+const GpuModel* gpu_model_of_pci_id(std::string_view device) {
+  for (const GpuModel& model : gpu_models()) {
+    if (std::find(model.pci_ids.begin(), model.pci_ids.end(), device) != model.pci_ids.end()) return &model;
+  }
+  return nullptr;
+}
+
+const GpuModel* gpu_model_of_capability(int capability) {
+  for (const GpuModel& model : gpu_models()) {
+    if (model.capability == capability) return &model;
+  }
+  return nullptr;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,272 @@
+#include "validate/execute/buffers/data_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <map>
+
+#include "base/rng.h"
+#include "plan/row_hash.h"
+#include "validate/execute/buffers/rank_buffers.h"
+#include "validate/execute/fusion/bags.h"
+#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/fusion/id_streams.h"
+#include "validate/execute/fusion/piece.h"
+#include "validate/execute/fusion/rank_rows.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kExact = 16777216;     // 2^24: fp32 holds every whole number up to here
+constexpr double kLargestGradient = 2;  // of gradient_value
+constexpr std::string_view kWhole =
+    "Whole-number checks need tables of fp32, of one dimension per sequence lookup, with updates";
+
+void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong) {
+  throw input_error(op_place(places, op.id), fmt::format("{}: {}", op_text(op), wrong), std::string(kWhole));
+}
+
+}  // namespace
+
+struct Reference::State {
+  explicit State(const Program& given) : program(given) {
+    ProgramPlaces places;
+    places.program.source = given.scenario;
+    fusions = fusions_of(program, places);
+    for (const Fusion& fusion : fusions) check(fusion, places);
+    for (const Fusion& fusion : fusions) {
+      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program, program.shard(shard));
+    }
+  }
+
+  const Op& op(int id) const { return program.ops[static_cast<std::size_t>(id)]; }
+
+  void check(const Fusion& fusion, const ProgramPlaces& places) const {
+    const Op& lookup = op(fusion.lookup);
+    if (fusion.gradient < 0) refuse(places, lookup, "nothing updates its rows");
+    for (const Fusion::Part& part : fusion.parts) {
+      if (part.gradient < 0) refuse(places, op(part.lookup), "nothing updates its rows");
+    }
+    for (const int index : fusion.shards) {
+      const Program::Shard& shard = program.shard(index);
+      const Program::Shard& first = program.shard(fusion.shards.front());
+      const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
+      if (table.dtype != Dtype::fp32) {
+        refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)));
+      }
+      if (!fusion.pooled && shard.column_end - shard.column_begin != first.column_end - first.column_begin) {
+        refuse(places, lookup, "its shards have different dimensions");
+      }
+    }
+    std::vector<int> moves{fusion.output, fusion.gradient_exchange, fusion.scatter, fusion.gather};
+    moves.insert(moves.end(), fusion.reduces.begin(), fusion.reduces.end());
+    for (const int id : moves) {
+      if (id >= 0 && !op(id).dtype.empty() && op(id).dtype != "fp32") {
+        refuse(places, op(id), fmt::format("it moves {}", op(id).dtype));
+      }
+    }
+    check_reduce(fusion, places);
+  }
+
+  void check_reduce(const Fusion& fusion, const ProgramPlaces& places) const {
+    if (fusion.reduces.empty()) return;
+    const Op& reduce = op(fusion.reduces.front());
+    for (const int rank : program.ranks_of(op(fusion.lookup))) {
+      std::int64_t summed = 0;
+      for (const int id : fusion.reduces) summed += collective_bytes(program, op(id), rank).in;
+      const auto bytes = rank_rows(program, fusion, rank).elements * static_cast<std::int64_t>(sizeof(float));
+      if (bytes <= summed) continue;
+      const std::string sums = fusion.reduces.size() > 1 ? "it and those like it sum" : "it sums";
+      refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes));
+    }
+  }
+
+  void iterate() {
+    const int batch = static_cast<int>(iteration % program.index_batches);
+    for (const Fusion& fusion : fusions) {
+      for (const int rank : program.ranks_of(op(fusion.lookup))) {
+        fusion.pooled ? read_pooled(fusion, rank, batch) : read(fusion, rank, batch);
+      }
+    }
+    for (auto& [shard, of_shard] : pieces) {
+      for (Piece& piece : of_shard) update(piece);
+    }
+    ++iteration;
+  }
+
+  // Gathers the rows that the rank asks for, and adds their gradients to what their owners will subtract.
+  void read(const Fusion& fusion, int rank, int batch) {
+    const IdBatch asked = draw_ids(program, fusion, rank, batch);
+    std::vector<float>& rows = gathered[{rank, fusion.lookup}];
+    rows.clear();
+    std::int64_t request = 0;
+    const std::vector<int> owners = owners_of(program, fusion, rank);
+    for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
+      const RankRows held = rank_rows(program, fusion, owners[owner]);
+      for (std::int64_t i = 0; i < asked.counts[owner]; ++i, ++request) {
+        const std::int64_t id = asked.ids[static_cast<std::size_t>(request)];
+        const RankRows::Part& part = held.part_of(id);
+        Piece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+        take(piece, id - part.first_row, rank, fusion.lookup, request, rows);
+      }
+    }
+  }
+
+  static void take(Piece& piece, std::int64_t local, int rank, int lookup, std::int64_t request,
+                   std::vector<float>& rows) {
+    const float* const row = piece.row(local);
+    rows.insert(rows.end(), row, row + piece.dim);
+    float* const sums = piece.sums.data() + local * piece.dim;
+    for (std::int64_t c = 0; c < piece.dim; ++c) sums[c] += gradient_value(rank, lookup, request, c);
+    ++piece.reads[static_cast<std::size_t>(local)];
+  }
+
+  // The vectors of one shard for one rank: its bags one after the other, and how large their sums can be on the way.
+  struct Vectors {
+    std::int64_t first_bag = 0, bags = 0, dim = 0;
+    std::vector<float> sums;
+    std::vector<double> sizes;
+  };
+
+  std::map<int, Vectors> empty_vectors(const Fusion& fusion) const {
+    std::map<int, Vectors> all;
+    std::int64_t bags = 0;
+    for (const int index : fusion.shards) {
+      const Program::Shard& shard = program.shard(index);
+      Vectors& vectors = all[index];
+      vectors.first_bag = bags;
+      vectors.bags = bags_per_rank(program, program.tables[static_cast<std::size_t>(shard.table)]);
+      vectors.dim = shard.column_end - shard.column_begin;
+      vectors.sums.resize(static_cast<std::size_t>(vectors.bags * vectors.dim));
+      vectors.sizes.resize(vectors.sums.size());
+      bags += vectors.bags;
+    }
+    return all;
+  }
+
+  // Sums the rows of each bag of the rank, and adds the bag's gradient to what their owners will subtract.
+  void read_pooled(const Fusion& fusion, int rank, int batch) {
+    const IdBatch asked = draw_ids(program, fusion, rank, batch);
+    const PartShares shares(program, fusion);
+    const std::vector<int> owners = owners_of(program, fusion, rank);
+    std::map<int, Vectors> vectors = empty_vectors(fusion);
+    const std::int64_t* id = asked.ids.data();
+    for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
+      const RankRows held = rank_rows(program, fusion, owners[owner]);
+      const std::vector<std::int64_t> counts = shares.split(held, asked.counts[owner]);
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        id = read_bags(held.parts[i], counts[i], rank, fusion.lookup, vectors.at(held.parts[i].shard), id);
+      }
+    }
+    std::vector<float>& all = gathered[{rank, fusion.lookup}];
+    all.clear();
+    for (const int shard : fusion.shards) append(vectors.at(shard), all);
+  }
+
+  // Returns the id behind those of the part.
+  const std::int64_t* read_bags(const RankRows::Part& part, std::int64_t count, int rank, int lookup, Vectors& vectors,
+                                const std::int64_t* id) {
+    const Program::Shard& shard = program.shard(part.shard);
+    Piece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+    std::size_t bag = 0;
+    for (const std::int64_t length : bag_lengths(program, program.tables[static_cast<std::size_t>(shard.table)], count,
+                                                 part.position, row_shards(shard))) {
+      for (std::int64_t i = 0; i < length; ++i) take(piece, *id++ - part.first_row, rank, lookup, vectors, bag);
+      ++bag;
+    }
+    return id;
+  }
+
+  static void take(Piece& piece, std::int64_t local, int rank, int lookup, Vectors& vectors, std::size_t bag) {
+    const float* const row = piece.row(local);
+    float* const sums = piece.sums.data() + local * piece.dim;
+    const std::size_t first = bag * static_cast<std::size_t>(piece.dim);
+    for (std::int64_t c = 0; c < piece.dim; ++c) {
+      vectors.sums[first + static_cast<std::size_t>(c)] += row[c];
+      vectors.sizes[first + static_cast<std::size_t>(c)] += std::abs(static_cast<double>(row[c]));
+      sums[c] += gradient_value(rank, lookup, vectors.first_bag + static_cast<std::int64_t>(bag), c);
+    }
+    ++piece.reads[static_cast<std::size_t>(local)];
+  }
+
+  static void append(const Vectors& vectors, std::vector<float>& all) {
+    if (std::ranges::any_of(vectors.sizes, [](double size) { return size >= kExact; })) {
+      throw run_error("a bag holds so much that fp32 no longer sums its rows exactly",
+                      "Check fewer iterations, or a smaller batch.");
+    }
+    all.insert(all.end(), vectors.sums.begin(), vectors.sums.end());
+  }
+
+  static void update(Piece& piece) {
+    for (std::size_t row = 0; row < piece.reads.size(); ++row) {
+      const double largest = kLargestGradient * static_cast<double>(piece.reads[row]);
+      for (std::int64_t c = 0; c < piece.dim; ++c) {
+        const std::size_t at = row * static_cast<std::size_t>(piece.dim) + static_cast<std::size_t>(c);
+        if (std::abs(static_cast<double>(piece.rows[at])) + largest >= kExact) {
+          throw run_error("a row was read so often that fp32 no longer holds the sum of its gradients exactly",
+                          "Check fewer iterations, or a smaller batch.");
+        }
+        piece.rows[at] -= piece.sums[at];
+      }
+    }
+    std::ranges::fill(piece.sums, 0.0F);
+    std::ranges::fill(piece.reads, 0);
+  }
+
+  Program program;
+  std::vector<Fusion> fusions;
+  std::int64_t iteration = 0;
+  std::map<int, std::vector<Piece>> pieces;                    // by shard
+  std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
+};
+
+Reference::Reference(const Program& program) : state_(std::make_shared<State>(program)) {}
+
+void Reference::iterate(int iterations) {
+  for (int i = 0; i < iterations; ++i) state_->iterate();
+}
+
+std::vector<float> Reference::gathered(int rank, int lookup_op) const {
+  const auto found = state_->gathered.find({rank, lookup_op});
+  return found == state_->gathered.end() ? std::vector<float>{} : found->second;
+}
+
+std::vector<float> Reference::shard_rows(int rank, int shard) const {
+  const auto found = state_->pieces.find(shard);
+  if (found == state_->pieces.end()) return {};
+  const int position = row_shard_of(state_->program.shard(shard), rank);
+  return position < 0 ? std::vector<float>{} : found->second[static_cast<std::size_t>(position)].rows;
+}
+
+float first_value(std::uint64_t table_key, std::uint64_t position, std::int64_t column) {
+  const std::uint64_t of_row = mix(table_key, (position + 1) * kGolden);
+  return static_cast<float>(static_cast<int>(mix(of_row, (static_cast<std::uint64_t>(column) + 1) * kGolden) >> 60) -
+                            8);
+}
+
+std::uint64_t table_key(const Table& table) {
+  return fnv1a(table.name);
+}
+
+float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t column) {
+  const std::uint64_t seat = (static_cast<std::uint64_t>(rank) << 32) + static_cast<std::uint64_t>(lookup_op);
+  const std::uint64_t of_row = mix(seat, (static_cast<std::uint64_t>(i) + 1) * kGolden);
+  return static_cast<float>(static_cast<int>(mix(of_row, (static_cast<std::uint64_t>(column) + 1) * kGolden) % 5) - 2);
+}
+
+std::string first_difference(const std::vector<float>& got, const std::vector<float>& expected, std::int64_t columns,
+                             const std::string& what) {
+  const std::size_t both = std::min(got.size(), expected.size());
+  const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(columns, 1));
+  for (std::size_t i = 0; i < both; ++i) {
+    if (std::bit_cast<std::uint32_t>(got[i]) == std::bit_cast<std::uint32_t>(expected[i])) continue;
+    return fmt::format("{} {}, column {}: {}, not {}", what, i / wide, i % wide, got[i], expected[i]);
+  }
+  if (got.size() == expected.size()) return "";
+  return fmt::format("{}: {} numbers, not {}", what, got.size(), expected.size());
+}
+
+}  // namespace shardsim

@@ -1,0 +1,244 @@
+#include "validate/execute/buffers/pooled_buffers.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "validate/execute/buffers/rank_buffers.h"
+#include "validate/execute/fusion/bags.h"
+#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/fusion/id_streams.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+// Where the ids of each source lie on the wire, by the parts of the rank's rows.
+class WireIds {
+ public:
+  WireIds(const Program& program, const Fusion& fusion, const RankRows& rows, int rank)
+      : members_(owners_of(program, fusion, rank)) {
+    const PartShares shares(program, fusion);
+    for (const std::int64_t count : ids_by_source(program, fusion, rank)) {
+      const std::vector<std::int64_t> split = shares.split(rows, count);
+      first_.emplace_back();
+      counts_.push_back(split);
+      for (const std::int64_t ids : split) {
+        first_.back().push_back(all_);
+        all_ += ids;
+      }
+    }
+  }
+
+  std::int64_t all() const { return all_; }
+  std::int64_t first(int source, std::size_t part) const { return first_[position(source)][part]; }
+  std::int64_t count(int source, std::size_t part) const { return counts_[position(source)][part]; }
+
+ private:
+  std::size_t position(int source) const {
+    return static_cast<std::size_t>(std::ranges::find(members_, source) - members_.begin());
+  }
+
+  std::vector<int> members_;
+  std::vector<std::vector<std::int64_t>> first_, counts_;  // [source][part]
+  std::int64_t all_ = 0;
+};
+
+class PooledPlan {
+ public:
+  PooledPlan(const Program& program, const Fusion& fusion, int rank, const Place& place)
+      : program_(program), rank_(rank) {
+    plan_.fusion = fusion;
+    plan_.rows = rank_rows(program, fusion, rank);
+    plan_.type = element_type(table_of(fusion.shards.front()).dtype, place);
+  }
+
+  PooledBuffers make() {
+    sources_ = sources_of(program_, plan_.fusion, rank_);
+    plan_.sources = static_cast<std::int64_t>(sources_.size());
+    plan_.returned = returned_to(program_, plan_.fusion, rank_);
+    const VectorChunk chunk = chunk_of(program_, plan_.fusion, rank_);
+    plan_.chunk_elements = chunk.elements;
+    const bool takes_part = shardsim::takes_part(program_, op(plan_.fusion.lookup), rank_);
+    if (takes_part) add_ids(chunk);
+    set_vector_sizes();
+    set_gradient_sizes();
+    set_reduced();
+    return plan_;
+  }
+
+ private:
+  const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
+  const Table& table_of(int shard) const {
+    return program_.tables[static_cast<std::size_t>(program_.shard(shard).table)];
+  }
+
+  void add_ids(const VectorChunk& chunk) {
+    const WireIds wire(program_, plan_.fusion, plan_.rows, rank_);
+    plan_.served = wire.all();
+    for (const VectorChunk::Block& block : chunk.blocks) add_call(block, wire);
+    plan_.asked = plan_.served;
+    if (!plan_.exchanges()) return;
+    const Op& ids = op(plan_.fusion.ids);
+    plan_.id_bytes = static_cast<int>(resolve_matrix(program_, ids.matrix).unit_bytes);
+    plan_.asked = collective_bytes(program_, ids, rank_).in / plan_.id_bytes;
+  }
+
+  void add_call(const VectorChunk::Block& block, const WireIds& wire) {
+    PooledCall call;
+    call.block = block;
+    call.tables.type = plan_.type;
+    call.tables.bags = block.bags * plan_.sources;
+    call.first_id = static_cast<std::int64_t>(plan_.order.size());
+    call.offsets.push_back(0);
+    for (const int shard : block.shards) add_table(call, shard, wire);
+    plan_.calls.push_back(std::move(call));
+  }
+
+  void add_table(PooledCall& call, int shard, const WireIds& wire) {
+    const auto& parts = plan_.rows.parts;
+    const auto part = std::ranges::find(parts, shard, &RankRows::Part::shard);
+    const bool here = part != parts.end() && part->rows > 0;
+    call.tables.rows.push_back(here ? part->rows : 0);
+    call.tables.begin.push_back(here ? part->first_element : 0);
+    call.tables.dim.push_back(program_.shard(shard).column_end - program_.shard(shard).column_begin);
+    for (const int source : sources_) {
+      if (here) {
+        add_bags(call, *part, source, static_cast<std::size_t>(part - parts.begin()), wire);
+      } else {
+        call.offsets.insert(call.offsets.end(), static_cast<std::size_t>(call.block.bags), call.offsets.back());
+      }
+    }
+  }
+
+  void add_bags(PooledCall& call, const RankRows::Part& part, int source, std::size_t index, const WireIds& wire) {
+    const std::int64_t first = wire.first(source, index), count = wire.count(source, index);
+    for (std::int64_t i = 0; i < count; ++i) plan_.order.push_back(first + i);
+    const Table& table = table_of(part.shard);
+    for (const std::int64_t length :
+         bag_lengths(program_, table, count, part.position, row_shards(program_.shard(part.shard)))) {
+      call.offsets.push_back(call.offsets.back() + length);
+    }
+  }
+
+  // Bytes before the own chunk among those that a reduce_scatter leaves or an all_gather begins with.
+  std::int64_t before_own(int id, std::int64_t bytes) const {
+    if (id < 0) return 0;
+    const Seat seat = seat_of(program_, op(id), rank_);
+    return seat.ranks.empty() ? 0 : bytes / static_cast<std::int64_t>(seat.ranks.size()) * seat.position;
+  }
+
+  // The kernels write fp32, and the wire may take fewer bytes or more.
+  void set_vector_sizes() {
+    const Fusion& fusion = plan_.fusion;
+    plan_.served_bytes = plan_.sources * plan_.chunk_elements * kFloat;
+    if (fusion.scatter >= 0) {
+      const std::int64_t bytes = collective_bytes(program_, op(fusion.scatter), rank_).in;
+      plan_.served_bytes = std::max(plan_.served_bytes, bytes);
+      plan_.own_vectors = before_own(fusion.scatter, bytes);
+    }
+    if (fusion.output < 0) return;
+    const CollectiveBytes output = collective_bytes(program_, op(fusion.output), rank_);
+    plan_.served_bytes = std::max(plan_.served_bytes, plan_.own_vectors + output.in);
+    plan_.returned_bytes = std::max(elements_of(plan_.returned) * kFloat, output.out);
+  }
+
+  void set_gradient_sizes() {
+    const Fusion& fusion = plan_.fusion;
+    plan_.gradient_served_bytes = plan_.sources * plan_.chunk_elements * kFloat;
+    if (fusion.gather >= 0) {
+      const std::int64_t bytes = collective_bytes(program_, op(fusion.gather), rank_).in;
+      plan_.gradient_served_bytes = std::max(plan_.gradient_served_bytes, bytes);
+      plan_.own_gradients = before_own(fusion.gather, bytes);
+    }
+    if (fusion.gradient_exchange < 0) return;
+    const CollectiveBytes gradients = collective_bytes(program_, op(fusion.gradient_exchange), rank_);
+    plan_.gradient_served_bytes = std::max(plan_.gradient_served_bytes, plan_.own_gradients + gradients.out);
+    plan_.gradient_asked_bytes = std::max(elements_of(plan_.returned) * kFloat, gradients.in);
+  }
+
+  void set_reduced() {
+    plan_.dense_elements = plan_.dense() ? plan_.rows.elements : 0;
+    std::int64_t end = plan_.rows.elements;
+    for (const int id : plan_.fusion.reduces) {
+      const std::int64_t count = collective_bytes(program_, op(id), rank_).in / kFloat;
+      const std::int64_t first = std::max<std::int64_t>(end - count, 0);
+      plan_.reduced.push_back({first, count});
+      plan_.dense_elements = std::max(plan_.dense_elements, first + count);
+      end = first;
+    }
+  }
+
+  const Program& program_;
+  int rank_;
+  PooledBuffers plan_;
+  std::vector<int> sources_;
+};
+
+template <typename Visit>
+void visit_vectors(const std::vector<ReturnedVectors>& returned, const Visit& visit) {
+  std::int64_t at = 0;
+  for (const ReturnedVectors& of : returned) {
+    for (std::int64_t bag = 0; bag < of.bags; ++bag, at += of.dim) visit(of.first + bag * of.stride, at, of.dim);
+  }
+}
+
+}  // namespace
+
+std::size_t part_of(const Fusion& fusion, const PooledCall& call) {
+  const auto part = std::ranges::find(fusion.parts, call.block.lookup, &Fusion::Part::lookup);
+  return static_cast<std::size_t>(part - fusion.parts.begin());
+}
+
+bool PooledBuffers::dense() const {
+  return std::ranges::any_of(fusion.parts, [](const Fusion::Part& part) { return part.apply >= 0; });
+}
+
+std::int64_t PooledBuffers::largest_call() const {
+  std::int64_t largest = 0;
+  for (const PooledCall& call : calls) largest = std::max(largest, call.block.elements() * sources);
+  return largest;
+}
+
+std::vector<PooledBuffers> rank_pooled(const Program& program, const ProgramPlaces& places, int rank) {
+  std::vector<PooledBuffers> all;
+  for (const Fusion& fusion : fusions_of(program, places)) {
+    if (fusion.pooled) all.push_back(PooledPlan(program, fusion, rank, op_place(places, fusion.lookup)).make());
+  }
+  return all;
+}
+
+std::vector<std::int64_t> pooled_ids(const Program& program, const Fusion& fusion, int rank, int batch) {
+  IdBatch drawn = draw_ids(program, fusion, rank, batch);
+  const std::vector<int> owners = owners_of(program, fusion, rank);
+  std::size_t at = 0;
+  for (std::size_t owner = 0; owner < drawn.counts.size(); ++owner) {
+    const RankRows held = rank_rows(program, fusion, owners[owner]);
+    for (std::int64_t i = 0; i < drawn.counts[owner]; ++i, ++at) {
+      drawn.ids[at] -= held.part_of(drawn.ids[at]).first_row;
+    }
+  }
+  return drawn.ids;
+}
+
+std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire) {
+  std::vector<float> values(static_cast<std::size_t>(elements_of(returned)));
+  visit_vectors(returned, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    std::copy_n(wire + from, count, values.data() + to);
+  });
+  return values;
+}
+
+void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire) {
+  visit_vectors(returned, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+    std::copy_n(values.data() + from, count, wire + to);
+  });
+}
+
+std::int64_t elements_of(const std::vector<ReturnedVectors>& returned) {
+  std::int64_t elements = 0;
+  for (const ReturnedVectors& of : returned) elements += of.bags * of.dim;
+  return elements;
+}
+
+}  // namespace shardsim

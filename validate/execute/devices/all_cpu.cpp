@@ -1,0 +1,17 @@
+// The machines of a build without CUDA.
+#include "validate/execute/run/execute.h"
+#include "validate/execute/wires/wire.h"
+
+namespace shardsim {
+
+std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
+                                          const MachineOptions& options);
+
+std::span<const MachineEntry> machines() {
+  static const MachineEntry table[] = {
+      {"cpu", "threads of this process as streams, real lookups on its memory", cpu_transports(), make_cpu_machine},
+  };
+  return table;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/program/program.h"
+#include "sim/timeline/timeline.h"
+
+namespace shardsim {
+
+// One rank's streams of operations, ready to run: a CPU rank with its threads, or a GPU with its CUDA streams. It was
+// made for one Program and holds that rank's tables, ids and buffers.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  // Runs iterations [first, first + count) back to back: streams in order, `after` and `after_previous` kept, and
+  // returns when the last operation has ended. Starts at `start` seconds of this host's CLOCK_MONOTONIC. Iterations
+  // below first_kept leave no spans. Errors: Failure::run naming the operation; stop() makes it throw.
+  virtual void run(int first, int count, int first_kept, double start) = 0;
+
+  // Spans of iterations from first_kept on since the last call, complete operations only; times in us of this host's
+  // CLOCK_MONOTONIC, in launch order. Also after run() threw.
+  virtual std::vector<Span> take_spans() = 0;
+
+  // From any thread: run() throws soon.
+  virtual void stop() = 0;
+
+  virtual std::string doing() const = 0;  // the operations under way, for messages; from any thread
+  virtual std::int64_t peak_bytes() const = 0;
+  virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
+
+  // The data as it is, for checks, fp32, one row after the other: the rows that this rank asked for through lookup `op`
+  // in the last iteration, in the order of IdBatch::ids; of pooled lookups, `op` being the first one of its Fusion, the
+  // vectors that it got, shard after shard of Fusion::shards, [bags][dim]; and the rows of a shard that it holds (none:
+  // empty).
+  virtual std::vector<float> gathered(int lookup_op) = 0;
+  virtual std::vector<float> shard_rows(int shard) = 0;
+  // Replaces the rows of a shard that this rank holds, and the gradients of what gathered() gives. Tables of fp32.
+  virtual void load_rows(int shard, const std::vector<float>& rows) = 0;
+  virtual void load_gradients(int lookup_op, const std::vector<float>& gradients) = 0;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,226 @@
+#include "validate/execute/fusion/fusion_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "validate/execute/buffers/pooled_check.h"
+#include "validate/execute/fusion/id_streams.h"
+#include "validate/execute/fusion/rank_rows.h"
+
+namespace shardsim {
+namespace {
+
+class FusionCheck {
+ public:
+  FusionCheck(const Program& program, const ProgramPlaces& places, const Fusion& fusion)
+      : program_(program), places_(places), fusion_(fusion), lookup_(op(fusion.lookup)) {}
+
+  void run() const {
+    for (const int index : fusion_.shards) check_shard(index);
+    if (fusion_.ids < 0) {
+      for (const int rank : program_.ranks_of(lookup_)) check_holders({rank});
+    } else {
+      check_ranks(lookup_);
+      for (const Fusion::Part& part : fusion_.parts) check_ranks(op(part.lookup));
+      for (const std::vector<int>& set : sets(fusion_.ids)) check_set(set);
+      if (!fusion_.pooled) check_exchange(fusion_.output, true);
+      if (!fusion_.pooled && fusion_.gradient_exchange >= 0) check_exchange(fusion_.gradient_exchange, false);
+    }
+    check_replicas();
+    if (fusion_.pooled) check_pooled(program_, places_, fusion_);
+  }
+
+ private:
+  const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
+  const std::vector<std::vector<int>>& sets(int id) const { return program_.groups.at(op(id).group); }
+
+  void check_shard(int index) const {
+    const Program::Shard& held = program_.shard(index);
+    const bool by_rows = in_rows(held.strategy);
+    if (!by_rows && held.strategy != Strategy::data_parallel && held.holders.front().size() != 1) {
+      fail(fmt::format("shard {} is {} and has several holders", index, strategy_name(held.strategy)),
+           "Rows are cut over several ranks in row_wise, table_row_wise, grid_shard and flex shards only");
+    }
+    if (held.order == "row_id" && (held.row_begin != 0 || held.row_end != table_of(index).rows)) {
+      fail(fmt::format("shard {} is part of a table in the order of row ids", index),
+           "Ids are drawn by popularity: write all rows, or the order popularity");
+    }
+  }
+
+  // Every rank that looks up is in the exchange, so that it has owners to ask.
+  void check_ranks(const Op& lookup) const {
+    std::vector<int> members;
+    for (const std::vector<int>& set : sets(fusion_.ids)) members.insert(members.end(), set.begin(), set.end());
+    std::ranges::sort(members);
+    std::vector<int> ranks = program_.ranks_of(lookup);
+    std::ranges::sort(ranks);
+    if (ranks != members) {
+      fail(fmt::format("its ranks are not those of {}, which brings its ids", op_text(op(fusion_.ids))),
+           "Let the same ranks run both, as workloads with embedding_kernels: fused do");
+    }
+  }
+
+  // Each piece of each shard is held once among those whom a rank can ask.
+  void check_holders(const std::vector<int>& owners) const {
+    for (const int index : fusion_.shards) {
+      std::map<int, int> holders;
+      for (const int rank : owners) ++holders[row_shard_of(program_.shard(index), rank)];
+      holders.erase(-1);
+      for (int piece = 0; piece < row_shards(program_.shard(index)); ++piece) {
+        if (row_shard_rows(program_.shard(index), piece) == 0 || holders[piece] == 1) continue;
+        fail(fmt::format("rank {} can ask {} ranks for the rows of shard {}, piece {}", owners.front(), holders[piece],
+                         index, piece),
+             "Each row has one owner among the ranks that exchange ids, or lies on the rank that reads it");
+      }
+    }
+  }
+
+  void check_set(const std::vector<int>& set) const {
+    check_holders(set);
+    const ByteMatrix ids = resolve_matrix(program_, op(fusion_.ids).matrix);
+    if (ids.unit_bytes != program_.id_bytes) {
+      fail(fmt::format("the exchange of its ids counts in units of {} bytes", ids.unit_bytes),
+           fmt::format("An id has {}", program_.id_bytes));
+    }
+    const int members = static_cast<int>(set.size());
+    for (int owner = 0; owner < members; ++owner) {
+      const int rank = set[static_cast<std::size_t>(owner)];
+      if (ids.bytes_received(owner, members) == 0 || rank_rows(program_, fusion_, rank).rows > 0) continue;
+      fail(fmt::format("rank {} is asked for rows and holds none of them", rank),
+           "Ask those who hold rows, or spread the rows over fewer ranks");
+    }
+  }
+
+  // The bytes of the widest and the narrowest row on the wire.
+  struct RowBytes {
+    std::int64_t least = 0, most = 0;
+  };
+
+  // Tables of several types leave open which of them the exchange's label is of: then any width may be meant.
+  RowBytes row_bytes(const Op& exchange) const {
+    std::set<int> widths;
+    for (const int index : fusion_.shards) widths.insert(wire_bytes(exchange, table_of(index).dtype));
+    if (dtypes_read().size() > 1) widths = {1, 4};
+    RowBytes bytes;
+    for (const int index : fusion_.shards) {
+      const std::int64_t columns = program_.shard(index).column_end - program_.shard(index).column_begin;
+      const std::int64_t least = columns * *widths.begin();
+      bytes.least = bytes.least == 0 ? least : std::min(bytes.least, least);
+      bytes.most = std::max(bytes.most, columns * *widths.rbegin());
+    }
+    return bytes;
+  }
+
+  std::set<Dtype> dtypes_read() const {
+    std::set<Dtype> dtypes;
+    for (const int index : fusion_.shards) dtypes.insert(table_of(index).dtype);
+    return dtypes;
+  }
+
+  const Table& table_of(int index) const {
+    return program_.tables[static_cast<std::size_t>(program_.shard(index).table)];
+  }
+
+  // `returns`: rows go from the owner to who asked; else gradients go the way of the ids.
+  void check_exchange(int id, bool returns) const {
+    const Op& exchange = op(id);
+    const ByteMatrix ids = resolve_matrix(program_, op(fusion_.ids).matrix);
+    const ByteMatrix rows = resolve_matrix(program_, exchange.matrix);
+    const int members = static_cast<int>(sets(id).front().size());
+    const RowBytes bytes = row_bytes(exchange);
+    if (bytes.least == bytes.most && rows.unit_bytes == bytes.least && same_counts(rows, ids, returns)) return;
+    for (int source = 0; source < members; ++source) {
+      if (bytes.least != bytes.most) {
+        const std::int64_t asked = ids.bytes_sent(source, members) / ids.unit_bytes;
+        const std::int64_t moved = returns ? rows.bytes_received(source, members) : rows.bytes_sent(source, members);
+        if (moved < asked * bytes.least || moved > asked * bytes.most) misfit(exchange, source);
+        continue;
+      }
+      for (int owner = 0; owner < members; ++owner) {
+        const std::int64_t moved =
+            returns ? rows.bytes_between(owner, source, members) : rows.bytes_between(source, owner, members);
+        if (moved != bytes.least * ids.units_between(source, owner, members)) misfit(exchange, source);
+      }
+    }
+  }
+
+  // The usual case, without a look at every pair.
+  static bool same_counts(const ByteMatrix& rows, const ByteMatrix& ids, bool returns) {
+    return rows.kind == ids.kind && rows.units == ids.units && rows.dense == ids.dense &&
+           (rows.transposed != ids.transposed) == returns;
+  }
+
+  [[noreturn]] void misfit(const Op& exchange, int source) const {
+    fail(fmt::format("{} does not move one row for each id that member {} of its group asked for", op_text(exchange),
+                     source),
+         fmt::format("Make the counts of matrix {} those of matrix {}, from owner to source or the other way round",
+                     excerpt(exchange.matrix), excerpt(op(fusion_.ids).matrix)));
+  }
+
+  // Ranks that hold the same piece; sorted, and only where there are several.
+  std::set<std::vector<int>> replicas(const Program::Shard& held) const {
+    std::vector<std::vector<int>> by_piece(static_cast<std::size_t>(row_shards(held)));
+    for (const std::vector<int>& set : held.holders) {
+      for (const int rank : set) by_piece[static_cast<std::size_t>(row_shard_of(held, rank))].push_back(rank);
+    }
+    std::set<std::vector<int>> found;
+    for (std::vector<int>& ranks : by_piece) {
+      std::ranges::sort(ranks);
+      if (ranks.size() > 1) found.insert(ranks);
+    }
+    return found;
+  }
+
+  void check_replicas() const {
+    if (fusion_.gradient < 0) return;
+    std::set<std::vector<int>> needed, summed;
+    for (const int index : fusion_.shards) needed.merge(replicas(program_.shard(index)));
+    for (const int reduce : fusion_.reduces) {
+      for (std::vector<int> set : sets(reduce)) {
+        std::ranges::sort(set);
+        if (set.size() > 1) summed.insert(set);
+      }
+    }
+    if (needed == summed) return;
+    fail(needed.empty() ? "its rows have one holder each, and their gradients are summed over several ranks"
+                        : "the gradients of its rows are not summed over the ranks that hold the same ones",
+         "Rows with copies need an all_reduce over their holders between two updates, other rows none");
+  }
+
+  [[noreturn]] void fail(const std::string& wrong, const std::string& remedy) const {
+    throw input_error(op_place(places_, fusion_.lookup), fmt::format("{}: {}", op_text(lookup_), wrong), remedy);
+  }
+
+  const Program& program_;
+  const ProgramPlaces& places_;
+  const Fusion& fusion_;
+  const Op& lookup_;
+};
+
+}  // namespace
+
+void check_fusion(const Program& program, const ProgramPlaces& places, const Fusion& fusion) {
+  FusionCheck(program, places, fusion).run();
+}
+
+int wire_bytes(const Op& exchange, Dtype otherwise) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8}) {
+    if (exchange.dtype == dtype_name(dtype)) return dtype_bytes(dtype);
+  }
+  return dtype_bytes(otherwise);
+}
+
+std::string op_text(const Op& op) {
+  return fmt::format("operation {} {}", op.id, excerpt(op.name));
+}
+
+Place op_place(const ProgramPlaces& places, int op) {
+  const auto index = static_cast<std::size_t>(op);
+  return index < places.ops.size() ? places.ops[index] : places.program;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/program/program.h"
+#include "validate/execute/fusion/fusion.h"
+#include "validate/execute/fusion/rank_rows.h"
+
+namespace shardsim {
+
+// The ids that one rank asks for through one lookup, drawn from the workload's access distribution with the plan's row
+// placement (docs/formats.md, program files, indices drawn by the executor). Sizes never change: the matrix fixes how
+// many each owner is asked for. Same program, same ids, on every machine.
+struct IdBatch {
+  // By owner position in the exchange group, back to back; without an exchange, of the own arena. Of one owner: by
+  // shard, in the order of Fusion::shards.
+  std::vector<std::int64_t> ids;     // running row numbers at the owner (RankRows)
+  std::vector<std::int64_t> counts;  // per owner position; one entry without an exchange
+};
+
+// Batch b of rank `rank`: b in [0, index_batches). Empty for a rank that does not run the lookup. `fusion` comes from
+// fusions_of. Cost: one draw per row looked up (a search of the distribution, about a microsecond), and the holders of
+// the shards once per owner.
+IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
+
+// The group's rank set that holds `rank`, or {rank} without an exchange. Empty for a rank outside the group.
+std::vector<int> owners_of(const Program& program, const Fusion& fusion, int rank);
+
+// How the ids that one rank asks of one owner spread over the shards there, which both sides know beforehand.
+class PartShares {
+ public:
+  PartShares(const Program& program, const Fusion& fusion);
+  double items(int shard) const;  // expected of one rank's batch, half up; the shard is of the fusion
+  // Of `count` ids: [parts of the owner], 0 for a part without rows.
+  std::vector<std::int64_t> split(const RankRows& owner, std::int64_t count) const;
+
+ private:
+  const Program& program_;
+  std::vector<int> shards_;
+  std::vector<double> items_;  // [shards_]
+};
+
+// How many ids each member of its exchange group asks of `rank`, by position; of its own batch without an exchange.
+std::vector<std::int64_t> ids_by_source(const Program& program, const Fusion& fusion, int rank);
+
+// How many ids of one rank fall on each of the fusion's shards: the planned items of each, made to add up to `total`.
+std::vector<std::int64_t> ids_per_shard(const Program& program, const Fusion& fusion, std::int64_t total);
+
+}  // namespace shardsim

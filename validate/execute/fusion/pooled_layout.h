@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/program/program.h"
+#include "validate/execute/fusion/fusion.h"
+
+namespace shardsim {
+
+// What a rank sends back to one source of bags: its chunk of vectors. Shards of one lookup whose tables have equally
+// many bags lie together, as one call of the kernels writes them: [bags][sum of dims], and one such block after the
+// other, in the order in which their first shards stand in the lookups. Elements, not bytes.
+struct VectorChunk {
+  struct Block {
+    int lookup = 0;                   // operation
+    std::int64_t bags = 0;            // of one source
+    std::int64_t dim = 0;             // of a vector of all shards
+    std::int64_t first_element = 0;   // of the chunk
+    std::vector<int> shards;          // of Program::shards
+    std::vector<std::int64_t> first;  // [shards] column of the vector at which each begins
+    std::int64_t elements() const { return bags * dim; }
+  };
+  std::vector<Block> blocks;
+  std::int64_t elements = 0;
+};
+
+// Chunks that rank `rank` fills: vectors of the shards that it holds, or partial sums of all shards that lie on the
+// ranks that it adds up with.
+VectorChunk chunk_of(const Program& program, const Fusion& fusion, int rank);
+
+// The ranks whose bags `rank` serves, in the order of their chunks: that of the exchange of ids; where partial sums are
+// added up, chunk after chunk of the reduce_scatter, and in a chunk in the order of the exchange that follows it. Empty
+// for a rank outside.
+std::vector<int> sources_of(const Program& program, const Fusion& fusion, int rank);
+
+// The ranks that send vectors to `rank`, in the order of their chunks there; itself where the sums end there, or where
+// nothing is exchanged.
+std::vector<int> givers_of(const Program& program, const Fusion& fusion, int rank);
+
+// The rank set of an operation's group that holds `rank`; {rank} for no operation (-1). Empty outside.
+std::vector<int> set_of(const Program& program, int op, int rank);
+
+// Where the vectors of a shard are in what a rank gets back: bag b at first + b stride, `dim` elements.
+struct ReturnedVectors {
+  int shard = 0;
+  std::int64_t first = 0, stride = 0, bags = 0, dim = 0;
+};
+// In the order of Fusion::shards.
+std::vector<ReturnedVectors> returned_to(const Program& program, const Fusion& fusion, int rank);
+
+}  // namespace shardsim

@@ -1,0 +1,85 @@
+#include "validate/execute/fusion/rank_rows.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace shardsim {
+namespace {
+
+Placement placement_of(const Program::Shard& shard) {
+  Placement placement;
+  placement.table = shard.table;
+  placement.row_begin = shard.row_begin;
+  placement.row_end = shard.row_end;
+  placement.column_begin = shard.column_begin;
+  placement.column_end = shard.column_end;
+  placement.strategy = shard.strategy;
+  placement.holders = shard.holders;
+  return placement;
+}
+
+}  // namespace
+
+int row_shard_of(const Program::Shard& shard, int rank) {
+  for (const std::vector<int>& set : shard.holders) {
+    const auto holder = std::ranges::find(set, rank);
+    if (holder == set.end()) continue;
+    return shard.strategy == Strategy::data_parallel ? 0 : static_cast<int>(holder - set.begin());
+  }
+  return -1;
+}
+
+std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
+  return static_cast<std::int64_t>(placement_of(shard).shard_rows(position));
+}
+
+int row_shards(const Program::Shard& shard) {
+  return placement_of(shard).shards();
+}
+
+RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position) {
+  const std::uint64_t offset = position - shard.row_begin;
+  if (shard.strategy == Strategy::data_parallel) return {0, offset};
+  const std::string& table = program.tables[static_cast<std::size_t>(shard.table)].name;
+  // A table without tiers is one tier; salt 1 makes row ids, whose blocks are the pieces.
+  const auto tier = static_cast<std::uint64_t>(std::max(shard.tier, 0));
+  const std::uint64_t salt = shard.order == "row_id" ? 1 : 2 + tier;
+  const std::uint64_t rows = shard.row_end - shard.row_begin;
+  return owner_of(offset, rows, row_shards(shard), hash_key(table, program.hash_seed, salt));
+}
+
+bool RankRows::one_dim() const {
+  return std::ranges::all_of(parts, [&](const Part& part) { return part.dim == parts.front().dim; });
+}
+
+const RankRows::Part& RankRows::part_of(std::int64_t row) const {
+  const auto after = std::ranges::upper_bound(parts, row, {}, &Part::first_row);
+  if (row < 0 || row >= rows || after == parts.begin()) {
+    throw run_error("a row outside the rank's rows was asked for", "Please report this as a bug.");
+  }
+  // A part without rows begins where the next one does; the last of those that begin here has the row.
+  return *std::prev(after);
+}
+
+RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
+  RankRows held;
+  for (const int index : fusion.shards) {
+    const Program::Shard& shard = program.shard(index);
+    const int position = row_shard_of(shard, rank);
+    if (position < 0) continue;
+    RankRows::Part part;
+    part.shard = index;
+    part.position = position;
+    part.first_row = held.rows;
+    part.rows = row_shard_rows(shard, position);
+    part.dim = shard.column_end - shard.column_begin;
+    part.first_element = held.elements;
+    held.rows += part.rows;
+    held.elements += part.rows * part.dim;
+    held.parts.push_back(part);
+  }
+  return held;
+}
+
+}  // namespace shardsim

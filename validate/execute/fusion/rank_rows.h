@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/row_hash.h"
+#include "sim/program/program.h"
+#include "validate/execute/fusion/fusion.h"
+
+namespace shardsim {
+
+// The rows that one rank holds of a fusion's shards: local rows of its shards one after the other, in one arena. On the
+// wire an id is the running number of the row there.
+struct RankRows {
+  struct Part {
+    int shard = 0;                   // of Program::shards
+    int position = 0;                // which row shard of it
+    std::int64_t first_row = 0;      // running number of its first row
+    std::int64_t rows = 0;           // may be 0: more shards than rows
+    std::int64_t dim = 0;            // columns of the shard
+    std::int64_t first_element = 0;  // of the arena
+  };
+  std::vector<Part> parts;  // in the order of Fusion::shards; shards that the rank holds nothing of are left out
+  std::int64_t rows = 0;
+  std::int64_t elements = 0;
+
+  bool one_dim() const;                         // all parts have the same dim
+  const Part& part_of(std::int64_t row) const;  // by running number, in [0, rows)
+};
+
+RankRows rank_rows(const Program& program, const Fusion& fusion, int rank);
+
+// A shard of Program::shards is cut by rows over its holders: into one piece per rank of a set (row_wise, flex), else
+// one piece. The first pieces hold one row more where the rows do not divide.
+int row_shards(const Program::Shard& shard);
+std::int64_t row_shard_rows(const Program::Shard& shard, int position);
+int row_shard_of(const Program::Shard& shard, int rank);  // the piece that the rank holds; -1: none
+
+// Where the row at `position` of the popularity order lives (docs/formats.md, hash "feistel_splitmix/1"): its piece,
+// and its row there. The position is in [row_begin, row_end). A shard in the order of row ids holds its whole table.
+RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position);
+
+}  // namespace shardsim

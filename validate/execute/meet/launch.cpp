@@ -1,0 +1,170 @@
+#include "validate/execute/meet/launch.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "validate/execute/meet/node_list.h"
+
+namespace shardsim {
+namespace {
+
+Place place_of(const char* name) {
+  return {fmt::format("environment variable {}", name), 0, 0};
+}
+
+// Reads variables; one that is empty counts as not set, as in most launchers.
+struct Variables {
+  const Environment& environment;
+
+  const char* text(const char* name) const {
+    const char* value = environment(name);
+    return value != nullptr && *value != '\0' ? value : nullptr;
+  }
+
+  const char* needed_text(const char* name, const char* because) const {
+    if (const char* value = text(name)) return value;
+    throw input_error(place_of(name), fmt::format("not set, although {} is", because),
+                      "Start the ranks with torchrun, mpirun or srun, or set all of the launcher's variables");
+  }
+
+  std::optional<int> number(const char* name) const {
+    const char* value = text(name);
+    if (value == nullptr) return std::nullopt;
+    const std::string_view digits = value;
+    int result = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+    if (error != std::errc() || end != digits.data() + digits.size() || result < 0)
+      throw input_error(place_of(name), fmt::format("{} is no whole number from 0 on", excerpt(digits)),
+                        "Set it to digits alone");
+    return result;
+  }
+
+  int needed(const char* name, const char* because) const {
+    needed_text(name, because);
+    return *number(name);
+  }
+};
+
+// What a launcher calls the numbers that every one of them has.
+struct Names {
+  const char *rank, *world, *local_rank, *local_size;
+};
+
+constexpr Names kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                            "OMPI_COMM_WORLD_LOCAL_SIZE"};
+
+void check(const Launch& launch, const Names& names) {
+  if (launch.world_size < 1)
+    throw input_error(place_of(names.world), "the world has no rank", "Set it to the number of ranks");
+  if (launch.rank >= launch.world_size)
+    throw input_error(place_of(names.rank),
+                      fmt::format("rank {} is outside a world of {}", launch.rank, launch.world_size),
+                      "Ranks count from 0");
+  if (launch.local_size < 1 || launch.local_size > launch.world_size)
+    throw input_error(place_of(names.local_size),
+                      fmt::format("{} ranks on a node of a world of {}", launch.local_size, launch.world_size),
+                      "Set it to the number of ranks on this node");
+  if (launch.local_rank >= launch.local_size)
+    throw input_error(place_of(names.local_rank),
+                      fmt::format("rank {} of a node that has {}", launch.local_rank, launch.local_size),
+                      "Local ranks count from 0");
+}
+
+void read_master(const Variables& variables, Launch& launch) {
+  if (const char* host = variables.text("MASTER_ADDR")) launch.master_host = host;
+  if (const std::optional<int> port = variables.number("MASTER_PORT")) launch.master_port = *port;
+  if (launch.master_port < 1 || launch.master_port > 65535)
+    throw input_error(place_of("MASTER_PORT"), fmt::format("there is no port {}", launch.master_port),
+                      "Set it to a free port from 1024 to 65535");
+}
+
+// Where nothing says who is on this node, and nobody names another host, all are.
+Launch with_names(const Variables& variables, const Names& names, std::string launcher) {
+  Launch launch;
+  launch.launcher = std::move(launcher);
+  launch.rank = variables.needed(names.rank, names.world);
+  launch.world_size = variables.needed(names.world, names.rank);
+  if (variables.text("MASTER_ADDR") != nullptr || variables.text(names.local_rank) != nullptr ||
+      variables.text(names.local_size) != nullptr) {
+    launch.local_rank = variables.needed(names.local_rank, names.rank);
+    launch.local_size = variables.needed(names.local_size, names.rank);
+  } else {
+    launch.local_rank = launch.rank;
+    launch.local_size = launch.world_size;
+  }
+  check(launch, names);
+  if (launch.local_size < launch.world_size && variables.text("MASTER_ADDR") == nullptr)
+    throw input_error(place_of("MASTER_ADDR"), "not set, although the ranks are on several nodes",
+                      "Set it on every rank to the host name of rank 0, and MASTER_PORT to a port that is free there");
+  read_master(variables, launch);
+  return launch;
+}
+
+const char* first_set(const Variables& variables, const std::vector<const char*>& names) {
+  for (const char* name : names)
+    if (variables.text(name) != nullptr) return name;
+  return nullptr;
+}
+
+int slurm_local_size(const Variables& variables, const Launch& launch) {
+  const char* name = first_set(variables, {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
+  if (name == nullptr) return variables.number("SLURM_NTASKS_PER_NODE").value_or(launch.world_size);
+  const std::vector<int> tasks = expand_tasks_per_node(variables.text(name), place_of(name));
+  const int node = variables.number("SLURM_NODEID").value_or(0);
+  if (node >= static_cast<int>(tasks.size()))
+    throw input_error(place_of("SLURM_NODEID"), fmt::format("node {} of {}", node, tasks.size()),
+                      fmt::format("{} names fewer nodes", name));
+  return tasks[node];
+}
+
+// Steps of one job that run side by side need ports of their own; 20000 to 29999 are no ephemeral ports on Linux.
+int slurm_port(const Variables& variables) {
+  const int job = variables.number("SLURM_JOB_ID").value_or(0);
+  const int step = variables.number("SLURM_STEP_ID").value_or(0);
+  return 20000 + (job % 10000 + step % 10000) % 10000;
+}
+
+Launch from_slurm(const Variables& variables) {
+  const char* world = first_set(variables, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"});
+  const char* local_size = first_set(variables, {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
+  const Names names = {"SLURM_PROCID", world != nullptr ? world : "SLURM_NTASKS", "SLURM_LOCALID",
+                       local_size != nullptr ? local_size : "SLURM_NTASKS_PER_NODE"};
+  Launch launch;
+  launch.launcher = "Slurm";
+  launch.rank = variables.needed(names.rank, "SLURM_STEP_ID");
+  launch.world_size = variables.needed(names.world, names.rank);
+  launch.local_rank = variables.needed(names.local_rank, names.rank);
+  launch.local_size = slurm_local_size(variables, launch);
+  check(launch, names);
+  const char* list = first_set(variables, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+  if (list != nullptr)
+    launch.master_host = expand_node_list(variables.text(list), place_of(list)).front();
+  else if (launch.local_size < launch.world_size && variables.text("MASTER_ADDR") == nullptr)
+    throw input_error(place_of("SLURM_STEP_NODELIST"), "not set, although the ranks are on several nodes",
+                      "Set MASTER_ADDR to the host name of rank 0");
+  launch.master_port = slurm_port(variables);
+  read_master(variables, launch);
+  return launch;
+}
+
+}  // namespace
+
+Launch launch_from(const Environment& environment) {
+  const Variables variables{environment};
+  if (first_set(variables, {"RANK", "WORLD_SIZE"}) != nullptr) return with_names(variables, kTorchrun, "torchrun");
+  if (first_set(variables, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}) != nullptr)
+    return with_names(variables, kOpenMpi, "Open MPI");
+  // Only srun sets the step's number: a batch script of its own has SLURM_PROCID too, and is alone.
+  if (first_set(variables, {"SLURM_STEP_ID"}) != nullptr) return from_slurm(variables);
+  Launch alone;
+  read_master(variables, alone);
+  return alone;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,156 @@
+#include "validate/execute/meet/tcp.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace shardsim {
+namespace {
+
+constexpr int kBacklog = 4096;  // every rank of a large world may connect at once
+
+sockaddr_in socket_address(const Address& address) {
+  sockaddr_in result{};
+  result.sin_family = AF_INET;
+  result.sin_port = htons(static_cast<std::uint16_t>(address.port));
+  if (inet_pton(AF_INET, address.host.c_str(), &result.sin_addr) != 1)
+    throw std::system_error(EINVAL, std::generic_category());
+  return result;
+}
+
+Address address_of(const sockaddr_in& address) {
+  char text[INET_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+  return {text, ntohs(address.sin_port)};
+}
+
+void send_at_once(int fd) {
+  const int yes = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+Descriptor new_socket() {
+  Descriptor made(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made.open()) throw std::system_error(errno, std::generic_category());
+  send_at_once(made.fd());
+  return made;
+}
+
+}  // namespace
+
+TimePoint after_seconds(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+int milliseconds_until(TimePoint when) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+}
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void Descriptor::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Address address_of_text(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  return {text.substr(0, colon), std::stoi(text.substr(colon + 1))};
+}
+
+Address local_address(const Descriptor& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length);
+  return address_of(address);
+}
+
+Address peer_address(const Descriptor& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length);
+  return address_of(address);
+}
+
+std::optional<std::string> resolve(const std::string& host, std::string& why) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (status != 0) {
+    why = gai_strerror(status);
+    return std::nullopt;
+  }
+  const Address address = address_of(*reinterpret_cast<const sockaddr_in*>(found->ai_addr));
+  freeaddrinfo(found);
+  return address.host;
+}
+
+Descriptor listen_on(const Address& address) {
+  Descriptor listener = new_socket();
+  const int yes = 1;
+  setsockopt(listener.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  const sockaddr_in place = socket_address(address);
+  if (bind(listener.fd(), reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0 ||
+      listen(listener.fd(), kBacklog) != 0)
+    throw std::system_error(errno, std::generic_category());
+  return listener;
+}
+
+Descriptor accept_from(const Descriptor& listener) {
+  Descriptor accepted(accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (accepted.open()) send_at_once(accepted.fd());
+  return accepted;
+}
+
+Descriptor start_connect(const Address& address) {
+  Descriptor socket = new_socket();
+  const sockaddr_in place = socket_address(address);
+  // What fails at once, other than being under way, is found again by connect_error.
+  if (connect(socket.fd(), reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0 && errno != EINPROGRESS)
+    socket.close();
+  return socket;
+}
+
+int connect_error(const Descriptor& socket) {
+  if (!socket.open()) return ENETUNREACH;
+  int error = 0;
+  socklen_t length = sizeof error;
+  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error == 0 && local_address(socket) == peer_address(socket)) return ECONNREFUSED;
+  return error;
+}
+
+Descriptor connect_to(const Address& address, TimePoint deadline, int& error) {
+  Descriptor socket = start_connect(address);
+  pollfd wanted{socket.fd(), POLLOUT, 0};
+  const bool ready = socket.open() && poll(&wanted, 1, milliseconds_until(deadline)) > 0;
+  error = socket.open() && !ready ? ETIMEDOUT : connect_error(socket);
+  return error == 0 ? std::move(socket) : Descriptor();
+}
+
+std::string error_text(int error_number) {
+  return std::system_category().message(error_number);
+}
+
+}  // namespace shardsim

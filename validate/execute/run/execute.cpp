@@ -1,0 +1,234 @@
+#include "validate/execute/run/execute.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "plan/row_hash.h"
+#include "sim/program/program_file.h"
+#include "validate/execute/buffers/data_check.h"
+#include "validate/execute/devices/machine_data.h"
+#include "validate/execute/meet/monotonic.h"
+#include "validate/execute/run/observed_timeline.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kStartDelay = 0.002;  // from the publication of a start time to the start: every rank has heard it
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+void check_world(const Program& program, const Rendezvous& rendezvous) {
+  if (program.world_size == rendezvous.world_size()) return;
+  throw input_error({},
+                    "the program is for " + std::to_string(program.world_size) + " ranks, and " +
+                        std::to_string(rendezvous.world_size()) + " were started",
+                    "Start one process per rank, or lower the case for that many");
+}
+
+// What must be the same on every rank, as one line each.
+std::string terms_of(const Program& program, const ExecuteOptions& options) {
+  const MachineOptions& machine = options.machine;
+  return "program " + std::to_string(fnv1a(program_to_json(program))) + "\n--device " + options.device +
+         "\n--transport " + machine.transport + "\n--warmup " + std::to_string(options.warmup) + "\n--iterations " +
+         std::to_string(options.iterations) + "\n--apart " + (options.apart ? "on" : "off") + "\n--check-data " +
+         (machine.check_data ? "on" : "off");
+}
+
+// A rank with another program or other counts would leave the others waiting for ever.
+void check_terms(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options) {
+  const std::vector<std::string> all = rendezvous.all_gather(terms_of(program, options), "comparing what to run");
+  const std::vector<std::string> first = split(all.front(), '\n');
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const std::vector<std::string> own = split(all[rank], '\n');
+    for (std::size_t line = 0; line < std::min(first.size(), own.size()); ++line) {
+      if (own[line] == first[line]) continue;
+      const std::string what = line == 0 ? "another program than rank 0" : own[line] + ", rank 0 " + first[line];
+      throw input_error({}, "rank " + std::to_string(rank) + " has " + what, "Start all ranks with the same arguments");
+    }
+  }
+}
+
+// Tells the other ranks what this one is doing while it lives: should this rank die, they name it.
+class Ticker {
+ public:
+  Ticker(Rendezvous& rendezvous, const Machine& machine)
+      : thread_([this, &rendezvous, &machine] {
+          std::unique_lock lock(mutex_);
+          while (!wake_.wait_for(lock, kBetweenTicks, [this] { return over_; })) {
+            const std::string doing = machine.doing();
+            if (!doing.empty()) rendezvous.doing(doing);
+          }
+        }) {}
+  ~Ticker() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+ private:
+  static constexpr std::chrono::milliseconds kBetweenTicks{200};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+// One run of the ranks: a machine that stops when the run fails, and the common start.
+class Run {
+ public:
+  Run(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options)
+      : rendezvous_(rendezvous), machine_(machine_named(options.device).make(program, rendezvous, options.machine)) {
+    rendezvous.on_failure([weak = std::weak_ptr<Machine>(machine_)](const std::string&) {
+      if (const auto machine = weak.lock()) machine->stop();
+    });
+    offset_ = rendezvous.clock_offset();
+  }
+  ~Run() {
+    rendezvous_.on_failure([](const std::string&) {});
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Machine& machine() { return *machine_; }
+
+  // All ranks start at one time of rank 0's clock.
+  void iterate(int first, int count, int first_kept) {
+    rendezvous_.barrier("waiting for the start");
+    const std::string start =
+        rendezvous_.from_root(shortest(monotonic_seconds() + kStartDelay), "waiting for the start");
+    rendezvous_.doing("the first operations");
+    const Ticker ticker(rendezvous_, *machine_);
+    machine_->run(first, count, first_kept, std::stod(start) - offset_.seconds);
+  }
+
+  // What this rank has to tell so far.
+  RankReport report() {
+    RankReport report;
+    report.spans = machine_->take_spans();
+    for (Span& span : report.spans) {
+      span.start_us += offset_.seconds * 1e6;
+      span.end_us += offset_.seconds * 1e6;
+    }
+    report.peak_bytes = machine_->peak_bytes();
+    report.host = host_name();
+    report.facts = machine_->facts();
+    report.clock_residual_us = offset_.residual * 1e6;
+    return report;
+  }
+
+ private:
+  Rendezvous& rendezvous_;
+  std::shared_ptr<Machine> machine_;
+  Rendezvous::ClockOffset offset_;
+};
+
+void measure(Run& run, const ExecuteOptions& options) {
+  const int all = options.warmup + options.iterations;
+  if (!options.apart) return run.iterate(0, all, options.warmup);
+  for (int iteration = 0; iteration < all; ++iteration) run.iterate(iteration, 1, options.warmup);
+}
+
+// The rendezvous weighs what the ranks say: a broken connection is not the cause when the rank behind it has died.
+std::string settle_failure(Rendezvous& rendezvous, const Error& error, const std::string& doing) {
+  rendezvous.fail(error.what(), doing);
+  return rendezvous.failure().empty() ? error.what() : rendezvous.failure();
+}
+
+std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int world_size) {
+  std::vector<RankReport> reports(world_size);
+  for (std::size_t rank = 0; rank < texts.size() && rank < reports.size(); ++rank) {
+    if (!texts[rank].empty()) reports[rank] = RankReport::from_text(texts[rank]);
+  }
+  return reports;
+}
+
+// What was measured before the failure reaches the disk, marked incomplete.
+void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace pace,
+                  const std::function<void(const Timeline&)>& save) {
+  const std::vector<std::string> texts = rendezvous.salvage(run.report().to_text());
+  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), pace, false));
+}
+
+std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, int iterations) {
+  const int rank = rendezvous.rank();
+  const RankFusions fusions(program, rank);
+  Reference reference(program);
+  load_data(run.machine(), program, reference, fusions, rank);
+  for (int iteration = 0; iteration < iterations; ++iteration) run.iterate(iteration, 1, iterations);
+  reference.iterate(iterations);
+  const std::string own = compare_data(run.machine(), program, reference, fusions, rank);
+  for (const std::string& difference : rendezvous.all_gather(own, "comparing data")) {
+    if (!difference.empty()) return difference;
+  }
+  return {};
+}
+
+}  // namespace
+
+const MachineEntry& machine_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const MachineEntry& entry : machines()) {
+    if (entry.name == name) return entry;
+    known.emplace_back(entry.name);
+  }
+  const bool not_built = name == "cuda";
+  throw input_error(
+      {"argument --device"}, not_built ? "this build has no CUDA part" : "unknown device " + excerpt(name),
+      not_built ? "Build where nvcc and NCCL are found, or use --device cpu" : known_names_hint(name, known));
+}
+
+Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
+                 const std::function<void(const Timeline&)>& save) {
+  check_world(program, rendezvous);
+  const Pace pace = options.apart ? Pace::apart : Pace::back_to_back;
+  std::unique_ptr<Run> run;
+  try {
+    check_terms(program, rendezvous, options);
+    run = std::make_unique<Run>(program, rendezvous, options);
+    measure(*run, options);
+    const auto texts = rendezvous.gather(run->report().to_text(), "collecting what was measured");
+    if (rendezvous.rank() != 0) return {};
+    return observed_timeline(program, reports_of(texts, program.world_size), pace, true);
+  } catch (const std::bad_alloc&) {
+    const Error error = run_error("out of memory", "Give this rank more memory, or execute a smaller case");
+    throw Error(Failure::run, {}, settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing"), "");
+  } catch (const Error& error) {
+    const std::string why = settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing");
+    if (run) save_remains(*run, program, rendezvous, pace, save);
+    throw Error(error.failure(), {}, why, "");
+  }
+}
+
+std::string check_data(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options, int iterations) {
+  check_world(program, rendezvous);
+  ExecuteOptions exact = options;
+  exact.machine.check_data = true;
+  exact.iterations = iterations;
+  try {
+    check_terms(program, rendezvous, exact);
+    Run run(program, rendezvous, exact);
+    return checked(run, program, rendezvous, iterations);
+  } catch (const Error& error) {
+    throw Error(error.failure(), {}, settle_failure(rendezvous, error, "checking data"), "");
+  }
+}
+
+}  // namespace shardsim

@@ -1,0 +1,145 @@
+#include "validate/execute/run/observed_timeline.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "sim/timeline/traffic.h"
+
+namespace shardsim {
+namespace {
+
+Timeline::OpInfo op_info(const Op& op) {
+  Timeline::OpInfo info;
+  info.name = op.name;
+  info.op_class = op_class_name(op.op_class);
+  info.group = op.group;
+  info.dtype = op.dtype;
+  return info;
+}
+
+// [op][rank] as Span::bytes has it.
+std::vector<std::vector<std::int64_t>> span_bytes(const Program& program) {
+  std::vector<std::vector<std::int64_t>> bytes(program.ops.size());
+  for (const Op& op : program.ops) {
+    bytes[op.id].assign(program.world_size, 0);
+    if (!op.is_collective()) continue;
+    const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+    const std::vector<std::vector<int>>& sets = program.groups.at(op.group);
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      const std::vector<int>& group = sets[set];
+      const auto of_members = payloads(op, matrix, op.bytes_of_set(set), static_cast<int>(group.size()));
+      for (std::size_t member = 0; member < group.size(); ++member) bytes[op.id][group[member]] = of_members[member];
+    }
+  }
+  return bytes;
+}
+
+// Every rank on every node speaks for its host; ranks of one node speak alike.
+void add_facts(Timeline& timeline, const std::vector<RankReport>& reports) {
+  const int nodes = (timeline.world_size + timeline.ranks_per_node - 1) / timeline.ranks_per_node;
+  timeline.measured.hosts.assign(nodes, "");
+  timeline.hbm_bytes.assign(timeline.world_size, 0);
+  for (int rank = 0; rank < timeline.world_size; ++rank) {
+    const RankReport& report = reports[rank];
+    timeline.hbm_bytes[rank] = report.peak_bytes;
+    if (report.host.empty()) continue;
+    if (timeline.measured.device.empty()) {
+      const std::vector<std::string> hosts = std::move(timeline.measured.hosts);
+      timeline.measured = report.facts;
+      timeline.measured.hosts = hosts;
+    }
+    timeline.measured.hosts[rank / timeline.ranks_per_node] = report.host;
+    timeline.measured.clock_residual_us = std::max(timeline.measured.clock_residual_us, report.clock_residual_us);
+  }
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+// One line a fact, then the spans as this kind of machine holds them.
+std::string RankReport::to_text() const {
+  std::string text = std::to_string(peak_bytes) + '\n' + shortest(clock_residual_us) + '\n';
+  for (const std::string* fact : {&host, &facts.device, &facts.driver, &facts.cuda, &facts.nccl, &facts.transport}) {
+    text += printable(*fact) + '\n';
+  }
+  text.append(reinterpret_cast<const char*>(spans.data()), spans.size() * sizeof(Span));
+  return text;
+}
+
+RankReport RankReport::from_text(const std::string& text) {
+  std::size_t at = 0;
+  const auto line = [&] {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) throw run_error("a rank sent a broken report", "Do all ranks run the same build?");
+    const std::string fact = text.substr(at, end - at);
+    at = end + 1;
+    return fact;
+  };
+  RankReport report;
+  report.peak_bytes = std::stoll(line());
+  report.clock_residual_us = std::stod(line());
+  report.host = line();
+  for (std::string* fact :
+       {&report.facts.device, &report.facts.driver, &report.facts.cuda, &report.facts.nccl, &report.facts.transport}) {
+    *fact = line();
+  }
+  report.spans.resize((text.size() - at) / sizeof(Span));
+  std::memcpy(report.spans.data(), text.data() + at, report.spans.size() * sizeof(Span));
+  return report;
+}
+
+Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, Pace pace, bool complete) {
+  Timeline timeline;
+  timeline.kind = "observed";
+  timeline.complete = complete;
+  timeline.world_size = program.world_size;
+  timeline.ranks_per_node = program.ranks_per_node;
+  timeline.streams = program.streams;
+  timeline.groups = program.groups;
+  for (const Op& op : program.ops) timeline.ops.push_back(op_info(op));
+  const auto bytes = span_bytes(program);
+  for (const RankReport& report : reports) {
+    for (Span span : report.spans) {
+      span.bytes = bytes[span.op][span.rank];
+      timeline.spans.push_back(span);
+    }
+  }
+  sort_spans(timeline);
+  if (!timeline.spans.empty()) {
+    const double origin = timeline.spans.front().start_us;
+    for (Span& span : timeline.spans) span.start_us -= origin, span.end_us -= origin;
+  }
+  add_facts(timeline, reports);
+  add_traffic(timeline, program);
+  const std::vector<double> times = iteration_times_us(timeline, pace);
+  timeline.iteration_ms = median(times) / 1e3;
+  timeline.iterations_run = static_cast<int>(times.size());
+  return timeline;
+}
+
+std::vector<double> iteration_times_us(const Timeline& timeline, Pace pace) {
+  std::map<int, std::pair<double, double>> bounds;  // of each iteration
+  for (const Span& span : timeline.spans) {
+    const auto [entry, added] = bounds.try_emplace(span.iteration, span.start_us, span.end_us);
+    entry->second.first = std::min(entry->second.first, span.start_us);
+    entry->second.second = std::max(entry->second.second, span.end_us);
+  }
+  std::vector<double> times;
+  double before = bounds.empty() ? 0 : bounds.begin()->second.first;
+  for (const auto& [iteration, bound] : bounds) {
+    times.push_back(bound.second - (pace == Pace::apart ? bound.first : before));
+    before = bound.second;
+  }
+  return times;
+}
+
+}  // namespace shardsim

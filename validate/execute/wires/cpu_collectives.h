@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/collective/byte_matrix.h"
+#include "validate/execute/wires/wire.h"
+
+namespace shardsim {
+
+// One rank's place in one rank set of a group.
+struct GroupSeat {
+  std::vector<int> ranks;  // of the set, in group order
+  int position = 0;        // of this rank in it
+  int ranks_per_node = 1;
+  int channel = 0;  // of the wire
+};
+
+inline const std::byte* as_bytes(const float* values) {
+  return reinterpret_cast<const std::byte*>(values);
+}
+inline std::byte* as_bytes(float* values) {
+  return reinterpret_cast<std::byte*>(values);
+}
+
+// Collectives of CPU ranks over a Wire: the schedules that the simulator's `direct` and `ring` stand for (the emulated
+// cluster of the validator; docs/validation.md). Every rank of the set calls. Buffers are this rank's.
+
+// Errors: those of the wire. In a set of one, all stays as it is (all_to_all and send_recv copy).
+
+// in: chunks to position 0, 1, ... back to back, as the matrix says; out: chunks from position 0, 1, ... Direct: all at
+// once, peers in an order in which every step is a permutation inside one tier.
+void all_to_all(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, const std::byte* in, std::byte* out);
+
+// Ring over the set in group order; sums of fp32. `values` is replaced by the sum over the ranks. `scratch` grows.
+void all_reduce(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch);
+
+// count: of the whole vector, a multiple of the set's size not needed; chunk p is [p * count / n, (p + 1) * count / n).
+// reduce_scatter leaves the sum in this position's chunk of `values`; all_gather fills the others' chunks.
+void reduce_scatter(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch);
+void all_gather(Wire& wire, const GroupSeat& seat, float* values, std::size_t count);
+
+// From position 0, around the ring in chunks of `chunk_bytes`.
+void broadcast(Wire& wire, const GroupSeat& seat, std::byte* data, std::size_t bytes, std::size_t chunk_bytes = 65536);
+
+// To the next position, from the one before.
+void send_recv(Wire& wire, const GroupSeat& seat, const std::byte* in, std::byte* out, std::size_t bytes);
+
+}  // namespace shardsim

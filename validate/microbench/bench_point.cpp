@@ -1,0 +1,100 @@
+#include "validate/microbench/bench_point.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace shardsim {
+namespace {
+
+constexpr std::array<std::string_view, 8> kOpNames{"tbe_fwd",   "tbe_bwd", "tbe_fwd+bwd", "nobag_fwd",
+                                                   "nobag_bwd", "gemm",    "all_to_all",  "all_reduce"};
+
+std::string alike(const BenchPoint& point, std::int64_t BenchPoint::TableShape::*member) {
+  const std::int64_t first = point.tables.front().*member;
+  const bool all = std::ranges::all_of(point.tables, [&](const auto& table) { return table.*member == first; });
+  return all ? fmt::format("{}", first) : "mixed";
+}
+
+}  // namespace
+
+std::string_view bench_op_name(BenchOp op) {
+  return kOpNames.at(static_cast<std::size_t>(op));
+}
+
+std::string_view element_name(ElementType type) {
+  if (type == ElementType::fp32) return "fp32";
+  return type == ElementType::fp16 ? "fp16" : "bf16";
+}
+
+std::string_view optimizer_name(RowOptimizer optimizer) {
+  constexpr std::array<std::string_view, 4> kNames{"none", "sgd", "rowwise_adagrad", "adam"};
+  return kNames.at(static_cast<std::size_t>(optimizer));
+}
+
+std::string IndexLaw::text() const {
+  return zipf > 0 ? fmt::format("zipf {:g}", zipf) : "uniform";
+}
+
+std::int64_t BenchPoint::lookups() const {
+  std::int64_t sum = 0;
+  for (const TableShape& table : tables) sum += batch * table.pooling;
+  return sum;
+}
+
+std::int64_t BenchPoint::row_bytes() const {
+  std::int64_t sum = 0;
+  for (const TableShape& table : tables) sum += batch * table.pooling * table.dim * element_bytes(type);
+  return sum;
+}
+
+std::int64_t BenchPoint::table_bytes() const {
+  std::int64_t sum = 0;
+  for (const TableShape& table : tables) sum += table.rows * table.dim * element_bytes(type);
+  return sum;
+}
+
+std::int64_t BenchPoint::need_bytes() const {
+  if (op == BenchOp::gemm) return 4 * (m * k + k * n + m * n);
+  if (!has_tables()) return 3 * bytes;
+  std::int64_t sum = table_bytes() + 8 * lookups();
+  for (const TableShape& table : tables) {
+    if (has_update()) sum += static_cast<std::int64_t>(4 * state_elements(optimizer, table.rows, table.dim));
+    const std::int64_t gradients = op == BenchOp::gather || op == BenchOp::scatter ? batch * table.pooling : batch;
+    sum += 4 * gradients * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
+  }
+  return sum + (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
+}
+
+double BenchPoint::flops() const {
+  return op == BenchOp::gemm ? 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) : 0;
+}
+
+TableBatch BenchPoint::table_batch() const {
+  TableBatch batch_of;
+  batch_of.type = type;
+  batch_of.bags = batch;
+  std::int64_t begin = 0;
+  for (const TableShape& table : tables) {
+    batch_of.rows.push_back(table.rows);
+    batch_of.dim.push_back(table.dim);
+    batch_of.begin.push_back(begin);
+    begin += table.rows * table.dim;
+  }
+  return batch_of;
+}
+
+PointColumns BenchPoint::columns() const {
+  if (op == BenchOp::gemm) return {"", fmt::format("{}", k), fmt::format("{}", n), fmt::format("{}", m), "", "fp32"};
+  if (!has_tables()) return {"", "", "", fmt::format("{}", bytes), "", "fp32"};
+  return {fmt::format("{}", tables.size()), alike(*this, &TableShape::rows),    alike(*this, &TableShape::dim),
+          fmt::format("{}", batch),         alike(*this, &TableShape::pooling), std::string(element_name(type))};
+}
+
+std::string BenchPoint::shape() const {
+  const PointColumns c = columns();
+  return c.tables + "," + c.rows + "," + c.dim + "," + c.batch + "," + c.pooling + "," + c.dtype;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,112 @@
+#include "validate/microbench/microbench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/rng.h"
+#include "base/version.h"
+#include "plan/row_hash.h"
+
+namespace shardsim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+DeviceLimits limits_of(BenchDevice& device) {
+  DeviceLimits limits;
+  limits.copy_bandwidth = device.copy_bandwidth();
+  limits.cache_bandwidth = device.cache_bandwidth();
+  limits.launch_floor_us = device.launch_floor_us();
+  return limits;
+}
+
+double change(double before, double after) {
+  return before > 0 ? std::abs(after / before - 1) : 0;
+}
+
+bool stopped(const MicrobenchWatch& watch) {
+  return watch.stop && watch.stop();
+}
+
+// The prepared point: warm-up and repetitions within the time that a point may take.
+std::vector<double> repeated(BenchDevice& device, bool warm, const MicrobenchOptions& options,
+                             const MicrobenchWatch& watch) {
+  const Clock::time_point start = Clock::now();
+  const auto in_time = [&](double share) { return seconds_since(start) < share * options.point_seconds; };
+  for (int i = 0; i < options.warmup && (i == 0 || in_time(0.2)) && !stopped(watch); ++i) device.run_us();
+  std::vector<double> samples;
+  const auto enough = [&] { return static_cast<int>(samples.size()) >= options.least_repetitions && !in_time(1); };
+  while (static_cast<int>(samples.size()) < options.repetitions && !enough() && !stopped(watch)) {
+    if (!warm) device.flush();
+    samples.push_back(device.run_us());
+  }
+  return samples;
+}
+
+// Same shape, same indices: forward and backward of a shape are timed on one batch.
+std::uint64_t seed_of(const BenchPoint& point, std::uint64_t seed) {
+  return mix(fnv1a(point.shape() + point.law.text()), seed);
+}
+
+}  // namespace
+
+double MeasuredSet::drift() const {
+  return std::max(change(before.copy_bandwidth, after.copy_bandwidth),
+                  change(before.cache_bandwidth, after.cache_bandwidth));
+}
+
+MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
+                    const MicrobenchWatch& watch) {
+  MeasuredSet set;
+  set.device = device.facts();
+  set.options = options;
+  set.version = version();
+  set.before = limits_of(device);
+  std::size_t done = 0;
+  for (const BenchPoint& point : points) {
+    if (stopped(watch)) return set;
+    if (device.supports(point.op)) set.points.push_back(measure_point(device, point, options, watch));
+    if (watch.progress) watch.progress(++done, points.size());
+  }
+  if (device.supports(BenchOp::lookup)) set.stream = stream_ratio(device, options);
+  set.after = limits_of(device);
+  return set;
+}
+
+MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
+                            const MicrobenchWatch& watch) {
+  BenchInput input = draw_input(point, seed_of(point, options.seed));
+  device.prepare(point, input);
+  MeasuredPoint result;
+  result.point = point;
+  result.distinct = std::move(input.distinct);
+  result.access_histogram = std::move(input.access_histogram);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    result.samples_us = repeated(device, point.warm, options, watch);
+    result.statistics = sample_statistics(result.samples_us);
+    result.unsteady = result.statistics.spread() > options.most_spread;
+    if (!result.unsteady) break;
+  }
+  return result;
+}
+
+StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) {
+  BenchPoint point;
+  point.op = BenchOp::lookup;
+  point.tables = {{1'000'000, 64, 32}};
+  point.batch = 8192;
+  const BenchInput input = draw_input(point, seed_of(point, options.seed));
+  const auto moved = static_cast<std::int64_t>(8 * (input.indices.size() + input.offsets.size()));
+  device.prepare(point, input);
+  StreamRatio ratio;
+  ratio.lookup_us = sample_statistics(repeated(device, false, options, {})).min;
+  ratio.stream_us = device.read_us(point.row_bytes() + 4 * point.batch * point.tables[0].dim + moved);
+  return ratio;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "validate/microbench/bench_device.h"
+#include "validate/microbench/sample_statistics.h"
+
+namespace shardsim {
+
+struct MicrobenchOptions {
+  std::uint64_t seed = 1;
+  int warmup = 10;
+  int repetitions = 100;
+  int least_repetitions = 5;
+  double point_seconds = 10;  // no repetition of a point begins after so long, flushes included, once there are enough
+  double most_spread = 0.10;  // of (P90 - P10) / median: a point above it is run once more, and flagged if it stays
+  double most_drift = 0.03;   // of the limits, before against after: a sweep above it has no quality A
+};
+
+// What a device can do at most, by its own measure.
+struct DeviceLimits {
+  double copy_bandwidth = 0, cache_bandwidth = 0;  // bytes/s
+  double launch_floor_us = 0;
+};
+
+struct MeasuredPoint {
+  BenchPoint point;
+  std::vector<double> samples_us;  // in the order they were taken
+  SampleStatistics statistics;
+  bool unsteady = false;
+  std::vector<std::int64_t> distinct;    // [tables]
+  std::vector<double> access_histogram;  // [17], see BenchInput
+};
+
+// How the pooled lookup of rows of 256 bytes from a table far above the caches compares with a streaming read of the
+// bytes it moves (rows, indices, offsets, output), by the same threads in the same run.
+struct StreamRatio {
+  double lookup_us = 0, stream_us = 0;
+  double value() const { return stream_us > 0 ? lookup_us / stream_us : 0; }
+};
+
+struct MeasuredSet {
+  DeviceFacts device;
+  MicrobenchOptions options;
+  DeviceLimits before, after;
+  StreamRatio stream;
+  std::vector<MeasuredPoint> points;
+  std::string version, date;  // of the harness; UTC, by who writes
+
+  double drift() const;  // largest relative change of the two bandwidths
+  bool is_steady() const { return drift() <= options.most_drift; }
+};
+
+struct MicrobenchWatch {
+  std::function<void(std::size_t done, std::size_t all)> progress;
+  std::function<bool()> stop;  // asked between repetitions; then measure() returns what it has
+};
+
+// Times every point that the device supports: warm-up, then repetitions with the caches flushed in between unless the
+// point is warm. Median of the repetitions, raw samples kept.
+MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
+                    const MicrobenchWatch& watch);
+
+// The same of one point, without the limits of the device around it.
+MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
+                            const MicrobenchWatch& watch);
+
+StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options);
+
+}  // namespace shardsim

@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "base/files.h"
-#include "base/staged_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"

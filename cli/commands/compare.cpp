@@ -55,7 +55,8 @@ int compare(const Arguments& given, const Terminal& terminal) {
   const std::optional<double> most = tolerance(given);
   const std::optional<std::filesystem::path> page = page_path(given);
   const TimelineSource observed = observed_source(given);
-  ComparisonReport report = compare_sources(read_timeline_source(given.positional()[0]), observed, given.text("case"));
+  ComparisonReport report =
+      compare_sources(read_timeline_source(given.positional()[0]), observed, given.values("case"));
   report.tolerance_pct = most;
   throw_if_interrupted(terminal.interrupted);
   if (page) write_file(*page, comparison_html(report));
@@ -74,7 +75,7 @@ Command compare_command() {
                       {"OBSERVED", "The same, of what was observed.", true}},
       .options = {{"observed-kineto", 0, "DIR",
                    "Instead of OBSERVED: a folder of Kineto traces, one per rank (ours, or of PyTorch's profiler)."},
-                  {"case", 0, "NAME", "Compare this case only; all cases of one name where it is not given."},
+                  cases_option(),
                   tolerance_option("the iteration is further off, or a class or collective of 1 % of it or more"),
                   {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
                   {"output", 'o', "FILE.html", "Also write a page with charts."},

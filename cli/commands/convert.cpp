@@ -37,32 +37,29 @@ void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, 
   write_timelines(target, file);
 }
 
-const NamedTimeline& chosen(const TimelineSource& source, const Arguments& given) {
+std::vector<std::string> names_of(const TimelineSource& source) {
   std::vector<std::string> names;
   for (const NamedTimeline& item : source.cases) names.push_back(item.case_name);
-  const auto wanted = given.value("case");
-  if (!wanted && names.size() == 1) return source.cases.front();
-  if (!wanted)
-    throw input_error(Arguments::place("case"), "the file has several cases, and the JSON form holds one",
-                      "Name one of: " + join(names));
-  for (const NamedTimeline& item : source.cases)
-    if (item.case_name == *wanted) return item;
-  throw input_error(Arguments::place("case"), "unknown case " + excerpt(*wanted), known_names_hint(*wanted, names));
+  return names;
 }
 
 int convert(const Arguments& given, const Terminal&) {
   const std::string target = given.text("output");
   if (target.empty())
     throw input_error(Arguments::place("output"), "the name is empty", "Name a file, e.g. timeline.h5");
-  const TimelineSource source = read_timeline_source(given.positional()[0]);
+  TimelineSource source = read_timeline_source(given.positional()[0]);
+  const std::vector<std::string> names = names_of(source);
   if (!is_hdf5(target)) {
-    const NamedTimeline& item = chosen(source, given);
+    const NamedTimeline& item = source.cases[chosen_name(names, given, "the file")];
     deliver(timeline_to_json(item.timeline, item.case_name), given, "\"shardsim.timeline_json/1\"");
-  } else if (!given.has("case")) {
-    to_hdf5(source, target, given.has("force"));
-  } else {
-    to_hdf5({source.path, {chosen(source, given)}, false, {}}, target, given.has("force"));
+    return 0;
   }
+  if (given.has("case")) {
+    std::vector<NamedTimeline> chosen;
+    for (const std::size_t index : chosen_names(names, given)) chosen.push_back(std::move(source.cases[index]));
+    source.cases = std::move(chosen);
+  }
+  to_hdf5(source, target, given.has("force"));
   return 0;
 }
 
@@ -75,8 +72,9 @@ Command convert_command() {
           .options = {{"output", 'o', "FILE",
                        "Write this file: HDF5 where it ends in .h5, else JSON; - is standard output.", "",
                        Option::Times::once},
-                      {"case", 0, "NAME", "Which case: the JSON form holds one."},
+                      cases_option(),
                       force_option()},
+          .notes = "The JSON form holds one case.",
           .examples = {"shardsim convert out/toy/timeline.h5 --case row_wise -o out/row_wise.timeline.json",
                        "shardsim convert out/row_wise.timeline.json -o out/row_wise.h5"},
           .run = convert};

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/files.h"
-#include "base/staged_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
@@ -30,20 +29,15 @@ int jobs(const Arguments& given) {
   return static_cast<int>(given.count("jobs", 1, kMostJobs).value_or(processors));
 }
 
-// Case names to trace: none, one, or all.
+// Names of the cases to trace.
 std::vector<std::string> traced(const Arguments& given, const Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const Case& item : scenario.cases) names.push_back(item.name);
-  const auto wanted = given.value("trace");
-  if (!wanted && given.has("trace-whole-us")) {
+  if (!given.has("trace") && given.has("trace-whole-us"))
     throw input_error(Arguments::place("trace-whole-us"), "no trace is written", "Add --trace CASE or --trace all");
-  }
-  if (!wanted) return {};
-  if (*wanted == "all") return names;
-  for (const std::string& name : names) {
-    if (name == *wanted) return {name};
-  }
-  throw input_error(Arguments::place("trace"), "unknown case '" + *wanted + "'", known_names_hint(*wanted, names));
+  const std::vector<std::string> names = names_of(scenario);
+  if (given.text("trace") == "all") return names;
+  std::vector<std::string> chosen;
+  for (const std::size_t index : chosen_names(names, given, "trace")) chosen.push_back(names[index]);
+  return chosen;
 }
 
 std::string now_text() {
@@ -111,7 +105,7 @@ void write_files(const StudyResult& study, const std::string& json, const std::f
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
-  Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  Scenario scenario = chosen_cases(read_scenario(given.positional()[0], overrides(given)), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   const std::vector<std::string> traces = traced(given, scenario);
   const std::filesystem::path folder =
@@ -125,6 +119,8 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   const StudyResult study = run_study(scenario, workers);
   progress.clear();
   if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
+  if (scenario.cross_check && study.cross_checks.empty() && !given.has("quiet"))
+    print_note("there is no cross-check: too few cases of one workload on one cluster are left");
 
   const std::string json = result_to_json(study);
   StagedFolder staged(folder);
@@ -138,7 +134,10 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
 std::vector<Option> run_options() {
   return {
       {"output", 'o', "DIR", "Where result files go; out/ and the scenario's name where it is not given."},
-      {"trace", 0, "CASE|all", "Also write Kineto traces of this case or of all, one per rank."},
+      cases_option(),
+      {"trace", 0, "CASE|all",
+       "Also write Kineto traces of this case, of those that a pattern fits, or of all; one per rank.", "",
+       Option::Times::any},
       {"trace-whole-us", 0, "", "Round the times of traces to whole microseconds."},
       {"json", 0, "", "Print result.json instead of the table."},
       {"jobs", 'j', "N", "How many worker processes run at a time; the number of processors where it is not given."},

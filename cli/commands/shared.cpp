@@ -1,10 +1,12 @@
 #include "cli/commands/shared.h"
 
 #include <cstdio>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/scenario/settings.h"
 
 namespace shardsim {
 namespace {
@@ -37,7 +39,14 @@ std::vector<Option> scenario_options() {
 }
 
 Option case_option() {
-  return {"case", 0, "NAME", "Which case: it is needed where there are several."};
+  return {"case", 0, "NAME",
+          "Which case, a name or a pattern of it with * and ?; it is needed where there are several."};
+}
+
+Option cases_option() {
+  return {"case", 0,
+          "NAME", "Only this case, or those that a pattern with * and ? fits; all where it is not given.",
+          "",     Option::Times::any};
 }
 
 Option force_option() {
@@ -62,21 +71,46 @@ Overrides overrides(const Arguments& given) {
     changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
   }
   if (given.has("memory-model")) changes.memory_model = given.text("memory-model");
-  changes.only_case = given.text("case");
+  changes.only_cases = given.values("case");
   return changes;
 }
 
-const Case& chosen_case(const Scenario& scenario, const Arguments& given) {
+std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,
+                                      const std::string& option) {
+  std::set<std::size_t> chosen;
+  for (const std::string& pattern : given.values(option)) {
+    const std::vector<std::size_t> fitting = fitting_names(names, pattern);
+    if (fitting.empty())
+      throw input_error(Arguments::place(option), "unknown case " + excerpt(pattern), known_names_hint(pattern, names));
+    chosen.insert(fitting.begin(), fitting.end());
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::size_t chosen_name(const std::vector<std::string>& names, const Arguments& given, const std::string& holder) {
+  if (!given.has("case") && names.size() == 1) return 0;
+  const std::vector<std::size_t> chosen = chosen_names(names, given);
+  if (chosen.size() == 1) return chosen.front();
+  const std::string wrong =
+      chosen.empty() ? holder + " has several cases" : excerpt(given.text("case")) + " fits several";
+  std::vector<std::string> fitting;
+  for (const std::size_t index : chosen) fitting.push_back(names[index]);
+  throw input_error(Arguments::place("case"), wrong, "Name one of: " + join(chosen.empty() ? names : fitting));
+}
+
+std::vector<std::string> names_of(const Scenario& scenario) {
   std::vector<std::string> names;
   for (const Case& item : scenario.cases) names.push_back(item.name);
-  const auto wanted = given.value("case");
-  if (!wanted && scenario.cases.size() == 1) return scenario.cases.front();
-  if (!wanted)
-    throw input_error(Arguments::place("case"), "the scenario has several cases", "Name one of: " + join(names));
-  for (const Case& item : scenario.cases) {
-    if (item.name == *wanted) return item;
-  }
-  throw input_error(Arguments::place("case"), "unknown case '" + *wanted + "'", known_names_hint(*wanted, names));
+  return names;
+}
+
+Scenario chosen_cases(Scenario scenario, const Arguments& given) {
+  if (given.has("case")) keep_cases(scenario, chosen_names(names_of(scenario), given));
+  return scenario;
+}
+
+const Case& chosen_case(const Scenario& scenario, const Arguments& given) {
+  return scenario.cases[chosen_name(names_of(scenario), given, "the scenario")];
 }
 
 void deliver(const std::string& text, const Arguments& given, const std::string& mark) {

@@ -23,8 +23,18 @@ Option tolerance_option(const std::string& judged);
 // What --set, --seed, --memory-model and --case change. Errors: Failure::input at the argument.
 Overrides overrides(const Arguments& given);
 
-// The case named by --case, a name or a pattern of one case, or the only one. Errors (they list the cases): several
-// cases and no --case; a pattern that fits none or several.
+// The positions of the names that --case, or another option, fits; `names` are those of a scenario or a file.
+// Errors (they list the names): a pattern that fits none.
+std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,
+                                      const std::string& option = "case");
+// The one name that --case fits, or the only one. Errors: as above; several cases and no --case, or one that fits
+// several; `holder` is what has them.
+std::size_t chosen_name(const std::vector<std::string>& names, const Arguments& given, const std::string& holder);
+
+std::vector<std::string> names_of(const Scenario& scenario);
+// The scenario with the cases that --case fits; with all when it is not given.
+Scenario chosen_cases(Scenario scenario, const Arguments& given);
+// The one case that --case fits, or the only one. Errors: as chosen_name().
 const Case& chosen_case(const Scenario& scenario, const Arguments& given);
 
 // Prints the text, or writes it to the file of -o ("-" is stdout). Refuses to overwrite a file that does not hold

@@ -28,7 +28,8 @@ std::vector<Option> options_of_scenario() {
   return std::vector<Option>{{"warmup", 0, "N", "Of a scenario: how many iterations are not kept.", "2"},
                              {"iterations", 0, "N", "Of a scenario: how many iterations are kept.", "10"},
                              {"compute-of-scenario", 0, "",
-                              "Predict compute by the scenario's model, not by timing kernels here first."}} +
+                              "Predict compute by the scenario's model, not by timing kernels here first."},
+                             cases_option()} +
          scenario_options();
 }
 
@@ -46,7 +47,7 @@ int judge_scenario(const Arguments& given, const Terminal& terminal) {
   options.bench_compute = !given.has("compute-of-scenario");
   options.interrupted = terminal.interrupted;
   const ScenarioRound round =
-      validate_emulated_scenario(read_scenario(given.positional()[0], overrides(given)), options);
+      validate_emulated_scenario(chosen_cases(read_scenario(given.positional()[0], overrides(given)), given), options);
   if (!round.unfit.empty()) return tell(round.unfit, "", false);
   return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),
               round.holds());

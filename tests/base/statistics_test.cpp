@@ -1,4 +1,4 @@
-#include "base/rank_correlation.h"
+#include "base/statistics.h"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +7,26 @@
 using namespace shardsim;
 
 using Values = std::vector<double>;
+
+TEST_CASE("the median of an even number of samples is the mean of the two in the middle") {
+  CHECK(median({}) == 0);
+  CHECK(median({3}) == 3);
+  CHECK(median({9, 1, 4}) == 4);
+  CHECK(median({4, 1, 3, 2}) == 2.5);
+}
+
+// Of 1, 2, 3, 4 the place of 0.1 is 0.3 and that of 0.9 is 2.7.
+TEST_CASE("quantiles interpolate between neighbours, or take the nearest sample") {
+  CHECK(quantile({}, 0.5) == 0);
+  CHECK(quantile({4, 1, 3, 2}, 0) == 1);
+  CHECK(quantile({4, 1, 3, 2}, 1) == 4);
+  CHECK(quantile({4, 1, 3, 2}, 0.1) == doctest::Approx(1.3));
+  CHECK(quantile({4, 1, 3, 2}, 0.9) == doctest::Approx(3.7));
+  CHECK(nearest_quantile({}, 0.5) == 0);
+  CHECK(nearest_quantile({4, 1, 3, 2}, 0.5) == 3);
+  CHECK(nearest_quantile({4, 1, 3, 2}, 0.9) == 4);
+  CHECK(nearest_quantile({4, 1, 3, 2}, 0.1) == 1);
+}
 
 TEST_CASE("equal values share the mean of their places") {
   CHECK(ranks_of({30, 10, 20}) == Values{3, 1, 2});

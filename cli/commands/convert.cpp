@@ -51,7 +51,7 @@ int convert(const Arguments& given, const Terminal&) {
   const std::vector<std::string> names = names_of(source);
   if (!is_hdf5(target)) {
     const NamedTimeline& item = source.cases[chosen_name(names, given, "the file")];
-    deliver(timeline_to_json(item.timeline, item.case_name), given, "\"shardsim.timeline_json/1\"");
+    deliver(timeline_to_json(item.timeline, item.case_name), given, "shardsim.timeline_json/1");
     return 0;
   }
   if (given.has("case")) {

@@ -12,7 +12,7 @@ int lower(const Arguments& given, const Terminal& terminal) {
   const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});
   const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
-  deliver(program_to_json(program), given, "\"shardsim.program/1\"");
+  deliver(program_to_json(program), given, kProgramSchema);
   return 0;
 }
 

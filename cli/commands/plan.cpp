@@ -44,7 +44,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   const Cluster cluster = cluster_of(item);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
-  deliver(plan_to_json(made, item.workload, cluster), given, "\"shardsim.plan/1\"");
+  deliver(plan_to_json(made, item.workload, cluster), given, "shardsim.plan/1");
   return 0;
 }
 

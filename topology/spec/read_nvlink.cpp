@@ -25,10 +25,10 @@ double data_sheet_rate(int capability) {
 
 void read_rates(MapReader& reader, const GpuSpec& gpu, const std::string& nccl, NvlinkSpec& nvlink) {
   const int capability = capability_number(gpu.compute_capability);
-  nvlink.per_link = reader.rate("per_link", {data_sheet_rate(capability)});
+  nvlink.per_link = reader.rate("per_link", Bandwidth{data_sheet_rate(capability)});
   const auto known = nccl_link_rate(capability, nccl);
   if (known) {
-    nvlink.per_link_effective = reader.rate("per_link_effective", {*known});
+    nvlink.per_link_effective = reader.rate("per_link_effective", Bandwidth{*known});
   } else if (nvlink.kind != NvlinkKind::none || reader.has("per_link_effective")) {
     nvlink.per_link_effective = reader.rate("per_link_effective");
   }

@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/check.h"
-#include "plan/module_paths.h"
 #include "plan/plan_entries.h"
 #include "plan/plan_file.h"
 
@@ -81,16 +80,6 @@ bool by_table_and_place(const Placement& a, const Placement& b) {
 }
 
 }  // namespace
-
-Placement blank_placement(const PlanEntry& entry, Strategy strategy) {
-  Placement placement;
-  placement.table = entry.index;
-  placement.row_end = entry.table.rows;
-  placement.column_end = entry.table.dim;
-  placement.strategy = strategy;
-  placement.compute_kernel = default_kernel(strategy);
-  return placement;
-}
 
 const Tree& required_field(const Tree& map, std::string_view key) {
   if (const Tree* found = map.find(key)) return *found;

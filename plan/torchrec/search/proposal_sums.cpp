@@ -1,6 +1,6 @@
-#include "plan/torchrec/search/proposal_sums.h"
-
 #include <algorithm>
+
+#include "plan/torchrec/search/evaluator.h"
 
 namespace shardsim::torchrec {
 namespace {

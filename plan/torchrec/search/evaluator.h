@@ -37,8 +37,7 @@ class ProposalSums {
 
  private:
   bool hopeless(const ShardingOption& option) const;
-  void add(const ShardingOption& option);
-  void remove(const ShardingOption& option);
+  void count(const ShardingOption& option, int sign);
 
   int world_, hosts_, per_host_;
   Storage available_, smallest_, largest_;  // of all ranks together; of the smallest; of the largest

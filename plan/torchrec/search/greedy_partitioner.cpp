@@ -88,18 +88,35 @@ bool GreedyPartitioner::fail(PartitionBy rule, const ShardingOption& option, con
   return false;
 }
 
-void GreedyPartitioner::blame(const ShardingOption& option, const ShardRun& run, int index, const Storage& room) {
+void GreedyPartitioner::blame(const ShardingOption& option, const Homeless& shard, const Storage& room) {
+  const ShardRun& run = *shard.run;
   failure_.rule = option.partition;
   failure_.table = space_.table_of(option).name;
   failure_.rows = run.rows;
   failure_.cols = run.cols;
-  failure_.row_offset = run.row_offset_of(index);
-  failure_.col_offset = run.col_offset_of(index);
+  failure_.row_offset = run.row_offset_of(shard.index);
+  failure_.col_offset = run.col_offset_of(shard.index);
   failure_.shard = run.storage;
   failure_.perf = run.perf;
   failure_.device = room;
   failure_.text = fmt::format("a shard of table '{}' ({}, {} bytes) finds no rank with room", failure_.table,
                               name_of(option.type), run.storage.hbm + run.storage.ddr);
+}
+
+// Every shard on the rank that `pick` names for it, by number and storage. The first for which it names none (-1).
+template <typename Pick>
+std::optional<GreedyPartitioner::Homeless> GreedyPartitioner::place_each(const ShardingOption& option, Ranks ranks,
+                                                                         Pick pick) {
+  std::size_t shard = 0;
+  for (const ShardRun& run : option.runs) {
+    for (int i = 0; i < run.count; ++i, ++shard) {
+      const int rank = pick(shard, run.storage);
+      if (rank < 0) return Homeless{&run, i, shard};
+      pool_.place(rank, run.storage, run.perf);
+      ranks[shard] = rank;
+    }
+  }
+  return std::nullopt;
 }
 
 // Shard i of every evenly spread option on rank i.
@@ -143,18 +160,17 @@ bool GreedyPartitioner::spread_at_once(const Proposal& proposal) {
 }
 
 bool GreedyPartitioner::spread_one_by_one(const Proposal& proposal) {
-  for (const ShardingOption* option : proposal) {
-    if (option->partition != PartitionBy::uniform) continue;
-    int rank = 0;
-    for (const ShardRun& run : option->runs) {
-      for (int i = 0; i < run.count; ++i, ++rank) {
-        if (!pool_.fits(rank, run.storage)) {
-          blame(*option, run, i, pool_.room(rank));
-          return false;
-        }
-        pool_.place(rank, run.storage, run.perf);
-      }
-    }
+  for (std::size_t i = 0; i < proposal.size(); ++i) {
+    const ShardingOption& option = *proposal[i];
+    if (option.partition != PartitionBy::uniform) continue;
+    const auto own_rank = [&](std::size_t shard, const Storage& storage) {
+      const int rank = static_cast<int>(shard);
+      return pool_.fits(rank, storage) ? rank : -1;
+    };
+    const auto failed = place_each(option, ranks_of(i), own_rank);
+    if (!failed) continue;
+    blame(option, *failed, pool_.room(static_cast<int>(failed->shard)));
+    return false;
   }
   return true;
 }
@@ -173,19 +189,10 @@ bool GreedyPartitioner::place_group(const Proposal& proposal, const OptionGroup&
 }
 
 bool GreedyPartitioner::on_devices(const ShardingOption& option, Ranks ranks) {
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      const int rank = pool_.least_busy_with_room(run.storage);
-      if (rank < 0) {
-        blame(option, run, i, pool_.largest_room());
-        return false;
-      }
-      pool_.place(rank, run.storage, run.perf);
-      ranks[shard] = rank;
-    }
-  }
-  return true;
+  const auto failed = place_each(
+      option, ranks, [&](std::size_t, const Storage& storage) { return pool_.least_busy_with_room(storage); });
+  if (failed) blame(option, *failed, pool_.largest_room());
+  return !failed;
 }
 
 bool GreedyPartitioner::on_one_host(const Proposal& proposal, const OptionGroup& group) {
@@ -220,28 +227,14 @@ bool GreedyPartitioner::in_host(const Proposal& proposal, const OptionGroup& gro
 // Shard i on the i-th of the ranks.
 bool GreedyPartitioner::over_ranks(const ShardingOption& option, Ranks ranks, std::span<const int> targets) {
   if (ranks.size() != targets.size()) return false;
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      if (!pool_.fits(targets[shard], run.storage)) return false;
-      pool_.place(targets[shard], run.storage, run.perf);
-      ranks[shard] = targets[shard];
-    }
-  }
-  return true;
+  return !place_each(option, ranks, [&](std::size_t shard, const Storage& storage) {
+    return pool_.fits(targets[shard], storage) ? targets[shard] : -1;
+  });
 }
 
 bool GreedyPartitioner::devices_of_host(const ShardingOption& option, Ranks ranks, int host) {
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      const int rank = pool_.least_busy_in_host(host, run.storage);
-      if (rank < 0) return false;
-      pool_.place(rank, run.storage, run.perf);
-      ranks[shard] = rank;
-    }
-  }
-  return true;
+  return !place_each(option, ranks,
+                     [&](std::size_t, const Storage& storage) { return pool_.least_busy_in_host(host, storage); });
 }
 
 // One host per column block, as far as there are hosts.

@@ -33,6 +33,11 @@ class GreedyPartitioner : public Partitioner {
 
  private:
   using Ranks = std::span<int>;
+  struct Homeless {  // a shard that found no rank
+    const ShardRun* run;
+    int index;          // in the run
+    std::size_t shard;  // in the option
+  };
 
   void start(const Proposal& proposal);
   Ranks ranks_of(std::size_t option);
@@ -48,7 +53,9 @@ class GreedyPartitioner : public Partitioner {
   bool on_several_hosts(const ShardingOption& option, Ranks ranks);
   bool in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts);
   bool fail(PartitionBy rule, const ShardingOption& option, const std::string& text);
-  void blame(const ShardingOption& option, const ShardRun& run, int index, const Storage& room);
+  void blame(const ShardingOption& option, const Homeless& shard, const Storage& room);
+  template <typename Pick>
+  std::optional<Homeless> place_each(const ShardingOption& option, Ranks ranks, Pick pick);
 
   PartitionerSettings settings_;
   const SearchSpace& space_;

@@ -31,11 +31,17 @@ std::vector<Placement> read_entry(const PlanEntry& entry, std::optional<std::uin
 
 void check_schema(const Tree& tree) {
   const Tree* schema = tree.find("schema");
-  if (schema == nullptr) return;  // TorchRec writes none
+  if (schema == nullptr) return;  // TorchRec writes none, and what else it writes is its business
   const std::string& text = scalar_text(*schema, "\"shardsim.plan/1\"");
-  if (text == kPlanSchema) return;
-  throw input_error(schema->place, fmt::format("schema {} is no plan of ours", excerpt(text)),
-                    fmt::format("Write \"{}\"", kPlanSchema));
+  if (text != kPlanSchema) {
+    throw input_error(schema->place, fmt::format("schema {} is no plan of ours", excerpt(text)),
+                      fmt::format("Write \"{}\"", kPlanSchema));
+  }
+  const std::vector<std::string> known = {"hash", "plan", "schema"};
+  for (const auto& [key, value] : tree.fields) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    throw input_error(value.place, fmt::format("unknown key {}", excerpt(key)), known_names_hint(key, known));
+  }
 }
 
 // Tables of the workload by name, each to be met once.

@@ -19,9 +19,8 @@
 #include "topology/spec/write_cluster.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/calibration_sheets.h"
-#include "validate/measurements/compute_calibration.h"
-#include "validate/measurements/left_out_fits.h"
 #include "validate/measurements/measurements.h"
+#include "validate/measurements/system_map.h"
 
 namespace shardsim {
 namespace {

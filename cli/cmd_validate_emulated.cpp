@@ -6,8 +6,8 @@
 #include "cli/say.h"
 #include "cli/scenario_arguments.h"
 #include "cli/tolerance.h"
+#include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_scenario.h"
-#include "validate/emulated/validate_emulated.h"
 
 namespace shardsim {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "base/named_table.h"
 #include "plan/memory_model.h"
-#include "plan/memory_models/factories.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "validate/measurements/compute_calibration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "models/compute/compute_model.h"
 #include "sim/report/sheet.h"
 #include "topology/spec/exact_text.h"
+#include "validate/measurements/calibration.h"
 #include "validate/measurements/least_squares.h"
 
 namespace shardsim {
@@ -209,17 +208,15 @@ void check_rows(const ComputeRows& rows, const ComputeRows& fit, const std::stri
 }
 
 SourcedValue source_of(const std::string& path, const std::string& value, const std::string& measurements,
-                       const std::vector<const EmbeddingRow*>& used, double error_pct) {
+                       const std::vector<const EmbeddingRow*>& used) {
   SourcedValue source;
   source.path = path;
   source.value = value;
   source.source = fmt::format("{}, {}", measurements, used.front()->gpu);
-  source.fitted = true;
   for (std::size_t i = 0; i < std::min(used.size(), kMostNamed); ++i)
     source.fitted_on.push_back(fmt::format("line {}: {} {}", used[i]->place.line, what_of(*used[i]), used[i]->shape()));
   if (used.size() > kMostNamed) source.fitted_on.push_back(fmt::format("and {} more", used.size() - kMostNamed));
   source.rows_used = static_cast<std::int64_t>(used.size());
-  if (error_pct >= 0) source.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {path});
   return source;
 }
 
@@ -242,8 +239,7 @@ void note(ComputeCalibration& calibration, const Parameter& parameter, const Gpu
   for (const ComputeErrors& errors : calibration.errors)
     if (errors.checked > 0 && parameter.kinds.find(errors.what) != std::string::npos)
       worst = std::max(worst, errors.median_after);
-  std::erase_if(calibration.spec.sources, [&](const SourcedValue& old) { return old.path == parameter.path; });
-  calibration.spec.sources.push_back(source_of(parameter.path, text, measurements, used, worst));
+  note_fitted(calibration.spec, source_of(parameter.path, text, measurements, used), worst);
   calibration.values.push_back({parameter.path, parameter.text(parameter.get(before)), text});
 }
 

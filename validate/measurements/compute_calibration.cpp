@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "models/compute/compute_model.h"
@@ -81,12 +82,6 @@ std::vector<Parameter> parameters() {
        [](GpuSpec& g, double v) { g.flops_efficiency = v; }, plain}};
 }
 
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 class ComputeFit {
  public:
   ComputeFit(const ClusterSpec& prior, const ComputeRows& fit, const ComputeRows& check)
@@ -128,9 +123,9 @@ class ComputeFit {
       now.push_back(100 * std::abs(seconds(row, after) * 1e6 / row.time_us - 1));
     }
     errors.checked = static_cast<int>(now.size());
-    errors.median_before = quantile(old, 0.5);
-    errors.median_after = quantile(now, 0.5);
-    errors.p90_after = quantile(now, 0.9);
+    errors.median_before = nearest_quantile(old, 0.5);
+    errors.median_after = nearest_quantile(now, 0.5);
+    errors.p90_after = nearest_quantile(now, 0.9);
     return errors;
   }
 

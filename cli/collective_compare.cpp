@@ -18,10 +18,8 @@
 #include "cli/tolerance.h"
 #include "validate/measurements/calibrated_judgement.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_html.h"
+#include "validate/measurements/judgement_document.h"
 #include "validate/measurements/judgement_json.h"
-#include "validate/measurements/judgement_markdown.h"
-#include "validate/measurements/judgement_sheets.h"
 #include "validate/measurements/measurements.h"
 
 namespace shardsim {

@@ -29,8 +29,4 @@ CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, c
 // Which rows were used and who has none left, in sentences.
 std::string calibration_summary(const CalibratedJudgement& calibrated);
 
-// The table of docs/accuracy.md: per system and collective the rows used and the errors on the others, against the
-// bounds of calibrated predictions.
-std::string calibrated_markdown(const CalibratedJudgement& calibrated);
-
 }  // namespace shardsim

@@ -88,36 +88,6 @@ Sheet overall_sheet(const Judgement& judgement) {
   return sheet;
 }
 
-// In a sentence: how many rows and systems, the median error from 1 MiB up, what was left out.
-std::string judgement_summary(const Judgement& judgement) {
-  const BandFigures& overall = judgement.overall;
-  std::string text = fmt::format("{} measured collectives of {} systems predicted", overall.rows, overall.systems);
-  if (overall.from_1mib.rows > 0) {
-    text += fmt::format(
-        ": from 1 MiB up the time is off by {} % in the median and by at most {} % in 95 of 100 cases, every system "
-        "weighing the same",
-        percent(overall.from_1mib.median_abs_pct), percent(overall.from_1mib.p95_abs_pct));
-  }
-  text += ".";
-  if (judgement.out_of_model_rows > 0) {
-    text += fmt::format(" {} out of the model, for reasons known before predicting.",
-                        counted(judgement.out_of_model_rows, "row is", "rows are"));
-  }
-  const auto left_out = [](const SystemFigures& system) { return system.fits == FitsUsed::left_out; };
-  if (std::ranges::any_of(judgement.systems, left_out)) {
-    text += " Systems whose measurements went into fitted constants are judged by a fit without them.";
-  }
-  if (judgement.incomplete > 0) {
-    text += fmt::format(" {} without a size or a time and left out.",
-                        counted(judgement.incomplete, "statement is", "statements are"));
-  }
-  if (judgement.of_one_gpu > 0) {
-    text += fmt::format(" {} of a single GPU, which exchanges nothing, and left out.",
-                        counted(judgement.of_one_gpu, "row is", "rows are"));
-  }
-  return text;
-}
-
 std::string figures_legend() {
   return "Errors of predicted against measured times: median, mean and 95th percentile of their size; signed is the "
          "mean with its sign, above 0 where we predict too long a time.";
@@ -191,6 +161,35 @@ Section charts_section(const Judgement& judgement) {
 }
 
 }  // namespace
+
+std::string judgement_summary(const Judgement& judgement) {
+  const BandFigures& overall = judgement.overall;
+  std::string text = fmt::format("{} measured collectives of {} systems predicted", overall.rows, overall.systems);
+  if (overall.from_1mib.rows > 0) {
+    text += fmt::format(
+        ": from 1 MiB up the time is off by {} % in the median and by at most {} % in 95 of 100 cases, every system "
+        "weighing the same",
+        percent(overall.from_1mib.median_abs_pct), percent(overall.from_1mib.p95_abs_pct));
+  }
+  text += ".";
+  if (judgement.out_of_model_rows > 0) {
+    text += fmt::format(" {} out of the model, for reasons known before predicting.",
+                        counted(judgement.out_of_model_rows, "row is", "rows are"));
+  }
+  const auto left_out = [](const SystemFigures& system) { return system.fits == FitsUsed::left_out; };
+  if (std::ranges::any_of(judgement.systems, left_out)) {
+    text += " Systems whose measurements went into fitted constants are judged by a fit without them.";
+  }
+  if (judgement.incomplete > 0) {
+    text += fmt::format(" {} without a size or a time and left out.",
+                        counted(judgement.incomplete, "statement is", "statements are"));
+  }
+  if (judgement.of_one_gpu > 0) {
+    text += fmt::format(" {} of a single GPU, which exchanges nothing, and left out.",
+                        counted(judgement.of_one_gpu, "row is", "rows are"));
+  }
+  return text;
+}
 
 Document judgement_document(const Judgement& judgement, Medium medium) {
   const Paragraph summary{judgement_summary(judgement), Paragraph::Role::summary};

@@ -13,6 +13,9 @@ namespace shardsim {
 // (plots/predicted_vs_measured.vg.json).
 Document judgement_document(const Judgement& judgement, Medium medium);
 
+// In a sentence: how many rows and systems, the median error from 1 MiB up, what was left out.
+std::string judgement_summary(const Judgement& judgement);
+
 std::string judgement_text(const Judgement& judgement, int width, bool colour);
 std::string judgement_html(const Judgement& judgement);  // errors: as page_html()
 

@@ -12,7 +12,6 @@
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
 #include "plan/plan_file.h"
-#include "plan/standalone_plan.h"
 #include "sim/program/program_file.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/study/prepared_case.h"

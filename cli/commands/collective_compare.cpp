@@ -6,15 +6,13 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
-#include "validate/measurements/calibrated_judgement.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_html.h"
-#include "validate/measurements/judgement_json.h"
-#include "validate/measurements/judgement_markdown.h"
-#include "validate/measurements/judgement_sheets.h"
+#include "validate/measurements/judgement_document.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -9,9 +9,8 @@
 #include "cli/commands/shared.h"
 #include "plan/memory_model.h"
 #include "plan/torchrec/report/explanation.h"
-#include "plan/torchrec/report/number_text.h"
-#include "plan/torchrec/report/statistics_text.h"
-#include "plan/torchrec/report/text_layout.h"
+#include "plan/torchrec/report/statistics.h"
+#include "plan/torchrec/report/text.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

@@ -1,4 +1,4 @@
-#include "validate/emulated/validate_emulated.h"
+#include "validate/emulated/campaign_round.h"
 
 #include <cstdio>
 

@@ -2,7 +2,6 @@
 
 #include "base/map_reader.h"
 #include "plan/memory_model.h"
-#include "plan/memory_models/factories.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "validate/emulated/rank_bench.h"
-
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -8,7 +6,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/version.h"
-#include "validate/emulated/memory_file.h"
+#include "validate/emulated/emulated_scenario.h"
 #include "validate/emulated/rank_processes.h"
 #include "validate/execute/buffers/rank_buffers.h"
 #include "validate/execute/devices/cpu_dense.h"

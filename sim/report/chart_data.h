@@ -23,7 +23,8 @@ DataSet comparison_points(const StudyResult& study);
 // a case add up to its iteration. Columns: case, part, class, order, time_ms.
 DataSet breakdown_parts(const StudyResult& study);
 
-// Columns: case, what (memory model, simulated), memory_gib (largest over ranks), smallest_gib, capacity_gib, share_pct.
+// Columns: case, what (memory model, simulated), memory_gib (largest over ranks), smallest_gib, capacity_gib,
+// share_pct.
 DataSet memory_bars(const StudyResult& study);
 
 // What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,

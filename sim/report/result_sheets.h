@@ -65,7 +65,8 @@ std::string summary_text(const StudyResult& study);
 // does.
 std::string memory_warning(const StudyResult& study);
 
-// The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when there is none.
+// The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when
+// there is none.
 std::string accuracy_text(const StudyResult& study);
 
 // Every note once, with the cases that it holds for, in the order they come up.

@@ -2,7 +2,6 @@
 
 #include "base/document/document.h"
 #include "validate/measurements/calibration.h"
-#include "validate/measurements/compute_calibration.h"
 
 namespace shardsim {
 

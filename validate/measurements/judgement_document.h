@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/document/document.h"
-#include "validate/measurements/calibrated_judgement.h"
+#include "validate/measurements/judgement.h"
 
 namespace shardsim {
 

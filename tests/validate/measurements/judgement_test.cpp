@@ -7,7 +7,6 @@
 #include "base/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement_document.h"
-#include "validate/measurements/judgement_json.h"
 
 using namespace shardsim;
 using Json = nlohmann::json;

@@ -213,9 +213,9 @@ Section case_section(const ComparedCase& item, const ComparisonReport& report, M
   }
   section.blocks.emplace_back(operations_section(item, report.tolerance_pct));
   section.blocks.emplace_back(ranks_section(comparison, medium));
-  if (medium == Medium::terminal) section.blocks.emplace_back(Section{"", {summary}});
-  Section notes = notes_section(comparison.notes, "Note: ");
-  if (!notes.blocks.empty()) section.blocks.emplace_back(std::move(notes));
+  Section last = notes_section(comparison.notes, "Note: ");
+  if (medium == Medium::terminal) last.blocks.insert(last.blocks.begin(), summary);
+  if (!last.blocks.empty()) section.blocks.emplace_back(std::move(last));
   return section;
 }
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/version.h"
 #include "validate/emulated/emulated_scenario.h"
 #include "validate/emulated/rank_processes.h"
@@ -60,10 +61,6 @@ std::vector<BenchPoint> points_for(const std::vector<const Workload*>& workloads
     points.push_back(product);
   }
   return points;
-}
-
-double median(std::vector<double> values) {
-  return sample_statistics(std::move(values)).median;
 }
 
 double copy_us() {

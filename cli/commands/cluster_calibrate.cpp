@@ -15,8 +15,8 @@
 #include "topology/import/node_inventory.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/calibration_document.h"
-#include "validate/measurements/measurements.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/measurements.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

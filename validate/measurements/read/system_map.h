@@ -8,7 +8,7 @@
 #include "base/tree.h"
 #include "models/collective/fitted_overheads.h"
 #include "topology/spec/cluster_spec.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 

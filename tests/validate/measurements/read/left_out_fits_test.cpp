@@ -3,7 +3,7 @@
 #include "base/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/system_map.h"
 
 using namespace shardsim;
 

@@ -1,4 +1,4 @@
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/system_map.h"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/map_reader.h"
 #include "base/yaml.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

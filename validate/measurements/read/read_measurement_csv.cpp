@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 namespace {

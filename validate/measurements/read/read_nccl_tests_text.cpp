@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/map_reader.h"
 #include "base/text.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 namespace {

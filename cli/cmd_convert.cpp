@@ -7,7 +7,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
 #include "validate/comparison/compared_files.h"
 

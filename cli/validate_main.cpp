@@ -15,6 +15,7 @@
 #include "cli/validate_request.h"
 #include "cli/validate_source.h"
 #include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_figures.h"
 #include "validate/execute/buffers/pooled_buffers.h"
 #include "validate/execute/buffers/rank_buffers.h"
 #include "validate/execute/meet/launch.h"

@@ -6,7 +6,7 @@
 #include "cli/scenario_arguments.h"
 #include "sim/program/program_file.h"
 #include "sim/study/study.h"
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
 
 namespace shardsim {

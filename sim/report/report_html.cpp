@@ -49,7 +49,7 @@ std::string tables_html(const StudyResult& study) {
              study, "Collectives",
              "Per iteration. Alone: all calls without contention. In run: as they ran beside the others, on the "
              "slowest GPU. Exposed: what neither compute nor a collective that ends later hides, mean over the "
-             "GPUs.",
+             "GPUs. Waiting: the part of it before the last GPU of the group had arrived; the rest is transfer.",
              collectives_sheet(study, study.cases.size())) +
          many_folded(study, "Memory at its peak", memory_legend(), memory_sheet(study)) +
          table_section("Predicted beside published, every number", published_legend(study),

@@ -23,6 +23,10 @@ Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
 Sheet jobs_sheet(const StudyResult& study);   // under a heading per fabric; no rows without jobs
 // Under a heading per case; `most`: of so many cases of each workload, the fastest.
 Sheet collectives_sheet(const StudyResult& study, std::size_t most);
+// "14.6 of 17.6 ms exposed is waiting for rank 3, update_history".
+std::string waiting_text(const NamedTime& time, int places);
+// A line for each of their collectives whose exposed time is waiting to a telling part, with whom it waits for.
+std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most);
 constexpr std::size_t kManyCases = 16;  // more than fit on a screen
 bool has_many_cases(const StudyResult& study);
 

@@ -16,6 +16,7 @@ namespace {
 constexpr int kLeastWidth = 40;
 constexpr std::size_t kFewCases = 3;  // shown in full where there are many
 constexpr std::size_t kNotes = 4;
+constexpr std::size_t kWaitingLines = 6;
 
 // Collects the sections of the page; every line passes `width`.
 class Page {
@@ -77,8 +78,14 @@ void write_collectives(Page& page, const StudyResult& study) {
                     : "COLLECTIVES, per iteration");
   page.paragraph(
       "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: what "
-      "neither compute nor a collective that ends later hides, mean over the GPUs.");
+      "neither compute nor a collective that ends later hides, mean over the GPUs. waiting: the part of it before the "
+      "last GPU of the group had arrived; the rest is transfer.");
   page.sheet(sheet);
+  const std::vector<std::string> lines = waiting_lines(study, many ? kFewCases : study.cases.size());
+  for (std::size_t i = 0; i < std::min(lines.size(), kWaitingLines); ++i) page.paragraph(lines[i]);
+  if (lines.size() > kWaitingLines)
+    page.paragraph(
+        fmt::format("{} more collectives wait as long; result.json names whom for.", lines.size() - kWaitingLines));
 }
 
 void write_published(Page& page, const StudyResult& study) {

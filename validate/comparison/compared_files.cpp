@@ -7,8 +7,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "sim/timeline/kineto/kineto_read.h"
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/timeline/kineto/kineto.h"
+#include "sim/study/timeline_file.h"
 
 namespace shardsim {
 namespace {

@@ -67,6 +67,14 @@ std::string lone_cases_html(const ComparisonReport& report) {
   return notes_html(lines);
 }
 
+// "Predicted beside observed: main", by what the two files are.
+std::string heading_of(const TimelineComparison& comparison) {
+  const bool usual = comparison.first == "predicted" && comparison.second == "observed";
+  const std::string sides =
+      usual ? "Predicted beside observed" : fmt::format("The {} beside the {}", comparison.first, comparison.second);
+  return sides + ": " + comparison.case_name;
+}
+
 std::string verdict_html(const ComparisonReport& report) {
   if (!report.tolerance_pct) return "";
   const std::vector<std::string> outside = report.outside();
@@ -79,12 +87,11 @@ std::string verdict_html(const ComparisonReport& report) {
 }  // namespace
 
 std::string comparison_html(const ComparisonReport& report) {
-  const std::string title = report.cases.size() == 1
-                                ? "Predicted beside observed: " + report.cases.front().comparison.case_name
-                                : "Predicted beside observed";
+  const std::string title =
+      report.cases.size() == 1 ? heading_of(report.cases.front().comparison) : "Predicted beside observed";
   const std::string opening = fmt::format(
-      "<header><h1>{}</h1>\n<p class=\"origin\">predicted {}, observed {}, shardsim {}</p>\n</header>\n<main>\n",
-      escape_html(title), escape_html(report.predicted), escape_html(report.observed), escape_html(version()));
+      "<header><h1>{}</h1>\n<p class=\"origin\">{} beside {}, shardsim {}</p>\n</header>\n<main>\n", escape_html(title),
+      escape_html(report.predicted), escape_html(report.observed), escape_html(version()));
   return page_html(title, opening + verdict_html(report) +
                               table_section("Cases", "In order of the prediction.", cases_sheet(report)) +
                               cases_html(report) + lone_cases_html(report) + "</main>\n");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/timeline/timeline_figures.h"
+
 namespace shardsim {
 namespace {
 
@@ -32,7 +34,7 @@ std::vector<std::string> outside_tolerance(const TimelineComparison& comparison,
   const auto judge = [&](const std::string& name, const ComparedTime& time) {
     const std::optional<double> error = time.error_pct();
     if (!error) {
-      outside.push_back(name + " observed at 0 ms");
+      outside.push_back(fmt::format("{} {} at 0 ms", name, comparison.second));
     } else if (std::abs(*error) > tolerance_pct) {
       outside.push_back(fmt::format("{} {:+.1f} %", name, *error));
     }
@@ -44,7 +46,7 @@ std::vector<std::string> outside_tolerance(const TimelineComparison& comparison,
     if (is_judged(row, false)) judge(row.name, row.time);
   for (const LoneOperation& lone : comparison.alone)
     if (lone.share >= kJudgedShare)
-      outside.push_back(fmt::format("{} only {}", lone.name, lone.predicted ? "predicted" : "observed"));
+      outside.push_back(fmt::format("{} only {}", lone.name, lone.predicted ? comparison.first : comparison.second));
   return outside;
 }
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "validate/comparison/iteration_windows.h"
+#include "sim/timeline/timeline_figures.h"
 #include "validate/comparison/operation_times.h"
 
 namespace shardsim {
@@ -38,12 +38,14 @@ struct Side {
     for (const auto& window : ranks) values.push_back(figure(window[rank]));
     return values;
   }
-  std::vector<double> most_exposed_ms() const {
+  // A figure of the rank that has most exposed time in a window.
+  std::vector<double> most_exposed_ms(double RankTimes::*figure) const {
     std::vector<double> values;
     for (const auto& window : ranks) {
-      double most = 0;
-      for (const RankTimes& rank : window) most = std::max(most, rank.exposed_ms);
-      values.push_back(most);
+      const auto most = std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
+        return a.exposed_ms < b.exposed_ms;
+      });
+      values.push_back((*most).*figure);
     }
     return values;
   }
@@ -90,10 +92,13 @@ class Comparer {
     result_.world_size = predicted_.timeline.world_size;
     result_.iterations = static_cast<int>(observed_.windows.size());
     result_.iteration = compared(predicted_.iterations_ms(), observed_.iterations_ms());
-    result_.exposed = compared(predicted_.most_exposed_ms(), observed_.most_exposed_ms());
+    name_sides();
+    result_.exposed = most_exposed(&RankTimes::exposed_ms);
+    result_.waiting = most_exposed(&RankTimes::waiting_ms);
     compare_classes();
     compare_names();
     compare_ranks();
+    compare_waits();
     result_.predicted_bytes = most_of(predicted_.timeline.hbm_bytes);
     result_.observed_bytes = most_of(observed_.timeline.hbm_bytes);
     add_notes();
@@ -101,6 +106,28 @@ class Comparer {
 
  private:
   using Indices = std::vector<std::size_t>;
+
+  void name_sides() {
+    const std::string &first = predicted_.timeline.kind, &second = observed_.timeline.kind;
+    result_.first = first == second ? "first" : first;
+    result_.second = first == second ? "second" : second;
+  }
+
+  ComparedTime most_exposed(double RankTimes::*figure) const {
+    return compared(predicted_.most_exposed_ms(figure), observed_.most_exposed_ms(figure));
+  }
+
+  void compare_waits() {
+    const std::vector<NamedTime> theirs = named_times(observed_.timeline);
+    for (const NamedTime& ours : named_times(predicted_.timeline)) {
+      const auto partner =
+          std::find_if(theirs.begin(), theirs.end(), [&](const NamedTime& time) { return time.name == ours.name; });
+      if (partner == theirs.end()) continue;
+      const bool telling =
+          ours.waits_tellingly(predicted_.iteration_ms) || partner->waits_tellingly(observed_.iteration_ms);
+      if (telling) result_.waits.push_back({ours, *partner});
+    }
+  }
 
   static std::optional<std::int64_t> most_of(const std::vector<std::int64_t>& bytes) {
     if (bytes.empty()) return std::nullopt;
@@ -211,6 +238,7 @@ class Comparer {
                      of([](const RankTimes& times) { return times.comm_ms; }),
                      of([](const RankTimes& times) { return times.exposed_ms; }),
                      of([](const RankTimes& times) { return times.compute_ms + times.exposed_ms; }),
+                     of([](const RankTimes& times) { return times.waiting_ms; }),
                      {},
                      {}};
     if (!predicted_.timeline.hbm_bytes.empty()) row.predicted_bytes = predicted_.timeline.hbm_bytes[rank];

@@ -11,9 +11,8 @@
 #include "cli/scenario_arguments.h"
 #include "cli/tolerance.h"
 #include "sim/study/workers.h"
-#include "validate/comparison/compared_files.h"
 #include "validate/comparison/comparison_html.h"
-#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_report.h"
 #include "validate/comparison/comparison_sheets.h"
 
 namespace shardsim {

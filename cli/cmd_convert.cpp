@@ -9,7 +9,7 @@
 #include "cli/scenario_arguments.h"
 #include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
-#include "validate/comparison/compared_files.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

@@ -1,10 +1,8 @@
-#include "validate/comparison/comparison_json.h"
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
-#include "validate/comparison/comparison_verdict.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

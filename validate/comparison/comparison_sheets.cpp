@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "sim/report/numbers.h"
 #include "sim/report/result_sheets.h"
-#include "validate/comparison/comparison_verdict.h"
+#include "validate/comparison/comparison_report.h"
 #include "validate/measurements/error_text.h"
 
 namespace shardsim {

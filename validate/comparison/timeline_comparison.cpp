@@ -7,49 +7,10 @@
 #include <set>
 
 #include "base/text.h"
-#include "sim/timeline/timeline_figures.h"
-#include "validate/comparison/operation_times.h"
+#include "validate/comparison/compared_side.h"
 
 namespace shardsim {
 namespace {
-
-// One side, with what both sides' figures are made of.
-struct Side {
-  const Timeline& timeline;
-  OperationTimes times;
-  std::vector<IterationWindow> windows;
-  std::vector<std::vector<RankTimes>> ranks;  // [window][rank]
-  double iteration_ms = 0;                    // median
-
-  explicit Side(const Timeline& of)
-      : timeline(of), times(of), windows(iteration_windows(of)), ranks(window_rank_times(of, windows)) {
-    iteration_ms = spread_of(iterations_ms()).median;
-  }
-
-  // Of a single iteration the Timeline knows more than its spans: when the iteration before ended.
-  std::vector<double> iterations_ms() const {
-    if (windows.size() == 1 && timeline.iteration_ms > 0) return {timeline.iteration_ms};
-    std::vector<double> values;
-    for (const IterationWindow& window : windows) values.push_back(window.ms());
-    return values;
-  }
-  std::vector<double> rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const {
-    std::vector<double> values;
-    for (const auto& window : ranks) values.push_back(figure(window[rank]));
-    return values;
-  }
-  // A figure of the rank that has most exposed time in a window.
-  std::vector<double> most_exposed_ms(double RankTimes::*figure) const {
-    std::vector<double> values;
-    for (const auto& window : ranks) {
-      const auto most = std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
-        return a.exposed_ms < b.exposed_ms;
-      });
-      values.push_back((*most).*figure);
-    }
-    return values;
-  }
-};
 
 ComparedTime compared(const std::vector<double>& predicted, const std::vector<double>& observed) {
   return {spread_of(predicted).median, spread_of(observed)};
@@ -134,14 +95,14 @@ class Comparer {
     return *std::max_element(bytes.begin(), bytes.end());
   }
 
-  static Indices of_class(const Side& side, const std::string& op_class) {
+  static Indices of_class(const ComparedSide& side, const std::string& op_class) {
     Indices found;
     for (std::size_t i = 0; i < side.times.names().size(); ++i)
       if (side.times.names()[i].op_class == op_class) found.push_back(i);
     return found;
   }
 
-  static std::vector<std::string> names_of(const Side& side, const Indices& indices) {
+  static std::vector<std::string> names_of(const ComparedSide& side, const Indices& indices) {
     std::vector<std::string> names;
     for (const std::size_t i : indices) names.push_back(side.times.names()[i].name);
     return names;
@@ -202,7 +163,7 @@ class Comparer {
                     join(result_.operations.back().predicted_names), join(result_.operations.back().observed_names)));
   }
 
-  void add_lone(const Side& side, std::size_t index, bool predicted) {
+  void add_lone(const ComparedSide& side, std::size_t index, bool predicted) {
     const OperationName& name = side.times.names()[index];
     const double ms = spread_of(side.times.ms({index})).median;
     result_.alone.push_back({name.name, name.op_class, predicted, ms, share_of(ms, side.iteration_ms)});
@@ -254,7 +215,7 @@ class Comparer {
       result_.notes.push_back(fmt::format("the clocks of two nodes may be off each other by {:.3g} ms", residual_ms));
   }
 
-  Side predicted_, observed_;
+  ComparedSide predicted_, observed_;
   TimelineComparison& result_;
 };
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_report.h"
 #include "validate/comparison/comparison_sheets.h"
 #include "validate/emulated/campaign_report.h"
 #include "validate/emulated/emulated_scenario.h"

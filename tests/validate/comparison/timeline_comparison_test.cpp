@@ -4,7 +4,7 @@
 
 #include "sim/timeline/timeline_figures.h"
 #include "tests/sim/sample_timeline.h"
-#include "validate/comparison/comparison_verdict.h"
+#include "validate/comparison/comparison_report.h"
 #include "validate/comparison/operation_times.h"
 
 namespace shardsim {

@@ -1,5 +1,3 @@
-#include "validate/comparison/compared_files.h"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -8,7 +6,7 @@
 #include "sim/report/chart.h"
 #include "tests/sim/sample_timeline.h"
 #include "validate/comparison/comparison_html.h"
-#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_report.h"
 #include "validate/comparison/comparison_sheets.h"
 
 namespace shardsim {

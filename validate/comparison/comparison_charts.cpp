@@ -6,7 +6,7 @@
 
 #include "sim/report/chart_data.h"
 #include "sim/timeline/iteration_window.h"
-#include "validate/comparison/comparison_html.h"
+#include "validate/comparison/comparison_document.h"
 
 namespace shardsim {
 namespace {

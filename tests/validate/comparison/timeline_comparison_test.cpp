@@ -5,7 +5,7 @@
 #include "sim/timeline/timeline_figures.h"
 #include "tests/sim/sample_timeline.h"
 #include "validate/comparison/comparison_report.h"
-#include "validate/comparison/operation_times.h"
+#include "validate/comparison/compared_side.h"
 
 namespace shardsim {
 namespace {

@@ -14,6 +14,7 @@
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"
 #include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_figures.h"
 #include "validate/execute/buffers/pooled_buffers.h"
 #include "validate/execute/buffers/rank_buffers.h"
 #include "validate/execute/meet/launch.h"

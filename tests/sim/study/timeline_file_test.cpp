@@ -1,4 +1,4 @@
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/study/timeline_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

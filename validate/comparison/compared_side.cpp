@@ -1,4 +1,4 @@
-#include "validate/comparison/operation_times.h"
+#include "validate/comparison/compared_side.h"
 
 #include <algorithm>
 #include <map>
@@ -41,6 +41,35 @@ std::vector<double> OperationTimes::ms(const std::vector<std::size_t>& operation
   std::vector<double> result;
   for (const auto& [iteration, us] : slowest) result.push_back(us * kMsPerUs);
   return result;
+}
+
+ComparedSide::ComparedSide(const Timeline& of)
+    : timeline(of), times(of), windows(iteration_windows(of)), ranks(window_rank_times(of, windows)) {
+  iteration_ms = spread_of(iterations_ms()).median;
+}
+
+std::vector<double> ComparedSide::iterations_ms() const {
+  if (windows.size() == 1 && timeline.iteration_ms > 0) return {timeline.iteration_ms};
+  std::vector<double> values;
+  for (const IterationWindow& window : windows) values.push_back(window.ms());
+  return values;
+}
+
+std::vector<double> ComparedSide::rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const {
+  std::vector<double> values;
+  for (const auto& window : ranks) values.push_back(figure(window[rank]));
+  return values;
+}
+
+std::vector<double> ComparedSide::most_exposed_ms(double RankTimes::*figure) const {
+  std::vector<double> values;
+  for (const auto& window : ranks) {
+    const auto most = std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
+      return a.exposed_ms < b.exposed_ms;
+    });
+    values.push_back((*most).*figure);
+  }
+  return values;
 }
 
 }  // namespace shardsim

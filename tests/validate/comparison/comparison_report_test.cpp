@@ -1,5 +1,3 @@
-#include "validate/comparison/compared_files.h"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -7,7 +5,7 @@
 #include "base/error.h"
 #include "tests/sim/sample_timeline.h"
 #include "validate/comparison/comparison_document.h"
-#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

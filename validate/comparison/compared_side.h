@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/timeline/timeline.h"
+#include "validate/comparison/timeline_comparison.h"
 
 namespace shardsim {
 
@@ -30,6 +30,23 @@ class OperationTimes {
  private:
   std::vector<OperationName> names_;
   std::vector<std::map<std::pair<int, int>, double>> us_;  // [name]: by iteration and rank, of those that ran it
+};
+
+// One side, with what both sides' figures are made of.
+struct ComparedSide {
+  explicit ComparedSide(const Timeline& of);
+
+  // Of a single iteration the Timeline knows more than its spans: when the iteration before ended.
+  std::vector<double> iterations_ms() const;
+  std::vector<double> rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const;
+  // A figure of the rank that has most exposed time in a window.
+  std::vector<double> most_exposed_ms(double RankTimes::*figure) const;
+
+  const Timeline& timeline;
+  OperationTimes times;
+  std::vector<IterationWindow> windows;
+  std::vector<std::vector<RankTimes>> ranks;  // [window][rank]
+  double iteration_ms = 0;                    // median
 };
 
 }  // namespace shardsim

@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "base/text.h"
-#include "sim/timeline/timeline_columns.h"
+#include "sim/timeline/timeline_fields.h"
+#include "sim/timeline/timeline_hdf5.h"
 
 namespace shardsim {
 namespace {
@@ -20,6 +21,19 @@ class ColumnReader {
 
   std::size_t length() const { return length_; }
   bool has(const char* name) const { return in_.has(path(name)); }
+
+  // One item a row, a member from the column of each field; what the file need not have stays as it is.
+  template <typename Item, typename Fields>
+  std::vector<Item> items(const Fields& fields) const {
+    std::vector<Item> result(length_);
+    for_each_field(fields, [&](const auto& field) {
+      if (!field.required && !has(field.name)) return;
+      const auto values = column(field.name, FieldValue<std::remove_cvref_t<decltype(field)>>{});
+      for (std::size_t i = 0; i < length_; ++i) result[i].*field.member = values[i];
+    });
+    return result;
+  }
+
   std::vector<double> reals(const char* name) const { return checked(name, &Hdf5Reader::reals); }
   std::vector<std::int64_t> integers(const char* name) const { return checked(name, &Hdf5Reader::integers); }
   std::vector<std::string> texts(const char* name) const { return checked(name, &Hdf5Reader::texts); }
@@ -37,6 +51,11 @@ class ColumnReader {
 
  private:
   std::string path(const char* name) const { return group_ + "/" + name; }
+
+  std::vector<double> column(const char* name, double) const { return reals(name); }
+  std::vector<int> column(const char* name, int) const { return small_integers(name); }
+  std::vector<std::int64_t> column(const char* name, std::int64_t) const { return integers(name); }
+  std::vector<std::string> column(const char* name, const std::string&) const { return texts(name); }
 
   template <typename Value>
   std::vector<Value> checked(const char* name, std::vector<Value> (Hdf5Reader::*read)(const std::string&) const) const {
@@ -63,14 +82,18 @@ bool flag_attribute(const Hdf5Reader& in, const std::string& root, const std::st
 }
 
 void read_attributes(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
-  timeline.kind = in.text_attribute(root, "kind");
+  for_each_field(kHeadFields, [&](const auto& field) {
+    using Value = FieldValue<std::remove_cvref_t<decltype(field)>>;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      timeline.*field.member = in.text_attribute(root, field.name);
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      timeline.*field.member = flag_attribute(in, root, field.name);
+    } else if constexpr (std::is_same_v<Value, int>) {
+      timeline.*field.member = small_attribute(in, root, field.name);
+    }
+  });
   if (timeline.kind != "predicted" && timeline.kind != "observed")
     in.refuse(fmt::format("attribute kind of {} is {}, neither predicted nor observed", root, excerpt(timeline.kind)));
-  timeline.complete = flag_attribute(in, root, "complete");
-  timeline.world_size = small_attribute(in, root, "world_size");
-  timeline.ranks_per_node = small_attribute(in, root, "ranks_per_node");
-  timeline.iterations_run = small_attribute(in, root, "iterations_run");
-  timeline.steady = flag_attribute(in, root, "steady");
 }
 
 void read_ranks(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
@@ -81,36 +104,9 @@ void read_ranks(const Hdf5Reader& in, const std::string& root, Timeline& timelin
   const std::vector<int> rank = columns.small_integers("rank");
   for (int i = 0; i < timeline.world_size; ++i)
     if (rank[static_cast<std::size_t>(i)] != i) in.refuse(root + "/rank/rank is not 0, 1, 2, ...");
-  if (columns.has("hbm_bytes")) timeline.hbm_bytes = columns.integers("hbm_bytes");
-  if (columns.has("bytes_out")) timeline.bytes_out = columns.integers("bytes_out");
-  if (columns.has("bytes_in")) timeline.bytes_in = columns.integers("bytes_in");
-}
-
-void read_spans(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
-  const ColumnReader columns(in, root + "/spans", "span");
-  const std::vector<double> start = columns.reals("start_us"), end = columns.reals("end_us");
-  const std::vector<int> rank = columns.small_integers("rank"), stream = columns.small_integers("stream"),
-                         op = columns.small_integers("op"), iteration = columns.small_integers("iteration");
-  const std::vector<std::int64_t> bytes = columns.integers("bytes");
-  for (std::size_t i = 0; i < columns.length(); ++i)
-    timeline.spans.push_back({start[i], end[i], rank[i], stream[i], op[i], iteration[i], bytes[i]});
-}
-
-void read_ops(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
-  const ColumnReader columns(in, root + "/op", "op");
-  const std::vector<std::string> name = columns.texts("name"), op_class = columns.texts("class");
-  for (std::size_t i = 0; i < columns.length(); ++i) timeline.ops.push_back({name[i], op_class[i]});
-  const auto fill_texts = [&](const char* column, std::string Timeline::OpInfo::*field) {
-    if (!columns.has(column)) return;
-    const std::vector<std::string> values = columns.texts(column);
-    for (std::size_t i = 0; i < values.size(); ++i) timeline.ops[i].*field = values[i];
-  };
-  fill_texts("group", &Timeline::OpInfo::group);
-  fill_texts("dtype", &Timeline::OpInfo::dtype);
-  fill_texts("algorithm", &Timeline::OpInfo::algorithm);
-  if (!columns.has("alone_us")) return;
-  const std::vector<double> alone = columns.reals("alone_us");
-  for (std::size_t i = 0; i < alone.size(); ++i) timeline.ops[i].alone_us = alone[i];
+  for_each_field(kRankFields, [&](const auto& field) {
+    if (columns.has(field.name)) timeline.*field.member = columns.integers(field.name);
+  });
 }
 
 void read_groups(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
@@ -143,14 +139,16 @@ void read_flow(const Hdf5Reader& in, const std::string& root, Timeline& timeline
 void read_measured(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
   if (!in.has(root)) return;
   Timeline::Measured& measured = timeline.measured;
-  const std::string hosts = in.text_attribute(root, "hosts");
-  if (!hosts.empty()) measured.hosts = split(hosts, ',');
-  measured.device = in.text_attribute(root, "device");
-  measured.driver = in.text_attribute(root, "driver");
-  measured.cuda = in.text_attribute(root, "cuda");
-  measured.nccl = in.text_attribute(root, "nccl");
-  measured.transport = in.text_attribute(root, "transport");
-  measured.clock_residual_us = in.real_attribute(root, "clock_residual_us");
+  for_each_field(kMeasuredFields, [&](const auto& field) {
+    using Value = FieldValue<std::remove_cvref_t<decltype(field)>>;
+    if constexpr (std::is_same_v<Value, double>) {
+      measured.*field.member = in.real_attribute(root, field.name);
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+      measured.*field.member = in.text_attribute(root, field.name);
+    } else if (const std::string names = in.text_attribute(root, field.name); !names.empty()) {
+      measured.*field.member = split(names, ',');
+    }
+  });
   if (!std::isfinite(measured.clock_residual_us) || measured.clock_residual_us < 0)
     in.refuse(fmt::format("attribute clock_residual_us of {} is {}", root, measured.clock_residual_us));
 }
@@ -169,8 +167,8 @@ Timeline read_timeline_columns(const Hdf5Reader& in, const std::string& root) {
   read_attributes(in, root, timeline);
   timeline.iteration_ms = read_iteration_ms(in, root);
   read_ranks(in, root, timeline);
-  read_spans(in, root, timeline);
-  read_ops(in, root, timeline);
+  timeline.spans = ColumnReader(in, root + "/spans", "span").items<Span>(kSpanFields);
+  timeline.ops = ColumnReader(in, root + "/op", "op").items<Timeline::OpInfo>(kOpFields);
   timeline.streams = ColumnReader(in, root + "/stream", "stream").texts("name");
   read_groups(in, root, timeline);
   read_flow(in, root + "/flow", timeline);

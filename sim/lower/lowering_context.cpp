@@ -18,8 +18,8 @@ double LoweringContext::tier_bytes() const {
   return bytes;
 }
 
-std::string LoweringContext::wire(const FusionGroup& group, const std::optional<Dtype>& stated) const {
-  return dtype_name(stated.value_or(workload.tables[program.shards[group.shards[0]].table].dtype));
+std::string LoweringContext::wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const {
+  return dtype_name(wire_dtype(stated, workload.tables[program.shards[group.shards[0]].table]));
 }
 
 bool within_nodes(const FusionGroup& group) {

@@ -37,7 +37,7 @@ struct LoweringContext {
   std::string precision() const;                                // of the dense part, as in Op
   double tier_bytes() const;  // of tier_merge, tier_split_gradient: ids alone, of all tables
   std::string wire(const FusionGroup& group,
-                   const std::optional<Dtype>& stated) const;  // the table's type, or that stated
+                   const std::optional<WireDtype>& stated) const;  // of its first table
 };
 
 // Where a group's output is exchanged, in names ("intra_node_", "global_") and as the group that reduces.

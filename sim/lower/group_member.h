@@ -6,7 +6,6 @@
 
 #include "models/collective/byte_matrix.h"
 #include "models/workload/workload.h"
-#include "plan/host_rows.h"
 #include "plan/plan.h"
 
 namespace shardsim {

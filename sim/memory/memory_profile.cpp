@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "plan/host_rows.h"
 #include "sim/memory/buffers.h"
 
 namespace shardsim {

@@ -29,7 +29,7 @@ DataSet breakdown_parts(const StudyResult& study);
 DataSet memory_bars(const StudyResult& study);
 
 // What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,
-// memory model), part (memory_part.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
+// memory model), part (memory_profile.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
 // capacity_gib.
 DataSet memory_at_peak(const StudyResult& study);
 

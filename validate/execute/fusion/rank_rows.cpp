@@ -5,22 +5,6 @@
 #include "base/error.h"
 
 namespace shardsim {
-namespace {
-
-Placement placement_of(const Program::Shard& shard) {
-  Placement placement;
-  placement.table = shard.table;
-  placement.row_begin = shard.row_begin;
-  placement.row_end = shard.row_end;
-  placement.column_begin = shard.column_begin;
-  placement.column_end = shard.column_end;
-  placement.strategy = shard.strategy;
-  placement.holders = shard.holders;
-  return placement;
-}
-
-}  // namespace
-
 int row_shard_of(const Program::Shard& shard, int rank) {
   for (const std::vector<int>& set : shard.holders) {
     const auto holder = std::ranges::find(set, rank);
@@ -31,11 +15,11 @@ int row_shard_of(const Program::Shard& shard, int rank) {
 }
 
 std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
-  return static_cast<std::int64_t>(placement_of(shard).shard_rows(position));
+  return static_cast<std::int64_t>(shard.placement().shard_rows(position));
 }
 
 int row_shards(const Program::Shard& shard) {
-  return placement_of(shard).shards();
+  return shard.placement().shards();
 }
 
 RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position) {

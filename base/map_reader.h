@@ -38,6 +38,7 @@ class MapReader {
   bool has(std::string_view key);
   const Tree& tree() const { return tree_; }
   const std::string& path() const { return path_; }
+  std::vector<SourcedValue>* sources() const { return sources_; }  // null when nobody collects them
 
   std::string text(std::string_view key);
   std::string text(std::string_view key, std::string_view fallback);

@@ -16,7 +16,7 @@
 #include "models/compute/embedding_measurements.h"
 #include "sim/scenario/scenario.h"
 #include "topology/import/node_inventory.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/calibration_sheets.h"
 #include "validate/measurements/compute_calibration.h"

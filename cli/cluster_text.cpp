@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "topology/export/write_smi_matrix.h"
+#include "topology/export/export.h"
 
 namespace shardsim {
 namespace {

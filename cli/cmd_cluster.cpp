@@ -12,10 +12,9 @@
 #include "cli/command.h"
 #include "models/collective/fitted_overheads.h"
 #include "sim/scenario/scenario.h"
-#include "topology/export/write_simgrid_xml.h"
-#include "topology/import/read_nccl_xml.h"
-#include "topology/import/read_smi_matrix.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/export/export.h"
+#include "topology/import/node_inventory.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

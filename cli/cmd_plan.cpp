@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/scenario_arguments.h"
+#include "models/collective/fitted_overheads.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/scenario/torchrec_rules.h"
@@ -55,6 +56,7 @@ int plan_command(const std::vector<std::string>& arguments, const Terminal& term
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
   const auto note = [](const std::string& line) { std::fputs(("note: " + line + "\n").c_str(), stderr); };
+  for (const std::string& line : cluster_notes(item.cluster)) note(line);
   const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, note});
   if (given.has("torchrec-only")) require_torchrec_types(plan, item.workload);
   deliver(plan_to_json(plan, item.workload, cluster), given, "shardsim.plan/1");

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/collective_sizes.h"
-#include "models/collective/rank_bytes_check.h"
+#include "models/collective/rank_bytes.h"
 
 namespace shardsim {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/timeline/timeline_json.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

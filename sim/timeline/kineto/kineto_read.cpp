@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "sim/timeline/kineto/kineto_names.h"
 #include "sim/timeline/kineto/kineto_rank.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

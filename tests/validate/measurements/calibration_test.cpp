@@ -6,7 +6,7 @@
 
 #include "tests/models/test_clusters.h"
 #include "tests/validate/measurements/measurement_text.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibrated_judgement.h"
 #include "validate/measurements/calibration_rows.h"
 #include "validate/measurements/calibration_sheets.h"

@@ -5,7 +5,7 @@
 
 #include "base/yaml.h"
 #include "models/compute/compute_model.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$1"
 rooms=(
-  base
+  base base/document
   topology/spec topology/graph topology/import topology/export
   models/access models/workload models/collective models/compute
   plan plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
@@ -14,7 +14,7 @@ rooms=(
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
   validate/execute/devices validate/execute/run
   validate/microbench validate/measurements validate/comparison validate/emulated validate/bare
-  cli
+  cli/arguments cli/commands cli
 )
 declare -A height
 for i in "${!rooms[@]}"; do height[${rooms[$i]}]=$i; done

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "sim/timeline/timeline_fields.h"
 #include "sim/timeline/timeline_json.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

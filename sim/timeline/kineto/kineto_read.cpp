@@ -12,7 +12,7 @@
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/kineto/kineto_names.h"
 #include "sim/timeline/timeline_figures.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

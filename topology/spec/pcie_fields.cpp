@@ -5,7 +5,7 @@
 #include <charconv>
 #include <set>
 
-#include "topology/spec/readers.h"
+#include "topology/spec/spec_fields.h"
 
 namespace shardsim {
 namespace {
@@ -26,22 +26,13 @@ double intel_link(const std::string& model, const std::string& nccl) {
   return 10e9;
 }
 
-void read_cpu(MapReader reader, PcieSpec& pcie) {
-  pcie.cpu_vendor = reader.choice("vendor", {"amd", "intel", "arm", "power"}, pcie.cpu_vendor);
-  pcie.cpu_model = reader.text("model", "");
-  pcie.sockets = small_count(reader, "sockets", kMostSockets, pcie.sockets);
-  if (reader.has("link")) pcie.cpu_link = reader.rate("link");
-  reader.finish();
-}
-
-int read_generation(MapReader& reader) {
-  return static_cast<int>(reader.choice("generation", {"3", "4", "5", "6"}, "4")[0] - '0');
-}
-
-int read_lanes(MapReader& reader) {
-  const int lanes = small_count(reader, "lanes", 32, 16);
-  if ((lanes & (lanes - 1)) == 0) return lanes;
-  throw input_error(reader.place_of("lanes"), fmt::format("no PCIe slot has {} lanes", lanes),
+void slot_fields(SpecFields& fields, PcieSpec& pcie) {
+  std::string generation = std::to_string(pcie.generation);
+  fields.choose("generation", generation, {"3", "4", "5", "6"});
+  pcie.generation = generation[0] - '0';
+  fields.take("lanes", pcie.lanes, 32);
+  if ((pcie.lanes & (pcie.lanes - 1)) == 0) return;
+  throw input_error(fields.reader().place_of("lanes"), fmt::format("no PCIe slot has {} lanes", pcie.lanes),
                     "Write 1, 2, 4, 8, 16 or 32");
 }
 
@@ -68,14 +59,13 @@ void check_parent(const std::string& parent, const Named& named, int sockets, co
                     fmt::format("Write a socket (0 to {}), or define the parent before its use", sockets - 1));
 }
 
-PcieSpec::Switch read_switch(const Tree& item, const std::string& path, int gpu_count, int nic_count,
-                             Sources* sources) {
-  MapReader reader(item, path, sources);
-  PcieSpec::Switch entry{reader.name("switch"), reader.text("parent"), {}, {}};
-  if (reader.has("gpus")) entry.gpus = read_indices(reader.required("gpus"), gpu_count, "GPU");
-  if (reader.has("nics")) entry.nics = read_indices(reader.required("nics"), nic_count, "NIC");
-  reader.finish();
-  return entry;
+void check_switch(const PcieSpec::Switch& entry, Named& named, int sockets, const Place& place) {
+  check_parent(entry.parent, named, sockets, place);
+  name_once(named.gpus, entry.gpus, "GPU", place);
+  name_once(named.nics, entry.nics, "NIC", place);
+  const bool is_number = entry.name.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number && named.switches.insert(entry.name).second) return;
+  throw input_error(place, fmt::format("the switch name '{}' is taken", entry.name), "Name it differently");
 }
 
 void check_complete(const Named& named, int gpu_count, int nic_count, const Place& place) {
@@ -90,30 +80,29 @@ void check_complete(const Named& named, int gpu_count, int nic_count, const Plac
   }
 }
 
-std::vector<PcieSpec::Switch> read_tree(MapReader& reader, int sockets, int gpu_count, int nic_count,
-                                        Sources* sources) {
-  std::vector<PcieSpec::Switch> tree;
-  Named named;
-  for (const Tree& item : reader.list("tree")) {
-    const std::string path = fmt::format("{}.tree.{}", reader.path(), tree.size());
-    tree.push_back(read_switch(item, path, gpu_count, nic_count, sources));
-    const PcieSpec::Switch& entry = tree.back();
-    check_parent(entry.parent, named, sockets, item.place);
-    name_once(named.gpus, entry.gpus, "GPU", item.place);
-    name_once(named.nics, entry.nics, "NIC", item.place);
-    const bool is_number = entry.name.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number || !named.switches.insert(entry.name).second) {
-      throw input_error(item.place, fmt::format("the switch name '{}' is taken", entry.name), "Name it differently");
-    }
-  }
-  check_complete(named, gpu_count, nic_count, reader.place_of("tree"));
-  return tree;
-}
-
 int nic_count_of(int gpu_count, const std::optional<NicSpec>& nics) {
   if (!nics) return 0;
   if (nics->per_gpu > 0) return gpu_count * nics->per_gpu;
   return nics->shared_by > 0 ? gpu_count / nics->shared_by : nics->per_node;
+}
+
+void tree_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, int nic_count) {
+  Named named;
+  fields.list("tree", pcie.tree, [&](SpecFields& inside, PcieSpec::Switch& entry, const Place& place) {
+    if (!inside.reading()) {
+      inside.writer().put("switch", entry.name);
+      inside.writer().put("parent", entry.parent);
+      inside.writer().put("gpus", indices_text(entry.gpus));
+      return inside.writer().put("nics", indices_text(entry.nics));
+    }
+    MapReader& reader = inside.reader();
+    entry.name = reader.name("switch");
+    entry.parent = reader.text("parent");
+    if (reader.has("gpus")) entry.gpus = read_indices(reader.required("gpus"), gpu_count, "GPU");
+    if (reader.has("nics")) entry.nics = read_indices(reader.required("nics"), nic_count, "NIC");
+    check_switch(entry, named, pcie.sockets, place);
+  });
+  if (fields.reading()) check_complete(named, gpu_count, nic_count, fields.reader().place_of("tree"));
 }
 
 }  // namespace
@@ -139,17 +128,21 @@ std::vector<PcieSpec::Switch> short_pcie_tree(int gpu_count, const std::optional
   return tree;
 }
 
-PcieSpec read_pcie(MapReader reader, int gpu_count, const std::optional<NicSpec>& nics, Sources* sources) {
-  PcieSpec pcie;
-  pcie.generation = read_generation(reader);
-  pcie.lanes = read_lanes(reader);
-  pcie.latency = reader.time("latency", pcie.latency);
-  read_cpu(reader.map("cpu"), pcie);
-  pcie.p2p = reader.flag("p2p", pcie.p2p);
-  pcie.tree = reader.has("tree") ? read_tree(reader, pcie.sockets, gpu_count, nic_count_of(gpu_count, nics), sources)
-                                 : short_pcie_tree(gpu_count, nics, pcie.sockets);
-  reader.finish();
-  return pcie;
+void pcie_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, const std::optional<NicSpec>& nics) {
+  slot_fields(fields, pcie);
+  fields.take("latency", pcie.latency);
+  fields.map("cpu", [&](SpecFields& cpu) {
+    cpu.choose("vendor", pcie.cpu_vendor, {"amd", "intel", "arm", "power"});
+    cpu.take("model", pcie.cpu_model);
+    cpu.take("sockets", pcie.sockets, kMostSockets);
+    cpu.take("link", pcie.cpu_link);
+  });
+  fields.take("p2p", pcie.p2p);
+  if (fields.reading() && !fields.reader().has("tree")) {
+    pcie.tree = short_pcie_tree(gpu_count, nics, pcie.sockets);
+  } else {
+    tree_fields(fields, pcie, gpu_count, nic_count_of(gpu_count, nics));
+  }
 }
 
 Bandwidth pcie_rate(const PcieSpec& pcie) {

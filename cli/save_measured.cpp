@@ -2,7 +2,7 @@
 
 #include "base/files.h"
 #include "validate/measurements/microbench_hdf5.h"
-#include "validate/microbench/measured_csv.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 

@@ -2,7 +2,7 @@
 #include "cli/save_measured.h"
 
 #include "base/files.h"
-#include "validate/microbench/measured_csv.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 

@@ -11,6 +11,23 @@
 namespace shardsim {
 namespace {
 
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+SampleStatistics sample_statistics(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::ranges::sort(samples);
+  return {quantile(samples, 0.5), quantile(samples, 0.1), quantile(samples, 0.9), samples.front()};
+}
+
+namespace {
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -70,10 +87,10 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
   std::size_t done = 0;
   for (const BenchPoint& point : points) {
     if (stopped(watch)) return set;
-    if (device.supports(point.op)) set.points.push_back(measure_point(device, point, options, watch));
+    set.points.push_back(measure_point(device, point, options, watch));
     if (watch.progress) watch.progress(++done, points.size());
   }
-  if (device.supports(BenchOp::lookup)) set.stream = stream_ratio(device, options);
+  set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;
 }

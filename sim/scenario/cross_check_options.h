@@ -4,7 +4,7 @@
 
 #include "base/tree.h"
 #include "models/workload/workload.h"
-#include "plan/torchrec/spec/planner_options.h"
+#include "plan/torchrec/bridge/planner_options.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {

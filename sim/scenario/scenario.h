@@ -69,7 +69,8 @@ struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;
   std::string memory_model;  // "" = as the scenario says
-  std::string only_case;     // "" = changes hold for every case, otherwise for the one of this name
+  std::vector<std::string>
+      only_cases;  // patterns of names: changes hold for cases that one of them fits; none: for all
 };
 
 // Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/text.h"
 #include "base/yaml.h"
@@ -60,6 +61,20 @@ void check_settings(const std::vector<Setting>& settings, const std::vector<std:
                         fmt::format("Write cases.NUMBER.KEY; cases are numbered 0 to {}", cases - 1));
     }
   }
+}
+
+void keep_cases(Scenario& scenario, const std::vector<std::size_t>& kept) {
+  std::set<std::size_t> positions(kept.begin(), kept.end());
+  std::set<std::string> fabrics;
+  for (const std::size_t position : positions) {
+    if (scenario.cases[position].job) fabrics.insert(scenario.cases[position].job->fabric);
+  }
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
+    const auto& job = scenario.cases[i].job;
+    if (positions.contains(i) || (job && fabrics.contains(job->fabric))) cases.push_back(std::move(scenario.cases[i]));
+  }
+  scenario.cases = std::move(cases);
 }
 
 Tree top_value(const Tree& scenario, const std::string& key, const Overrides& overrides) {

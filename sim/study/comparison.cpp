@@ -83,6 +83,8 @@ void compare_with_published(StudyResult& study, const Scenario& scenario) {
   for (std::size_t index = 0; index < study.cases.size(); ++index) {
     const Case& item = scenario.cases[index];
     const CaseResult* base = item.relative_to.empty() ? nullptr : find_case(study, item.relative_to);
+    if (base == nullptr && !item.relative_to.empty())
+      study.cases[index].notes.push_back("Not compared with case '" + item.relative_to + "', which is left out.");
     for (const Published& published : item.published) {
       study.cases[index].published.push_back(compare(published, study.cases[index], base));
     }

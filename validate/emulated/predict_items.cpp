@@ -1,5 +1,3 @@
-#include "validate/emulated/predict_items.h"
-
 #include <algorithm>
 #include <map>
 
@@ -10,6 +8,7 @@
 #include "sim/engine/network.h"
 #include "sim/scenario/scenario.h"
 #include "sim/study/workers.h"
+#include "validate/emulated/campaign.h"
 
 namespace shardsim {
 namespace {

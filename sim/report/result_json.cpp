@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "sim/report/cross_check_json.h"
-#include "sim/report/memory_sheet.h"
+#include "sim/report/result_sheets.h"
 
 namespace shardsim {
 namespace {
@@ -24,19 +24,22 @@ Json high_water_json(const CaseResult& result) {
   const std::size_t rank = profile.fullest();
   const MemoryPeak& peak = profile.ranks[rank];
   Json marks = Json::array(), parts;
+  const std::int64_t over = peak.bytes() - result.memory_capacity;
   for (const MemoryPeak& each : profile.ranks) marks.push_back(each.bytes());
   for (std::size_t part = 0; part < kMemoryParts; ++part) parts[kMemoryPartNames[part]] = peak.amounts.bytes[part];
   const PlacementMemory& estimate = result.estimated_memory;
-  return {{"per_rank_bytes", marks},
-          {"rank", rank},
-          {"at_ms", peak.at_us * 1e-3},
-          {"operation", operation_at(result, peak)},
-          {"parts", parts},
-          {"estimate",
-           {{"at_rest_bytes", estimate.static_bytes},
-            {"optimizer_bytes", estimate.optimizer_bytes},
-            {"cache_bytes", estimate.cache_bytes},
-            {"buffer_bytes", estimate.dynamic_bytes}}}};
+  Json json = {{"per_rank_bytes", marks},
+               {"rank", rank},
+               {"at_ms", peak.at_us * 1e-3},
+               {"operation", operation_at(result, peak)},
+               {"parts", parts},
+               {"estimate",
+                {{"at_rest_bytes", estimate.static_bytes},
+                 {"optimizer_bytes", estimate.optimizer_bytes},
+                 {"cache_bytes", estimate.cache_bytes},
+                 {"buffer_bytes", estimate.dynamic_bytes}}}};
+  if (over > 0 && result.memory_capacity > 0) json["over_capacity_bytes"] = over;
+  return json;
 }
 
 Json memory_json(const CaseResult& result) {
@@ -118,6 +121,7 @@ Json job_json(const JobFigures& job, double iteration_ms) {
 
 Json case_json(const CaseResult& result) {
   Json json = {{"name", result.name}, {"iteration_ms", result.iteration_ms}, {"samples_per_s", result.samples_per_s}};
+  if (!result.relative_to.empty()) json["relative_to"] = result.relative_to;
   if (result.iteration_ms_at_observed_payload)
     json["iteration_ms_at_observed_payload"] = *result.iteration_ms_at_observed_payload;
   if (result.job) json["job"] = job_json(*result.job, result.iteration_ms);

@@ -30,12 +30,20 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
   return sum;
 }
 
-std::optional<double> throughput_gain(const Figures& figures, const Timeline* base) {
-  if (base == nullptr) return std::nullopt;
-  return 100 * (base->iteration_ms / figures.timeline.iteration_ms - 1);
+// Samples of one iteration on all ranks.
+double samples(const CaseResult& result) {
+  return static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
 }
 
-std::optional<double> predicted(const std::string& quantity, const Figures& figures, const Timeline* base) {
+// By samples per second, so that it means the same between cases of different batches.
+std::optional<double> throughput_gain(const Figures& figures, const std::optional<Figures>& base) {
+  if (!base) return std::nullopt;
+  const double batches = samples(figures.result) / samples(base->result);
+  return 100 * (batches * (base->timeline.iteration_ms / figures.timeline.iteration_ms) - 1);
+}
+
+std::optional<double> predicted(const std::string& quantity, const Figures& figures,
+                                const std::optional<Figures>& base) {
   if (quantity == "iteration") return figures.timeline.iteration_ms;
   if (quantity == "throughput_gain") return throughput_gain(figures, base);
   if (quantity.find(':') != std::string::npos) return of_strategy(figures.result, quantity);
@@ -53,13 +61,19 @@ const Timeline* at_observed(const CaseResult& result) {
   return result.observed_payload_timeline ? &*result.observed_payload_timeline : nullptr;
 }
 
+std::optional<Figures> figures_of(const CaseResult* result, const Timeline* timeline) {
+  if (result == nullptr || timeline == nullptr) return std::nullopt;
+  return Figures{*result, *timeline};
+}
+
 Comparison compare(const Published& published, const CaseResult& result, const CaseResult* base) {
   Comparison comparison{published, std::nullopt, std::nullopt};
-  comparison.predicted = predicted(published.quantity, {result, result.timeline}, base ? &base->timeline : nullptr);
+  comparison.predicted =
+      predicted(published.quantity, {result, result.timeline}, figures_of(base, base ? &base->timeline : nullptr));
   const Timeline* observed = at_observed(result);
   if (published.at_observed_payload && observed != nullptr) {
     comparison.predicted_at_observed_payload =
-        predicted(published.quantity, {result, *observed}, base ? at_observed(*base) : nullptr);
+        predicted(published.quantity, {result, *observed}, figures_of(base, base ? at_observed(*base) : nullptr));
   }
   return comparison;
 }

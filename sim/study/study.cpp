@@ -83,6 +83,7 @@ CaseResult describe(const PreparedCase& prepared, const Scenario& scenario) {
   result.workload = item.workload.name;
   result.cluster = item.cluster.name;
   result.planner = item.plan_file.empty() ? prepared.item.planner.find("name")->scalar : item.plan_file;
+  result.relative_to = item.relative_to;
   result.world_size = prepared.cluster.world_size();
   result.batch_per_gpu = item.workload.batch_per_gpu;
   const auto memory = make_memory_model(item.memory_model);

@@ -1,11 +1,12 @@
-#include "validate/measurements/judgement_sheets.h"
+#include "validate/measurements/judgement_document.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/report/numbers.h"
-#include "validate/measurements/error_text.h"
+#include "base/document/cells.h"
+#include "base/version.h"
+#include "sim/report/page.h"
 
 namespace shardsim {
 namespace {
@@ -58,8 +59,7 @@ void add_overall(Sheet& sheet, const std::string& name, const BandFigures& figur
   sheet.rows.back().quiet = quiet;
 }
 
-}  // namespace
-
+// Per system and collective, one row per size band that has measurements. Rows out of the model are quiet.
 Sheet systems_sheet(const Judgement& judgement) {
   Sheet sheet = empty_sheet("collective");
   const SystemFigures* before = nullptr;
@@ -73,6 +73,8 @@ Sheet systems_sheet(const Judgement& judgement) {
   return sheet;
 }
 
+// Over all systems in the model, each weighing the same: per collective and over all, then with the rows out of the
+// model.
 Sheet overall_sheet(const Judgement& judgement) {
   Sheet sheet = empty_sheet("over all systems");
   for (const auto& [kind, figures] : judgement.by_kind) {
@@ -85,6 +87,80 @@ Sheet overall_sheet(const Judgement& judgement) {
   }
   return sheet;
 }
+
+std::string figures_legend() {
+  return "Errors of predicted against measured times: median, mean and 95th percentile of their size; signed is the "
+         "mean with its sign, above 0 where we predict too long a time.";
+}
+
+constexpr const char* kPlot = "predicted_vs_measured";
+
+std::vector<DataSet::Cell> point(const JudgedRow& row) {
+  const MeasuredRow& m = row.measured;
+  return {std::string(collective_kind_name(m.kind)),
+          fmt::format("{} x {}{}{}", m.nodes, m.gpus_per_node, m.setting.empty() ? "" : ", ", m.setting),
+          static_cast<double>(*m.bytes),
+          m.time->us(),
+          row.predicted().us(),
+          row.error_pct(),
+          row.prediction.algorithm + (row.prediction.protocol.empty() ? "" : " " + row.prediction.protocol),
+          std::string(row.out_of_model.empty() ? "in the model" : "out of the model")};
+}
+
+DataSet points_of(const std::vector<const JudgedRow*>& rows) {
+  DataSet points{
+      "points",
+      {"collective", "setting", "size_bytes", "measured_us", "predicted_us", "error_pct", "algorithm", "side"},
+      {}};
+  for (const JudgedRow* row : rows) points.rows.push_back(point(*row));
+  return points;
+}
+
+std::vector<const JudgedRow*> rows_of_system(const std::string& system, const Judgement& judgement) {
+  std::vector<const JudgedRow*> rows;
+  for (const JudgedRow& row : judgement.rows) {
+    if (row.measured.system == system) rows.push_back(&row);
+  }
+  return rows;
+}
+
+std::string caption_of(const std::vector<const JudgedRow*>& rows, const std::string& out_of_model) {
+  std::string caption = fmt::format("{} rows, cluster {}.", rows.size(), rows.front()->cluster);
+  if (!out_of_model.empty()) caption += " Out of the model: " + out_of_model + ".";
+  return caption;
+}
+
+// Systems in the order of the table: those in the model first.
+std::vector<Chart> charts_of(const Judgement& judgement) {
+  std::vector<Chart> charts;
+  std::vector<std::string> drawn;
+  for (const SystemFigures& figures : judgement.systems) {
+    if (std::ranges::find(drawn, figures.system) != drawn.end()) continue;
+    drawn.push_back(figures.system);
+    const auto rows = rows_of_system(figures.system, judgement);
+    Chart chart;
+    chart.id = fmt::format("system_{}", drawn.size());
+    chart.plot = kPlot;
+    chart.title = figures.system;
+    chart.caption = caption_of(rows, figures.out_of_model);
+    chart.data = {points_of(rows)};
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
+Section charts_section(const Judgement& judgement) {
+  Section section{
+      "Predicted against measured",
+      {Paragraph{"One chart per system, both axes logarithmic. On the dashed line the prediction is exact; the "
+                 "band is 10 % to either side. Hollow points are out of the model.",
+                 Paragraph::Role::caption}}};
+  section.side_by_side = true;
+  for (Chart& chart : charts_of(judgement)) section.blocks.emplace_back(std::move(chart));
+  return section;
+}
+
+}  // namespace
 
 std::string judgement_summary(const Judgement& judgement) {
   const BandFigures& overall = judgement.overall;
@@ -115,15 +191,30 @@ std::string judgement_summary(const Judgement& judgement) {
   return text;
 }
 
-std::string figures_legend() {
-  return "Errors of predicted against measured times: median, mean and 95th percentile of their size; signed is the "
-         "mean with its sign, above 0 where we predict too long a time.";
+Document judgement_document(const Judgement& judgement, Medium medium) {
+  const Paragraph summary{judgement_summary(judgement), Paragraph::Role::summary};
+  const Paragraph legend{figures_legend(), Paragraph::Role::caption};
+  Section systems{"Each system", {systems_sheet(judgement)}};
+  systems.style = Section::Heading::page_only;
+  Section overall{"Over all systems in the model", {overall_sheet(judgement)}, "every system weighing the same"};
+  overall.style = Section::Heading::as_it_is;
+  Document document;
+  if (medium == Medium::terminal) {
+    document.blocks = {legend, std::move(systems), std::move(overall), Section{"", {summary}}};
+    return document;
+  }
+  document.title = "Collectives: predicted against measured";
+  document.origin = fmt::format("{}, map {}, shardsim {}", judgement.measurements, judgement.map, version());
+  document.blocks = {summary, legend, std::move(overall), charts_section(judgement), std::move(systems)};
+  return document;
 }
 
 std::string judgement_text(const Judgement& judgement, int width, bool colour) {
-  return wrapped(figures_legend(), width, "") + "\n" + sheet_text(systems_sheet(judgement), width, colour) + "\n" +
-         bold("Over all systems in the model, every system weighing the same", colour) + "\n" +
-         sheet_text(overall_sheet(judgement), width, colour) + "\n" + wrapped(judgement_summary(judgement), width, "");
+  return document_text(judgement_document(judgement, Medium::terminal), width, colour);
+}
+
+std::string judgement_html(const Judgement& judgement) {
+  return page_html(judgement_document(judgement, Medium::page));
 }
 
 }  // namespace shardsim

@@ -1,4 +1,4 @@
-#include "sim/report/numbers.h"
+#include "base/document/cells.h"
 
 #include <fmt/format.h>
 
@@ -40,6 +40,15 @@ std::string in_unit(double value, const std::string& unit) {
   if (unit == "ms") return fixed(value, value >= 10 ? 1 : 2);
   if (unit == "%") return fixed(value, 1);
   return std::abs(value - std::round(value)) < 1e-9 ? grouped(value) : fixed(value, 2);
+}
+
+std::string percent(const std::optional<double>& value) {
+  return value ? fixed(*value, 1) : "-";
+}
+
+std::string signed_percent(const std::optional<double>& value) {
+  if (!value) return "-";
+  return std::abs(*value) < 0.05 ? "0.0" : fmt::format("{:+.1f}", *value);
 }
 
 }  // namespace shardsim

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/chart.h"
+#include "base/document/document.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
@@ -16,7 +16,13 @@ namespace shardsim {
 //   error_pct, error_least_pct, error_most_pct, side: operation or iteration).
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);
 
-// One self-contained page with the charts and tables of every case.
+// What stands above the tables, then a section per case: its tables, its summary, its notes.
+Document comparison_document(const ComparisonReport& report, Medium medium);
+
+// The same on a terminal of `width` columns.
+std::string comparison_text(const ComparisonReport& report, int width, bool colour);
+
+// One self-contained page with the verdict, and the charts and tables of every case. Errors: as page_html().
 std::string comparison_html(const ComparisonReport& report);
 
 }  // namespace shardsim

@@ -3,9 +3,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/document/document.h"
+#include "base/text.h"
 #include "base/version.h"
-#include "sim/report/sheet.h"
+#include "validate/comparison/comparison_document.h"
+#include "validate/comparison/comparison_json.h"
 #include "validate/emulated/campaign_report.h"
+#include "validate/emulated/emulated_scenario.h"
 
 namespace shardsim {
 namespace {
@@ -41,10 +45,15 @@ void add_rows(Sheet& sheet, const std::string& heading, const std::vector<Campai
   }
 }
 
-std::string rate_line(const TierRate& rate) {
-  return fmt::format("{:<5} {:>10.4f} MB/s observed, {:.4f} expected, {} %\n", rate.tier,
-                     rate.observed.bytes_per_second / 1e6, rate.expected.bytes_per_second / 1e6,
-                     percent_of(rate.observed.bytes_per_second / rate.expected.bytes_per_second - 1));
+Sheet rates_sheet(const std::vector<TierRate>& rates) {
+  Sheet sheet;
+  sheet.columns = {{"tier", false}, {"observed MB/s"}, {"expected MB/s"}, {"error %"}};
+  for (const TierRate& rate : rates) {
+    sheet.rows.push_back({{rate.tier, fmt::format("{:.4f}", rate.observed.bytes_per_second / 1e6),
+                           fmt::format("{:.4f}", rate.expected.bytes_per_second / 1e6),
+                           percent_of(rate.observed.bytes_per_second / rate.expected.bytes_per_second - 1)}});
+  }
+  return sheet;
 }
 
 double rounded(double value) {
@@ -86,22 +95,26 @@ Json rates_json(const std::vector<TierRate>& rates) {
 }  // namespace
 
 std::string report_text(const CampaignReport& report, int width, bool colour) {
-  std::string text = fmt::format(
-      "{} ranks on {} nodes; shapers of {:.0f} Mbit/s inside a node, {:.0f} Mbit/s between nodes\n",
-      report.shape.ranks.world_size(), report.shape.ranks.nodes, mbits(report.shape.fast), mbits(report.shape.nic));
-  for (const TierRate& rate : report.rates) text += rate_line(rate);
-  Sheet sheet;
-  sheet.columns = {{"item", false}, {"judged as", false}, {"predicted ms"}, {"observed ms"},
+  const EmulatedShape& shape = report.shape;
+  Sheet items;
+  items.columns = {{"item", false}, {"judged as", false}, {"predicted ms"}, {"observed ms"},
                    {"runs"},        {"error %"},          {"band %"},       {"verdict", false}};
-  add_rows(sheet, "all ports at their rate", report.plain);
-  add_rows(sheet, fmt::format("the NIC of rank {} at half rate", report.straggler), report.slowed);
-  text += "\n" + sheet_text(sheet, width, colour) + "\n";
-  text += fmt::format(
-      "Observed: the least of the runs. Error: predicted over observed, less 1. Built in {:.2f} s, {:.1f} s in all; "
-      "processors busy "
-      "{:.0f} %, stolen {:.0f} %, carrying packets {:.0f} %.\n",
-      report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen, 100 * report.cpu.softirq);
-  return text + wrapped(std::string(what_it_proves()), width, "");
+  add_rows(items, "all ports at their rate", report.plain);
+  add_rows(items, fmt::format("the NIC of rank {} at half rate", report.straggler), report.slowed);
+  Document document;
+  document.blocks = {
+      Paragraph{fmt::format("{} ranks on {} nodes; shapers of {:.0f} Mbit/s inside a node, {:.0f} Mbit/s between nodes",
+                            shape.ranks.world_size(), shape.ranks.nodes, mbits(shape.fast), mbits(shape.nic))},
+      rates_sheet(report.rates), Section{"", {std::move(items)}},
+      Section{
+          "",
+          {Paragraph{fmt::format("Observed: the least of the runs. Error: predicted over observed, less 1. Built in "
+                                 "{:.2f} s, {:.1f} s in all; processors busy {:.0f} %, stolen {:.0f} %, carrying "
+                                 "packets {:.0f} %.",
+                                 report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen,
+                                 100 * report.cpu.softirq)},
+           Paragraph{std::string(what_it_proves())}}}};
+  return document_text(document, width, colour);
 }
 
 std::string report_json(const CampaignReport& report) {
@@ -122,6 +135,39 @@ std::string report_json(const CampaignReport& report) {
                          {"cpu_stolen_share", rounded(report.cpu.stolen)},
                          {"cpu_softirq_share", rounded(report.cpu.softirq)},
                          {"what_it_proves", what_it_proves()}};
+  return document.dump(2) + "\n";
+}
+
+std::string round_text(const ScenarioRound& round, int width, bool colour) {
+  Document document = comparison_document(round.report, Medium::terminal);
+  document.add(
+      {"",
+       {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
+                  ". Observed: " + join(round.observed_order) + "."},
+        Paragraph{fmt::format("Judged is the least of the iterations, which noise only lengthens: an iteration "
+                              "within {} %, a collective of {} ms or more that shares its tier with no other "
+                              "within {} %.",
+                              kIterationTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct)}}});
+  Section judged{"", {}};
+  for (const std::string& line : round.judged) judged.blocks.emplace_back(Paragraph{line, Paragraph::Role::plain, 2});
+  for (const std::string& miss : round.outside)
+    judged.blocks.emplace_back(Paragraph{"OUTSIDE: " + miss, Paragraph::Role::notice});
+  document.add(std::move(judged));
+  document.add({"", {Paragraph{std::string(what_it_proves())}}});
+  return document_text(document, width, colour);
+}
+
+std::string round_json(const ScenarioRound& round) {
+  auto document = nlohmann::ordered_json::parse(comparison_json(round.report));
+  document["emulated"] = {{"within_tolerance", round.holds()},
+                          {"judged", round.judged},
+                          {"outside", round.outside},
+                          {"predicted_order", round.predicted_order},
+                          {"observed_order", round.observed_order},
+                          {"iteration_tolerance_pct", kIterationTolerancePct},
+                          {"collective_tolerance_pct", kCollectiveTolerancePct},
+                          {"judged_from_ms", kJudgedCollectiveMs},
+                          {"what_it_proves", what_it_proves()}};
   return document.dump(2) + "\n";
 }
 

@@ -1,4 +1,4 @@
-#include "sim/report/chart.h"
+#include "sim/report/page.h"
 
 #include <doctest/doctest.h>
 
@@ -122,5 +122,19 @@ TEST_CASE("shipped charts say what they show and give every axis of numbers a ti
       const bool names = axis["scale"] == "rank" || (axis["orient"] == "left" && !axis.contains("grid"));
       CHECK_MESSAGE((names || axis.contains("title")), path.string());
     }
+  }
+}
+
+TEST_CASE("JSON inside a script element holds no <") {
+  CHECK(escape_script_json("a<b<c") == "a\\u003cb\\u003cc");
+}
+
+TEST_CASE("both charts of memory have a rule at the capacity") {
+  for (const std::string name : {"memory", "memory_at_peak"}) {
+    const Json spec = Json::parse(read_file(SHARDSIM_SOURCE_DIR "/plots/" + name + ".vg.json"));
+    const bool found = std::any_of(spec["marks"].begin(), spec["marks"].end(), [](const Json& mark) {
+      return mark["type"] == "rule" && mark["encode"]["update"]["x"]["field"] == "capacity_gib";
+    });
+    CHECK_MESSAGE(found, name);
   }
 }

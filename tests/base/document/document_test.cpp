@@ -1,10 +1,9 @@
-#include "sim/report/sheet.h"
+#include "base/document/document.h"
 
 #include <doctest/doctest.h>
 
+#include "base/document/cells.h"
 #include "base/text.h"
-#include "sim/report/html.h"
-#include "sim/report/numbers.h"
 
 using namespace shardsim;
 
@@ -80,8 +79,44 @@ TEST_CASE("an HTML table escapes every cell") {
   CHECK(html.find("<td colspan=\"2\">a</td>") != std::string::npos);
 }
 
-TEST_CASE("JSON inside a script element holds no <") {
-  CHECK(escape_script_json("a<b<c") == "a\\u003cb\\u003cc");
+TEST_CASE("one document stands on a terminal, in Markdown and on a page") {
+  Section named{"a_name", {NoteList{{{"it is <slow>", "plan"}}, false, "Note: "}}};
+  named.style = Section::Heading::as_it_is;
+  Section silent = table_section("Ranks", "", small_sheet());
+  silent.style = Section::Heading::page_only;
+  Section times = table_section("Times", "In ms.", small_sheet());
+  times.remark = "slowest last";
+  times.blocks.emplace_back(Chart{"one", "plot", "Drawn", "Bars.", false, {{"rows", {"time_ms"}, {{1.5}}}}});
+  Document document{"Run", "file, seed 1", {Paragraph{"All is well: 3 ms.", Paragraph::Role::summary}}};
+  document.add(times);
+  document.add(named);
+  document.add(silent);
+  document.add(table_section("Empty", "Nothing.", {}));
+  const std::string table = "  name    time ms\na\n  first       9.5\n  second    120.0\n";
+  CHECK(document_text(document, 80, false) == "Run\nAll is well: 3 ms.\n\nTIMES, slowest last\nIn ms.\n" + table +
+                                                  "\na_name\nNote: plan: it is <slow>\n\n" + table);
+  const std::string markdown = "| name | time ms |\n| --- | --- |\n| **a** |  |\n| first | 9.5 |\n| second | 120.0 |\n";
+  CHECK(document_markdown(document, 2) == "# Run\n\nAll is well: 3 ms.\n\n## Times, slowest last\n\nIn ms.\n\n" +
+                                              markdown + "\n## a_name\n\n- **plan**: it is <slow>\n\n## Ranks\n\n" +
+                                              markdown);
+  const std::string page = document_html(document, [](const Chart& chart) { return "[" + chart.id + "]"; });
+  CHECK(page.find("<h1>Run</h1>") != std::string::npos);
+  CHECK(page.find("<p class=\"summary\">All is well: 3&nbsp;ms.</p>") != std::string::npos);
+  CHECK(page.find("<h2>Times, slowest last</h2>") != std::string::npos);
+  CHECK(page.find("<h3>Drawn</h3>\n<p class=\"caption\">Bars.</p>\n[one]") != std::string::npos);
+  CHECK(page.find("The same as a table") != std::string::npos);
+  CHECK(page.find("<li><b>plan</b>: it is &lt;slow&gt;</li>") != std::string::npos);
+  CHECK(page.find("<h2>Ranks</h2>") != std::string::npos);
+  CHECK(page.find("Empty") == std::string::npos);
+}
+
+TEST_CASE("a bar or a line break in a label does not end the row of a Markdown table") {
+  Sheet sheet;
+  sheet.columns = {{"name", false}};
+  sheet.rows = {{{"a|b\nc"}}};
+  Document document;
+  document.blocks = {sheet};
+  CHECK(document_markdown(document, 3) == "| name |\n| --- |\n| a\\|b c |\n");
 }
 
 TEST_CASE("numbers in tables") {
@@ -98,4 +133,8 @@ TEST_CASE("numbers in tables") {
   CHECK(in_unit(52.5, "%") == "52.5");
   CHECK(in_unit(3, "ms") == "3.00");
   CHECK(in_unit(307, "ms") == "307.0");
+  CHECK(percent(12.34) == "12.3");
+  CHECK(percent(std::nullopt) == "-");
+  CHECK(signed_percent(12.34) == "+12.3");
+  CHECK(signed_percent(-0.04) == "0.0");
 }

@@ -1,9 +1,8 @@
-#include "sim/report/result_table.h"
+#include "sim/report/result_document.h"
 
 #include <doctest/doctest.h>
 
 #include "base/text.h"
-#include "sim/report/sheet.h"
 #include "tests/sim/report/sample_study.h"
 
 using namespace shardsim;
@@ -109,4 +108,29 @@ TEST_CASE("without colour no escape sequence is printed, even from a name") {
 
 TEST_CASE("an empty study and a width of zero do not crash") {
   CHECK_FALSE(result_table({}, 0, false).empty());
+}
+
+TEST_CASE("fastest first is by samples per second where batches differ, and nothing says a speed") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(2);
+  study.cases[1].batch_per_gpu /= 2;
+  study.cases[1].samples_per_s /= 2;
+  const std::string table = result_table(study, 100, false);
+  CHECK(table.find("  row_wise                409.0") < table.find("  flexshard_2tier         254.0"));
+  CHECK(holds(table, "    409.0    320,469      -  "));
+  CHECK(holds(table, "compare their samples/s"));
+}
+
+TEST_CASE("speed is in samples per second against the case that relative_to names") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(3);
+  study.cases[2].relative_to = "rm1/flexshard_2tier";
+  const std::string table = result_table(study, 100, false);
+  CHECK(holds(table, "579,965  1.12x"));  // 254 / 226
+  CHECK(holds(table, "516,031  1.00x"));
+  CHECK(holds(table, "320,469  0.62x"));
+  CHECK(holds(table, "the case that relative_to names"));
+  study.cases[1].batch_per_gpu *= 2;
+  study.cases[1].samples_per_s *= 2;
+  CHECK(holds(result_table(study, 100, false), "579,965  0.56x"));
 }

@@ -1,11 +1,9 @@
-#include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/calibration_document.h"
 
 #include <fmt/format.h>
 
+#include "base/document/cells.h"
 #include "base/text.h"
-#include "sim/report/numbers.h"
-#include "sim/report/sheet.h"
-#include "validate/measurements/error_text.h"
 
 namespace shardsim {
 namespace {
@@ -51,18 +49,44 @@ Sheet value_sheet(const Calibration& calibration) {
   return sheet;
 }
 
+Document two_tables(Sheet errors, Sheet values, const std::string& legend, const std::string& left_out) {
+  Section words{"", {Paragraph{legend}}};
+  if (!left_out.empty()) words.blocks.emplace_back(Paragraph{left_out});
+  Document document;
+  document.blocks = {std::move(errors), Section{"", {std::move(values)}}, std::move(words)};
+  return document;
+}
+
 }  // namespace
 
-std::string calibration_text(const Calibration& calibration, int width, bool colour) {
-  std::string text = sheet_text(error_sheet(calibration), width, colour) + "\n";
-  text += sheet_text(value_sheet(calibration), width, colour) + "\n";
-  text += wrapped(
+Document calibration_document(const Calibration& calibration) {
+  return two_tables(
+      error_sheet(calibration), value_sheet(calibration),
       "Errors of predicted against measured times. Start, fill and share of the latency explain the same rows between "
       "them: read them together, not one by one.",
-      width, "");
-  if (calibration.incomplete > 0)
-    text += fmt::format("{} rows without a size or a time left out.\n", calibration.incomplete);
-  return text;
+      calibration.incomplete > 0 ? fmt::format("{} rows without a size or a time left out.", calibration.incomplete)
+                                 : "");
+}
+
+Document calibration_document(const ComputeCalibration& calibration) {
+  Sheet errors, values;
+  errors.columns = {{"operations", false},     {"fitted", true}, {"checked", true},
+                    {"median % before", true}, {"after", true},  {"P90 % after", true}};
+  for (const ComputeErrors& one : calibration.errors) {
+    const bool any = one.checked > 0;
+    const auto number = [&](double value) { return any ? fmt::format("{:.1f}", value) : std::string("-"); };
+    errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
+                            number(one.median_after), number(one.p90_after)}});
+  }
+  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
+  for (const auto& value : calibration.values) values.rows.push_back({{value.path, value.before, value.after}});
+  return two_tables(
+      std::move(errors), std::move(values),
+      "Errors are those of the checked rows, which no fit looked at: shapes whose hash leaves 0 modulo 3.",
+      calibration.left_out > 0
+          ? fmt::format("{} rows left out: warm caches, skewed indices, or tables read more than once over.",
+                        calibration.left_out)
+          : "");
 }
 
 }  // namespace shardsim

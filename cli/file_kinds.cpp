@@ -9,7 +9,7 @@
 #include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
 #include "validate/measurements/microbench_hdf5.h"
-#include "validate/microbench/measured_csv.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {

@@ -40,6 +40,7 @@ class MapReader {
   bool has(std::string_view key);
   const Tree& tree() const { return tree_; }
   const std::string& path() const { return path_; }
+  std::vector<SourcedValue>* sources() const { return sources_; }  // null when nobody collects them
 
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {});
   std::string name(std::string_view key);  // [a-z0-9_]+, 1 to 64

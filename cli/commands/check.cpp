@@ -16,7 +16,7 @@
 #include "sim/scenario/named_tree.h"
 #include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/text.h"
 #include "cli/commands/cluster.h"
-#include "topology/export/write_smi_matrix.h"
+#include "models/collective/fitted_overheads.h"
+#include "models/collective/nccl/graph.h"
+#include "topology/export/export.h"
 
 namespace shardsim {
 namespace {
@@ -95,6 +98,35 @@ std::string ports(const Cluster& cluster) {
   return text + "Rates are per direction and effective; a NIC column is a port: all NICs of a GPU that has several.\n";
 }
 
+std::string channel_line(std::string_view reach, const NcclGraphs& graphs) {
+  const bool across = graphs.nics > 0;
+  return fmt::format("{:<12} {:>9} {:>14} {:>13}   {}\n", reach, graphs.ring.count,
+                     fmt::format("{:.4g}", graphs.ring.bw_intra),
+                     across ? fmt::format("{:.4g}", graphs.ring.bw_inter) : "-",
+                     graphs.source == GraphSource::stated ? "stated by the file" : "NCCL's search");
+}
+
+// Of whole nodes: what times the all-reduce and its kin.
+std::string channels(const Cluster& cluster) {
+  const int per_node = cluster.ranks_per_node();
+  if (cluster.spec().device == "cpu" || cluster.world_size() < 2) return "";
+  std::string text = fmt::format("\n{:<12} {:>9} {:>14} {:>13}\n", "NCCL", "channels", "in a node GB/s", "by NIC GB/s");
+  const auto line = [&](std::string_view reach, int ranks) {
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    text += channel_line(reach, nccl_graphs(nccl_group(all, cluster), cluster));
+  };
+  if (per_node > 1) line("one node", per_node);
+  if (cluster.nodes() > 1) line("all nodes", cluster.world_size());
+  return text;
+}
+
+std::string notes(const ClusterSpec& spec) {
+  std::string text;
+  for (const std::string& note : cluster_notes(spec)) text += "\nnote: " + note + "\n";
+  return text;
+}
+
 std::string open_points(const ClusterSpec& spec) {
   if (spec.open.empty()) return "";
   std::string text = "\nLeft open:\n";
@@ -123,8 +155,8 @@ std::string sourced_values(const ClusterSpec& spec) {
 
 std::string cluster_text(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
-  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + ports(cluster) + open_points(spec) +
-         sourced_values(spec);
+  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + ports(cluster) + channels(cluster) +
+         open_points(spec) + sourced_values(spec) + notes(spec);
 }
 
 }  // namespace shardsim

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands/collective.h"
+#include "models/collective/fitted_overheads.h"
 
 namespace shardsim {
 namespace {
@@ -48,6 +49,18 @@ std::string groups_text(const CollectiveRequest& request) {
          (groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
 }
 
+std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
+  std::vector<std::string> notes = cluster_notes(cluster.spec());
+  const auto outside = [](const CollectivePrediction& prediction) { return !prediction.outside_fit.empty(); };
+  const auto first = std::ranges::find_if(predictions, outside);
+  if (first == predictions.end()) return notes;
+  notes.push_back(
+      fmt::format("The cluster's fitted overheads do not hold for {} of {} rows (first: {}): those take the "
+                  "public defaults.",
+                  std::ranges::count_if(predictions, outside), predictions.size(), first->outside_fit));
+  return notes;
+}
+
 }  // namespace
 
 std::string collective_table(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
@@ -69,6 +82,7 @@ std::string collective_table(const CollectiveRequest& request, const std::vector
                     line.busbw ? fmt::format("{:.2f}", *line.busbw) : "N/A", p.algorithm.empty() ? "-" : p.algorithm,
                     p.protocol.empty() ? "-" : p.protocol, p.bottleneck.empty() ? "-" : p.bottleneck);
   }
+  for (const std::string& note : notes_of(predictions, cluster)) text += "# note: " + note + "\n";
   return text;
 }
 
@@ -100,6 +114,7 @@ std::string collective_json(const CollectiveRequest& request, const std::vector<
                    {"bottleneck", p.bottleneck}};
     json["results"].push_back(std::move(result));
   }
+  json["notes"] = notes_of(predictions, cluster);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -5,7 +5,7 @@
 
 #include "cli/arguments/arguments.h"
 #include "topology/graph/cluster.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 

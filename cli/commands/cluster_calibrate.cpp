@@ -16,8 +16,8 @@
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/calibration_document.h"
-#include "validate/measurements/measurements.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/measurements.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

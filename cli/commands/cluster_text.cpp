@@ -20,10 +20,10 @@ std::string gbps(Bandwidth rate) {
 std::string head(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   std::string text = fmt::format("{}: {}\n", spec.name, spec.summary);
-  text += fmt::format("{} node{} of {} {} (compute capability {}, {} at {}), {} NIC{} a node\n", spec.nodes,
-                      spec.nodes == 1 ? "" : "s", spec.gpu.count, spec.gpu.model, spec.gpu.compute_capability,
-                      to_text(spec.gpu.hbm), to_text(spec.gpu.hbm_bandwidth), nics_of_node(spec),
-                      nics_of_node(spec) == 1 ? "" : "s");
+  text += fmt::format("{} of {} {} (compute capability {}, {} at {}), {} a node\n",
+                      counted(static_cast<std::size_t>(spec.nodes), "node"), spec.gpu.count, spec.gpu.model,
+                      spec.gpu.compute_capability, to_text(spec.gpu.hbm), to_text(spec.gpu.hbm_bandwidth),
+                      counted(static_cast<std::size_t>(nics_of_node(spec)), "NIC"));
   text += fmt::format("fabric {}, {} nodes a leaf, oversubscription {}; NCCL {} constants\n", spec.fabric.kind,
                       spec.fabric.nodes_per_leaf == 0 ? "all" : fmt::format("{}", spec.fabric.nodes_per_leaf),
                       shortest(spec.fabric.oversubscription), spec.nccl);

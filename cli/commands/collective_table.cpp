@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text.h"
 #include "cli/commands/collective.h"
 #include "models/collective/fitted_overheads.h"
 
@@ -43,9 +44,9 @@ int root_of(CollectiveKind kind) {
 }
 
 std::string groups_text(const CollectiveRequest& request) {
-  const std::size_t ranks = request.groups.front().size(), groups = request.groups.size();
-  return fmt::format("{} rank{}{}", ranks, ranks == 1 ? "" : "s",
-                     groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
+  const std::size_t groups = request.groups.size();
+  return counted(request.groups.front().size(), "rank") +
+         (groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
 }
 
 std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
@@ -64,9 +65,9 @@ std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predi
 
 std::string collective_table(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                              const Cluster& cluster) {
-  std::string text = fmt::format("# {} on {}, {} node{}: group {}, {}; NCCL {} constants\n", request.label,
-                                 cluster.spec().name, cluster.nodes(), cluster.nodes() == 1 ? "" : "s", request.group,
-                                 groups_text(request), cluster.spec().nccl);
+  std::string text = fmt::format("# {} on {}, {}: group {}, {}; NCCL {} constants\n", request.label,
+                                 cluster.spec().name, counted(static_cast<std::size_t>(cluster.nodes()), "node"),
+                                 request.group, groups_text(request), cluster.spec().nccl);
   constexpr auto kLayout = "{:>12} {:>13} {:>9} {:>7} {:>7} {:>10} {:>7} {:>7}   {:<9} {:<8} {}\n";
   text += fmt::format(fmt::runtime(kLayout), "#       size", "count", "type", "redop", "root", "time", "algbw", "busbw",
                       "algorithm", "protocol", "bottleneck");

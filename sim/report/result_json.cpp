@@ -51,7 +51,14 @@ Json memory_json(const CaseResult& result) {
   return json;
 }
 
-// total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran, contention included.
+// The member that arrived last, for which most of the waiting was, and what it had been running until then.
+Json waited_for_json(const NamedTime::WaitedFor& whom) {
+  if (whom.rank < 0) return nullptr;
+  return {{"rank", whom.rank}, {"operation", whom.operation}, {"waiting_ms", whom.ms}};
+}
+
+// total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran, contention included;
+// exposed_ms = transfer_ms + waiting_ms.
 Json collectives_json(const std::vector<NamedTime>& times) {
   Json list = Json::array();
   for (const NamedTime& time : times) {
@@ -62,7 +69,10 @@ Json collectives_json(const std::vector<NamedTime>& times) {
                     {"total_ms", time.alone_ms},
                     {"exposed_ms", time.exposed_ms},
                     {"bytes_per_rank", time.bytes_per_rank},
-                    {"in_iteration_ms", time.span_ms}});
+                    {"in_iteration_ms", time.span_ms},
+                    {"transfer_ms", time.transfer_ms()},
+                    {"waiting_ms", time.waiting_ms},
+                    {"waited_for", waited_for_json(time.waited_for)}});
   }
   return list;
 }

@@ -150,6 +150,15 @@ double slower_pct(const Skew& skew, const CaseResult& result, const Plan& plan, 
   return 100 * (skew.load - 1) * share_of_row_wise(*skew.table, plan, workload) * ms / result.iteration_ms;
 }
 
+// A bound, rounded up in few steps, so that cases alike share one note.
+std::string bound_text(double percent) {
+  if (percent < 1) return "less than 1 %";
+  for (const double step : {1, 2, 5, 10}) {
+    if (percent <= step) return fmt::format("at most about {:g} %", step);
+  }
+  return fmt::format("at most about {:g} %", 10 * std::ceil(percent / 10));
+}
+
 // One note for the worst table.
 void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const Workload& workload) {
   Skew worst;
@@ -162,13 +171,13 @@ void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const W
   }
   if (skewed == 0) return;
   const bool sequence = worst.table->kind == TableKind::sequence;
-  notes.push_back(
-      fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
-                  "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-                  "real iteration is slower, by up to about {:.2g} % through this table.{}{}",
-                  worst.table->name, 100 * worst.hottest, worst.load, slower_pct(worst, result, plan, workload),
-                  sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
-                  skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
+  notes.push_back(fmt::format(
+      "The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
+      "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
+      "real iteration is slower, by {} through this table.{}{}",
+      worst.table->name, 100 * worst.hottest, worst.load, bound_text(slower_pct(worst, result, plan, workload)),
+      sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
+      skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
 }
 
 // "a, b and 3 more".

@@ -3,15 +3,33 @@
 
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include "base/error.h"
-#include "sim/timeline/timeline.h"
+#include "sim/timeline/timeline_fields.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::string_view kMagic = "shardsim timeline bytes 2\n";
+constexpr std::string_view kMagic = "shardsim timeline bytes 3\n";
+
+// One list of the parts serves both directions.
+template <typename Visitor, typename AnyTimeline>
+void visit_parts(Visitor& visit, AnyTimeline& timeline) {
+  for_each_field(kHeadFields, [&](const auto& field) { visit(timeline.*field.member); });
+  for_each_field(kRankFields, [&](const auto& field) { visit(timeline.*field.member); });
+  visit(timeline.streams), visit(timeline.ops), visit(timeline.groups), visit(timeline.spans), visit(timeline.flow);
+  visit(timeline.measured);
+}
+
+constexpr const auto& fields_of(const Span&) {
+  return kSpanFields;
+}
+constexpr const auto& fields_of(const Timeline::OpInfo&) {
+  return kOpFields;
+}
+constexpr const auto& fields_of(const Timeline::Measured&) {
+  return kMeasuredFields;
+}
 
 class BytePacker {
  public:
@@ -38,9 +56,11 @@ class BytePacker {
     (*this)(entries.size());
     for (const auto& [key, value] : entries) (*this)(key), (*this)(value);
   }
-  void operator()(const Span& span);
-  void operator()(const Timeline::OpInfo& op);
-  void operator()(const Timeline::Measured& measured);
+  template <typename Part>
+  requires requires(const Part& part) { fields_of(part); }
+  void operator()(const Part& part) {
+    for_each_field(fields_of(part), [&](const auto& field) { (*this)(part.*field.member); });
+  }
 
  private:
   std::string& out_;
@@ -75,9 +95,11 @@ class Unpacker {
       (*this)(entries[key]);
     }
   }
-  void operator()(Span& span);
-  void operator()(Timeline::OpInfo& op);
-  void operator()(Timeline::Measured& measured);
+  template <typename Part>
+  requires requires(Part& part) { fields_of(part); }
+  void operator()(Part& part) {
+    for_each_field(fields_of(part), [&](const auto& field) { (*this)(part.*field.member); });
+  }
 
   void finish() const {
     if (!rest_.empty()) fail();
@@ -105,58 +127,12 @@ class Unpacker {
   std::string_view rest_;
 };
 
-// One list of the fields serves both directions.
-template <typename Visitor, typename AnySpan>
-void visit_span(Visitor& visit, AnySpan& span) {
-  visit(span.start_us), visit(span.end_us), visit(span.rank), visit(span.stream), visit(span.op);
-  visit(span.iteration), visit(span.bytes);
-}
-
-template <typename Visitor, typename AnyOp>
-void visit_op(Visitor& visit, AnyOp& op) {
-  visit(op.name), visit(op.op_class), visit(op.alone_us), visit(op.group), visit(op.dtype), visit(op.algorithm);
-}
-
-template <typename Visitor, typename AnyMeasured>
-void visit_measured(Visitor& visit, AnyMeasured& measured) {
-  visit(measured.hosts), visit(measured.device), visit(measured.driver), visit(measured.cuda), visit(measured.nccl);
-  visit(measured.transport), visit(measured.clock_residual_us);
-}
-
-template <typename Visitor, typename AnyTimeline>
-void visit_timeline(Visitor& visit, AnyTimeline& timeline) {
-  visit(timeline.kind), visit(timeline.complete), visit(timeline.world_size), visit(timeline.ranks_per_node);
-  visit(timeline.streams), visit(timeline.ops), visit(timeline.groups), visit(timeline.spans);
-  visit(timeline.hbm_bytes), visit(timeline.bytes_out), visit(timeline.bytes_in), visit(timeline.flow);
-  visit(timeline.iteration_ms), visit(timeline.iterations_run), visit(timeline.steady);
-  visit(timeline.measured);
-}
-
-void BytePacker::operator()(const Span& span) {
-  visit_span(*this, span);
-}
-void BytePacker::operator()(const Timeline::OpInfo& op) {
-  visit_op(*this, op);
-}
-void BytePacker::operator()(const Timeline::Measured& measured) {
-  visit_measured(*this, measured);
-}
-void Unpacker::operator()(Span& span) {
-  visit_span(*this, span);
-}
-void Unpacker::operator()(Timeline::OpInfo& op) {
-  visit_op(*this, op);
-}
-void Unpacker::operator()(Timeline::Measured& measured) {
-  visit_measured(*this, measured);
-}
-
 }  // namespace
 
 std::string to_bytes(const Timeline& timeline) {
   std::string out(kMagic);
   BytePacker pack(out);
-  visit_timeline(pack, timeline);
+  visit_parts(pack, timeline);
   return out;
 }
 
@@ -164,7 +140,7 @@ Timeline timeline_from_bytes(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) throw run_error("a worker process sent no timeline", "Run again, with -j 1");
   Unpacker unpack(bytes.substr(kMagic.size()));
   Timeline timeline;
-  visit_timeline(unpack, timeline);
+  visit_parts(unpack, timeline);
   unpack.finish();
   if (const std::string wrong = timeline_fault(timeline); !wrong.empty()) Unpacker::fail(wrong);
   return timeline;

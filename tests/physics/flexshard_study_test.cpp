@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "sim/timeline/timeline_figures.h"
 #include "tests/physics/lab.h"
 
 // The FlexShard study end to end against the paper's Tables 5 and 6 and its throughput gains (Sethi et al., "FlexShard:

@@ -10,7 +10,7 @@
 #include "cli/say.h"
 #include "cli/scenario_arguments.h"
 #include "cli/tolerance.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 #include "validate/comparison/compared_files.h"
 #include "validate/comparison/comparison_html.h"
 #include "validate/comparison/comparison_json.h"

@@ -69,20 +69,19 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
 
 // Leaves out the cases whose plan does not fit, saying so. Errors: as make_plan's when no case is left.
 Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) {
-  std::vector<Case> fitting;
   std::optional<Error> last;
-  for (const Case& item : scenario.cases) {
+  scenario.keep([&](const Case& item) {
     try {
       make_plan(item, cluster_of(item), scenario.seed, {terminal.interrupted, {}});
-      fitting.push_back(item);
+      return true;
     } catch (const Error& error) {
       if (error.failure() != Failure::infeasible) throw;
       if (!quiet) std::fputs(fmt::format("warning: left out: {}\n", error.what()).c_str(), stderr);
       last = error;
+      return false;
     }
-  }
-  if (fitting.empty()) throw *last;
-  scenario.cases = std::move(fitting);
+  });
+  if (scenario.cases.empty()) throw *last;
   return scenario;
 }
 

@@ -13,7 +13,7 @@
 #include "plan/standalone_plan.h"
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/search/choice.h"
-#include "sim/scenario/torchrec_rules.h"
+#include "sim/scenario/read_case.h"
 #include "sim/study/planner_bandwidths.h"
 #include "sim/study/study.h"
 

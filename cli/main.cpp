@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/stop_signals.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 
 namespace {
 

@@ -7,9 +7,6 @@
 
 namespace shardsim {
 
-// The name of the operation whose start makes a peak; "" when nothing comes on top of what stays.
-std::string operation_at(const CaseResult& result, const MemoryPeak& peak);
-
 // Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
 Sheet memory_sheet(const StudyResult& study);
 std::string memory_legend();

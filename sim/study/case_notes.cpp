@@ -1,9 +1,9 @@
-#include "sim/study/case_notes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "sim/study/case_result.h"
 
 namespace shardsim {
 namespace {

@@ -1,15 +1,9 @@
-#include "sim/study/comparison.h"
-
-#include <algorithm>
+#include "sim/study/case_result.h"
 
 namespace shardsim {
 namespace {
 
-// Figures of one case at one payload.
-struct Figures {
-  const CaseResult& result;
-  const Timeline& timeline;
-};
+constexpr const char* kThroughputGain = "throughput_gain";
 
 std::optional<double> collective_ms(const Timeline& timeline, const std::string& name) {
   for (const NamedTime& time : named_times(timeline)) {
@@ -30,38 +24,17 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
   return sum;
 }
 
-std::optional<double> throughput_gain(const Figures& figures, const Timeline* base) {
-  if (base == nullptr) return std::nullopt;
-  return 100 * (base->iteration_ms / figures.timeline.iteration_ms - 1);
+// What the case says at the payload of `timeline`.
+std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline) {
+  if (quantity == "iteration") return timeline.iteration_ms;
+  if (quantity == kThroughputGain) return std::nullopt;
+  if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
+  return collective_ms(timeline, quantity);
 }
 
-std::optional<double> predicted(const std::string& quantity, const Figures& figures, const Timeline* base) {
-  if (quantity == "iteration") return figures.timeline.iteration_ms;
-  if (quantity == "throughput_gain") return throughput_gain(figures, base);
-  if (quantity.find(':') != std::string::npos) return of_strategy(figures.result, quantity);
-  return collective_ms(figures.timeline, quantity);
-}
-
-const CaseResult* find_case(const StudyResult& study, const std::string& name) {
-  const auto found =
-      std::find_if(study.cases.begin(), study.cases.end(), [&](const CaseResult& c) { return c.name == name; });
-  return found == study.cases.end() ? nullptr : &*found;
-}
-
-// The case's Timeline at the observed payload; a case whose tables state none has the planned one only.
-const Timeline* at_observed(const CaseResult& result) {
-  return result.observed_payload_timeline ? &*result.observed_payload_timeline : nullptr;
-}
-
-Comparison compare(const Published& published, const CaseResult& result, const CaseResult* base) {
-  Comparison comparison{published, std::nullopt, std::nullopt};
-  comparison.predicted = predicted(published.quantity, {result, result.timeline}, base ? &base->timeline : nullptr);
-  const Timeline* observed = at_observed(result);
-  if (published.at_observed_payload && observed != nullptr) {
-    comparison.predicted_at_observed_payload =
-        predicted(published.quantity, {result, *observed}, base ? at_observed(*base) : nullptr);
-  }
-  return comparison;
+std::optional<double> gain_pct(const std::optional<Timeline>& timeline, const std::optional<Timeline>& base) {
+  if (!timeline || !base) return std::nullopt;
+  return 100 * (base->iteration_ms / timeline->iteration_ms - 1);
 }
 
 std::optional<double> relative_error(std::optional<double> predicted, double value) {
@@ -79,13 +52,25 @@ std::optional<double> Comparison::error_at_observed_payload_pct() const {
   return relative_error(predicted_at_observed_payload, published.value);
 }
 
-void compare_with_published(StudyResult& study, const Scenario& scenario) {
-  for (std::size_t index = 0; index < study.cases.size(); ++index) {
-    const Case& item = scenario.cases[index];
-    const CaseResult* base = item.relative_to.empty() ? nullptr : find_case(study, item.relative_to);
-    for (const Published& published : item.published) {
-      study.cases[index].published.push_back(compare(published, study.cases[index], base));
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published) {
+  std::vector<Comparison> comparisons;
+  for (const Published& each : published) {
+    Comparison comparison{each, predicted(each.quantity, result, result.timeline), std::nullopt};
+    if (each.at_observed_payload && result.observed_payload_timeline) {
+      comparison.predicted_at_observed_payload = predicted(each.quantity, result, *result.observed_payload_timeline);
     }
+    comparisons.push_back(comparison);
+  }
+  return comparisons;
+}
+
+void compare_throughput(CaseResult& result, const CaseResult& base) {
+  for (Comparison& comparison : result.published) {
+    if (comparison.published.quantity != kThroughputGain) continue;
+    comparison.predicted = 100 * (base.iteration_ms / result.iteration_ms - 1);
+    if (!comparison.published.at_observed_payload) continue;
+    comparison.predicted_at_observed_payload =
+        gain_pct(result.observed_payload_timeline, base.observed_payload_timeline);
   }
 }
 

@@ -1,16 +1,28 @@
 #include "sim/study/prepared_case.h"
 
-#include "sim/study/study.h"
+#include "sim/lower/lower.h"
 
 namespace shardsim {
+
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload) {
+  Program program = lower(plan, item.workload, cluster, {observed_payload, item.overlap});
+  program.scenario = scenario.path;
+  program.case_name = item.name;
+  program.seed = scenario.seed;
+  return program;
+}
 
 EngineOptions engine_options(const Case& item) {
   return {item.iterations, item.steady, item.algorithms};
 }
 
-SimulationResult simulate_case(const PreparedCase& prepared, const Scenario& scenario, const Tree& network,
-                               bool observed_payload) {
-  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, scenario, observed_payload);
+const Program& PreparedCase::program() const {
+  if (!program_) program_ = make_program(item, cluster, plan, scenario, false);
+  return *program_;
+}
+
+SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network) {
   const auto compute = make_compute_model(prepared.item.compute_model);
   const auto engine = make_network(network);
   return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));

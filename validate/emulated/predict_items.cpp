@@ -9,7 +9,7 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/network.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 
 namespace shardsim {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "sim/study/workers.h"
+#include "base/workers.h"
 #include "validate/emulated/child_program.h"
 #include "validate/emulated/memory_file.h"
 

@@ -1,4 +1,4 @@
-#include "sim/scenario/torchrec_rules.h"
+#include "sim/scenario/read_case.h"
 
 #include <doctest/doctest.h>
 

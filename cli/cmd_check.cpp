@@ -109,7 +109,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
-  if (schema == "shardsim.program/1") {
+  if (schema.starts_with("shardsim.program/")) {
     const Program program = program_from_tree(tree);
     return {"program",
             fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size),
@@ -118,7 +118,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   }
   if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
   const std::string known =
-      "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/1, "
+      "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/2, "
       "shardsim.clusters_map/1";
   if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
   throw input_error(tree.find("schema")->place, "unknown schema '" + schema + "'", known);

@@ -17,7 +17,7 @@ int lower_command(const std::vector<std::string>& arguments, const Terminal& ter
   const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});
   const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
-  deliver(program_to_json(program), given, "shardsim.program/1");
+  deliver(program_to_json(program), given, kProgramSchema);
   return 0;
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "models/workload/workload_parts.h"
 
@@ -8,6 +10,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kMostParameterBytes = 0x1p50;
+constexpr double kMostWidth = 1e12;       // columns of an interaction
 constexpr double kSplitTolerance = 1e-9;  // seconds
 
 DenseLayer read_layer(MapReader reader) {
@@ -32,8 +35,9 @@ std::vector<DenseLayer> read_layers(MapReader& reader) {
 Bytes parameters_of(const std::vector<DenseLayer>& layers, const Place& place) {
   double bytes = 0;
   for (const DenseLayer& layer : layers)
-    bytes +=
-        4.0 * static_cast<double>(layer.repeat) * (static_cast<double>(layer.in) + 1) * static_cast<double>(layer.out);
+    if (layer.weights)
+      bytes += 4.0 * static_cast<double>(layer.repeat) * (static_cast<double>(layer.in) + 1) *
+               static_cast<double>(layer.out);
   if (bytes > kMostParameterBytes)
     throw input_error(place, fmt::format("the dense layers have {:.3g} bytes of parameters", bytes),
                       fmt::format("Check in, out and repeat: at most {:.3g} bytes", kMostParameterBytes));
@@ -80,6 +84,63 @@ void read_interaction(MapReader reader, DensePart& dense) {
   reader.finish();
 }
 
+// What meets in the interaction: the pooled vector of every feature, and the output of the bottom layers.
+struct InteractionInput {
+  double vectors = 0, width = 0;  // how many, and their columns together
+
+  void add(double count, std::int64_t dim) {
+    vectors += count;
+    width += count * static_cast<double>(dim);
+  }
+};
+
+InteractionInput interaction_input(const std::vector<Table>& tables, const std::vector<DenseLayer>& layers,
+                                   const Place& place) {
+  InteractionInput input;
+  for (const Table& table : tables)
+    if (table.kind == TableKind::pooled) input.add(static_cast<double>(table.features.size()), table.dim);
+  if (input.vectors == 0)
+    throw input_error(place, "there are no pooled tables whose vectors could interact",
+                      "Leave 'interaction' out and write the products of this part as layers");
+  const auto above = std::find_if_not(layers.begin(), layers.end(), is_bottom);
+  if (above != layers.begin()) input.add(1, std::prev(above)->out);
+  if (input.width > kMostWidth)
+    throw input_error(place, fmt::format("the interaction is {:.3g} columns wide", input.width),
+                      fmt::format("Check the tables' dim: at most {:.3g} columns", kMostWidth));
+  return input;
+}
+
+// DCN v2 with low rank: each cross layer is two products, to the rank and back to the width (Wang et al., DCN V2, 2021,
+// section 3.3; LowRankCrossNet in pytorch/torchrec). All of the first kind stand before all of the second: they work in
+// turn, but only their sum matters to an iteration.
+std::vector<DenseLayer> cross_layers(const DensePart& dense, const InteractionInput& input) {
+  const auto width = static_cast<std::int64_t>(input.width);
+  return {{"cross_v", width, dense.interaction_rank, dense.interaction_layers},
+          {"cross_w", dense.interaction_rank, width, dense.interaction_layers}};
+}
+
+// The products of every vector with every other: a batched product of (vectors x columns) by its transpose
+// (InteractionArch in pytorch/torchrec computes the whole square and keeps a triangle). A model that projects vectors
+// of different lengths to one length first has those projections among its layers.
+std::vector<DenseLayer> dot_layer(const InteractionInput& input) {
+  DenseLayer dot{"dot", static_cast<std::int64_t>(input.width), static_cast<std::int64_t>(input.vectors)};
+  dot.weights = false;
+  return {dot};
+}
+
+// Puts the products of the interaction between the bottom layers and those above.
+void add_interaction(DensePart& dense, const std::vector<Table>& tables, const Place& place) {
+  if (dense.interaction == "none") return;
+  if (dense.measured)
+    throw input_error(place, "the dense part has both 'interaction' and 'measured'",
+                      "A measured rest holds the interaction already: leave it out");
+  const InteractionInput input = interaction_input(tables, dense.layers, place);
+  const std::vector<DenseLayer> products = dense.interaction == "dcn" ? cross_layers(dense, input) : dot_layer(input);
+  const auto above = std::find_if_not(dense.layers.begin(), dense.layers.end(), is_bottom);
+  if (above == dense.layers.begin()) dense.input_gradient = true;  // the interaction itself works on embeddings
+  dense.layers.insert(above, products.begin(), products.end());
+}
+
 // The `source` of dense.measured.rest, which MapReader has put among the workload's sources.
 std::string source_of_rest(const Tree& measured) {
   const Tree* rest = measured.find("rest");
@@ -89,7 +150,11 @@ std::string source_of_rest(const Tree& measured) {
 
 }  // namespace
 
-DensePart read_dense(MapReader reader) {
+bool is_bottom(const DenseLayer& layer) {
+  return layer.name.starts_with("bottom");
+}
+
+DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   DensePart dense;
   const bool measured = reader.has("measured");
   if (measured && reader.has("layers"))
@@ -103,6 +168,7 @@ DensePart read_dense(MapReader reader) {
   dense.input_gradient = reader.flag("input_gradient", false);
   dense.precision = reader.choice("precision", {"fp32", "tf32", "fp16", "bf16"}, "fp32");
   read_interaction(reader.map("interaction"), dense);
+  add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
   dense.parameters = reader.bytes("parameters_bytes", counted);
   if (static_cast<double>(dense.parameters.count) > kMostParameterBytes)

@@ -36,7 +36,7 @@ const DtypeEntry& entry_of(Dtype dtype) {
 
 void read_optimizer(MapReader reader, Workload& workload) {
   workload.optimizer = reader.choice("name", {"sgd", "rowwise_adagrad", "adagrad", "adam", "lamb"}, workload.optimizer);
-  workload.update = reader.choice("update", {"exact_sorted", "in_place"}, workload.update);
+  reader.choice("update", {"exact_sorted"}, "exact_sorted");  // the only kind that is simulated
   reader.finish();
 }
 
@@ -224,7 +224,7 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);
   workload.tables = read_tables(reader, folder, workload.sources);
-  workload.dense = read_dense(reader.map("dense"));
+  workload.dense = read_dense(reader.map("dense"), workload.tables);
   check_ids_in_place(reader, workload);
   reader.finish();
   check_sizes(workload);

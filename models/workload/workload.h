@@ -45,12 +45,17 @@ struct Table {
   bool operator==(const Table& other) const;  // places do not count
 };
 
+// One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward.
 struct DenseLayer {
   std::string name;
   std::int64_t in = 0, out = 0, repeat = 1;
   bool per_item = false;
+  bool weights = true;  // false: a product of activations (the dot interaction), which has no parameters
   bool operator==(const DenseLayer&) const = default;
 };
+
+// Layers whose names begin with "bottom" take no embeddings: they run beside the output exchanges.
+bool is_bottom(const DenseLayer& layer);
 
 // The rest of an iteration known as one measured number, split by class.
 struct MeasuredRest {
@@ -67,7 +72,7 @@ struct MeasuredRest {
 };
 
 struct DensePart {
-  std::vector<DenseLayer> layers;
+  std::vector<DenseLayer> layers;                             // those of the interaction among them
   bool input_gradient = false;                                // of the first layer: it works on embeddings
   Bytes parameters;                                           // all-reduced per iteration
   std::string precision = "fp32";                             // of the products: fp32, tf32, fp16, bf16
@@ -84,7 +89,6 @@ struct Workload {
   std::vector<Table> tables;
   DensePart dense;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
-  std::string update = "exact_sorted";        // or in_place
   std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist
   // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
   // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow).

@@ -14,7 +14,8 @@ namespace shardsim {
 // One entry of `tables`: `copies` equal tables.
 std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder);
 
-DensePart read_dense(MapReader reader);
+// The dense part; `tables` say what its interaction works on.
+DensePart read_dense(MapReader reader, const std::vector<Table>& tables);
 
 // The dtype at `key`, or nothing when the key is absent.
 std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key);

@@ -51,7 +51,8 @@ class BackwardPass {
   }
 
   int add_dense(const DenseStep& step, std::vector<int> after) {
-    const int id = list_.add("dense_backward", OpClass::dense, Stream::compute, std::move(after));
+    const int id = list_.add("dense_backward", {step.bottom ? OpRole::bottom_backward : OpRole::dense_backward},
+                             OpClass::dense, Stream::compute, std::move(after));
     list_.op(id).flops.values = {step.flops};
     list_.op(id).precision = context_.precision();
     return id;
@@ -59,7 +60,8 @@ class BackwardPass {
 
   void reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after) {
     for (const std::int64_t bucket : buckets) {
-      const int id = list_.add_reduction("dense_all_reduce", OpClass::all_reduce, "world", {bucket}, "fp32", after);
+      const int id = list_.add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, OpClass::all_reduce, "world",
+                                         {bucket}, "fp32", after);
       if (id >= 0) reductions_.push_back(id);
     }
   }
@@ -67,7 +69,8 @@ class BackwardPass {
   void exchange_gradients() {
     split_ = before_;
     if (context_.shuffles() && context_.exchanges() && context_.tier_bytes() > 0) {
-      split_ = {list_.add_pass("tier_split_gradient", Stream::compute, {context_.tier_bytes()}, before_)};
+      split_ = {list_.add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, Stream::compute,
+                               {context_.tier_bytes()}, before_)};
     }
     for (std::size_t index = context_.groups.size(); index-- > 0;) {
       const FusionGroup& group = context_.groups[index];
@@ -75,7 +78,8 @@ class BackwardPass {
       std::vector<int> after = split_;
       const double bytes = 2 * (group.own_bytes - group.own_tier_bytes);
       if (context_.full() && context_.shuffles() && bytes > 0) {
-        after = {list_.add_pass(order_pass(group) + "_gradient", Stream::compute, {bytes}, after)};
+        after = {list_.add_pass(order_pass(group) + "_gradient", {OpRole::order_gradient, group.index}, Stream::compute,
+                                {bytes}, after)};
       }
       context_.ops[index].gradient_exchange = add_exchange(group, after);
     }
@@ -84,15 +88,18 @@ class BackwardPass {
   int add_exchange(const FusionGroup& group, std::vector<int> after) {
     const std::string type = context_.wire(group, context_.workload.wire_backward);
     if (!group.reduces()) {
-      return list_.add_exchange(reach_name(group) + "all_to_all", group.group, group.prefix + "_grads", type, after);
+      return list_.add_exchange(reach_name(group) + "all_to_all", {OpRole::exchange_gradient, group.index}, group.group,
+                                group.uses.gradients, type, after);
     }
     int crossed = -1;
     if (group.crosses()) {
-      crossed = list_.add_exchange("cross_node_all_to_all", "cross_node", group.prefix + "_cross_grads", type, after);
+      crossed = list_.add_exchange("cross_node_all_to_all", {OpRole::exchange_gradient, group.index}, "cross_node",
+                                   group.uses.cross_gradients, type, after);
       if (crossed >= 0) after = {crossed};
     }
-    const int gathered = list_.add_reduction(reach_name(group) + "all_gather", OpClass::all_gather,
-                                             reducing_group(group), group.gathered_bytes, type, after);
+    const int gathered =
+        list_.add_reduction(reach_name(group) + "all_gather", {OpRole::gather_gradient, group.index},
+                            OpClass::all_gather, reducing_group(group), group.gathered_bytes, type, after);
     return gathered >= 0 ? gathered : crossed;
   }
 
@@ -102,10 +109,12 @@ class BackwardPass {
     if (!context_.full() || !context_.shuffles() || !group.exchanges()) return after;
     std::vector<double> bytes = received(group);
     for (double& of_rank : bytes) of_rank *= 2;
-    after = {list_.add_pass("grad_divide", Stream::compute, bytes, std::move(after))};
+    after = {list_.add_pass("grad_divide", {OpRole::divide_gradient, group.index}, Stream::compute, bytes,
+                            std::move(after))};
     if (group.pooled() && !group.reduces()) return after;
     const char* const name = group.reduces() ? "recat_gradient" : "seq_permute";
-    return {list_.add_pass(name, Stream::compute, bytes, std::move(after))};
+    return {
+        list_.add_pass(name, {OpRole::order_received_gradient, group.index}, Stream::compute, bytes, std::move(after))};
   }
 
   // Bytes of gradients that each rank gets.
@@ -133,8 +142,9 @@ class BackwardPass {
 
   int add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
     const std::string name = part.dense_gradient ? "gradient_" : "update_";
-    const int id =
-        list_.add(name + std::string(strategy_name(group.strategy)), OpClass::update, Stream::compute, after);
+    const int id = list_.add(name + std::string(strategy_name(group.strategy)),
+                             {part.dense_gradient ? OpRole::sum_gradient : OpRole::update, group.index},
+                             OpClass::update, Stream::compute, after);
     Op& op = list_.op(id);
     op.shards = part.shards;
     op.ranks = part.ranks;
@@ -154,7 +164,8 @@ class BackwardPass {
                 ? gradient_buckets(bytes)
                 : std::vector<std::int64_t>{std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})};
     for (const std::int64_t bucket : bytes) {
-      const int id = list_.add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce", OpClass::all_reduce,
+      const int id = list_.add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce",
+                                         {OpRole::reduce_gradient, group.index}, OpClass::all_reduce,
                                          flex ? "cross_node" : "world", {bucket}, "fp32", ops.gradients);
       if (id >= 0) ops.reductions.push_back(id);
     }
@@ -168,8 +179,8 @@ class BackwardPass {
       ops.applies.push_back(-1);
       if (!part.dense_gradient) continue;
       const std::vector<int> after = ops.reductions.empty() ? std::vector<int>{ops.gradients[number]} : ops.reductions;
-      ops.applies.back() =
-          list_.add("apply_" + std::string(strategy_name(group.strategy)), OpClass::update, Stream::compute, after);
+      ops.applies.back() = list_.add("apply_" + std::string(strategy_name(group.strategy)),
+                                     {OpRole::apply, group.index}, OpClass::update, Stream::compute, after);
       Op& apply = list_.op(ops.applies.back());
       apply.shards = part.shards;
       apply.ranks = part.ranks;
@@ -182,8 +193,8 @@ class BackwardPass {
   void dense_optimizer() {
     const std::int64_t parameters = context_.workload.dense.parameters.count;
     if (steps_.empty() || parameters <= 0) return;
-    const int step =
-        list_.add("dense_optimizer_step", OpClass::update, Stream::compute, reductions_.empty() ? dense_ : reductions_);
+    const int step = list_.add("dense_optimizer_step", {OpRole::dense_update}, OpClass::update, Stream::compute,
+                               reductions_.empty() ? dense_ : reductions_);
     list_.op(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
     list_.op(step).optimizer = context_.workload.optimizer;
   }

@@ -42,8 +42,9 @@ std::vector<Piece> pieces_of(const Workload& workload) {
   std::vector<Piece> pieces;
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
     const auto times = static_cast<double>(apart ? 1 : layer->repeat);
-    const Piece piece{2 * forward_flops(workload, *layer) * times, static_cast<double>(layer->out) * times,
-                      static_cast<double>(layer->in) * static_cast<double>(layer->out) * times, is_bottom(*layer)};
+    const double rows = layer->weights ? times : 0;
+    const Piece piece{2 * forward_flops(workload, *layer) * times, static_cast<double>(layer->out) * rows,
+                      static_cast<double>(layer->in) * static_cast<double>(layer->out) * rows, is_bottom(*layer)};
     pieces.insert(pieces.end(), static_cast<std::size_t>(apart ? layer->repeat : 1), piece);
   }
   if (!layers.empty() && !layers.front().per_item && !workload.dense.input_gradient) {
@@ -71,10 +72,6 @@ class BucketPacker {
 };
 
 }  // namespace
-
-bool is_bottom(const DenseLayer& layer) {
-  return layer.name.starts_with("bottom");
-}
 
 double dense_forward_flops(const Workload& workload, bool bottom) {
   double flops = 0;

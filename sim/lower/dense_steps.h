@@ -15,9 +15,6 @@ struct DenseStep {
   bool operator==(const DenseStep&) const = default;
 };
 
-// Layers whose names begin with "bottom" take no embeddings: they run beside the output exchanges.
-bool is_bottom(const DenseLayer& layer);
-
 // FLOP of the forward pass of one rank's batch: 2 in out per sample or item.
 double dense_forward_flops(const Workload& workload, bool bottom);
 

@@ -38,7 +38,7 @@ class ForwardPass {
 
   int add_lookup(const FusionGroup& group, const LookupPart& part) {
     const std::string name = "lookup_" + std::string(strategy_name(group.strategy));
-    const int id = list_.add(name, OpClass::lookup, Stream::compute, before_lookup());
+    const int id = list_.add(name, {OpRole::lookup, group.index}, OpClass::lookup, Stream::compute, before_lookup());
     Op& op = list_.op(id);
     op.shards = part.shards;
     op.ranks = part.ranks;
@@ -47,9 +47,6 @@ class ForwardPass {
     op.bags.values = part.of_ranks(part.bags);
     op.hbm_bytes.values = part.of_ranks(part.lookup_bytes);
     op.host_bytes.values = part.of_ranks(part.lookup_host);
-    const std::string ids = group.prefix + "_ids";
-    const bool in_place = context_.workload.input_exchange == "none";
-    if (group.exchanges() && !in_place && !moves_nothing(context_.program, ids)) op.matrix_in = ids;
     return id;
   }
 
@@ -62,21 +59,22 @@ class ForwardPass {
     if (context_.full() && context_.shuffles() && !group.pooled()) {
       std::vector<double> bytes = group.owner_bytes;
       for (double& of_rank : bytes) of_rank *= 2;
-      after = {list_.add_pass("seq_permute", Stream::compute, bytes, lookups)};
+      after = {list_.add_pass("seq_permute", {OpRole::order_lookups, group.index}, Stream::compute, bytes, lookups)};
     }
-    const int done =
-        list_.add_exchange(reach_name(group) + "all_to_all", group.group, group.prefix + "_rows", type, after);
+    const int done = list_.add_exchange(reach_name(group) + "all_to_all", {OpRole::exchange_output, group.index},
+                                        group.group, group.uses.rows, type, after);
     return done >= 0 ? done : lookups.back();
   }
 
   // Partial sums are added up, in the node first where the rows lie in one; then the nodes exchange what is complete.
   int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups) {
-    int done = list_.add_reduction(reach_name(group) + "reduce_scatter", OpClass::reduce_scatter, reducing_group(group),
-                                   group.scattered_bytes, type, lookups);
+    int done =
+        list_.add_reduction(reach_name(group) + "reduce_scatter", {OpRole::sum_output, group.index},
+                            OpClass::reduce_scatter, reducing_group(group), group.scattered_bytes, type, lookups);
     if (done < 0) done = lookups.back();
     if (!group.crosses()) return done;
-    const int crossed =
-        list_.add_exchange("cross_node_all_to_all", "cross_node", group.prefix + "_cross_rows", type, {done});
+    const int crossed = list_.add_exchange("cross_node_all_to_all", {OpRole::exchange_output, group.index},
+                                           "cross_node", group.uses.cross_rows, type, {done});
     return crossed >= 0 ? crossed : done;
   }
 
@@ -97,10 +95,13 @@ class ForwardPass {
       const FusionGroup& group = context_.groups[index];
       const double bytes = 2 * (group.own_bytes - group.own_tier_bytes);
       if (!group.exchanges() || bytes <= 0) continue;
-      after[index] = list_.add_pass(order_pass(group), Stream::compute, {bytes}, {after[index]});
+      after[index] = list_.add_pass(order_pass(group), {OpRole::order_output, group.index}, Stream::compute, {bytes},
+                                    {after[index]});
     }
     const double tiers = context_.tier_bytes();
-    return tiers > 0 ? std::vector<int>{list_.add_pass("tier_merge", Stream::compute, {tiers}, after)} : after;
+    return tiers > 0
+               ? std::vector<int>{list_.add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, {tiers}, after)}
+               : after;
   }
 
   // -1: the dense part has no such layers.
@@ -109,7 +110,8 @@ class ForwardPass {
     const bool any = std::any_of(dense.layers.begin(), dense.layers.end(),
                                  [&](const DenseLayer& layer) { return is_bottom(layer) == bottom; });
     if (!any && (bottom || !dense.measured)) return -1;
-    const int id = list_.add("dense_forward", OpClass::dense, Stream::compute, std::move(after));
+    const int id = list_.add("dense_forward", {bottom ? OpRole::bottom_forward : OpRole::dense_forward}, OpClass::dense,
+                             Stream::compute, std::move(after));
     list_.op(id).flops.values = {dense_forward_flops(context_.workload, bottom)};
     list_.op(id).precision = context_.precision();
     return id;

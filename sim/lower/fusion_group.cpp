@@ -10,7 +10,7 @@ namespace {
 
 struct StrategyOrder {
   Strategy strategy;
-  const char* prefix;
+  const char* name;
 };
 constexpr StrategyOrder kOrder[] = {
     {Strategy::data_parallel, "dp"},
@@ -172,7 +172,8 @@ std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const 
       FusionGroup& group = groups.emplace_back();
       group.strategy = order.strategy;
       group.kind = kind;
-      group.prefix = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.prefix);
+      group.index = static_cast<int>(groups.size()) - 1;
+      group.name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
       GroupMaker(group, members, workload, cluster).make(options.by_dtype);
     }
   }

@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 #include "sim/lower/group_member.h"
 #include "sim/lower/lookup_part.h"
+#include "sim/program/program.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
@@ -17,10 +18,11 @@ namespace shardsim {
 // one output exchange and one of gradients (pytorch/torchrec distributed/embedding.py and embeddingbag.py build one
 // sharding object per module and type).
 struct FusionGroup {
+  int index = 0;  // in Program::fusions
   Strategy strategy = Strategy::row_wise;
   TableKind kind = TableKind::sequence;
-  std::string prefix;       // of its matrices: "rw", "flex", "dp", "cw" ... and "pooled_rw" ...
-  std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
+  std::string name;   // in Program::fusions, and before the names of its matrices: "rw", "flex" ... "pooled_rw" ...
+  std::string group;  // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
   bool exchanges() const { return !group.empty(); }
@@ -38,6 +40,11 @@ struct FusionGroup {
   // table_row_wise and grid_shard: what a node's ranks bring to, and get back from, those of another, rail by rail.
   bool crosses() const { return reduces() && strategy != Strategy::flex && strategy != Strategy::row_wise; }
   ByteMatrix cross_gradients, cross_rows_by_source;
+
+  // The same as its exchanges use them, once write_matrices has put them into the Program.
+  struct Uses {
+    MatrixUse ids, lengths, weights, rows, gradients, cross_rows, cross_gradients;
+  } uses;
 
   std::vector<LookupPart> parts;
   std::vector<std::int64_t>

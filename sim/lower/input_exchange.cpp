@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/memory/buffer_sizes.h"
-
 namespace shardsim {
 namespace {
 
@@ -39,7 +37,8 @@ void InputExchange::exchange_ids_only() {
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
-    ids_[index] = ops_.add_exchange("input_all_to_all", group.group, group.prefix + "_ids", ids_dtype(), {});
+    ids_[index] = ops_.add_exchange("input_all_to_all", {OpRole::exchange_ids, group.index}, group.group,
+                                    group.uses.ids, ids_dtype(), {});
   }
 }
 
@@ -50,7 +49,7 @@ double InputExchange::own_input_bytes() const {
 }
 
 void InputExchange::copy_to_device() {
-  copy_ = ops_.add("h2d_copy", OpClass::dense, stream(Stream::memcpy), {});
+  copy_ = ops_.add("h2d_copy", {OpRole::copy_inputs}, OpClass::dense, stream(Stream::memcpy), {});
   ops_.op(copy_).host_bytes.values = {own_input_bytes()};
 }
 
@@ -64,18 +63,20 @@ void InputExchange::permute() {
   }
   const Stream on = stream(Stream::data_dist);
   std::vector<int> after = {copy_};
-  if (tiers > 0) after = {permute_first_ = ops_.add_pass("tier_split", on, {tiers}, after)};
-  after = {permute_ = ops_.add_pass("feature_permute", on, {2 * sent}, after)};
+  if (tiers > 0) after = {permute_first_ = ops_.add_pass("tier_split", {OpRole::split_tiers}, on, {tiers}, after)};
+  after = {permute_ = ops_.add_pass("feature_permute", {OpRole::permute_inputs}, on, {2 * sent}, after)};
   if (permute_first_ < 0) permute_first_ = permute_;
-  if (rows > 0) permute_ = ops_.add_pass("bucketize", on, {2 * rows}, after);
+  if (rows > 0) permute_ = ops_.add_pass("bucketize", {OpRole::bucketize}, on, {2 * rows}, after);
 }
 
-void InputExchange::add_splits(const std::string& matrix, const std::string& group, std::int64_t numbers) {
+void InputExchange::add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers) {
   if (numbers == 0) return;
   Program& program = ops_.program();
   const auto members = static_cast<std::int64_t>(program.groups.at(group).front().size());
-  program.matrices[matrix] = {ByteMatrix::Kind::even, kSplitBytes, {numbers * members}, {}, false};
-  splits_.push_back(ops_.add_exchange("input_splits_all_to_all", group, matrix, "int64", {permute_}));
+  program.matrices.push_back({matrix, {ByteMatrix::Kind::even, kSplitBytes, {numbers * members}, {}, false}});
+  const MatrixUse use{static_cast<int>(program.matrices.size()) - 1, false};
+  splits_.push_back(
+      ops_.add_exchange("input_splits_all_to_all", {OpRole::exchange_splits, fusion}, group, use, "int64", {permute_}));
 }
 
 // A pipeline fuses the splits of all modules and types; without one each of them has a call of its own.
@@ -83,30 +84,32 @@ void InputExchange::exchange_splits() {
   if (workload_.pipeline == "none") {
     for (std::size_t index = groups_.size(); index-- > 0;) {
       const FusionGroup& group = groups_[index];
-      if (group.exchanges()) add_splits(group.prefix + "_splits", group.group, splits_of(group));
+      if (group.exchanges()) add_splits(group.name + "_splits", group.index, group.group, splits_of(group));
     }
     return;
   }
   for (const char* const name : {"world", "node"}) {
     std::int64_t numbers = 0;
     for (const FusionGroup& group : groups_) numbers += group.group == name ? splits_of(group) : 0;
-    add_splits(std::string(name) + "_splits", name, numbers);
+    add_splits(std::string(name) + "_splits", -1, name, numbers);
   }
 }
 
 void InputExchange::wait_for_splits() {
-  if (any_exchange()) wait_ = ops_.add("host_wait", OpClass::dense, stream(Stream::host), splits_);
+  if (any_exchange())
+    wait_ = ops_.add("host_wait", {OpRole::wait_for_splits}, OpClass::dense, stream(Stream::host), splits_);
 }
 
 void InputExchange::exchange_inputs_of(const FusionGroup& group, std::size_t index) {
-  const auto add = [&](const char* name, const char* matrix, const std::string& dtype) {
-    const int id = ops_.add_exchange(name, group.group, group.prefix + matrix, dtype, {wait_});
+  const auto add = [&](const char* name, OpRole role, MatrixUse matrix, const std::string& dtype) {
+    const int id = ops_.add_exchange(name, {role, group.index}, group.group, matrix, dtype, {wait_});
     if (id >= 0) inputs_.push_back(id);
     return id;
   };
-  add("input_lengths_all_to_all", "_lengths", "int32");
-  ids_[index] = add("input_all_to_all", "_ids", ids_dtype());
-  if (group.weighted) add("input_weights_all_to_all", "_weights", "fp32");
+  const FusionGroup::Uses& uses = group.uses;
+  add("input_lengths_all_to_all", OpRole::exchange_lengths, uses.lengths, "int32");
+  ids_[index] = add("input_all_to_all", OpRole::exchange_ids, uses.ids, ids_dtype());
+  if (group.weighted) add("input_weights_all_to_all", OpRole::exchange_weights, uses.weights, "fp32");
 }
 
 void InputExchange::exchange_inputs() {
@@ -125,7 +128,7 @@ std::vector<double> InputExchange::received_bytes() const {
 
 void InputExchange::recat() {
   if (!any_exchange()) return;
-  recat_ = ops_.add_pass("recat", stream(Stream::data_dist), received_bytes(), inputs_);
+  recat_ = ops_.add_pass("recat", {OpRole::recat}, stream(Stream::data_dist), received_bytes(), inputs_);
 }
 
 void InputExchange::prefetch_rows() {
@@ -145,11 +148,12 @@ void InputExchange::prefetch_rows() {
   const bool alone = !workload_.full_input_exchange();
   const Stream on = workload_.pipeline == "prefetch_sparse_dist" && !alone ? Stream::prefetch : Stream::compute;
   const std::vector<int> after = workload_.pipeline == "none" && alone ? all_ids() : std::vector<int>{recat_};
-  prefetch_ = ops_.add_pass("cache_prefetch", on, fetched, after);
+  prefetch_ = ops_.add_pass("cache_prefetch", {OpRole::prefetch_rows}, on, fetched, after);
   ops_.op(prefetch_).host_bytes = ops_.op(prefetch_).hbm_bytes;
 }
 
 void InputExchange::connect_pipeline() {
+  say_batches_ahead();
   if (permute_first_ >= 0) follow(ops_.op(permute_first_), copy_);
   launch_behind_wait();
   if (wait_ >= 0) {
@@ -160,6 +164,38 @@ void InputExchange::connect_pipeline() {
   }
   if (recat_ < 0) return;
   for (const int id : inputs_) follow(ops_.op(recat_), id);
+}
+
+// How far ahead of the trained batch each step works, in TorchRec's pipelines. With ids alone a pipeline moves their
+// exchange and nothing else.
+void InputExchange::say_batches_ahead() {
+  if (workload_.pipeline == "none") return;
+  const bool full = workload_.full_input_exchange(), prefetch = workload_.pipeline == "prefetch_sparse_dist";
+  for (Op& op : ops_.program().ops) {
+    switch (op.role) {
+      case OpRole::copy_inputs:
+        op.batches_ahead = 2;
+        break;
+      case OpRole::split_tiers:
+      case OpRole::permute_inputs:
+      case OpRole::bucketize:
+      case OpRole::exchange_splits:
+        op.batches_ahead = prefetch ? 2 : 1;
+        break;
+      case OpRole::wait_for_splits:
+      case OpRole::exchange_lengths:
+      case OpRole::exchange_ids:
+      case OpRole::exchange_weights:
+        op.batches_ahead = 1;
+        break;
+      case OpRole::recat:
+      case OpRole::prefetch_rows:
+        op.batches_ahead = prefetch && full ? 1 : 0;
+        break;
+      default:
+        break;
+    }
+  }
 }
 
 // The host copies and permutes a later batch once it has the splits of an earlier one. Where it waits for none, a batch

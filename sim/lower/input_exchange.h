@@ -38,9 +38,10 @@ class InputExchange {
 
  private:
   Stream stream(Stream wanted) const;
+  void say_batches_ahead();
   std::string ids_dtype() const { return "int" + std::to_string(8 * workload_.id_bytes); }
   double own_input_bytes() const;
-  void add_splits(const std::string& matrix, const std::string& group, std::int64_t numbers);
+  void add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers);
   void exchange_inputs_of(const FusionGroup& group, std::size_t index);
   std::vector<double> received_bytes() const;
   bool any_exchange() const;

@@ -26,8 +26,10 @@ void hold(Program& program, Seconds time, const std::function<bool(const Op&)>& 
 void hold_measured_times(Program& program, const MeasuredRest& measured) {
   hold(program, measured.lookup.time, [](const Op& op) { return op.op_class == OpClass::lookup; });
   hold(program, measured.update.time, [](const Op& op) { return op.op_class == OpClass::update; });
-  hold(program, measured.dense_forward.time, [](const Op& op) { return op.name == "dense_forward"; });
-  hold(program, measured.dense_backward.time, [](const Op& op) { return op.name == "dense_backward"; });
+  hold(program, measured.dense_forward.time,
+       [](const Op& op) { return op.role == OpRole::dense_forward || op.role == OpRole::bottom_forward; });
+  hold(program, measured.dense_backward.time,
+       [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
 }
 
 }  // namespace shardsim

@@ -67,14 +67,21 @@ void write_groups(Program& program, const Plan& plan, const Workload& workload) 
   }
 }
 
-void write_back(Program& program, const std::string& prefix, const ByteMatrix& gradients, const ByteMatrix& rows) {
-  program.matrices[prefix + "_grads"] = gradients;
-  std::string back = prefix + "_grads";
-  if (!(gradients == rows)) {  // another dtype on the wire forward than backward
-    back = prefix + "_rows_by_source";
-    program.matrices[back] = rows;
+MatrixUse add_matrix(Program& program, const std::string& name, const ByteMatrix& bytes) {
+  program.matrices.push_back({name, bytes});
+  return {static_cast<int>(program.matrices.size()) - 1, false};
+}
+
+// The output exchange returns what the exchange of ids asked for: what an owner sends to a source is to the row what
+// the source asked of it. So it moves the matrix of the gradients, transposed, or one of its own where the types on the
+// wire differ.
+MatrixUse add_rows(Program& program, const std::string& name, MatrixUse gradients, const ByteMatrix& rows_by_source) {
+  MatrixUse rows = gradients;
+  if (!(program.matrices[static_cast<std::size_t>(gradients.index)].bytes == rows_by_source)) {
+    rows = add_matrix(program, name + "_rows_by_source", rows_by_source);
   }
-  program.transpose_of[prefix + "_rows"] = back;
+  rows.transposed = true;
+  return rows;
 }
 
 }  // namespace
@@ -93,17 +100,22 @@ Program program_frame(const Plan& plan, const Workload& workload, const Cluster&
   return program;
 }
 
-// The output exchange returns what the exchange of ids asked for, so it is written as a transpose: what an owner sends
-// to a source is to the row what the source asked of it.
-void write_matrices(Program& program, const std::vector<FusionGroup>& groups, bool full) {
-  for (const FusionGroup& group : groups) {
+void write_matrices(Program& program, std::vector<FusionGroup>& groups, bool full) {
+  for (FusionGroup& group : groups) {
+    program.fusions.push_back({group.name, group.kind, group.shards});
     if (!group.exchanges()) continue;
-    program.matrices[group.prefix + "_ids"] = group.ids;
-    if (full) program.matrices[group.prefix + "_lengths"] = group.lengths;
-    if (full && group.weighted) program.matrices[group.prefix + "_weights"] = group.weights;
-    if (!group.reduces()) write_back(program, group.prefix, group.gradients, group.rows_by_source);
+    FusionGroup::Uses& uses = group.uses;
+    uses.ids = add_matrix(program, group.name + "_ids", group.ids);
+    if (full) uses.lengths = add_matrix(program, group.name + "_lengths", group.lengths);
+    if (full && group.weighted) uses.weights = add_matrix(program, group.name + "_weights", group.weights);
+    if (!group.reduces()) {
+      uses.gradients = add_matrix(program, group.name + "_grads", group.gradients);
+      uses.rows = add_rows(program, group.name, uses.gradients, group.rows_by_source);
+    }
     if (group.crosses()) {
-      write_back(program, group.prefix + "_cross", group.cross_gradients, group.cross_rows_by_source);
+      const std::string name = group.name + "_cross";
+      uses.cross_gradients = add_matrix(program, name + "_grads", group.cross_gradients);
+      uses.cross_rows = add_rows(program, name, uses.cross_gradients, group.cross_rows_by_source);
     }
   }
 }

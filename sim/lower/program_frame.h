@@ -15,7 +15,8 @@ namespace shardsim {
 // table_row_wise and grid_shard reduce.
 Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster);
 
-// The matrices of every group: ids, gradients and rows; with `full` those of lengths and weights, too.
-void write_matrices(Program& program, const std::vector<FusionGroup>& groups, bool full);
+// Every group, and its matrices: ids, gradients and rows; with `full` those of lengths and weights, too. Sets
+// FusionGroup::uses.
+void write_matrices(Program& program, std::vector<FusionGroup>& groups, bool full);
 
 }  // namespace shardsim

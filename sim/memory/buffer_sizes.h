@@ -10,8 +10,6 @@ namespace shardsim {
 // Bytes of the buffers that the operations of a Program write and read, one number for all ranks or one per rank.
 using BytesByRank = std::vector<std::int64_t>;
 
-inline constexpr double kPositionBytes = 4;  // tier_split: where in the sequence an id stood
-
 inline std::int64_t bytes_at(const BytesByRank& bytes, int rank) {
   return bytes.size() == 1 ? bytes[0] : bytes[static_cast<std::size_t>(rank)];
 }

@@ -6,6 +6,11 @@
 #include "sim/program/program_checker.h"
 
 namespace shardsim {
+namespace {
+
+constexpr int kMostBatchesAhead = 16;
+
+}  // namespace
 
 void ProgramChecker::fail_op(const Op& op, const std::string& wrong, const std::string& remedy) const {
   throw input_error(place_in(places_.ops, static_cast<std::size_t>(op.id)),
@@ -25,6 +30,7 @@ void ProgramChecker::check_op(std::size_t index) const {
   }
   sorted_ranks(op.ranks, place_in(places_.ops, index), fmt::format("operation {} {}", op.id, excerpt(op.name)));
   check_order(op);
+  check_role(op);
   if (op.is_collective()) {
     check_collective(op);
   } else {
@@ -63,7 +69,7 @@ void ProgramChecker::check_collective(const Op& op) const {
       fail_op(op, "an all_to_all has a matrix, not bytes", "Leave 'bytes' out.");
     }
     check_matrix_fits(op, group->second.front().size());
-  } else if (!op.matrix.empty() || !is_amount(static_cast<double>(op.bytes)) ||
+  } else if (op.matrix != MatrixUse{} || !is_amount(static_cast<double>(op.bytes)) ||
              static_cast<double>(op.bytes) >= kWholeNumberLimit) {
     fail_op(op, "it needs 'bytes', 0 or more and below 2^53, and no matrix", "Only an all_to_all has a matrix.");
   }
@@ -76,6 +82,51 @@ void ProgramChecker::check_bytes_by_set(const Op& op, std::size_t sets) const {
   if (op.bytes_by_set.size() != sets || most.min < 0 || most.max != op.bytes) {
     fail_op(op, fmt::format("its {} sizes are not one for each of the {} rank sets", op.bytes_by_set.size(), sets),
             "Write one number, 0 or more, per rank set of its group.");
+  }
+}
+
+void ProgramChecker::check_role(const Op& op) const {
+  const std::string_view role = op_role_name(op.role);
+  if (const auto due = class_of(op.role); due && *due != op.op_class) {
+    fail_op(op, fmt::format("its role {} does not fit its class {}", role, op_class_name(op.op_class)),
+            fmt::format("An operation in that role is of class {}.", op_class_name(*due)));
+  }
+  if (op.fusion < -1 || op.fusion >= static_cast<int>(program_.fusions.size())) {
+    fail_op(op, fmt::format("there is no fusion group {}", op.fusion),
+            fmt::format("There are {}, counted from 0.", program_.fusions.size()));
+  }
+  const Belonging belonging = belongs_to_fusion(op.role);
+  if (op.fusion < 0 && belonging == Belonging::must) {
+    fail_op(op, fmt::format("it has the role {} and no fusion group", role),
+            "Name the fusion group that it works for in 'fusion'.");
+  }
+  if (op.fusion >= 0 && belonging == Belonging::none) {
+    fail_op(op, fmt::format("it has a fusion group, and its role {} works for all of them", role),
+            "Leave 'fusion' out.");
+  }
+  if (op.batches_ahead < 0 || op.batches_ahead > kMostBatchesAhead) {
+    fail_op(op, fmt::format("it works {} batches ahead", op.batches_ahead),
+            fmt::format("A pipeline prepares 0 to {} batches.", kMostBatchesAhead));
+  }
+}
+
+void ProgramChecker::check_shards(const Op& op) const {
+  for (const int shard : op.shards) {
+    if (shard < 0 || static_cast<std::size_t>(shard) >= program_.shards.size()) {
+      fail_op(op, fmt::format("there is no shard {}", shard),
+              fmt::format("There are {}, counted from 0.", program_.shards.size()));
+    }
+  }
+  if (op.fusion < 0) return;
+  const Program::Fusion& fusion = program_.fusions[static_cast<std::size_t>(op.fusion)];
+  for (const int shard : op.shards) {
+    if (std::ranges::find(fusion.shards, shard) != fusion.shards.end()) continue;
+    fail_op(op, fmt::format("shard {} is not of its fusion group {}", shard, excerpt(fusion.name)),
+            "List shards of its own fusion group only.");
+  }
+  if (op.op_class == OpClass::lookup && op.pooled != (fusion.kind == TableKind::pooled)) {
+    fail_op(op, fmt::format("it is pooled, or not, unlike its fusion group {}", excerpt(fusion.name)),
+            "A lookup is pooled where the tables of its fusion group are.");
   }
 }
 
@@ -96,23 +147,22 @@ void ProgramChecker::check_members(const Op& op) const {
 }
 
 void ProgramChecker::check_matrix_fits(const Op& op, std::size_t members) const {
-  const ByteMatrix* const stated = stated_matrix(op.matrix);
-  if (stated == nullptr) {
-    fail_op(op, fmt::format("unknown matrix {}", excerpt(op.matrix)),
-            known_names_hint(excerpt(op.matrix), some_keys(program_.matrices)));
+  if (op.matrix.index < 0 || static_cast<std::size_t>(op.matrix.index) >= program_.matrices.size()) {
+    fail_op(op, fmt::format("there is no matrix {}", op.matrix.index),
+            fmt::format("There are {}, counted from 0.", program_.matrices.size()));
   }
-  const ByteMatrix& matrix = *stated;
+  const auto& [name, matrix] = program_.matrices[static_cast<std::size_t>(op.matrix.index)];
   const std::size_t size = matrix.kind == ByteMatrix::Kind::dense ? matrix.dense.size() : matrix.units.size();
   if (matrix.kind != ByteMatrix::Kind::even && size != members) {
-    fail_op(op,
-            fmt::format("matrix {} is for {} members, group {} has {}", excerpt(op.matrix), size, excerpt(op.group),
-                        members),
-            "Write one number per member of the group.");
+    fail_op(
+        op,
+        fmt::format("matrix {} is for {} members, group {} has {}", excerpt(name), size, excerpt(op.group), members),
+        "Write one number per member of the group.");
   }
 }
 
 void ProgramChecker::check_compute(const Op& op) const {
-  if (!op.group.empty() || !op.matrix.empty() || !op.dtype.empty() || op.bytes != 0 || !op.bytes_by_set.empty()) {
+  if (!op.group.empty() || op.matrix != MatrixUse{} || !op.dtype.empty() || op.bytes != 0 || !op.bytes_by_set.empty()) {
     fail_op(op, "a compute operation has no group, matrix, bytes or dtype", "Leave them out.");
   }
   const std::vector<std::string> precisions{"", "fp32", "tf32", "fp16", "bf16"};
@@ -120,16 +170,7 @@ void ProgramChecker::check_compute(const Op& op) const {
     fail_op(op, fmt::format("unknown precision {}", excerpt(op.precision)),
             known_names_hint(op.precision, {"fp32", "tf32", "fp16", "bf16"}));
   }
-  for (const int shard : op.shards) {
-    if (shard < 0 || static_cast<std::size_t>(shard) >= program_.shards.size()) {
-      fail_op(op, fmt::format("there is no shard {}", shard),
-              fmt::format("There are {}, counted from 0.", program_.shards.size()));
-    }
-  }
-  if (!op.matrix_in.empty() && !matrices_in_use_.contains(op.matrix_in)) {
-    fail_op(op, fmt::format("no all_to_all uses its matrix_in {}", excerpt(op.matrix_in)),
-            "Name the matrix of the exchange that brought its ids.");
-  }
+  check_shards(op);
   if (op.fixed_ns < 0) fail_op(op, "fixed_ns is negative", "Write 0 or more nanoseconds.");
   check_per_rank(op, op.lookups, "lookups");
   check_per_rank(op, op.bags, "bags");

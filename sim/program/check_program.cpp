@@ -10,8 +10,7 @@ namespace {
 
 constexpr int kMostIndexBatches = 4096;
 constexpr std::size_t kMostDenseMembers = 1024;
-constexpr int kMostTiers = 3;        // data_parallel, flex, row_wise
-constexpr int kMostTransposes = 16;  // in a row
+constexpr int kMostTiers = 3;  // data_parallel, flex, row_wise
 
 }  // namespace
 
@@ -68,12 +67,16 @@ void ProgramChecker::check_group(const std::string& name, const std::vector<std:
   members_[name] = sorted_ranks(std::move(members), place, what);
 }
 
-void ProgramChecker::check_matrix(const std::string& name, const ByteMatrix& matrix) const {
-  const Place& place = place_in(places_.matrices, name);
+void ProgramChecker::check_matrix(std::size_t index) {
+  const auto& [name, matrix] = program_.matrices[index];
+  const Place& place = place_in(places_.matrices, index);
   const std::string what = fmt::format("matrix {}", excerpt(name));
+  if (name.empty() || !matrix_names_.insert(name).second) {
+    throw input_error(place, what + " has no name of its own", "Give every matrix its own name.");
+  }
   if (matrix.unit_bytes < 1) throw input_error(place, what + ": unit_bytes is below 1", "Write the bytes of one unit.");
   if (matrix.kind == ByteMatrix::Kind::dense) {
-    check_dense(name, matrix);
+    check_dense(index);
   } else if (!matrix.dense.empty() || matrix.units.empty() ||
              (matrix.kind == ByteMatrix::Kind::even && matrix.units.size() != 1)) {
     throw input_error(place, what + ": 'units' does not have the shape of its kind",
@@ -91,39 +94,14 @@ void ProgramChecker::check_matrix(const std::string& name, const ByteMatrix& mat
   }
 }
 
-void ProgramChecker::check_dense(const std::string& name, const ByteMatrix& matrix) const {
+void ProgramChecker::check_dense(std::size_t index) const {
+  const auto& [name, matrix] = program_.matrices[index];
   const std::size_t members = matrix.dense.size();
   const bool square = std::ranges::all_of(matrix.dense, [&](const auto& row) { return row.size() == members; });
   if (!matrix.units.empty() || members == 0 || !square || members > kMostDenseMembers) {
     throw input_error(
-        place_in(places_.matrices, name), fmt::format("matrix {} is not square", excerpt(name)),
+        place_in(places_.matrices, index), fmt::format("matrix {} is not square", excerpt(name)),
         fmt::format("A dense matrix has one row and one column per member, at most {}.", kMostDenseMembers));
-  }
-}
-
-const ByteMatrix* ProgramChecker::stated_matrix(const std::string& name) const {
-  std::string at = name;
-  for (int steps = 0; steps <= kMostTransposes; ++steps) {
-    const auto transpose = program_.transpose_of.find(at);
-    if (transpose == program_.transpose_of.end()) {
-      const auto found = program_.matrices.find(at);
-      return found == program_.matrices.end() ? nullptr : &found->second;
-    }
-    at = transpose->second;
-  }
-  return nullptr;
-}
-
-void ProgramChecker::check_transpose(const std::string& name, const std::string& of) const {
-  const Place& place = place_in(places_.matrices, name);
-  if (program_.matrices.contains(name)) {
-    throw input_error(place, fmt::format("matrix {} is stated and a transpose, too", excerpt(name)),
-                      "Keep one of them");
-  }
-  if (stated_matrix(name) == nullptr) {
-    throw input_error(place,
-                      fmt::format("matrix {} is a transpose of {}, which leads to none", excerpt(name), excerpt(of)),
-                      fmt::format("Name a matrix with kind and units, over at most {} others", kMostTransposes));
   }
 }
 
@@ -184,13 +162,39 @@ void ProgramChecker::check_holders(std::size_t index) const {
   sorted_ranks(std::move(ranks), place, what);
 }
 
+void ProgramChecker::check_fusion(std::size_t index) {
+  const Program::Fusion& fusion = program_.fusions[index];
+  const Place& place = place_in(places_.fusions, index);
+  const std::string what = fmt::format("fusion group {}", excerpt(fusion.name));
+  if (fusion.name.empty() || !fusion_names_.insert(fusion.name).second) {
+    throw input_error(place, what + " has no name of its own", "Give every fusion group its own name.");
+  }
+  if (fusion.shards.empty()) throw input_error(place, what + " has no shards", "List them, or leave the group out.");
+  for (const int shard : fusion.shards) {
+    if (shard < 0 || static_cast<std::size_t>(shard) >= program_.shards.size()) {
+      throw input_error(place, fmt::format("{} has shard {}, which does not exist", what, shard),
+                        fmt::format("There are {}, counted from 0.", program_.shards.size()));
+    }
+    if (!fused_shards_.insert(shard).second) {
+      throw input_error(place, fmt::format("{} has shard {}, which is in a fusion group already", what, shard),
+                        "Let each shard be in one fusion group, once.");
+    }
+    if (program_.tables[static_cast<std::size_t>(program_.shard(shard).table)].kind != fusion.kind) {
+      throw input_error(place, fmt::format("{} has shard {}, whose table is of the other kind", what, shard),
+                        "Pooled tables and sequences are in different fusion groups.");
+    }
+  }
+}
+
 void check_program(const Program& program, const ProgramPlaces& places) {
   ProgramChecker(program, places).run();
 }
 
 void check_program(const Program& program, const Place& place) {
-  check_program(program,
-                ProgramPlaces{.program = place, .tables = {}, .shards = {}, .ops = {}, .groups = {}, .matrices = {}});
+  check_program(
+      program,
+      ProgramPlaces{
+          .program = place, .matrices = {}, .tables = {}, .shards = {}, .fusions = {}, .ops = {}, .groups = {}});
 }
 
 }  // namespace shardsim

@@ -1,79 +1,131 @@
 #include "sim/program/op_role.h"
 
+#include <algorithm>
 #include <array>
 
 namespace shardsim {
 namespace {
 
-struct Named {
+struct ClassRow {
+  OpClass op_class;
   std::string_view name;
-  OpRole role;
+  std::optional<CollectiveKind> collective = {};
 };
 
-constexpr std::array<Named, 19> kByName = {{{"bucketize", OpRole::bucketize},
-                                            {"cache_prefetch", OpRole::fetch},
-                                            {"concat_permute", OpRole::pass},
-                                            {"concat_permute_gradient", OpRole::order_gradient},
-                                            {"dense_all_reduce", OpRole::other},
-                                            {"dense_backward", OpRole::dense_backward},
-                                            {"dense_forward", OpRole::dense_forward},
-                                            {"feature_permute", OpRole::permute},
-                                            {"grad_divide", OpRole::in_place},
-                                            {"h2d_copy", OpRole::copy},
-                                            {"host_wait", OpRole::wait},
-                                            {"recat", OpRole::recat},
-                                            {"recat_gradient", OpRole::pass},
-                                            {"seq_permute", OpRole::pass},
-                                            {"tier_merge", OpRole::pass},
-                                            {"tier_split", OpRole::tier_split},
-                                            {"tier_split_gradient", OpRole::split_gradient},
-                                            {"unbucketize", OpRole::pass},
-                                            {"unbucketize_gradient", OpRole::order_gradient}}};
+constexpr std::array<ClassRow, 9> kClasses{{
+    {OpClass::lookup, "lookup"},
+    {OpClass::update, "update"},
+    {OpClass::dense, "dense"},
+    {OpClass::all_to_all, "all_to_all", CollectiveKind::all_to_all},
+    {OpClass::all_reduce, "all_reduce", CollectiveKind::all_reduce},
+    {OpClass::reduce_scatter, "reduce_scatter", CollectiveKind::reduce_scatter},
+    {OpClass::all_gather, "all_gather", CollectiveKind::all_gather},
+    {OpClass::broadcast, "broadcast", CollectiveKind::broadcast},
+    {OpClass::send_recv, "send_recv", CollectiveKind::send_recv},
+}};
 
-OpRole role_of_collective(const Op& op) {
-  if (op.name == "input_splits_all_to_all") return OpRole::splits;
-  if (op.name.starts_with("input_")) return OpRole::inputs;
-  return op.op_class == OpClass::all_reduce ? OpRole::in_place : OpRole::exchange;
+struct RoleRow {
+  OpRole role;
+  std::string_view name;
+  std::optional<OpClass> op_class;
+  Belonging fusion;
+};
+
+constexpr std::array<RoleRow, 34> kRoles{{
+    {OpRole::none, "none", std::nullopt, Belonging::none},
+    {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
+    {OpRole::split_tiers, "split_tiers", OpClass::dense, Belonging::none},
+    {OpRole::permute_inputs, "permute_inputs", OpClass::dense, Belonging::none},
+    {OpRole::bucketize, "bucketize", OpClass::dense, Belonging::none},
+    {OpRole::exchange_splits, "exchange_splits", OpClass::all_to_all, Belonging::may},
+    {OpRole::wait_for_splits, "wait_for_splits", OpClass::dense, Belonging::none},
+    {OpRole::exchange_lengths, "exchange_lengths", OpClass::all_to_all, Belonging::must},
+    {OpRole::exchange_ids, "exchange_ids", OpClass::all_to_all, Belonging::must},
+    {OpRole::exchange_weights, "exchange_weights", OpClass::all_to_all, Belonging::must},
+    {OpRole::recat, "recat", OpClass::dense, Belonging::none},
+    {OpRole::prefetch_rows, "prefetch_rows", OpClass::dense, Belonging::none},
+    {OpRole::lookup, "lookup", OpClass::lookup, Belonging::must},
+    {OpRole::order_lookups, "order_lookups", OpClass::dense, Belonging::must},
+    {OpRole::sum_output, "sum_output", OpClass::reduce_scatter, Belonging::must},
+    {OpRole::exchange_output, "exchange_output", OpClass::all_to_all, Belonging::must},
+    {OpRole::order_output, "order_output", OpClass::dense, Belonging::must},
+    {OpRole::merge_tiers, "merge_tiers", OpClass::dense, Belonging::none},
+    {OpRole::bottom_forward, "bottom_forward", OpClass::dense, Belonging::none},
+    {OpRole::dense_forward, "dense_forward", OpClass::dense, Belonging::none},
+    {OpRole::dense_backward, "dense_backward", OpClass::dense, Belonging::none},
+    {OpRole::bottom_backward, "bottom_backward", OpClass::dense, Belonging::none},
+    {OpRole::dense_all_reduce, "dense_all_reduce", OpClass::all_reduce, Belonging::none},
+    {OpRole::dense_update, "dense_update", OpClass::update, Belonging::none},
+    {OpRole::split_gradient_tiers, "split_gradient_tiers", OpClass::dense, Belonging::none},
+    {OpRole::order_gradient, "order_gradient", OpClass::dense, Belonging::must},
+    {OpRole::exchange_gradient, "exchange_gradient", OpClass::all_to_all, Belonging::must},
+    {OpRole::gather_gradient, "gather_gradient", OpClass::all_gather, Belonging::must},
+    {OpRole::divide_gradient, "divide_gradient", OpClass::dense, Belonging::must},
+    {OpRole::order_received_gradient, "order_received_gradient", OpClass::dense, Belonging::must},
+    {OpRole::sum_gradient, "sum_gradient", OpClass::update, Belonging::must},
+    {OpRole::reduce_gradient, "reduce_gradient", OpClass::all_reduce, Belonging::must},
+    {OpRole::update, "update", OpClass::update, Belonging::must},
+    {OpRole::apply, "apply", OpClass::update, Belonging::must},
+}};
+
+const RoleRow& row_of(OpRole role) {
+  return *std::ranges::find(kRoles, role, &RoleRow::role);
 }
 
-OpRole role_of_update(const Op& op) {
-  if (op.name.starts_with("gradient_")) return OpRole::gradient;
-  if (op.name.starts_with("update_")) return OpRole::update;
-  return op.name.starts_with("apply_") ? OpRole::apply : OpRole::other;
+const ClassRow& row_of(OpClass op_class) {
+  return *std::ranges::find(kClasses, op_class, &ClassRow::op_class);
+}
+
+template <typename Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
 }
 
 }  // namespace
 
-OpRole role_of(const Op& op) {
-  for (const Named& known : kByName) {
-    if (op.name == known.name) return known.role;
-  }
-  if (op.op_class == OpClass::lookup) return OpRole::lookup;
-  if (op.op_class == OpClass::update) return role_of_update(op);
-  return op.is_collective() ? role_of_collective(op) : OpRole::other;
+std::string_view op_class_name(OpClass op_class) {
+  return row_of(op_class).name;
 }
 
-int batches_ahead(OpRole role, const Workload& workload) {
-  if (workload.pipeline == "none") return 0;
-  if (!workload.full_input_exchange()) return role == OpRole::inputs ? 1 : 0;
-  const bool prefetch = workload.pipeline == "prefetch_sparse_dist";
-  switch (role) {
-    case OpRole::copy:
-      return 2;
-    case OpRole::tier_split:
-    case OpRole::permute:
-    case OpRole::bucketize:
-    case OpRole::splits:
-      return prefetch ? 2 : 1;
-    case OpRole::wait:
-    case OpRole::inputs:
-      return 1;
-    case OpRole::recat:
-    case OpRole::fetch:
-      return prefetch ? 1 : 0;
-    default:
-      return 0;
-  }
+std::optional<OpClass> find_op_class(std::string_view name) {
+  const auto* const row = std::ranges::find(kClasses, name, &ClassRow::name);
+  return row == kClasses.end() ? std::nullopt : std::optional(row->op_class);
+}
+
+std::vector<std::string> op_class_names() {
+  return names_of(kClasses);
+}
+
+std::optional<CollectiveKind> collective_kind(OpClass op_class) {
+  return row_of(op_class).collective;
+}
+
+std::string_view op_role_name(OpRole role) {
+  return row_of(role).name;
+}
+
+std::optional<OpRole> find_op_role(std::string_view name) {
+  const auto* const row = std::ranges::find(kRoles, name, &RoleRow::name);
+  return row == kRoles.end() ? std::nullopt : std::optional(row->role);
+}
+
+std::vector<std::string> op_role_names() {
+  return names_of(kRoles);
+}
+
+std::optional<OpClass> class_of(OpRole role) {
+  return row_of(role).op_class;
+}
+
+Belonging belongs_to_fusion(OpRole role) {
+  return row_of(role).fusion;
+}
+
+bool exchanges_inputs(OpRole role) {
+  return role == OpRole::exchange_splits || role == OpRole::exchange_lengths || role == OpRole::exchange_ids ||
+         role == OpRole::exchange_weights;
 }
 
 }  // namespace shardsim

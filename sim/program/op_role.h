@@ -1,38 +1,82 @@
 #pragma once
 
-#include "models/workload/workload.h"
-#include "sim/program/program.h"
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/collective_kind.h"
 
 namespace shardsim {
 
-// What an operation of a lowered Program does to the data of a batch (docs/lowering.md).
+// What kind of work an operation is: compute on a rank, or a collective. broadcast: from the first member of the group;
+// send_recv: each member to the next, as nccl-tests does.
+enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
+
+std::string_view op_class_name(OpClass op_class);
+std::optional<OpClass> find_op_class(std::string_view name);
+std::vector<std::string> op_class_names();
+std::optional<CollectiveKind> collective_kind(OpClass op_class);
+
+// Which step of a training iteration an operation is, and so what it does to the data of a batch (docs/lowering.md,
+// "Roles"). In the order in which a batch meets them. Program files write the enumerators' names.
 enum class OpRole {
-  copy,            // h2d_copy
-  tier_split,      // of ids
-  permute,         // feature_permute
-  bucketize,       // of ids of tables that are cut by rows
-  splits,          // their exchange
-  wait,            // host_wait
-  inputs,          // exchange of lengths, ids or weights
-  recat,           // of what was received
-  fetch,           // cache_prefetch
-  lookup,          //
-  exchange,        // of vectors or their gradients, or their reduction
-  pass,            // writes vectors or gradients in another order
-  split_gradient,  // tier_split_gradient
-  order_gradient,  // the pass over gradients of the own batch in front of their exchange
-  in_place,        // grad_divide, all-reduces of replicated rows
-  dense_forward,   //
-  dense_backward,  //
-  gradient,        // sums a dense gradient
-  update,          // fused with the backward pass
-  apply,           // a dense gradient to its rows
-  other            // the rest of the dense part
+  none,  // no step of an iteration: collectives of a campaign or a micro-benchmark
+
+  // The way of a batch's ids to the ranks that look them up.
+  copy_inputs,       // from the host
+  split_tiers,       // ids by the tier of their row
+  permute_inputs,    // into the order in which they are sent
+  bucketize,         // ids of tables that are cut by rows, by owner
+  exchange_splits,   // how much each rank will send
+  wait_for_splits,   // of the host
+  exchange_lengths,  // of bags and sequences
+  exchange_ids,
+  exchange_weights,
+  recat,          // what was received, by table
+  prefetch_rows,  // that a cache misses, from host memory
+
+  // Vectors, from the rows to the dense part.
+  lookup,
+  order_lookups,    // vectors of sequences, in the order in which they are sent
+  sum_output,       // reduce_scatter of partial sums
+  exchange_output,  // of vectors, or of sums that are complete
+  order_output,     // received vectors in the order of the batch
+  merge_tiers,      // of one table
+
+  // The dense part. What takes no embeddings is its bottom.
+  bottom_forward,
+  dense_forward,
+  dense_backward,
+  bottom_backward,
+  dense_all_reduce,
+  dense_update,
+
+  // Gradients of vectors, from the dense part to the rows.
+  split_gradient_tiers,
+  order_gradient,           // of the own batch, in the order in which it is sent
+  exchange_gradient,        //
+  gather_gradient,          // all_gather, where partial sums were added up
+  divide_gradient,          // by the number of ranks, in place
+  order_received_gradient,  // in the order of the ids
+  sum_gradient,             // by row: of replicated rows, and of the kernel dense
+  reduce_gradient,          // of replicated rows
+  update,                   // fused with the sum
+  apply                     // a summed gradient to its rows
 };
 
-OpRole role_of(const Op& op);
+std::string_view op_role_name(OpRole role);
+std::optional<OpRole> find_op_role(std::string_view name);
+std::vector<std::string> op_role_names();
 
-// How many batches ahead of the one that is trained in the same iteration this step of a pipeline works.
-int batches_ahead(OpRole role, const Workload& workload);
+// The class of an operation in this role; none: any.
+std::optional<OpClass> class_of(OpRole role);
+
+// Whether such an operation works for one fusion group. An exchange of splits may work for one or for all.
+enum class Belonging { none, may, must };
+Belonging belongs_to_fusion(OpRole role);
+
+// The exchange of ids, with its splits, lengths and weights.
+bool exchanges_inputs(OpRole role);
 
 }  // namespace shardsim

@@ -1,75 +1,38 @@
 #include "sim/program/program.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace shardsim {
 namespace {
 
-struct OpClassName {
-  OpClass op_class;
-  std::string_view name;
-};
-
-constexpr std::array<OpClassName, 9> kOpClassNames{{
-    {OpClass::lookup, "lookup"},
-    {OpClass::update, "update"},
-    {OpClass::dense, "dense"},
-    {OpClass::all_to_all, "all_to_all"},
-    {OpClass::all_reduce, "all_reduce"},
-    {OpClass::reduce_scatter, "reduce_scatter"},
-    {OpClass::all_gather, "all_gather"},
-    {OpClass::broadcast, "broadcast"},
-    {OpClass::send_recv, "send_recv"},
-}};
+template <typename Named>
+int find_named(const std::vector<Named>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &Named::name);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
 
 }  // namespace
 
-std::string_view op_class_name(OpClass op_class) {
-  return std::ranges::find(kOpClassNames, op_class, &OpClassName::op_class)->name;
-}
-
-std::optional<OpClass> find_op_class(std::string_view name) {
-  const auto* const entry = std::ranges::find(kOpClassNames, name, &OpClassName::name);
-  if (entry == kOpClassNames.end()) return std::nullopt;
-  return entry->op_class;
-}
-
-std::vector<std::string> op_class_names() {
-  std::vector<std::string> names;
-  for (const OpClassName& entry : kOpClassNames) names.emplace_back(entry.name);
-  return names;
-}
-
-std::optional<CollectiveKind> collective_kind(OpClass op_class) {
-  switch (op_class) {
-    case OpClass::all_to_all:
-      return CollectiveKind::all_to_all;
-    case OpClass::all_reduce:
-      return CollectiveKind::all_reduce;
-    case OpClass::reduce_scatter:
-      return CollectiveKind::reduce_scatter;
-    case OpClass::all_gather:
-      return CollectiveKind::all_gather;
-    case OpClass::broadcast:
-      return CollectiveKind::broadcast;
-    case OpClass::send_recv:
-      return CollectiveKind::send_recv;
-    case OpClass::lookup:
-    case OpClass::update:
-    case OpClass::dense:
-      break;
-  }
-  return std::nullopt;
-}
-
-ByteMatrix resolve_matrix(const Program& program, const std::string& name) {
-  const auto transpose = program.transpose_of.find(name);
-  if (transpose == program.transpose_of.end()) return program.matrices.at(name);
-  ByteMatrix matrix = resolve_matrix(program, transpose->second);
-  matrix.transposed = !matrix.transposed;
+ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use) {
+  ByteMatrix matrix = program.matrices[static_cast<std::size_t>(use.index)].bytes;
+  if (use.transposed) matrix.transposed = !matrix.transposed;
   return matrix;
+}
+
+int find_matrix(const Program& program, std::string_view name) {
+  return find_named(program.matrices, name);
+}
+
+int find_fusion(const Program& program, std::string_view name) {
+  return find_named(program.fusions, name);
+}
+
+std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role) {
+  std::vector<int> ids;
+  for (const Op& op : program.ops) {
+    if (op.fusion == fusion && op.role == role) ids.push_back(op.id);
+  }
+  return ids;
 }
 
 std::vector<int> Program::ranks_of(const Op& op) const {

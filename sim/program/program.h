@@ -2,15 +2,14 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/collective/byte_matrix.h"
-#include "models/collective/collective_kind.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "sim/program/op_role.h"
 
 namespace shardsim {
 
@@ -23,19 +22,22 @@ struct PerRank {
   bool operator==(const PerRank&) const = default;
 };
 
-// broadcast: from the first member of the group; send_recv: each member to the next, as nccl-tests does.
-enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
-
-std::string_view op_class_name(OpClass op_class);
-std::optional<OpClass> find_op_class(std::string_view name);
-std::vector<std::string> op_class_names();
-std::optional<CollectiveKind> collective_kind(OpClass op_class);
+// Which matrix of a Program an all_to_all moves, and which way round.
+struct MatrixUse {
+  int index = -1;           // of Program::matrices; -1: none
+  bool transposed = false;  // what a source sends to a destination there, this one sends back
+  bool empty() const { return index < 0; }
+  bool operator==(const MatrixUse&) const = default;
+};
 
 // One operation, on all its ranks: a symmetric plan is written once, so 1,024 ranks cost what 8 cost.
 struct Op {
   int id = 0;  // equal to its index
   std::string name;
   OpClass op_class = OpClass::dense;
+  OpRole role = OpRole::none;
+  int fusion = -1;         // of Program::fusions: the one that it works for; -1: all of them, or none
+  int batches_ahead = 0;   // of the batch that is trained in the same iteration, where a pipeline prepares a later one
   std::vector<int> ranks;  // empty: all ranks of the world
   int stream = 0;
   std::vector<int> after;           // must have ended on the same rank in this iteration; smaller ids only
@@ -43,7 +45,7 @@ struct Op {
 
   // Collectives.
   std::string group;       // of Program::groups
-  std::string matrix;      // all_to_all: of Program::matrices or transpose_of
+  MatrixUse matrix;        // all_to_all
   std::int64_t bytes = 0;  // the other kinds: as CollectiveCall::bytes
   std::vector<std::int64_t>
       bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
@@ -52,9 +54,8 @@ struct Op {
   // Compute.
   std::vector<int> shards;
   PerRank lookups;
-  bool pooled = false;    // lookup: the rows of each bag are summed into one vector, `bags` of them
-  PerRank bags;           // lookup, pooled: vectors written; 0 otherwise
-  std::string matrix_in;  // lookup: the matrix that brought its ids; "" means the own batch
+  bool pooled = false;  // lookup: the rows of each bag are summed into one vector, `bags` of them
+  PerRank bags;         // lookup, pooled: vectors written; 0 otherwise
   PerRank hbm_bytes;
   PerRank host_bytes;  // between host memory and the device
   PerRank flops;
@@ -67,6 +68,9 @@ struct Op {
   bool is_collective() const { return collective_kind(op_class).has_value(); }
   bool operator==(const Op&) const = default;
 };
+
+// Beside each id split_tiers writes where in the batch it stood.
+inline constexpr double kPositionBytes = 4;
 
 // One training iteration: per rank, streams of operations with their bytes and dependencies. It knows no clock.
 // Operations of one rank on one stream run in list order. Both machines execute the same Program.
@@ -82,9 +86,12 @@ struct Program {
   std::uint64_t hash_seed = 1;  // of the plan: spreads popularity positions over shards
   std::vector<std::string> streams;
   std::map<std::string, std::vector<std::vector<int>>> groups;  // rank sets of equal length that run side by side
-  std::map<std::string, ByteMatrix> matrices;
-  // Further matrices, each the transpose (the backward direction) of the one it names here or in `matrices`.
-  std::map<std::string, std::string> transpose_of;
+  struct Matrix {
+    std::string name;
+    ByteMatrix bytes;
+    bool operator==(const Matrix&) const = default;
+  };
+  std::vector<Matrix> matrices;
   std::vector<Table> tables;
   struct Shard {
     int table = 0;
@@ -97,6 +104,15 @@ struct Program {
     bool operator==(const Shard&) const = default;
   };
   std::vector<Shard> shards;
+  // Shards that share one exchange of ids, one of vectors and one of gradients. The operations of a fusion group name
+  // it, and their roles say what they do for it; its lookups and updates name the shards that each of them serves.
+  struct Fusion {
+    std::string name;
+    TableKind kind = TableKind::sequence;  // of all its tables
+    std::vector<int> shards;
+    bool operator==(const Fusion&) const = default;
+  };
+  std::vector<Fusion> fusions;
   std::vector<Op> ops;
 
   const Shard& shard(int index) const { return shards[static_cast<std::size_t>(index)]; }
@@ -104,18 +120,26 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// The matrix of an all-to-all, transposes resolved.
-ByteMatrix resolve_matrix(const Program& program, const std::string& name);
+// The matrix that an all_to_all moves, the way round in which it does.
+ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use);
+
+// -1: there is no matrix, or no fusion group, of that name.
+int find_matrix(const Program& program, std::string_view name);
+int find_fusion(const Program& program, std::string_view name);
+
+// Of the fusion group, in list order.
+std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role);
 
 // Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.
 struct ProgramPlaces {
   Place program;
-  std::vector<Place> tables, shards, ops;
-  std::map<std::string, Place> groups, matrices;
+  std::vector<Place> matrices, tables, shards, fusions, ops;
+  std::map<std::string, Place> groups;
 };
 
-// Refuses a cycle, an unknown name, a rank that misses a collective of its group, ids out of order, sizes that do not
-// fit each other, numbers that are negative or not finite. Errors: Failure::input.
+// Refuses a cycle, an unknown name, a rank that misses a collective of its group, ids out of order, a role that does
+// not fit its operation, sizes that do not fit each other, numbers that are negative or not finite. Errors:
+// Failure::input.
 void check_program(const Program& program, const ProgramPlaces& places);
 void check_program(const Program& program, const Place& place);
 

@@ -38,24 +38,25 @@ class ProgramChecker {
   void run() {
     check_sizes();
     for (const auto& [name, sets] : program_.groups) check_group(name, sets);
-    for (const auto& [name, matrix] : program_.matrices) check_matrix(name, matrix);
-    for (const auto& [name, of] : program_.transpose_of) check_transpose(name, of);
+    for (std::size_t i = 0; i < program_.matrices.size(); ++i) check_matrix(i);
     for (std::size_t i = 0; i < program_.tables.size(); ++i) check_table(i);
     for (std::size_t i = 0; i < program_.shards.size(); ++i) check_shard(i);
-    for (const Op& op : program_.ops) matrices_in_use_.insert(op.matrix);
+    for (std::size_t i = 0; i < program_.fusions.size(); ++i) check_fusion(i);
     for (std::size_t i = 0; i < program_.ops.size(); ++i) check_op(i);
   }
 
  private:
   void check_sizes() const;
   void check_group(const std::string& name, const std::vector<std::vector<int>>& sets);
-  void check_matrix(const std::string& name, const ByteMatrix& matrix) const;
-  void check_dense(const std::string& name, const ByteMatrix& matrix) const;
-  void check_transpose(const std::string& name, const std::string& of) const;
+  void check_matrix(std::size_t index);
+  void check_dense(std::size_t index) const;
   void check_table(std::size_t index);
   void check_shard(std::size_t index) const;
   void check_holders(std::size_t index) const;
+  void check_fusion(std::size_t index);
   void check_op(std::size_t index) const;
+  void check_role(const Op& op) const;
+  void check_shards(const Op& op) const;
   void check_order(const Op& op) const;
   void check_collective(const Op& op) const;
   void check_bytes_by_set(const Op& op, std::size_t sets) const;
@@ -64,8 +65,6 @@ class ProgramChecker {
   void check_compute(const Op& op) const;
   void check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const;
 
-  // The matrix at the end of the chain of transposes; null when the chain leads nowhere.
-  const ByteMatrix* stated_matrix(const std::string& name) const;
   // Sorted; throws for a rank twice or outside the world.
   std::vector<int> sorted_ranks(std::vector<int> ranks, const Place& place, const std::string& what) const;
 
@@ -81,8 +80,8 @@ class ProgramChecker {
   const Program& program_;
   const ProgramPlaces& places_;
   std::map<std::string, std::vector<int>> members_;  // of every group, sorted
-  std::set<std::string> matrices_in_use_;
-  std::set<std::string> table_names_;
+  std::set<std::string> matrix_names_, table_names_, fusion_names_;
+  std::set<int> fused_shards_;  // that belong to a fusion group
 };
 
 }  // namespace shardsim

@@ -17,18 +17,21 @@ namespace {
 
 // In all rank sets of a file: "0-1048575" is short to write and long to hold.
 constexpr std::size_t kMostHeldRanks = 1 << 24;
+constexpr std::size_t kMostNamesShown = 20;
+constexpr std::int64_t kMostRead = 1 << 20;  // of small numbers; check_program refuses far smaller ones
 
 class ProgramReader {
  public:
   explicit ProgramReader(const Tree& tree) : reader_(tree, "") { places_.program = tree.place; }
 
   Program read() {
-    reader_.choice("schema", {"shardsim.program/1"});
+    read_schema();
     read_header();
     for (const auto& [name, tree] : named_entries(reader_, "groups")) read_group(name, tree);
     for (const auto& [name, tree] : named_entries(reader_, "matrices")) read_matrix(name, tree);
     for (const Tree& tree : reader_.list("tables")) read_table(tree);
     for (const Tree& tree : reader_.list("shards")) read_shard(tree);
+    for (const auto& [name, tree] : named_entries(reader_, "fusions")) read_fusion(name, tree);
     for (const Tree& tree : reader_.list("ops")) read_op(tree);
     reader_.finish();
     check_program(program_, places_);
@@ -36,6 +39,15 @@ class ProgramReader {
   }
 
  private:
+  void read_schema() {
+    if (reader_.text("schema") == "shardsim.program/1") {
+      throw input_error(reader_.place_of("schema"),
+                        "this program was written by an older version, which did not say what each operation is for",
+                        "Lower the scenario again: shardsim lower SCENARIO --case NAME -o FILE");
+    }
+    reader_.choice("schema", {kProgramSchema});
+  }
+
   void read_header() {
     program_.scenario = reader_.text("scenario");
     program_.case_name = reader_.text("case");
@@ -72,10 +84,25 @@ class ProgramReader {
   void read_matrix(const std::string& name, const Tree& tree);
   void read_table(const Tree& tree);
   void read_shard(const Tree& tree);
+  void read_fusion(const std::string& name, const Tree& tree);
   void read_op(const Tree& tree);
-  void read_collective(MapReader& reader, Op& op);
+  void read_role(MapReader& reader, Op& op) const;
+  void read_collective(MapReader& reader, Op& op) const;
   static void read_bytes(MapReader& reader, Op& op);
-  void read_compute(MapReader& reader, Op& op);
+  static void read_compute(MapReader& reader, Op& op);
+
+  // The index of what the key names.
+  template <typename Named>
+  static int find(MapReader& reader, std::string_view key, const std::vector<Named>& all) {
+    const std::string name = reader.text(key);
+    const auto found = std::ranges::find(all, name, &Named::name);
+    if (found != all.end()) return static_cast<int>(found - all.begin());
+    std::vector<std::string> known;
+    for (const Named& one : all) known.push_back(excerpt(one.name));
+    known.resize(std::min(known.size(), kMostNamesShown));
+    throw input_error(reader.place_of(key), fmt::format("unknown {} {}", key, excerpt(name)),
+                      known_names_hint(excerpt(name), known));
+  }
 
   MapReader reader_;
   Program program_;
@@ -84,13 +111,9 @@ class ProgramReader {
 };
 
 void ProgramReader::read_matrix(const std::string& name, const Tree& tree) {
-  places_.matrices[name] = tree.place;
+  places_.matrices.push_back(tree.place);
   MapReader reader(tree, "matrices." + name);
-  if (reader.has("transpose_of")) {
-    program_.transpose_of[name] = reader.text("transpose_of");
-    return reader.finish();
-  }
-  ByteMatrix& matrix = program_.matrices[name];
+  ByteMatrix& matrix = program_.matrices.emplace_back(Program::Matrix{name, {}}).bytes;
   const std::string kind = reader.choice("kind", {"even", "by_destination", "by_source", "dense"});
   matrix.unit_bytes = reader.count("unit_bytes");
   const Tree& units = reader.required("units");
@@ -151,12 +174,23 @@ void ProgramReader::read_shard(const Tree& tree) {
   places_.shards.push_back(tree.place);
 }
 
+void ProgramReader::read_fusion(const std::string& name, const Tree& tree) {
+  places_.fusions.push_back(tree.place);
+  MapReader reader(tree, "fusions." + name);
+  Program::Fusion& fusion = program_.fusions.emplace_back();
+  fusion.name = name;
+  fusion.kind = reader.choice("kind", {"pooled", "sequence"}) == "pooled" ? TableKind::pooled : TableKind::sequence;
+  fusion.shards = read_ids(reader, "shards");
+  reader.finish();
+}
+
 void ProgramReader::read_op(const Tree& tree) {
   MapReader reader(tree, fmt::format("ops.{}", program_.ops.size()));
   Op op;
   op.id = whole(reader.required("id"), 0);
   op.name = reader.text("name");
   op.op_class = *find_op_class(reader.choice("class", op_class_names()));
+  read_role(reader, op);
   if (const Tree* const ranks = reader.value("ranks")) {
     op.ranks = read_ranks(*ranks);
     if (op.ranks.empty()) {
@@ -177,10 +211,18 @@ void ProgramReader::read_op(const Tree& tree) {
   places_.ops.push_back(tree.place);
 }
 
-void ProgramReader::read_collective(MapReader& reader, Op& op) {
+void ProgramReader::read_role(MapReader& reader, Op& op) const {
+  op.role = *find_op_role(reader.choice("role", op_role_names()));
+  op.batches_ahead = static_cast<int>(std::min<std::int64_t>(reader.count_from("batches_ahead", 0, 0), kMostRead));
+  if (!reader.has("fusion")) return;
+  op.fusion = find(reader, "fusion", program_.fusions);
+}
+
+void ProgramReader::read_collective(MapReader& reader, Op& op) const {
   op.group = reader.text("group");
   if (op.op_class == OpClass::all_to_all) {
-    op.matrix = reader.text("matrix");
+    op.matrix.index = find(reader, "matrix", program_.matrices);
+    op.matrix.transposed = reader.flag("transposed", false);
   } else {
     read_bytes(reader, op);
   }
@@ -211,7 +253,6 @@ void ProgramReader::read_compute(MapReader& reader, Op& op) {
   op.lookups = read_per_rank(reader, "lookups");
   op.pooled = reader.flag("pooled", false);
   op.bags = read_per_rank(reader, "bags");
-  op.matrix_in = reader.text("matrix_in", "");
   op.hbm_bytes = read_per_rank(reader, "hbm_bytes");
   op.host_bytes = read_per_rank(reader, "host_bytes");
   op.flops = read_per_rank(reader, "flops");

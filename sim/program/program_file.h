@@ -7,7 +7,9 @@
 
 namespace shardsim {
 
-// docs/formats.md, program files (`shardsim.program/1`). Reading back what was written gives an equal Program, and
+inline constexpr const char* kProgramSchema = "shardsim.program/2";
+
+// docs/formats.md, program files. Reading back what was written gives an equal Program, and
 // writing what was read gives the same bytes.
 
 // Errors: Failure::input for a Program that check_program refuses.

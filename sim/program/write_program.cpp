@@ -65,11 +65,8 @@ void write_units(Json& json, const ByteMatrix& matrix) {
 }
 
 Json matrices(const Program& program) {
-  std::map<std::string, Json> sorted;
-  for (const auto& [name, matrix] : program.matrices) write_units(sorted[name], matrix);
-  for (const auto& [name, of] : program.transpose_of) sorted[name] = {{"transpose_of", of}};
   Json json = Json::object();
-  for (auto& [name, entry] : sorted) json[name] = std::move(entry);
+  for (const auto& [name, matrix] : program.matrices) write_units(json[name], matrix);
   return json;
 }
 
@@ -152,10 +149,20 @@ Json shard_json(const Program::Shard& shard) {
           {"holders", shard.strategy == Strategy::flex ? rank_sets(shard.holders) : rank_set(shard.holders.front())}};
 }
 
-void write_collective(Json& json, const Op& op) {
+Json fusions(const Program& program) {
+  Json json = Json::object();
+  for (const Program::Fusion& fusion : program.fusions) {
+    json[fusion.name] = {{"kind", fusion.kind == TableKind::sequence ? "sequence" : "pooled"},
+                         {"shards", fusion.shards}};
+  }
+  return json;
+}
+
+void write_collective(Json& json, const Op& op, const Program& program) {
   json["group"] = op.group;
   if (op.op_class == OpClass::all_to_all) {
-    json["matrix"] = op.matrix;
+    json["matrix"] = program.matrices[static_cast<std::size_t>(op.matrix.index)].name;
+    if (op.matrix.transposed) json["transposed"] = true;
   } else {
     json["bytes"] = op.bytes_by_set.empty() ? Json(op.bytes) : Json(op.bytes_by_set);
   }
@@ -168,7 +175,6 @@ void write_compute(Json& json, const Op& op) {
   if (touches_rows || !is_zero(op.lookups)) json["lookups"] = amounts(op.lookups);
   if (op.op_class == OpClass::lookup || op.pooled) json["pooled"] = op.pooled;
   if (!is_zero(op.bags)) json["bags"] = amounts(op.bags);
-  if (!op.matrix_in.empty()) json["matrix_in"] = op.matrix_in;
   if (!op.optimizer.empty()) json["optimizer"] = op.optimizer;
   if (op.op_class == OpClass::update || !is_zero(op.distinct_rows)) json["distinct_rows"] = amounts(op.distinct_rows);
   if (touches_rows || !is_zero(op.hbm_bytes)) json["hbm_bytes"] = amounts(op.hbm_bytes);
@@ -178,13 +184,15 @@ void write_compute(Json& json, const Op& op) {
   if (op.fixed_ns != 0) json["fixed_ns"] = op.fixed_ns;
 }
 
-Json op_json(const Op& op) {
-  Json json{{"id", op.id}, {"name", op.name}, {"class", op_class_name(op.op_class)}};
+Json op_json(const Op& op, const Program& program) {
+  Json json{{"id", op.id}, {"name", op.name}, {"class", op_class_name(op.op_class)}, {"role", op_role_name(op.role)}};
+  if (op.fusion >= 0) json["fusion"] = program.fusions[static_cast<std::size_t>(op.fusion)].name;
+  if (op.batches_ahead > 0) json["batches_ahead"] = op.batches_ahead;
   if (!op.ranks.empty()) json["ranks"] = rank_set(op.ranks);
   json["stream"] = op.stream;
   json["after"] = op.after;
   if (op.is_collective()) {
-    write_collective(json, op);
+    write_collective(json, op, program);
   } else {
     write_compute(json, op);
   }
@@ -196,7 +204,7 @@ Json op_json(const Op& op) {
 
 std::string program_to_json(const Program& program) {
   check_program(program, Place{"the program", 0, 0});
-  Json json{{"schema", "shardsim.program/1"},
+  Json json{{"schema", kProgramSchema},
             {"scenario", program.scenario},
             {"case", program.case_name},
             {"seed", program.seed},
@@ -209,11 +217,12 @@ std::string program_to_json(const Program& program) {
             {"matrices", matrices(program)},
             {"tables", Json::array()},
             {"shards", Json::array()},
+            {"fusions", fusions(program)},
             {"ops", Json::array()}};
   for (const auto& [name, sets] : program.groups) json["groups"][name] = rank_sets(sets);
   for (const Table& table : program.tables) json["tables"].push_back(table_json(table, program));
   for (const Program::Shard& shard : program.shards) json["shards"].push_back(shard_json(shard));
-  for (const Op& op : program.ops) json["ops"].push_back(op_json(op));
+  for (const Op& op : program.ops) json["ops"].push_back(op_json(op, program));
   // A path need not be UTF-8; JSON must be.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -46,10 +46,9 @@ double mean_ms(const OpWork& work, const Cluster& cluster) {
   return sum / cluster.world_size() * 1e3;
 }
 
-// By the names and classes of docs/lowering.md.
 double& bin_of(const Op& op, WorkTimes& times) {
-  if (op.name.starts_with("input_")) return times.ids;
-  if (op.name.starts_with("dense_")) return times.other;
+  if (exchanges_inputs(op.role)) return times.ids;
+  if (op.role == OpRole::dense_all_reduce || op.role == OpRole::dense_update) return times.other;
   if (op.op_class == OpClass::lookup) return times.lookups;
   if (op.op_class == OpClass::update) return times.updates;
   if (op.op_class == OpClass::all_to_all) return times.all_to_all;

@@ -115,7 +115,7 @@ run plan $toy --case row_wise -o plans/deep/plan.json
 check "a plan may be written over a plan" [ "$code" -eq 0 ]
 refuse 2 'plan.json: .*--force' lower $toy --case row_wise -o plans/deep/plan.json
 run lower $toy --case row_wise -o plans/deep/plan.json --force
-check "--force writes over another kind" grep -q 'shardsim.program/1' plans/deep/plan.json
+check "--force writes over another kind" grep -q 'shardsim.program/2' plans/deep/plan.json
 run plan $toy --case row_wise -o -
 check "-o - is standard output" grep -q 'shardsim.plan/1' streams/out
 for file in "$source"/scenarios/*.yaml "$source"/scenarios/clusters/*.yaml "$source"/scenarios/workloads/*.yaml; do

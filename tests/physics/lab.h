@@ -107,7 +107,7 @@ inline Program only_collective(const Cluster& cluster, OpClass op_class, const B
   op.bytes = bytes;
   if (op_class == OpClass::all_to_all) {
     program.matrices = {{"m", matrix}};
-    op.matrix = "m";
+    op.matrix.index = 0;
   }
   program.ops = {op};
   return program;
@@ -142,6 +142,31 @@ inline PairBytes pair_bytes(const Program& program, const Op& op, const ByteMatr
     }
   }
   return bytes;
+}
+
+// What an all_to_all carries, by the fusion group and the role that it has: "rw_ids", "flex_rows",
+// "pooled_gs_cross_grads".
+inline std::string carried(const Program& program, const Op& op) {
+  if (op.fusion < 0) return "";
+  const std::string name = program.fusions[static_cast<std::size_t>(op.fusion)].name;
+  const std::string vectors =
+      program.fusions[static_cast<std::size_t>(op.fusion)].kind == TableKind::pooled && op.group == "cross_node"
+          ? name + "_cross"
+          : name;
+  switch (op.role) {
+    case OpRole::exchange_lengths:
+      return name + "_lengths";
+    case OpRole::exchange_ids:
+      return name + "_ids";
+    case OpRole::exchange_weights:
+      return name + "_weights";
+    case OpRole::exchange_output:
+      return vectors + "_rows";
+    case OpRole::exchange_gradient:
+      return vectors + "_grads";
+    default:
+      return "";
+  }
 }
 
 // The operations of one name, in order.

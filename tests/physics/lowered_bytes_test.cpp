@@ -98,11 +98,12 @@ struct Exchanges {
 Exchanges exchanges(const Program& program, const std::string& prefix, const std::string& name) {
   Exchanges found;
   for (const Op& op : program.ops) {
-    if (op.matrix == prefix + "_ids") found.ids = bytes_of(program, op);
-    if (op.matrix == prefix + "_rows") found.rows = bytes_of(program, op);
-    if (op.matrix == prefix + "_grads") found.gradients = bytes_of(program, op);
-    if (op.matrix == prefix + "_rows" || op.matrix == prefix + "_grads") CHECK(op.name == name);
-    if (op.matrix == prefix + "_ids") CHECK(op.name == "input_all_to_all");
+    const std::string what = carried(program, op);
+    if (what == prefix + "_ids") found.ids = bytes_of(program, op);
+    if (what == prefix + "_rows") found.rows = bytes_of(program, op);
+    if (what == prefix + "_grads") found.gradients = bytes_of(program, op);
+    if (what == prefix + "_rows" || what == prefix + "_grads") CHECK(op.name == name);
+    if (what == prefix + "_ids") CHECK(op.name == "input_all_to_all");
   }
   CHECK(found.gradients.sent == found.rows.received);
   CHECK(found.gradients.received == found.rows.sent);
@@ -231,8 +232,8 @@ TEST_CASE("another wire type changes its direction alone") {
   half.wire_forward = Dtype::fp16;
   const Program program = lowered_by_hand(uniform(Strategy::row_wise), half);
   for (const Op& op : program.ops) {
-    if (op.matrix == "rw_rows") check_totals(bytes_of(program, op), {163'840, 143'360, 81'920});
-    if (op.matrix == "rw_grads") check_totals(bytes_of(program, op), {327'680, 286'720, 163'840});
+    if (carried(program, op) == "rw_rows") check_totals(bytes_of(program, op), {163'840, 143'360, 81'920});
+    if (carried(program, op) == "rw_grads") check_totals(bytes_of(program, op), {327'680, 286'720, 163'840});
   }
 }
 
@@ -272,7 +273,7 @@ TEST_CASE("the example Program of the formats takes the times worked out beside 
   const PairBytes world = bytes_of(program, *ops_named(program, "global_all_to_all").at(0));
   check_each(world.sent, 81'920);
   CHECK(world.off_node == 8 * 40'960);
-  CHECK(resolve_matrix(program, "rw_rows").units_between(0, 5, 8) == 40);
+  CHECK(resolve_matrix(program, {find_matrix(program, "rw_rows")}).units_between(0, 5, 8) == 40);
   const PairBytes node = bytes_of(program, *ops_named(program, "intra_node_all_to_all").at(0));
   CHECK(node.wire == 8 * 30'720);
   CHECK(node.off_node == 0);

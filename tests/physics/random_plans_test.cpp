@@ -147,14 +147,14 @@ TEST_CASE("ids received and vectors sent are the planner's input and output buff
     const Buffers buffers = buffers_of(setting);
     std::size_t met = 0;
     for (const Op& op : program.ops) {
-      CAPTURE(op.matrix);
+      CAPTURE(carried(program, op));
       for (const auto& entry : buffers.ids) {
-        if (op.matrix != entry.first + "_ids") continue;
+        if (carried(program, op) != entry.first + "_ids") continue;
         ++met;
         CHECK(moved(program, op).received == entry.second);
       }
       for (const auto& entry : buffers.rows) {
-        if (op.matrix != entry.first + "_rows") continue;
+        if (carried(program, op) != entry.first + "_rows") continue;
         ++met;
         CHECK(moved(program, op).sent == entry.second);
       }
@@ -189,10 +189,10 @@ TEST_CASE("bytes sent are bytes received, gradients go back the way of the vecto
       const PairBytes bytes = moved(program, op);
       CHECK(bytes.total > 0);
       CHECK(sum(bytes.sent) == sum(bytes.received));
-      const std::size_t rows = op.matrix.rfind("_rows");
-      if (rows == std::string::npos || rows + 5 != op.matrix.size()) continue;
-      const std::string back = op.matrix.substr(0, rows) + "_grads";
-      const PairBytes gradients = pair_bytes(program, op, resolve_matrix(program, back));
+      if (op.role != OpRole::exchange_output) continue;
+      const std::vector<int> back = ops_in_role(program, op.fusion, OpRole::exchange_gradient);
+      REQUIRE(back.size() == 1);
+      const PairBytes gradients = moved(program, program.ops[static_cast<std::size_t>(back.front())]);
       CHECK(gradients.sent == bytes.received);
       CHECK(gradients.received == bytes.sent);
     }

@@ -86,7 +86,7 @@ void check_moved(const PairBytes& bytes, const Counts& counts) {
 const Op& with_matrix(const Program& program, const std::string& matrix) {
   const Op* found = nullptr;
   for (const Op& op : program.ops) {
-    if (op.matrix == matrix) found = &op;
+    if (carried(program, op) == matrix) found = &op;
   }
   INFO(matrix);
   REQUIRE(found != nullptr);

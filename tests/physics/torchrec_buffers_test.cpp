@@ -124,19 +124,19 @@ class DueBytes {
 };
 
 const Op* with_matrix(const Program& program, const std::string& matrix) {
-  const auto found =
-      std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& op) { return op.matrix == matrix; });
+  const auto found = std::find_if(program.ops.begin(), program.ops.end(),
+                                  [&](const Op& op) { return carried(program, op) == matrix; });
   return found == program.ops.end() ? nullptr : &*found;
 }
 
 Counts sent(const Program& program, const std::string& matrix) {
   const Op* const op = with_matrix(program, matrix);
-  return op == nullptr ? Counts{} : pair_bytes(program, *op, resolve_matrix(program, matrix)).sent;
+  return op == nullptr ? Counts{} : pair_bytes(program, *op, resolve_matrix(program, op->matrix)).sent;
 }
 
 Counts received(const Program& program, const std::string& matrix) {
   const Op* const op = with_matrix(program, matrix);
-  return op == nullptr ? Counts{} : pair_bytes(program, *op, resolve_matrix(program, matrix)).received;
+  return op == nullptr ? Counts{} : pair_bytes(program, *op, resolve_matrix(program, op->matrix)).received;
 }
 
 // Sizes of the collectives of one class, each by rank set, in no order.
@@ -156,7 +156,7 @@ void check_copies(const Program& program, const DueBytes& due) {
   for (const Op& op : program.ops) {
     if (op.name == "global_all_reduce") reduced += op.bytes;
     if (op.name != "lookup_data_parallel") continue;
-    CHECK(op.matrix_in.empty());
+    CHECK(ops_in_role(program, op.fusion, OpRole::exchange_ids).empty());
     ids += 8 * std::llround(op.lookups.at(0));
     const double row_bytes = op.hbm_bytes.at(0);  // rows read and vectors written, of one dtype per operation
     for (const int shard : op.shards) {

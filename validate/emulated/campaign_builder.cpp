@@ -53,8 +53,9 @@ void CampaignBuilder::exchange(const std::string& group, Dense bytes) {
   op.op_class = OpClass::all_to_all;
   op.name = group + "_all_to_all";
   op.group = group;
-  op.matrix = "bytes" + std::to_string(program_.matrices.size());
-  program_.matrices[op.matrix] = {ByteMatrix::Kind::dense, 1, {}, std::move(bytes), false};
+  op.matrix.index = static_cast<int>(program_.matrices.size());
+  program_.matrices.push_back(
+      {"bytes" + std::to_string(op.matrix.index), {ByteMatrix::Kind::dense, 1, {}, std::move(bytes), false}});
   add(std::move(op));
 }
 

@@ -29,8 +29,8 @@ Program program_of(const Launch& launch, OpClass kind, std::int64_t bytes) {
     ByteMatrix even;
     even.unit_bytes = kElement;
     even.units = {bytes / kElement};
-    program.matrices["even"] = even;
-    op.matrix = "even";
+    program.matrices = {{"even", even}};
+    op.matrix.index = 0;
   } else {
     op.bytes = bytes;
   }

@@ -15,11 +15,45 @@ TEST_CASE("dense parameters are weights and biases in fp32, unless stated") {
         1024);
 }
 
-TEST_CASE("a cross network has layers and a rank") {
-  const DensePart dense = parsed(one_table(kSequence, "dense: {interaction: {kind: dcn, layers: 3, rank: 512}}")).dense;
+namespace {
+
+const char* const kPooled = "name: t, rows: 100, dim: 8, kind: pooled, pooling_factor: 2, features: [a, b, c]";
+
+DensePart dense_with(const std::string& layers, const std::string& interaction) {
+  return parsed(one_table(kPooled, "dense: {layers: [" + layers + "], interaction: " + interaction + "}")).dense;
+}
+
+}  // namespace
+
+// Three features and the bottom's output are 4 vectors of 8: 32 columns.
+TEST_CASE("a cross network is its layers written out, between the bottom layers and those above") {
+  const std::string bottom = "{name: bottom_0, in: 13, out: 8}", top = "{name: over_0, in: 32, out: 1}";
+  const std::string cross = "{name: cross_v, in: 32, out: 5, repeat: 3}, {name: cross_w, in: 5, out: 32, repeat: 3}";
+  const DensePart dense = dense_with(bottom + ", " + top, "{kind: dcn, layers: 3, rank: 5}");
+  const DensePart written = dense_with(bottom + ", " + cross + ", " + top, "{kind: none}");
+  CHECK(dense.layers == written.layers);
+  CHECK(dense.parameters == written.parameters);
   CHECK(dense.interaction == "dcn");
-  CHECK(dense.interaction_layers == 3);
-  CHECK(dense.interaction_rank == 512);
+}
+
+TEST_CASE("a dot interaction multiplies every vector with every other and has no parameters") {
+  const DensePart dense = dense_with("{name: bottom_0, in: 13, out: 8}, {name: over_0, in: 14, out: 1}", "{kind: dot}");
+  REQUIRE(dense.layers.size() == 3);
+  CHECK(dense.layers[1].name == "dot");
+  CHECK(dense.layers[1].in * dense.layers[1].out == 4 * 4 * 8);  // 4 vectors x 4 vectors x 8 columns
+  CHECK(dense.parameters.count == 4 * (13 * 8 + 8 + 14 + 1));
+}
+
+TEST_CASE("an interaction that cannot be is refused") {
+  const auto refused = [](const std::string& table, const char* dense, const char* fragment) {
+    check_refused(one_table(table, std::string("dense: ") + dense), "w.yaml:5:", fragment);
+  };
+  refused(kSequence, "{interaction: {kind: dot}}", "no pooled tables");
+  refused(kPooled,
+          "{interaction: {kind: dot}, measured: {rest: 5 ms, split: {id_exchange: {time: 1 ms, reason: r}, "
+          "lookup: {time: 1 ms, reason: r}, dense_forward: {time: 1 ms, reason: r}, "
+          "dense_backward: {time: 1 ms, reason: r}, update: {time: 1 ms, reason: r}}}}",
+          "both 'interaction' and 'measured'");
 }
 
 TEST_CASE("the parts of a measured rest must be five and add up") {

@@ -44,7 +44,6 @@ TEST_CASE("RM-1: the setting of the FlexShard paper") {
   CHECK(rm1.batch_per_gpu == 4096);
   CHECK(rm1.id_bytes == 8);
   CHECK(rm1.optimizer == "rowwise_adagrad");
-  CHECK(rm1.update == "exact_sorted");
   REQUIRE(rm1.tables.size() == 1);
   const Table& table = rm1.tables[0];
   CHECK(table.name == "history");
@@ -88,7 +87,8 @@ TEST_CASE("a pooled model: lengths, features, wire types, dense layers") {
   CHECK(dlrm.tables[2].length_family == "poisson");
   CHECK(dlrm.tables[2].distribution().total() == doctest::Approx(10.5));
   CHECK(dlrm.dense.interaction == "dot");
-  REQUIRE(dlrm.dense.layers.size() == 5);
+  REQUIRE(dlrm.dense.layers.size() == 6);
+  CHECK(dlrm.dense.layers[2].name == "dot");
   // Weights and biases in fp32.
   const std::int64_t parameters = 14 * 512 + 513 * 128 + 352 * 1024 + 2 * 1025 * 1024 + 1025;
   CHECK(dlrm.dense.parameters.count == 4 * parameters);
@@ -164,6 +164,7 @@ TEST_CASE("broken workloads are refused with place") {
   refused("dense: {layers: [{name: l, in: 0, out: 1}]}", "dense.layers.0.in");
   refused("dense: {layers: [{name: l, in: 9000000000000000, out: 9000000000000000}]}", "bytes of parameters");
   refused("dense: {parameters_bytes: 12}", "parameters_bytes");
+  refused("optimizer: {update: in_place}", "in_place");
   refused("dense: {interaction: {kind: dcn}}", "'dense.interaction.layers' is missing");
   refused("dense: {interaction: {kind: dot, rank: 3}}", "unknown key \"rank\"");
 }

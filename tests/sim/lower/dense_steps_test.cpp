@@ -8,12 +8,12 @@ using namespace shardsim;
 
 namespace {
 
-Workload with_layers(const std::string& layers) {
+Workload with_layers(const std::string& layers, const std::string& interaction = "{kind: none}") {
   return read_workload(parse_yaml("schema: shardsim.workload/1\nname: dense\nbatch_per_gpu: 32\n"
                                   "tables: [{name: t, rows: 10, dim: 4, kind: sequence, average_length: 5},\n"
                                   "         {name: p, rows: 10, dim: 4, kind: pooled, pooling_factor: 7}]\n"
                                   "dense: {layers: [" +
-                                      layers + "]}\n",
+                                      layers + "], interaction: " + interaction + "}\n",
                                   "dense"),
                        "");
 }
@@ -66,6 +66,18 @@ TEST_CASE("a layer per item works on the items of sequences, and its input needs
   const Workload workload = with_layers("{name: attention, in: 8, out: 8, per: item}");
   CHECK(dense_forward_flops(workload, false) == 2.0 * 8 * 8 * 32 * 5);
   CHECK(flops_of(dense_backward_steps(workload)) == 4.0 * 8 * 8 * 32 * 5);
+}
+
+// By hand: batch 32; one feature of the pooled table and the bottom's output are 2 vectors of 4 columns. A sample's
+// product is (2 x 4) by (4 x 2): 2 * 2 * 2 * 4 = 32 FLOP forward, and twice that backward, for the gradients of both
+// its factors.
+TEST_CASE("a dot interaction costs the product of all its vectors with each other") {
+  const std::string layers = "{name: bottom_0, in: 13, out: 4}, {name: top_0, in: 7, out: 32}";
+  const Workload plain = with_layers(layers), dot = with_layers(layers, "{kind: dot}");
+  CHECK(dense_forward_flops(dot, false) - dense_forward_flops(plain, false) == 32 * 32);
+  CHECK(dense_forward_flops(dot, true) == dense_forward_flops(plain, true));
+  CHECK(flops_of(dense_backward_steps(dot)) - flops_of(dense_backward_steps(plain)) == 2 * 32 * 32);
+  CHECK(buckets_of(dense_backward_steps(dot)) == buckets_of(dense_backward_steps(plain)));
 }
 
 TEST_CASE("a layer repeated without end costs no time to lower") {

@@ -70,7 +70,10 @@ TEST_CASE("the toy program is read as it is written") {
   CHECK(program.shards[1].holders == std::vector<std::vector<int>>{{0, 1, 2, 3}, {4, 5, 6, 7}});
   CHECK(program.shards[0].tier == 0);
   REQUIRE(program.ops.size() == 18);
-  CHECK(program.ops[2].matrix_in == "flex_ids");
+  CHECK(program.ops[0].role == OpRole::exchange_ids);
+  CHECK(program.ops[10].matrix == MatrixUse{find_matrix(program, "rw_rows"), true});
+  CHECK(program.fusions[static_cast<std::size_t>(program.ops[2].fusion)] ==
+        Program::Fusion{"flex", TableKind::sequence, {1}});
   CHECK(program.ops[2].after_previous == std::vector<int>{17});
   CHECK(program.ops[14].bytes == 51200);
   CHECK(program.ops[7].fixed_ns == 20000);
@@ -80,11 +83,8 @@ TEST_CASE("the toy program is read as it is written") {
 TEST_CASE("the toy program moves the bytes worked out by hand") {
   const Program program = read(toy_text());
   const auto direction = [&](const std::string& name, bool backward) {
-    ByteMatrix matrix = program.matrices.at(name);
-    matrix.transposed = backward;
-    return matrix;
+    return resolve_matrix(program, {find_matrix(program, name), backward});
   };
-  CHECK(program.transpose_of.at("rw_grads") == "rw_rows");
   for (const bool backward : {false, true}) {
     const ByteMatrix matrix = direction("rw_rows", backward);
     for (int rank = 0; rank < 8; ++rank) {
@@ -140,18 +140,20 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   other.average_length = 0;  // as the probabilities say
   other.average_length = other.distribution().total();
   program.tables.push_back(other);
+  for (Program::Fusion& fusion : program.fusions) fusion.kind = TableKind::pooled;
+  for (Op& op : program.ops) op.pooled = op.op_class == OpClass::lookup;
   program.shards[0].strategy = Strategy::table_wise;
   program.shards[0].holders = {{5}};
   program.shards[0].tier = -1;
   program.shards[0].order = "row_id";
   program.shards[2].holders = {{0, 5, 3}};
-  program.matrices["dense"] = {ByteMatrix::Kind::dense, 4, {}, {{1, 2}, {3, 4}}, false};
-  program.transpose_of["dense_back"] = "dense";
-  program.transpose_of["dense_forth"] = "dense_back";
-  program.matrices["source"] = {ByteMatrix::Kind::by_source, 4, {1, 2}, {}, true};
+  program.matrices.push_back({"dense", {ByteMatrix::Kind::dense, 4, {}, {{1, 2}, {3, 4}}, false}});
+  program.matrices.push_back({"source", {ByteMatrix::Kind::by_source, 4, {1, 2}, {}, true}});
+  program.ops[0].batches_ahead = 2;
+  program.ops[1].role = OpRole::none;
+  program.ops[1].fusion = -1;
   program.ops[2].lookups.values = {1, 2, 3, 4, 5, 6, 7, 8.5};
   program.ops[3].ranks = {1, 6, 2};
-  program.ops[2].pooled = true;
   program.ops[2].bags.values = {32};
   program.ops[7].host_bytes.values = {0, 1, 2, 3, 4, 5, 6, 7};
   program.ops[14].bytes_by_set = {51200, 0, 12800, 51200};  // one number per rank set of cross_node
@@ -185,20 +187,27 @@ TEST_CASE("a program that is wrong is not written") {
 TEST_CASE("what is wrong in a program file is told with its line") {
   CHECK(says(error_of("{}"), "'schema' is missing"));
   CHECK(says(error_of("[]"), "map"));
-  CHECK(says(error_of(spoiled("shardsim.program/1", "shardsim.program/2")), "p.json:2"));
+  CHECK(says(error_of(spoiled("shardsim.program/2", "shardsim.program/3")), "p.json:2"));
+  CHECK(says(error_of(spoiled("shardsim.program/2", "shardsim.program/1")), "Lower the scenario again"));
+  CHECK(says(error_of(spoiled("\"role\": \"lookup\"", "\"role\": \"look_up\"")), "Did you mean"));
+  CHECK(says(error_of(spoiled("\"role\": \"lookup\", ", "")), "'role' is missing"));
+  CHECK(says(error_of(spoiled("\"fusion\": \"rw\"", "\"fusion\": \"wr\"")), "unknown fusion \"wr\""));
+  CHECK(says(error_of(spoiled("\"matrix\": \"rw_ids\"", "\"matrix\": \"rw_idz\"")), "unknown matrix \"rw_idz\""));
+  CHECK(says(error_of(spoiled("\"fusion\": \"rw\"", "\"fusion\": \"rw\", \"batches_ahead\": 1000000000000")),
+             "batches ahead"));
   CHECK(says(error_of(spoiled("\"seed\": 7,\n \"world", "\"sede\": 7,\n \"world")), "seed"));
   CHECK(says(error_of(spoiled("\"index_batches\"", "\"index_batch\"")), "index_batches"));
   CHECK(says(error_of(spoiled("\"world\": [\"0-7\"]", "\"world\": [\"0-8\"]")), "p.json:11"));
   CHECK(says(error_of(spoiled("\"world\": [\"0-7\"]", "\"world\": \"0-7\"")), "p.json:11"));
   CHECK(says(error_of(spoiled("\"world\": [\"0-7\"]", "\"value\": [\"0-7\"]")), "unknown group"));
-  CHECK(says(error_of(spoiled("\"kind\": \"even\"", "\"kind\": \"odd\"")), "p.json:14"));
-  CHECK(says(error_of(spoiled("\"transpose_of\": \"rw_rows\"", "\"transpose_of\": \"rw_grads\"")), "leads to none"));
-  CHECK(says(error_of(spoiled("\"transpose_of\": \"rw_rows\"", "\"transpose_of\": \"x\"")), "p.json:16"));
+  CHECK(says(error_of(spoiled("\"kind\": \"even\"", "\"kind\": \"odd\"")), "p.json:13"));
+  CHECK(says(error_of(spoiled("\"kind\": \"even\"", "\"transpose_of\": \"x\", \"kind\": \"even\"")), "transpose_of"));
+  CHECK(says(error_of(spoiled("\"shards\": [1]}", "\"shards\": [5]}")), "which does not exist"));
   CHECK(says(error_of(spoiled("\"dtype_bytes\": 4", "\"dtype_bytes\": 2")), "dtype_bytes"));
   CHECK(says(error_of(spoiled("\"rows\": [0, 64]", "\"rows\": [0]")), "[FIRST, END)"));
   CHECK(says(error_of(spoiled("\"strategy\": \"flex\"", "\"strategy\": \"flexible\"")), "flex"));
-  CHECK(says(error_of(spoiled("\"id\": 3", "\"id\": 4")), "p.json:32"));
-  CHECK(says(error_of(spoiled("\"after\": [1]", "\"after\": [2]")), "p.json:31"));
+  CHECK(says(error_of(spoiled("\"id\": 3", "\"id\": 4")), "p.json:35"));
+  CHECK(says(error_of(spoiled("\"after\": [1]", "\"after\": [2]")), "p.json:34"));
   CHECK(says(error_of(spoiled("\"class\": \"dense\"", "\"class\": \"sparse\"")), "sparse"));
   CHECK(says(error_of(spoiled("\"bytes\": 51200", "\"bytes\": -1")), "bytes"));
   CHECK(says(error_of(spoiled("\"lookups\": 160", "\"lookups\": [160, 160]")), "2 numbers for 8 ranks"));

@@ -84,8 +84,10 @@ TEST_CASE("groups are disjoint sets of equal length inside the world") {
 
 TEST_CASE("names and indices resolve") {
   CHECK(says(complaint([](Program& p) { p.ops[0].group = "wordl"; }), "Did you mean"));
-  CHECK(says(complaint([](Program& p) { p.ops[0].matrix = "rw_idz"; }), "unknown matrix"));
-  CHECK(says(complaint([](Program& p) { p.ops[2].matrix_in = "x"; }), "no all_to_all uses"));
+  CHECK(says(complaint([](Program& p) { p.ops[0].matrix = {4}; }), "no matrix 4"));
+  CHECK(says(complaint([](Program& p) { p.ops[0].matrix = {}; }), "no matrix -1"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].matrix = {0}; }), "a compute operation has no"));
+  CHECK(says(complaint([](Program& p) { p.ops[14].matrix = {0}; }), "no matrix"));
   CHECK(says(complaint([](Program& p) { p.ops[2].stream = 4; }), "no stream 4"));
   CHECK(says(complaint([](Program& p) { p.ops[2].shards = {3}; }), "no shard 3"));
   CHECK(says(complaint([](Program& p) { p.shards[0].table = 1; }), "of table 1"));
@@ -94,18 +96,56 @@ TEST_CASE("names and indices resolve") {
   CHECK(says(complaint([](Program& p) { p.streams = {"a", "a", "b", "c"}; }), "same name"));
 }
 
-TEST_CASE("a transpose leads to a stated matrix") {
-  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_grads"] = "none"; }), "leads to none"));
-  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_grads"] = "rw_grads"; }), "leads to none"));
-  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_grads"] = "x", p.transpose_of["x"] = "rw_grads"; }),
-             "leads to none"));
-  CHECK(says(complaint([](Program& p) { p.transpose_of["rw_rows"] = "flex_rows"; }), "a transpose, too"));
-  CHECK(complaint([](Program& p) { p.transpose_of["x"] = "rw_grads", p.ops[6].matrix = "x"; }).empty());
+TEST_CASE("a matrix is moved either way round") {
+  const Program program = toy();
+  ByteMatrix back = program.matrices[static_cast<std::size_t>(program.ops[6].matrix.index)].bytes;
+  CHECK(resolve_matrix(program, program.ops[6].matrix) == back);
+  back.transposed = true;
+  CHECK(resolve_matrix(program, program.ops[10].matrix) == back);
+  CHECK(find_matrix(program, "rw_rows") == program.ops[6].matrix.index);
+  CHECK(find_matrix(program, "rw") == -1);
+  CHECK(says(complaint([](Program& p) { p.matrices[1].name = p.matrices[0].name; }), "no name of its own"));
+  CHECK(complaint([](Program& p) { p.ops[6].matrix.transposed = true; }).empty());
+}
+
+TEST_CASE("every role has a name that finds it, and the class that its operations have") {
+  CHECK(op_role_names().size() == 34);
+  for (const std::string& name : op_role_names()) {
+    REQUIRE(find_op_role(name).has_value());
+    CHECK(op_role_name(*find_op_role(name)) == name);
+  }
+  CHECK_FALSE(find_op_role("input_all_to_all").has_value());
+  CHECK(class_of(OpRole::sum_output) == OpClass::reduce_scatter);
+  CHECK_FALSE(class_of(OpRole::none).has_value());
+}
+
+TEST_CASE("a role fits its operation") {
+  CHECK(says(complaint([](Program& p) { p.ops[6].role = OpRole::update; }), "does not fit its class all_to_all"));
+  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = -1; }), "has the role exchange_output and no fusion group"));
+  CHECK(says(complaint([](Program& p) { p.ops[7].fusion = 0; }), "works for all of them"));
+  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = 3; }), "no fusion group 3"));
+  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = -2; }), "no fusion group -2"));
+  CHECK(says(complaint([](Program& p) { p.ops[0].batches_ahead = -1; }), "-1 batches ahead"));
+  CHECK(says(complaint([](Program& p) { p.ops[0].batches_ahead = 17; }), "17 batches ahead"));
+  CHECK(complaint([](Program& p) { p.ops[6].role = OpRole::none, p.ops[6].fusion = -1; }).empty());
+}
+
+TEST_CASE("a fusion group holds shards of one kind, and no two hold the same") {
+  CHECK(says(complaint([](Program& p) { p.fusions[0].shards = {}; }), "has no shards"));
+  CHECK(says(complaint([](Program& p) { p.fusions[0].shards = {3}; }), "shard 3, which does not exist"));
+  CHECK(says(complaint([](Program& p) { p.fusions[0].shards = {-1}; }), "shard -1, which does not exist"));
+  CHECK(says(complaint([](Program& p) { p.fusions[0].shards = {0, 0}; }), "in a fusion group already"));
+  CHECK(says(complaint([](Program& p) { p.fusions[0].shards = {0, 1}; }), "in a fusion group already"));
+  CHECK(says(complaint([](Program& p) { p.fusions[0].kind = TableKind::pooled; }), "of the other kind"));
+  CHECK(says(complaint([](Program& p) { p.fusions[0].name = p.fusions[1].name; }), "no name of its own"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].shards = {2}; }), "shard 2 is not of its fusion group"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].pooled = true; }), "unlike its fusion group"));
 }
 
 TEST_CASE("matrices have the shape of their kind and of their group") {
   const auto with = [](const ByteMatrix& matrix) {
-    return complaint([&](Program& p) { p.matrices["rw_ids"] = matrix; });
+    return complaint(
+        [&](Program& p) { p.matrices[static_cast<std::size_t>(find_matrix(p, "rw_ids"))].bytes = matrix; });
   };
   using Kind = ByteMatrix::Kind;
   CHECK(with({Kind::by_destination, 8, {1, 2, 3, 4, 5, 6, 7, 8}, {}, false}).empty());

@@ -140,7 +140,7 @@ TEST_CASE("the Programs move what the campaign says") {
       for (const auto& set : program.groups.at(op.group)) {
         const auto member = std::find(set.begin(), set.end(), rank);
         if (member == set.end()) continue;
-        total += program.matrices.at(op.matrix).bytes_sent(static_cast<int>(member - set.begin()),
+        total += resolve_matrix(program, op.matrix).bytes_sent(static_cast<int>(member - set.begin()),
                                                            static_cast<int>(set.size()));
       }
     }
@@ -166,7 +166,7 @@ TEST_CASE("every pairwise step is a permutation that stays inside one tier") {
   REQUIRE(program.ops.size() == 7);
   for (const Op& op : program.ops) {
     CAPTURE(op.id);
-    const auto& matrix = program.matrices.at(op.matrix).dense;
+    const auto matrix = resolve_matrix(program, op.matrix).dense;
     std::vector<int> received(8, 0);
     int inside = 0;
     for (int from = 0; from < 8; ++from) {

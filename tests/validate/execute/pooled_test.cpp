@@ -74,6 +74,10 @@ bool says(const std::string& message, const std::string& part) {
          message.find('\n') == std::string::npos;
 }
 
+ByteMatrix& matrix_of(Program& program, const std::string& name) {
+  return program.matrices.at(static_cast<std::size_t>(find_matrix(program, name))).bytes;
+}
+
 Op& op_of(Program& program, OpClass op_class) {
   return *std::ranges::find(program.ops, op_class, &Op::op_class);
 }
@@ -82,7 +86,7 @@ Op& op_of(Program& program, OpClass op_class) {
 // rank 0's piece and one of rank 1's. All accesses fall on position 0 of the popularity order; who has drawn nothing of
 // an owner asks it for its row 0.
 constexpr const char* kTwoRanks = R"({
- "schema": "shardsim.program/1", "scenario": "by hand", "case": "main", "seed": 1,
+ "schema": "shardsim.program/2", "scenario": "by hand", "case": "main", "seed": 1,
  "world_size": 2, "ranks_per_node": 2, "batch_per_rank": 2, "index_batches": 1,
  "streams": ["compute", "world"],
  "groups": {"world": ["0-1"]},
@@ -93,17 +97,18 @@ constexpr const char* kTwoRanks = R"({
              "hash": {"name": "feistel_splitmix/1", "seed": 1}}],
  "shards": [{"table": 0, "tier": -1, "strategy": "row_wise", "order": "popularity", "rows": [0, 4],
              "columns": [0, 1], "holders": "0-1"}],
+ "fusions": {"rw": {"kind": "pooled", "shards": [0]}},
  "ops": [
-  {"id": 0, "name": "input_all_to_all", "class": "all_to_all", "stream": 1, "group": "world", "matrix": "ids",
-   "after_previous": [4]},
-  {"id": 1, "name": "lookup", "class": "lookup", "stream": 0, "after": [0], "shards": [0], "lookups": 4,
-   "pooled": true, "bags": 4, "matrix_in": "ids"},
-  {"id": 2, "name": "global_reduce_scatter", "class": "reduce_scatter", "stream": 1, "after": [1], "group": "world",
-   "bytes": 16, "dtype": "fp32"},
-  {"id": 3, "name": "global_all_gather", "class": "all_gather", "stream": 1, "after": [2], "group": "world",
-   "bytes": 16, "dtype": "fp32"},
-  {"id": 4, "name": "update", "class": "update", "stream": 0, "after": [3], "shards": [0], "lookups": 4,
-   "optimizer": "sgd"}
+  {"id": 0, "name": "input_all_to_all", "class": "all_to_all", "role": "exchange_ids", "fusion": "rw", "stream": 1,
+   "group": "world", "matrix": "ids", "after_previous": [4]},
+  {"id": 1, "name": "lookup", "class": "lookup", "role": "lookup", "fusion": "rw", "stream": 0, "after": [0],
+   "shards": [0], "lookups": 4, "pooled": true, "bags": 4},
+  {"id": 2, "name": "global_reduce_scatter", "class": "reduce_scatter", "role": "sum_output", "fusion": "rw",
+   "stream": 1, "after": [1], "group": "world", "bytes": 16, "dtype": "fp32"},
+  {"id": 3, "name": "global_all_gather", "class": "all_gather", "role": "gather_gradient", "fusion": "rw", "stream": 1,
+   "after": [2], "group": "world", "bytes": 16, "dtype": "fp32"},
+  {"id": 4, "name": "update", "class": "update", "role": "update", "fusion": "rw", "stream": 0, "after": [3],
+   "shards": [0], "lookups": 4, "optimizer": "sgd"}
  ]
 })";
 
@@ -379,16 +384,20 @@ TEST_CASE("pooled lookups whose exchanges do not fit are refused") {
   CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::lookup).bags.values = {129}; }), "129 bags"));
   CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).bytes += 4; }), "bytes for rank 0"));
   CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::all_gather).bytes_by_set = {16}; }), "bytes for rank"));
-  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).after = {}; }), "returns them"));
+  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).after = {}; }), "does not wait for"));
   CHECK(says(complaint(rows,
                        [](Program& p) {
                          for (Op& op : p.ops) {
                            if (op.op_class == OpClass::update) op.after = {};
                          }
                        }),
+             "does not wait for"));
+  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::all_gather).role = OpRole::none; }),
              "nothing brings the gradients"));
-  CHECK(says(complaint(whole, [](Program& p) { p.matrices.at("pooled_tw_grads").units[1] += 1; }), "moves"));
-  CHECK(says(complaint(node, [](Program& p) { p.matrices.at("pooled_twrw_cross_grads").units[0] += 1; }), "moves"));
+  CHECK(says(complaint(rows, [](Program& p) { op_of(p, OpClass::reduce_scatter).role = OpRole::none; }),
+             "nothing returns them"));
+  CHECK(says(complaint(whole, [](Program& p) { matrix_of(p, "pooled_tw_grads").units[1] += 1; }), "moves"));
+  CHECK(says(complaint(node, [](Program& p) { matrix_of(p, "pooled_twrw_cross_grads").units[0] += 1; }), "moves"));
   CHECK(says(complaint(copies, [](Program& p) { p.tables[0].features[0].num_poolings = 0.01; }), "no bag"));
   CHECK(says(complaint(pooled_program(Strategy::table_wise), [](Program& p) { p.tables[1].dtype = Dtype::fp16; }),
              "different types"));
@@ -398,5 +407,5 @@ TEST_CASE("pooled lookups whose exchanges do not fit are refused") {
                            if (op.op_class == OpClass::lookup && op.shards.size() == 1) op.after = {0};
                          }
                        }),
-             "whose exchanges it shares"));
+             "does not wait for the exchange of its ids"));
 }

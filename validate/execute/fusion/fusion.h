@@ -36,17 +36,16 @@ struct Fusion {
   bool operator==(const Fusion&) const = default;
 };
 
-// One per lookup, in list order, read off the dependencies:
-// - ids: the all_to_all of the lookup's matrix_in. It belongs to this iteration where the lookup comes after it, and
-//   came before where the lookup has it in after_previous: then iteration k exchanges the ids of iteration k + 1.
-// - output: the all_to_all nearest after the lookup, over compute operations only, on the group of the ids;
-// - gradient: the first update of the same shards; apply: the second, which replicated rows need;
-// - gradient_exchange: the all_to_all nearest before the gradient; reduces: the all_reduces between gradient and apply;
-// - pooled lookups of row-wise, table_row_wise, grid_shard and flex shards: scatter is the nearest reduce_scatter among
-//   ranks that exchange ids, output the nearest all_to_all after it across those, and backward the same way round.
-//   Pooled lookups that name the same exchange of ids, or whose gradients share an all_reduce, are one fusion.
+// What the executor runs as one, in the order of the lookups: a fusion group of the Program with the operations that
+// have their roles in it. Lookups of sequences, and pooled ones that share no exchange and no reduction of gradients,
+// are one each.
+// - ids_came_before: iteration k exchanges the ids of iteration k + 1 (Op::batches_ahead), and the lookup names the
+//   exchange in after_previous.
+// - scatter and output: of rows that are cut, partial sums are added up first, then taken to the ranks that the sum did
+//   not reach; the way back is an exchange of gradients and `gather`.
 // Errors (Failure::input naming the operation): parts that do not fit together, such as an update whose gradients
-// nothing brings, matrices whose counts of rows and ids differ, rows that no rank of the group holds.
+// nothing brings, an operation that does not wait for its data, matrices whose counts of rows and ids differ, rows that
+// no rank of the group holds.
 std::vector<Fusion> fusions_of(const Program& program, const ProgramPlaces& places);
 
 }  // namespace shardsim

@@ -148,6 +148,10 @@ class FusionCheck {
     }
   }
 
+  std::string matrix_name(const Op& exchange) const {
+    return excerpt(program_.matrices[static_cast<std::size_t>(exchange.matrix.index)].name);
+  }
+
   // The usual case, without a look at every pair.
   static bool same_counts(const ByteMatrix& rows, const ByteMatrix& ids, bool returns) {
     return rows.kind == ids.kind && rows.units == ids.units && rows.dense == ids.dense &&
@@ -158,7 +162,7 @@ class FusionCheck {
     fail(fmt::format("{} does not move one row for each id that member {} of its group asked for", op_text(exchange),
                      source),
          fmt::format("Make the counts of matrix {} those of matrix {}, from owner to source or the other way round",
-                     excerpt(exchange.matrix), excerpt(op(fusion_.ids).matrix)));
+                     matrix_name(exchange), matrix_name(op(fusion_.ids))));
   }
 
   // Ranks that hold the same piece; sorted, and only where there are several.

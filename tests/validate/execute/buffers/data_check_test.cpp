@@ -19,31 +19,35 @@ namespace {
 // Two ranks, a table of 4 rows of 1 column in row-wise pieces of 2; each rank asks each for one row, always position 0
 // of the popularity order (all accesses fall on it), so that everything can be worked out by hand.
 constexpr const char* kTwoRanks = R"({
- "schema": "shardsim.program/1", "scenario": "by hand", "case": "main", "seed": 1,
+ "schema": "shardsim.program/2", "scenario": "by hand", "case": "main", "seed": 1,
  "world_size": 2, "ranks_per_node": 2, "batch_per_rank": 2, "index_batches": 1,
  "streams": ["compute", "world"],
  "groups": {"world": ["0-1"]},
  "matrices": {"ids": {"kind": "even", "unit_bytes": 8, "units": 2},
-              "grads": {"kind": "even", "unit_bytes": 4, "units": 2},
-              "rows": {"transpose_of": "grads"}},
+              "grads": {"kind": "even", "unit_bytes": 4, "units": 2}},
  "tables": [{"name": "t", "rows": 4, "dim": 1, "dtype": "fp32", "dtype_bytes": 4, "id_bytes": 8, "kind": "sequence",
              "access": {"family": "explicit", "p": [1.0, 0.0, 0.0, 0.0]},
              "hash": {"name": "feistel_splitmix/1", "seed": 1}}],
  "shards": [{"table": 0, "tier": -1, "strategy": "row_wise", "order": "popularity", "rows": [0, 4],
              "columns": [0, 1], "holders": "0-1"}],
+ "fusions": {"rw": {"kind": "sequence", "shards": [0]}},
  "ops": [
-  {"id": 0, "name": "input_all_to_all", "class": "all_to_all", "stream": 1, "group": "world", "matrix": "ids",
-   "after_previous": [4]},
-  {"id": 1, "name": "lookup", "class": "lookup", "stream": 0, "after": [0], "shards": [0], "lookups": 2,
-   "matrix_in": "ids"},
-  {"id": 2, "name": "global_all_to_all", "class": "all_to_all", "stream": 1, "after": [1], "group": "world",
-   "matrix": "rows", "dtype": "fp32"},
-  {"id": 3, "name": "global_all_to_all", "class": "all_to_all", "stream": 1, "after": [2], "group": "world",
-   "matrix": "grads", "dtype": "fp32"},
-  {"id": 4, "name": "update", "class": "update", "stream": 0, "after": [3], "shards": [0], "lookups": 2,
-   "optimizer": "sgd"}
+  {"id": 0, "name": "input_all_to_all", "class": "all_to_all", "role": "exchange_ids", "fusion": "rw", "stream": 1,
+   "group": "world", "matrix": "ids", "after_previous": [4]},
+  {"id": 1, "name": "lookup", "class": "lookup", "role": "lookup", "fusion": "rw", "stream": 0, "after": [0],
+   "shards": [0], "lookups": 2},
+  {"id": 2, "name": "global_all_to_all", "class": "all_to_all", "role": "exchange_output", "fusion": "rw", "stream": 1,
+   "after": [1], "group": "world", "matrix": "grads", "transposed": true, "dtype": "fp32"},
+  {"id": 3, "name": "global_all_to_all", "class": "all_to_all", "role": "exchange_gradient", "fusion": "rw",
+   "stream": 1, "after": [2], "group": "world", "matrix": "grads", "dtype": "fp32"},
+  {"id": 4, "name": "update", "class": "update", "role": "update", "fusion": "rw", "stream": 0, "after": [3],
+   "shards": [0], "lookups": 2, "optimizer": "sgd"}
  ]
 })";
+
+ByteMatrix& matrix_of(Program& program, const std::string& name) {
+  return program.matrices.at(static_cast<std::size_t>(find_matrix(program, name))).bytes;
+}
 
 Program two_ranks() {
   return program_from_tree(parse_json(kTwoRanks, "by_hand.json"));
@@ -245,13 +249,13 @@ TEST_CASE("programs without whole-number sums are refused") {
   CHECK(says(refusal([](Program& p) {
                p.tables[0].dtype = Dtype::fp16;
                for (Op& op : p.ops) op.dtype = "";
-               p.matrices["rw_rows"].unit_bytes = p.matrices["flex_rows"].unit_bytes = 128;
+               matrix_of(p, "rw_rows").unit_bytes = matrix_of(p, "flex_rows").unit_bytes = 128;
              }),
              "table history is fp16"));
   CHECK(says(refusal([](Program& p) { p.ops[15].bytes = 16380; }), "16384"));
   CHECK(says(refusal([](Program& p) {
                p.ops[6].dtype = p.ops[10].dtype = "fp16";
-               p.matrices["rw_rows"].unit_bytes = 128;
+               matrix_of(p, "rw_rows").unit_bytes = 128;
              }),
              "it moves fp16"));
   CHECK(says(refusal([](Program& p) {
@@ -267,7 +271,7 @@ TEST_CASE("sums that fp32 would round are refused") {
   Program program = two_ranks();
   const std::int64_t ids = 1 << 23;  // of one row in one iteration, up to 2 each
   for (const char* const name : {"ids", "grads"}) {
-    ByteMatrix& matrix = program.matrices[name];
+    ByteMatrix& matrix = matrix_of(program, name);
     matrix.kind = ByteMatrix::Kind::dense;
     matrix.units.clear();
     matrix.dense = {{ids, 0}, {0, 0}};

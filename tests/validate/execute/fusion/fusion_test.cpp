@@ -20,6 +20,10 @@ std::string error_of(const Program& program) {
   return "";
 }
 
+ByteMatrix& matrix_of(Program& program, const std::string& name) {
+  return program.matrices.at(static_cast<std::size_t>(find_matrix(program, name))).bytes;
+}
+
 // What fusions_of says of the toy program after `spoil`.
 std::string complaint(const std::function<void(Program&)>& spoil) {
   Program program = sample::toy_program();
@@ -59,7 +63,7 @@ TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit"
           for (const Fusion& fusion : fusions) {
             shards += fusion.shards.size();
             const Op& lookup = program.ops[static_cast<std::size_t>(fusion.lookup)];
-            CHECK((fusion.ids >= 0) == !lookup.matrix_in.empty());
+            CHECK((fusion.ids >= 0) == !ops_in_role(program, lookup.fusion, OpRole::exchange_ids).empty());
             CHECK((fusion.output >= 0) == (fusion.ids >= 0));
             CHECK((fusion.gradient_exchange >= 0) == (fusion.ids >= 0));
             CHECK(fusion.ids_came_before == (fusion.ids >= 0 && std::string(pipeline) != "none"));
@@ -79,8 +83,13 @@ TEST_CASE("an exchange belongs to the iteration that its lookup waits for") {
   Program program = sample::toy_program();
   program.ops[3].after = {};
   CHECK(says(error_of(program), "does not wait for the exchange of its ids"));
+  program.ops[0].batches_ahead = 1;
+  CHECK(says(error_of(program), "does not wait for the exchange of its ids"));
   program.ops[3].after_previous = {0, 13};
   CHECK(sample::fusions(program)[1].ids_came_before);
+  program.ops[0].batches_ahead = 2;
+  CHECK(says(error_of(program), "more than one batch ahead"));
+  program.ops[0].batches_ahead = 0;
   program.ops[3].after = {0};
   CHECK_FALSE(sample::fusions(program)[1].ids_came_before);
   program.ops[3].after = {};
@@ -94,11 +103,23 @@ TEST_CASE("operations that do not belong together are refused") {
   CHECK(says(complaint([](Program& p) { p.ops[2].shards = {1, 2}; }), "read twice"));
   CHECK(says(complaint([](Program& p) { p.ops[2].shards = {}; }), "reads no shards"));
   CHECK(says(complaint([](Program& p) { p.ops[13].shards = {1, 2}; }), "no lookup reads the same shards"));
-  CHECK(says(complaint([](Program& p) { p.ops[13].after = {8}; }), "nothing brings the gradients"));
-  CHECK(says(complaint([](Program& p) { p.ops[5].after = {}; }), "no all_to_all returns them"));
-  CHECK(says(complaint([](Program& p) { p.ops[17].after = {}; }), "not summed over the ranks"));
-  CHECK(says(complaint([](Program& p) { p.ops[17].after = {15}; }), "not summed over the ranks"));
-  CHECK(says(complaint([](Program& p) { p.ops[16].shards = {1}; }), "third update"));
+  CHECK(says(complaint([](Program& p) { p.ops[13].after = {8}; }), "does not wait for operation 10"));
+  CHECK(says(complaint([](Program& p) { p.ops[5].after = {}; }), "does not wait for operation 2"));
+  CHECK(says(complaint([](Program& p) { p.ops[17].after = {}; }), "does not wait for operation 14"));
+  CHECK(says(complaint([](Program& p) { p.ops[17].after = {15}; }), "does not wait for operation 14"));
+  const auto none = [](int op) {
+    return complaint([&](Program& p) { p.ops[static_cast<std::size_t>(op)].role = OpRole::none; });
+  };
+  CHECK(says(none(10), "nothing brings the gradients"));
+  CHECK(says(none(5), "nothing returns them"));
+  CHECK(says(none(14), "not summed over the ranks"));
+  CHECK(says(none(16), "half of an update"));
+  CHECK(says(none(1), "can ask 0 ranks"));
+  CHECK(says(complaint([](Program& p) { p.ops[16].shards = {1}; }), "half of an update"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].fusion = -1; }), "belongs to no fusion group"));
+  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = 0; }), "second exchange_output"));
+  CHECK(says(complaint([](Program& p) { p.ops[11].role = OpRole::apply; }), "updates the same shards"));
+  CHECK(says(complaint([](Program& p) { p.ops[4].fusion = 0; }), "has another lookup"));
 }
 
 TEST_CASE("an iteration without a backward pass has no updates") {
@@ -111,29 +132,29 @@ TEST_CASE("an iteration without a backward pass has no updates") {
 }
 
 TEST_CASE("rows are exchanged as they were asked for") {
-  CHECK(says(complaint([](Program& p) { p.matrices["rw_rows"].units = {328}; }), "one row for each id"));
-  CHECK(says(complaint([](Program& p) { p.matrices["rw_rows"].unit_bytes = 128; }), "one row for each id"));
+  CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_rows").units = {328}; }), "one row for each id"));
+  CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_rows").unit_bytes = 128; }), "one row for each id"));
   CHECK(complaint([](Program& p) {
-          p.matrices["rw_rows"].unit_bytes = 128;
+          matrix_of(p, "rw_rows").unit_bytes = 128;
           p.ops[6].dtype = p.ops[10].dtype = "fp16";
         }).empty());
   // 321 rows of each source: the odd one goes to another destination in every row, so the way back is the transpose.
-  const auto odd = [](Program& p) { p.matrices["rw_rows"].units = p.matrices["rw_ids"].units = {321}; };
+  const auto odd = [](Program& p) { matrix_of(p, "rw_rows").units = matrix_of(p, "rw_ids").units = {321}; };
   CHECK(complaint(odd).empty());
   CHECK(says(complaint([&](Program& p) {
                odd(p);
-               p.matrices["rw_ids"].units = {323};
-               p.matrices["rw_rows"].units = {323};
+               matrix_of(p, "rw_ids").units = {323};
+               matrix_of(p, "rw_rows").units = {323};
              }),
              "one row for each id"));
+  // Rows that go the way back of their ids fit, stated from the side of the ids.
   CHECK(complaint([&](Program& p) {
           odd(p);
-          p.matrices["rw_grads"] = p.matrices["rw_rows"];
-          p.matrices["rw_grads"].units = p.matrices["rw_ids"].units = {323};
-          p.matrices.erase("rw_rows");
-          p.transpose_of = {{"rw_rows", "rw_grads"}, {"flex_grads", "flex_rows"}};
+          matrix_of(p, "rw_rows").units = matrix_of(p, "rw_ids").units = {323};
+          p.ops[6].matrix.transposed = true;
+          p.ops[10].matrix.transposed = false;
         }).empty());
-  CHECK(says(complaint([](Program& p) { p.matrices["rw_ids"].unit_bytes = 4; }), "units of 4 bytes"));
+  CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_ids").unit_bytes = 4; }), "units of 4 bytes"));
 }
 
 TEST_CASE("every row has one owner among those who are asked") {

@@ -16,7 +16,7 @@ Program two_ranks() {
   ByteMatrix matrix;
   matrix.unit_bytes = 8;
   matrix.units = {6};
-  program.matrices["m"] = matrix;
+  program.matrices = {{"m", matrix}};
   Op dense;
   dense.name = "dense_forward";
   Op exchange;
@@ -26,7 +26,7 @@ Program two_ranks() {
   exchange.stream = 1;
   exchange.after = {0};
   exchange.group = "world";
-  exchange.matrix = "m";
+  exchange.matrix.index = 0;
   program.ops = {dense, exchange};
   return program;
 }

@@ -14,7 +14,7 @@
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/search/choice.h"
 #include "sim/scenario/read_case.h"
-#include "sim/study/planner_bandwidths.h"
+#include "sim/study/planning.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "base/json.h"
 #include "base/map_reader.h"
 #include "base/text.h"
 #include "sim/study/result_fields.h"
@@ -234,8 +233,7 @@ std::string result_to_json(const StudyResult& study) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-StudyResult result_from_json(std::string_view text, const std::string& source) {
-  const Tree tree = parse_json(text, source);
+StudyResult result_from_tree(const Tree& tree) {
   MapReader(tree, "").choice("schema", {kResultSchema});
   StudyResult study;
   JsonReader::read(tree, study);

@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/version.h"
 
 #ifndef SHARDSIM_DEFAULT_DATA
 #error "SHARDSIM_DEFAULT_DATA, the source tree, is set by base/CMakeLists.txt"
@@ -70,6 +72,27 @@ std::optional<fs::path> above_executable() {
     if (holds_scenarios(folder / "share" / "shardsim")) return folder / "share" / "shardsim";
   }
   return std::nullopt;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+struct Move {
+  fs::path from, to;
+};
+
+// Everything that can be refused is refused before the first file moves.
+std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) {
+  std::vector<Move> moves;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden)) {
+    if (!entry.is_regular_file()) continue;
+    moves.push_back({entry.path(), result_target(target / entry.path().lexically_relative(hidden))});
+  }
+  return moves;
 }
 
 }  // namespace
@@ -148,6 +171,40 @@ void write_file(const fs::path& path, std::string_view text) {
   AtomicFile file(path);
   file.write(text);
   file.commit();
+}
+
+StagedFolder::StagedFolder(fs::path target) : target_(std::move(target)) {
+  made_target_ = !is_there(target_);
+  hidden_ = target_ / (".writing." + std::to_string(::getpid()));
+  std::error_code failure;
+  fs::create_directories(hidden_, failure);
+  if (failure) throw cannot_write(target_, failure.message());
+}
+
+StagedFolder::~StagedFolder() {
+  std::error_code ignored;
+  fs::remove_all(hidden_, ignored);
+  if (made_target_) fs::remove(target_, ignored);  // only when empty
+}
+
+void StagedFolder::fill(const std::function<void(const fs::path&)>& write) const {
+  try {
+    write(hidden_);
+  } catch (const Error& error) {
+    throw Error(error.failure(), Place{}, replaced(error.what(), hidden_.string(), target_.string()), "");
+  }
+}
+
+void StagedFolder::commit() {
+  for (const Move& move : planned_moves(hidden_, target_)) {
+    std::error_code failure;
+    fs::rename(move.from, move.to, failure);
+    if (failure) throw cannot_write(move.to, failure.message());
+  }
+}
+
+std::string version() {
+  return SHARDSIM_VERSION;
 }
 
 fs::path data_folder() {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,26 @@ std::filesystem::path result_target(std::filesystem::path target);
 Error cannot_write(const std::filesystem::path& path, const std::string& why);
 
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+// Result files of one run that appear together or not at all: they are written into a hidden folder inside the target,
+// and commit() renames them into place, over those of an earlier run. Destroyed without commit(), the hidden folder
+// goes, and what lay in the target is as it was. Errors: Failure::run naming the target's path and the cause.
+class StagedFolder {
+ public:
+  explicit StagedFolder(std::filesystem::path target);  // makes the target and missing parents
+  ~StagedFolder();
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+
+  // Calls `write` with the hidden folder; an Error that names it comes out naming the target.
+  void fill(const std::function<void(const std::filesystem::path&)>& write) const;
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path hidden_;
+  bool made_target_ = false;
+};
 
 // The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the
 // executable (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is

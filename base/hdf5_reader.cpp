@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <hdf5.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -48,7 +49,34 @@ bool is_backed(hid_t set, hid_t type, std::size_t count) {
   return count <= kSmall / item || count / kBestCompression <= stored / item + 1;
 }
 
+herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
+  if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
 }  // namespace
+
+namespace detail {
+
+void silence_hdf5() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+std::string hdf5_cause() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.empty() ? "HDF5 gives no cause" : text;
+}
+
+Hdf5Handle hdf5_text_type() {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
+
+}  // namespace detail
 
 Hdf5Reader::Hdf5Reader(const std::filesystem::path& path) : path_(path.string()) {
   detail::silence_hdf5();

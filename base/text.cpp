@@ -56,6 +56,28 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return more + 1;
 }
 
+// How much of the pattern may have been used up by all of the text: [n] says whether its first n characters fit.
+std::vector<bool> fitting_parts(std::string_view text, std::string_view pattern) {
+  const auto skip_stars = [&](std::vector<bool>& fits) {
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      if (fits[i] && pattern[i] == '*') fits[i + 1] = true;
+    }
+  };
+  std::vector<bool> fits(pattern.size() + 1);
+  fits[0] = true;
+  skip_stars(fits);
+  for (const char c : text) {
+    std::vector<bool> next(fits.size());
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      if (fits[i] && pattern[i] == '*') next[i] = true;
+      if (fits[i] && (pattern[i] == '?' || pattern[i] == c)) next[i + 1] = true;
+    }
+    skip_stars(next);
+    fits = std::move(next);
+  }
+  return fits;
+}
+
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
@@ -96,6 +118,25 @@ std::string known_names_hint(std::string_view name, const std::vector<std::strin
   const std::string near = nearest(name, known);
   const std::string list = "Known: " + join(known) + ".";
   return near.empty() ? list : fmt::format("Did you mean '{}'? {}", near, list);
+}
+
+bool fits_pattern(std::string_view text, std::string_view pattern) {
+  return fitting_parts(text, pattern).back();
+}
+
+std::vector<std::size_t> fitting_names(const std::vector<std::string>& names, std::string_view pattern) {
+  const auto equal = std::find(names.begin(), names.end(), pattern);
+  if (equal != names.end()) return {static_cast<std::size_t>(equal - names.begin())};
+  std::vector<std::size_t> fitting;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (fits_pattern(names[i], pattern)) fitting.push_back(i);
+  }
+  return fitting;
+}
+
+bool may_fit_after(std::string_view start, std::string_view pattern) {
+  const std::vector<bool> fits = fitting_parts(start, pattern);
+  return std::find(fits.begin(), fits.end(), true) != fits.end();
 }
 
 std::string excerpt(std::string_view text) {

@@ -26,16 +26,55 @@ struct Walk {
   throw input_error(walk.value.place, "path " + excerpt(walk.path) + ": " + wrong, remedy);
 }
 
-std::size_t item_index(const Tree& list, const Walk& walk) {
-  const std::string& part = walk.parts.front();
-  std::size_t index = 0;
-  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
-  const bool whole = failure == std::errc{} && end == part.data() + part.size();
-  if (!whole || index >= list.items.size()) {
-    refuse(walk, excerpt(part) + " is no item of a list of " + std::to_string(list.items.size()),
-           "Items are numbered from 0");
+// An item of a list, and how many parts of the path name it.
+struct Step {
+  std::size_t index = 0, parts = 1;
+};
+
+std::vector<std::string> item_names(const Tree& list) {
+  std::vector<std::string> names;
+  for (const Tree& item : list.items) {
+    const Tree* const name = item.find("name");
+    names.push_back(name != nullptr && name->kind == Tree::Kind::scalar ? name->scalar : "");
   }
-  return index;
+  return names;
+}
+
+[[noreturn]] void refuse_item(const std::vector<std::string>& names, const Walk& walk) {
+  constexpr std::size_t kListed = 20;  // names in a message
+  const std::string& part = walk.parts.front();
+  const bool have_names = std::ranges::any_of(names, [](const std::string& name) { return !name.empty(); });
+  const std::string near = nearest(part, names);
+  std::string remedy = "Items are numbered from 0";
+  if (have_names) remedy += ", or have names. ";
+  if (have_names && names.size() <= kListed) remedy += known_names_hint(part, names);
+  if (names.size() > kListed && !near.empty()) remedy += "Did you mean '" + near + "'?";
+  refuse(walk, excerpt(part) + " is no item of a list of " + std::to_string(names.size()), remedy);
+}
+
+// A whole number is an index. Anything else is a name, as long as fits: a name may have dots.
+Step item_step(const Tree& list, const Walk& walk) {
+  const std::string& part = walk.parts.front();
+  const std::vector<std::string> names = item_names(list);
+  Step step;
+  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), step.index);
+  if (failure == std::errc{} && end == part.data() + part.size()) {
+    if (step.index >= list.items.size()) refuse_item(names, walk);
+    return step;
+  }
+  for (step.parts = walk.parts.size(); step.parts > 0; --step.parts) {
+    const std::string name =
+        join({walk.parts.begin(), walk.parts.begin() + static_cast<std::ptrdiff_t>(step.parts)}, ".");
+    const auto found = std::ranges::find(names, name);
+    if (name.empty() || found == names.end()) continue;
+    step.index = static_cast<std::size_t>(found - names.begin());
+    const auto again = std::find(found + 1, names.end(), name);
+    if (again == names.end()) return step;
+    refuse(walk, "several items are named " + excerpt(name),
+           "Write the number of one: " + std::to_string(step.index) + ", " + std::to_string(again - names.begin()) +
+               " ...");
+  }
+  refuse_item(names, walk);
 }
 
 void set_part(Tree& tree, const Walk& walk);
@@ -72,8 +111,10 @@ void set_part(Tree& tree, const Walk& walk) {
     case Tree::Kind::scalar:
       refuse(walk, excerpt(walk.parts.front()) + " lies inside the text " + excerpt(tree.scalar),
              "Only maps and lists have parts");
-    case Tree::Kind::list:
-      return set_part(tree.items[item_index(tree, walk)], {walk.parts.subspan(1), walk.path, walk.value});
+    case Tree::Kind::list: {
+      const Step step = item_step(tree, walk);
+      return set_part(tree.items[step.index], {walk.parts.subspan(step.parts), walk.path, walk.value});
+    }
     default:
       return set_field(tree, walk);
   }

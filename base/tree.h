@@ -46,10 +46,12 @@ Tree named_map(const std::string& name, const Place& place = {});
 // A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.
 bool is_sourced_value(const Tree& tree);
 
-// Replaces (or adds) the value at a dotted path: "cluster.nodes", "cases.0.planner.cut". List items are addressed by
-// index, hyphens in keys read as underscores. A path to the `value` of a sourced value replaces the whole sourced
-// value: the old source does not speak for the new number. Errors, at the place of `value`: a path through a scalar, an
-// index outside the list, another key of a sourced value, an empty part.
+// Replaces (or adds) the value at a dotted path: "cluster.nodes", "workload.tables.0.rows". List items are addressed by
+// index or, where they are maps with a `name`, by that ("workload.tables.history.rows"): a whole number is an index,
+// and of names with dots the longest that fits counts. Hyphens in keys read as underscores. A path to the `value` of a
+// sourced value replaces the whole sourced value: the old source does not speak for the new number. Errors, at the
+// place of `value`: a path through a scalar, an item that a list has not, a name that several items have, another key
+// of a sourced value, an empty part.
 void set_path(Tree& root, std::string_view path, const Tree& value);
 
 // `over` on top of `under`: maps are merged key by key, lists and leaves (sourced values too) replaced.

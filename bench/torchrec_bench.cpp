@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/yaml.h"
-#include "plan/torchrec/spec/planner_options.h"
+#include "plan/torchrec/bridge/planner_options.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardsim {

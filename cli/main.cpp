@@ -1,84 +1,27 @@
-#include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-
-#include "base/error.h"
-#include "base/text.h"
-#include "base/version.h"
-#include "cli/command.h"
-#include "cli/exit_code.h"
-#include "cli/stop_signals.h"
 #include "base/workers.h"
+#include "cli/arguments/process.h"
+#include "cli/commands/all.h"
 
 namespace {
 
 using namespace shardsim;
 
-bool wants_colour(bool is_terminal) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  if (no_color != nullptr && *no_color != '\0') return false;
-  return is_terminal && !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
+// The commands in the order of a user's work.
+Command shardsim_program() {
+  return {.name = "shardsim",
+          .summary = "predict the iteration time of sharded recommendation models on GPU clusters",
+          .notes =
+              "Exit codes: 0 ok, 1 the run failed, 2 usage or bad input, 3 the plan does not fit in memory,\n"
+              "4 outside the tolerance, 130 Ctrl-C.\n",
+          .examples = {"shardsim run scenarios/flexshard.yaml", "shardsim list planners"},
+          .parts = {run_command(), check_command(), list_command(), plan_command(), explain_command(), lower_command(),
+                    compare_command(), convert_command(), cluster_command(), collective_command(), emulate_command(),
+                    validate_emulated_command()}};
 }
 
-int columns(bool is_terminal) {
-  winsize size{};
-  if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
-  return std::max<int>(size.ws_col, 60);
-}
-
-Terminal look_at_terminal() {
-  Terminal terminal;
-  terminal.stdout_is_terminal = isatty(STDOUT_FILENO) != 0;
-  terminal.stderr_is_terminal = isatty(STDERR_FILENO) != 0;
-  terminal.colour = wants_colour(terminal.stdout_is_terminal);
-  terminal.width = columns(terminal.stdout_is_terminal);
-  terminal.interrupted = [] { return caught_signal() != 0; };
-  return terminal;
-}
-
-const Command& find_command(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Command& command : commands()) {
-    if (command.name == name) return command;
-    known.emplace_back(command.name);
-  }
-  throw input_error({"argument " + name}, "unknown command", known_names_hint(name, known));
-}
-
-int dispatch(std::vector<std::string> arguments) {
-  if (arguments.empty()) {
-    std::fputs(overall_help().c_str(), stderr);
-    return 2;
-  }
-  const std::string name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") {
-    std::fputs(overall_help().c_str(), stdout);
-    return 0;
-  }
-  if (name == "--version") {
-    std::puts(("shardsim " + version()).c_str());
-    return 0;
-  }
-  const Command& command = find_command(name);
-  arguments.erase(arguments.begin());
-  for (const std::string& argument : arguments) {
-    if (argument == "--") break;  // what follows belongs to another command
-    if (argument != "--help" && argument != "-h") continue;
-    std::fputs(command_help(command).c_str(), stdout);
-    return 0;
-  }
-  return command.run(arguments, look_at_terminal());
-}
-
-int dispatch_until_stopped(const std::vector<std::string>& arguments) {
+int run_until_stopped(const std::vector<std::string>& words) {
   try {
-    return dispatch(arguments);
+    return run_program(shardsim_program(), words, look_at_terminal());
   } catch (const Interrupted&) {
     return report_error(128 + caught_signal(), "stopped; nothing was left half written.");
   }
@@ -88,5 +31,5 @@ int dispatch_until_stopped(const std::vector<std::string>& arguments) {
 
 int main(int count, char** values) {
   catch_signals();
-  return guarded([&] { return dispatch_until_stopped(std::vector<std::string>(values + 1, values + count)); });
+  return guarded([&] { return run_until_stopped(std::vector<std::string>(values + 1, values + count)); });
 }

@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,13 +9,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/version.h"
-#include "cli/arguments.h"
-#include "cli/exit_code.h"
-#include "cli/progress.h"
-#include "cli/save_measured.h"
-#include "cli/say.h"
-#include "cli/stop_signals.h"
+#include "cli/arguments/process.h"
+#include "cli/file_kinds.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/microbench/collective_bench.h"
 #include "validate/microbench/sweep.h"
@@ -24,25 +18,6 @@
 namespace {
 
 using namespace shardsim;
-
-constexpr const char* kHelp =
-    "Usage: shardsim-microbench --device cpu|cuda -o FILE [options]\n"
-    "Times embedding kernels and matrix products on this machine.\n"
-    "  -o, --output FILE   measured.h5 (not in builds for bare nodes), measured.json or measured.csv\n"
-    "      --csv FILE      also the table that compute models and `shardsim cluster calibrate` read\n"
-    "      --collectives   instead: all-reduce and all-to-all over the ranks of a launcher (torchrun, Open MPI, "
-    "Slurm),\n"
-    "                      -o FILE.txt in the layout of nccl-tests, for `shardsim collective compare` and\n"
-    "                      `shardsim cluster calibrate`\n"
-    "      --quick         a few dozen small points instead of the whole sweep: one to three minutes\n"
-    "      --threads N     of the CPU (default: as many as it has processors)\n"
-    "      --seed N        of indices and sweep (default 1)\n"
-    "      --drift P%      how far the limits may move during the sweep (default 3%); beyond, rows get quality C\n"
-    "      --force         overwrite a file of another kind\n"
-    "  -q, --quiet         no progress\n"
-    "Examples:\n"
-    "  shardsim-microbench --device cpu --quick -o out/measured.json\n"
-    "  shardsim-microbench --device cpu --quick --threads 1 -o out/measured.json --csv out/measured.csv\n";
 
 struct Request {
   std::string output, csv;
@@ -81,52 +56,26 @@ const BenchDeviceEntry& device_named(const std::string& name) {
   throw input_error(Arguments::place("device"), "unknown device " + excerpt(name), known_names_hint(name, known));
 }
 
-std::int64_t count_of(const Arguments& given, const std::string& name, std::int64_t fallback, std::int64_t most) {
-  const auto text = given.value(name);
-  if (!text) return fallback;
-  const std::int64_t count = parse_count(*text, Arguments::place(name));
-  if (count >= 1 && count <= most) return count;
-  throw input_error(Arguments::place(name), fmt::format("{} is out of range", count),
-                    fmt::format("Give a whole number from 1 to {}", most));
-}
-
 MicrobenchOptions options_of(const Arguments& given) {
   MicrobenchOptions options;
-  options.seed = static_cast<std::uint64_t>(count_of(given, "seed", 1, std::int64_t{1} << 52));
+  options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
   if (given.has("quick")) {
     options.warmup = 3;
     options.repetitions = 25;
     options.point_seconds = 0.6;
   }
-  if (const auto drift = given.value("drift")) {
-    options.most_drift = parse_percent(*drift, Arguments::place("drift")) / 100;
-    if (!(options.most_drift > 0))
-      throw input_error(Arguments::place("drift"), *drift + " allows nothing", "Give a share above 0%, e.g. 10%");
-  }
+  const std::string drift = given.text("drift");
+  options.most_drift = parse_percent(drift, Arguments::place("drift")) / 100;
+  if (!(options.most_drift > 0))
+    throw input_error(Arguments::place("drift"), drift + " allows nothing", "Give a share above 0%, e.g. 10%");
   return options;
 }
 
-Request request_of(const std::vector<std::string>& arguments) {
-  const Arguments given(arguments,
-                        {{"device", 0, true, false},
-                         {"output", 'o', true, false},
-                         {"csv", 0, true, false},
-                         {"collectives", 0, false, false},
-                         {"quick", 0, false, false},
-                         {"threads", 0, true, false},
-                         {"seed", 0, true, false},
-                         {"drift", 0, true, false},
-                         {"force", 0, false, false},
-                         {"quiet", 'q', false, false}},
-                        0, 0, "shardsim-microbench --device cpu|cuda -o FILE; see --help");
+Request request_of(const Arguments& given) {
   Request request;
-  request.output = given.value("output").value_or("");
-  if (request.output.empty())
-    throw input_error(Arguments::place("output"), "the file to write is missing", "Name it with -o measured.json");
-  const auto device = given.value("device");
-  if (!device) throw input_error(Arguments::place("device"), "the device is missing", "Name it: --device cpu or cuda");
-  request.device = &device_named(*device);
-  request.csv = given.value("csv").value_or("");
+  request.output = given.text("output");
+  request.device = &device_named(given.text("device"));
+  request.csv = given.text("csv");
   request.collectives = given.has("collectives");
   check_output(request.output, given.has("force"),
                request.collectives ? std::vector<std::string>{".txt"} : measured_endings());
@@ -135,7 +84,7 @@ Request request_of(const std::vector<std::string>& arguments) {
       throw input_error(Arguments::place("csv"), excerpt(request.csv) + " does not end in .csv", "End it so");
     check_output(request.csv, given.has("force"), measured_endings());
   }
-  request.threads = static_cast<int>(count_of(given, "threads", 0, 4096));
+  request.threads = static_cast<int>(given.count("threads", 1, 4096).value_or(0));
   request.quick = given.has("quick");
   request.quiet = given.has("quiet");
   request.options = options_of(given);
@@ -184,12 +133,8 @@ int run_collectives(const Request& request) {
   return 0;
 }
 
-int run(const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h") return std::fputs(kHelp, stdout), 0;
-    if (argument == "--version") return std::puts(("shardsim-microbench " + version()).c_str()), 0;
-  }
-  const Request request = request_of(arguments);
+int bench(const Arguments& given, const Terminal& terminal) {
+  const Request request = request_of(given);
   if (request.collectives) return run_collectives(request);
   // Folders that cannot be written are told before the run, not after it.
   AtomicFile{result_target(request.output)};
@@ -197,10 +142,10 @@ int run(const std::vector<std::string>& arguments) {
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   const std::int64_t memory = device->facts().memory_bytes;
   const std::vector<BenchPoint> points = request.quick ? quick_sweep(memory) : full_sweep(memory, request.options.seed);
-  Progress progress(isatty(STDERR_FILENO) != 0 && !request.quiet);
+  Progress progress(terminal.stderr_is_terminal && !request.quiet);
   const MicrobenchWatch watch{
       [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
-      [] { return caught_signal() != 0; }};
+      terminal.interrupted};
   MeasuredSet set = measure(*device, points, request.options, watch);
   progress.clear();
   if (caught_signal() != 0) return report_error(128 + caught_signal(), "stopped; nothing was written.");
@@ -216,9 +161,41 @@ int run(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+std::string device_help() {
+  std::string text = "What is timed:";
+  for (const BenchDeviceEntry& device : bench_devices()) text += fmt::format(" {} ({}),", device.name, device.help);
+  text.back() = '.';
+  return text;
+}
+
+Command microbench_program() {
+  return {
+      .name = "shardsim-microbench",
+      .summary = "time embedding kernels and matrix products on this machine",
+      .options =
+          {{"device", 0, "NAME", device_help(), "", Option::Times::once},
+           {"output", 'o', "FILE",
+            "Where the measured set goes: a file that ends in one of " + join(measured_endings()) + ".", "",
+            Option::Times::once},
+           {"csv", 0, "FILE", "Also write the table that compute models and `shardsim cluster calibrate` read."},
+           {"collectives", 0, "",
+            "Instead time all-reduce and all-to-all over the ranks of a launcher (torchrun, Open MPI, Slurm); -o "
+            "FILE.txt "
+            "gets the layout of nccl-tests, for `shardsim collective compare` and `shardsim cluster calibrate`."},
+           {"quick", 0, "", "Time a few dozen small points instead of the whole sweep: one to three minutes."},
+           {"threads", 0, "N", "How many threads of the CPU work; as many as it has processors where it is not given."},
+           {"seed", 0, "N", "The seed of indices and sweep.", "1"},
+           {"drift", 0, "P%", "How far the limits may move during the sweep; beyond, rows get quality C.", "3%"},
+           {"force", 0, "", "Overwrite a file of another kind."},
+           {"quiet", 'q', "", "Show no progress."}},
+      .examples = {"shardsim-microbench --device cpu --quick -o out/measured.json",
+                   "shardsim-microbench --device cpu --quick --threads 1 -o out/measured.json --csv out/measured.csv"},
+      .run = bench};
+}
+
 }  // namespace
 
 int main(int count, char** values) {
   catch_signals();
-  return guarded([&] { return run(std::vector<std::string>(values + 1, values + count)); });
+  return guarded([&] { return run_program(microbench_program(), {values + 1, values + count}, look_at_terminal()); });
 }

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -9,20 +10,70 @@
 #include <thread>
 
 #include "base/files.h"
-#include "base/version.h"
-#include "cli/exit_code.h"
-#include "cli/stop_signals.h"
-#include "cli/validate_request.h"
-#include "cli/validate_source.h"
+#include "base/text.h"
+#include "cli/arguments/process.h"
+#include "cli/file_kinds.h"
 #include "sim/timeline/kineto/kineto.h"
 #include "validate/execute/buffers/pooled_buffers.h"
 #include "validate/execute/buffers/rank_buffers.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/execute/meet/tcp.h"
+#include "validate/execute/run/execute.h"
 
 namespace {
 
 using namespace shardsim;
+
+constexpr int kMostIterations = 1'000'000;
+
+// What the arguments ask for.
+struct ValidateRequest {
+  std::string output;
+  std::string trace;         // folder of Kineto traces; "": none
+  int check_iterations = 0;  // --check-data; 0: measure
+  ExecuteOptions options;
+};
+
+std::string transport_of(const Arguments& given, const MachineEntry& machine) {
+  const std::vector<std::string> known = split(machine.transports, ',');
+  const std::string wanted = given.value("transport").value_or(known.front());
+  if (std::find(known.begin(), known.end(), wanted) != known.end()) return wanted;
+  if (wanted == "mpi" && machine.name == "cpu")
+    throw input_error(Arguments::place("transport"), "this build has no MPI part",
+                      "Build where MPI is installed (cmake -DSHARDSIM_MPI=ON, or ./build.sh --mpi on a bare node), or "
+                      "use --transport sockets");
+  throw input_error(Arguments::place("transport"),
+                    excerpt(wanted) + " does not go with --device " + std::string(machine.name),
+                    known_names_hint(wanted, known));
+}
+
+// A Timeline of an earlier run may be written over; anything else is somebody's file.
+void check_output(const std::string& path, bool force) {
+  check_timeline_ending(path);
+  if (force || !is_file(path)) return;
+  if (read_file(path).find("shardsim.timeline") != std::string::npos) return;
+  throw input_error(Arguments::place("output"), "'" + path + "' is there and is no Timeline",
+                    "Name another file, or add --force");
+}
+
+ValidateRequest validate_request(const Arguments& given) {
+  ValidateRequest request;
+  const MachineEntry& machine = machine_named(given.text("device"));
+  request.options.device = machine.name;
+  request.options.machine.transport = transport_of(given, machine);
+  request.options.machine.threads = static_cast<int>(*given.count("threads", 1, kMostIterations));
+  request.options.warmup = static_cast<int>(*given.count("warmup", 0, kMostIterations));
+  request.options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
+  request.options.apart = given.has("apart");
+  if (given.has("check-data")) request.check_iterations = request.options.iterations;
+  request.output = given.text("output");
+  request.trace = given.text("trace");
+  if (request.check_iterations > 0) return request;
+  if (request.output.empty())
+    throw input_error(Arguments::place("output"), "is missing", "Say where the observed Timeline goes: -o observed.h5");
+  check_output(request.output, given.has("force"));
+  return request;
+}
 
 // Fails the run when this process is told to stop, so that what was measured reaches the disk.
 class StopWatch {
@@ -143,12 +194,7 @@ void run_ranks(const std::vector<Launch>& ranks, const ValidateSource& source, c
   }
 }
 
-int validate(const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h") return std::fputs(validate_help().c_str(), stdout), 0;
-    if (argument == "--version") return std::puts(("shardsim-validate " + version()).c_str()), 0;
-  }
-  const Arguments given(arguments, validate_options(), 1, 1, "shardsim-validate PROGRAM.json -o FILE; see --help");
+int validate(const Arguments& given, const Terminal&) {
   const ValidateRequest request = validate_request(given);
   const ValidateSource source = load_source(given);
   // What no rank can execute is told once, before any is started.
@@ -171,9 +217,45 @@ int validate(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+std::string device_help() {
+  std::string text = "What executes the Program:";
+  for (const MachineEntry& machine : machines())
+    text += fmt::format(" {} ({}; transports: {}),", machine.name, machine.help, machine.transports);
+  text.back() = '.';
+  return text;
+}
+
+Command validate_program() {
+  return {
+      .name = "shardsim-validate",
+      .summary = "execute the Program of a case for real, and write what was observed",
+      .positionals = source_positionals(),
+      .options =
+          std::vector<Option>{
+              {"output", 'o', "FILE", timeline_kinds()},
+              {"device", 0, "NAME", device_help(), std::string(machines().front().name)},
+              {"transport", 0, "NAME", "How ranks reach each other; the first of the device where it is not given."},
+              {"warmup", 0, "N", "How many iterations are not kept.", "50"},
+              {"iterations", 0, "N", "How many iterations are kept.", "20"},
+              {"apart", 0, "", "Start every iteration alone, at one time on all ranks."},
+              {"threads", 0, "N", "How many threads work on each compute operation of a CPU rank.", "1"},
+              {"trace", 0, "DIR", "Also write a Kineto trace per rank, DIR/rankN.json."},
+              {"check-data", 0, "",
+               "Instead of measuring: compare gathered and updated rows with a single process, bit for bit, over "
+               "--iterations."},
+              {"force", 0, "", "Overwrite a file of another kind."}} +
+          source_options(),
+      .notes =
+          "Ranks come from torchrun's variables, Open MPI's or Slurm's; one process per rank or per node.\n"
+          "Without a launcher this process runs all ranks.",
+      .examples = {"shardsim lower scenarios/toy.yaml --case flexshard_3tier -o out/toy.program.json",
+                   "shardsim-validate out/toy.program.json --warmup 2 --iterations 3 -o out/toy.observed.h5"},
+      .run = validate};
+}
+
 }  // namespace
 
 int main(int count, char** values) {
   catch_signals(SecondSignal::kills);  // the first one ends the run in order
-  return guarded([&] { return validate(std::vector<std::string>(values + 1, values + count)); });
+  return guarded([&] { return run_program(validate_program(), {values + 1, values + count}, look_at_terminal()); });
 }

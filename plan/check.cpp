@@ -7,8 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "plan/coverage.h"
-#include "plan/host_rows.h"
+#include "plan/plan.h"
 
 namespace shardsim {
 namespace {
@@ -113,18 +112,15 @@ void check_nodes(const std::vector<const Placement*>& placements, const std::str
   }
 }
 
-// "a (39.4 GiB), b (1.2 GiB)": the three that take most of `bytes`, [table].
+Bytes whole(double bytes) {
+  return {static_cast<std::int64_t>(std::min(bytes, 0x1.0p62))};
+}
+
+// Of `bytes`, [table].
 std::string largest_tables(const std::vector<double>& bytes, const Workload& workload) {
-  std::vector<std::size_t> tables(bytes.size());
-  std::iota(tables.begin(), tables.end(), std::size_t{0});
-  std::ranges::stable_sort(tables, [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
-  tables.resize(std::min<std::size_t>(tables.size(), 3));
-  std::vector<std::string> texts;
-  for (const std::size_t table : tables) {
-    const Bytes held{static_cast<std::int64_t>(std::min(bytes[table], 0x1.0p62))};
-    texts.push_back(workload.tables[table].name + " (" + to_text(held) + ")");
-  }
-  return join(texts);
+  std::vector<std::pair<std::string, double>> tables;
+  for (std::size_t t = 0; t < bytes.size(); ++t) tables.emplace_back(workload.tables[t].name, bytes[t]);
+  return largest_tables_text(std::move(tables));
 }
 
 std::vector<double> bytes_of_tables(int rank, const Plan& plan, const Workload& workload, const Cluster& cluster,
@@ -166,10 +162,10 @@ void check_host_memory(const Plan& plan, const Workload& workload, const Cluster
   const std::vector<double> sums = sums_of(tables);
   const auto fullest = std::max_element(sums.begin(), sums.end());
   if (*fullest <= static_cast<double>(capacity->count)) return;
-  const auto needed = static_cast<std::int64_t>(std::min(*fullest, 0x1.0p62));
+  const Bytes needed = whole(*fullest);
   const std::string wrong =
       fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest - sums.begin(),
-                  to_text(Bytes{needed}), to_text(Bytes{needed - capacity->count}), to_text(*capacity));
+                  to_text(needed), to_text(Bytes{needed.count - capacity->count}), to_text(*capacity));
   throw Error(
       Failure::infeasible, Place{}, wrong,
       "Largest tables there: " + largest_tables(tables[static_cast<std::size_t>(fullest - sums.begin())], workload) +
@@ -205,6 +201,14 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
     const std::string fault = coverage_fault(by_table[t], workload.tables[t]);
     if (!fault.empty()) throw input_error(here, fault, "Place every row and column exactly once");
   }
+}
+
+std::string largest_tables_text(std::vector<std::pair<std::string, double>> tables) {
+  std::ranges::stable_sort(tables, [](const auto& a, const auto& b) { return a.second > b.second; });
+  tables.resize(std::min<std::size_t>(tables.size(), 3));
+  std::vector<std::string> texts;
+  for (const auto& [name, bytes] : tables) texts.push_back(name + " (" + to_text(whole(bytes)) + ")");
+  return join(texts);
 }
 
 void check_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {

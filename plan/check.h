@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "models/workload/workload.h"
@@ -16,6 +18,14 @@ namespace shardsim {
 // has one.
 void check_plan(const Plan& plan, const Workload& workload, const Cluster& cluster, const Place& place,
                 bool nodes_known = true, const std::vector<Place>& tables = {});
+
+// What is wrong with the way `placements` (all of one table, each inside it and not empty) cover its rows and columns:
+// the first rows or columns that two of them hold, or none does. Empty when each is held exactly once.
+// Costs n log n for n placements.
+std::string coverage_fault(const std::vector<const Placement*>& placements, const Table& table);
+
+// "a (39.4 GiB), b (1.2 GiB)": the three that take most, of tables with their bytes; equal ones in the order given.
+std::string largest_tables_text(std::vector<std::pair<std::string, double>> tables);
 
 // Refuses a plan over the memory of a rank, or with more rows in host memory than a node has (where the cluster says
 // how much that is): Failure::infeasible naming the rank or node, the bytes over and the largest tables there.

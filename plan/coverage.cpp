@@ -1,9 +1,9 @@
-#include "plan/coverage.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+
+#include "plan/check.h"
 
 namespace shardsim {
 namespace {

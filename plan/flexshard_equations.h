@@ -66,12 +66,4 @@ struct ParetoPoint {
 std::vector<ParetoPoint> pareto_curve(const CostParameters& cost, const AccessDistribution& rows, double row_bytes,
                                       std::uint64_t up_to, int steps);
 
-// Time of the four collectives of a tiered table, seconds per iteration, both directions (equations of Table 3).
-struct TierTimes {
-  double global_all_to_all = 0, intra_all_to_all = 0, global_all_reduce = 0, cross_all_reduce = 0;
-  double sum() const { return global_all_to_all + intra_all_to_all + global_all_reduce + cross_all_reduce; }
-};
-TierTimes tier_times(const CostParameters& cost, const AccessDistribution& rows, double row_bytes,
-                     std::uint64_t dp_rows, std::uint64_t flex_rows);
-
 }  // namespace shardsim

@@ -10,13 +10,9 @@ constexpr double kMost = 0x1.0p62;  // keeps sums of bytes inside 64 bits, howev
 
 }  // namespace
 
-std::vector<PlacementMemory> MemoryModel::on_ranks(const Placement& placement, const Workload& workload,
-                                                   const Cluster& cluster) const {
-  std::vector<PlacementMemory> memory;
-  for (int rank = 0; rank < cluster.world_size(); ++rank) {
-    memory.push_back(on_rank(placement, rank, workload, cluster));
-  }
-  return memory;
+PlacementMemory MemoryModel::on_rank(const Placement& placement, int rank, const Workload& workload,
+                                     const Cluster& cluster) const {
+  return on_ranks(placement, workload, cluster).at(static_cast<std::size_t>(rank));
 }
 
 PlacementMemory& PlacementMemory::operator+=(const PlacementMemory& other) {

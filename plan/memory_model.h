@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/map_reader.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "topology/graph/cluster.h"
@@ -27,11 +28,9 @@ struct PlacementMemory {
 class MemoryModel {
  public:
   virtual ~MemoryModel() = default;
-  virtual PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
-                                  const Cluster& cluster) const = 0;
-  // The same for every rank of the world, by rank. Overridden where the ranks share work.
   virtual std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
-                                                const Cluster& cluster) const;
+                                                const Cluster& cluster) const = 0;  // by rank
+  PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload, const Cluster& cluster) const;
   // Parameters that the FlexShard equations need.
   virtual double dp_static_multiplier() const = 0;
   virtual double mp_dynamic_copies() const = 0;
@@ -45,6 +44,10 @@ struct MemoryModelEntry {
 };
 
 std::span<const MemoryModelEntry> memory_models();  // alphabetical
+
+// One maker per file of memory_models/; the table in memory_models/all.cpp lists them.
+std::unique_ptr<MemoryModel> make_paper_memory(MapReader& options);
+std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options);
 
 // The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
 std::unique_ptr<MemoryModel> make_memory_model(const Tree& options);

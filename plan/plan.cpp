@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "models/workload/workload.h"
 
 namespace shardsim {
 namespace {
@@ -90,6 +92,27 @@ int Placement::shards() const {
 std::uint64_t Placement::shard_rows(int shard) const {
   const auto count = static_cast<std::uint64_t>(shards());
   return rows() / count + (static_cast<std::uint64_t>(shard) < rows() % count ? 1 : 0);
+}
+
+double hbm_share(const Placement& placement) {
+  if (replicated(placement.strategy)) return 1;
+  if (placement.compute_kernel == "fused_uvm") return 0;
+  return placement.compute_kernel == "fused_uvm_caching" ? placement.cache_load_factor : 1;
+}
+
+bool on_host(const Placement& placement) {
+  return !replicated(placement.strategy) && placement.compute_kernel.starts_with("fused_uvm");
+}
+
+Placement whole_table(int index, const Table& table, Strategy strategy, std::vector<std::vector<int>> holders) {
+  Placement placement;
+  placement.table = index;
+  placement.row_end = table.rows;
+  placement.column_end = table.dim;
+  placement.strategy = strategy;
+  placement.holders = std::move(holders);
+  placement.compute_kernel = default_kernel(strategy);
+  return placement;
 }
 
 std::vector<int> all_ranks(int world_size) {

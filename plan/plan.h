@@ -10,6 +10,8 @@
 
 namespace shardsim {
 
+struct Table;
+
 enum class Strategy {
   column_wise,
   data_parallel,
@@ -62,6 +64,11 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
+// Share of the placement's rows that is kept in HBM.
+double hbm_share(const Placement& placement);
+// Rows of either kernel fused_uvm... all lie in the memory of the node; a cache holds copies.
+bool on_host(const Placement& placement);
+
 // Where every row and column of every table lives. Placements are sorted by table, then row_begin, then column_begin.
 struct Plan {
   std::vector<Placement> placements;
@@ -72,6 +79,9 @@ struct Plan {
 
   bool operator==(const Plan&) const = default;
 };
+
+// All rows and columns of table number `index` as one placement, with the usual kernel of the strategy.
+Placement whole_table(int index, const Table& table, Strategy strategy, std::vector<std::vector<int>> holders);
 
 std::vector<int> all_ranks(int world_size);
 

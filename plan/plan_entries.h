@@ -22,9 +22,6 @@ struct PlanEntry {
   bool cpus = false;  // ranks are CPUs
 };
 
-// The whole table as one placement without holders.
-Placement blank_placement(const PlanEntry& entry, Strategy strategy);
-
 // TorchRec's own sharding types; unknown keys are TorchRec's business. Errors: Failure::input with the line.
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/workload/workload.h"
 #include "plan/plan.h"
@@ -18,5 +19,27 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
 // The same, checked: what check_plan says of a table has the line of its entry, too.
 Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known = true);
 Plan read_plan_file(const std::string& path, const Workload& workload, const Cluster& cluster);
+
+// Path of the module that holds each table of the workload: its pooled or its sequence module. TorchRec's
+// EmbeddingCollection has one dimension, so sequence tables of several are in several, MODULE_DIM.
+std::vector<std::string> module_paths(const Workload& workload);
+
+// The same under a plan, which may name others.
+std::vector<std::string> module_paths(const Workload& workload, const Plan& plan);
+
+// What a plan file says of itself, without the workload and cluster that it was made for.
+struct StandalonePlan {
+  int tables = 0;
+  int ranks = 0;
+  int ranks_per_host = 1;  // by the device numbers of its placements
+  bool cpus = false;       // all its shards lie on CPUs
+  Plan plan;
+  Workload workload;         // its tables, pooled, with one id a sample
+  std::vector<int> unsized;  // tables whose size the file does not say (data_parallel); one row and column stand for it
+};
+
+// Checks a plan file on its own: tables and world are taken from the file (extents of its shards, highest rank named).
+// Errors: Failure::input with the line, as plan_from_tree and check_plan find them.
+StandalonePlan standalone_plan(const Tree& tree);
 
 }  // namespace shardsim

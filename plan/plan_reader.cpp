@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "plan/check.h"
-#include "plan/module_paths.h"
 #include "plan/plan_entries.h"
 #include "plan/plan_file.h"
 
@@ -32,11 +31,17 @@ std::vector<Placement> read_entry(const PlanEntry& entry, std::optional<std::uin
 
 void check_schema(const Tree& tree) {
   const Tree* schema = tree.find("schema");
-  if (schema == nullptr) return;  // TorchRec writes none
+  if (schema == nullptr) return;  // TorchRec writes none, and what else it writes is its business
   const std::string& text = scalar_text(*schema, "\"shardsim.plan/1\"");
-  if (text == kPlanSchema) return;
-  throw input_error(schema->place, fmt::format("schema {} is no plan of ours", excerpt(text)),
-                    fmt::format("Write \"{}\"", kPlanSchema));
+  if (text != kPlanSchema) {
+    throw input_error(schema->place, fmt::format("schema {} is no plan of ours", excerpt(text)),
+                      fmt::format("Write \"{}\"", kPlanSchema));
+  }
+  const std::vector<std::string> known = {"hash", "plan", "schema"};
+  for (const auto& [key, value] : tree.fields) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    throw input_error(value.place, fmt::format("unknown key {}", excerpt(key)), known_names_hint(key, known));
+  }
 }
 
 // Tables of the workload by name, each to be met once.
@@ -81,16 +86,6 @@ bool by_table_and_place(const Placement& a, const Placement& b) {
 }
 
 }  // namespace
-
-Placement blank_placement(const PlanEntry& entry, Strategy strategy) {
-  Placement placement;
-  placement.table = entry.index;
-  placement.row_end = entry.table.rows;
-  placement.column_end = entry.table.dim;
-  placement.strategy = strategy;
-  placement.compute_kernel = default_kernel(strategy);
-  return placement;
-}
 
 const Tree& required_field(const Tree& map, std::string_view key) {
   if (const Tree* found = map.find(key)) return *found;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "plan/module_paths.h"
 #include "plan/plan_file.h"
 #include "topology/spec/rank_set.h"
 
@@ -190,6 +190,28 @@ void close_map(std::string& text, int indent) {
 }
 
 }  // namespace
+
+std::vector<std::string> module_paths(const Workload& workload) {
+  std::set<std::int64_t> dims;
+  for (const Table& table : workload.tables) {
+    if (table.kind == TableKind::sequence) dims.insert(table.dim);
+  }
+  std::vector<std::string> paths;
+  for (const Table& table : workload.tables) {
+    if (table.kind == TableKind::pooled) {
+      paths.push_back(workload.pooled_module);
+    } else {
+      paths.push_back(workload.sequence_module + (dims.size() > 1 ? fmt::format("_{}", table.dim) : ""));
+    }
+  }
+  return paths;
+}
+
+std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
+  std::vector<std::string> paths = module_paths(workload);
+  for (const auto& [table, path] : plan.modules) paths.at(static_cast<std::size_t>(table)) = path;
+  return paths;
+}
 
 // Table by table: the largest plans have a quarter of a million shards, which as one Json take four times the text.
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {

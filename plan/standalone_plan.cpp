@@ -1,5 +1,3 @@
-#include "plan/standalone_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

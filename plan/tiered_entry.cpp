@@ -75,9 +75,11 @@ Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begi
   MapReader reader(tree, entry.table.name + ".tiers");
   const Tree& rows_tree = reader.required("rows");
   const NumberPair rows = read_number_pair(rows_tree, "rows");
-  Placement tier = blank_placement(
-      entry, parse_strategy(reader.choice("strategy", {"data_parallel", "flex", "row_wise", "table_wise"}),
-                            reader.place_of("strategy")));
+  Placement tier =
+      whole_table(entry.index, entry.table,
+                  parse_strategy(reader.choice("strategy", {"data_parallel", "flex", "row_wise", "table_wise"}),
+                                 reader.place_of("strategy")),
+                  {});
   tier.row_begin = static_cast<std::uint64_t>(rows.first);
   tier.row_end = static_cast<std::uint64_t>(rows.second);
   if (tier.row_begin != begin || tier.row_end <= begin || tier.row_end > entry.table.rows) {
@@ -112,7 +114,7 @@ std::vector<Placement> read_tiered_entry(const PlanEntry& entry, std::optional<s
   read_head(reader, entry, seed);
   std::vector<Placement> placements;
   if (reader.text("sharding_type") == "flex") {
-    Placement placement = blank_placement(entry, Strategy::flex);
+    Placement placement = whole_table(entry.index, entry.table, Strategy::flex, {});
     read_holders(reader, placement, entry.world_size);
     reader.has("access_share");
     placements.push_back(std::move(placement));

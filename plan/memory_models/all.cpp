@@ -1,8 +1,7 @@
 #include <array>
 
-#include "base/named_table.h"
+#include "base/map_reader.h"
 #include "plan/memory_model.h"
-#include "plan/memory_models/factories.h"
 
 namespace shardsim {
 namespace {

@@ -1,8 +1,8 @@
 #include <string>
 
 #include "base/text.h"
-#include "plan/host_rows.h"
-#include "plan/memory_models/factories.h"
+#include "plan/memory_model.h"
+#include "plan/plan.h"
 
 namespace shardsim {
 namespace {
@@ -23,11 +23,6 @@ class PaperMemory : public MemoryModel {
  public:
   PaperMemory(double dp_static_multiplier, double mp_dynamic_copies, double dp_dynamic_copies)
       : static_multiplier_(dp_static_multiplier), mp_copies_(mp_dynamic_copies), dp_copies_(dp_dynamic_copies) {}
-
-  PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
-                          const Cluster& cluster) const override {
-    return on_ranks(placement, workload, cluster).at(static_cast<std::size_t>(rank));
-  }
 
   std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                         const Cluster& cluster) const override;

@@ -1,6 +1,6 @@
-#include "plan/memory_models/factories.h"
+#include "plan/memory_model.h"
 #include "plan/torchrec/bridge/given_plan.h"
-#include "plan/torchrec/estimate/storage_estimate.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
 
 namespace shardsim {
 namespace {
@@ -11,12 +11,7 @@ namespace {
 // parameters.
 class TorchrecMemory : public MemoryModel {
  public:
-  explicit TorchrecMemory(torchrec::PlannerOptions options) : options_(std::move(options)) {}
-
-  PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload,
-                          const Cluster& cluster) const override {
-    return on_ranks(placement, workload, cluster).at(static_cast<std::size_t>(rank));
-  }
+  explicit TorchrecMemory(const torchrec::EstimateSettings& estimate) : estimate_(estimate) {}
 
   std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                         const Cluster& cluster) const override {
@@ -42,9 +37,7 @@ class TorchrecMemory : public MemoryModel {
   torchrec::RunSettings settings_for(const Workload& workload, const Cluster& cluster) const {
     torchrec::RunSettings settings;
     settings.topology = torchrec::topology_of(cluster);
-    settings.estimate = torchrec::settings_of(workload);
-    settings.estimate.rules = options_.rules;
-    settings.estimate.run_embedding_at_peak_memory = options_.run_embedding_at_peak_memory;
+    settings.estimate = torchrec::settings_for(workload, estimate_);
     return settings;
   }
 
@@ -76,16 +69,13 @@ class TorchrecMemory : public MemoryModel {
     }
   }
 
-  torchrec::PlannerOptions options_;
+  torchrec::EstimateSettings estimate_;
 };
 
 }  // namespace
 
 std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options) {
-  torchrec::PlannerOptions chosen;
-  chosen.rules = torchrec::read_rules(options);
-  chosen.run_embedding_at_peak_memory = options.flag("run_embedding_at_peak_memory", false);
-  return std::make_unique<TorchrecMemory>(std::move(chosen));
+  return std::make_unique<TorchrecMemory>(torchrec::read_estimate_settings(options));
 }
 
 }  // namespace shardsim

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "base/named_table.h"
+#include "base/map_reader.h"
 #include "plan/planner.h"
 #include "plan/planners/factories.h"
 

@@ -1,12 +1,12 @@
-#include "plan/planners/flexshard.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/text.h"
-#include "plan/planners/whole_table.h"
+#include "plan/planners/factories.h"
+#include "plan/planners/tier_cut.h"
 
 namespace shardsim {
 namespace {
@@ -40,7 +40,8 @@ Plan plan_of(const TierCut& cut, const Workload& workload, const Cluster& cluste
     const auto add = [&](Strategy strategy, std::uint64_t begin, std::uint64_t end) {
       if (begin == end) return;
       const bool by_node = strategy == Strategy::flex;
-      Placement tier = whole_table(workload, t, strategy, by_node ? node_groups(cluster) : world_group(cluster));
+      Placement tier = whole_table(static_cast<int>(t), workload.tables[t], strategy,
+                                   by_node ? node_groups(cluster) : world_group(cluster));
       tier.row_begin = begin;
       tier.row_end = end;
       plan.placements.push_back(tier);
@@ -52,13 +53,50 @@ Plan plan_of(const TierCut& cut, const Workload& workload, const Cluster& cluste
   return plan;
 }
 
-}  // namespace
+// What both FlexShard planners share: their options, the cost parameters of a scenario, and the plan of a cut.
+class FlexshardOptions {
+ public:
+  // All options but `cut`. `flex_stop` and what crosses tiers are of three tiers, `cap_at_comm_neutral` of two.
+  FlexshardOptions(MapReader& options, int tiers);
 
-FlexshardOptions::FlexshardOptions(MapReader& options) : place_(options.tree().place) {
+  CutRule rule = CutRule::paper;
+
+  // Every table cut by the equations of the FlexShard paper. Errors: a pooled table
+  // (Failure::input); a budget that no plan meets (Failure::infeasible, with the shortfall and the smallest budget that
+  // works).
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
+
+ private:
+  enum class Stop { off, from_bandwidths, probability };
+  enum class Rates { constants, simulated, given };
+
+  void read_budget(MapReader& options);
+  void read_stop(MapReader& options);
+  void read_bandwidths(MapReader& options);
+  CostParameters cost(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
+  double budget(const CostParameters& cost, const MergedRows& rows) const;
+  double flex_stop(const CostParameters& cost) const;
+  void check_budget(double extra, double smallest, double base) const;
+
+  Place place_;
+  int tiers_;
+  std::int64_t budget_bytes_ = 0;
+  std::optional<std::int64_t> limit_bytes_;
+  Stop stop_ = Stop::from_bandwidths;
+  double stop_probability_ = 0;
+  bool cap_at_comm_neutral_ = true;
+  std::optional<std::int64_t> rounding_;  // absent: the world size
+  Rates rates_ = Rates::constants;
+  Place rates_place_;
+  PlannerBandwidths bandwidths_;
+  std::int64_t passes_ = 2;
+};
+
+FlexshardOptions::FlexshardOptions(MapReader& options, int tiers) : place_(options.tree().place), tiers_(tiers) {
   read_budget(options);
-  read_stop(options);
+  if (tiers_ == 3) read_stop(options);
   read_bandwidths(options);
-  cap_at_comm_neutral_ = options.flag("cap_at_comm_neutral", true);
+  if (tiers_ == 2) cap_at_comm_neutral_ = options.flag("cap_at_comm_neutral", true);
   if (options.has("rounding")) rounding_ = options.count("rounding");
   passes_ = options.count("all_to_all_passes", 2);
 }
@@ -104,9 +142,11 @@ void FlexshardOptions::read_bandwidths(MapReader& options) {
     if (map.has(key)) rate = map.rate(key).bytes_per_second;
   };
   read("all_to_all_global", bandwidths_.all_to_all_global);
-  read("all_to_all_intra", bandwidths_.all_to_all_intra);
   read("all_reduce_global", bandwidths_.all_reduce_global);
-  read("all_reduce_cross", bandwidths_.all_reduce_cross);
+  if (tiers_ == 3) {
+    read("all_to_all_intra", bandwidths_.all_to_all_intra);
+    read("all_reduce_cross", bandwidths_.all_reduce_cross);
+  }
   map.finish();
 }
 
@@ -152,8 +192,7 @@ void FlexshardOptions::check_budget(double extra, double smallest, double base) 
       fmt::format("The smallest {} that works is \"{:.0f} B\"", absolute ? "memory_limit" : "memory_budget", least));
 }
 
-Plan FlexshardOptions::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context,
-                            int tiers) const {
+Plan FlexshardOptions::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
   refuse_pooled(workload);
   const CostParameters parameters = cost(workload, cluster, context);
   const MergedRows rows = merged_rows(workload);
@@ -165,8 +204,38 @@ Plan FlexshardOptions::plan(const Workload& workload, const Cluster& cluster, co
   request.flex_stop = flex_stop(parameters);
   check_budget(request.extra_bytes, smallest_extra_bytes(parameters, rows, request.rounding),
                row_wise_bytes(parameters, rows));
-  const TierCut cut = tiers == 2 ? two_tier_cut(parameters, rows, request) : three_tier_cut(parameters, rows, request);
+  const TierCut cut = tiers_ == 2 ? two_tier_cut(parameters, rows, request) : three_tier_cut(parameters, rows, request);
   return plan_of(cut, workload, cluster, context.seed);
+}
+
+CutRule read_rule(MapReader& options) {
+  const std::string cut = options.choice("cut", {"paper", "crossover", "optimal"}, "paper");
+  if (cut == "crossover") return CutRule::crossover;
+  return cut == "optimal" ? CutRule::optimal : CutRule::paper;
+}
+
+class Flexshard : public Planner {
+ public:
+  Flexshard(MapReader& options, int tiers) : options_(options, tiers) {
+    if (tiers == 3) options_.rule = read_rule(options);
+  }
+
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
+    return options_.plan(workload, cluster, context);
+  }
+
+ private:
+  FlexshardOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_flexshard_2tier(MapReader& options) {
+  return std::make_unique<Flexshard>(options, 2);
+}
+
+std::unique_ptr<Planner> make_flexshard_3tier(MapReader& options) {
+  return std::make_unique<Flexshard>(options, 3);
 }
 
 }  // namespace shardsim

@@ -3,9 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "plan/planners/column_slices.h"
 #include "plan/planners/factories.h"
-#include "plan/planners/whole_table.h"
 
 namespace shardsim {
 namespace {
@@ -35,8 +33,7 @@ class MemoryBalanced : public Planner {
       const std::vector<ColumnSlice> slices =
           column_slices(workload.tables[t].dim, 1, static_cast<std::int64_t>(ranks[t].size()));
       for (std::size_t i = 0; i < slices.size(); ++i) {
-        const Placement whole = whole_table(workload, t, Strategy::column_wise, {{ranks[t][i]}});
-        plan.placements.push_back(cut_out(whole, slices[i]));
+        add_slice(plan, workload, t, Strategy::column_wise, {ranks[t][i]}, slices[i]);
       }
     }
     return plan;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "plan/planners/factories.h"
-#include "plan/torchrec/search/choice.h"
-#include "plan/torchrec/search/placements.h"
-#include "plan/torchrec/search/random_draw.h"
+#include "plan/torchrec/bridge/choice.h"
+#include "plan/torchrec/bridge/given_plan.h"
+#include "plan/torchrec/search/partitioner.h"
 
 namespace shardsim {
 namespace {
@@ -24,8 +24,12 @@ class Random : public Planner {
   explicit Random(MapReader& reader) {
     torchrec::ConstraintOptions all;
     all.place = reader.tree().place;
-    all.allowed.sharding_types = types(reader);
-    all.allowed.compute_kernels = kernels(reader);
+    all.allowed.sharding_types = torchrec::some_of(reader, "sharding_types", torchrec::parse_sharding_type);
+    if (all.allowed.sharding_types.empty()) all.allowed.sharding_types = every_type();
+    all.allowed.compute_kernels = torchrec::some_of(reader, "compute_kernels", torchrec::parse_compute_kernel);
+    if (all.allowed.compute_kernels.empty()) all.allowed.compute_kernels = {ComputeKernel::fused};
+    // Data-parallel tables have the kernel dense, whatever the others have.
+    all.allowed.compute_kernels.push_back(ComputeKernel::dense);
     if (reader.has("min_partition")) all.min_partition = reader.count("min_partition");
     options_.constraints["*"] = all;
     if (reader.has("seed")) seed_ = static_cast<std::uint64_t>(reader.count_from("seed", 0, 1));
@@ -53,32 +57,6 @@ class Random : public Planner {
   }
 
  private:
-  static std::vector<ShardingType> types(MapReader& reader) {
-    if (!reader.has("sharding_types")) return every_type();
-    std::vector<ShardingType> types;
-    for (const Tree& item : reader.list("sharding_types")) {
-      types.push_back(torchrec::parse_sharding_type(scalar_text(item, "a sharding type"), item.place));
-    }
-    refuse_empty(types.empty(), reader, "sharding_types");
-    return types;
-  }
-
-  // Data-parallel tables have the kernel dense, whatever the others have.
-  static std::vector<ComputeKernel> kernels(MapReader& reader) {
-    std::vector<ComputeKernel> kernels;
-    if (!reader.has("compute_kernels")) return {ComputeKernel::fused, ComputeKernel::dense};
-    for (const Tree& item : reader.list("compute_kernels")) {
-      kernels.push_back(torchrec::parse_compute_kernel(scalar_text(item, "a compute kernel"), item.place));
-    }
-    refuse_empty(kernels.empty(), reader, "compute_kernels");
-    kernels.push_back(ComputeKernel::dense);
-    return kernels;
-  }
-
-  static void refuse_empty(bool empty, const MapReader& reader, const char* key) {
-    if (empty) throw input_error(reader.place_of(key), fmt::format("'{}' is empty", key), "Name one, or leave it out");
-  }
-
   void keep_large_tables_single(torchrec::PlannerRequest& request) const {
     for (torchrec::ConstrainedTable& item : request.tables) {
       const double elements = static_cast<double>(item.table.rows) * static_cast<double>(item.table.dim);

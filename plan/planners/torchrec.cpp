@@ -1,5 +1,5 @@
 #include "plan/planners/factories.h"
-#include "plan/torchrec/search/choice.h"
+#include "plan/torchrec/bridge/choice.h"
 
 namespace shardsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/workload/workload.h"
-#include "plan/host_rows.h"
+#include "plan/plan.h"
 #include "sim/lower/group_member.h"
 
 namespace shardsim {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "plan/host_rows.h"
+#include "plan/plan.h"
 
 namespace shardsim {
 namespace {

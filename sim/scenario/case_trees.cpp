@@ -189,8 +189,11 @@ std::vector<Tree> CaseBuilder::case_items() const {
 
 // Whether the command line changes this case; its --case may name a job in it.
 bool CaseBuilder::is_changed(const std::string& name) const {
-  const std::string& only = overrides_.only_case;
-  return only.empty() || scenario_.find("cases") == nullptr || only == name || only.starts_with(name + "/");
+  const std::vector<std::string>& only = overrides_.only_cases;
+  return only.empty() || scenario_.find("cases") == nullptr ||
+         std::ranges::any_of(only, [&](const std::string& pattern) {
+           return fits_pattern(name, pattern) || may_fit_after(name + "/", pattern);
+         });
 }
 
 CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {

@@ -9,7 +9,7 @@
 
 #include "base/tree.h"
 #include "models/workload/workload.h"
-#include "plan/torchrec/spec/planner_options.h"
+#include "plan/torchrec/bridge/planner_options.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
@@ -79,7 +79,7 @@ struct Scenario {
   std::vector<Fabric> fabrics;
   std::optional<CrossCheckOptions> cross_check;
 
-  // Leaves out the cases that are not `wanted`; a fabric keeps its other jobs.
+  // Leaves out the cases that are not `wanted`, which is asked in their order; a fabric keeps its other jobs.
   void keep(const std::function<bool(const Case&)>& wanted);
 };
 
@@ -88,7 +88,8 @@ struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;
   std::string memory_model;  // "" = as the scenario says
-  std::string only_case;     // "" = changes hold for every case, otherwise for the one of this name
+  std::vector<std::string>
+      only_cases;  // patterns of names: changes hold for cases that one of them fits; none: for all
 };
 
 // Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/text.h"
 #include "base/yaml.h"
@@ -60,6 +61,16 @@ void check_settings(const std::vector<Setting>& settings, const std::vector<std:
                         fmt::format("Write cases.NUMBER.KEY; cases are numbered 0 to {}", cases - 1));
     }
   }
+}
+
+void keep_cases(Scenario& scenario, const std::vector<std::size_t>& kept) {
+  std::set<std::size_t> positions(kept.begin(), kept.end());
+  for (const Fabric& fabric : scenario.fabrics) {
+    const bool whole = std::ranges::any_of(fabric.jobs, [&](std::size_t job) { return positions.contains(job); });
+    if (whole) positions.insert(fabric.jobs.begin(), fabric.jobs.end());
+  }
+  std::size_t position = 0;
+  scenario.keep([&](const Case&) { return positions.contains(position++); });
 }
 
 Tree top_value(const Tree& scenario, const std::string& key, const Overrides& overrides) {

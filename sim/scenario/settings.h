@@ -27,6 +27,10 @@ std::optional<std::pair<std::size_t, std::string>> case_path(const std::string& 
 // Refuses paths that do not begin with one of `keys` or with the number of one of so many cases.
 void check_settings(const std::vector<Setting>& settings, const std::vector<std::string>& keys, std::size_t cases);
 
+// Leaves only the cases at these positions, and with a job those beside it on its fabric, without which it would be
+// another simulation. A case whose `relative_to` is left out stays, and its result says so.
+void keep_cases(Scenario& scenario, const std::vector<std::size_t>& kept);
+
 // The value of a key of the scenario's top level: the last setting of it, else the file's; null when neither has it.
 Tree top_value(const Tree& scenario, const std::string& key, const Overrides& overrides);
 

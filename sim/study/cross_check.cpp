@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "base/rank_correlation.h"
+#include "base/statistics.h"
 #include "sim/study/result.h"
 
 namespace shardsim {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "plan/torchrec/bridge/iteration_estimate.h"
+#include "plan/torchrec/bridge/given_plan.h"
 
 namespace shardsim {
 

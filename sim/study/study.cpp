@@ -113,8 +113,13 @@ class StudyTasks {
 // What needs more than one case.
 void compare_cases(StudyResult& study, const Scenario& scenario) {
   for (std::size_t index = 0; index < study.cases.size(); ++index) {
-    const auto base = std::ranges::find(study.cases, scenario.cases[index].relative_to, &CaseResult::name);
-    if (base != study.cases.end()) compare_throughput(study.cases[index], *base);
+    const std::string& name = scenario.cases[index].relative_to;
+    const auto base = std::ranges::find(study.cases, name, &CaseResult::name);
+    if (base != study.cases.end()) {
+      compare_throughput(study.cases[index], *base);
+    } else if (!name.empty()) {
+      study.cases[index].notes.push_back("Not compared with case '" + name + "', which is left out.");
+    }
   }
   if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
 }

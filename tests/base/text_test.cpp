@@ -70,3 +70,31 @@ TEST_CASE("the shortest text of a double reads back as the same double") {
   CHECK(shortest(0.1) == "0.1");
   CHECK(shortest(25) == "25");
 }
+
+TEST_CASE("a pattern fits whole texts: * any characters, ? one") {
+  CHECK(fits_pattern("rm1/flexshard", "rm1/*"));
+  CHECK(fits_pattern("rm1/flexshard", "*shard"));
+  CHECK(fits_pattern("rm1", "rm?"));
+  CHECK(fits_pattern("rm1", "*rm1*"));
+  CHECK(fits_pattern("", "*"));
+  CHECK(fits_pattern("[a]", "[a]"));
+  CHECK_FALSE(fits_pattern("rm12", "rm?"));
+  CHECK_FALSE(fits_pattern("rm1", "rm1/*"));
+  CHECK_FALSE(fits_pattern("rm1", ""));
+  // Stars that no text satisfies take no time beyond text times pattern.
+  CHECK_FALSE(fits_pattern(std::string(2000, 'a'), "*a*a*a*a*a*a*a*a*a*a*a*a*b"));
+}
+
+TEST_CASE("a pattern may fit what begins with a text") {
+  CHECK(may_fit_after("fabric/", "fabric/job"));
+  CHECK(may_fit_after("fabric/", "fab*"));
+  CHECK_FALSE(may_fit_after("fabric/", "fabric"));
+  CHECK_FALSE(may_fit_after("fabric/", "other/*"));
+}
+
+TEST_CASE("a name that equals the pattern goes before what else fits") {
+  const std::vector<std::string> names = {"a", "ab", "a*"};
+  CHECK(fitting_names(names, "a*") == std::vector<std::size_t>{2});
+  CHECK(fitting_names(names, "a?") == std::vector<std::size_t>{1, 2});
+  CHECK(fitting_names(names, "b").empty());
+}

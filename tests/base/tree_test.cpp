@@ -38,6 +38,27 @@ TEST_CASE("a path sets one leaf and leaves the rest") {
   CHECK(with("a: 1", "a", "[1, 2]") == yaml("a: [1, 2]"));
 }
 
+TEST_CASE("an item of a list is addressed by its number or its name") {
+  const std::string text = "tables: [{name: history, rows: 1}, {name: item, rows: 2}]";
+  const Tree changed = yaml("tables: [{name: history, rows: 1}, {name: item, rows: 3}]");
+  CHECK(with(text, "tables.1.rows", "3") == changed);
+  CHECK(with(text, "tables.item.rows", "3") == changed);
+  const std::string wrong = error_of([&] { with(text, "tables.itm.rows", "3"); });
+  CHECK(has(wrong, "no item of a list of 2"));
+  CHECK(has(wrong, "Did you mean 'item'? Known: history, item"));
+  CHECK(has(error_of([&] { with(text, "tables.2.rows", "3"); }), "Known: history, item"));
+}
+
+TEST_CASE("names with dots, names that are numbers, and names that several items have") {
+  const std::string dots = "t: [{name: a, b: {x: 1}}, {name: a.b, x: 1}]";
+  CHECK(with(dots, "t.a.b.x", "2") == yaml("t: [{name: a, b: {x: 1}}, {name: a.b, x: 2}]"));
+  CHECK(with(dots, "t.0.b.x", "2") == yaml("t: [{name: a, b: {x: 2}}, {name: a.b, x: 1}]"));
+  CHECK(with("t: [{name: 1, x: 1}, {name: 0, x: 1}]", "t.0.x", "2") == yaml("t: [{name: 1, x: 2}, {name: 0, x: 1}]"));
+  const std::string twice = error_of([&] { with("t: [{name: a}, {name: b}, {name: a}]", "t.a.x", "1"); });
+  CHECK(has(twice, "several items are named \"a\""));
+  CHECK(has(twice, "Write the number of one: 0, 2"));
+}
+
 TEST_CASE("a value set by an argument has the argument as its place") {
   const Tree tree = with("a: {b: 1}", "a.b", "2");
   CHECK(tree.find("a")->find("b")->place.text() == "argument --set x");

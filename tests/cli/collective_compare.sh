@@ -86,7 +86,7 @@ refuse 2 'system "box" is missing from the map scenarios/measurements/systems.ya
 rm -rf out box.log silent.log
 
 echo "-- bad input"
-refuse 2 'argument --measurements: the measurements are missing' collective compare
+refuse 2 'argument --measurements: the option is missing.*--measurements PATH' collective compare
 refuse 2 'nowhere' collective compare --measurements nowhere
 refuse 2 'compare writes a folder' collective compare --measurements m.csv -o -
 rows 'crate,2,4,all_reduce,8,1\n'

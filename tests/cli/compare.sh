@@ -28,8 +28,8 @@ run convert row_wise.timeline.json -o row_wise.h5
 check "a file of timelines may be overwritten" [ "$code" -eq 0 ]
 printf 'mine' >mine.h5
 refuse 2 'mine.h5: the file exists and is no shardsim.timeline/1 file' convert row_wise.timeline.json -o mine.h5
-refuse 2 'argument --output: the output is missing' convert again.timeline.json
-refuse 2 'argument --output: the output is missing' convert row_wise.h5
+refuse 2 'argument --output: the option is missing.*--output FILE' convert again.timeline.json
+refuse 2 'argument --output: the option is missing.*--output FILE' convert row_wise.h5
 refuse 2 'argument --case: the file has several cases.*row_wise' convert p.h5 -o x.json
 refuse 2 "argument --case: unknown case \"row_wize\". Did you mean 'row_wise'" convert p.h5 --case row_wize -o x.json
 rm mine.h5

@@ -6,7 +6,6 @@
 #include "base/yaml.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
-#include "plan/standalone_plan.h"
 #include "tests/fuzz/error_at_most.h"
 
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "plan/torchrec/bridge/from_workload.h"
 #include "plan/torchrec/bridge/given_plan.h"
-#include "plan/torchrec/estimate/storage_estimate.h"
+#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
 #include "tests/physics/random_plans.h"
 
-// The shards of a plan with TorchRec's storage estimate of each (plan/torchrec/estimate/storage_estimate.h), for whole
+// The shards of a plan with TorchRec's storage estimate of each (plan/torchrec/estimate/shard_estimate.h), for whole
 // ids.
 namespace shardsim::physics {
 
@@ -74,7 +74,7 @@ inline void add_shards(std::vector<EstimatedShard>& shards, const torchrec::Give
 inline std::vector<EstimatedShard> estimated_shards(const RandomPlan& made) {
   torchrec::PlannerRequest request;
   request.settings.topology = torchrec::topology_of(*made.cluster);
-  request.settings.estimate = torchrec::settings_of(made.workload);
+  request.settings.estimate = torchrec::settings_for(made.workload);
   for (const torchrec::WorkloadTable& table : torchrec::tables_of(made.workload)) {
     request.tables.push_back({table.spec, {}});
     request.order.push_back(table.index);

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "plan/planners/whole_table.h"
+#include "plan/planners/factories.h"
 #include "tests/plan/test_setting.h"
 
 using namespace shardsim;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/plan/test_setting.h"
+#include "tests/plan/tier_times.h"
 
 using namespace shardsim;
 

@@ -299,6 +299,7 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"\"recent\"", "\"history\"", "is in two modules"},
            Case{"shardsim.plan/1", "shardsim.plan/2", "shardsim.plan/1"},
            Case{"\"plan\":", "\"plans\":", "'plan'"},
+           Case{"\"plan\":", "\"hsah\": {}, \"plan\":", "unknown key \"hsah\""},
            Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[0, 1, 2, 3, 4, 5, 6, 8]", "plan.json:7"},
            Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[0, 1, 2, 3, 4, 5, 6, 6]", "plan.json:7"},
            Case{"[0, 1, 2, 3, 4, 5, 6, 7]", "[]", "a rank set is missing or empty"},

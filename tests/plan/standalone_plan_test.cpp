@@ -1,5 +1,3 @@
-#include "plan/standalone_plan.h"
-
 #include <doctest/doctest.h>
 
 #include "base/json.h"

@@ -49,20 +49,18 @@ def planner(case):
     dense = 6 * case["dense_parameter_bytes"]
     partitioner = case["partitioner"]
     return (
-        "{name: torchrec, proposers: %s, partitioner: %s, sort_by: %s, constraints: %s,"
+        "{name: torchrec, proposers: %s, partitioner: %s, constraints: %s,"
         " storage_reservation: {percentage: %r%s}, topology: {hbm_cap: \"%d B\", ddr_cap: \"%d B\", hbm_bandwidth: %s,"
-        " ddr_bandwidth: %s, hbm_to_ddr_bandwidth: %s, intra_bandwidth: %s, inter_bandwidth: %s}}"
+        " hbm_to_ddr_bandwidth: %s, intra_bandwidth: %s, inter_bandwidth: %s}}"
         % (
             json.dumps(case["proposers"]),
-            "memory_balanced" if partitioner == "memory_balanced" else "greedy_perf",
-            "perf" if partitioner.endswith("by_perf") else "storage",
+            "memory_balanced" if partitioner == "memory_balanced" else "greedy_perf, sort_by: %s" % partitioner.split("_")[-1],
             json.dumps(allowed),
             case["storage_reservation"]["percentage"],
             ", dense_tensor_estimate: \"%d B\"" % dense if dense else "",
             topology["hbm_cap_per_rank"],
             topology["ddr_cap_per_rank"],
             rate(topology["hbm_mem_bw"]),
-            rate(topology["ddr_mem_bw"]),
             rate(topology["hbm_to_ddr_mem_bw"]),
             rate(topology["intra_host_bw"]),
             rate(topology["inter_host_bw"]),

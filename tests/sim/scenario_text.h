@@ -36,7 +36,7 @@ inline bool says(const std::string& message, const std::string& part) {
 inline Overrides set(const std::string& path, const std::string& value, const std::string& only = "") {
   Overrides overrides;
   overrides.set.emplace_back(path, value);
-  overrides.only_case = only;
+  if (!only.empty()) overrides.only_cases = {only};
   return overrides;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -58,6 +59,20 @@ const NamedTimeline& case_named(const TimelineSource& source, const std::string&
   throw input_error({source.path}, "there is no case " + excerpt(name), known_names_hint(name, names_of(source)));
 }
 
+// The cases that the patterns fit, in the order of the file.
+TimelineSource chosen_cases(const TimelineSource& source, const std::vector<std::string>& patterns) {
+  const std::vector<std::string> names = names_of(source);
+  std::set<std::size_t> chosen;
+  for (const std::string& pattern : patterns) {
+    const std::vector<std::size_t> fitting = fitting_names(names, pattern);
+    if (fitting.empty()) case_named(source, pattern);  // which says what is known
+    chosen.insert(fitting.begin(), fitting.end());
+  }
+  TimelineSource result{source.path, {}, source.names_no_case, source.notes};
+  for (const std::size_t position : chosen) result.cases.push_back(source.cases[position]);
+  return result;
+}
+
 // The cases of one name, and those of one side.
 void add_all(ComparisonReport& report, const TimelineSource& predicted, const TimelineSource& observed) {
   for (const NamedTimeline& ours : predicted.cases) {
@@ -96,16 +111,22 @@ TimelineSource read_kineto_source(const fs::path& folder) {
 }
 
 ComparisonReport compare_sources(const TimelineSource& predicted, const TimelineSource& observed,
-                                 const std::string& only_case) {
+                                 const std::vector<std::string>& only) {
   ComparisonReport report;
   report.predicted = predicted.path;
   report.observed = observed.path;
   const bool one_observed = observed.cases.size() == 1;
-  if (!only_case.empty()) {
-    const NamedTimeline& ours = case_named(predicted, only_case);
-    const NamedTimeline* theirs = find_case(observed, only_case);
+  if (!only.empty()) {
+    const TimelineSource chosen = chosen_cases(predicted, only);
+    if (chosen.cases.size() > 1) {
+      add_all(report, chosen, observed);
+      report.only_observed.clear();  // nobody asked for them
+      return report;
+    }
+    const NamedTimeline& ours = chosen.cases.front();
+    const NamedTimeline* theirs = find_case(observed, ours.case_name);
     const NamedTimeline& partner =
-        theirs == nullptr && one_observed ? observed.cases.front() : case_named(observed, only_case);
+        theirs == nullptr && one_observed ? observed.cases.front() : case_named(observed, ours.case_name);
     add_case(report, predicted, ours, observed, partner);
   } else if (one_observed && predicted.cases.size() == 1) {
     add_case(report, predicted, predicted.cases.front(), observed, observed.cases.front());

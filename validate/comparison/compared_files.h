@@ -25,10 +25,10 @@ TimelineSource read_timeline_source(const std::filesystem::path& path);
 TimelineSource read_kineto_source(const std::filesystem::path& folder);
 
 // Compares the cases of one name; where each side has one case only, those two, whatever they are called, with a note.
-// `only_case`: that one alone ("" : all); of an observation with a single case, or of traces, it chooses the
-// prediction. Errors (Failure::input): as compare_timelines; no case of one name; `only_case` is on neither side, or on
-// one only.
+// `only`: patterns of case names, and those cases alone (none: all); of an observation with a single case, or of
+// traces, the one case that they fit chooses the prediction. Errors (Failure::input): as compare_timelines; no case of
+// one name; a pattern that fits no prediction; one case asked for that was not observed.
 ComparisonReport compare_sources(const TimelineSource& predicted, const TimelineSource& observed,
-                                 const std::string& only_case);
+                                 const std::vector<std::string>& only);
 
 }  // namespace shardsim

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "validate/comparison/iteration_windows.h"
 #include "validate/comparison/operation_times.h"
@@ -261,10 +262,8 @@ void require_same_world(const Timeline& predicted, const Timeline& observed, con
 
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {values.front(), median, values.back()};
+  const auto [least, most] = std::ranges::minmax(values);
+  return {least, median(std::move(values)), most};
 }
 
 double ComparedTime::off_ms() const {

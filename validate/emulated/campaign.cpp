@@ -2,35 +2,149 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "validate/emulated/campaign_builder.h"
 
 namespace shardsim {
 namespace {
 
-void p2p_intra(CampaignBuilder& build, std::int64_t n) {
-  build.send(n, {{0, 1}});
+using Dense = std::vector<std::vector<std::int64_t>>;
+
+Dense nothing(std::size_t members) {
+  return Dense(members, std::vector<std::int64_t>(members, 0));
 }
 
-void p2p_inter(CampaignBuilder& build, std::int64_t n) {
-  build.send(n, {{0, build.per_node()}});
+// The one that is `nodes` nodes and `places` places further on.
+int shifted(int rank, int nodes, int places, const NodeShape& shape) {
+  const int node = (rank / shape.ranks_per_node + nodes) % shape.nodes;
+  return node * shape.ranks_per_node + (rank % shape.ranks_per_node + places) % shape.ranks_per_node;
 }
 
-void bidir_inter(CampaignBuilder& build, std::int64_t n) {
-  build.send(n, {{0, build.per_node()}, {build.per_node(), 0}});
+// Rounded down to a multiple of 64 bytes, at least 64: what one rank sends in one step.
+std::int64_t whole_blocks(std::int64_t bytes) {
+  constexpr std::int64_t kBlock = 64;
+  return std::max(kBlock, bytes / kBlock * kBlock);
 }
 
-void a2a_direct(CampaignBuilder& build, std::int64_t n) {
-  build.all_to_all("world", n);
+// Puts one item of the campaign together: collectives one after the other, on one stream or two.
+class CampaignBuilder {
+ public:
+  explicit CampaignBuilder(const NodeShape& shape);
+
+  int nodes() const { return shape_.nodes; }
+  int per_node() const { return shape_.ranks_per_node; }
+
+  // Each pair (from, to) of ranks at once.
+  void send(std::int64_t bytes, const std::vector<std::pair<int, int>>& pairs);
+  // Among all ranks at once; own chunks are left out.
+  void uneven(const std::function<std::int64_t(int from, int to)>& bytes);
+  // Every ordered pair of the group's members, at once.
+  void all_to_all(const std::string& group, std::int64_t bytes_per_pair);
+  // Among all ranks in steps, each a permutation inside one tier; a rank goes on when it has sent and received.
+  void pairwise(const std::function<std::int64_t(int from)>& bytes);
+  // all_reduce, reduce_scatter or all_gather of `bytes` by a ring, in whole blocks.
+  void reduce(OpClass op_class, const std::string& group, std::int64_t bytes);
+  // What follows runs beside what came before.
+  void on_second_stream() { stream_ = 1; }
+
+  Program program(const std::string& name);  // checked
+
+ private:
+  void add(Op op);
+  void exchange(const std::string& group, std::vector<std::vector<std::int64_t>> bytes);
+  std::size_t members(const std::string& group) const { return program_.groups.at(group).front().size(); }
+
+  NodeShape shape_;
+  Program program_;
+  int stream_ = 0;
+};
+
+CampaignBuilder::CampaignBuilder(const NodeShape& shape) : shape_(shape) {
+  program_.scenario = "campaign";
+  program_.world_size = shape.world_size();
+  program_.ranks_per_node = shape.ranks_per_node;
+  program_.batch_per_rank = 1;
+  std::vector<std::vector<int>> world(1), nodes(shape.nodes), rails(shape.ranks_per_node);
+  for (int rank = 0; rank < shape.world_size(); ++rank) {
+    world.front().push_back(rank);
+    nodes[rank / shape.ranks_per_node].push_back(rank);
+    rails[rank % shape.ranks_per_node].push_back(rank);
+  }
+  program_.groups = {{"world", world}, {"node", nodes}, {"cross_node", rails}};
 }
 
-void a2a_pairwise(CampaignBuilder& build, std::int64_t n) {
-  build.pairwise([n](int) { return n; });
+void CampaignBuilder::add(Op op) {
+  op.id = static_cast<int>(program_.ops.size());
+  op.stream = stream_;
+  op.dtype = "fp32";
+  if (!program_.ops.empty() && program_.ops.back().stream == stream_) op.after = {op.id - 1};
+  program_.ops.push_back(std::move(op));
+}
+
+void CampaignBuilder::exchange(const std::string& group, Dense bytes) {
+  Op op;
+  op.op_class = OpClass::all_to_all;
+  op.name = group + "_all_to_all";
+  op.group = group;
+  op.matrix.index = static_cast<int>(program_.matrices.size());
+  program_.matrices.push_back(
+      {"bytes" + std::to_string(op.matrix.index), {ByteMatrix::Kind::dense, 1, {}, std::move(bytes), false}});
+  add(std::move(op));
+}
+
+void CampaignBuilder::send(std::int64_t bytes, const std::vector<std::pair<int, int>>& pairs) {
+  Dense matrix = nothing(members("world"));
+  for (const auto& [from, to] : pairs) matrix[from][to] = bytes;
+  exchange("world", std::move(matrix));
+}
+
+void CampaignBuilder::uneven(const std::function<std::int64_t(int from, int to)>& bytes) {
+  Dense matrix = nothing(members("world"));
+  for (int from = 0; from < shape_.world_size(); ++from) {
+    for (int to = 0; to < shape_.world_size(); ++to) matrix[from][to] = from == to ? 0 : bytes(from, to);
+  }
+  exchange("world", std::move(matrix));
+}
+
+void CampaignBuilder::all_to_all(const std::string& group, std::int64_t bytes_per_pair) {
+  Dense matrix(members(group), std::vector<std::int64_t>(members(group), bytes_per_pair));
+  for (std::size_t member = 0; member < matrix.size(); ++member) matrix[member][member] = 0;
+  exchange(group, std::move(matrix));
+}
+
+void CampaignBuilder::pairwise(const std::function<std::int64_t(int from)>& bytes) {
+  for (int step = 1; step < shape_.world_size(); ++step) {
+    Dense matrix = nothing(members("world"));
+    for (int from = 0; from < shape_.world_size(); ++from) {
+      matrix[from][shifted(from, step / shape_.ranks_per_node, step % shape_.ranks_per_node, shape_)] = bytes(from);
+    }
+    exchange("world", std::move(matrix));
+  }
+}
+
+void CampaignBuilder::reduce(OpClass op_class, const std::string& group, std::int64_t bytes) {
+  const auto count = static_cast<std::int64_t>(members(group));
+  Op op;
+  op.op_class = op_class;
+  op.name = group + "_" + std::string(op_class_name(op_class));
+  op.group = group;
+  op.bytes = count * whole_blocks(bytes / count);
+  add(std::move(op));
+}
+
+Program CampaignBuilder::program(const std::string& name) {
+  program_.case_name = name;
+  program_.streams = {"first"};
+  if (stream_ > 0) program_.streams.push_back("second");
+  check_program(program_, Place{"campaign item " + name});
+  return program_;
 }
 
 // What rank r sends to each other one, as a share of the size argument.
@@ -41,26 +155,6 @@ double skew(int rank) {
 
 std::int64_t skewed(int rank, std::int64_t n) {
   return whole_blocks(static_cast<std::int64_t>(static_cast<double>(n) * skew(rank)));
-}
-
-void a2av_direct(CampaignBuilder& build, std::int64_t n) {
-  build.uneven([n](int from, int) { return skewed(from, n); });
-}
-
-void a2av_pairwise(CampaignBuilder& build, std::int64_t n) {
-  build.pairwise([n](int from) { return skewed(from, n); });
-}
-
-void intra_a2a(CampaignBuilder& build, std::int64_t n) {
-  build.all_to_all("node", n);
-}
-
-void ring_ar(CampaignBuilder& build, std::int64_t n) {
-  build.reduce(OpClass::all_reduce, "world", n);
-}
-
-void xnode_ar(CampaignBuilder& build, std::int64_t n) {
-  build.reduce(OpClass::all_reduce, "cross_node", n);
 }
 
 void hier_ar(CampaignBuilder& build, std::int64_t n) {
@@ -79,10 +173,6 @@ void incast_inter(CampaignBuilder& build, std::int64_t n) {
   build.uneven([n, per_node](int from, int to) { return to == 0 && from >= per_node ? n : 0; });
 }
 
-void incast_all(CampaignBuilder& build, std::int64_t n) {
-  build.uneven([n](int, int to) { return to == 0 ? n : 0; });
-}
-
 void ovl_disjoint(CampaignBuilder& build, std::int64_t n) {
   build.all_to_all("node", n);
   build.on_second_stream();
@@ -95,28 +185,33 @@ void ovl_contend(CampaignBuilder& build, std::int64_t n) {
   build.reduce(OpClass::all_reduce, "cross_node", 4 * n);
 }
 
+// An item of the campaign and what it does with its size argument (docs/emulated.md).
 struct Entry {
   std::string_view name;
   void (*fill)(CampaignBuilder&, std::int64_t);
 };
 
+using Builder = CampaignBuilder;
 constexpr std::array kEntries = std::to_array<Entry>({
-    {"a2a_direct", a2a_direct},
-    {"a2a_pairwise", a2a_pairwise},
-    {"a2av_direct", a2av_direct},
-    {"a2av_pairwise", a2av_pairwise},
-    {"bidir_inter", bidir_inter},
+    {"a2a_direct", [](Builder& build, std::int64_t n) { build.all_to_all("world", n); }},
+    {"a2a_pairwise", [](Builder& build, std::int64_t n) { build.pairwise([n](int) { return n; }); }},
+    {"a2av_direct",
+     [](Builder& build, std::int64_t n) { build.uneven([n](int from, int) { return skewed(from, n); }); }},
+    {"a2av_pairwise",
+     [](Builder& build, std::int64_t n) { build.pairwise([n](int from) { return skewed(from, n); }); }},
+    {"bidir_inter",
+     [](Builder& build, std::int64_t n) { build.send(n, {{0, build.per_node()}, {build.per_node(), 0}}); }},
     {"hier_a2a", hier_a2a},
     {"hier_ar", hier_ar},
-    {"incast_all", incast_all},
+    {"incast_all", [](Builder& build, std::int64_t n) { build.uneven([n](int, int to) { return to == 0 ? n : 0; }); }},
     {"incast_inter", incast_inter},
-    {"intra_a2a", intra_a2a},
+    {"intra_a2a", [](Builder& build, std::int64_t n) { build.all_to_all("node", n); }},
     {"ovl_contend", ovl_contend},
     {"ovl_disjoint", ovl_disjoint},
-    {"p2p_inter", p2p_inter},
-    {"p2p_intra", p2p_intra},
-    {"ring_ar", ring_ar},
-    {"xnode_ar", xnode_ar},
+    {"p2p_inter", [](Builder& build, std::int64_t n) { build.send(n, {{0, build.per_node()}}); }},
+    {"p2p_intra", [](Builder& build, std::int64_t n) { build.send(n, {{0, 1}}); }},
+    {"ring_ar", [](Builder& build, std::int64_t n) { build.reduce(OpClass::all_reduce, "world", n); }},
+    {"xnode_ar", [](Builder& build, std::int64_t n) { build.reduce(OpClass::all_reduce, "cross_node", n); }},
 });
 
 const Entry& entry_named(std::string_view name) {

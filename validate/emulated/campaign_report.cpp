@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "validate/emulated/predict_items.h"
+#include "validate/emulated/campaign.h"
 
 namespace shardsim {
 namespace {

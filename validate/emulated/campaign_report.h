@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "sim/timeline/timeline.h"
 #include "validate/emulated/campaign.h"
-#include "validate/emulated/cpu_shares.h"
 #include "validate/emulated/emulated_shape.h"
 
 namespace shardsim {
@@ -31,6 +30,14 @@ struct TierRate {
   Bandwidth observed;
   double tolerance = 0;  // relative
   bool holds() const;
+};
+
+// What the machine's processors did between two looks, as shares of their time: an emulated cluster on a busy machine
+// is slower than its shapers.
+struct CpuShares {
+  double busy = 0;
+  double stolen = 0;   // by other virtual machines
+  double softirq = 0;  // carrying packets
 };
 
 // What validate-emulated found.

@@ -1,5 +1,3 @@
-#include "validate/emulated/child_program.h"
-
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "validate/emulated/memory_file.h"
+#include "validate/emulated/rank_processes.h"
 
 namespace shardsim {
 namespace {
@@ -30,6 +28,38 @@ namespace {
 }
 
 }  // namespace
+
+MemoryFile::MemoryFile() : descriptor_(::memfd_create("shardsim", MFD_CLOEXEC)) {
+  if (descriptor_ < 0) throw run_error(std::string("cannot make a file in memory: ") + std::strerror(errno), "");
+}
+
+MemoryFile::~MemoryFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+MemoryFile::MemoryFile(MemoryFile&& other) noexcept : descriptor_(other.descriptor_) {
+  other.descriptor_ = -1;
+}
+
+void MemoryFile::write(std::string_view text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::pwrite(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) throw run_error(std::string("cannot write a file in memory: ") + std::strerror(errno), "");
+    done += static_cast<std::size_t>(wrote);
+  }
+}
+
+std::string MemoryFile::read() const {
+  std::string text;
+  char buffer[1 << 14];
+  for (;;) {
+    const ssize_t got = ::pread(descriptor_, buffer, sizeof buffer, static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+}
 
 ProgramOutput run_program(const std::vector<std::string>& command, const std::string& input) {
   MemoryFile in, out, err;

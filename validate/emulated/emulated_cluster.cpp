@@ -9,9 +9,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/workers.h"
-#include "validate/emulated/child_program.h"
+#include "validate/emulated/emulated_shape.h"
 #include "validate/emulated/rank_processes.h"
-#include "validate/emulated/shaped_links.h"
 
 namespace shardsim {
 namespace {

@@ -14,8 +14,6 @@
 #include "sim/study/study.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_cluster.h"
-#include "validate/emulated/observe_programs.h"
-#include "validate/emulated/rank_bench.h"
 
 namespace shardsim {
 namespace {

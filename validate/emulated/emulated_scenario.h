@@ -52,6 +52,12 @@ Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predict
 // Whether some other collective runs on the same rank and tier at the same time; `op`: index into Timeline::ops.
 bool shares_its_tier(const Timeline& timeline, int op);
 
+// The micro-benchmark on as many processes of this machine as there are ranks, all at once, as the ranks of an emulated
+// cluster share its processors: gather and update of the workloads' row widths and optimizers at a few sizes, a copy,
+// matrix products. Sizes do not come from any plan. Returns the table that the compute model `measured` reads; times
+// are medians over repetitions and ranks. Errors: Failure::run when a process fails.
+std::string bench_on_ranks(int ranks, const std::vector<const Workload*>& workloads);
+
 std::string round_text(const ScenarioRound& round, int width, bool colour);
 std::string round_json(const ScenarioRound& round);  // shardsim.comparison/1 with what is above besides
 

@@ -1,5 +1,3 @@
-#include "validate/emulated/name_spaces.h"
-
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "validate/emulated/emulated_cluster.h"
 
 namespace shardsim {
 namespace {

@@ -1,12 +1,11 @@
-#include "validate/emulated/observe_programs.h"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
-#include "validate/emulated/memory_file.h"
+#include "validate/emulated/campaign_round.h"
+#include "validate/emulated/rank_processes.h"
 
 namespace shardsim {
 namespace {

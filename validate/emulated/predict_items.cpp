@@ -1,15 +1,14 @@
-#include "validate/emulated/predict_items.h"
-
 #include <algorithm>
 #include <map>
 
 #include "base/files.h"
+#include "base/workers.h"
 #include "base/yaml.h"
 #include "models/compute/compute_model.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/network.h"
 #include "sim/scenario/scenario.h"
-#include "base/workers.h"
+#include "validate/emulated/campaign.h"
 
 namespace shardsim {
 namespace {

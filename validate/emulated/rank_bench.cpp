@@ -1,13 +1,12 @@
-#include "validate/emulated/rank_bench.h"
-
 #include <algorithm>
 #include <cstring>
 #include <set>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/version.h"
-#include "validate/emulated/memory_file.h"
+#include "validate/emulated/emulated_scenario.h"
 #include "validate/emulated/rank_processes.h"
 #include "validate/execute/buffers/rank_buffers.h"
 #include "validate/execute/devices/cpu_dense.h"
@@ -62,10 +61,6 @@ std::vector<BenchPoint> points_for(const std::vector<const Workload*>& workloads
     points.push_back(product);
   }
   return points;
-}
-
-double median(std::vector<double> values) {
-  return sample_statistics(std::move(values)).median;
 }
 
 double copy_us() {

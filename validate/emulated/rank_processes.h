@@ -5,11 +5,39 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "validate/emulated/campaign.h"
 
 namespace shardsim {
+
+// A file without a name, in memory, that processes forked from this one share.
+class MemoryFile {
+ public:
+  MemoryFile();  // errors: Failure::run
+  ~MemoryFile();
+  MemoryFile(MemoryFile&& other) noexcept;
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void write(std::string_view text);  // all of the file, from its start; left at its start. Errors: Failure::run
+  std::string read() const;           // all of it
+
+ private:
+  int descriptor_ = -1;
+};
+
+// What a program that was run to its end left behind.
+struct ProgramOutput {
+  int code = 0;  // 128 + N when signal N ended it, 127 when it could not be started
+  std::string out, err;
+};
+
+// Runs a program with `input` as its standard input. It is searched for in PATH, /usr/sbin and /sbin.
+// Errors: Failure::run when no process can be started.
+ProgramOutput run_program(const std::vector<std::string>& command, const std::string& input = {});
 
 // One forked process per rank of a run.
 class RankProcesses {

@@ -1,5 +1,3 @@
-#include "validate/emulated/shaped_links.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,7 +5,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "validate/emulated/child_program.h"
+#include "validate/emulated/emulated_shape.h"
+#include "validate/emulated/rank_processes.h"
 
 namespace shardsim {
 namespace {

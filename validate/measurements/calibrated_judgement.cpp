@@ -1,5 +1,3 @@
-#include "validate/measurements/calibrated_judgement.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "sim/report/numbers.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/error_text.h"
+#include "validate/measurements/judgement.h"
 #include "validate/measurements/markdown_line.h"
 
 namespace shardsim {
@@ -25,8 +24,7 @@ Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap
   Rows found;
   for (MeasuredRow row : rows) {
     if (!row.is_complete() || &map.system_of(row) != &system) continue;
-    if (row.nodes == 0) row.nodes = system.nodes;
-    if (row.gpus_per_node == 0) row.gpus_per_node = system.gpus_per_node;
+    row.fill_in(system.nodes, system.gpus_per_node);
     if (!row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
   }
   return found;

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "topology/spec/exact_text.h"
-#include "validate/measurements/calibration_rows.h"
 #include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
@@ -26,8 +25,7 @@ MeasuredRows complete_rows(const MeasuredRows& rows, const ClusterSpec& spec, in
       continue;
     }
     complete.push_back(row);
-    if (row.nodes == 0) complete.back().nodes = spec.nodes;
-    if (row.gpus_per_node == 0) complete.back().gpus_per_node = spec.gpu.count;
+    complete.back().fill_in(spec.nodes, spec.gpu.count);
   }
   return complete;
 }
@@ -127,16 +125,13 @@ class Calibrator {
     source.path = path;
     source.value = after;
     source.source = fmt::format("{}, system {}", options_.measurements, parts_.front().used.front().system);
-    source.fitted = true;
     double worst = -1;
     for (const CollectiveCalibration* one : fitted) {
       for (const MeasuredRow& row : one->used) source.fitted_on.push_back(row_name(row));
       worst = std::max(worst, one->stated_error_pct().value_or(-1));
     }
     source.rows_used = static_cast<std::int64_t>(source.fitted_on.size());
-    if (worst >= 0) source.error_unused_pct = parse_real(fmt::format("{:.4g}", worst), {path});
-    std::erase_if(spec_.sources, [&](const SourcedValue& old) { return old.path == path; });
-    spec_.sources.push_back(std::move(source));
+    note_fitted(spec_, std::move(source), worst);
     return {path, before, after};
   }
 
@@ -202,6 +197,13 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
   Calibration calibration = Calibrator(prior, parts, options).result();
   calibration.incomplete = incomplete;
   return calibration;
+}
+
+void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct) {
+  value.fitted = true;
+  if (error_pct >= 0) value.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {value.path});
+  std::erase_if(spec.sources, [&](const SourcedValue& old) { return old.path == value.path; });
+  spec.sources.push_back(std::move(value));
 }
 
 std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,

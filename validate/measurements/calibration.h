@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "models/compute/embedding_measurements.h"
 #include "topology/spec/cluster_spec.h"
-#include "validate/measurements/error_figures.h"
-#include "validate/measurements/measured_row.h"
+#include "validate/measurements/judged_row.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 
@@ -55,9 +56,39 @@ struct Calibration {
 Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows,
                       const CalibrationOptions& options);
 
+// Writes down in `spec` that a fit gave `path` the value that a text states: from which source, on which rows, and by
+// how many percent predictions of unused rows are off (below 0: not known). Replaces what was said of the path before.
+void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct);
+
 // The rows of one system: of `label`, or of the only one when it is "". Errors (Failure::input): several systems and no
 // label, a label that none has.
 std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,
                                         const std::string& measurements);
+
+// Relative errors of the roofline on some rows, in percent of the measured time.
+struct ComputeErrors {
+  std::string what;  // "lookup", "update", "gemm"
+  int used = 0, checked = 0;
+  double median_before = 0, median_after = 0, p90_after = 0;  // absolute, on the rows of the check third
+};
+
+struct ComputeCalibration {
+  ClusterSpec spec;  // fitted values are in `sources`
+  std::string gpu;   // as the measurements name it
+  std::vector<CalibratedValue> values;
+  std::vector<ComputeErrors> errors;
+  int left_out = 0;  // warm, skewed, or served by caches
+};
+
+// Fits the roofline of `gpu` (kernel_overhead, copy_bandwidth as random rows reach it, lookups_per_ns, sort_per_lookup,
+// sorted_update_efficiency, flops_efficiency) to the rows of the fit part, those with hash(shape) mod 3 != 0, by least
+// squares of the logarithms of predicted over measured, large ones damped. Values that no row speaks of stay. Cold
+// caches and uniform indices only; rows whose tables are read more than once over are left out, as in the compute model
+// `measured`. Errors (Failure::input at `measurements`): fewer than four rows to fit, rows of several devices.
+ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
+                                     const std::string& measurements);
+
+// Two tables: errors on the rows that were not used, and values.
+std::string compute_calibration_text(const ComputeCalibration& calibration, int width, bool colour);
 
 }  // namespace shardsim

@@ -1,10 +1,10 @@
-#include "validate/measurements/calibration_parameters.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
 namespace {
@@ -16,39 +16,40 @@ constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;    // priors of wha
 // Costs may be off by a factor of e or more, efficiencies by some percent, the rate of a channel by a third.
 constexpr double kCostSpread = 1, kEfficiencySpread = 0.15, kChannelSpread = 0.3;
 
-const char* key_name(CalibratedKey key) {
-  switch (key) {
-    case CalibratedKey::start:
-      return "start";
-    case CalibratedKey::per_remote_peer:
-      return "per_remote_peer";
-    case CalibratedKey::fill:
-      return "fill";
-    case CalibratedKey::latency_share:
-      return "latency_share";
-    case CalibratedKey::efficiency:
-      return "efficiency";
-    case CalibratedKey::nic_efficiency:
-      return "nic_efficiency";
-    case CalibratedKey::channel_rate:
-      return "channel_rate";
-  }
-  return "";
-}
+// What a key is called, how it is read and written, and what it may be.
+struct KeyEntry {
+  const char* name;
+  bool is_time;
+  double of_none;  // where the prior says 0
+  double most;
+  double (*get)(const OverheadSpec&);
+  void (*put)(OverheadSpec&, double);
+};
 
-bool is_time(CalibratedKey key) {
-  return key == CalibratedKey::start || key == CalibratedKey::per_remote_peer || key == CalibratedKey::fill;
-}
+using In = const OverheadSpec&;
+using Out = OverheadSpec&;
 
-double prior_of_none(CalibratedKey key) {
-  if (key == CalibratedKey::start || key == CalibratedKey::per_remote_peer) return kStartOfNone;
-  return key == CalibratedKey::fill ? kFillOfNone : 0;
-}
+// In the order of CalibratedKey. A start that is written is marked as fitted, as a reader of the file marks it.
+constexpr KeyEntry kKeys[] = {
+    {"start", true, kStartOfNone, HUGE_VAL, [](In from) { return from.start.value; },
+     [](Out to, double value) {
+       to.start = {value};
+       to.start_is_fitted = true;
+     }},
+    {"per_remote_peer", true, kStartOfNone, HUGE_VAL, [](In from) { return from.per_remote_peer.value; },
+     [](Out to, double value) { to.per_remote_peer = {value}; }},
+    {"fill", true, kFillOfNone, HUGE_VAL, [](In from) { return from.fill.value; },
+     [](Out to, double value) { to.fill = {value}; }},
+    {"latency_share", false, 0, kMostLatencyShare, [](In from) { return from.latency_share; },
+     [](Out to, double value) { to.latency_share = value; }},
+    {"efficiency", false, 0, kMostEfficiency, [](In from) { return from.efficiency; },
+     [](Out to, double value) { to.efficiency = value; }},
+    {"nic_efficiency", false, 0, 1, [](In from) { return from.nic_efficiency.value_or(1); },
+     [](Out to, double value) { to.nic_efficiency = value; }},
+    {"channel_rate", false, 0, HUGE_VAL, nullptr, nullptr}};  // of the cluster, not of an overhead
 
-double most_value(CalibratedKey key) {
-  if (key == CalibratedKey::nic_efficiency) return 1;
-  if (key == CalibratedKey::efficiency) return kMostEfficiency;
-  return key == CalibratedKey::latency_share ? kMostLatencyShare : HUGE_VAL;
+const KeyEntry& entry_of(CalibratedKey key) {
+  return kKeys[static_cast<std::size_t>(key)];
 }
 
 const OverheadSpec* find_overhead(const ClusterSpec& spec, const CalibratedNumber& number) {
@@ -67,16 +68,7 @@ void put(ClusterSpec& spec, const CalibratedNumber& number, double value) {
     spec.p2p.channel_rate = {value};
     return;
   }
-  OverheadSpec& target = overhead(spec, number);
-  if (number.key == CalibratedKey::start) {
-    target.start = {value};
-    target.start_is_fitted = true;  // as a reader finds it: what is written is marked as fitted
-  }
-  if (number.key == CalibratedKey::per_remote_peer) target.per_remote_peer = {value};
-  if (number.key == CalibratedKey::fill) target.fill = {value};
-  if (number.key == CalibratedKey::latency_share) target.latency_share = value;
-  if (number.key == CalibratedKey::efficiency) target.efficiency = value;
-  if (number.key == CalibratedKey::nic_efficiency) target.nic_efficiency = value;
+  entry_of(number.key).put(overhead(spec, number), value);
 }
 
 // Ranks of a row on other nodes than one of its ranks.
@@ -146,46 +138,32 @@ void for_launched_starts(ClusterSpec& spec, Visit visit) {
 std::string CalibratedNumber::path() const {
   if (key == CalibratedKey::channel_rate) return "p2p.channel_rate";
   return fmt::format("overheads.{}.{}.{}", collective_kind_name(kind), across_nodes ? "across_nodes" : "in_node",
-                     key_name(key));
+                     entry_of(key).name);
 }
 
 double number_in(const ClusterSpec& spec, const CalibratedNumber& number) {
   if (number.key == CalibratedKey::channel_rate) return spec.p2p.channel_rate.bytes_per_second;
   const OverheadSpec* const from = find_overhead(spec, number);
-  if (from == nullptr) return 0;
-  switch (number.key) {
-    case CalibratedKey::start:
-      return from->start.value;
-    case CalibratedKey::per_remote_peer:
-      return from->per_remote_peer.value;
-    case CalibratedKey::fill:
-      return from->fill.value;
-    case CalibratedKey::latency_share:
-      return from->latency_share;
-    case CalibratedKey::nic_efficiency:
-      return from->nic_efficiency.value_or(1);
-    default:
-      return from->efficiency;
-  }
+  return from == nullptr ? 0 : entry_of(number.key).get(*from);
 }
 
 std::string number_text(const CalibratedNumber& number, double value, int digits) {
-  if (is_time(number.key)) return fmt::format("{:.{}g} us", value / kMicro, digits);
+  if (entry_of(number.key).is_time) return fmt::format("{:.{}g} us", value / kMicro, digits);
   if (number.key == CalibratedKey::channel_rate) return fmt::format("{:.{}g} GB/s", value / kGiga, digits);
   return fmt::format("{:.{}g}", value, digits);
 }
 
 void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::string& text) {
   const Place place{number.path()};
-  if (is_time(number.key)) return put(spec, number, parse_seconds(text, place).value);
+  if (entry_of(number.key).is_time) return put(spec, number, parse_seconds(text, place).value);
   if (number.key == CalibratedKey::channel_rate)
     return put(spec, number, parse_bandwidth(text, place).bytes_per_second);
   put(spec, number, parse_real(text, place));
 }
 
 double scaled_number(const ClusterSpec& prior, const CalibratedNumber& number, double logarithm) {
-  const double stated = number_in(prior, number), base = stated > 0 ? stated : prior_of_none(number.key);
-  return std::min(base * std::exp(logarithm), most_value(number.key));
+  const double stated = number_in(prior, number), base = stated > 0 ? stated : entry_of(number.key).of_none;
+  return std::min(base * std::exp(logarithm), entry_of(number.key).most);
 }
 
 ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,

@@ -1,8 +1,8 @@
-#include "validate/measurements/calibration_rows.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "validate/measurements/compute_calibration.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +5,13 @@
 #include <functional>
 #include <memory>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "models/compute/compute_model.h"
 #include "sim/report/sheet.h"
 #include "topology/spec/exact_text.h"
+#include "validate/measurements/calibration.h"
 #include "validate/measurements/least_squares.h"
 
 namespace shardsim {
@@ -82,12 +82,6 @@ std::vector<Parameter> parameters() {
        [](GpuSpec& g, double v) { g.flops_efficiency = v; }, plain}};
 }
 
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 class ComputeFit {
  public:
   ComputeFit(const ClusterSpec& prior, const ComputeRows& fit, const ComputeRows& check)
@@ -129,9 +123,9 @@ class ComputeFit {
       now.push_back(100 * std::abs(seconds(row, after) * 1e6 / row.time_us - 1));
     }
     errors.checked = static_cast<int>(now.size());
-    errors.median_before = quantile(old, 0.5);
-    errors.median_after = quantile(now, 0.5);
-    errors.p90_after = quantile(now, 0.9);
+    errors.median_before = nearest_quantile(old, 0.5);
+    errors.median_after = nearest_quantile(now, 0.5);
+    errors.p90_after = nearest_quantile(now, 0.9);
     return errors;
   }
 
@@ -209,17 +203,15 @@ void check_rows(const ComputeRows& rows, const ComputeRows& fit, const std::stri
 }
 
 SourcedValue source_of(const std::string& path, const std::string& value, const std::string& measurements,
-                       const std::vector<const EmbeddingRow*>& used, double error_pct) {
+                       const std::vector<const EmbeddingRow*>& used) {
   SourcedValue source;
   source.path = path;
   source.value = value;
   source.source = fmt::format("{}, {}", measurements, used.front()->gpu);
-  source.fitted = true;
   for (std::size_t i = 0; i < std::min(used.size(), kMostNamed); ++i)
     source.fitted_on.push_back(fmt::format("line {}: {} {}", used[i]->place.line, what_of(*used[i]), used[i]->shape()));
   if (used.size() > kMostNamed) source.fitted_on.push_back(fmt::format("and {} more", used.size() - kMostNamed));
   source.rows_used = static_cast<std::int64_t>(used.size());
-  if (error_pct >= 0) source.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {path});
   return source;
 }
 
@@ -242,8 +234,7 @@ void note(ComputeCalibration& calibration, const Parameter& parameter, const Gpu
   for (const ComputeErrors& errors : calibration.errors)
     if (errors.checked > 0 && parameter.kinds.find(errors.what) != std::string::npos)
       worst = std::max(worst, errors.median_after);
-  std::erase_if(calibration.spec.sources, [&](const SourcedValue& old) { return old.path == parameter.path; });
-  calibration.spec.sources.push_back(source_of(parameter.path, text, measurements, used, worst));
+  note_fitted(calibration.spec, source_of(parameter.path, text, measurements, used), worst);
   calibration.values.push_back({parameter.path, parameter.text(parameter.get(before)), text});
 }
 

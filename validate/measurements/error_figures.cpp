@@ -1,10 +1,10 @@
-#include "validate/measurements/error_figures.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <string>
+
+#include "validate/measurements/judged_row.h"
 
 namespace shardsim {
 namespace {

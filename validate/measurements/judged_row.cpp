@@ -47,8 +47,7 @@ std::vector<int> group_ranks(const Lay& lay, int group, int ranks_per_node) {
 
 // Logs may leave to the map what they do not say.
 void complete(MeasuredRow& row, const MappedSystem& system) {
-  if (row.nodes == 0) row.nodes = system.nodes;
-  if (row.gpus_per_node == 0) row.gpus_per_node = system.gpus_per_node;
+  row.fill_in(system.nodes, system.gpus_per_node);
   if (row.nodes > 0 && row.gpus_per_node > 0) return;
   throw input_error(row.place, "the output does not say on how many nodes and GPUs it ran",
                     fmt::format("Add nodes and gpus_per_node to system {} of the map", excerpt(row.system)));
@@ -118,6 +117,13 @@ class Judge {
 
 double JudgedRow::error_pct() const {
   return kPercent * (predicted().value / measured.time->value - 1);
+}
+
+std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
+  if (rows.empty()) return {};
+  SystemMap map;
+  map.systems.push_back({rows.front().system, spec.name, spec, spec.nodes, spec.gpu.count});
+  return judge(rows, map, LeftOutFits{}).rows;
 }
 
 JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/measurements/error_figures.h"
+#include "validate/measurements/judged_row.h"
 
 namespace shardsim {
 
@@ -37,5 +37,39 @@ struct Judgement {
 // Errors (Failure::input): no row with a size and a time, and as judge().
 Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits,
                        const std::string& measurements);
+
+// How well rows are predicted by clusters that were calibrated on a few other rows of the same systems.
+struct CalibratedJudgement {
+  struct Pair {  // a system and one of its collectives
+    std::string system;
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    int used = 0, unused = 0;
+  };
+
+  Judgement judgement;  // of the rows that no fit used; rows out of the model are left out
+  std::vector<Pair> pairs;
+};
+
+// Calibrates each system of the map on its own rows in the model, at most `rows_per_collective` of each collective,
+// from the fit that did not see the system, and judges the rest. Errors (Failure::input): no row is left to judge; as
+// judge().
+CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
+                                         const LeftOutFits& fits, const std::string& measurements,
+                                         int rows_per_collective = 4);
+
+// Which rows were used and who has none left, in sentences.
+std::string calibration_summary(const CalibratedJudgement& calibrated);
+
+// The table of docs/accuracy.md: per system and collective the rows used and the errors on the others, against the
+// bounds of calibrated predictions.
+std::string calibrated_markdown(const CalibratedJudgement& calibrated);
+
+// The result of `collective compare` as JSON (docs/formats.md, schema shardsim.collective_comparison/1). A figure of a
+// size band without rows is null.
+std::string judgement_json(const Judgement& judgement);
+
+// Every row with its prediction as CSV: system, case, collective, nodes, gpus_per_node, groups_at_once, size_bytes,
+// calls, measured_us, predicted_us, error_pct, algorithm, protocol, bottleneck, out_of_model.
+std::string predictions_csv(const Judgement& judgement);
 
 }  // namespace shardsim

@@ -1,11 +1,10 @@
-#include "validate/measurements/judgement_json.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
+#include "validate/measurements/judgement.h"
 
 namespace shardsim {
 namespace {

@@ -1,10 +1,9 @@
-#include "validate/measurements/left_out_fits.h"
-
 #include <algorithm>
 
 #include "base/files.h"
 #include "base/map_reader.h"
 #include "base/yaml.h"
+#include "validate/measurements/system_map.h"
 
 namespace shardsim {
 namespace {

@@ -1,12 +1,41 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "validate/measurements/measured_row.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "models/collective/collective.h"
 
 namespace shardsim {
+
+// One timing that somebody measured and published: a row of a measurement file, or one line of nccl-tests.
+struct MeasuredRow {
+  Place place;            // file and line
+  std::string system;     // label of the machine; the system map names its cluster
+  std::string setting;    // settings group inside a system (column `case`); may be empty
+  int nodes = 0;          // 0: not said; the system map then says it
+  int gpus_per_node = 0;  // used by the run; 0: not said
+  int groups_at_once = 1;
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  std::optional<std::int64_t> bytes;  // as nccl-tests counts: buffer per rank, or total per rank
+  std::int64_t calls = 1;             // calls that `time` covers
+  std::optional<Seconds> time;        // out of place
+  std::optional<double> algbw;        // GB/s, as printed by the source
+  std::string nccl_version, record_kind, notes, source;
+
+  bool is_complete() const { return bytes && time; }  // a statement may lack one of the two
+  bool is_of_one_gpu() const { return nodes == 1 && gpus_per_node == 1; }
+  // What the row does not say of nodes and GPUs is as given.
+  void fill_in(int usual_nodes, int usual_gpus) {
+    if (nodes == 0) nodes = usual_nodes;
+    if (gpus_per_node == 0) gpus_per_node = usual_gpus;
+  }
+};
 
 // Measured rows and what their readers have to tell.
 struct Measurements {
@@ -42,5 +71,21 @@ Measurements read_nccl_tests_json(std::string_view text, const std::string& sour
 // A file of one of the three forms, by what it holds; or all .csv, .json, .log, .out and .txt files of a folder, in
 // order of their names. Errors: as above; a folder without such files.
 Measurements read_measurements(const std::string& path, const RunHints& hints);
+
+// What one nccl-tests program says of itself before its results.
+struct RunSetting {
+  std::string system;
+  std::optional<CollectiveKind> kind;   // by the output, else by the file's name
+  std::optional<CollectiveKind> asked;  // by the user: the last resort
+  std::set<std::string> hosts;
+  int ranks = 0;  // 0: not said
+
+  // A row of the run; `place` names the line. Errors (Failure::input): no collective, another one than the user says,
+  // ranks that do not spread evenly over the hosts, a time that is not above 0.
+  MeasuredRow row(const Place& place, std::int64_t bytes, double time_us, std::optional<double> algbw) const;
+};
+
+// The setting that the user and the file's name give.
+RunSetting setting_of(const std::string& source, const RunHints& hints);
 
 }  // namespace shardsim

@@ -135,13 +135,6 @@ class OverheadFitting {
 
 }  // namespace
 
-std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<MeasuredRow>& rows) {
-  if (rows.empty()) return {};
-  SystemMap map;
-  map.systems.push_back({rows.front().system, spec.name, spec, spec.nodes, spec.gpu.count});
-  return judge(rows, map, LeftOutFits{}).rows;
-}
-
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows) {
   return OverheadFitting(prior, rows).best();
 }

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/map_reader.h"
 #include "base/text.h"
-#include "validate/measurements/run_setting.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 namespace {
@@ -79,13 +79,9 @@ std::optional<MeasuredRow> row_of(const Tree& entry, const RunSetting& run) {
   const std::int64_t bytes = number(entry, "size", parse_count);
   const Tree* const figures = optional_field(&entry, "out_of_place");
   if (bytes == 0 || figures == nullptr || figures->kind == Tree::Kind::null) return std::nullopt;
-  MeasuredRow row = run.row(entry.place);
-  const double time_us = number(*figures, "time", parse_real);
-  if (time_us <= 0) throw input_error(entry.place, "the time is not above 0", "Leave out what was not measured");
-  row.bytes = bytes;
-  row.time = Seconds{time_us * 1e-6};
-  if (optional_field(figures, "alg_bw") != nullptr) row.algbw = number(*figures, "alg_bw", parse_real);
-  return row;
+  std::optional<double> algbw;
+  if (optional_field(figures, "alg_bw") != nullptr) algbw = number(*figures, "alg_bw", parse_real);
+  return run.row(entry.place, bytes, number(*figures, "time", parse_real), algbw);
 }
 
 }  // namespace

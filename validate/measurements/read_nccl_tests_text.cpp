@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "validate/measurements/run_setting.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 namespace {
@@ -162,16 +162,8 @@ class LogReader {
       return;
     }
     const std::size_t time = words.size() - layout_.trailing;
-    add(bytes, checked("time", words[time], parse_real), checked("algbw", words[time + 1], parse_real));
-  }
-
-  void add(std::int64_t bytes, double time_us, double algbw) {
-    if (time_us <= 0) throw input_error(place(), "the time is not above 0", "Leave out what was not measured");
-    MeasuredRow row = run_.row(place());
-    row.bytes = bytes;
-    row.time = Seconds{time_us * 1e-6};
-    row.algbw = algbw;
-    result_.rows.push_back(std::move(row));
+    const double time_us = checked("time", words[time], parse_real);
+    result_.rows.push_back(run_.row(place(), bytes, time_us, checked("algbw", words[time + 1], parse_real)));
   }
 
   [[noreturn]] void refuse(const std::string& column, const std::string& word) const {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "base/named_table.h"
+#include "base/map_reader.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/models/measured.h"
 #include "models/compute/models/roofline.h"

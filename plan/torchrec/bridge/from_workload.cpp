@@ -1,6 +1,5 @@
-#include "plan/torchrec/bridge/from_workload.h"
-
-#include "plan/module_paths.h"
+#include "plan/plan_file.h"
+#include "plan/torchrec/bridge/planner_options.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -74,8 +73,7 @@ std::vector<WorkloadTable> tables_of(const Workload& workload) {
   return tables;
 }
 
-EstimateSettings settings_of(const Workload& workload) {
-  EstimateSettings settings;
+EstimateSettings settings_for(const Workload& workload, EstimateSettings settings) {
   settings.batch_size = static_cast<double>(workload.batch_per_gpu);
   settings.pipeline = parse_pipeline(workload.pipeline, {"workload pipeline"});
   return settings;
@@ -95,10 +93,6 @@ Topology topology_of(const Cluster& cluster) {
   const std::int64_t ddr = spec.host.memory ? spec.host.memory->count / spec.gpu.count : kDdrCap;
   set_capacity(topology, spec.gpu.hbm.count, ddr);
   return topology;
-}
-
-void add_dense_part(ReservationSettings& reservation, const Workload& workload) {
-  reservation.dense_parameter_bytes = static_cast<double>(workload.dense.parameters.count);
 }
 
 }  // namespace shardsim::torchrec

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-
-#include "plan/torchrec/estimate/perf_estimate.h"
-#include "plan/torchrec/estimate/storage_estimate.h"
+#include <tuple>
 
 namespace shardsim::torchrec {
 namespace {
@@ -38,89 +36,70 @@ void shrink_to(TableSpec& table, const Part& part, const Table& whole) {
   for (double& factor : table.pooling_factors) factor *= share;
 }
 
-ShardRun run_of(const Placement& placement, std::int64_t rows, std::int64_t offset) {
-  ShardRun run;
-  run.rows = rows;
-  run.cols = placement.columns();
-  run.row_offset = offset;
-  run.col_offset = placement.column_begin;
-  run.row_step = rows;
-  return run;
-}
-
-// Blocks of ceil(rows / ranks) rows.
-void add_row_blocks(GivenTable& given, const Placement& placement, const std::vector<int>& ranks) {
+// The runs of one list of holders, in the order of its ranks.
+std::vector<ShardRun> runs_of(const Placement& placement, int ranks) {
   const auto rows = static_cast<std::int64_t>(placement.rows());
-  const auto count = static_cast<std::int64_t>(ranks.size());
-  const std::int64_t block = (rows + count - 1) / count;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t offset = std::min(i * block, rows);
-    const std::int64_t size = std::min(block, rows - offset);
-    std::vector<ShardRun>& runs = given.option.runs;
-    const bool same = i > 0 && runs.back().rows == size;
-    if (same) {
-      ++runs.back().count;
-    } else {
-      runs.push_back(run_of(placement, size, offset));
-    }
-    given.ranks.push_back(ranks[static_cast<std::size_t>(i)]);
+  std::vector<ShardRun> runs;
+  if (in_rows(placement.strategy)) {
+    runs = even_rows(rows, placement.columns(), ranks);
+  } else {
+    runs.emplace_back();
+    runs.back().count = ranks;
+    runs.back().rows = rows;
+    runs.back().cols = placement.columns();
   }
+  for (ShardRun& run : runs) run.col_offset = placement.column_begin;
+  return runs;
 }
 
 void cut(GivenTable& given, const Part& part) {
   for (const Placement* placement : part.placements) {
     for (const std::vector<int>& ranks : placement->holders) {
-      if (in_rows(part.strategy)) {
-        add_row_blocks(given, *placement, ranks);
-        continue;
-      }
-      given.option.runs.push_back(run_of(*placement, static_cast<std::int64_t>(placement->rows()), 0));
-      given.option.runs.back().row_step = 0;
-      given.option.runs.back().count = static_cast<int>(ranks.size());
+      for (const ShardRun& run : runs_of(*placement, static_cast<int>(ranks.size()))) given.option.runs.push_back(run);
       given.ranks.insert(given.ranks.end(), ranks.begin(), ranks.end());
     }
   }
 }
 
-void estimate(GivenTable& given, const RunSettings& settings) {
-  const TableSpec& table = given.table;
-  ShardingOption& option = given.option;
-  const BatchLoad load = batch_load(table, settings.estimate.batch_size);
-  const TableStorage stored = table_storage(table, option.kernel, settings.topology.device, settings.estimate.rules);
-  for (ShardRun& run : option.runs) {
-    const ShardStorage storage = shard_storage(table, stored, option.type, option.kernel, settings.topology,
-                                               settings.estimate, run.rows, run.cols, load);
-    run.perf =
-        shard_perf(table, load, option.type, option.kernel, settings.topology, settings.estimate, table.rows, run.cols);
-    run.input_bytes = storage.input;
-    run.output_bytes = storage.output;
-    run.storage = storage.total();
+// Where none is given, or 0, TorchRec's default.
+double cache_share(const ShardingOption& option, const TableSpec& spec) {
+  const double given = option.load_factor.value_or(spec.sharder_cache_load_factor.value_or(0));
+  return given > 0 ? given : kCacheLoadFactor;
+}
+
+// The whole table: the ranks share its rows evenly (a block of TorchRec's differs by less than a block).
+Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t table) {
+  Placement placement;
+  placement.table = static_cast<int>(table);
+  placement.strategy = strategy_of(option.type);
+  placement.compute_kernel = name_of(option.kernel);
+  if (has_cache(placement.compute_kernel)) placement.cache_load_factor = cache_share(option, spec);
+  placement.holders = {{}};
+  placement.row_end = static_cast<std::uint64_t>(spec.rows);
+  placement.column_end = spec.dim;
+  return placement;
+}
+
+// One placement per column block; `rows` shards each.
+void add_blocks(std::vector<Placement>& placements, const ShardingOption& option, const Placement& whole,
+                std::span<const int> ranks) {
+  std::size_t shard = 0;
+  for (const ShardRun& run : option.runs) {
+    for (int i = 0; i < run.count; ++i, ++shard) {
+      const std::int64_t column = run.col_offset_of(i);
+      const bool same_block = in_rows(whole.strategy) && !placements.empty() &&
+                              placements.back().table == whole.table && placements.back().column_begin == column;
+      if (!same_block) {
+        placements.push_back(whole);
+        placements.back().column_begin = column;
+        placements.back().column_end = column + run.cols;
+      }
+      placements.back().holders.front().push_back(ranks[shard]);
+    }
   }
-  option.summarise();
 }
 
 }  // namespace
-
-ShardingType type_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::data_parallel:
-      return ShardingType::data_parallel;
-    case Strategy::column_wise:
-      return ShardingType::column_wise;
-    case Strategy::table_column_wise:
-      return ShardingType::table_column_wise;
-    case Strategy::row_wise:
-      return ShardingType::row_wise;
-    case Strategy::flex:
-    case Strategy::table_row_wise:
-      return ShardingType::table_row_wise;
-    case Strategy::grid_shard:
-      return ShardingType::grid_shard;
-    case Strategy::table_wise:
-      break;
-  }
-  return ShardingType::table_wise;
-}
 
 std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
   std::map<std::size_t, const TableSpec*> specs;
@@ -145,7 +124,7 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     given.option.table = static_cast<int>(tables.size());
     cut(given, part);
     try {
-      estimate(given, request.settings);
+      estimate_shards(given.option, given.table, request.settings.topology, request.settings.estimate);
     } catch (const PlannerError& error) {
       const std::string what = error.what();
       const std::string table = what.starts_with("table ") ? "" : fmt::format("table '{}': ", given.table.name);
@@ -183,6 +162,37 @@ RunResult given_run(const Plan& plan, const Workload& workload, const PlannerReq
   RunResult run = rated_run(plan, workload, request);
   run.reservation = std::move(reservation);
   return run;
+}
+
+// Both name the seven types alike. TorchRec does not know flex: on each node it is table_row_wise.
+Strategy strategy_of(ShardingType type) {
+  return parse_strategy(name_of(type), Place{});
+}
+
+ShardingType type_of(Strategy strategy) {
+  return strategy == Strategy::flex ? ShardingType::table_row_wise
+                                    : parse_sharding_type(strategy_name(strategy), Place{});
+}
+
+Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment, const SearchSpace& space,
+             const std::vector<std::size_t>& order, std::uint64_t seed) {
+  Plan plan;
+  plan.hash_seed = seed;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const ShardingOption& option = options[i];
+    Placement whole = blank(option, space.table_of(option), order.at(static_cast<std::size_t>(option.table)));
+    if (in_columns(whole.strategy)) {
+      add_blocks(plan.placements, option, whole, assignment.of(i));
+    } else {
+      const auto ranks = assignment.of(i);
+      whole.holders = {{ranks.begin(), ranks.end()}};
+      plan.placements.push_back(std::move(whole));
+    }
+  }
+  std::stable_sort(plan.placements.begin(), plan.placements.end(), [](const Placement& a, const Placement& b) {
+    return std::tie(a.table, a.row_begin, a.column_begin) < std::tie(b.table, b.row_begin, b.column_begin);
+  });
+  return plan;
 }
 
 }  // namespace shardsim::torchrec

@@ -1,8 +1,7 @@
-#include "plan/torchrec/bridge/iteration_estimate.h"
-
 #include <algorithm>
 
-#include "plan/torchrec/estimate/perf_estimate.h"
+#include "plan/torchrec/bridge/given_plan.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
 
 namespace shardsim::torchrec {
 namespace {

@@ -1,9 +1,8 @@
-#include "plan/torchrec/estimate/batch_load.h"
-
 #include <fmt/format.h>
 
-#include "plan/torchrec/spec/exact_ratio.h"
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
+#include "plan/torchrec/spec/names.h"
+#include "plan/torchrec/spec/topology.h"
 
 namespace shardsim::torchrec {
 namespace {

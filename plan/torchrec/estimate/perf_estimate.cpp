@@ -1,13 +1,11 @@
-#include "plan/torchrec/estimate/perf_estimate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "plan/torchrec/estimate/batch_load.h"
-#include "plan/torchrec/spec/exact_ratio.h"
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
+#include "plan/torchrec/spec/names.h"
+#include "plan/torchrec/spec/topology.h"
 
 // Every product is written in TorchRec's order: its doubles are reproduced to the last bit.
 namespace shardsim::torchrec {

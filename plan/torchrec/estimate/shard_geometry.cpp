@@ -1,11 +1,10 @@
-#include "plan/torchrec/estimate/shard_geometry.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/estimate/sharding_option.h"
+#include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -17,29 +16,14 @@ void require_rows(const TableSpec& table) {
   throw PlannerError(PlannerFailure::other, fmt::format("table '{}' has no rows or no columns", table.name));
 }
 
-ShardRun rows_run(const TableSpec& table, int count, std::int64_t rows, std::int64_t offset) {
+ShardRun rows_run(std::int64_t cols, int count, std::int64_t rows, std::int64_t offset) {
   ShardRun run;
   run.count = count;
   run.rows = rows;
-  run.cols = table.dim;
+  run.cols = cols;
   run.row_offset = offset;
   run.row_step = rows;
   return run;
-}
-
-// Blocks of ceil(rows / n) rows, then what is left, then nothing.
-std::vector<ShardRun> even_rows(const TableSpec& table, int n) {
-  const std::int64_t block = (table.rows + n - 1) / n;
-  const int full = static_cast<int>(std::min<std::int64_t>(table.rows / block, n));
-  const std::int64_t rest = table.rows - block * full;
-  std::vector<ShardRun> runs = {rows_run(table, full, block, 0)};
-  int done = full;
-  if (done < n && rest > 0) {
-    runs.push_back(rows_run(table, 1, rest, block * full));
-    ++done;
-  }
-  if (done < n) runs.push_back(rows_run(table, n - done, 0, table.rows));
-  return runs;
 }
 
 // Units of rows (buckets, or single rows) per rank, as runs.
@@ -52,7 +36,7 @@ std::vector<ShardRun> from_units(const TableSpec& table, const std::vector<std::
     if (!runs.empty() && runs.back().rows == rows) {
       ++runs.back().count;
     } else {
-      runs.push_back(rows_run(table, 1, rows, offset));
+      runs.push_back(rows_run(table.dim, 1, rows, offset));
     }
     offset += rows;
   }
@@ -97,13 +81,13 @@ std::vector<ShardRun> row_wise(const TableSpec& table, const Topology& topology,
   const std::int64_t units = table.num_buckets > 0 ? table.num_buckets : table.rows;
   if (topology.uneven) return from_units(table, by_capacity(topology, units), unit_rows);
   if (table.num_buckets > 0) return from_units(table, even_units(units, n), unit_rows);
-  if (rules.rw_rows) return {rows_run(table, n, table.rows / n, 0)};
-  return even_rows(table, n);
+  if (rules.rw_rows) return {rows_run(table.dim, n, table.rows / n, 0)};
+  return even_rows(table.rows, table.dim, n);
 }
 
 std::vector<ShardRun> columns(const TableSpec& table) {
   const std::int64_t width = column_block(table.dim, table.min_partition);
-  ShardRun run = rows_run(table, static_cast<int>(table.dim / width), table.rows, 0);
+  ShardRun run = rows_run(table.dim, static_cast<int>(table.dim / width), table.rows, 0);
   run.row_step = 0;
   run.cols = run.col_step = width;
   return {run};
@@ -111,7 +95,7 @@ std::vector<ShardRun> columns(const TableSpec& table) {
 
 std::vector<ShardRun> grid(const TableSpec& table, int ranks_per_host) {
   const std::int64_t width = column_block(table.dim, table.min_partition);
-  const std::vector<ShardRun> rows = even_rows(table, ranks_per_host);
+  const std::vector<ShardRun> rows = even_rows(table.rows, table.dim, ranks_per_host);
   std::vector<ShardRun> runs;
   for (std::int64_t column = 0; column < table.dim; column += width) {
     for (ShardRun run : rows) {
@@ -124,12 +108,26 @@ std::vector<ShardRun> grid(const TableSpec& table, int ranks_per_host) {
 }
 
 std::vector<ShardRun> whole(const TableSpec& table, int copies) {
-  ShardRun run = rows_run(table, copies, table.rows, 0);
+  ShardRun run = rows_run(table.dim, copies, table.rows, 0);
   run.row_step = 0;
   return {run};
 }
 
 }  // namespace
+
+std::vector<ShardRun> even_rows(std::int64_t rows, std::int64_t cols, int count) {
+  const std::int64_t block = (rows + count - 1) / count;
+  const int full = static_cast<int>(std::min<std::int64_t>(rows / block, count));
+  const std::int64_t rest = rows - block * full;
+  std::vector<ShardRun> runs = {rows_run(cols, full, block, 0)};
+  int done = full;
+  if (done < count && rest > 0) {
+    runs.push_back(rows_run(cols, 1, rest, block * full));
+    ++done;
+  }
+  if (done < count) runs.push_back(rows_run(cols, count - done, 0, rows));
+  return runs;
+}
 
 std::int64_t column_block(std::int64_t columns, std::int64_t least) {
   if (least <= 0) least = kLeastColumns;
@@ -153,17 +151,11 @@ std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const
     case ShardingType::row_wise:
       return row_wise(table, topology, rules);
     case ShardingType::table_row_wise:
-      return even_rows(table, topology.local_world_size);
+      return even_rows(table.rows, table.dim, topology.local_world_size);
     case ShardingType::grid_shard:
       break;
   }
   return grid(table, topology.local_world_size);
-}
-
-int shard_count(const std::vector<ShardRun>& runs) {
-  int count = 0;
-  for (const ShardRun& run : runs) count += run.count;
-  return count;
 }
 
 }  // namespace shardsim::torchrec

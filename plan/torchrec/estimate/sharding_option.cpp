@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "plan/torchrec/estimate/perf_estimate.h"
-#include "plan/torchrec/estimate/storage_estimate.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -71,6 +70,24 @@ Perf ShardingOption::perf_sum() const {
   return total_perf;
 }
 
+// Time first, then storage: where both are at fault TorchRec speaks of the time.
+void estimate_shards(ShardingOption& option, const TableSpec& table, const Topology& topology,
+                     const EstimateSettings& settings) {
+  const BatchLoad load = batch_load(table, settings.batch_size);
+  for (ShardRun& run : option.runs) {
+    run.perf = shard_perf(table, load, option.type, option.kernel, topology, settings, table.rows, run.cols);
+  }
+  const TableStorage stored = table_storage(table, option.kernel, topology.device, settings.rules);
+  for (ShardRun& run : option.runs) {
+    const ShardStorage storage =
+        shard_storage(table, stored, option.type, option.kernel, topology, settings, run.rows, run.cols, load);
+    run.input_bytes = storage.input;
+    run.output_bytes = storage.output;
+    run.storage = storage.total();
+  }
+  option.summarise();
+}
+
 ShardingOption estimate_option(const TableSpec& table, int index, ShardingType type, ComputeKernel kernel,
                                const Topology& topology, const EstimateSettings& settings) {
   ShardingOption option;
@@ -80,18 +97,7 @@ ShardingOption estimate_option(const TableSpec& table, int index, ShardingType t
   option.partition = partition_by(type);
   option.load_factor = table.cache_load_factor;
   option.runs = cut_table(table, type, topology, settings.rules);
-  const BatchLoad load = batch_load(table, settings.batch_size);
-  const Perf perf = shard_perf(table, load, type, kernel, topology, settings, table.rows, option.runs.front().cols);
-  const TableStorage stored = table_storage(table, kernel, topology.device, settings.rules);
-  for (ShardRun& run : option.runs) {
-    const ShardStorage storage =
-        shard_storage(table, stored, type, kernel, topology, settings, run.rows, run.cols, load);
-    run.input_bytes = storage.input;
-    run.output_bytes = storage.output;
-    run.storage = storage.total();
-    run.perf = perf;
-  }
-  option.summarise();
+  estimate_shards(option, table, topology, settings);
   return option;
 }
 

@@ -5,9 +5,37 @@
 #include <string>
 #include <vector>
 
-#include "plan/torchrec/estimate/shard_geometry.h"
+#include "plan/torchrec/spec/table_spec.h"
+#include "plan/torchrec/spec/topology.h"
 
 namespace shardsim::torchrec {
+
+// Consecutive shards of one option with equal size and equal estimates: 128 shards of a table are two or three runs.
+struct ShardRun {
+  int count = 1;
+  std::int64_t rows = 0, cols = 0;              // of each shard
+  std::int64_t row_offset = 0, col_offset = 0;  // of the first
+  std::int64_t row_step = 0, col_step = 0;      // from one shard to the next
+  std::int64_t input_bytes = 0, output_bytes = 0;
+  Storage storage;
+  Perf perf;
+
+  std::int64_t row_offset_of(int i) const { return row_offset + i * row_step; }
+  std::int64_t col_offset_of(int i) const { return col_offset + i * col_step; }
+};
+
+// How the sharding type cuts the table, in shard order, with sizes and offsets alone (torchrec/distributed/
+// sharding_plan.py). Errors: PlannerError (other) for a table without rows, or buckets that do not divide it.
+std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const Topology& topology,
+                                const Rules& rules);
+
+// Blocks of ceil(rows / count) rows over all `cols` columns until they are used up, then a shorter one, then empty
+// ones.
+std::vector<ShardRun> even_rows(std::int64_t rows, std::int64_t cols, int count);
+
+// Columns of one block of the column types: the smallest divisor of `columns` that is a multiple of 4 and at least
+// `least` (0: 128); all columns where there is none.
+std::int64_t column_block(std::int64_t columns, std::int64_t least);
 
 // Rows [begin, end) in popularity order.
 struct RowTier {
@@ -41,7 +69,11 @@ struct ShardingOption {
   Perf perf_sum() const;  // component by component over all shards
 };
 
-// Cuts the table and estimates every shard: time first, then storage. Errors: PlannerError (other).
+// Time and storage of every shard of an option that is cut already, and its sums. Errors: PlannerError (other).
+void estimate_shards(ShardingOption& option, const TableSpec& table, const Topology& topology,
+                     const EstimateSettings& settings);
+
+// Cuts the table and estimates every shard. Errors: PlannerError (other).
 ShardingOption estimate_option(const TableSpec& table, int index, ShardingType type, ComputeKernel kernel,
                                const Topology& topology, const EstimateSettings& settings);
 

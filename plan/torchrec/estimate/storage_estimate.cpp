@@ -1,11 +1,10 @@
-#include "plan/torchrec/estimate/storage_estimate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
+#include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
 namespace {

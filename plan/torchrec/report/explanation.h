@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/torchrec/estimate/storage_estimate.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/search/planner_run.h"
 

@@ -5,8 +5,7 @@
 
 #include "base/text.h"
 #include "plan/torchrec/report/explanation.h"
-#include "plan/torchrec/report/number_text.h"
-#include "plan/torchrec/report/text_layout.h"
+#include "plan/torchrec/report/text.h"
 
 namespace shardsim::torchrec {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
-#include "plan/torchrec/estimate/batch_load.h"
-#include "plan/torchrec/report/number_text.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
+#include "plan/torchrec/report/text.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -15,10 +15,6 @@ namespace {
 constexpr double kNear = 1 << 20;  // bytes
 constexpr std::size_t kTiers = 5;
 constexpr std::size_t kTop = 5;
-
-const TableSpec& table_of(const RunResult& run, const ShardingOption& option) {
-  return run.space.tables.at(static_cast<std::size_t>(option.table));
-}
 
 std::vector<std::string> types_of(const std::vector<ShardingOption>& options) {
   std::set<std::string_view> types;
@@ -29,7 +25,7 @@ std::vector<std::string> types_of(const std::vector<ShardingOption>& options) {
 TableStatistics table_statistics(const RunResult& run, const ShardingOption& option) {
   TableStatistics result;
   result.option = &option;
-  result.table = &table_of(run, option);
+  result.table = &run.space.table_of(option);
   result.perf = option.perf_sum();
   for (std::size_t f = 0; f < result.table->pooling_factors.size(); ++f) {
     const double poolings = result.table->num_poolings.empty() ? 1 : result.table->num_poolings[f];
@@ -65,7 +61,7 @@ void add_buffers(RankStatistics& rank, const TableSpec& table, const ShardingOpt
 void add_option(Statistics& statistics, std::size_t position) {
   const RunResult& run = *statistics.run;
   const ShardingOption& option = run.plan[position];
-  const TableSpec& table = table_of(run, option);
+  const TableSpec& table = run.space.table_of(option);
   const BatchLoad load = batch_load(table, statistics.settings->estimate.batch_size);
   const auto type =
       std::find(statistics.types.begin(), statistics.types.end(), option.type_label()) - statistics.types.begin();
@@ -243,6 +239,25 @@ void add_top_tables(Statistics& statistics) {
 
 }  // namespace
 
+Imbalance imbalance(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const auto k = static_cast<double>(values.size());
+  Imbalance result;
+  for (const double value : values) {
+    const double share = value / sum;
+    const double distance = std::abs(share - 1.0 / k);
+    result.total_variation = std::max(result.total_variation, distance);
+    result.total_distance += distance;
+    result.chi_raw += distance * distance * k;
+    if (share > 0) result.kl_raw += share * std::log(k * share);
+  }
+  const double others = (k - 1) / k;
+  result.chi_most = others * others * k + others;
+  result.kl_most = std::log(k);
+  return result;
+}
+
 Storage Statistics::usable() const {
   const Storage& device = settings->topology.devices.front();
   return {static_cast<std::int64_t>((1 - settings->reservation.percentage) * static_cast<double>(device.hbm)),
@@ -252,6 +267,18 @@ Storage Statistics::usable() const {
 Storage Statistics::reserved() const {
   const Storage& device = settings->topology.devices.front();
   return {static_cast<std::int64_t>(settings->reservation.percentage * static_cast<double>(device.hbm)), 0};
+}
+
+double Statistics::hbm_share(std::size_t rank) const {
+  const std::int64_t capacity = settings->topology.devices.at(rank).hbm;
+  if (settings->topology.device == Device::cpu || capacity == 0) return 0;
+  return static_cast<double>(ranks[rank].used.hbm) /
+         ((1 - settings->reservation.percentage) * static_cast<double>(capacity));
+}
+
+double Statistics::ddr_share(std::size_t rank) const {
+  const std::int64_t capacity = settings->topology.devices.at(rank).ddr;
+  return capacity == 0 ? 0 : static_cast<double>(ranks[rank].used.ddr) / static_cast<double>(capacity);
 }
 
 Statistics statistics_of(const RunResult& run, const RunSettings& settings) {

@@ -4,10 +4,23 @@
 #include <string>
 #include <vector>
 
-#include "plan/torchrec/estimate/imbalance.h"
 #include "plan/torchrec/search/planner_run.h"
 
 namespace shardsim::torchrec {
+
+// How uneven a load lies over ranks (planner/stats.py). The values are first scaled to sum 1.
+struct Imbalance {
+  double total_variation = 0;  // largest distance of a share from 1/k; TorchRec's is a maximum, not half a sum
+  double total_distance = 0;   // sum of the distances
+  double chi_raw = 0, chi_most = 0;
+  double kl_raw = 0, kl_most = 0;
+
+  double chi() const { return chi_most == 0 ? 0 : chi_raw / chi_most; }  // as statistics show it, 0 to 1
+  double kl() const { return kl_most == 0 ? 0 : kl_raw / kl_most; }
+};
+
+// `values` not empty, not negative, with a sum above 0.
+Imbalance imbalance(const std::vector<double>& values);
 
 // What TorchRec's planner prints of a run (planner/stats.py), as numbers. Bytes and milliseconds are not rounded yet.
 
@@ -72,9 +85,23 @@ struct Statistics {
 
   Storage usable() const;    // rank 0 without the reserved share
   Storage reserved() const;  // of rank 0
+  // Used bytes over what the planner may use of a rank.
+  double hbm_share(std::size_t rank) const;
+  double ddr_share(std::size_t rank) const;
 };
 
 // Of a run without tables: no rows. `run` and `settings` outlive it.
 Statistics statistics_of(const RunResult& run, const RunSettings& settings);
+
+// What TorchRec prints of the ranks and of the plan as a whole, 100 columns wide, in words of our own. Ranks with equal
+// figures share a line.
+std::string statistics_text(const Statistics& statistics);
+
+// The same as one JSON object, numbers rounded as they are printed.
+std::string statistics_json(const Statistics& statistics);
+
+// Batch sizes of the table's features ("512 * 2, 256*3"), and whether any table states them.
+std::string batches_cell(const TableSpec& table);
+bool shows_batches(const Statistics& statistics);
 
 }  // namespace shardsim::torchrec

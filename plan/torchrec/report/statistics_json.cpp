@@ -1,9 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "plan/torchrec/report/number_text.h"
-#include "plan/torchrec/report/statistics_table.h"
-#include "plan/torchrec/report/statistics_text.h"
+#include "base/text.h"
+#include "plan/torchrec/report/statistics.h"
+#include "plan/torchrec/report/text.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -31,9 +33,9 @@ Json rank_json(const Statistics& statistics, std::size_t i) {
   }
   return {{"rank", i},
           {"hbm_gb", rounded_gigabytes(rank.used.hbm)},
-          {"hbm_pct", percent(hbm_share(statistics, i))},
+          {"hbm_pct", percent(statistics.hbm_share(i))},
           {"ddr_gb", rounded_gigabytes(rank.used.ddr)},
-          {"ddr_pct", percent(ddr_share(statistics, i))},
+          {"ddr_pct", percent(statistics.ddr_share(i))},
           {"perf_ms", rounded_ms(rank.perf.total())},
           {"perf_parts_ms", parts_json(rank.perf)},
           {"input_mb", rounded(rank.input_mb, 2)},
@@ -171,7 +173,6 @@ Json statistics_tree(const Statistics& statistics) {
   }
   const double share = settings.reservation.percentage;
   Json json;
-  json["line_width"] = line_width(statistics);
   json["proposals_evaluated"] = run.num_proposals;
   json["plans_found"] = run.num_plans;
   json["proposals_untried"] = run.num_untried;
@@ -193,11 +194,26 @@ Json statistics_tree(const Statistics& statistics) {
 
 }  // namespace
 
-std::size_t line_width(const Statistics& statistics) {
-  constexpr std::size_t kLeast = 90, kRankMargin = 8, kParameterMargin = 6;
-  const StatisticsTable ranks = rank_table(statistics);
-  const std::size_t rank_width = ranks.rows.empty() ? 0 : ranks.width() + kRankMargin;
-  return std::max({kLeast, rank_width, parameter_table(statistics).width() + kParameterMargin});
+// "512 * 2, 256*3": equal sizes joined, the last ones without blanks.
+std::string batches_cell(const TableSpec& table) {
+  if (table.batch_sizes.empty()) return "n/a";
+  std::vector<std::pair<double, int>> runs;
+  for (const double batch : table.batch_sizes) {
+    if (runs.empty() || runs.back().first != batch) runs.emplace_back(batch, 0);
+    ++runs.back().second;
+  }
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string size = shortest(runs[i].first);
+    const char* times = i + 1 < runs.size() ? " * " : "*";
+    parts.push_back(runs[i].second == 1 ? size : fmt::format("{}{}{}", size, times, runs[i].second));
+  }
+  return join(parts);
+}
+
+bool shows_batches(const Statistics& statistics) {
+  return std::any_of(statistics.tables.begin(), statistics.tables.end(),
+                     [](const TableStatistics& row) { return !row.table->batch_sizes.empty(); });
 }
 
 std::string statistics_json(const Statistics& statistics) {

@@ -1,13 +1,10 @@
-#include "plan/torchrec/report/statistics_text.h"
-
 #include <fmt/format.h>
 
 #include <map>
 
 #include "base/text.h"
-#include "plan/torchrec/report/number_text.h"
-#include "plan/torchrec/report/statistics_table.h"
-#include "plan/torchrec/report/text_layout.h"
+#include "plan/torchrec/report/statistics.h"
+#include "plan/torchrec/report/text.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -45,8 +42,8 @@ std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i)
   for (std::size_t t = 0; t < statistics.types.size(); ++t) {
     if (rank.shards[t] > 0) shards.push_back(fmt::format("{}:{}", statistics.types[t], rank.shards[t]));
   }
-  return {cell(rank.used.hbm, hbm_share(statistics, i)),
-          cell(rank.used.ddr, ddr_share(statistics, i)),
+  return {cell(rank.used.hbm, statistics.hbm_share(i)),
+          cell(rank.used.ddr, statistics.ddr_share(i)),
           decimals_text(rank.perf.total(), 3),
           decimals_text(rank.input_mb, 2),
           decimals_text(rank.output_mb, 2),

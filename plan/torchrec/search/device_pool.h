@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "plan/torchrec/estimate/shard_run.h"
+#include "plan/torchrec/estimate/sharding_option.h"
 #include "plan/torchrec/spec/topology.h"
 
 namespace shardsim::torchrec {

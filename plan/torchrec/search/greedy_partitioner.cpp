@@ -2,9 +2,56 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <numeric>
+#include <unordered_map>
 
 namespace shardsim::torchrec {
+namespace {
+
+void add(OptionGroup& group, const ShardingOption& option, std::size_t position) {
+  group.options.push_back(position);
+  group.storage += option.total;
+  group.perf += option.sum;
+}
+
+std::vector<OptionGroup> grouped(const Proposal& proposal, const SearchSpace& space) {
+  std::vector<OptionGroup> groups;
+  std::unordered_map<std::string, std::size_t> by_dependency;
+  for (std::size_t i = 0; i < proposal.size(); ++i) {
+    const ShardingOption& option = *proposal[i];
+    if (option.partition == PartitionBy::uniform) continue;
+    const std::string& dependency = space.table_of(option).dependency;
+    std::size_t place = groups.size();
+    if (!dependency.empty()) place = by_dependency.try_emplace(dependency, place).first->second;
+    if (place == groups.size()) groups.emplace_back();
+    add(groups[place], option, i);
+  }
+  return groups;
+}
+
+void count_modules(std::vector<OptionGroup>& groups, const Proposal& proposal, const SearchSpace& space) {
+  std::map<std::string, int> counts;
+  for (const ShardingOption* option : proposal) ++counts[space.table_of(*option).module];
+  for (OptionGroup& group : groups) {
+    group.module_options = counts[space.table_of(*proposal[group.options.front()]).module];
+  }
+}
+
+}  // namespace
+
+std::vector<OptionGroup> option_groups(const Proposal& proposal, const SearchSpace& space,
+                                       const PartitionerSettings& settings) {
+  std::vector<OptionGroup> groups = grouped(proposal, space);
+  if (settings.balance_modules) count_modules(groups, proposal, space);
+  const bool by_perf = settings.sort_by_perf;
+  std::stable_sort(groups.begin(), groups.end(), [by_perf](const OptionGroup& a, const OptionGroup& b) {
+    if (a.module_options != b.module_options) return a.module_options < b.module_options;
+    return by_perf ? a.perf > b.perf : a.storage > b.storage;
+  });
+  return groups;
+}
 
 GreedyPartitioner::GreedyPartitioner(const PartitionerSettings& settings, const SearchSpace& space,
                                      const Topology& topology)
@@ -41,18 +88,35 @@ bool GreedyPartitioner::fail(PartitionBy rule, const ShardingOption& option, con
   return false;
 }
 
-void GreedyPartitioner::blame(const ShardingOption& option, const ShardRun& run, int index, const Storage& room) {
+void GreedyPartitioner::blame(const ShardingOption& option, const Homeless& shard, const Storage& room) {
+  const ShardRun& run = *shard.run;
   failure_.rule = option.partition;
   failure_.table = space_.table_of(option).name;
   failure_.rows = run.rows;
   failure_.cols = run.cols;
-  failure_.row_offset = run.row_offset_of(index);
-  failure_.col_offset = run.col_offset_of(index);
+  failure_.row_offset = run.row_offset_of(shard.index);
+  failure_.col_offset = run.col_offset_of(shard.index);
   failure_.shard = run.storage;
   failure_.perf = run.perf;
   failure_.device = room;
   failure_.text = fmt::format("a shard of table '{}' ({}, {} bytes) finds no rank with room", failure_.table,
                               name_of(option.type), run.storage.hbm + run.storage.ddr);
+}
+
+// Every shard on the rank that `pick` names for it, by number and storage. The first for which it names none (-1).
+template <typename Pick>
+std::optional<GreedyPartitioner::Homeless> GreedyPartitioner::place_each(const ShardingOption& option, Ranks ranks,
+                                                                         Pick pick) {
+  std::size_t shard = 0;
+  for (const ShardRun& run : option.runs) {
+    for (int i = 0; i < run.count; ++i, ++shard) {
+      const int rank = pick(shard, run.storage);
+      if (rank < 0) return Homeless{&run, i, shard};
+      pool_.place(rank, run.storage, run.perf);
+      ranks[shard] = rank;
+    }
+  }
+  return std::nullopt;
 }
 
 // Shard i of every evenly spread option on rank i.
@@ -96,18 +160,17 @@ bool GreedyPartitioner::spread_at_once(const Proposal& proposal) {
 }
 
 bool GreedyPartitioner::spread_one_by_one(const Proposal& proposal) {
-  for (const ShardingOption* option : proposal) {
-    if (option->partition != PartitionBy::uniform) continue;
-    int rank = 0;
-    for (const ShardRun& run : option->runs) {
-      for (int i = 0; i < run.count; ++i, ++rank) {
-        if (!pool_.fits(rank, run.storage)) {
-          blame(*option, run, i, pool_.room(rank));
-          return false;
-        }
-        pool_.place(rank, run.storage, run.perf);
-      }
-    }
+  for (std::size_t i = 0; i < proposal.size(); ++i) {
+    const ShardingOption& option = *proposal[i];
+    if (option.partition != PartitionBy::uniform) continue;
+    const auto own_rank = [&](std::size_t shard, const Storage& storage) {
+      const int rank = static_cast<int>(shard);
+      return pool_.fits(rank, storage) ? rank : -1;
+    };
+    const auto failed = place_each(option, ranks_of(i), own_rank);
+    if (!failed) continue;
+    blame(option, *failed, pool_.room(static_cast<int>(failed->shard)));
+    return false;
   }
   return true;
 }
@@ -126,19 +189,10 @@ bool GreedyPartitioner::place_group(const Proposal& proposal, const OptionGroup&
 }
 
 bool GreedyPartitioner::on_devices(const ShardingOption& option, Ranks ranks) {
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      const int rank = pool_.least_busy_with_room(run.storage);
-      if (rank < 0) {
-        blame(option, run, i, pool_.largest_room());
-        return false;
-      }
-      pool_.place(rank, run.storage, run.perf);
-      ranks[shard] = rank;
-    }
-  }
-  return true;
+  const auto failed = place_each(
+      option, ranks, [&](std::size_t, const Storage& storage) { return pool_.least_busy_with_room(storage); });
+  if (failed) blame(option, *failed, pool_.largest_room());
+  return !failed;
 }
 
 bool GreedyPartitioner::on_one_host(const Proposal& proposal, const OptionGroup& group) {
@@ -173,28 +227,14 @@ bool GreedyPartitioner::in_host(const Proposal& proposal, const OptionGroup& gro
 // Shard i on the i-th of the ranks.
 bool GreedyPartitioner::over_ranks(const ShardingOption& option, Ranks ranks, std::span<const int> targets) {
   if (ranks.size() != targets.size()) return false;
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      if (!pool_.fits(targets[shard], run.storage)) return false;
-      pool_.place(targets[shard], run.storage, run.perf);
-      ranks[shard] = targets[shard];
-    }
-  }
-  return true;
+  return !place_each(option, ranks, [&](std::size_t shard, const Storage& storage) {
+    return pool_.fits(targets[shard], storage) ? targets[shard] : -1;
+  });
 }
 
 bool GreedyPartitioner::devices_of_host(const ShardingOption& option, Ranks ranks, int host) {
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      const int rank = pool_.least_busy_in_host(host, run.storage);
-      if (rank < 0) return false;
-      pool_.place(rank, run.storage, run.perf);
-      ranks[shard] = rank;
-    }
-  }
-  return true;
+  return !place_each(option, ranks,
+                     [&](std::size_t, const Storage& storage) { return pool_.least_busy_in_host(host, storage); });
 }
 
 // One host per column block, as far as there are hosts.

@@ -1,10 +1,24 @@
 #pragma once
 
+#include <vector>
+
 #include "plan/torchrec/search/device_pool.h"
-#include "plan/torchrec/search/option_groups.h"
 #include "plan/torchrec/search/partitioner.h"
 
 namespace shardsim::torchrec {
+
+// Options that must be placed together: those of one dependency, else a single one.
+struct OptionGroup {
+  std::vector<std::size_t> options;  // positions in the proposal
+  Storage storage;
+  double perf = 0;         // ms over all shards
+  int module_options = 0;  // how many options the first one's module has
+};
+
+// All but the evenly spread ones, in the order in which they are placed: largest first, equal ones in the proposal's
+// order.
+std::vector<OptionGroup> option_groups(const Proposal& proposal, const SearchSpace& space,
+                                       const PartitionerSettings& settings);
 
 // GreedyPerfPartitioner: evenly spread options first; then groups, largest first, each to the least busy rank or host.
 class GreedyPartitioner : public Partitioner {
@@ -19,6 +33,11 @@ class GreedyPartitioner : public Partitioner {
 
  private:
   using Ranks = std::span<int>;
+  struct Homeless {  // a shard that found no rank
+    const ShardRun* run;
+    int index;          // in the run
+    std::size_t shard;  // in the option
+  };
 
   void start(const Proposal& proposal);
   Ranks ranks_of(std::size_t option);
@@ -34,7 +53,9 @@ class GreedyPartitioner : public Partitioner {
   bool on_several_hosts(const ShardingOption& option, Ranks ranks);
   bool in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts);
   bool fail(PartitionBy rule, const ShardingOption& option, const std::string& text);
-  void blame(const ShardingOption& option, const ShardRun& run, int index, const Storage& room);
+  void blame(const ShardingOption& option, const Homeless& shard, const Storage& room);
+  template <typename Pick>
+  std::optional<Homeless> place_each(const ShardingOption& option, Ranks ranks, Pick pick);
 
   PartitionerSettings settings_;
   const SearchSpace& space_;

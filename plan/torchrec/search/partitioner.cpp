@@ -2,10 +2,69 @@
 
 #include <algorithm>
 
-#include "plan/torchrec/search/memory_balanced.h"
+#include "plan/torchrec/search/greedy_partitioner.h"
 
 namespace shardsim::torchrec {
 namespace {
+
+constexpr std::int64_t kNarrowEnough = 10 * (std::int64_t{1} << 20);  // bytes between the bounds
+
+PartitionerSettings by_perf(PartitionerSettings settings) {
+  settings.sort_by_perf = true;
+  return settings;
+}
+
+// No placement takes less on its fullest rank: the average, and the largest shard.
+std::int64_t least_hbm(const Proposal& proposal, int world_size) {
+  std::int64_t sum = 0, largest = 0;
+  for (const ShardingOption* option : proposal) {
+    sum += option->total.hbm;
+    largest = std::max(largest, option->largest.hbm);
+  }
+  const double average = static_cast<double>(sum) / world_size;
+  return std::max(static_cast<std::int64_t>(average), largest);
+}
+
+// MemoryBalancedPartitioner: the placement with the least memory on the fullest rank that is at most `tolerance` slower
+// than the fastest one, by bisection of the memory that a rank may use.
+class MemoryBalancedPartitioner : public Partitioner {
+ public:
+  MemoryBalancedPartitioner(const PartitionerSettings& settings, const SearchSpace& space, const Topology& topology)
+      : settings_(settings), topology_(topology), greedy_(by_perf(settings), space, topology) {}
+
+  bool partition(const Proposal& proposal) override {
+    if (!greedy_.partition(proposal, std::nullopt)) return false;
+    best_ = greedy_.assignment();
+    bisect(proposal);
+    return true;
+  }
+  const Assignment& assignment() const override { return best_; }
+  const PlacementFailure& failure() const override { return greedy_.failure(); }
+
+ private:
+  void bisect(const Proposal& proposal) {
+    const int world = topology_.world_size;
+    const double slowest = perf_rating(proposal, best_, world) * (1 + settings_.tolerance);
+    std::int64_t high = storage_rating(proposal, best_, world);
+    std::int64_t low = least_hbm(proposal, world);
+    for (int count = 0; count < settings_.max_search_count && low + kNarrowEnough < high; ++count) {
+      const std::int64_t middle = (high + low) / 2;
+      const bool good =
+          greedy_.partition(proposal, middle) && perf_rating(proposal, greedy_.assignment(), world) <= slowest;
+      if (good) {
+        best_ = greedy_.assignment();
+        high = middle;
+      } else {
+        low = middle;
+      }
+    }
+  }
+
+  PartitionerSettings settings_;
+  const Topology& topology_;
+  GreedyPartitioner greedy_;
+  Assignment best_;
+};
 
 template <typename Value, typename Of>
 std::vector<Value> sum_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size, Of of) {

@@ -1,6 +1,6 @@
-#include "plan/torchrec/search/proposal_sums.h"
-
 #include <algorithm>
+
+#include "plan/torchrec/search/evaluator.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -51,41 +51,33 @@ bool ProposalSums::hopeless(const ShardingOption& option) const {
          static_cast<double>(option.total.ddr) > ranks * static_cast<double>(largest_.ddr);
 }
 
-void ProposalSums::add(const ShardingOption& option) {
-  key_.sum += option.key;
-  key_.mixed += mixed(option.key);
-  total_ += option.total;
-  all_ms_ += option.sum;
-  hopeless_ += hopeless(option) ? 1 : 0;
+// sign: 1 to add the option, -1 to take it off.
+void ProposalSums::count(const ShardingOption& option, int sign) {
+  const auto wrapped = static_cast<std::uint64_t>(sign);
+  const auto change = [sign](Storage& sum, const Storage& by) { sign > 0 ? sum += by : sum -= by; };
+  key_.sum += wrapped * option.key;
+  key_.mixed += wrapped * mixed(option.key);
+  change(total_, option.total);
+  all_ms_ += sign * option.sum;
+  hopeless_ += hopeless(option) ? sign : 0;
   if (option.partition != PartitionBy::uniform) return;
-  even_most_ += option.largest;
-  if (option.even_perf) even_ms_ += option.depth;
-}
-
-void ProposalSums::remove(const ShardingOption& option) {
-  key_.sum -= option.key;
-  key_.mixed -= mixed(option.key);
-  total_ -= option.total;
-  all_ms_ -= option.sum;
-  hopeless_ -= hopeless(option) ? 1 : 0;
-  if (option.partition != PartitionBy::uniform) return;
-  even_most_ -= option.largest;
-  if (option.even_perf) even_ms_ -= option.depth;
+  change(even_most_, option.largest);
+  if (option.even_perf) even_ms_ += sign * option.depth;
 }
 
 void ProposalSums::follow(const Proposal& proposal) {
   if (last_.size() != proposal.size()) {
-    for (const ShardingOption* option : last_) remove(*option);
+    for (const ShardingOption* option : last_) count(*option, -1);
     last_.clear();
     even_ms_ = all_ms_ = 0;
-    for (const ShardingOption* option : proposal) add(*option);
+    for (const ShardingOption* option : proposal) count(*option, 1);
     last_ = proposal;
     return;
   }
   for (std::size_t i = 0; i < proposal.size(); ++i) {
     if (last_[i] == proposal[i]) continue;
-    remove(*last_[i]);
-    add(*proposal[i]);
+    count(*last_[i], -1);
+    count(*proposal[i], 1);
     last_[i] = proposal[i];
   }
 }

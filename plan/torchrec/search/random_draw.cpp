@@ -1,8 +1,8 @@
-#include "plan/torchrec/search/random_draw.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
+
+#include "plan/torchrec/search/partitioner.h"
 
 namespace shardsim::torchrec {
 namespace {

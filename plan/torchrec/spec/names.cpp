@@ -85,9 +85,6 @@ ComputeKernel parse_compute_kernel(std::string_view name, const Place& place) {
 Pipeline parse_pipeline(std::string_view name, const Place& place) {
   return parse<Pipeline>(kPipelines, without_alias(name), "pipeline", place);
 }
-Optimizer parse_optimizer(std::string_view name, const Place& place) {
-  return parse<Optimizer>(kOptimizers, name, "optimizer", place);
-}
 Device parse_device(std::string_view name, const Place& place) {
   return parse<Device>(kDevices, name, "compute device", place);
 }

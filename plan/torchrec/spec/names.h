@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +57,6 @@ std::string_view abbreviation(ShardingType type);  // "DP", "TW", "CW", "TWCW", 
 ShardingType parse_sharding_type(std::string_view name, const Place& place);
 ComputeKernel parse_compute_kernel(std::string_view name, const Place& place);
 Pipeline parse_pipeline(std::string_view name, const Place& place);
-Optimizer parse_optimizer(std::string_view name, const Place& place);
 Device parse_device(std::string_view name, const Place& place);
 
 PartitionBy partition_by(ShardingType type);
@@ -64,5 +64,24 @@ bool column_type(ShardingType type);        // cut into column blocks: CW, TWCW,
 bool cached(ComputeKernel kernel);          // part of the table in HBM, all of it elsewhere
 bool quantized(ComputeKernel kernel);       // of an inference sharder
 bool key_value_like(ComputeKernel kernel);  // key_value and the virtual tables: HBM is a first-level cache
+
+// What TorchRec calls a PlannerError, by its type. Whoever asks for a plan turns it into an Error of the project.
+enum class PlannerFailure {
+  insufficient_storage,
+  strict_constraints,
+  partition,
+  other,
+  planner_input_context_mismatch,
+  plan_loading_failed
+};
+
+class PlannerError : public std::runtime_error {
+ public:
+  PlannerError(PlannerFailure failure, const std::string& what) : std::runtime_error(what), failure_(failure) {}
+  PlannerFailure failure() const { return failure_; }
+
+ private:
+  PlannerFailure failure_;
+};
 
 }  // namespace shardsim::torchrec

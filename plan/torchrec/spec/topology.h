@@ -1,17 +1,60 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/units.h"
-#include "plan/torchrec/spec/amounts.h"
 #include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
 
+// Bytes in device memory and in host memory. Compared as TorchRec does: hbm first, then ddr.
+struct Storage {
+  std::int64_t hbm = 0, ddr = 0;
+
+  auto operator<=>(const Storage&) const = default;
+  bool fits_in(const Storage& room) const { return hbm <= room.hbm && ddr <= room.ddr; }
+  Storage& operator+=(const Storage& other) {
+    hbm += other.hbm;
+    ddr += other.ddr;
+    return *this;
+  }
+  Storage& operator-=(const Storage& other) {
+    hbm -= other.hbm;
+    ddr -= other.ddr;
+    return *this;
+  }
+  friend Storage operator+(Storage a, const Storage& b) { return a += b; }
+};
+
+// Milliseconds of one iteration, by part.
+struct Perf {
+  double fwd_compute = 0, fwd_comms = 0, bwd_compute = 0, bwd_comms = 0, prefetch_compute = 0;
+
+  bool operator==(const Perf&) const = default;
+  // In TorchRec's order of addition: its figures are reproduced to the last bit.
+  double total() const { return fwd_compute + bwd_compute + fwd_comms + bwd_comms + prefetch_compute; }
+  Perf& operator+=(const Perf& other) {
+    fwd_compute += other.fwd_compute;
+    fwd_comms += other.fwd_comms;
+    bwd_compute += other.bwd_compute;
+    bwd_comms += other.bwd_comms;
+    prefetch_compute += other.prefetch_compute;
+    return *this;
+  }
+};
+
+__extension__ using Wide = unsigned __int128;  // table sizes times shard sizes pass 2^64
+
+// numerator / denominator as the nearest double, ties to even, as Python divides whole numbers. `denominator` > 0.
+double exact_ratio(Wide numerator, Wide denominator);
+
+// Bytes rounded up. Errors: PlannerError (other) beyond 2^62: no machine has them, and sums would not fit.
+std::int64_t whole_bytes(double bytes);
+
 // Constants of torchrec/distributed/planner/constants.py; bandwidths in bytes per millisecond.
-inline constexpr double kGiBPerSecond = 1024.0 * 1024 * 1024 / 1000;
 inline constexpr double kIntraNodeBandwidth = 600 * 1024.0 * 1024 * 1024 / 1000;
 inline constexpr double kCrossNodeBandwidth = 12.5 * 1024 * 1024 * 1024 / 1000;
 inline constexpr double kHbmBandwidth = 897 * 1024.0 * 1024 * 1024 / 1000;
@@ -33,9 +76,8 @@ struct Topology {
   double inter_host_bandwidth = kCrossNodeBandwidth;
   double bwd_compute_multiplier = 2;
   double weighted_bwd_compute_multiplier = 1;
-  double uneven_sharding_perf_multiplier = 1;  // carried along; no estimate uses it
-  std::vector<Storage> devices;                // capacity by rank; DDR per rank, not per host
-  bool uneven = false;                         // capacities given per rank: row-wise shards follow them
+  std::vector<Storage> devices;  // capacity by rank; DDR per rank, not per host
+  bool uneven = false;           // capacities given per rank: row-wise shards follow them
 
   int hosts() const { return world_size / local_world_size; }
 };

@@ -1,4 +1,4 @@
-#include "base/named_table.h"
+#include "base/map_reader.h"
 #include "sim/engine/network.h"
 
 namespace shardsim {

@@ -132,7 +132,10 @@ TEST_CASE("planner options that make no sense are refused with their place") {
   for (const char* yaml :
        {"{name: flexshard_3tier, flex_stop: never}", "{name: flexshard_3tier, flex_stop: 0}",
         "{name: flexshard_3tier, flex_stop: nan}", "{name: flexshard_3tier, cut: best}",
-        "{name: flexshard_2tier, cut: optimal}", "{name: flexshard_2tier, memory_budget: 5}",
+        "{name: flexshard_2tier, cut: optimal}", "{name: flexshard_2tier, flex_stop: off}",
+        "{name: flexshard_2tier, bandwidths: {all_reduce_cross: 1 GB/s}}",
+        "{name: flexshard_2tier, bandwidths: {all_to_all_intra: 1 GB/s}}",
+        "{name: flexshard_3tier, cap_at_comm_neutral: false}", "{name: flexshard_2tier, memory_budget: 5}",
         "{name: flexshard_2tier, rounding: 0}", "{name: flexshard_2tier, bandwidths: guessed}",
         "{name: flexshard_2tier, bandwidths: {all_to_all: \"1 GB/s\"}}",
         "{name: flexshard_2tier, all_to_all_passes: 0}", "{name: flexshard_2tier, memory_limit: \"-1 B\"}"}) {

@@ -2,6 +2,7 @@
 
 #include "plan/flexshard_equations.h"
 #include "tests/plan/planners/flexshard_study.h"
+#include "tests/plan/tier_times.h"
 
 using namespace shardsim;
 

@@ -81,6 +81,29 @@ TEST_CASE("what TorchRec does not know is refused with a hint") {
   CHECK(has(fault_of("{name: torchrec, objective: simulated}"), "needs a simulator"));
 }
 
+TEST_CASE("a key that would change nothing is refused: of a choice not made, or of another device") {
+  for (const char* keys : {"max_search_count: 5", "tolerance: 0.1", "partitioner: memory_balanced, sort_by: perf",
+                           "candidates: 3", "bins_per_device: 10", "proposers: [greedy], max_proposals: 10",
+                           "storage_reservation: {type: inference, parameter_multiplier: 2}",
+                           "storage_reservation: {type: fixed_percentage, dense_tensor_estimate: 1 GB}",
+                           "topology: {ddr_bandwidth: 10 GB/s}"}) {
+    CAPTURE(keys);
+    CHECK(has(fault_of(fmt::format("{{name: torchrec, {}}}", keys)), "has no effect"));
+  }
+  for (const char* keys : {"topology: {uneven_sharding_perf_multiplier: 2}", "constraints: {a: {enforce_hbm: true}}"}) {
+    CAPTURE(keys);
+    CHECK(has(fault_of(fmt::format("{{name: torchrec, {}}}", keys)), "unknown key"));
+  }
+  for (const char* keys :
+       {"partitioner: memory_balanced, max_search_count: 5, tolerance: 0.1", "sort_by: perf",
+        "proposers: [dynamic_programming], bins_per_device: 10", "proposers: [grid_search, greedy], max_proposals: 10",
+        "storage_reservation: {type: inference, dense_tensor_estimate: 1 MB}",
+        "storage_reservation: {parameter_multiplier: 2}", "topology: {hbm_bandwidth: 10 GB/s}"}) {
+    CAPTURE(keys);
+    CHECK(fault_of(fmt::format("{{name: torchrec, {}}}", keys)) == "");
+  }
+}
+
 TEST_CASE("sequence tables of two dimensions are planned as two collections") {
   const Workload workload = workload_of({sequence_table("c", 1000, 64), sequence_table("d", 1000, 128)}, 16);
   const Plan plan = plan_by("{name: torchrec}", workload, test_cluster(2, 4));

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "plan/torchrec/estimate/shard_estimate.h"
 #include "plan/torchrec/estimate/sharding_option.h"
-#include "plan/torchrec/estimate/storage_estimate.h"
 
 // TorchRec's sharding-stats guide (2026-02-18) works one table out: 80 million rows of 128 fp16 columns, sequence
 // output, four features of pooling factors that sum to 6066, batch 2560, row-wise over 96 ranks. The code of TorchRec

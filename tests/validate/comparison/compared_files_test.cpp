@@ -25,7 +25,7 @@ TimelineSource source(const std::string& path, const std::vector<std::string>& c
 
 std::string message_of(const TimelineSource& predicted, const TimelineSource& observed, const std::string& only = "") {
   try {
-    compare_sources(predicted, observed, only);
+    compare_sources(predicted, observed, only.empty() ? std::vector<std::string>{} : std::vector{only});
     return "";
   } catch (const Error& error) {
     CHECK(error.failure() == Failure::input);
@@ -40,7 +40,7 @@ bool says(const std::string& text, const std::string& part) {
 
 TEST_CASE("cases are matched by name; those of one side are told") {
   const ComparisonReport report =
-      compare_sources(source("p.h5", {"a", "b", "c"}, false), source("o.h5", {"c", "b", "d"}, true), "");
+      compare_sources(source("p.h5", {"a", "b", "c"}, false), source("o.h5", {"c", "b", "d"}, true), {});
   REQUIRE(report.cases.size() == 2);
   CHECK(report.cases[0].comparison.case_name == "b");
   CHECK(report.cases[1].comparison.case_name == "c");
@@ -49,14 +49,16 @@ TEST_CASE("cases are matched by name; those of one side are told") {
 }
 
 TEST_CASE("one case on each side is compared whatever it is called, with a note") {
-  const ComparisonReport report = compare_sources(source("p.h5", {"a"}, false), source("o.json", {"main"}, true), "");
+  const ComparisonReport report = compare_sources(source("p.h5", {"a"}, false), source("o.json", {"main"}, true), {});
   CHECK(report.cases.at(0).comparison.notes == std::vector<std::string>{"the observed case is called main"});
 }
 
 TEST_CASE("--case chooses the case, and the prediction for an observation of one case") {
   const TimelineSource predicted = source("p.h5", {"a", "b"}, false);
-  CHECK(compare_sources(predicted, source("o.h5", {"a", "b"}, true), "b").cases.at(0).comparison.observed_case == "b");
-  CHECK(compare_sources(predicted, source("o.h5", {"main"}, true), "b").cases.at(0).comparison.observed_case == "main");
+  CHECK(compare_sources(predicted, source("o.h5", {"a", "b"}, true), {"b"}).cases.at(0).comparison.observed_case ==
+        "b");
+  CHECK(compare_sources(predicted, source("o.h5", {"main"}, true), {"b"}).cases.at(0).comparison.observed_case ==
+        "main");
   CHECK(says(message_of(predicted, source("o.h5", {"a", "c"}, true), "b"), "o.h5: there is no case \"b\""));
   CHECK(says(message_of(predicted, source("o.h5", {"a"}, true), "z"), "p.h5: there is no case \"z\""));
   CHECK(says(message_of(predicted, source("o.h5", {"x", "y"}, true)),
@@ -64,14 +66,26 @@ TEST_CASE("--case chooses the case, and the prediction for an observation of one
   TimelineSource traces = source("dir", {"kineto"}, true);
   traces.names_no_case = true;
   CHECK(says(message_of(predicted, traces), "Name it with --case: a, b"));
-  CHECK(compare_sources(predicted, traces, "a").cases.at(0).comparison.notes.empty());
+  CHECK(compare_sources(predicted, traces, {"a"}).cases.at(0).comparison.notes.empty());
+}
+
+TEST_CASE("--case takes several names and patterns; a case without a partner is told") {
+  const TimelineSource predicted = source("p.h5", {"a", "rm/b", "rm/c"}, false);
+  const TimelineSource observed = source("o.h5", {"a", "rm/c", "rm/d"}, true);
+  const ComparisonReport report = compare_sources(predicted, observed, {"rm/*"});
+  REQUIRE(report.cases.size() == 1);
+  CHECK(report.cases[0].comparison.case_name == "rm/c");
+  CHECK(report.only_predicted == std::vector<std::string>{"rm/b"});
+  CHECK(report.only_observed.empty());
+  CHECK(compare_sources(predicted, observed, {"a", "*c"}).cases.size() == 2);
+  CHECK(says(message_of(predicted, observed, "q*"), "p.h5: there is no case \"q*\""));
 }
 
 TEST_CASE("the JSON has every figure under its name, and says what is outside") {
   TimelineSource predicted = source("p.h5", {"main"}, false);
   for (Span& span : predicted.cases[0].timeline.spans)
     if (span.op == 4) span.end_us += 10;  // sync: 50 us where 40 were observed
-  ComparisonReport report = compare_sources(predicted, source("o.h5", {"main"}, true), "");
+  ComparisonReport report = compare_sources(predicted, source("o.h5", {"main"}, true), {});
   Json json = Json::parse(comparison_json(report));
   CHECK(json.at("schema") == "shardsim.comparison/1");
   CHECK(json.at("within_tolerance").is_null());
@@ -105,7 +119,7 @@ TEST_CASE("the table names classes, operations, worst operations and verdicts, i
   TimelineSource predicted = source("p.h5", {"main"}, false);
   predicted.cases[0].timeline.ops[3].op_class = "update";  // `dense` has no partner, and no class on the other side
   predicted.cases[0].timeline.spans[0].end_us += 1;
-  ComparisonReport report = compare_sources(predicted, source("o.h5", {"main"}, true), "");
+  ComparisonReport report = compare_sources(predicted, source("o.h5", {"main"}, true), {});
   report.tolerance_pct = 10;
   const std::string text = comparison_text(report, 100, false);
   CHECK(says(text, "2 ranks, 2 iterations observed on A100-SXM4-40GB (node-a, node-b), nccl, NCCL 2.18.3"));
@@ -122,7 +136,7 @@ TEST_CASE("the table names classes, operations, worst operations and verdicts, i
 }
 
 TEST_CASE("the charts have both timelines on one axis, and a point for the iteration and for every operation") {
-  const ComparisonReport report = compare_sources(source("p.h5", {"main"}, false), source("o.h5", {"main"}, true), "");
+  const ComparisonReport report = compare_sources(source("p.h5", {"main"}, false), source("o.h5", {"main"}, true), {});
   const std::vector<Chart> charts = comparison_charts(report.cases.at(0), "case0");
   REQUIRE(charts.size() == 3);
   const DataSet &spans = charts[0].data.at(0), &lanes = charts[0].data.at(1), &points = charts[1].data.at(0);
@@ -138,7 +152,7 @@ TEST_CASE("a name that would end the page's scripts or tags does not") {
   TimelineSource predicted = source("p.h5", {"main"}, false), observed = source("o.h5", {"main"}, true);
   for (TimelineSource* side : {&predicted, &observed}) side->cases[0].timeline.ops[0].name = "</script><img src=x>";
   observed.cases[0].timeline.measured.device = "<b>GPU";
-  const std::string page = comparison_html(compare_sources(predicted, observed, ""));
+  const std::string page = comparison_html(compare_sources(predicted, observed, {}));
   CHECK(page.find("<img src=x>") == std::string::npos);
   CHECK(page.find("<b>GPU") == std::string::npos);
 }

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "validate/emulated/predict_items.h"
 
 // The times of the campaign that closed forms over shaper rates give (F = 29,780,342 B/s in a node, X = 2,391,017 B/s
 // between nodes, n the size argument). They were worked out by hand before this code was written; a flow simulation by

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "validate/emulated/predict_items.h"
+#include "validate/emulated/campaign.h"
 
 using namespace shardsim;
 

@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "validate/emulated/predict_items.h"
-#include "validate/emulated/shaped_links.h"
+#include "validate/emulated/campaign.h"
 
 using namespace shardsim;
 

@@ -7,8 +7,6 @@
 #include <cstdlib>
 
 #include "base/workers.h"
-#include "validate/emulated/child_program.h"
-#include "validate/emulated/memory_file.h"
 
 using namespace shardsim;
 

@@ -7,9 +7,8 @@
 #include "tests/models/test_clusters.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/spec/write_cluster.h"
-#include "validate/measurements/calibrated_judgement.h"
-#include "validate/measurements/calibration_rows.h"
 #include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/judgement.h"
 #include "validate/measurements/overhead_fit.h"
 
 using namespace shardsim;

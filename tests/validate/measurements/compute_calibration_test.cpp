@@ -1,11 +1,10 @@
-#include "validate/measurements/compute_calibration.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "base/yaml.h"
 #include "models/compute/compute_model.h"
 #include "topology/spec/write_cluster.h"
+#include "validate/measurements/calibration.h"
 
 namespace shardsim {
 namespace {

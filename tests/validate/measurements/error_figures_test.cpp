@@ -1,6 +1,6 @@
-#include "validate/measurements/error_figures.h"
-
 #include <doctest/doctest.h>
+
+#include "validate/measurements/judged_row.h"
 
 using namespace shardsim;
 

@@ -7,7 +7,6 @@
 #include "base/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement_html.h"
-#include "validate/measurements/judgement_json.h"
 #include "validate/measurements/judgement_markdown.h"
 #include "validate/measurements/judgement_sheets.h"
 

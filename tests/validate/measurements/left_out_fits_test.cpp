@@ -1,10 +1,9 @@
-#include "validate/measurements/left_out_fits.h"
-
 #include <doctest/doctest.h>
 
 #include "base/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement.h"
+#include "validate/measurements/system_map.h"
 
 using namespace shardsim;
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "sim/timeline/traffic.h"
 
@@ -54,13 +55,6 @@ void add_facts(Timeline& timeline, const std::vector<RankReport>& reports) {
     timeline.measured.hosts[rank / timeline.ranks_per_node] = report.host;
     timeline.measured.clock_residual_us = std::max(timeline.measured.clock_residual_us, report.clock_residual_us);
   }
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 }  // namespace

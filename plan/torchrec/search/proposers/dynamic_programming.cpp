@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "plan/torchrec/search/proposer.h"
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
 namespace {

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "plan/torchrec/estimate/cache_budget.h"
-#include "plan/torchrec/search/luus_jaakola.h"
 #include "plan/torchrec/search/proposer.h"
+#include "plan/torchrec/search/proposers/cache_search.h"
 
 namespace shardsim::torchrec {
 namespace {

@@ -1,9 +1,8 @@
-#include "plan/torchrec/bridge/iteration_estimate.h"
-
 #include <doctest/doctest.h>
 
-#include "plan/planners/whole_table.h"
-#include "plan/torchrec/search/choice.h"
+#include "plan/planners/factories.h"
+#include "plan/torchrec/bridge/choice.h"
+#include "plan/torchrec/bridge/given_plan.h"
 #include "tests/plan/test_setting.h"
 
 // Worked by hand for one table of 1000 x 128 fp32, 10 ids a sample, batch 100, on 2 nodes of 4 ranks: HBM 1e9 bytes per
@@ -102,7 +101,6 @@ TEST_CASE("of the planner's own choice it is what the planner minimised") {
   const Cluster cluster = test_cluster(2, 4);
   const auto memory = paper_memory();
   PlannerOptions defaults;
-  defaults.proposers = RunSettings{}.proposers;
   const Choice choice = choose_plan(defaults, workload, cluster, {*memory, 1, {}});
   const IterationEstimate estimate = estimate_iteration(choice.plan, workload, planner_request({}, workload, cluster));
   CHECK(estimate.iteration_ms == near(choice.run.rating));

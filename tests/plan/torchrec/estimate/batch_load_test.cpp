@@ -1,8 +1,7 @@
-#include "plan/torchrec/estimate/batch_load.h"
-
 #include <doctest/doctest.h>
 
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
+#include "plan/torchrec/spec/names.h"
 
 // Hand-counted buffers of two tables on 2 nodes of 4 ranks, batch 32, fp32, 64 columns in blocks of 32: ids of 8 bytes
 // in, vectors out. A has 3 ids a sample, B 2.

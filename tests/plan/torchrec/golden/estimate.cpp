@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include "plan/torchrec/estimate/sharding_option.h"
-#include "plan/torchrec/spec/planner_error.h"
+#include "plan/torchrec/spec/names.h"
 #include "tests/plan/torchrec/golden/compare.h"
+#include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 
@@ -146,7 +147,7 @@ Json estimate(const Json& input) {
   try {
     return option_json(estimate_option(table, 0, type, kernel, topology, settings));
   } catch (const torchrec::PlannerError& error) {
-    return {{"error", "PlannerError"}, {"error_type", name_of(error.failure())}};
+    return {{"error", "PlannerError"}, {"error_type", failure_name(error.failure())}};
   }
 }
 

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "plan/torchrec/estimate/imbalance.h"
-#include "plan/torchrec/estimate/miss_ratio.h"
-#include "plan/torchrec/estimate/storage_estimate.h"
-#include "plan/torchrec/search/storage_hash.h"
+#include "plan/torchrec/estimate/shard_estimate.h"
+#include "plan/torchrec/report/statistics.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
+#include "tests/plan/torchrec/golden/miss_ratio.h"
+#include "tests/plan/torchrec/golden/storage_hash.h"
 
 namespace shardsim::golden {
 namespace {

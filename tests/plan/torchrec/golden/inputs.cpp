@@ -74,7 +74,13 @@ Json perf_json(const torchrec::Perf& perf) {
 }
 
 torchrec::Optimizer optimizer_of(const std::string& name) {
-  return torchrec::parse_optimizer(name, {"optimizer"});
+  for (const auto optimizer :
+       {torchrec::Optimizer::none, torchrec::Optimizer::torch_sgd, torchrec::Optimizer::trec_sgd,
+        torchrec::Optimizer::torch_adam, torchrec::Optimizer::trec_adam, torchrec::Optimizer::rowwise_adagrad,
+        torchrec::Optimizer::torch_adagrad, torchrec::Optimizer::lamb}) {
+    if (name_of(optimizer) == name) return optimizer;
+  }
+  throw std::runtime_error("unknown optimizer " + name);
 }
 
 torchrec::Topology default_topology(int world_size, std::int64_t hbm_cap) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plan/torchrec/search/enumerator.h"
+#include "plan/torchrec/search/search_space.h"
 #include "plan/torchrec/spec/topology.h"
 #include "tests/plan/torchrec/golden/fields.h"
 

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/search/planner_run.h"
 #include "tests/plan/torchrec/golden/compare.h"
+#include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 
@@ -32,7 +33,7 @@ double dense_guess(const std::vector<ConstrainedTable>& tables) {
 
 Json outcome_json(const RunResult& run) {
   if (!run.found) {
-    return {{"error", "PlannerError"}, {"error_type", name_of(run.failure)}, {"num_proposals", run.num_proposals}};
+    return {{"error", "PlannerError"}, {"error_type", failure_name(run.failure)}, {"num_proposals", run.num_proposals}};
   }
   if (run.plan.empty()) return {{"empty_plan", true}};
   std::vector<std::vector<int>> ranks;

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
-#include "plan/torchrec/report/run_report.h"
-#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/search/planner_run.h"
 #include "tests/plan/torchrec/golden/compare.h"
+#include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
+#include "tests/plan/torchrec/golden/printed_width.h"
+#include "tests/plan/torchrec/golden/run_report.h"
 
 namespace shardsim::golden {
 namespace {
@@ -181,10 +183,12 @@ Json run_json(const RunResult& run, const RunSettings& settings) {
   Json json = {{"num_proposals", run.num_proposals},
                {"num_plans", run.num_plans},
                {"num_search_space_options", run.space.options.size()}};
-  json["stats"] = Json::parse(statistics_json(statistics_of(run, settings)));
+  const Statistics statistics = statistics_of(run, settings);
+  json["stats"] = Json::parse(statistics_json(statistics));
+  json["stats"]["line_width"] = line_width(statistics);
   if (!run.found) {
     json["error"] = "PlannerError";
-    json["error_type"] = name_of(run.failure);
+    json["error_type"] = failure_name(run.failure);
     json["report"] = Json::parse(failure_report_json(run, settings));
     return json;
   }

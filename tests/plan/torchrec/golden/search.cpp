@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "plan/torchrec/estimate/cache_budget.h"
-#include "plan/torchrec/search/binary_search.h"
-#include "plan/torchrec/search/luus_jaakola.h"
+#include "plan/torchrec/search/proposers/cache_search.h"
+#include "tests/plan/torchrec/golden/binary_search.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 

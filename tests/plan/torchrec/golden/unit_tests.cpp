@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/search/planner_run.h"
 #include "plan/torchrec/search/proposer.h"
 #include "tests/plan/torchrec/golden/compare.h"

@@ -4,9 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/torchrec/report/number_text.h"
-#include "plan/torchrec/report/statistics_table.h"
-#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/report/text.h"
+#include "tests/plan/torchrec/golden/perf_cell.h"
 
 namespace shardsim::torchrec {
 namespace {

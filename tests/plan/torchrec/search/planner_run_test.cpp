@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "plan/torchrec/report/statistics_text.h"
+#include "plan/torchrec/report/statistics.h"
 
 namespace shardsim::torchrec {
 namespace {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+namespace shardsim {
+
+// Figures of samples. Of no samples the first three are 0.
+
+double median(std::vector<double> values);  // of an even number: the mean of the two in the middle
+// Below which `share` of them lie, interpolated linearly between neighbours: quantile 0 is the least, 1 the largest.
+double quantile(std::vector<double> values, double share);
+// The same without interpolation: one of the values, the nearest by place, of two equally near the larger.
+double nearest_quantile(std::vector<double> values, double share);
+
+// Place of each value when all are sorted ascending, from 1; equal values share the mean of their places.
+std::vector<double> ranks_of(const std::vector<double>& values);
+
+// How far two lists of equal length order their items alike: 1 the same order, -1 the reverse. 0 where one of the lists
+// is all ties, or both are shorter than two.
+double spearman(const std::vector<double>& a, const std::vector<double>& b);       // Pearson's correlation of the ranks
+double kendall_tau_b(const std::vector<double>& a, const std::vector<double>& b);  // pairs, corrected for ties
+
+}  // namespace shardsim

@@ -1,9 +1,0 @@
-#include "base/version.h"
-
-namespace shardsim {
-
-std::string version() {
-  return SHARDSIM_VERSION;
-}
-
-}  // namespace shardsim

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/arguments/command.h"
+
+namespace shardsim {
+
+// The arguments of one command, read as its declaration says: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags that
+// share a dash (-qv), and positionals; after `--` all are positionals, or the command's `rest`.
+// Errors (Failure::input, place "argument --NAME"): an option that is unknown, abbreviated, given twice, missing, or
+// without its value; a value that is none of the choices; too few or too many positionals.
+class Arguments {
+ public:
+  Arguments(const std::vector<std::string>& words, const Command& command);
+
+  bool has(const std::string& name) const { return values_.contains(name); }  // whether it was given
+  std::optional<std::string> value(const std::string& name) const;            // as given, else the declared default
+  std::vector<std::string> values(const std::string& name) const;             // of an option that may be repeated
+  std::string text(const std::string& name) const { return value(name).value_or(""); }
+  // A whole number. Errors: Failure::input for another text, and outside least to most.
+  std::optional<std::int64_t> count(const std::string& name, std::int64_t least, std::int64_t most) const;
+
+  const std::vector<std::string>& positional() const { return positional_; }
+  const std::vector<std::string>& rest() const { return rest_; }
+  static Place place(const std::string& name) { return {"argument --" + name}; }
+
+ private:
+  class Reader;
+  std::map<std::string, std::vector<std::string>> values_;
+  std::map<std::string, std::string> standards_;
+  std::vector<std::string> positional_, rest_;
+};
+
+// Errors: Failure::input at `place`, listing the choices, where `value` is none of them; an empty list allows any.
+void check_choice(const std::string& what, const std::string& value, const std::vector<std::string>& choices,
+                  const Place& place);
+
+}  // namespace shardsim

@@ -1,0 +1,129 @@
+#include "cli/arguments/process.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+namespace shardsim {
+namespace {
+
+// The one piece of global state: a signal handler can reach nothing else.
+volatile sig_atomic_t g_signal = 0;
+
+void on_signal(int number) {
+  g_signal = number;
+}
+
+bool wants_colour(bool is_terminal) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  return is_terminal && !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
+}
+
+int columns(bool is_terminal) {
+  winsize size{};
+  if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+  return std::max<int>(size.ws_col, 60);
+}
+
+int caught(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    return report_error(exit_code(error.failure()), error.what());
+  } catch (const std::bad_alloc&) {
+    return report_error(1, "out of memory. Give the machine more, or the scenario fewer ranks.");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report_error(1, "'" + error.path1().string() + "': " + error.code().message() +
+                               ". Look at the folder and its links, or name another file.");
+  } catch (const std::exception& error) {
+    return report_error(1, std::string("internal error: ") + error.what() + ". Please report it with the input.");
+  }
+}
+
+}  // namespace
+
+int exit_code(Failure failure) {
+  switch (failure) {
+    case Failure::input:
+      return 2;
+    case Failure::infeasible:
+      return 3;
+    case Failure::tolerance:
+      return 4;
+    case Failure::run:
+      break;
+  }
+  return 1;
+}
+
+void say(const std::string& line) {
+  std::fflush(stdout);
+  std::fputs((line + "\n").c_str(), stderr);
+}
+
+void print_result(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int report_error(int code, const std::string& message) {
+  say("error: " + message);
+  return code;
+}
+
+int guarded(const std::function<int()>& body) {
+  const int code = caught(body);
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!lost || code != 0) return code;
+  return report_error(1, "standard output: cannot write it. Is the disk full, or the reader gone?");
+}
+
+Terminal look_at_terminal() {
+  Terminal terminal;
+  terminal.stdout_is_terminal = isatty(STDOUT_FILENO) != 0;
+  terminal.stderr_is_terminal = isatty(STDERR_FILENO) != 0;
+  terminal.colour = wants_colour(terminal.stdout_is_terminal);
+  terminal.width = columns(terminal.stdout_is_terminal);
+  terminal.interrupted = [] { return caught_signal() != 0; };
+  return terminal;
+}
+
+void catch_signals(SecondSignal second) {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = second == SecondSignal::kills ? static_cast<int>(SA_RESETHAND) : 0;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+int caught_signal() {
+  return g_signal;
+}
+
+void Progress::show(const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!enabled_ || now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  shown_ = true;
+  std::fputs(("\r\x1b[K" + text).c_str(), stderr);
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  shown_ = false;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace shardsim

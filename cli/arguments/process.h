@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+#include "cli/arguments/command.h"
+
+namespace shardsim {
+
+// How a program speaks to the terminal, is stopped and ends: what the three programs share beside their arguments.
+
+int exit_code(Failure failure);              // docs/formats.md, exit codes
+inline constexpr int kOutsideTolerance = 4;  // exit code: a figure is outside what was asked or promised
+
+// A line on stderr, after what stdout was given: where both go to one file, lines stay whole and in order.
+void say(const std::string& line);
+
+// Prints a result on stdout.
+void print_result(const std::string& text);
+
+// Prints "error: MESSAGE" on stderr; returns `code`.
+int report_error(int code, const std::string& message);
+
+// Runs `body`; what it throws becomes one line on stderr and an exit code. Output that could not be written is an error
+// too.
+int guarded(const std::function<int()>& body);
+
+// Whether the streams are terminals, how wide, with colour or not; `interrupted` asks caught_signal().
+Terminal look_at_terminal();
+
+// SIGINT and SIGTERM are noted and end nothing by themselves; a file size limit becomes a write error like a full disk.
+enum class SecondSignal { noted, kills };  // `kills`: the second one of a kind ends the process at once
+void catch_signals(SecondSignal second = SecondSignal::noted);
+
+// The number of the signal that came last, or 0.
+int caught_signal();
+
+// One line on stderr that is overwritten, at most ten times a second; nothing at all when not `enabled`.
+class Progress {
+ public:
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+  ~Progress() { clear(); }
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+}  // namespace shardsim

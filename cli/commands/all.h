@@ -1,0 +1,23 @@
+#pragma once
+
+#include "cli/arguments/command.h"
+
+namespace shardsim {
+
+// The declarations of the sub-commands of `shardsim`, each beside its function in the file of its name.
+Command run_command();
+Command check_command();
+Command list_command();
+Command plan_command();
+Command explain_command();
+Command lower_command();
+Command compare_command();
+Command convert_command();
+Command cluster_command();
+Command cluster_calibrate_command();  // a part of `cluster`
+Command collective_command();
+Command collective_compare_command();  // a part of `collective`
+Command emulate_command();
+Command validate_emulated_command();
+
+}  // namespace shardsim

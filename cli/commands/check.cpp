@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "cli/arguments/arguments.h"
+#include "cli/arguments/process.h"
+#include "cli/commands/all.h"
+#include "plan/plan_file.h"
+#include "sim/program/program_file.h"
+#include "sim/report/result_json.h"
+#include "sim/scenario/named_tree.h"
+#include "sim/study/prepared_case.h"
+#include "sim/study/study.h"
+#include "validate/measurements/system_map.h"
+
+namespace shardsim {
+namespace {
+
+using Findings = std::vector<std::string>;
+
+// What a file turned out to be, and what is wrong with it.
+struct Checked {
+  std::string kind;
+  std::string summary;
+  Findings findings;
+  Failure failure = Failure::input;
+};
+
+bool looks_like_json(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+std::string schema_of(const Tree& tree) {
+  const Tree* schema = tree.find("schema");
+  return schema && schema->kind == Tree::Kind::scalar ? schema->scalar : "";
+}
+
+// Everything but the simulation: cluster, plan, memory, Program.
+void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
+  try {
+    const Cluster cluster = cluster_of(item);
+    const Plan plan = make_plan(item, cluster, scenario.seed, watch);
+    const Program program = make_program(item, cluster, plan, scenario, false);
+    check_program(program, item.place);
+    make_network(item.network);
+    // The closed form is quick, and expands every collective as the simulation would.
+    const auto compute = make_compute_model(item.compute_model);
+    simulate(program, cluster, *compute, *make_network(named_map("closed_form")), engine_options(item));
+  } catch (const Error& error) {
+    if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
+    if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
+      checked.findings.emplace_back(error.what());
+    }
+  }
+}
+
+Checked check_scenario(const std::string& text, const std::string& path, const PlanWatch& watch) {
+  Checked checked{"scenario", "", {}, Failure::input};
+  const Scenario scenario = scenario_from_text(text, path, {});
+  for (const Case& item : scenario.cases) check_case(item, scenario, watch, checked);
+  if (checked.findings.empty()) check_job_groups(scenario, watch);
+  checked.summary = fmt::format("{} case{}", scenario.cases.size(), scenario.cases.size() == 1 ? "" : "s");
+  return checked;
+}
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+Checked check_cluster(const Tree& tree, const std::string& path) {
+  const Cluster cluster(read_cluster(whole_tree(tree, "clusters", folder_of(path))));
+  return {
+      "cluster",
+      fmt::format("{} node{} of {} GPUs", cluster.nodes(), cluster.nodes() == 1 ? "" : "s", cluster.ranks_per_node()),
+      {},
+      Failure::input};
+}
+
+Checked check_workload(const Tree& tree, const std::string& path) {
+  const Workload workload = read_workload(whole_tree(tree, "workloads", folder_of(path)), "");
+  const std::size_t tables = workload.tables.size();
+  return {"workload", fmt::format("{} table{}", tables, tables == 1 ? "" : "s"), {}, Failure::input};
+}
+
+Checked check_plan_alone(const Tree& tree) {
+  const StandalonePlan plan = standalone_plan(tree);
+  return {"plan", fmt::format("{} tables on {} ranks", plan.tables, plan.ranks), {}, Failure::input};
+}
+
+Checked check_system_map(const Tree& tree, const std::string& path) {
+  const SystemMap map = system_map_from_tree(tree, path);
+  for (const MappedSystem& system : map.systems) Cluster{system.spec};
+  const std::size_t systems = map.systems.size();
+  return {"system map", fmt::format("{} system{}", systems, systems == 1 ? "" : "s"), {}, Failure::input};
+}
+
+Checked check_result(const Tree& tree) {
+  const std::size_t cases = result_from_tree(tree).cases.size();
+  return {"result", fmt::format("{} case{}", cases, cases == 1 ? "" : "s"), {}, Failure::input};
+}
+
+// The file is read once: it may be a pipe.
+Checked check_file(const std::string& path, const PlanWatch& watch) {
+  const std::string text = read_file(path);
+  const Tree tree = looks_like_json(text) ? parse_json(text, path) : parse_yaml(text, path);
+  const std::string schema = schema_of(tree);
+  if (schema == "shardsim.scenario/1") return check_scenario(text, path, watch);
+  if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
+  if (schema == "shardsim.workload/1") return check_workload(tree, path);
+  if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
+  if (schema == "shardsim.result/1") return check_result(tree);
+  if (schema.starts_with("shardsim.program/")) {
+    const Program program = program_from_tree(tree);
+    return {"program",
+            fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size),
+            {},
+            Failure::input};
+  }
+  if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
+  const std::string known =
+      "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/2, "
+      "shardsim.clusters_map/1, shardsim.result/1";
+  if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
+  throw input_error(tree.find("schema")->place, "unknown schema '" + schema + "'", known);
+}
+
+int check(const Arguments& given, const Terminal& terminal) {
+  const std::string& path = given.positional()[0];
+  const Checked checked = check_file(path, {terminal.interrupted, {}});
+  for (const std::string& finding : checked.findings) report_error(0, finding);
+  if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
+  print_result(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary));
+  return 0;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {
+      .name = "shardsim check",
+      .summary = "say what is wrong with a scenario, cluster, workload, plan or program file; runs nothing",
+      .positionals = {{"FILE", "The file, whose key `schema` says what it is."}},
+      .examples = {"shardsim check scenarios/flexshard.yaml", "shardsim check scenarios/clusters/a100_mesh_4x8.yaml"},
+      .run = check};
+}
+
+}  // namespace shardsim

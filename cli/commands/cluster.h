@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/arguments/arguments.h"
+#include "topology/graph/cluster.h"
+#include "validate/measurements/measurements.h"
+
+namespace shardsim {
+
+// What the commands that show, make or ask clusters have in common.
+
+// The cluster of that name or file at `place`, with --nodes and --fits, and its fits applied.
+Cluster asked_cluster(const std::string& name, const Place& place, const Arguments& given);
+Option nodes_option();
+
+// What `cluster show` prints: summary, tiers with their widths, the matrix of path classes, what each GPU's ports
+// carry, what the file leaves open, and every value that states its source (fitted ones marked).
+std::string cluster_text(const Cluster& cluster);
+
+// Writes a cluster file as deliver() does. It must read back as what was found, and make a cluster first.
+// Errors (Failure::run): it does not.
+void deliver_cluster(const ClusterSpec& spec, const Arguments& given);
+
+// Options of measured collectives and what they say; the notes of the reader on stderr, a line each.
+std::vector<Option> measurement_options();  // --measurements, --system, --kind
+RunHints measurement_hints(const Arguments& given);
+void print_notes(const Measurements& measurements);
+
+}  // namespace shardsim

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "base/csv.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands/all.h"
+#include "cli/commands/cluster.h"
+#include "cli/commands/shared.h"
+#include "models/collective/fitted_overheads.h"
+#include "models/compute/embedding_measurements.h"
+#include "sim/scenario/scenario.h"
+#include "topology/import/node_inventory.h"
+#include "validate/measurements/calibration.h"
+#include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/measurements.h"
+#include "validate/measurements/system_map.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostRows = 1000;
+
+// The cluster as its file says, with the fit that its key `fits` asks for. Where these rows went into that fit, the one
+// made without them: else rows that are said to be unused would have been used before.
+ClusterSpec prior_of(const std::string& name, const std::string& system) {
+  ClusterSpec spec = read_cluster(load_named(name, "clusters", "", Arguments::place("cluster")));
+  const LeftOutFits fits = shipped_left_out_fits();
+  if (spec.fits != "none" && fits.saw(system)) return with_fits(std::move(spec), fits.table_for(system));
+  return with_fits(std::move(spec));
+}
+
+Calibration calibrated(const Arguments& given) {
+  const std::string path = given.text("measurements");
+  const CalibrationOptions options{static_cast<int>(*given.count("rows", 2, kMostRows)), path};
+  Measurements measurements = read_measurements(path, measurement_hints(given));
+  print_notes(measurements);
+  const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
+  if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give at least two");
+  return calibrate(prior_of(given.text("cluster"), rows.front().system), rows, options);
+}
+
+void name_it(ClusterSpec& spec, const Calibration& calibration, const std::string& output) {
+  if (output != "-") spec.name = cluster_name_of(output);
+  spec.summary +=
+      fmt::format("{}overheads calibrated on measurements of {}", spec.summary.empty() ? "" : "; ", calibration.system);
+}
+
+// The table where `path` is one of embedding measurements, else nothing.
+std::optional<CsvTable> embedding_table(const std::string& path) {
+  if (!path.ends_with(".csv")) return std::nullopt;
+  CsvTable table = parse_csv(read_file(path), path);
+  return is_embedding_table(table) ? std::optional(std::move(table)) : std::nullopt;
+}
+
+// What the file of the cluster says, with another name and summary; the tables that are printed beside it.
+struct Written {
+  ClusterSpec spec;
+  std::string tables;
+};
+
+Written compute_calibrated(const Arguments& given, const CsvTable& table, const std::string& output, int width,
+                           bool colour) {
+  const std::string path = given.text("measurements");
+  const ClusterSpec prior =
+      with_fits(read_cluster(load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster"))));
+  ComputeCalibration calibration = calibrate_compute(prior, read_embedding_table(table), path);
+  if (output != "-") calibration.spec.name = cluster_name_of(output);
+  calibration.spec.summary += fmt::format("{}compute calibrated on measurements of {}",
+                                          calibration.spec.summary.empty() ? "" : "; ", calibration.gpu);
+  return {calibration.spec, compute_calibration_text(calibration, width, colour)};
+}
+
+Written collectives_calibrated(const Arguments& given, const std::string& output, int width, bool colour) {
+  Calibration calibration = calibrated(given);
+  name_it(calibration.spec, calibration, output);
+  return {calibration.spec, calibration_text(calibration, width, colour)};
+}
+
+int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
+  const std::string output = given.text("output");
+  const bool colour = terminal.colour && output != "-";
+  const auto table = embedding_table(given.text("measurements"));
+  const Written made = table ? compute_calibrated(given, *table, output, terminal.width, colour)
+                             : collectives_calibrated(given, output, terminal.width, colour);
+  deliver_cluster(made.spec, given);
+  std::fputs(made.tables.c_str(), output == "-" ? stderr : stdout);
+  if (output != "-") say(fmt::format("wrote {}", output));
+  return 0;
+}
+
+}  // namespace
+
+Command cluster_calibrate_command() {
+  return {.name = "shardsim cluster calibrate",
+          .summary = "fit overheads and efficiencies to a few measured times, and say how well the others fit",
+          .options = std::vector{Option{"cluster", 0, "NAME|FILE",
+                                        "The cluster to begin with, as `shardsim list clusters` names it, or a file.",
+                                        "", Option::Times::once}} +
+                     measurement_options() +
+                     std::vector{Option{"rows", 0, "N", "At most so many rows of each collective are fitted.", "4"},
+                                 Option{"output", 'o', "NEW.yaml", "Write this file; - is standard output.", "",
+                                        Option::Times::once},
+                                 force_option()},
+          .notes =
+              "Of the CSV table of shardsim-microbench the compute values of gpu are fitted, to two thirds of its\n"
+              "shapes.",
+          .examples = {"shardsim cluster calibrate --cluster dgx1_v100 --measurements "
+                       "scenarios/measurements/open/v100_hybrid_cube_mesh.csv -o out/my_v100.yaml"},
+          .run = calibrate_cluster};
+}
+
+}  // namespace shardsim

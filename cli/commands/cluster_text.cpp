@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "cli/commands/cluster.h"
+#include "topology/export/write_smi_matrix.h"
+
+namespace shardsim {
+namespace {
+
+std::string gbps(Bandwidth rate) {
+  return fmt::format("{:.4g}", rate.bytes_per_second / 1e9);
+}
+
+std::string head(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  std::string text = fmt::format("{}: {}\n", spec.name, spec.summary);
+  text += fmt::format("{} node{} of {} {} (compute capability {}, {} at {}), {} NIC{} a node\n", spec.nodes,
+                      spec.nodes == 1 ? "" : "s", spec.gpu.count, spec.gpu.model, spec.gpu.compute_capability,
+                      to_text(spec.gpu.hbm), to_text(spec.gpu.hbm_bandwidth), nics_of_node(spec),
+                      nics_of_node(spec) == 1 ? "" : "s");
+  text += fmt::format("fabric {}, {} nodes a leaf, oversubscription {}; NCCL {} constants\n", spec.fabric.kind,
+                      spec.fabric.nodes_per_leaf == 0 ? "all" : fmt::format("{}", spec.fabric.nodes_per_leaf),
+                      shortest(spec.fabric.oversubscription), spec.nccl);
+  return text;
+}
+
+struct Tier {
+  int pairs = 0;
+  Bandwidth narrowest{1e300}, widest{0};
+  Seconds latency;
+};
+
+std::map<PathClass, Tier> tiers_of(const Cluster& cluster) {
+  std::map<PathClass, Tier> tiers;
+  for (int a = 0; a < cluster.ranks_per_node(); ++a) {
+    for (int b = a + 1; b < cluster.ranks_per_node(); ++b) {
+      const Route& route = cluster.local_route(a, b);
+      Tier& tier = tiers[route.path];
+      ++tier.pairs;
+      tier.narrowest = std::min(tier.narrowest, route.width);
+      tier.widest = std::max(tier.widest, route.width);
+      tier.latency = route.latency;
+    }
+  }
+  return tiers;
+}
+
+std::string tier_line(std::string_view name, const std::string& pairs, const std::string& width, Seconds latency) {
+  return fmt::format("{:<5} {:>9} {:>15} {:>11.4g}\n", name, pairs, width, latency.us());
+}
+
+std::string tiers(const Cluster& cluster) {
+  std::string text = fmt::format("\n{:<5} {:>9} {:>15} {:>11}\n", "tier", "GPU pairs", "width GB/s", "latency us");
+  for (const auto& [path, tier] : tiers_of(cluster)) {
+    const bool alike = tier.narrowest == tier.widest;
+    text += tier_line(path_class_name(path), fmt::format("{}", tier.pairs),
+                      alike ? gbps(tier.widest) : gbps(tier.narrowest) + " to " + gbps(tier.widest), tier.latency);
+  }
+  const auto& nics = cluster.spec().nics;
+  if (nics) text += tier_line("NET", "any", gbps(cluster.links()[cluster.nic_out(0, 0)].rate), nics->latency);
+  return text + (nics ? fmt::format("NET goes over {}, GPUDirect {}\n", nics->transport, nics->gpudirect ? "on" : "off")
+                      : "NET: no NICs, so one node alone can run\n");
+}
+
+// Sum of the GPU's own outgoing links of some kinds, node 0.
+Bandwidth out_of_gpu(const Cluster& cluster, int gpu, LinkKind kind) {
+  double sum = 0;
+  for (const LinkId id : cluster.links_of(gpu)) {
+    const Link& link = cluster.links()[id];
+    const bool leaves =
+        kind != LinkKind::nvlink_mesh || link.name.find(fmt::format("/nvlink/{}-", gpu)) != std::string::npos;
+    if (link.kind == kind && leaves) sum += link.rate.bytes_per_second;
+  }
+  return {sum};
+}
+
+std::string ports(const Cluster& cluster) {
+  std::string text = fmt::format("\n{:<5} {:>12} {:>10} {:>5} {:>10} {:>12}\n", "GPU", "NVLink GB/s", "PCIe GB/s",
+                                 "NIC", "NIC GB/s", "GPUs on it");
+  for (int gpu = 0; gpu < cluster.ranks_per_node(); ++gpu) {
+    const double nvlink = out_of_gpu(cluster, gpu, LinkKind::nvlink_out).bytes_per_second +
+                          out_of_gpu(cluster, gpu, LinkKind::nvlink_mesh).bytes_per_second;
+    const int nic = cluster.nic_of(gpu);
+    int sharing = 0;
+    for (int other = 0; other < cluster.ranks_per_node(); ++other) sharing += cluster.nic_of(other) == nic;
+    text += fmt::format("{:<5} {:>12} {:>10} ", gpu, nvlink > 0 ? gbps({nvlink}) : "-",
+                        gbps(pcie_rate(cluster.spec().pcie)));
+    text += nic < 0 ? fmt::format("{:>5} {:>10} {:>12}\n", "-", "-", "-")
+                    : fmt::format("{:>5} {:>10} {:>12}\n", nic, gbps(cluster.links()[cluster.nic_out(0, nic)].rate),
+                                  sharing);
+  }
+  return text + "Rates are per direction and effective; a NIC column is a port: all NICs of a GPU that has several.\n";
+}
+
+std::string open_points(const ClusterSpec& spec) {
+  if (spec.open.empty()) return "";
+  std::string text = "\nLeft open:\n";
+  for (const std::string& entry : spec.open) text += "  - " + entry + "\n";
+  return text;
+}
+
+std::string source_line(const SourcedValue& value) {
+  std::string text = fmt::format("  {} = {}", value.path, value.value.empty() ? "(a list)" : value.value);
+  if (value.fitted) text += ", FITTED";
+  if (value.rows_used > 0) text += fmt::format(" on {} rows", value.rows_used);
+  if (!value.fitted_on.empty()) text += " (" + join(value.fitted_on) + ")";
+  if (value.error_unused_pct) text += fmt::format(", {:.3g} % off the rows not used", *value.error_unused_pct);
+  return text + (value.source.empty() ? "\n" : ": " + value.source + "\n");
+}
+
+std::string sourced_values(const ClusterSpec& spec) {
+  const bool fitted = std::any_of(spec.sources.begin(), spec.sources.end(), [](const auto& s) { return s.fitted; });
+  std::string text = fitted ? "" : "\nNothing here was fitted to measurements.\n";
+  if (!spec.sources.empty()) text += "\nValues that state their source:\n";
+  for (const SourcedValue& value : spec.sources) text += source_line(value);
+  return text;
+}
+
+}  // namespace
+
+std::string cluster_text(const Cluster& cluster) {
+  const ClusterSpec& spec = cluster.spec();
+  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + ports(cluster) + open_points(spec) +
+         sourced_values(spec);
+}
+
+}  // namespace shardsim

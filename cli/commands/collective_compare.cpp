@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/all.h"
+#include "cli/commands/cluster.h"
+#include "cli/commands/shared.h"
+#include "validate/measurements/judgement.h"
+#include "validate/measurements/judgement_html.h"
+#include "validate/measurements/judgement_markdown.h"
+#include "validate/measurements/judgement_sheets.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kShippedMap = "scenarios/measurements/systems.yaml";
+
+// The shipped map is named as in the source tree, wherever it lies.
+SystemMap system_map(const Arguments& given) {
+  const auto path = given.value("clusters");
+  SystemMap map = read_system_map(path ? *path : (data_folder() / kShippedMap).string());
+  if (!path) map.path = kShippedMap;
+  if (const auto fits = given.value("fits")) {
+    for (MappedSystem& system : map.systems) system.spec.fits = *fits;
+  }
+  return map;
+}
+
+// --system and --kind speak for output that does not name itself; a table names both in its rows.
+void check_is_used(const std::string& option, const std::string& value, const std::vector<MeasuredRow>& rows,
+                   const std::function<bool(const MeasuredRow&)>& agrees) {
+  const auto others = std::ranges::count_if(rows, std::not_fn(agrees));
+  if (others == 0) return;
+  if (static_cast<std::size_t>(others) == rows.size()) {
+    throw input_error(Arguments::place(option),
+                      "no row is of " + excerpt(value) + ", and a table says this in each row",
+                      "Leave the option out, or change the table");
+  }
+  print_note(fmt::format("--{} {} does not change {} rows of tables, which say otherwise", option, value, others));
+}
+
+void check_hints_are_used(const RunHints& hints, const std::vector<MeasuredRow>& rows) {
+  if (!hints.system.empty()) {
+    check_is_used("system", hints.system, rows, [&](const MeasuredRow& row) { return row.system == hints.system; });
+  }
+  if (hints.kind) {
+    check_is_used("kind", std::string(collective_kind_name(*hints.kind)), rows,
+                  [&](const MeasuredRow& row) { return row.kind == *hints.kind; });
+  }
+}
+
+// 0 or 4, and a line on stderr that says why.
+int verdict(const Judgement& judgement, std::optional<double> most) {
+  if (!most) return 0;
+  const std::optional<double> judged = judgement.judged_pct();
+  if (!judged) {
+    throw input_error(Arguments::place("tolerance"), "no row is in the model, so there is nothing to judge",
+                      "Leave --tolerance out, or give other measurements");
+  }
+  if (*judged <= *most) return 0;
+  return report_error(
+      kOutsideTolerance,
+      fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
+}
+
+// What is compared, and what is said of it beside the figures.
+struct CollectiveComparison {
+  Judgement judgement;
+  std::string markdown, remark;
+};
+
+CollectiveComparison comparison_of(const Measurements& measurements, const SystemMap& map, const std::string& path,
+                                   bool calibrated) {
+  if (!calibrated) {
+    CollectiveComparison plain{judgement_of(measurements.rows, map, shipped_left_out_fits(), path), {}, {}};
+    plain.markdown = judgement_markdown(plain.judgement);
+    return plain;
+  }
+  CalibratedJudgement result = calibrated_judgement(measurements.rows, map, shipped_left_out_fits(), path);
+  CollectiveComparison comparison{{}, calibrated_markdown(result), calibration_summary(result) + "\n"};
+  comparison.judgement = std::move(result.judgement);
+  return comparison;
+}
+
+void write_files(const CollectiveComparison& comparison, const std::filesystem::path& folder, const std::string& json) {
+  const Judgement& judgement = comparison.judgement;
+  write_file(folder / "comparison.json", json);
+  write_file(folder / "predictions.csv", predictions_csv(judgement));
+  write_file(folder / "report.html", judgement_html(judgement));
+  write_file(folder / "accuracy.md", comparison.markdown);
+}
+
+int compare_collectives(const Arguments& given, const Terminal& terminal) {
+  const std::optional<double> most = tolerance(given);
+  const std::filesystem::path folder =
+      output_folder(given, "compare", std::filesystem::path("out") / "collective_compare");
+  const std::string path = given.text("measurements");
+  const RunHints said = measurement_hints(given);
+  const Measurements measurements = read_measurements(path, said);
+  check_hints_are_used(said, measurements.rows);
+  const CollectiveComparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
+  const Judgement& judgement = comparison.judgement;
+  print_notes(measurements);
+  const std::string json = judgement_json(judgement);
+  const int code = verdict(judgement, most);
+  StagedFolder staged(folder);
+  staged.fill([&](const std::filesystem::path& hidden) { write_files(comparison, hidden, json); });
+  staged.commit();
+  print_result(given.has("json") ? json
+                                 : judgement_text(judgement, terminal.width, terminal.colour) + comparison.remark);
+  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
+  return code;
+}
+
+}  // namespace
+
+Command collective_compare_command() {
+  return {
+      .name = "shardsim collective compare",
+      .summary = "lay predicted beside measured times of collectives",
+      .options =
+          measurement_options() +
+          std::vector<Option>{
+              {"clusters", 0, "MAP.yaml",
+               "Which cluster each measured system is; the map of the published times where it is not given."},
+              tolerance_option("the median error from 1 MiB up is larger"),
+              {"fits",
+               0,
+               "NAME",
+               "Use this fit instead of what each cluster says; a system that the fit saw is always judged by a fit "
+               "without it.",
+               "",
+               Option::Times::at_most_once,
+               {"none", open_data_fits().name}},
+              {"output", 'o', "DIR",
+               "Where report.html, comparison.json, predictions.csv and accuracy.md go; out/collective_compare where "
+               "it "
+               "is not given."},
+              {"calibrated", 0, "",
+               "Calibrate each system on at most 4 rows of each collective, and judge the others."},
+              {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
+      .notes = "PATH may be a folder of such files.",
+      .examples = {"shardsim collective compare --measurements scenarios/measurements/open -o out/collective_compare"},
+      .run = compare_collectives};
+}
+
+}  // namespace shardsim

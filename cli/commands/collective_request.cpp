@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/csv.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/collective.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMostMatrix = std::size_t{64} << 20;
+
+// Weights of the destinations, the same from every source.
+struct Skew {
+  std::string_view name;
+  double (*weight)(int destination, int ranks);
+};
+
+constexpr Skew kSkews[] = {
+    {"even", [](int, int) { return 1.0; }},
+    {"half_to_first", [](int d, int n) { return d == 0 ? n - 1.0 : 1.0; }},
+    {"linear", [](int d, int) { return d + 1.0; }},
+    {"zipf", [](int d, int) { return 1 / (d + 1.0); }},
+};
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names = collective_kind_names();
+  names.emplace_back("all_to_all_v");
+  return names;
+}
+
+std::vector<std::string> skew_names() {
+  std::vector<std::string> names;
+  for (const Skew& skew : kSkews) names.emplace_back(skew.name);
+  return names;
+}
+
+void read_kind(const Arguments& given, CollectiveRequest& request) {
+  const std::string name = given.text("kind");
+  const auto kind = collective_kind_named(name);
+  if (!kind) throw input_error(Arguments::place("kind"), "unknown kind", known_names_hint(name, kind_names()));
+  request.kind = *kind;
+  request.label = names_uneven_exchange(name) ? "all_to_all_v" : std::string(collective_kind_name(*kind));
+}
+
+int gpus_in_use(const Arguments& given, const Cluster& cluster) {
+  const int all = cluster.ranks_per_node();
+  return static_cast<int>(given.count("gpus-per-node", 1, all).value_or(all));
+}
+
+std::vector<std::vector<int>> named_groups(const std::string& name, int gpus, const Cluster& cluster) {
+  std::vector<std::vector<int>> groups(name == "world" ? 1 : name == "node" ? cluster.nodes() : gpus);
+  for (int node = 0; node < cluster.nodes(); ++node)
+    for (int gpu = 0; gpu < gpus; ++gpu)
+      groups[name == "world" ? 0 : name == "node" ? node : gpu].push_back(node * cluster.ranks_per_node() + gpu);
+  return groups;
+}
+
+int rank_number(const std::string& text, const Cluster& cluster) {
+  const Place place = Arguments::place("group");
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
+    throw input_error(place, excerpt(text) + " is no rank", "Write world, node, cross_node, or ranks like 0,1,8-11");
+  }
+  const std::int64_t rank = parse_count(text, place);
+  if (rank < cluster.world_size()) return static_cast<int>(rank);
+  throw input_error(place, "rank " + text + " is not in the cluster",
+                    "Use ranks from 0 to " + std::to_string(cluster.world_size() - 1));
+}
+
+// "0,1,8-11".
+std::vector<int> listed_group(const std::string& text, const Cluster& cluster) {
+  std::vector<int> ranks;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    const int first = rank_number(part.substr(0, dash), cluster);
+    const int last = dash == std::string::npos ? first : rank_number(part.substr(dash + 1), cluster);
+    for (int rank = first; rank <= last; ++rank) ranks.push_back(rank);
+    if (last < first) throw input_error(Arguments::place("group"), excerpt(part) + " is empty", "Write it rising");
+  }
+  return ranks;
+}
+
+void check_members(const std::vector<std::vector<int>>& groups) {
+  std::vector<int> all;
+  for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+  std::sort(all.begin(), all.end());
+  const auto twice = std::adjacent_find(all.begin(), all.end());
+  if (twice == all.end()) return;
+  throw input_error(Arguments::place("group"), "rank " + std::to_string(*twice) + " is named twice",
+                    "Name each member once; groups at the same time share none");
+}
+
+// A list says which ranks; --gpus-per-node says which of them there are.
+void check_in_use(const std::vector<int>& ranks, int gpus, const Cluster& cluster) {
+  for (int rank : ranks) {
+    if (cluster.gpu_of(rank) < gpus) continue;
+    throw input_error(Arguments::place("group"),
+                      "rank " + std::to_string(rank) + " is GPU " + std::to_string(cluster.gpu_of(rank)) +
+                          " of its node, of which --gpus-per-node takes the first " + std::to_string(gpus),
+                      "Leave --gpus-per-node out, or list other ranks");
+  }
+}
+
+void read_groups(const Arguments& given, const Cluster& cluster, CollectiveRequest& request) {
+  request.group = given.text("group");
+  const int gpus = gpus_in_use(given, cluster);
+  if (request.group == "world" || request.group == "node" || request.group == "cross_node") {
+    request.groups = named_groups(request.group, gpus, cluster);
+    return;
+  }
+  for (const std::string& text : split(request.group, '/')) {
+    request.groups.push_back(listed_group(text, cluster));
+    check_in_use(request.groups.back(), gpus, cluster);
+  }
+  check_members(request.groups);
+}
+
+// Header `source,0,1,...` and one line per source: member i of the group sends cell [i][j] to member j.
+std::vector<std::vector<std::int64_t>> read_matrix(const std::string& file, std::size_t ranks) {
+  const CsvTable table = parse_csv(read_file(file, kMostMatrix), file);
+  const std::string how = "Write the header source,0,1,... and one line per source for the " + std::to_string(ranks) +
+                          " members of the group";
+  bool fits = table.header.size() == ranks + 1 && table.header[0] == "source";
+  for (std::size_t i = 0; fits && i < ranks; ++i) fits = table.header[i + 1] == std::to_string(i);
+  if (!fits) throw input_error(table.place, "the columns are not source and every member of the group", how);
+  std::vector<std::vector<std::int64_t>> dense;
+  for (const CsvTable::Row& row : table.rows) {
+    if (row.cells[0] != std::to_string(dense.size()))
+      throw input_error(row.place, "source " + excerpt(row.cells[0]) + " out of order", how);
+    auto& line = dense.emplace_back();
+    for (std::size_t i = 1; i < row.cells.size(); ++i) line.push_back(cell_bytes(row.cells[i], row.place));
+  }
+  if (dense.size() != ranks) throw input_error({file}, std::to_string(dense.size()) + " sources", how);
+  return dense;
+}
+
+// Bytes that a rank sends, on average.
+std::int64_t mean_sent(const std::vector<std::vector<std::int64_t>>& dense, const Place& place) {
+  double sum = 0;
+  for (const auto& row : dense)
+    for (std::int64_t bytes : row) sum += static_cast<double>(bytes);
+  if (sum <= 0) throw input_error(place, "the matrix is empty: nothing is sent", "Give bytes above 0");
+  if (sum > kMostExactBytes) throw input_error(place, "the matrix adds up to more than 2^53 bytes", "Check its cells");
+  return static_cast<std::int64_t>(std::llround(sum / static_cast<double>(dense.size())));
+}
+
+ByteMatrix scaled(const std::vector<std::vector<std::int64_t>>& dense, double factor) {
+  ByteMatrix matrix;
+  matrix.kind = ByteMatrix::Kind::dense;
+  matrix.dense = dense;
+  for (auto& row : matrix.dense)
+    for (std::int64_t& bytes : row) bytes = std::llround(static_cast<double>(bytes) * factor);
+  return matrix;
+}
+
+void take_matrix(const std::string& file, CollectiveRequest& request) {
+  const auto dense = read_matrix(file, request.groups.front().size());
+  const std::int64_t mean = mean_sent(dense, {file});
+  if (request.sizes.empty()) request.sizes = {mean};
+  for (std::int64_t size : request.sizes)
+    request.matrices.push_back(scaled(dense, size == mean ? 1 : static_cast<double>(size) / static_cast<double>(mean)));
+}
+
+void take_skew(const std::string& name, CollectiveRequest& request) {
+  const Skew* const chosen = std::ranges::find(kSkews, name, &Skew::name);
+  const int ranks = static_cast<int>(request.groups.front().size());
+  std::vector<double> weights;
+  for (int d = 0; d < ranks; ++d) weights.push_back(chosen->weight(d, ranks));
+  for (std::int64_t size : request.sizes) {
+    ByteMatrix matrix;
+    matrix.kind = ByteMatrix::Kind::by_destination;
+    matrix.units = split_by_largest_remainder(size, weights);
+    request.matrices.push_back(std::move(matrix));
+  }
+}
+
+// One row, its size what a rank sends on average.
+void take_loads(const std::string& file, const Cluster& cluster, CollectiveRequest& request) {
+  if (request.groups.size() > 1)
+    throw input_error(Arguments::place("loads"), "several groups at once", "Give --group one list of ranks, or world");
+  request.rank_bytes = read_rank_bytes(file, request.groups.front(), cluster);
+  double sum = 0;
+  for (const RankBytes& bytes : request.rank_bytes)
+    sum += static_cast<double>(bytes.sent_in_node) + static_cast<double>(bytes.sent_off_node);
+  if (sum <= 0) throw input_error({file}, "nothing is sent", "Give bytes above 0");
+  request.sizes = {static_cast<std::int64_t>(sum / static_cast<double>(request.rank_bytes.size()))};
+}
+
+void read_payload(const Arguments& given, const Cluster& cluster, CollectiveRequest& request) {
+  const auto sizes = given.value("sizes"), matrix = given.value("matrix"), skew = given.value("skew");
+  if (const auto loads = given.value("loads")) {
+    if (sizes || matrix || skew || request.label != "all_to_all_v")
+      throw input_error(Arguments::place("loads"), "sums of all_to_all_v, which say all bytes by themselves",
+                        "Write --kind all_to_all_v without --sizes, --matrix and --skew");
+    return take_loads(*loads, cluster, request);
+  }
+  if (sizes) request.sizes = parse_sizes(*sizes, Arguments::place("sizes"));
+  if (!sizes && !matrix) throw input_error(Arguments::place("sizes"), "no sizes", "Write e.g. --sizes 1KiB:1GiB:x2");
+  if ((matrix || skew) && request.label != "all_to_all_v") {
+    throw input_error(Arguments::place(matrix ? "matrix" : "skew"), "only all_to_all_v has uneven bytes",
+                      "Write --kind all_to_all_v, or leave it out");
+  }
+  if (matrix && skew) throw input_error(Arguments::place("skew"), "both a matrix and a skew", "Give one of them");
+  if (matrix) return take_matrix(*matrix, request);
+  if (request.label == "all_to_all_v" && !skew) {
+    throw input_error(Arguments::place("kind"), "all_to_all_v without its bytes",
+                      "Add --matrix FILE.csv or --skew NAME, or ask for all_to_all");
+  }
+  if (skew) take_skew(*skew, request);
+}
+
+}  // namespace
+
+std::vector<Option> collective_request_options() {
+  return {
+      {"kind", 0, "KIND", "The collective: " + join(kind_names()) + "; the spellings of nccl-tests are understood too.",
+       "", Option::Times::once},
+      {"gpus-per-node", 0, "M", "Take only the first M GPUs of each node."},
+      {"group", 0, "GROUP",
+       "Who takes part: world; node, the GPUs of each node; cross_node, a GPU of each node, all such groups at once; "
+       "or "
+       "ranks as 0,1,8-11, groups at once with / between.",
+       "world"},
+      {"sizes", 0, "SIZES",
+       "START:END:xFACTOR, START:END:+STEP or sizes with commas between, as nccl-tests counts them: of all_to_all, "
+       "all_gather and reduce_scatter a rank's total."},
+      {"matrix", 0, "FILE.csv",
+       "The bytes of all_to_all_v, header source,0,1,... and a line per source; with --sizes they are scaled so that "
+       "ranks send that much on average."},
+      {"skew", 0, "NAME", "How all_to_all_v spreads over the destinations.", "", Option::Times::at_most_once,
+       skew_names()},
+      {"loads", 0, "FILE.csv", "Only the sums of each rank of all_to_all_v, instead of sizes."}};
+}
+
+CollectiveRequest collective_request(const Arguments& given, const Cluster& cluster) {
+  CollectiveRequest request;
+  read_kind(given, request);
+  read_groups(given, cluster, request);
+  read_payload(given, cluster, request);
+  return request;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/workers.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "validate/comparison/compared_files.h"
+#include "validate/comparison/comparison_html.h"
+#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_sheets.h"
+
+namespace shardsim {
+namespace {
+
+TimelineSource observed_source(const Arguments& given) {
+  const auto folder = given.value("observed-kineto");
+  const bool has_file = given.positional().size() == 2;
+  if (folder && has_file)
+    throw input_error(Arguments::place("observed-kineto"), "beside " + excerpt(given.positional()[1]),
+                      "Give one observation: a file, or --observed-kineto DIR");
+  if (!folder && !has_file)
+    throw input_error({"arguments"}, "the observation is missing",
+                      "Usage: " + compare_command().usage() + ", with OBSERVED or --observed-kineto DIR");
+  return folder ? read_kineto_source(*folder) : read_timeline_source(given.positional()[1]);
+}
+
+// Before anything is read: a name that cannot be written is no surprise after minutes.
+std::optional<std::filesystem::path> page_path(const Arguments& given) {
+  const auto path = given.value("output");
+  if (!path) return std::nullopt;
+  if (*path == "-" || path->empty() || is_folder(*path))
+    throw input_error(Arguments::place("output"), excerpt(*path) + " is no file for a page",
+                      "Name a file, e.g. -o report.html");
+  if (!path->ends_with(".html") && !path->ends_with(".htm") && !given.has("force"))
+    throw input_error(Arguments::place("output"), excerpt(*path) + " does not end in .html",
+                      "Name the page FILE.html, or add --force");
+  return *path;
+}
+
+// 0 or 4, and a line on stderr that says why.
+int verdict(const ComparisonReport& report) {
+  const std::vector<std::string> outside = report.outside();
+  if (outside.empty()) return 0;
+  constexpr std::size_t kNamed = 6;
+  std::vector<std::string> named(outside.begin(), outside.begin() + std::min(outside.size(), kNamed));
+  if (outside.size() > kNamed) named.push_back(fmt::format("and {} more", outside.size() - kNamed));
+  say(fmt::format("error: outside the tolerance of {} %: {}", shortest(*report.tolerance_pct), printable(join(named))));
+  return kOutsideTolerance;
+}
+
+int compare(const Arguments& given, const Terminal& terminal) {
+  const std::optional<double> most = tolerance(given);
+  const std::optional<std::filesystem::path> page = page_path(given);
+  const TimelineSource observed = observed_source(given);
+  ComparisonReport report =
+      compare_sources(read_timeline_source(given.positional()[0]), observed, given.values("case"));
+  report.tolerance_pct = most;
+  throw_if_interrupted(terminal.interrupted);
+  if (page) write_file(*page, comparison_html(report));
+  print_result(given.has("json") ? comparison_json(report) : comparison_text(report, terminal.width, terminal.colour));
+  if (page) say(fmt::format("report: {}", page->string()));
+  return verdict(report);
+}
+
+}  // namespace
+
+Command compare_command() {
+  return {
+      .name = "shardsim compare",
+      .summary = "lay predicted and observed timelines side by side",
+      .positionals = {{"PREDICTED", "A timeline.h5, or the JSON form of one run (X.timeline.json)."},
+                      {"OBSERVED", "The same, of what was observed.", true}},
+      .options = {{"observed-kineto", 0, "DIR",
+                   "Instead of OBSERVED: a folder of Kineto traces, one per rank (ours, or of PyTorch's profiler)."},
+                  cases_option(),
+                  tolerance_option("the iteration is further off, or a class or collective of 1 % of it or more"),
+                  {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
+                  {"output", 'o', "FILE.html", "Also write a page with charts."},
+                  {"force", 0, "", "Write a page under a name that does not end in .html."}},
+      .examples = {"shardsim compare out/toy/timeline.h5 out/toy/timeline.h5 --tolerance 10% -o out/comparison.html",
+                   "shardsim compare out/toy/timeline.h5 --observed-kineto out/toy/trace/row_wise --case row_wise"},
+      .run = compare};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/timeline/timeline_hdf5.h"
+#include "sim/timeline/timeline_json.h"
+#include "validate/comparison/compared_files.h"
+
+namespace shardsim {
+namespace {
+
+bool is_hdf5(const std::filesystem::path& path) {
+  return path.extension() == ".h5" || path.extension() == ".hdf5";
+}
+
+// An HDF5 file is overwritten only when it holds Timelines.
+void require_timelines(const std::filesystem::path& path) {
+  if (!is_there(path)) return;
+  try {
+    timeline_cases(path);
+  } catch (const Error&) {
+    throw input_error({path.string()}, "the file exists and is no shardsim.timeline/1 file",
+                      "Choose another name, or add --force");
+  }
+}
+
+void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, bool force) {
+  if (!force) require_timelines(target);
+  TimelineFile file;
+  file.version = version();
+  for (const NamedTimeline& item : source.cases) file.cases.emplace_back(item.case_name, &item.timeline);
+  write_timelines(target, file);
+}
+
+std::vector<std::string> names_of(const TimelineSource& source) {
+  std::vector<std::string> names;
+  for (const NamedTimeline& item : source.cases) names.push_back(item.case_name);
+  return names;
+}
+
+int convert(const Arguments& given, const Terminal&) {
+  const std::string target = given.text("output");
+  if (target.empty())
+    throw input_error(Arguments::place("output"), "the name is empty", "Name a file, e.g. timeline.h5");
+  TimelineSource source = read_timeline_source(given.positional()[0]);
+  const std::vector<std::string> names = names_of(source);
+  if (!is_hdf5(target)) {
+    const NamedTimeline& item = source.cases[chosen_name(names, given, "the file")];
+    deliver(timeline_to_json(item.timeline, item.case_name), given, "shardsim.timeline_json/1");
+    return 0;
+  }
+  if (given.has("case")) {
+    std::vector<NamedTimeline> chosen;
+    for (const std::size_t index : chosen_names(names, given)) chosen.push_back(std::move(source.cases[index]));
+    source.cases = std::move(chosen);
+  }
+  to_hdf5(source, target, given.has("force"));
+  return 0;
+}
+
+}  // namespace
+
+Command convert_command() {
+  return {.name = "shardsim convert",
+          .summary = "turn the JSON form of a timeline into timeline.h5, or back",
+          .positionals = {{"TIMELINE", "A timeline.h5, or the JSON form of one case (X.timeline.json)."}},
+          .options = {{"output", 'o', "FILE",
+                       "Write this file: HDF5 where it ends in .h5, else JSON; - is standard output.", "",
+                       Option::Times::once},
+                      cases_option(),
+                      force_option()},
+          .notes = "The JSON form holds one case.",
+          .examples = {"shardsim convert out/toy/timeline.h5 --case row_wise -o out/row_wise.timeline.json",
+                       "shardsim convert out/row_wise.timeline.json -o out/row_wise.h5"},
+          .run = convert};
+}
+
+}  // namespace shardsim

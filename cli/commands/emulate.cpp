@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "base/units.h"
+#include "cli/arguments/arguments.h"
+#include "cli/commands/all.h"
+#include "validate/emulated/emulated_cluster.h"
+
+namespace shardsim {
+namespace {
+
+// As shells have it: 127 for a command that is not there, 126 for one that cannot be run. Rank 0 speaks for all.
+int become(std::vector<std::string> command, int rank) {
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  ::signal(SIGXFSZ, SIG_DFL);  // main ignores it, and a program keeps what is ignored
+  ::execvp(words[0], words.data());
+  const int why = errno;
+  if (rank == 0) std::fprintf(stderr, "error: %s: %s. Check the command after --.\n", words[0], std::strerror(why));
+  return why == ENOENT ? 127 : 126;
+}
+
+// Larger numbers are refused by check_shape, too.
+int count_of(const Arguments& given, const std::string& name) {
+  return static_cast<int>(*given.count(name, 0, std::numeric_limits<short>::max()));
+}
+
+Bandwidth rate_of(const Arguments& given, const std::string& name) {
+  return parse_bandwidth(given.text(name), Arguments::place(name));
+}
+
+EmulatedShape emulated_shape(const Arguments& given) {
+  EmulatedShape shape;
+  shape.ranks.nodes = count_of(given, "nodes");
+  shape.ranks.ranks_per_node = count_of(given, "gpus-per-node");
+  shape.fast = rate_of(given, "fast");
+  shape.nic = rate_of(given, "nic");
+  check_shape(shape);
+  return shape;
+}
+
+std::optional<int> straggler_of(const Arguments& given, const EmulatedShape& shape) {
+  if (!given.has("straggler")) return std::nullopt;
+  const int rank = count_of(given, "straggler");
+  if (rank < shape.ranks.world_size()) return rank;
+  throw input_error(Arguments::place("straggler"), fmt::format("there is no rank {}", rank),
+                    fmt::format("Ranks go from 0 to {}", shape.ranks.world_size() - 1));
+}
+
+int emulate(const Arguments& given, const Terminal& terminal) {
+  const EmulatedShape shape = emulated_shape(given);
+  EmulatedCluster cluster(shape);
+  if (const auto straggler = straggler_of(given, shape)) cluster.set_nic_rate(*straggler, 0.5 * shape.nic);
+  EmulatedCluster::Limits limits;
+  limits.interrupted = terminal.interrupted;
+  return cluster.run_ranks([&](int rank) { return become(given.rest(), rank); }, limits);
+}
+
+}  // namespace
+
+Command emulate_command() {
+  return {.name = "shardsim emulate",
+          .summary = "run a command once per rank on an emulated cluster of shaped network name spaces",
+          .options = {{"nodes", 0, "N", "How many nodes there are.", "2"},
+                      {"gpus-per-node", 0, "M", "How many ranks each node has.", "4"},
+                      {"fast", 0, "RATE", "The shaper of a rank inside its node.", "240Mbit"},
+                      {"nic", 0, "RATE", "The shaper of a rank's NIC.", "20Mbit"},
+                      {"straggler", 0, "RANK", "The rank whose NIC has half the rate; none where it is not given."}},
+          .rest = "COMMAND [ARGUMENT...]",
+          .notes =
+              "RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set as torchrun does;\n"
+              "rank r has the address 10.2.0.(r+1). Needs Linux with iproute2, and root or user name spaces. Nothing\n"
+              "is left when it ends. Exit code: that of the first rank that failed, 128 + N when signal N ended it;\n"
+              "1 when the cluster cannot be built. Fast rates that add up to more than 2 Gbit/s need idle cores.",
+          .examples = {"shardsim emulate --nodes 2 --gpus-per-node 4 -- sh -c 'echo rank $RANK of $WORLD_SIZE'",
+                       "shardsim emulate --nodes 2 --gpus-per-node 2 --nic 10Mbit --straggler 1 -- ip -brief address"},
+          .run = emulate};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,34 @@
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/program/program_file.h"
+#include "sim/study/study.h"
+
+namespace shardsim {
+namespace {
+
+int lower(const Arguments& given, const Terminal& terminal) {
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Case& item = chosen_case(scenario, given);
+  const Cluster cluster = cluster_of(item);
+  const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});
+  const Program program = make_program(item, cluster, plan, scenario, given.has("observed-payload"));
+  deliver(program_to_json(program), given, kProgramSchema);
+  return 0;
+}
+
+}  // namespace
+
+Command lower_command() {
+  return {.name = "shardsim lower",
+          .summary = "write the Program of a case: the operations of one iteration",
+          .positionals = {{"SCENARIO", "A scenario file."}},
+          .options = std::vector{case_option(), output_file_option(),
+                                 Option{"observed-payload", 0, "", "Use sizes as observed (workload key `runtime`)."},
+                                 force_option()} +
+                     scenario_options(),
+          .examples = {"shardsim lower scenarios/toy.yaml --case row_wise",
+                       "shardsim lower scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/program.json"},
+          .run = lower};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,71 @@
+#include "base/text.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "plan/plan_file.h"
+#include "plan/planner.h"
+#include "sim/scenario/read_case.h"
+#include "sim/study/study.h"
+
+namespace shardsim {
+namespace {
+
+// The case with another planner, at that planner's defaults.
+Case with_planner(Case item, const std::string& name) {
+  item.planner = named_map(name, Arguments::place("planner"));
+  share_torchrec_rules(item.planner, item.memory_model);
+  item.plan_file.clear();
+  return item;
+}
+
+// By what the planner judges plans: its estimate, or the simulation.
+void set_objective(Case& item, const std::string& objective) {
+  if (item.planner.kind != Tree::Kind::map) {
+    throw input_error(Arguments::place("objective"), "the plan of this case comes from a file",
+                      "Add --planner torchrec");
+  }
+  set_path(item.planner, "objective", text_tree(objective, Arguments::place("objective")));
+}
+
+void require_torchrec_types(const Plan& plan, const Workload& workload) {
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[placement.table];
+    if (placement.rows() == table.rows && placement.strategy != Strategy::flex) continue;
+    throw input_error({"argument --torchrec-only"},
+                      "the plan of table '" + table.name + "' has row tiers, which TorchRec does not know",
+                      "Use another planner, or leave --torchrec-only out");
+  }
+}
+
+int plan(const Arguments& given, const Terminal& terminal) {
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  Case item = chosen_case(scenario, given);
+  if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
+  if (const auto objective = given.value("objective")) set_objective(item, *objective);
+  const Cluster cluster = cluster_of(item);
+  const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
+  if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
+  deliver(plan_to_json(made, item.workload, cluster), given, "shardsim.plan/1");
+  return 0;
+}
+
+}  // namespace
+
+Command plan_command() {
+  return {.name = "shardsim plan",
+          .summary = "make the plan of a case and write it in TorchRec's JSON form",
+          .positionals = {{"SCENARIO", "A scenario file."}},
+          .options = std::vector{case_option(),
+                                 Option{"planner", 0, "NAME",
+                                        "Use this planner, with its defaults, instead of the case's planner."},
+                                 Option{"objective", 0, "NAME",
+                                        "How planner torchrec judges plans: estimated, its default, or simulated."},
+                                 output_file_option(),
+                                 Option{"torchrec-only", 0, "", "Refuse what TorchRec cannot read (row tiers, flex)."},
+                                 force_option()} +
+                     scenario_options(),
+          .examples = {"shardsim plan scenarios/toy.yaml --case flexshard_3tier",
+                       "shardsim plan scenarios/flexshard.yaml --case rm1/flexshard_3tier -o out/plan.json"},
+          .run = plan};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/report/report_html.h"
+#include "sim/report/result_json.h"
+#include "sim/report/result_table.h"
+#include "sim/study/study.h"
+#include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_hdf5.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostJobs = 1024;
+
+// As many processes as there are processors for this one, unless -j says otherwise.
+int jobs(const Arguments& given) {
+  return static_cast<int>(given.count("jobs", 1, kMostJobs).value_or(std::min<std::int64_t>(processors(), kMostJobs)));
+}
+
+// Names of the cases to trace.
+std::vector<std::string> traced(const Arguments& given, const Scenario& scenario) {
+  if (!given.has("trace") && given.has("trace-whole-us"))
+    throw input_error(Arguments::place("trace-whole-us"), "no trace is written", "Add --trace CASE or --trace all");
+  const std::vector<std::string> names = names_of(scenario);
+  if (given.text("trace") == "all") return names;
+  std::vector<std::string> chosen;
+  for (const std::size_t index : chosen_names(names, given, "trace")) chosen.push_back(names[index]);
+  return chosen;
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+TimelineFile timeline_file(const StudyResult& study, bool stamp) {
+  TimelineFile file;
+  file.scenario_text = study.scenario_text;
+  file.seed = study.seed;
+  file.version = study.version;
+  if (stamp) file.created = now_text();
+  for (const CaseResult& result : study.cases) file.cases.emplace_back(result.name, &result.timeline);
+  return file;
+}
+
+// Leaves out the cases whose plan does not fit, saying so. Errors: as make_plan's when no case is left.
+Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) {
+  std::optional<Error> last;
+  scenario.keep([&](const Case& item) {
+    try {
+      make_plan(item, cluster_of(item), scenario.seed, {terminal.interrupted, {}});
+      return true;
+    } catch (const Error& error) {
+      if (error.failure() != Failure::infeasible) throw;
+      if (!quiet) std::fputs(fmt::format("warning: left out: {}\n", error.what()).c_str(), stderr);
+      last = error;
+      return false;
+    }
+  });
+  if (scenario.cases.empty()) throw *last;
+  return scenario;
+}
+
+// What -v adds on stderr.
+void describe_runs(const StudyResult& study) {
+  for (const CaseResult& result : study.cases) {
+    std::fputs(fmt::format("info: {}: {} after {} iterations, {} spans\n", result.name,
+                           result.timeline.steady ? "steady" : "not steady", result.timeline.iterations_run,
+                           result.timeline.spans.size())
+                   .c_str(),
+               stderr);
+    for (const std::string& note : result.notes)
+      std::fputs(fmt::format("info: {}: {}\n", result.name, note).c_str(), stderr);
+  }
+}
+
+// Everything but the table.
+void write_files(const StudyResult& study, const std::string& json, const std::filesystem::path& folder,
+                 const Arguments& given, const std::vector<std::string>& traces, const Terminal& terminal) {
+  write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp")));
+  throw_if_interrupted(terminal.interrupted);
+  write_file(folder / "report.html", report_html(study));
+  throw_if_interrupted(terminal.interrupted);
+  for (const CaseResult& result : study.cases) {
+    if (std::find(traces.begin(), traces.end(), result.name) == traces.end()) continue;
+    write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
+    throw_if_interrupted(terminal.interrupted);
+  }
+  write_file(folder / "result.json", json);
+}
+
+int run_scenario(const Arguments& given, const Terminal& terminal) {
+  Scenario scenario = chosen_cases(read_scenario(given.positional()[0], overrides(given)), given);
+  if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
+  const std::vector<std::string> traces = traced(given, scenario);
+  const std::filesystem::path folder =
+      output_folder(given, "run", std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem());
+
+  Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
+  WorkerOptions workers;
+  workers.jobs = jobs(given);
+  workers.progress = [&](int done, int total) { progress.show(fmt::format("simulated {} of {}", done, total)); };
+  workers.interrupted = terminal.interrupted;
+  const StudyResult study = run_study(scenario, workers);
+  progress.clear();
+  if (given.has("verbose") && !given.has("quiet")) describe_runs(study);
+  if (scenario.cross_check && study.cross_checks.empty() && !given.has("quiet"))
+    print_note("there is no cross-check: too few cases of one workload on one cluster are left");
+
+  const std::string json = result_to_json(study);
+  StagedFolder staged(folder);
+  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, terminal); });
+  staged.commit();
+  print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
+  if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
+  return 0;
+}
+
+std::vector<Option> run_options() {
+  return {
+      {"output", 'o', "DIR", "Where result files go; out/ and the scenario's name where it is not given."},
+      cases_option(),
+      {"trace", 0, "CASE|all",
+       "Also write Kineto traces of this case, of those that a pattern fits, or of all; one per rank.", "",
+       Option::Times::any},
+      {"trace-whole-us", 0, "", "Round the times of traces to whole microseconds."},
+      {"json", 0, "", "Print result.json instead of the table."},
+      {"jobs", 'j', "N", "How many worker processes run at a time; the number of processors where it is not given."},
+      {"skip-unfit", 0, "", "Leave out cases whose plan does not fit in memory, with a warning."},
+      {"stamp", 0, "", "Write the time of the run into timeline.h5."},
+      {"quiet", 'q', "", "Print neither progress nor where the report is."},
+      {"verbose", 'v', "", "Say on stderr how each case became steady, and its notes.", "", Option::Times::any}};
+}
+
+}  // namespace
+
+Command run_command() {
+  return {.name = "shardsim run",
+          .summary = "simulate the cases of a scenario and lay published numbers beside them",
+          .positionals = {{"SCENARIO", "A scenario file."}},
+          .options = run_options() + scenario_options(),
+          .examples = {"shardsim run scenarios/toy.yaml -o out/toy",
+                       "shardsim run scenarios/toy.yaml --set cluster.nodes=4 --json"},
+          .run = run_scenario};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,148 @@
+#include "cli/commands/shared.h"
+
+#include <cstdio>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "sim/scenario/settings.h"
+
+namespace shardsim {
+namespace {
+
+void add_setting(Overrides& changes, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw input_error(Arguments::place("set"), "'" + text + "' is not PATH=VALUE",
+                      "Write for example --set cluster.nodes=8");
+  }
+  const std::string path = text.substr(0, equals);
+  for (const auto& [known, value] : changes.set) {
+    if (known == path) throw input_error(Arguments::place("set " + path), "the path is set twice", "Set it once");
+  }
+  changes.set.emplace_back(path, text.substr(equals + 1));
+}
+
+void require_same_kind(const std::string& path, const std::string& mark) {
+  if (!is_there(path)) return;
+  if (is_file(path) && read_file(path).find(mark) != std::string::npos) return;
+  throw input_error({path}, "the file exists and is of another kind", "Choose another name, or add --force");
+}
+
+}  // namespace
+
+std::vector<Option> scenario_options() {
+  return {{"set", 0, "PATH=VALUE", "Change one value of the scenario, e.g. cluster.nodes=8.", "", Option::Times::any},
+          {"seed", 0, "N", "Use this seed instead of the scenario's."},
+          {"memory-model", 0, "NAME", "Use this memory model instead of the scenario's."}};
+}
+
+Option case_option() {
+  return {"case", 0, "NAME",
+          "Which case, a name or a pattern of it with * and ?; it is needed where there are several."};
+}
+
+Option cases_option() {
+  return {"case", 0,
+          "NAME", "Only this case, or those that a pattern with * and ? fits; all where it is not given.",
+          "",     Option::Times::any};
+}
+
+Option force_option() {
+  return {"force", 0, "", "Overwrite a file of another kind."};
+}
+
+Option output_file_option() {
+  return {"output", 'o', "FILE", "Write this file instead of standard output, which is - here."};
+}
+
+Option tolerance_option(const std::string& judged) {
+  return {"tolerance", 0, "P%", "Exit with 4 when " + judged + "."};
+}
+
+Overrides overrides(const Arguments& given) {
+  Overrides changes;
+  for (const std::string& text : given.values("set")) add_setting(changes, text);
+  if (const auto seed = given.value("seed")) {
+    for (const auto& [known, value] : changes.set) {
+      if (known == "seed") throw input_error(Arguments::place("seed"), "beside --set seed", "Give one of the two");
+    }
+    changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
+  }
+  if (given.has("memory-model")) changes.memory_model = given.text("memory-model");
+  changes.only_cases = given.values("case");
+  return changes;
+}
+
+std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,
+                                      const std::string& option) {
+  std::set<std::size_t> chosen;
+  for (const std::string& pattern : given.values(option)) {
+    const std::vector<std::size_t> fitting = fitting_names(names, pattern);
+    if (fitting.empty())
+      throw input_error(Arguments::place(option), "unknown case " + excerpt(pattern), known_names_hint(pattern, names));
+    chosen.insert(fitting.begin(), fitting.end());
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::size_t chosen_name(const std::vector<std::string>& names, const Arguments& given, const std::string& holder) {
+  if (!given.has("case") && names.size() == 1) return 0;
+  const std::vector<std::size_t> chosen = chosen_names(names, given);
+  if (chosen.size() == 1) return chosen.front();
+  const std::string wrong =
+      chosen.empty() ? holder + " has several cases" : excerpt(given.text("case")) + " fits several";
+  std::vector<std::string> fitting;
+  for (const std::size_t index : chosen) fitting.push_back(names[index]);
+  throw input_error(Arguments::place("case"), wrong, "Name one of: " + join(chosen.empty() ? names : fitting));
+}
+
+std::vector<std::string> names_of(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const Case& item : scenario.cases) names.push_back(item.name);
+  return names;
+}
+
+Scenario chosen_cases(Scenario scenario, const Arguments& given) {
+  if (given.has("case")) keep_cases(scenario, chosen_names(names_of(scenario), given));
+  return scenario;
+}
+
+const Case& chosen_case(const Scenario& scenario, const Arguments& given) {
+  return scenario.cases[chosen_name(names_of(scenario), given, "the scenario")];
+}
+
+void deliver(const std::string& text, const Arguments& given, const std::string& mark) {
+  const std::string path = given.value("output").value_or("-");
+  if (path.empty() || is_folder(path)) {
+    throw input_error(Arguments::place("output"), path.empty() ? "the name is empty" : excerpt(path) + " is a folder",
+                      "Name a file, or - for standard output");
+  }
+  if (path == "-") return print_result(text);
+  if (!given.has("force")) require_same_kind(path, mark);
+  write_file(path, text);
+}
+
+std::filesystem::path output_folder(const Arguments& given, const std::string& command,
+                                    const std::filesystem::path& standard) {
+  const auto folder = given.value("output");
+  if (!folder) return standard;
+  if (*folder != "-" && !folder->empty()) return *folder;
+  throw input_error(Arguments::place("output"), command + " writes a folder of files, not one text",
+                    "Name a folder, or use --json for standard output");
+}
+
+std::optional<double> tolerance(const Arguments& given) {
+  const auto text = given.value("tolerance");
+  if (!text) return std::nullopt;
+  const double most = parse_percent(*text, Arguments::place("tolerance"));
+  if (most >= 0) return most;
+  throw input_error(Arguments::place("tolerance"), excerpt(*text) + " is below 0", "Write 0% or more");
+}
+
+void print_note(const std::string& note) {
+  std::fputs(("note: " + note + "\n").c_str(), stderr);
+}
+
+}  // namespace shardsim

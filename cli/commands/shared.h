@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments/arguments.h"
+#include "cli/arguments/process.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardsim {
+
+// Options that several commands have, declared once, and what they mean.
+
+std::vector<Option> scenario_options();  // --set, --seed, --memory-model
+Option case_option();                    // --case, of commands that take one case
+Option cases_option();                   // --case, of commands that take several
+Option force_option();
+Option output_file_option();  // -o FILE, else standard output
+Option tolerance_option(const std::string& judged);
+
+// What --set, --seed, --memory-model and --case change. Errors: Failure::input at the argument.
+Overrides overrides(const Arguments& given);
+
+// The positions of the names that --case, or another option, fits; `names` are those of a scenario or a file.
+// Errors (they list the names): a pattern that fits none.
+std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,
+                                      const std::string& option = "case");
+// The one name that --case fits, or the only one. Errors: as above; several cases and no --case, or one that fits
+// several; `holder` is what has them.
+std::size_t chosen_name(const std::vector<std::string>& names, const Arguments& given, const std::string& holder);
+
+std::vector<std::string> names_of(const Scenario& scenario);
+// The scenario with the cases that --case fits; with all when it is not given.
+Scenario chosen_cases(Scenario scenario, const Arguments& given);
+// The one case that --case fits, or the only one. Errors: as chosen_name().
+const Case& chosen_case(const Scenario& scenario, const Arguments& given);
+
+// Prints the text, or writes it to the file of -o ("-" is stdout). Refuses to overwrite a file that does not hold
+// `mark`, so is of another kind, unless --force is given.
+void deliver(const std::string& text, const Arguments& given, const std::string& mark);
+
+// The folder that -o names, or `standard`. Errors: -o - and an empty name; `command` is named there.
+std::filesystem::path output_folder(const Arguments& given, const std::string& command,
+                                    const std::filesystem::path& standard);
+
+// --tolerance, percent. Errors: Failure::input when it is no percentage or below 0.
+std::optional<double> tolerance(const Arguments& given);
+
+// A line "note: ..." on stderr.
+void print_note(const std::string& note);
+
+}  // namespace shardsim

@@ -1,0 +1,89 @@
+#include "validate/emulated/campaign_round.h"
+
+#include <cstdio>
+
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "validate/emulated/emulated_scenario.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kUnfit = 77;
+constexpr int kMostIterations = 100'000;
+
+// The exit code, once a verdict is in: what was found goes to standard output, why it is none to stderr.
+int tell(const std::string& unfit, const std::string& text, bool holds) {
+  if (!unfit.empty()) {
+    std::fputs(("skipped: " + unfit + "\n").c_str(), stderr);
+    return kUnfit;
+  }
+  print_result(text);
+  if (holds) return 0;
+  say("error: outside the tolerance: see what is marked OUTSIDE (in JSON, what is not within)");
+  return kOutsideTolerance;
+}
+
+std::vector<Option> options_of_scenario() {
+  return std::vector<Option>{{"warmup", 0, "N", "Of a scenario: how many iterations are not kept.", "2"},
+                             {"iterations", 0, "N", "Of a scenario: how many iterations are kept.", "10"},
+                             {"compute-of-scenario", 0, "",
+                              "Predict compute by the scenario's model, not by timing kernels here first."},
+                             cases_option()} +
+         scenario_options();
+}
+
+void refuse_scenario_options(const Arguments& given) {
+  for (const Option& option : options_of_scenario()) {
+    if (given.has(option.name))
+      throw input_error(Arguments::place(option.name), "there is no scenario", "Name one, or leave the option out");
+  }
+}
+
+int judge_scenario(const Arguments& given, const Terminal& terminal) {
+  ScenarioRoundOptions options;
+  options.warmup = static_cast<int>(*given.count("warmup", 0, kMostIterations));
+  options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
+  options.bench_compute = !given.has("compute-of-scenario");
+  options.interrupted = terminal.interrupted;
+  const ScenarioRound round =
+      validate_emulated_scenario(chosen_cases(read_scenario(given.positional()[0], overrides(given)), given), options);
+  if (!round.unfit.empty()) return tell(round.unfit, "", false);
+  return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),
+              round.holds());
+}
+
+int judge_campaign(const Arguments& given, const Terminal& terminal) {
+  const EmulatedOutcome outcome = validate_emulated({}, terminal.interrupted);
+  if (!outcome.unfit.empty()) return tell(outcome.unfit, "", false);
+  const CampaignReport& report = outcome.report;
+  return tell("", given.has("json") ? report_json(report) : report_text(report, terminal.width, terminal.colour),
+              report.holds());
+}
+
+int validate_on_emulated(const Arguments& given, const Terminal& terminal) {
+  if (!given.positional().empty()) return judge_scenario(given, terminal);
+  refuse_scenario_options(given);
+  return judge_campaign(given, terminal);
+}
+
+}  // namespace
+
+Command validate_emulated_command() {
+  return {
+      .name = "shardsim validate-emulated",
+      .summary = "lay predicted and observed times of collectives on an emulated cluster side by side",
+      .positionals = {{"SCENARIO", "A scenario, of which whole iterations of every case run; else collectives.", true}},
+      .options =
+          std::vector<Option>{{"json", 0, "", "Print one JSON document instead of the table."}} + options_of_scenario(),
+      .notes =
+          "Without a scenario: builds 8 ranks on 2 nodes as `shardsim emulate` does, checks point to point that the\n"
+          "links carry what their shapers say, runs a campaign of collectives, once more with a NIC at half rate,\n"
+          "simulates the same Programs on the cluster emulated_2x4, and compares (docs/emulated.md). Nothing is\n"
+          "fitted. About 25 s. With one: whole iterations of every case, on the cluster that it names.\n"
+          "Exit code 4: outside a tolerance; 77: it cannot be judged here, with the reason.",
+      .examples = {"shardsim validate-emulated", "shardsim validate-emulated scenarios/emulated.yaml --iterations 5"},
+      .run = validate_on_emulated};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/arguments/arguments.h"
+#include "sim/program/program.h"
+#include "sim/timeline/timeline.h"
+#include "validate/microbench/microbench.h"
+
+namespace shardsim {
+
+// The kinds of files that a build of shardsim-validate and shardsim-microbench reads and writes. There are two builds:
+// the full one reads scenarios and writes HDF5, too; the bare one (cli/bare/) of compute nodes without libraries reads
+// program files and writes JSON and CSV.
+
+// What shardsim-validate executes.
+struct ValidateSource {
+  Program program;
+  std::string scenario_text;
+  std::uint64_t seed = 1;
+};
+
+std::vector<Positional> source_positionals();
+std::vector<Option> source_options();  // --case, --set ... where there are scenarios
+std::string timeline_kinds();          // a sentence of the help: what -o may name
+ValidateSource load_source(const Arguments& arguments);
+
+// By the ending: .h5, or .json. Errors: Failure::run naming the path; Failure::input for an ending it cannot write.
+void check_timeline_ending(const std::string& path);
+void save_timeline(const std::filesystem::path& path, const ValidateSource& source, const Timeline& timeline);
+
+// How the micro-benchmark writes what it measured, by the ending, which is one of those.
+// Errors: Failure::run naming the path.
+std::vector<std::string> measured_endings();  // ".csv", ...
+void save_measured(const MeasuredSet& set, const std::string& path);
+
+}  // namespace shardsim

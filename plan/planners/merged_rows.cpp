@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "plan/planners/tier_cut.h"
+
+namespace shardsim {
+namespace {
+
+RowCut maximum(RowCut a, const RowCut& b) {
+  for (std::size_t t = 0; t < a.size(); ++t) a[t] = std::max(a[t], b[t]);
+  return a;
+}
+
+}  // namespace
+
+void MergedRows::add(AccessDistribution distribution, double row_bytes) {
+  tables_.push_back({std::move(distribution), row_bytes});
+}
+
+RowCut MergedRows::all() const {
+  RowCut cut;
+  for (const Entry& table : tables_) cut.push_back(table.distribution.rows());
+  return cut;
+}
+
+RowCut MergedRows::at_least(double p) const {
+  if (p <= 0) return all();
+  RowCut cut;
+  for (const Entry& table : tables_) cut.push_back(table.distribution.count_at_least(p));
+  return cut;
+}
+
+double MergedRows::bytes(const RowCut& cut) const {
+  double sum = 0;
+  for (std::size_t t = 0; t < tables_.size(); ++t) sum += tables_[t].row_bytes * static_cast<double>(cut[t]);
+  return sum;
+}
+
+double MergedRows::accesses(const RowCut& cut) const {
+  double sum = 0;
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    sum += tables_[t].row_bytes * tables_[t].distribution.prefix(cut[t]);
+  }
+  return sum;
+}
+
+RowCut MergedRows::furthest(const RowCut& from, double p_end, const std::function<bool(const RowCut&)>& fits) const {
+  const auto cut_at = [&](std::uint64_t bits) { return maximum(from, at_least(std::bit_cast<double>(bits))); };
+  // Patterns of doubles from 0 up are ordered like the doubles, so this bisects ln p, down to neighbouring doubles.
+  std::uint64_t low = std::bit_cast<std::uint64_t>(std::max(p_end, 0.0));
+  std::uint64_t high = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
+  if (low >= high) return from;
+  RowCut further = cut_at(low);
+  if (fits(further)) return further;
+  RowCut reached = from;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    RowCut cut = cut_at(middle);
+    if (fits(cut)) {
+      high = middle;
+      reached = std::move(cut);
+    } else {
+      low = middle;
+      further = std::move(cut);
+    }
+  }
+  return take_run(std::move(reached), further, fits);
+}
+
+// Rows of one probability, by table, then by position.
+RowCut MergedRows::take_run(RowCut from, const RowCut& to, const std::function<bool(const RowCut&)>& fits) const {
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    std::uint64_t least = from[t];
+    std::uint64_t most = to[t];
+    while (least < most) {
+      from[t] = most - (most - least) / 2;
+      if (fits(from)) {
+        least = from[t];
+      } else {
+        most = from[t] - 1;
+      }
+    }
+    from[t] = least;
+    if (least < to[t]) break;
+  }
+  return from;
+}
+
+RowCut MergedRows::next(const RowCut& cut) const {
+  std::size_t best = tables_.size();
+  double best_p = -1;
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    if (cut[t] >= tables_[t].distribution.rows()) continue;
+    const double p = tables_[t].distribution.probability(cut[t]);
+    if (p > best_p) {
+      best = t;
+      best_p = p;
+    }
+  }
+  RowCut further = cut;
+  if (best < tables_.size()) ++further[best];
+  return further;
+}
+
+RowCut rounded_down(RowCut cut, std::uint64_t multiple) {
+  for (std::uint64_t& rows : cut) rows -= rows % multiple;
+  return cut;
+}
+
+RowCut rounded_up(RowCut cut, std::uint64_t multiple, const MergedRows& rows) {
+  for (std::size_t t = 0; t < cut.size(); ++t) {
+    const std::uint64_t over = cut[t] % multiple;
+    const std::uint64_t table = rows.distribution(t).rows();
+    if (over > 0) cut[t] = std::min(table - table % multiple, cut[t] + (multiple - over));
+  }
+  return cut;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,175 @@
+#include "plan/planners/tier_cut.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace shardsim {
+namespace {
+
+RowCut difference(RowCut end, const RowCut& begin) {
+  for (std::size_t t = 0; t < end.size(); ++t) end[t] -= std::min(end[t], begin[t]);
+  return end;
+}
+
+// Cuts given as the ends of the first two tiers, in the merged list.
+struct TierEnds {
+  RowCut dp, flex;
+};
+
+TierCut rounded(const TierEnds& ends, std::uint64_t rounding) {
+  TierCut cut;
+  cut.dp = rounded_down(ends.dp, rounding);
+  cut.flex = rounded_down(difference(ends.flex, cut.dp), rounding);
+  return cut;
+}
+
+class Cutter {
+ public:
+  Cutter(const CostParameters& cost, const MergedRows& rows, const TierRequest& request)
+      : cost_(cost), rows_(rows), request_(request), lowest_(rows.at_least(cost.p_memory())) {}
+
+  RowCut two_tiers() const;
+  TierCut paper(bool crossover) const;
+  TierCut optimal() const;
+
+ private:
+  double memory(const RowCut& dp) const { return extra_bytes(cost_, rows_, {dp, rows_.none()}); }
+  bool fits(const TierCut& cut) const { return extra_bytes(cost_, rows_, cut) <= request_.extra_bytes; }
+  bool fits(const RowCut& dp) const { return memory(dp) <= request_.extra_bytes; }
+  RowCut down(const RowCut& cut) const { return rounded_down(cut, request_.rounding); }
+
+  RowCut grown_from_lowest(double p_end) const;
+  RowCut shrunk_to_comm_neutral() const;
+  TierEnds priced(std::uint64_t rounding) const;
+
+  const CostParameters& cost_;
+  const MergedRows& rows_;
+  const TierRequest& request_;
+  RowCut lowest_;  // the paper's point A, not rounded
+};
+
+// The most DP rows from point A down to probability p_end.
+RowCut Cutter::grown_from_lowest(double p_end) const {
+  if (!fits(lowest_)) return down(lowest_);
+  const RowCut cut = down(rows_.furthest(lowest_, p_end, [&](const RowCut& dp) { return fits(dp); }));
+  if (fits(cut)) return cut;
+  // Rounding took rows from before A out of some table, and those save memory: measure the rounded cut instead.
+  return down(rows_.furthest(lowest_, p_end, [&](const RowCut& dp) { return fits(down(dp)); }));
+}
+
+// Point C comes before A: the fewest DP rows from C on. Rounding up, because rows before A save memory.
+RowCut Cutter::shrunk_to_comm_neutral() const {
+  const RowCut neutral = rows_.at_least(cost_.p_comm());
+  if (fits(down(neutral))) return down(neutral);
+  RowCut cut = neutral;
+  if (!fits(neutral)) {
+    cut = rows_.next(rows_.furthest(neutral, cost_.p_memory(), [&](const RowCut& dp) { return !fits(dp); }));
+  }
+  const RowCut up = rounded_up(cut, request_.rounding, rows_);
+  return fits(up) ? up : down(lowest_);
+}
+
+RowCut Cutter::two_tiers() const {
+  if (!request_.cap_at_comm_neutral) return grown_from_lowest(0);
+  if (cost_.p_comm() <= cost_.p_memory()) return grown_from_lowest(cost_.p_comm());
+  return shrunk_to_comm_neutral();
+}
+
+TierCut Cutter::paper(bool crossover) const {
+  TierCut cut{crossover ? grown_from_lowest(cost_.p_crossover()) : down(lowest_), rows_.none()};
+  const RowCut end = rows_.furthest(cut.dp, request_.flex_stop, [&](const RowCut& flex_end) {
+    return fits(TierCut{cut.dp, difference(flex_end, cut.dp)});
+  });
+  cut.flex = down(difference(end, cut.dp));
+  return cut;
+}
+
+struct Thresholds {
+  double dp = 0, flex = 0;  // DP from `dp` up, Flex from `flex` to `dp`
+};
+
+// The cuts when a byte of memory costs `price` seconds: each row takes the strategy with the least time + price *
+// memory. The three costs are straight lines in p, so tiers are intervals of p.
+Thresholds thresholds(const CostParameters& cost, double flex_stop, double price) {
+  const PlannerBandwidths& rate = cost.bandwidths;
+  const double exchange = cost.passes * cost.batch;
+  const double saving = price * cost.copies_saved() * cost.batch;
+  const double cross = 1 / (cost.per_node * rate.all_reduce_cross);
+  const double global = 1 / rate.all_reduce_global;
+  double flex_row = std::numeric_limits<double>::infinity();
+  if (rate.all_to_all_intra > rate.all_to_all_global) {
+    flex_row =
+        (cross + price * cost.flex_over_rw()) / (exchange * (1 / rate.all_to_all_global - 1 / rate.all_to_all_intra));
+  }
+  flex_row = std::max(flex_row, flex_stop);
+  const double dp_over_flex = cost.static_multiplier * (1 - 1.0 / cost.per_node);
+  const double dp_flex = (global - cross + price * dp_over_flex) / (exchange / rate.all_to_all_intra + saving);
+  if (flex_row < dp_flex) return {dp_flex, flex_row};
+  const double dp_row = (global + price * cost.dp_over_rw()) / (exchange / rate.all_to_all_global + saving);
+  return {dp_row, dp_row};
+}
+
+// Lagrange: the smallest price that fits, then what is left goes to the rows that changed tier at that price.
+TierEnds Cutter::priced(std::uint64_t rounding) const {
+  constexpr double kDearest = 1e6;  // seconds per byte; real prices are near 1e-11
+  const auto ends_at = [&](const Thresholds& p) { return TierEnds{rows_.at_least(p.dp), rows_.at_least(p.flex)}; };
+  const auto in_budget = [&](const TierEnds& ends) { return fits(rounded(ends, rounding)); };
+  const TierEnds free = ends_at(thresholds(cost_, request_.flex_stop, 0));
+  if (in_budget(free)) return free;
+
+  TierEnds reached{lowest_, lowest_};
+  std::uint64_t low = 0;
+  std::uint64_t high = std::bit_cast<std::uint64_t>(kDearest);
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const TierEnds ends = ends_at(thresholds(cost_, request_.flex_stop, std::bit_cast<double>(middle)));
+    if (in_budget(ends)) {
+      high = middle;
+      reached = ends;
+    } else {
+      low = middle;
+    }
+  }
+  if (!in_budget(reached)) return reached;
+  const Thresholds beyond = thresholds(cost_, request_.flex_stop, std::bit_cast<double>(low));
+  reached.dp = rows_.furthest(reached.dp, beyond.dp, [&](const RowCut& dp) { return in_budget({dp, reached.flex}); });
+  reached.flex = rows_.furthest(reached.flex, beyond.flex, [&](const RowCut& flex) {
+    return in_budget({reached.dp, flex});
+  });
+  return reached;
+}
+
+TierCut Cutter::optimal() const {
+  const TierCut cut = rounded(priced(1), request_.rounding);
+  if (fits(cut)) return cut;
+  const TierCut measured = rounded(priced(request_.rounding), request_.rounding);
+  return fits(measured) ? measured : TierCut{down(lowest_), rows_.none()};
+}
+
+}  // namespace
+
+double extra_bytes(const CostParameters& cost, const MergedRows& rows, const TierCut& cut) {
+  RowCut end = cut.dp;
+  for (std::size_t t = 0; t < end.size(); ++t) end[t] += cut.flex[t];
+  const double dp_bytes = rows.bytes(cut.dp);
+  return dp_bytes * cost.dp_over_rw() - cost.copies_saved() * cost.batch * rows.accesses(cut.dp) +
+         (rows.bytes(end) - dp_bytes) * cost.flex_over_rw();
+}
+
+double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, std::uint64_t rounding) {
+  const RowCut lowest = rounded_down(rows.at_least(cost.p_memory()), rounding);
+  return extra_bytes(cost, rows, {lowest, rows.none()});
+}
+
+TierCut two_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
+  return {Cutter(cost, rows, request).two_tiers(), rows.none()};
+}
+
+TierCut three_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
+  const Cutter cutter(cost, rows, request);
+  if (request.rule == CutRule::optimal) return cutter.optimal();
+  return cutter.paper(request.rule == CutRule::crossover);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/access/access_distribution.h"
+#include "plan/flexshard_equations.h"
+
+namespace shardsim {
+
+// Number of rows taken from the head of each table.
+using RowCut = std::vector<std::uint64_t>;
+
+// The rows of several tables as one list, by falling probability; equal ones by table index, then by position
+// (the FlexShard paper's ranking over all tables). No row is stored: a place in the list is a RowCut.
+class MergedRows {
+ public:
+  void add(AccessDistribution distribution, double row_bytes);
+
+  std::size_t tables() const { return tables_.size(); }
+  const AccessDistribution& distribution(std::size_t table) const { return tables_[table].distribution; }
+  double row_bytes(std::size_t table) const { return tables_[table].row_bytes; }
+
+  RowCut none() const { return RowCut(tables_.size(), 0); }
+  RowCut all() const;
+  RowCut at_least(double p) const;  // rows with probability `p` or more
+
+  double bytes(const RowCut& cut) const;     // of the rows before the cut, one copy each
+  double accesses(const RowCut& cut) const;  // bytes that one sample reads of the rows before the cut, expected
+
+  // The furthest place on the way from `from` to at_least(p_end) for which `fits` holds. `fits` must hold at `from` and
+  // turn false once at most. Tables that are further than the list at `from` wait for the others.
+  RowCut furthest(const RowCut& from, double p_end, const std::function<bool(const RowCut&)>& fits) const;
+
+  // One row further down the list; `cut` itself at its end.
+  RowCut next(const RowCut& cut) const;
+
+ private:
+  struct Entry {
+    AccessDistribution distribution;
+    double row_bytes;
+  };
+  RowCut take_run(RowCut from, const RowCut& to, const std::function<bool(const RowCut&)>& fits) const;
+
+  std::vector<Entry> tables_;
+};
+
+// Each count down, or up, to a multiple of `multiple`; up stops at the last multiple that the
+// table holds.
+RowCut rounded_down(RowCut cut, std::uint64_t multiple);
+RowCut rounded_up(RowCut cut, std::uint64_t multiple, const MergedRows& rows);
+
+// Where FlexShard cuts each table into tiers: the first `dp` rows data-parallel, the next `flex` rows Flex, the rest
+// row-wise.
+struct TierCut {
+  RowCut dp, flex;
+};
+
+enum class CutRule {
+  paper,      // DP while a row saves memory that way (FlexShard paper, planning section)
+  crossover,  // DP while a row takes no more memory than as Flex
+  optimal,    // least summed time of the four collectives
+};
+
+struct TierRequest {
+  double extra_bytes = 0;           // allowed memory over all row-wise, per GPU; may be negative
+  std::uint64_t rounding = 1;       // tiers but the last are multiples of it
+  bool cap_at_comm_neutral = true;  // two tiers: stop where a row more as DP costs time
+  CutRule rule = CutRule::paper;    // three tiers
+  double flex_stop = 0;             // three tiers: no row of smaller probability is Flex; infinite: none is
+};
+
+// Memory over all row-wise, bytes per GPU.
+double extra_bytes(const CostParameters& cost, const MergedRows& rows, const TierCut& cut);
+
+// The smallest extra_bytes for which there is a plan.
+double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, std::uint64_t rounding);
+
+// Both need request.extra_bytes >= smallest_extra_bytes and never exceed it.
+TierCut two_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request);
+TierCut three_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request);
+
+}  // namespace shardsim

@@ -1,0 +1,144 @@
+#include "plan/torchrec/bridge/choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "plan/torchrec/bridge/given_plan.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+RunResult run_or_throw(const PlannerRequest& request) {
+  try {
+    RunResult run = run_planner(request.tables, request.settings);
+    if (!run.found) throw infeasible(run, request.settings);
+    return run;
+  } catch (const PlannerError& error) {
+    throw as_input_error(error);
+  }
+}
+
+std::size_t disagreements(const std::vector<JudgedPlan>& judged) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    for (std::size_t j = i + 1; j < judged.size(); ++j) {
+      count += judged[j].simulated->value < judged[i].simulated->value ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+// "t1 (row_wise, not table_wise) and 3 others": tables that two candidates shard differently.
+std::string changes(const Candidate& to, const Candidate& from, const SearchSpace& space) {
+  std::map<int, const ShardingOption*> before;
+  for (const ShardingOption& option : from.plan) before[option.table] = &option;
+  std::vector<std::string> texts;
+  for (const ShardingOption& option : to.plan) {
+    const ShardingOption& other = *before.at(option.table);
+    if (option.type == other.type && option.kernel == other.kernel && option.shards == other.shards) continue;
+    const auto text = [](const ShardingOption& o) { return fmt::format("{} {}", name_of(o.type), name_of(o.kernel)); };
+    const std::string now = text(option), then = text(other);
+    texts.push_back(space.table_of(option).name +
+                    (now == then ? fmt::format(" ({} shards, not {})", option.shards, other.shards)
+                                 : fmt::format(" ({}, not {})", now, then)));
+  }
+  constexpr std::size_t kShown = 3;
+  const std::size_t more = texts.size() > kShown ? texts.size() - kShown : 0;
+  texts.resize(texts.size() - more);
+  return join(texts) + (more > 0 ? fmt::format(" and {} others", more) : "");
+}
+
+void tell(const Choice& choice, const std::vector<Candidate>& candidates, std::size_t chosen,
+          const PlannerContext& context) {
+  if (!context.note) return;
+  const std::vector<JudgedPlan>& judged = choice.judged;
+  const auto text = [](const JudgedPlan& plan) {
+    return fmt::format("{:.3f} ms estimated, {:.3f} ms simulated", plan.estimated_ms, plan.simulated->ms());
+  };
+  context.note(fmt::format("estimate's first choice: {}", text(judged.front())));
+  if (chosen == 0) {
+    context.note("the simulation chooses the same plan");
+  } else {
+    context.note(fmt::format("simulation's choice, number {} of the estimate: {}", chosen + 1, text(judged[chosen])));
+    context.note("it differs in " + changes(candidates[chosen], candidates.front(), choice.run.space));
+  }
+  const std::size_t pairs = judged.size() * (judged.size() - 1) / 2;
+  context.note(fmt::format("{} candidates: the two order {} of {} pairs differently", judged.size(),
+                           disagreements(judged), pairs));
+}
+
+// Simulates the candidates. One that cannot be simulated (a kernel that only estimates know) is left out.
+std::vector<Candidate> simulate_candidates(Choice& choice, const PlannerContext& context) {
+  std::vector<Candidate> simulated;
+  std::optional<Error> refused;
+  for (const Candidate& candidate : choice.run.candidates) {
+    JudgedPlan judged;
+    judged.plan = plan_of(candidate.plan, candidate.assignment, choice.run.space, choice.request.order, context.seed);
+    judged.estimated_ms = candidate.rating;
+    try {
+      judged.simulated = context.simulate(judged.plan);
+    } catch (const Error& error) {
+      if (error.failure() != Failure::input) throw;
+      refused = error;
+      continue;
+    }
+    choice.judged.push_back(std::move(judged));
+    simulated.push_back(candidate);
+  }
+  if (simulated.empty()) throw *refused;
+  if (refused && context.note)
+    context.note(fmt::format("{} candidates cannot be simulated and are left out, the last one because: {}",
+                             choice.run.candidates.size() - simulated.size(), refused->what()));
+  return simulated;
+}
+
+// No workload says what TorchRec's offload statistics say of a table's accesses.
+void tell_of_scaleup(const std::vector<ProposerKind>& proposers, const PlannerContext& context) {
+  if (!context.note || std::ranges::find(proposers, ProposerKind::embedding_offload_scaleup) == proposers.end()) return;
+  context.note(
+      "embedding_offload_scaleup proposes its start alone: no table says how often its cached rows are missed");
+}
+
+void judge(Choice& choice, const PlannerContext& context) {
+  const std::vector<Candidate> candidates = simulate_candidates(choice, context);
+  const auto fastest = std::min_element(
+      choice.judged.begin(), choice.judged.end(),
+      [](const JudgedPlan& a, const JudgedPlan& b) { return a.simulated->value < b.simulated->value; });
+  const auto chosen = static_cast<std::size_t>(fastest - choice.judged.begin());
+  tell(choice, candidates, chosen, context);
+  const Candidate& best = candidates[chosen];
+  choice.run.plan = best.plan;
+  choice.run.assignment = best.assignment;
+  choice.run.rating = best.rating;
+}
+
+}  // namespace
+
+Error as_input_error(const PlannerError& error) {
+  return input_error({"planner torchrec"}, error.what(), "Change the planner's constraints, or the workload");
+}
+
+Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
+                   const PlannerContext& context) {
+  if (options.simulated && !context.simulate) {
+    throw input_error({"planner torchrec"}, "objective simulated needs a simulator, which this command does not bring",
+                      "Use objective: estimated here, or 'shardsim plan'");
+  }
+  Choice choice;
+  choice.request = planner_request(options, workload, cluster);
+  if (options.simulated) choice.request.settings.candidates = options.candidates;
+  choice.request.settings.check_stop = context.check_stop;
+  tell_of_scaleup(choice.request.settings.proposers, context);
+  choice.run = run_or_throw(choice.request);
+  if (choice.run.timed_out && context.note)
+    context.note(fmt::format("the timeout ended the search after {} proposals: another run may find another plan",
+                             choice.run.num_proposals));
+  if (options.simulated && !choice.run.candidates.empty()) judge(choice, context);
+  choice.plan = plan_of(choice.run.plan, choice.run.assignment, choice.run.space, choice.request.order, context.seed);
+  return choice;
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "base/error.h"
+#include "plan/planner.h"
+#include "plan/torchrec/bridge/planner_options.h"
+#include "plan/torchrec/search/planner_run.h"
+
+namespace shardsim::torchrec {
+
+// A candidate of a run, with what the simulation says of it.
+struct JudgedPlan {
+  Plan plan;
+  double estimated_ms = 0;
+  std::optional<Seconds> simulated;  // only by the simulated objective
+};
+
+struct Choice {
+  PlannerRequest request;
+  RunResult run;  // its plan, assignment and rating are the chosen ones
+  Plan plan;
+  std::vector<JudgedPlan> judged;  // by the simulated objective: best estimate first
+};
+
+// Runs the planner. With objective simulated the candidates of best estimates are simulated (context.simulate) and the
+// fastest is chosen; where the two disagree is told to context.note.
+// Errors: Failure::infeasible without a plan; Failure::input for what the constraints do not allow, or without a
+// simulator.
+Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
+                   const PlannerContext& context);
+
+// The error of a planner in the project's words.
+Error as_input_error(const PlannerError& error);
+
+// The Error (Failure::infeasible) of a run without a plan: what does not fit, how much is missing, the largest tables,
+// and the smallest change that would fit.
+Error infeasible(const RunResult& run, const RunSettings& settings);
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/check.h"
+#include "plan/torchrec/bridge/choice.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+std::string bytes_text(double bytes) {
+  return to_text(Bytes{static_cast<std::int64_t>(std::min(std::max(bytes, 0.0), 0x1.0p62))});
+}
+
+// Rounded up to a number that can be typed into a scenario: whole GiB, or MiB below ten of them.
+std::string more_text(double bytes) {
+  const double unit = bytes >= 10.0 * 0x1.0p30 ? 0x1.0p30 : 0x1.0p20;
+  return bytes_text(std::ceil(bytes / unit) * unit);
+}
+
+// Least memory of every table over all its options, largest first.
+std::string largest_tables(const RunResult& run) {
+  std::vector<std::pair<std::string, double>> least;
+  for (const Proposal& options : options_by_table(run.space.options)) {
+    const auto smallest = std::min_element(options.begin(), options.end(),
+                                           [](const auto* a, const auto* b) { return a->total < b->total; });
+    const Storage& total = (*smallest)->total;
+    least.emplace_back(run.space.table_of(**smallest).name, static_cast<double>(total.hbm + total.ddr));
+  }
+  return largest_tables_text(std::move(least));
+}
+
+bool host_memory_allowed(const RunResult& run) {
+  return std::any_of(run.space.options.begin(), run.space.options.end(), [](const ShardingOption& option) {
+    return option.kernel == ComputeKernel::fused_uvm || option.kernel == ComputeKernel::fused_uvm_caching;
+  });
+}
+
+struct Room {
+  double hbm = 0, ddr = 0;
+};
+
+Room available(const RunResult& run) {
+  Room room;
+  for (const Storage& device : run.reservation.topology.devices) {
+    room.hbm += static_cast<double>(device.hbm);
+    room.ddr += static_cast<double>(device.ddr);
+  }
+  return room;
+}
+
+// More of the memory that is short: per rank, or on more ranks.
+std::string smallest_change(const RunResult& run, double needed, double usable, bool host) {
+  const double ranks = static_cast<double>(run.reservation.topology.world_size);
+  std::string more =
+      more_text((needed - usable) / ranks) + (host ? " more host memory per rank" : " more device memory per rank");
+  if (usable > 0) more += fmt::format(", or {} ranks instead of {}", std::ceil(needed / (usable / ranks)), ranks);
+  if (host || host_memory_allowed(run)) return "Smallest change: " + more;
+  return "Smallest change: allow host memory (compute kernel fused_uvm or fused_uvm_caching), or " + more;
+}
+
+Error too_large(const RunResult& run) {
+  const Room room = available(run);
+  const bool host = static_cast<double>(run.lowest.hbm) <= room.hbm;
+  const double needed = static_cast<double>(host ? run.lowest.ddr : run.lowest.hbm);
+  const double usable = host ? room.ddr : room.hbm;
+  return Error(
+      Failure::infeasible, Place{},
+      fmt::format("no plan fits: the smallest proposal needs {} of {} memory, all ranks have {} for tables, {} "
+                  "are missing. Largest tables: {}",
+                  bytes_text(needed), host ? "host" : "device", bytes_text(usable), bytes_text(needed - usable),
+                  largest_tables(run)),
+      smallest_change(run, needed, usable, host));
+}
+
+// Enough in sum, but some shard finds no rank.
+Error no_place(const RunResult& run) {
+  const PlacementFailure& failure = *run.last_error;
+  std::string remedy = "Smallest change: constrain it to row_wise, which spreads it over all ranks";
+  if (failure.rule == PartitionBy::uniform) remedy = "Smallest change: smaller tables or batches";
+  if (failure.rule == PartitionBy::device || failure.rule == PartitionBy::uniform) {
+    const Storage missing{std::max<std::int64_t>(failure.shard.hbm - failure.device.hbm, 0),
+                          std::max<std::int64_t>(failure.shard.ddr - failure.device.ddr, 0)};
+    remedy += missing.hbm > 0
+                  ? fmt::format(", or {} more device memory per rank", more_text(static_cast<double>(missing.hbm)))
+                  : fmt::format(", or {} more host memory per rank", more_text(static_cast<double>(missing.ddr)));
+  }
+  return Error(Failure::infeasible, Place{},
+               fmt::format("no plan fits, although all ranks together have the memory: {}; the last of {} proposals "
+                           "failed there. Largest tables: {}",
+                           failure.text, run.num_proposals, largest_tables(run)),
+               remedy);
+}
+
+}  // namespace
+
+Error infeasible(const RunResult& run, const RunSettings& settings) {
+  if (!run.reason.empty()) {
+    return Error(Failure::infeasible, Place{}, "no memory is left for tables: " + run.reason,
+                 fmt::format("Reserve a smaller share than {}, state dense_tensor_estimate, or take a smaller batch",
+                             shortest(settings.reservation.percentage)));
+  }
+  if (run.num_proposals == 0 && run.timed_out) {
+    return Error(Failure::infeasible, Place{}, "the timeout passed before the first proposal was placed",
+                 fmt::format("Give more than {}", to_text(Seconds{*settings.timeout_seconds})));
+  }
+  if (run.num_proposals == 0) {
+    return Error(Failure::infeasible, Place{}, "the proposers made no proposal",
+                 "Add greedy to the proposers, or raise max_proposals");
+  }
+  return run.failure == PlannerFailure::insufficient_storage || !run.last_error ? too_large(run) : no_place(run);
+}
+
+}  // namespace shardsim::torchrec

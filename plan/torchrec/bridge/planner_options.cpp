@@ -1,0 +1,301 @@
+#include "plan/torchrec/bridge/planner_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace shardsim::torchrec {
+namespace {
+
+const std::vector<std::string>& proposer_names() {
+  static const std::vector<std::string> names = {
+      "grid_search", "greedy", "greedy_sum", "uniform", "dynamic_programming", "embedding_offload_scaleup"};
+  return names;  // in the order of ProposerKind
+}
+
+// A count that the search can afford.
+int count_at_most(MapReader& reader, const char* key, std::int64_t fallback, std::int64_t most) {
+  const std::int64_t count = reader.count(key, fallback);
+  if (count <= most) return static_cast<int>(count);
+  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, count), fmt::format("Give at most {}", most));
+}
+
+double at_least_zero(MapReader& reader, const char* key, double fallback) {
+  const double value = reader.real(key, fallback);
+  if (value >= 0 && value <= 1e6) return value;
+  throw input_error(reader.place_of(key), fmt::format("{} is {}", key, shortest(value)), "Give a number from 0 to 1e6");
+}
+
+// A key of a choice that was not made: it would be read and change nothing.
+void refuse_idle(MapReader& reader, const char* key, bool used, const std::string& belongs) {
+  if (used || !reader.has(key)) return;
+  throw input_error(reader.place_of(key), fmt::format("'{}' has no effect here: it belongs to {}", key, belongs),
+                    "Leave it out, or make that choice");
+}
+
+bool among(const std::vector<ProposerKind>& proposers, ProposerKind kind) {
+  return std::find(proposers.begin(), proposers.end(), kind) != proposers.end();
+}
+
+std::vector<ProposerKind> read_proposers(MapReader& reader) {
+  if (!reader.has("proposers")) return RunSettings{}.proposers;
+  std::vector<ProposerKind> proposers;
+  for (const Tree& item : reader.list("proposers")) {
+    const std::string& name = scalar_text(item, "the name of a proposer");
+    const std::size_t before = proposers.size();
+    for (std::size_t i = 0; i < proposer_names().size(); ++i) {
+      if (proposer_names()[i] == name) proposers.push_back(static_cast<ProposerKind>(i));
+    }
+    if (proposers.size() > before) continue;
+    throw input_error(item.place, fmt::format("{} is no proposer of TorchRec", excerpt(name)),
+                      known_names_hint(name, proposer_names()));
+  }
+  if (!proposers.empty()) return proposers;
+  throw input_error(reader.place_of("proposers"), "no proposer", "Name at least one, or leave the key out");
+}
+
+PartitionerSettings read_partitioner(MapReader& reader) {
+  PartitionerSettings settings;
+  if (reader.choice("partitioner", {"greedy_perf", "memory_balanced"}, "greedy_perf") == "memory_balanced") {
+    settings.kind = PartitionerKind::memory_balanced;
+  }
+  settings.sort_by_perf = reader.choice("sort_by", {"storage", "perf"}, "storage") == "perf";
+  settings.balance_modules = reader.flag("balance_modules", false);
+  settings.max_search_count = count_at_most(reader, "max_search_count", 10, 1000);
+  settings.tolerance = at_least_zero(reader, "tolerance", 0.02);
+  const bool balanced = settings.kind == PartitionerKind::memory_balanced;
+  refuse_idle(reader, "max_search_count", balanced, "partitioner memory_balanced");
+  refuse_idle(reader, "tolerance", balanced, "partitioner memory_balanced");
+  refuse_idle(reader, "sort_by", !balanced, "partitioner greedy_perf; memory_balanced sorts by perf");
+  return settings;
+}
+
+ReservationSettings read_reservation(MapReader reader) {
+  ReservationSettings settings;
+  const std::string type = reader.choice("type", {"heuristical", "fixed_percentage", "inference"}, "heuristical");
+  if (type == "fixed_percentage") settings.kind = ReservationKind::fixed_percentage;
+  if (type == "inference") settings.kind = ReservationKind::inference;
+  settings.percentage = reader.share("percentage", 0.15);
+  settings.parameter_multiplier = at_least_zero(reader, "parameter_multiplier", 6);
+  if (reader.has("dense_tensor_estimate")) {
+    settings.dense_tensor_estimate = static_cast<double>(reader.bytes("dense_tensor_estimate").count);
+  }
+  refuse_idle(reader, "parameter_multiplier", settings.kind == ReservationKind::heuristical, "type heuristical");
+  refuse_idle(reader, "dense_tensor_estimate", settings.kind != ReservationKind::fixed_percentage,
+              "types heuristical and inference");
+  reader.finish();
+  return settings;
+}
+
+template <typename Value, typename Read>
+std::optional<Value> maybe(MapReader& reader, const char* key, Read read) {
+  return reader.has(key) ? std::optional<Value>(read(key)) : std::nullopt;
+}
+
+// TorchRec reads 0 as "not given" and takes its own 32 or 128 GiB.
+void refuse_zero(MapReader& reader, const char* key, const std::optional<Bytes>& cap) {
+  if (!cap || cap->count > 0) return;
+  throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which TorchRec takes for its default", key),
+                    "For no memory at all write \"1 B\"; for the cluster's leave it out");
+}
+
+double element_bytes(MapReader& reader, const char* key) {
+  const std::vector<std::string> names = {"fp32", "fp16", "bf16", "int8", "uint8", "nfp8", "int4", "int2"};
+  const double bytes[] = {4, 2, 2, 1, 1, 1, 0.5, 0.25};
+  const std::string name = reader.choice(key, names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return bytes[i];
+  }
+  return 4;
+}
+
+double cache_load_factor(MapReader& reader) {
+  const double factor = reader.share("cache_load_factor", 0);
+  if (factor > 0) return factor;
+  throw input_error(reader.place_of("cache_load_factor"), "cache_load_factor is 0",
+                    "Give a number above 0 and up to 1, or take the kernel fused_uvm, which has no cache");
+}
+
+ConstraintOptions read_constraint(MapReader reader) {
+  ConstraintOptions options;
+  options.place = reader.tree().place;
+  options.allowed.place = options.place;
+  options.allowed.sharding_types = some_of(reader, "sharding_types", parse_sharding_type);
+  options.allowed.compute_kernels = some_of(reader, "compute_kernels", parse_compute_kernel);
+  if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
+  if (reader.has("cache_load_factor")) options.cache_load_factor = cache_load_factor(reader);
+  if (reader.has("output_dtype")) options.output_element_bytes = element_bytes(reader, "output_dtype");
+  if (reader.has("device_group")) {
+    options.allowed.device_group = parse_device(reader.text("device_group"), reader.place_of("device_group"));
+  }
+  reader.finish();
+  return options;
+}
+
+std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader) {
+  std::map<std::string, ConstraintOptions> constraints;
+  const Tree* map = reader.value("constraints");
+  if (map == nullptr) return constraints;
+  if (map->kind != Tree::Kind::map) {
+    throw input_error(map->place, "'constraints' is no map", "Write TABLE: {sharding_types: [...], ...}");
+  }
+  for (const auto& [name, tree] : map->fields) constraints[name] = read_constraint({tree, "constraints." + name});
+  return constraints;
+}
+
+// A rate of the other kind of device: a GPU looks rows up in its own memory and over its link to the host, a CPU in the
+// host's memory alone.
+void refuse_other_device(Device device, const TopologyOptions& options) {
+  const auto refuse = [&](const char* key, bool given) {
+    if (!given) return;
+    throw input_error(options.place, fmt::format("'{}' has no effect on device {}", key, name_of(device)),
+                      "Leave it out");
+  };
+  const bool cpu = device == Device::cpu;
+  refuse("ddr_bandwidth", !cpu && options.ddr);
+  refuse("hbm_cap", cpu && options.hbm_cap);
+  refuse("hbm_bandwidth", cpu && options.hbm);
+  refuse("hbm_to_ddr_bandwidth", cpu && options.hbm_to_ddr);
+}
+
+Topology with_options(Topology topology, const TopologyOptions& options) {
+  refuse_other_device(topology.device, options);
+  if (options.torchrec_rates) {
+    const Topology defaults;
+    topology.hbm_bandwidth = defaults.hbm_bandwidth;
+    topology.ddr_bandwidth = defaults.ddr_bandwidth;
+    topology.hbm_to_ddr_bandwidth = defaults.hbm_to_ddr_bandwidth;
+    topology.intra_host_bandwidth = defaults.intra_host_bandwidth;
+    topology.inter_host_bandwidth = defaults.inter_host_bandwidth;
+  }
+  const auto replace = [](double& rate, const std::optional<Bandwidth>& by) {
+    if (by) rate = by->bytes_per_second * 1e-3;
+  };
+  replace(topology.hbm_bandwidth, options.hbm);
+  replace(topology.ddr_bandwidth, options.ddr);
+  replace(topology.hbm_to_ddr_bandwidth, options.hbm_to_ddr);
+  replace(topology.intra_host_bandwidth, options.intra);
+  replace(topology.inter_host_bandwidth, options.inter);
+  if (options.bwd_compute_multiplier) topology.bwd_compute_multiplier = *options.bwd_compute_multiplier;
+  const Storage device = topology.devices.front();
+  set_capacity(topology, options.hbm_cap ? options.hbm_cap->count : device.hbm,
+               options.ddr_cap ? options.ddr_cap->count : device.ddr);
+  return topology;
+}
+
+void check_names(const PlannerOptions& options, const Workload& workload) {
+  std::vector<std::string> names = {"*"};
+  for (const Table& table : workload.tables) names.push_back(table.name);
+  for (const auto& [name, constraint] : options.constraints) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string likely = nearest(name, names);
+    throw input_error(constraint.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
+                      likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
+                                     : fmt::format("Did you mean '{}'?", likely));
+  }
+}
+
+void constrain(ConstrainedTable& table, const PlannerOptions& options) {
+  auto found = options.constraints.find(table.table.name);
+  if (found == options.constraints.end()) found = options.constraints.find("*");
+  if (found == options.constraints.end()) return;
+  const ConstraintOptions& constraint = found->second;
+  table.constraints = constraint.allowed;
+  if (constraint.min_partition) table.table.min_partition = *constraint.min_partition;
+  if (constraint.cache_load_factor) table.table.cache_load_factor = constraint.cache_load_factor;
+  if (constraint.output_element_bytes) table.table.output_element_bytes = constraint.output_element_bytes;
+}
+
+// TorchRec's planner leaves out the tables of another device group, for another planner to place. Here there is none.
+void check_device(const ConstrainedTable& table, Device device) {
+  const auto& group = table.constraints.device_group;
+  if (!group || *group == device) return;
+  throw input_error(table.constraints.place,
+                    fmt::format("table '{}' is for device group {}, and this plan is for {}", table.table.name,
+                                name_of(*group), name_of(device)),
+                    "Leave device_group out; host memory is compute_kernels: [fused_uvm]");
+}
+
+}  // namespace
+
+EstimateSettings read_estimate_settings(MapReader& reader) {
+  EstimateSettings settings;
+  Rules& rules = settings.rules;
+  if (reader.choice("variant", {"code", "guide"}, "code") == "guide") rules = Rules::guide();
+  MapReader given = reader.map("rules");
+  rules.rw_rows = given.flag("rw_rows", rules.rw_rows);
+  rules.ec_metadata_bytes = given.flag("ec_metadata_bytes", rules.ec_metadata_bytes);
+  rules.prefetch_truncation = given.flag("prefetch_truncation", rules.prefetch_truncation);
+  rules.cache_aux = given.flag("cache_aux", rules.cache_aux);
+  rules.dense_reservation = given.flag("dense_reservation", rules.dense_reservation);
+  given.finish();
+  settings.run_embedding_at_peak_memory = reader.flag("run_embedding_at_peak_memory", false);
+  return settings;
+}
+
+TopologyOptions read_topology_options(MapReader reader) {
+  TopologyOptions options;
+  options.place = reader.tree().place;
+  options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
+  const auto bytes = [&](const char* key) { return reader.bytes(key); };
+  const auto rate = [&](const char* key) { return reader.rate(key); };
+  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
+  options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
+  options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
+  refuse_zero(reader, "hbm_cap", options.hbm_cap);
+  refuse_zero(reader, "ddr_cap", options.ddr_cap);
+  options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
+  options.ddr = maybe<Bandwidth>(reader, "ddr_bandwidth", rate);
+  options.hbm_to_ddr = maybe<Bandwidth>(reader, "hbm_to_ddr_bandwidth", rate);
+  options.intra = maybe<Bandwidth>(reader, "intra_bandwidth", rate);
+  options.inter = maybe<Bandwidth>(reader, "inter_bandwidth", rate);
+  options.bwd_compute_multiplier = maybe<double>(reader, "bwd_compute_multiplier", real);
+  reader.finish();
+  return options;
+}
+
+PlannerOptions read_planner_options(MapReader& reader) {
+  PlannerOptions options;
+  RunSettings& run = options.run;
+  run.proposers = read_proposers(reader);
+  run.partitioner = read_partitioner(reader);
+  run.reservation = read_reservation(reader.map("storage_reservation"));
+  run.estimate = read_estimate_settings(reader);
+  run.max_grid_proposals = count_at_most(reader, "max_proposals", 10000, 10'000'000);
+  run.bins_per_device = count_at_most(reader, "bins_per_device", 100, 10000);
+  if (reader.has("timeout")) run.timeout_seconds = reader.time("timeout").value;
+  run.count_plans = false;
+  refuse_idle(reader, "max_proposals", among(run.proposers, ProposerKind::grid_search), "the proposer grid_search");
+  refuse_idle(reader, "bins_per_device", among(run.proposers, ProposerKind::dynamic_programming),
+              "the proposer dynamic_programming");
+  options.topology = read_topology_options(reader.map("topology"));
+  options.constraints = read_constraints(reader);
+  options.simulated = reader.choice("objective", {"estimated", "simulated"}, "estimated") == "simulated";
+  options.candidates = count_at_most(reader, "candidates", 20, 1000);
+  refuse_idle(reader, "candidates", options.simulated, "objective simulated");
+  return options;
+}
+
+PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster) {
+  check_names(options, workload);
+  const Topology topology = with_options(topology_of(cluster), options.topology);
+  PlannerRequest request;
+  for (WorkloadTable& table : tables_of(workload)) {
+    ConstrainedTable item;
+    item.table = std::move(table.spec);
+    constrain(item, options);
+    check_device(item, topology.device);
+    request.tables.push_back(std::move(item));
+    request.order.push_back(table.index);
+  }
+  RunSettings& settings = request.settings;
+  settings = options.run;
+  settings.topology = topology;
+  settings.estimate = settings_for(workload, options.run.estimate);
+  settings.reservation.dense_parameter_bytes = static_cast<double>(workload.dense.parameters.count);
+  return request;
+}
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/map_reader.h"
+#include "models/workload/workload.h"
+#include "plan/torchrec/search/planner_run.h"
+#include "plan/torchrec/spec/table_spec.h"
+#include "plan/torchrec/spec/topology.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim::torchrec {
+
+// The project's inputs in the words of TorchRec's planner.
+
+// One per table, in the order in which TorchRec meets them: sequence tables first, then pooled ones. `index` is the
+// table's place in the workload. Sequence tables of several dimensions are several collections, MODULE_DIM. A pooled
+// table is weighted when one of its features is.
+struct WorkloadTable {
+  std::size_t index = 0;
+  TableSpec spec;
+};
+std::vector<WorkloadTable> tables_of(const Workload& workload);
+TableSpec table_spec(const Table& table, const Workload& workload);
+
+// `settings` with the batch size and the pipeline of the workload.
+EstimateSettings settings_for(const Workload& workload, EstimateSettings settings = {});
+
+// Ranks, capacities and rates of the cluster: HBM as the data sheet has it, the host's memory shared by its GPUs,
+// NVLink (else PCIe) inside a host, the NICs' rate per GPU between hosts.
+Topology topology_of(const Cluster& cluster);
+
+// What a scenario may say to a table, or to all others as "*".
+struct ConstraintOptions {
+  TableConstraints allowed;
+  std::optional<std::int64_t> min_partition;
+  std::optional<double> cache_load_factor, output_element_bytes;
+  Place place;
+};
+
+// The topology keys of a scenario; absent ones come from the cluster. Keys of another device than the cluster's are
+// refused when both meet.
+struct TopologyOptions {
+  bool torchrec_rates = false;  // TorchRec's own constants instead of the cluster's rates
+  std::optional<Bytes> hbm_cap, ddr_cap;
+  std::optional<Bandwidth> hbm, ddr, hbm_to_ddr, intra, inter;
+  std::optional<double> bwd_compute_multiplier;
+  Place place;
+};
+
+// The planner map of a scenario (docs/formats.md, planner torchrec), read once and used for any workload and cluster.
+struct PlannerOptions {
+  RunSettings run;  // all that the map says of a run; workload and cluster add the rest (planner_request)
+  TopologyOptions topology;
+  std::map<std::string, ConstraintOptions> constraints;
+  bool simulated = false;  // judge candidates by simulation
+  int candidates = 20;     // how many of the best estimates are simulated
+};
+
+// Errors: Failure::input with place for unknown proposers, types, kernels and impossible numbers.
+PlannerOptions read_planner_options(MapReader& reader);
+
+// Its keys `variant`, `rules` and `run_embedding_at_peak_memory`, which the memory model has too.
+EstimateSettings read_estimate_settings(MapReader& reader);
+
+// The list of names under `key`, each read by `parse` (parse_sharding_type, parse_compute_kernel); empty where the key
+// is absent. An empty list is an error: it would leave no option, and TorchRec takes it for "any".
+template <typename Value>
+std::vector<Value> some_of(MapReader& reader, const char* key, Value (*parse)(std::string_view, const Place&)) {
+  std::vector<Value> values;
+  if (!reader.has(key)) return values;
+  for (const Tree& item : reader.list(key)) values.push_back(parse(scalar_text(item, "a name"), item.place));
+  if (!values.empty()) return values;
+  throw input_error(reader.place_of(key), "'" + std::string(key) + "' is empty", "Name one, or leave the key out");
+}
+
+// Its map `topology` alone.
+TopologyOptions read_topology_options(MapReader reader);
+
+// Everything that run_planner wants. `tables[i]` of the result is table `order[i]` of the workload.
+struct PlannerRequest {
+  std::vector<ConstrainedTable> tables;
+  std::vector<std::size_t> order;
+  RunSettings settings;
+};
+
+// Errors: Failure::input for a constraint on a table that the workload does not have.
+PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster);
+
+}  // namespace shardsim::torchrec

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/plan_entries.h"
+#include "topology/spec/rank_set.h"
+
+namespace shardsim {
+namespace {
+
+struct Shard {
+  NumberPair offsets, sizes;  // row, column
+  int rank = 0;
+  const Tree* tree = nullptr;
+};
+
+// "rank:3/cuda:1" for rank 3, where GPU 1 of its node is rank 3's; "rank:3/cpu" where ranks are CPUs. A plan that is
+// checked without its cluster lies on nodes of one GPU, and its devices may have any number.
+bool is_placement_of(const std::string& text, int rank, int per_node, bool cpus) {
+  const std::string head = fmt::format("rank:{}/", rank);
+  if (cpus) return text == head + "cpu";
+  if (per_node > 1) return text == fmt::format("{}cuda:{}", head, rank % per_node);
+  const std::string device = head + "cuda:";
+  return text.starts_with(device) && text.size() > device.size() && text.size() <= device.size() + 4 &&
+         text.find_first_not_of("0123456789", device.size()) == std::string::npos;
+}
+
+// A table in the memory of the node's CPU, beside others on GPUs, is no kind of plan that is simulated; rows that a GPU
+// looks up in host memory are.
+Error wrong_device(const PlanEntry& entry, const Place& place, const std::string& text, const std::string& due) {
+  if (entry.cpus) {
+    return input_error(
+        place, fmt::format("table '{}': placement {} where the ranks are CPUs", entry.table.name, excerpt(text)),
+        fmt::format("Write \"{}\"", due));
+  }
+  return input_error(
+      place, fmt::format("table '{}': placement {}, but tables lie on GPUs here", entry.table.name, excerpt(text)),
+      fmt::format("Write \"{}\"; for rows in host memory take compute kernel fused_uvm or "
+                  "fused_uvm_caching",
+                  due));
+}
+
+void check_placement(const PlanEntry& entry, const Tree& placement, int rank) {
+  const std::string& text = scalar_text(placement, "\"rank:R/cuda:L\"");
+  if (is_placement_of(text, rank, entry.per_node, entry.cpus)) return;
+  const std::string due =
+      fmt::format("rank:{}/{}", rank, entry.cpus ? "cpu" : fmt::format("cuda:{}", rank % entry.per_node));
+  const bool other_device = text.starts_with(fmt::format("rank:{}/", rank)) && text.ends_with("/cpu") != entry.cpus;
+  if (other_device) throw wrong_device(entry, placement.place, text, due);
+  throw input_error(placement.place, fmt::format("placement {} beside rank {} in 'ranks'", excerpt(text), rank),
+                    fmt::format("In the order of 'ranks', write \"{}\"", due));
+}
+
+Shard read_shard(const PlanEntry& entry, const Tree& tree, int rank) {
+  required_map(tree, "a shard");
+  check_placement(entry, required_field(tree, "placement"), rank);
+  return {read_number_pair(required_field(tree, "shard_offsets"), "shard_offsets"),
+          read_number_pair(required_field(tree, "shard_sizes"), "shard_sizes"), rank, &tree};
+}
+
+std::vector<Shard> read_shards(const PlanEntry& entry, const std::vector<int>& ranks) {
+  const Tree& tree = required_field(entry.tree, "shards");
+  const std::vector<Tree>& items = required_list(tree, "shards");
+  if (items.size() != ranks.size() || items.empty()) {
+    throw input_error(tree.place, fmt::format("{} shards for {} ranks", items.size(), ranks.size()),
+                      "Give one rank per shard");
+  }
+  std::vector<Shard> shards;
+  for (std::size_t i = 0; i < items.size(); ++i) shards.push_back(read_shard(entry, items[i], ranks[i]));
+  return shards;
+}
+
+// Blocks that follow each other, cut as we do (the first ones a row longer) or as TorchRec does (ceil(rows / shards)
+// rows each until they are used up). Both are read as even shares: they differ by less than a block. All of the same
+// columns.
+void check_row_blocks(const PlanEntry& entry, const std::vector<Shard>& shards, std::int64_t column,
+                      std::int64_t columns) {
+  const auto rows = static_cast<std::int64_t>(entry.table.rows);
+  const auto count = static_cast<std::int64_t>(shards.size());
+  const std::int64_t block = rows / count + (rows % count > 0 ? 1 : 0);
+  std::int64_t row = 0;
+  bool ours = true;
+  bool torchrec = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Shard& shard = shards[static_cast<std::size_t>(i)];
+    const std::int64_t size = shard.sizes.first;
+    const bool empty = size == 0 && row == rows;
+    const bool joins =
+        empty || (shard.offsets.first == row && shard.offsets.second == column && shard.sizes.second == columns);
+    ours = ours && joins && size == rows / count + (i < rows % count ? 1 : 0);
+    torchrec = torchrec && joins && size == std::min(block, rows - row);
+    if (!ours && !torchrec) {
+      throw input_error(
+          shard.tree->place,
+          fmt::format("table '{}': shard {} does not continue {} even blocks of rows", entry.table.name, i, count),
+          fmt::format("Cut {} rows into blocks of {}, each with the same {} columns", rows, block, columns));
+    }
+    row += size;
+  }
+}
+
+std::vector<int> ranks_of_shards(const PlanEntry& entry) {
+  std::vector<int> ranks;
+  const Tree& list = required_field(entry.tree, "ranks");
+  for (const Tree& tree : required_list(list, "ranks")) {
+    const std::int64_t rank = read_whole_number(tree);
+    if (rank >= entry.world_size) {
+      throw input_error(tree.place, fmt::format("rank {} is outside the world", rank),
+                        fmt::format("Ranks go from 0 to {}", entry.world_size - 1));
+    }
+    ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+// table_wise: one shard, the table; column_wise and table_column_wise: slices of all rows.
+std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whole) {
+  const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
+  if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
+    throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, shards.size()),
+                      "A table_wise table is one shard");
+  }
+  std::vector<Placement> placements;
+  for (const Shard& shard : shards) {
+    const bool slice = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
+    if (!slice || shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
+      throw input_error(
+          shard.tree->place, fmt::format("table '{}': this shard is no slice of it", entry.table.name),
+          fmt::format("Write all {} rows, and columns inside 0 to {}", entry.table.rows, entry.table.dim));
+    }
+    Placement placement = whole;
+    placement.column_begin = shard.offsets.second;
+    placement.column_end = shard.offsets.second + shard.sizes.second;
+    placement.holders = {{shard.rank}};
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
+std::vector<int> ranks_of(const std::vector<Shard>& shards) {
+  std::vector<int> ranks;
+  for (const Shard& shard : shards) ranks.push_back(shard.rank);
+  return ranks;
+}
+
+// row_wise and table_row_wise: blocks of rows with all columns.
+std::vector<Placement> read_row_blocks(const PlanEntry& entry, Placement whole) {
+  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+  check_row_blocks(entry, read_shards(entry, whole.holders.front()), 0, entry.table.dim);
+  return {whole};
+}
+
+// grid_shard: blocks of columns, each of blocks of rows; the shards of a block may stand anywhere in the list.
+std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Shard>> blocks;  // by first column and width
+  for (const Shard& shard : read_shards(entry, ranks_of_shards(entry))) {
+    if (shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
+      throw input_error(shard.tree->place, fmt::format("table '{}': this shard is no block of it", entry.table.name),
+                        fmt::format("Write columns inside 0 to {}", entry.table.dim));
+    }
+    blocks[{shard.offsets.second, shard.sizes.second}].push_back(shard);
+  }
+  std::vector<Placement> placements;
+  for (const auto& [columns, shards] : blocks) {
+    check_row_blocks(entry, shards, columns.first, columns.second);
+    Placement placement = whole;
+    placement.column_begin = columns.first;
+    placement.column_end = columns.first + columns.second;
+    placement.holders = {ranks_of(shards)};
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
+// "cache_params" as in TorchRec's ParameterSharding: null, or a map whose load_factor is null or a share. Other keys
+// are TorchRec's business.
+void read_cache(const PlanEntry& entry, Placement& whole) {
+  const Tree* const cache = entry.tree.find("cache_params");
+  if (cache == nullptr || cache->kind == Tree::Kind::null) return;
+  const Tree* const factor = required_map(*cache, "'cache_params'").find("load_factor");
+  if (factor == nullptr || factor->kind == Tree::Kind::null) return;
+  const double share = parse_real(scalar_text(*factor, "a number above 0 and up to 1"), factor->place);
+  if (!(share > 0 && share <= 1)) {
+    throw input_error(factor->place,
+                      fmt::format("table '{}': cache load factor {}", entry.table.name, excerpt(factor->scalar)),
+                      "It is the share of the rows that the cache holds: above 0, and 1 at most");
+  }
+  if (has_cache(whole.compute_kernel)) whole.cache_load_factor = share;
+}
+
+void read_kernel(const PlanEntry& entry, Placement& whole) {
+  const Tree* const kernel = entry.tree.find("compute_kernel");
+  if (kernel == nullptr) return;
+  whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+  const std::string fault = kernel_fault(whole.strategy, whole.compute_kernel);
+  if (fault.empty()) return;
+  throw input_error(kernel->place, fmt::format("table '{}': {}", entry.table.name, fault),
+                    replicated(whole.strategy) ? "Replicated rows are \"dense\""
+                                               : known_names_hint(whole.compute_kernel, compute_kernels()));
+}
+
+}  // namespace
+
+std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
+  Placement whole = whole_table(entry.index, entry.table, strategy, {});
+  read_kernel(entry, whole);
+  read_cache(entry, whole);
+  switch (strategy) {
+    case Strategy::row_wise:
+    case Strategy::table_row_wise:
+      return read_row_blocks(entry, whole);
+    case Strategy::grid_shard:
+      return read_grid(entry, whole);
+    case Strategy::data_parallel:
+      whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+      return {whole};
+    case Strategy::column_wise:
+    case Strategy::table_column_wise:
+    case Strategy::table_wise:
+    case Strategy::flex:
+      break;
+  }
+  return read_slices(entry, whole);
+}
+
+}  // namespace shardsim

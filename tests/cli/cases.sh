@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# --case of every command that takes it, and tables by name in --set.
+# Usage: cases.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+ln -s "$source/scenarios" scenarios
+toy=scenarios/toy.yaml
+
+names() { jq -r '.cases[].name' "$1/result.json" | paste -sd' '; }
+figures() { jq -c '.cases[] | select(.name == "row_wise").collectives' "$1/result.json"; }
+
+echo "-- run"
+run run $toy -o whole -q
+all=$(names whole)
+run run $toy --case row_wise -o one -q
+check "one case: $(cat streams/err)" [ "$(names one)" = row_wise ]
+check "it has the same figures as among the others" [ "$(figures one)" = "$(figures whole)" ]
+run run $toy --case 'flex*2*' --case row_wise -o some -q
+check "a pattern and a name: $(names some)" [ "$(names some)" = "row_wise flexshard_2tier" ]
+run run $toy --case '*' -o star -q
+check "a star is all" [ "$(names star)" = "$all" ]
+run run $toy --case 'row_wis?' -o mark -q
+check "a question mark is one character" [ "$(names mark)" = row_wise ]
+refuse 2 'argument --case: unknown case "magic". .*row_wise' run $toy --case magic
+refuse 2 'argument --case: unknown case "z\*"' run $toy --case row_wise --case 'z*'
+run run $toy --case row_wise --trace 'row*' -o traced -q
+check "--trace takes patterns" [ -n "$(ls traced/trace/row_wise)" ]
+refuse 2 'argument --trace: unknown case "flexshard_3tier". .*row_wise' run $toy --case row_wise --trace flexshard_3tier
+
+echo "-- comparisons that need a case that is left out"
+cat >relative.yaml <<'YAML'
+schema: shardsim.scenario/1
+cluster: toy_2x4
+workload: toy_history
+planner: {name: row_wise}
+cases:
+  - {name: base}
+  - name: large
+    relative_to: base
+    set: {workload.tables.history.rows: 9000}
+    published: [{quantity: throughput_gain, value: "10 %", role: predicted, source: nobody}]
+YAML
+run run relative.yaml --case large -o relative
+check "the run does not fail: $(cat streams/err)" [ "$code" -eq 0 ]
+check "and says what is missing" grep -q "Not compared with case 'base', which is left out" relative/result.json
+first=$("$shardsim" plan scenarios/torchrec_crosscheck.yaml 2>&1 | sed -E 's/.*Name one of: ([^,]+),.*/\1/') || true
+run run scenarios/torchrec_crosscheck.yaml --case "$first" -o crossed
+check "a cross-check of one case does not fail: $(cat streams/err)" [ "$code" -eq 0 ]
+check "and says so: $(cat streams/err)" grep -q '^note: there is no cross-check' streams/err
+
+echo "-- commands that take one case"
+for command in plan lower explain; do
+  run $command $toy --case 'row_wis*'
+  check "$command takes a pattern of one case: $(cat streams/err)" [ "$code" -eq 0 ]
+  refuse 2 'argument --case: "\*" fits several. Name one of: .*row_wise' $command $toy --case '*'
+done
+
+echo "-- compare and convert"
+run compare whole/timeline.h5 whole/timeline.h5 --case 'flex*' --json
+check "compare takes patterns: $(cat streams/err)" [ "$(jq -r '.cases[].name' streams/out | paste -sd' ')" = "flexshard_2tier flexshard_3tier" ]
+run convert whole/timeline.h5 --case 'flex*' --case row_wise -o some.h5
+check "convert takes patterns: $(cat streams/err)" [ "$code" -eq 0 ]
+refuse 2 'argument --case: "\*" fits several' convert whole/timeline.h5 --case '*' -o x.timeline.json
+
+echo "-- tables by name"
+for path in workload.tables.history.rows workload.tables.0.rows; do
+  run lower $toy --case row_wise --set "$path=16000" -o "$path.json"
+  check "--set $path: $(cat streams/err)" [ "$code" -eq 0 ]
+done
+check "the number and the name are one table" cmp -s workload.tables.history.rows.json workload.tables.0.rows.json
+refuse 2 'argument --set workload.tables.histori.rows: .*"histori" is no item.*history' run $toy --set workload.tables.histori.rows=1000
+
+echo "-- spellings of options"
+run run $toy -j2 -qv -o short
+check "-j2 and -qv: $(cat streams/err)" [ "$code" -eq 0 ]
+check "the result is the same for any number of jobs" cmp -s short/result.json whole/result.json
+refuse 2 'argument --output: the option is not given as it should be. Write --output DIR' run $toy -o --json
+run list -- planners
+check "after -- there are no options" grep -q row_wise streams/out
+finish 30

@@ -14,7 +14,7 @@
 #include "sim/scenario/scenario.h"
 #include "topology/import/node_inventory.h"
 #include "validate/measurements/calibration.h"
-#include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/calibration_document.h"
 #include "validate/measurements/measurements.h"
 #include "validate/measurements/system_map.h"
 
@@ -70,13 +70,13 @@ Written compute_calibrated(const Arguments& given, const CsvTable& table, const 
   if (output != "-") calibration.spec.name = cluster_name_of(output);
   calibration.spec.summary += fmt::format("{}compute calibrated on measurements of {}",
                                           calibration.spec.summary.empty() ? "" : "; ", calibration.gpu);
-  return {calibration.spec, compute_calibration_text(calibration, width, colour)};
+  return {calibration.spec, document_text(calibration_document(calibration), width, colour)};
 }
 
 Written collectives_calibrated(const Arguments& given, const std::string& output, int width, bool colour) {
   Calibration calibration = calibrated(given);
   name_it(calibration.spec, calibration, output);
-  return {calibration.spec, calibration_text(calibration, width, colour)};
+  return {calibration.spec, document_text(calibration_document(calibration), width, colour)};
 }
 
 int calibrate_cluster(const Arguments& given, const Terminal& terminal) {

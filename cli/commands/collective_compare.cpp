@@ -11,9 +11,8 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_html.h"
-#include "validate/measurements/judgement_markdown.h"
-#include "validate/measurements/judgement_sheets.h"
+#include "validate/measurements/judgement_document.h"
+#include "validate/measurements/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -8,9 +8,8 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "validate/comparison/compared_files.h"
-#include "validate/comparison/comparison_html.h"
+#include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_json.h"
-#include "validate/comparison/comparison_sheets.h"
 
 namespace shardsim {
 namespace {

@@ -12,7 +12,7 @@
 #include "plan/torchrec/bridge/choice.h"
 #include "plan/torchrec/bridge/given_plan.h"
 #include "sim/scenario/read_case.h"
-#include "sim/study/planning.h"
+#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

@@ -8,11 +8,11 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/report/report_html.h"
+#include "sim/report/result_document.h"
 #include "sim/report/result_json.h"
-#include "sim/report/result_table.h"
 #include "sim/study/study.h"
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/timeline_hdf5.h"

@@ -28,6 +28,19 @@ void add_point(DataSet& set, const CaseResult& item, const Comparison& compariso
                       published.fitted ? "fitted" : "predicted"});
 }
 
+void add_bar(DataSet& set, const CaseResult& item, const char* what, const std::vector<std::int64_t>& ranks) {
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end());
+  const auto capacity = static_cast<double>(item.memory_capacity);
+  set.rows.push_back({item.name, what, static_cast<double>(*most) / kGiB, static_cast<double>(*least) / kGiB,
+                      capacity / kGiB, 100 * static_cast<double>(*most) / capacity});
+}
+
+void add_part(DataSet& set, const CaseResult& item, const char* what, std::string_view part, double bytes) {
+  if (bytes <= 0) return;
+  set.rows.push_back({item.name, what, std::string(part), static_cast<double>(set.rows.size()), bytes / kGiB,
+                      static_cast<double>(item.memory_capacity) / kGiB});
+}
+
 void add_chart(std::vector<Chart>& charts, Chart chart) {
   if (!chart.data.front().rows.empty()) charts.push_back(std::move(chart));
 }
@@ -102,13 +115,31 @@ DataSet comparison_points(const StudyResult& study) {
 }
 
 DataSet memory_bars(const StudyResult& study) {
-  DataSet set{"memory", {"case", "memory_gib", "smallest_gib", "capacity_gib", "share_pct"}, {}};
+  DataSet set{"memory", {"case", "what", "memory_gib", "smallest_gib", "capacity_gib", "share_pct"}, {}};
   for (const CaseResult& item : study.cases) {
     if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
-    const auto [least, most] = std::minmax_element(item.memory_per_rank.begin(), item.memory_per_rank.end());
-    const auto capacity = static_cast<double>(item.memory_capacity);
-    set.rows.push_back({item.name, static_cast<double>(*most) / kGiB, static_cast<double>(*least) / kGiB,
-                        capacity / kGiB, 100 * static_cast<double>(*most) / capacity});
+    add_bar(set, item, "memory model", item.memory_per_rank);
+    std::vector<std::int64_t> peaks;
+    for (const MemoryPeak& peak : item.memory_profile.ranks) peaks.push_back(peak.bytes());
+    if (!peaks.empty()) add_bar(set, item, "simulated", peaks);
+  }
+  return set;
+}
+
+DataSet memory_at_peak(const StudyResult& study) {
+  DataSet set{"memory", {"case", "what", "part", "order", "size_gib", "capacity_gib"}, {}};
+  for (const CaseResult& item : study.cases) {
+    if (item.memory_profile.ranks.empty()) continue;
+    const MemoryPeak& peak = item.memory_profile.ranks[item.memory_profile.fullest()];
+    for (std::size_t part = 0; part < kMemoryParts; ++part) {
+      add_part(set, item, "simulated", kMemoryPartNames[part], static_cast<double>(peak.amounts.bytes[part]));
+    }
+    const PlacementMemory& estimate = item.estimated_memory;
+    add_part(set, item, "memory model", "tables",
+             estimate.static_bytes - estimate.optimizer_bytes - estimate.cache_bytes);
+    add_part(set, item, "memory model", "optimizer", estimate.optimizer_bytes);
+    add_part(set, item, "memory model", "cache", estimate.cache_bytes);
+    add_part(set, item, "memory model", "buffers", estimate.dynamic_bytes);
   }
   return set;
 }
@@ -139,19 +170,23 @@ std::vector<Chart> charts_of(const StudyResult& study) {
                      has_many_cases(study),
                      {breakdown_parts(study)}});
   add_timelines(charts, study);
-  add_chart(charts, {"memory",
-                     "memory",
-                     "Memory per GPU",
-                     "The fullest GPU of each plan; the red line is the capacity.",
-                     has_many_cases(study),
-                     {memory_bars(study)}});
-  add_chart(charts, {"memory-at-peak",
-                     "memory_at_peak",
-                     "What memory holds at its peak",
-                     "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
-                     "Activations of the dense part are in neither.",
-                     has_many_cases(study),
-                     {memory_at_peak(study)}});
+  add_chart(charts,
+            {"memory",
+             "memory",
+             "Memory per GPU",
+             "The fullest GPU of each plan, by the memory model and at its simulated high-water mark; the red line is "
+             "the capacity. A simulated bar beyond it is orange: the run would end out of memory.",
+             has_many_cases(study),
+             {memory_bars(study)}});
+  add_chart(charts,
+            {"memory-at-peak",
+             "memory_at_peak",
+             "What memory holds at its peak",
+             "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
+             "Activations of the dense part are in neither. The red line is the capacity; it is not drawn where no "
+             "bar comes near it.",
+             has_many_cases(study),
+             {memory_at_peak(study)}});
   add_figure3(charts, study);
   add_figure5(charts, study);
   return charts;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/chart.h"
+#include "base/document/document.h"
 #include "sim/study/result.h"
 
 namespace shardsim {
@@ -23,11 +23,13 @@ DataSet comparison_points(const StudyResult& study);
 // a case add up to its iteration. Columns: case, part, class, order, time_ms.
 DataSet breakdown_parts(const StudyResult& study);
 
-// Columns: case, memory_gib (largest over ranks), smallest_gib, capacity_gib, share_pct.
+// Columns: case, what (memory model, simulated), memory_gib (largest over ranks), smallest_gib, capacity_gib,
+// share_pct.
 DataSet memory_bars(const StudyResult& study);
 
 // What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,
-// memory model), part (memory_part.h; of a model: tables, optimizer, cache, buffers), order, size_gib.
+// memory model), part (memory_part.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
+// capacity_gib.
 DataSet memory_at_peak(const StudyResult& study);
 
 // The case of each workload with the most streams in use; the fastest of several.

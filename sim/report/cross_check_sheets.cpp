@@ -1,8 +1,10 @@
-#include "sim/report/cross_check_sheets.h"
-
 #include <fmt/format.h>
 
-#include "sim/report/numbers.h"
+#include <algorithm>
+
+#include "base/document/cells.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/result_sheets.h"
 
 namespace shardsim {
 namespace {
@@ -89,8 +91,8 @@ Sheet worst_sheet(const StudyResult& study) {
 
 std::string worst_legend() {
   return "The plans whose places among all plans differ most, and the term that the estimate lacks most of: by how "
-         "much it "
-         "makes the simulation longer than the estimate, here and on average on the plans that it changes places with.";
+         "much it makes the simulation longer than the estimate, here and on average on the plans that it changes "
+         "places with.";
 }
 
 Sheet effects_sheet(const StudyResult& study) {
@@ -112,13 +114,32 @@ Sheet effects_sheet(const StudyResult& study) {
 
 std::string effects_legend() {
   return "In ms; above 0 the simulation takes longer than the estimate. Contention, overlap, start-ups and uneven "
-         "loads: "
-         "what the simulation loses when each is taken away, one after the other. The rest: what is left of each kind "
-         "of "
-         "work on an average rank, less what the estimate has for it. Added up they are the simulated iteration less "
-         "the "
-         "estimated one. Others: the mean of the plans that the one above changes places with. Spearman with: the rank "
-         "correlation if the estimate knew this term of every plan. docs/crosscheck.md says more.";
+         "loads: what the simulation loses when each is taken away, one after the other. The rest: what is left of "
+         "each kind of work on an average rank, less what the estimate has for it. Added up they are the simulated "
+         "iteration less the estimated one. Others: the mean of the plans that the one above changes places with. "
+         "Spearman with: the rank correlation if the estimate knew this term of every plan. docs/crosscheck.md says "
+         "more.";
+}
+
+DataSet cross_check_points(const CrossCheck& check, const StudyResult& study) {
+  DataSet set{"points", {"plan", "estimated_ms", "simulated_ms", "mark", "label"}, {}};
+  for (const std::size_t index : check.cases) {
+    const CaseResult& item = study.cases[index];
+    const auto worst = std::find_if(check.worst.begin(), check.worst.end(),
+                                    [&](const ExplainedPlan& plan) { return plan.index == index; });
+    const bool chosen = index == check.estimates_choice;
+    std::string mark = "plan", label;
+    if (worst != check.worst.end()) {
+      mark = worst->too_good() ? "too good" : "too bad";
+      label = std::to_string(worst - check.worst.begin() + 1);
+    }
+    if (chosen || index == check.fastest) {
+      mark = !chosen ? "fastest" : index == check.fastest ? "choice and fastest" : "choice";
+      label += (label.empty() ? "" : ": ") + item.name;
+    }
+    set.rows.push_back({item.name, item.torchrec->estimate.iteration_ms, item.iteration_ms, mark, label});
+  }
+  return set;
 }
 
 }  // namespace shardsim

@@ -1,11 +1,10 @@
-#include "sim/report/memory_sheet.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "sim/report/numbers.h"
+#include "base/document/cells.h"
+#include "sim/report/result_sheets.h"
 
 namespace shardsim {
 namespace {
@@ -44,7 +43,7 @@ std::string estimated(const PlacementMemory& estimate, MemoryPart part) {
   return part == MemoryPart::cache ? mib(estimate.cache_bytes) : "";
 }
 
-void add_case(Sheet& sheet, const CaseResult& item) {
+void add_memory(Sheet& sheet, const CaseResult& item) {
   const MemoryPeak& peak = item.memory_profile.ranks[item.memory_profile.fullest()];
   const PlacementMemory& estimate = item.estimated_memory;
   sheet.rows.push_back({{heading_of(item)}, false});
@@ -66,7 +65,7 @@ Sheet memory_sheet(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"part", false}, {"simulated MiB"}, {"memory model MiB"}};
   for (const CaseResult& item : study.cases) {
-    if (!item.memory_profile.ranks.empty()) add_case(sheet, item);
+    if (!item.memory_profile.ranks.empty()) add_memory(sheet, item);
   }
   return sheet;
 }

@@ -1,27 +1,29 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "sim/report/chart.h"
+#include "base/document/document.h"
 
 namespace shardsim {
 
-// Parts of a self-contained HTML page. Texts are escaped here; `content` and `body` are HTML.
+// The whole page of a document, in one self-contained file: style, content, and the scripts that draw its charts. Says
+// so when this program was built without charts. Errors: Failure::run naming a file of the plots folder that is
+// missing; as fill_chart().
+std::string page_html(const Document& document);
 
-// Something shown on demand.
-std::string folded_html(const std::string& summary, const std::string& content, const std::string& css_class);
+// The Vega specification with every named data set filled, as JSON text safe inside a script element.
+// Data sets of the specification that name no `source` are to be filled. Errors (Failure::run, naming `source`): not
+// JSON; a `url` anywhere; values of its own; a data set that the specification names and `sets` lacks, or the reverse;
+// a number that is not finite.
+std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets);
 
-// A section with a chart, drawn when `drawn`, and its data as a table on demand.
-std::string chart_html(const Chart& chart, bool drawn);
+// The joined Vega script, or nothing when this program was built without charts.
+std::optional<std::string> vega_script();
 
-// A section with a table; "" when the table is empty.
-std::string table_section(const std::string& heading, const std::string& caption, const Sheet& sheet);
-
-// The whole page: style, `body`, and the scripts that draw its charts. Says so when the program has no charts.
-std::string page_html(const std::string& title, const std::string& body);
-
-// True when this program can draw charts.
-bool charts_available();
+// JSON text for a script element: every "<" as \u003c, so that no value can end the element or open a comment.
+std::string escape_script_json(std::string_view json);
 
 }  // namespace shardsim

@@ -60,6 +60,9 @@ class JsonWriter {
     if (value) put(name, json_of(*value));
   }
   void nullable(std::string_view name, const std::optional<double>& value) { put(name, json_of(value)); }
+  void text_if_any(std::string_view name, const std::string& text) {
+    if (!text.empty()) put(name, text);
+  }
   void scaled(std::string_view name, double value, double factor) { put(name, factor * value); }
   void word(std::string_view name, bool flag, const char* no, const char* yes) { put(name, flag ? yes : no); }
   void group(std::string_view name, auto members) {
@@ -150,6 +153,9 @@ class JsonReader {
   }
   void nullable(std::string_view name, std::optional<double>& value) {
     if (member(name).kind != Tree::Kind::null) field(name, value);
+  }
+  void text_if_any(std::string_view name, std::string& text) {
+    if (tree_.find(name) != nullptr) field(name, text);
   }
   void scaled(std::string_view name, double& value, double factor) {
     field(name, value);

@@ -6,28 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/document/cells.h"
 #include "base/text.h"
-#include "sim/report/numbers.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
 
 namespace {
-
-double longest_iteration_ms(const StudyResult& study) {
-  double longest = 0;
-  for (const CaseResult& item : study.cases) longest = std::max(longest, item.iteration_ms);
-  return longest;
-}
-
-// In the order of the tables.
-std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most) {
-  std::vector<const CaseResult*> cases;
-  for (const WorkloadCases& group : by_workload(study)) {
-    for (std::size_t i = 0; i < std::min(group.cases.size(), most); ++i) cases.push_back(group.cases[i]);
-  }
-  return cases;
-}
 
 double largest_memory(const CaseResult& item) {
   if (item.memory_per_rank.empty()) return 0;
@@ -64,12 +49,10 @@ std::string workload_heading(const WorkloadCases& group) {
                      span_of(group, &CaseResult::batch_per_gpu));
 }
 
-Sheet::Row case_row(const CaseResult& item, double slowest_ms, int places) {
+Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
   return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
-           grouped(item.samples_per_s),
-           item.iteration_ms > 0 && slowest_ms > 0 && !item.job ? fmt::format("{:.2f}x", slowest_ms / item.iteration_ms)
-                                                                : "-",
-           fixed(largest_memory(item), 2), high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
+           grouped(item.samples_per_s), speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item), 2),
+           high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
            item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
           false};
 }
@@ -78,29 +61,6 @@ Sheet::Row collective_row(const NamedTime& time, int places) {
   return {{time.name, std::to_string(time.calls), fixed(time.alone_ms, places), fixed(time.span_ms, places),
            fixed(time.exposed_ms, places), grouped_decimals(static_cast<double>(time.bytes_per_rank) / 1e6)},
           false};
-}
-
-std::string signed_percent(std::optional<double> error) {
-  if (!error) return "";
-  return std::abs(*error) < 0.05 ? "0.0" : fmt::format("{:+.1f}", *error);
-}
-
-std::string role_text(const Published& published) {
-  return std::string(published.fitted ? "fitted" : "predicted") + (published.derived ? ", derived" : "");
-}
-
-std::string source_text(const Published& published) {
-  return published.note.empty() ? published.source : published.source + " (" + published.note + ")";
-}
-
-Sheet::Row published_row(const Comparison& comparison) {
-  const Published& published = comparison.published;
-  const auto shown = [&](std::optional<double> value) { return value ? in_unit(*value, published.unit) : ""; };
-  return {{published.quantity, published.unit, in_unit(published.value, published.unit),
-           comparison.predicted ? shown(comparison.predicted) : "none", signed_percent(comparison.error_pct()),
-           shown(comparison.predicted_at_observed_payload), signed_percent(comparison.error_at_observed_payload_pct()),
-           role_text(published)},
-          published.fitted};
 }
 
 // "0-3", or the nodes one by one while they are few.
@@ -121,22 +81,22 @@ Sheet::Row job_row(const CaseResult& item, int places) {
           false};
 }
 
-template <class Test>
-bool any_comparison(const StudyResult& study, Test test) {
-  return std::any_of(study.cases.begin(), study.cases.end(), [&](const CaseResult& item) {
-    return std::any_of(item.published.begin(), item.published.end(), test);
-  });
-}
-
-bool has_observed_payload(const StudyResult& study) {
-  return any_comparison(study, [](const Comparison& one) { return one.predicted_at_observed_payload.has_value(); });
-}
-
-bool has_derived(const StudyResult& study) {
-  return any_comparison(study, [](const Comparison& one) { return one.published.derived; });
-}
-
 }  // namespace
+
+double longest_iteration_ms(const StudyResult& study) {
+  double longest = 0;
+  for (const CaseResult& item : study.cases) longest = std::max(longest, item.iteration_ms);
+  return longest;
+}
+
+// In the order of the tables.
+std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most) {
+  std::vector<const CaseResult*> cases;
+  for (const WorkloadCases& group : by_workload(study)) {
+    for (std::size_t i = 0; i < std::min(group.cases.size(), most); ++i) cases.push_back(group.cases[i]);
+  }
+  return cases;
+}
 
 std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   std::vector<WorkloadCases> groups;
@@ -148,9 +108,22 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   }
   for (WorkloadCases& group : groups) {
     std::stable_sort(group.cases.begin(), group.cases.end(),
-                     [](const CaseResult* a, const CaseResult* b) { return a->iteration_ms < b->iteration_ms; });
+                     [](const CaseResult* a, const CaseResult* b) { return a->samples_per_s > b->samples_per_s; });
   }
   return groups;
+}
+
+std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
+  std::string name = item.relative_to;
+  for (const CaseResult* other : group.cases) {
+    if (name.empty()) name = other->relative_to;
+  }
+  const CaseResult* base = name.empty() && is_one_choice(group) ? group.cases.back() : nullptr;
+  for (const CaseResult& other : study.cases) {
+    if (!name.empty() && other.name == name) base = &other;
+  }
+  const bool comparable = base != nullptr && base->samples_per_s > 0 && !item.job;
+  return comparable ? std::optional(item.samples_per_s / base->samples_per_s) : std::nullopt;
 }
 
 std::string short_name(const CaseResult& item) {
@@ -166,10 +139,27 @@ Sheet cases_sheet(const StudyResult& study) {
   const int places = decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group)}, false});
-    const double slowest_ms = is_one_choice(group) ? group.cases.back()->iteration_ms : 0;
-    for (const CaseResult* item : group.cases) sheet.rows.push_back(case_row(*item, slowest_ms, places));
+    for (const CaseResult* item : group.cases) {
+      sheet.rows.push_back(case_row(*item, speed_of(*item, group, study), places));
+    }
   }
   return sheet;
+}
+
+std::string cases_legend(const StudyResult& study) {
+  const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
+  const bool named = std::any_of(study.cases.begin(), study.cases.end(), names_one);
+  const std::vector<WorkloadCases> groups = by_workload(study);
+  const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
+  return fmt::format(
+      "est.: the closed form, without contention. speed: {}against the {}slowest case of the workload. {}GiB: memory "
+      "of "
+      "the fullest GPU by the memory model, peak: simulated, of: its capacity. limited by: the busiest link or unit, "
+      "and the % of the time that it is busy.",
+      one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
+      one_choice ? ""
+                 : "Where the cases of a workload differ in GPUs, cluster or batch, compare their samples/s: their "
+                   "iterations differ in work, and a speed is only given where relative_to asks for it. ");
 }
 
 Sheet jobs_sheet(const StudyResult& study) {
@@ -217,40 +207,10 @@ Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   return sheet;
 }
 
-Sheet published_sheet(const StudyResult& study, bool with_source) {
-  Sheet sheet;
-  sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
-                   {"error %"},         {"observed"},    {"error %"},   {"role", false}};
-  if (with_source) sheet.columns.push_back({"source", false});
-  for (const CaseResult* item : all_cases(study, study.cases.size())) {
-    if (item->published.empty()) continue;
-    sheet.rows.push_back({{item->name}, false});
-    for (const Comparison& comparison : item->published) {
-      sheet.rows.push_back(published_row(comparison));
-      if (with_source) sheet.rows.back().cells.push_back(source_text(comparison.published));
-    }
-  }
-  return sheet;
-}
-
-Sheet constants_sheet(const StudyResult& study) {
-  Sheet sheet;
-  sheet.columns = {{"constant", false}, {"value"}, {"fitted on", false}, {"source", false}};
-  for (const SourcedValue& value : study.fitted) {
-    sheet.rows.push_back({{value.path, value.value, join(value.fitted_on), value.source}, false});
-  }
-  return sheet;
-}
-
-std::string published_legend(const StudyResult& study) {
-  std::string text =
-      "Role 'fitted': this number was used to set a constant or a distribution, so a small error proves little. "
-      "'predicted': nothing was fitted to it. 'planned': with the bytes that the plan leads one to expect.";
-  if (has_observed_payload(study)) {
-    text += " 'observed': with the bytes that the authors counted, which leaves only the error in time.";
-  }
-  if (has_derived(study)) text += " 'derived': computed from other published numbers.";
-  return text;
+std::string collectives_legend() {
+  return "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
+         "what "
+         "neither compute nor a collective that ends later hides, mean over the GPUs.";
 }
 
 }  // namespace shardsim

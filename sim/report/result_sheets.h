@@ -1,42 +1,90 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "sim/report/sheet.h"
+#include "base/document/document.h"
 #include "sim/study/result.h"
 
 namespace shardsim {
 
-// The tables of a result, the same on a terminal and in the report.
+// The tables and sentences of a result, the same on a terminal and in the report.
 
 struct WorkloadCases {
   std::string workload;
-  std::vector<const CaseResult*> cases;  // fastest first
+  std::vector<const CaseResult*> cases;  // fastest first: by samples per second, whatever their batches are
 };
 std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads in the scenario's order
-
-// The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").
-std::string short_name(const CaseResult& item);
-
-Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
-Sheet jobs_sheet(const StudyResult& study);   // under a heading per fabric; no rows without jobs
-// Under a heading per case; `most`: of so many cases of each workload, the fastest.
-Sheet collectives_sheet(const StudyResult& study, std::size_t most);
-constexpr std::size_t kManyCases = 16;  // more than fit on a screen
-bool has_many_cases(const StudyResult& study);
 
 // Whether the cases differ in their plans alone: as many GPUs of the same cluster, and the same batch. Else their times
 // are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
-// Under a heading per case; no rows when nothing is published.
-Sheet published_sheet(const StudyResult& study, bool with_source);
+
+// How many times as many samples per second as the case that it is measured against: the one that the scenario names
+// (`relative_to`, of the case or else of another of its workload), else the slowest of the workload. Nothing for jobs,
+// and where none is named and the cases differ in more than their plans.
+std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
+
+// The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").
+std::string short_name(const CaseResult& item);
+
+constexpr std::size_t kManyCases = 16;  // more than fit on a screen
+bool has_many_cases(const StudyResult& study);
+
+// In the order of the tables: of each workload the `most` fastest.
+std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most);
+double longest_iteration_ms(const StudyResult& study);
+
+// A table has no rows where there is nothing to tell. A legend says what its columns mean.
+
+Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
+std::string cases_legend(const StudyResult& study);
+Sheet jobs_sheet(const StudyResult& study);  // under a heading per fabric
+std::string jobs_legend();
+Sheet collectives_sheet(const StudyResult& study,
+                        std::size_t most);  // under a heading per case; of `most` per workload
+std::string collectives_legend();
+Sheet published_sheet(const StudyResult& study, bool with_source);  // under a heading per case
+std::string published_legend(const StudyResult& study);
 Sheet constants_sheet(const StudyResult& study);  // the fitted constants
 
-// What the columns of the jobs mean.
-std::string jobs_legend();
+// Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
+Sheet memory_sheet(const StudyResult& study);
+std::string memory_legend();
 
-// A few words on what the roles and the two payloads mean.
-std::string published_legend(const StudyResult& study);
+// The answer in a few sentences: the fastest plan of each workload, by how much, what limits it, whether it fits, and
+// how far the predictions are from what was published.
+std::string summary_text(const StudyResult& study);
+
+// Which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when none
+// does.
+std::string memory_warning(const StudyResult& study);
+
+// The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when
+// there is none.
+std::string accuracy_text(const StudyResult& study);
+
+// Every note once, with the cases that it holds for, in the order they come up.
+std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study);
+
+// "a, b, c and 47 more".
+std::string some_names(const std::vector<std::string>& names);
+
+// TorchRec's estimates beside the simulation: correlation and regret of one group, in a sentence or two.
+std::string cross_check_text(const CrossCheck& check, const StudyResult& study);
+
+// Which terms would bring the orders together; "" when they are alike.
+std::string missing_text(const CrossCheck& check);
+
+// The plans whose places differ most: estimate and simulation with their places, and the largest missing term.
+Sheet worst_sheet(const StudyResult& study);
+std::string worst_legend();
+
+// Their effects in ms, what the plans that they changed places with have of each below them, and all plans on average
+// with the correlation that knowing the effect would give.
+Sheet effects_sheet(const StudyResult& study);
+std::string effects_legend();
 
 }  // namespace shardsim

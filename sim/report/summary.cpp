@@ -1,13 +1,11 @@
-#include "sim/report/summary.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "base/document/cells.h"
 #include "base/text.h"
-#include "sim/report/numbers.h"
 #include "sim/report/result_sheets.h"
 
 namespace shardsim {
@@ -25,7 +23,15 @@ std::string limited_by(const CaseResult& item) {
   return item.limit.what.empty() ? "" : fmt::format(" ({} busy {:.0f} %)", item.limit.what, 100 * item.limit.share);
 }
 
-std::string one_workload(const WorkloadCases& group) {
+// Against the case that `relative_to` names, else against the slowest.
+std::string gain_of(const CaseResult& best, const CaseResult& slowest, const std::optional<double>& speed) {
+  const std::string& named = best.relative_to;
+  if (!named.empty() && speed) return fmt::format("{:.2f} times as fast as {}", *speed, named);
+  const double gain = slowest.samples_per_s > 0 ? best.samples_per_s / slowest.samples_per_s : 1;
+  return fmt::format("{:.2f} times as fast as {}", gain, short_name(slowest));
+}
+
+std::string one_workload(const WorkloadCases& group, const StudyResult& study) {
   const CaseResult& best = *group.cases.front();
   const CaseResult& slowest = *group.cases.back();
   const std::string time = fixed(best.iteration_ms, decimals_for(best.iteration_ms)) + " ms";
@@ -34,21 +40,22 @@ std::string one_workload(const WorkloadCases& group) {
                        limited_by(best));
   }
   if (!is_one_choice(group)) {
-    return fmt::format("the {} cases of {} differ in GPUs or batch ({} to {} ms)", group.cases.size(), group.workload,
-                       fixed(best.iteration_ms, decimals_for(best.iteration_ms)),
-                       fixed(slowest.iteration_ms, decimals_for(slowest.iteration_ms)));
+    return fmt::format("the {} cases of {} differ in GPUs, cluster or batch: {} samples/s ({}) to {} ({})",
+                       group.cases.size(), group.workload, grouped(slowest.samples_per_s), short_name(slowest),
+                       grouped(best.samples_per_s), short_name(best));
   }
-  const double gain = best.iteration_ms > 0 ? slowest.iteration_ms / best.iteration_ms : 1;
-  return fmt::format("for {} it is {} with {}, {:.2f} times as fast as {}{}", group.workload, short_name(best), time,
-                     gain, short_name(slowest), limited_by(best));
+  return fmt::format("for {} it is {} with {}, {}{}", group.workload, short_name(best), time,
+                     gain_of(best, slowest, speed_of(best, group, study)), limited_by(best));
 }
 
 // "The fastest plans" only where there was a choice.
-std::string answer(const std::vector<WorkloadCases>& groups) {
+std::string answer(const std::vector<WorkloadCases>& groups, const StudyResult& study) {
   const bool choice = std::any_of(groups.begin(), groups.end(),
                                   [](const auto& group) { return group.cases.size() > 1 && is_one_choice(group); });
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < std::min(groups.size(), kWorkloadsInWords); ++i) parts.push_back(one_workload(groups[i]));
+  for (std::size_t i = 0; i < std::min(groups.size(), kWorkloadsInWords); ++i) {
+    parts.push_back(one_workload(groups[i], study));
+  }
   if (groups.size() > kWorkloadsInWords) {
     parts.push_back(count_of(groups.size() - kWorkloadsInWords, "more workload") + " in the table of cases");
   }
@@ -80,20 +87,39 @@ std::string jobs_sentence(const StudyResult& study) {
   return parts.empty() ? "" : "Side by side on one fabric, " + join(parts, "; ") + ".";
 }
 
+// What the fullest GPU of a case holds, in shares of its memory.
+struct Fullness {
+  double model = 0;                 // by the memory model
+  std::optional<double> simulated;  // at the simulated high-water mark
+  double most() const { return std::max(model, simulated.value_or(0)); }
+};
+
+Fullness fullness_of(const CaseResult& item) {
+  const auto capacity = static_cast<double>(item.memory_capacity);
+  const auto& ranks = item.memory_per_rank;
+  if (ranks.empty() || capacity <= 0) return {};
+  Fullness result{static_cast<double>(*std::max_element(ranks.begin(), ranks.end())) / capacity, std::nullopt};
+  const MemoryProfile& profile = item.memory_profile;
+  if (!profile.ranks.empty()) {
+    result.simulated = static_cast<double>(profile.ranks[profile.fullest()].bytes()) / capacity;
+  }
+  return result;
+}
+
 std::string memory_sentence(const StudyResult& study) {
   const CaseResult* fullest = nullptr;
-  double share = 0;
+  Fullness most;
   for (const CaseResult& item : study.cases) {
-    if (item.memory_per_rank.empty() || item.memory_capacity <= 0) continue;
-    const auto most = *std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end());
-    const double here = static_cast<double>(most) / static_cast<double>(item.memory_capacity);
-    if (fullest == nullptr || here > share) {
-      fullest = &item;
-      share = here;
-    }
+    const Fullness here = fullness_of(item);
+    if (here.most() <= most.most()) continue;
+    fullest = &item;
+    most = here;
   }
   if (fullest == nullptr) return "";
-  return fmt::format(" The fullest GPU of any plan uses {:.0f} % of its memory ({}).", 100 * share, fullest->name);
+  const std::string simulated =
+      most.simulated ? fmt::format(" by the memory model, {:.0f} % at its simulated peak", 100 * *most.simulated) : "";
+  return fmt::format(" The fullest GPU of any plan uses {:.0f} % of its memory{} ({}).", 100 * most.model, simulated,
+                     fullest->name);
 }
 
 struct TimeError {
@@ -139,9 +165,23 @@ std::string summary_text(const StudyResult& study) {
   const std::vector<WorkloadCases> groups = without_jobs(by_workload(study));
   const std::string accuracy = accuracy_text(study);
   const std::string jobs = jobs_sentence(study);
-  std::string text = groups.empty() ? "" : answer(groups);
+  std::string text = groups.empty() ? "" : answer(groups, study);
   if (!jobs.empty()) text += (text.empty() ? "" : " ") + jobs;
   return text + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
+}
+
+std::string memory_warning(const StudyResult& study) {
+  std::vector<std::string> cases;
+  for (const CaseResult& item : study.cases) {
+    const Fullness full = fullness_of(item);
+    if (full.simulated.value_or(0) <= 1) continue;
+    const double capacity = static_cast<double>(item.memory_capacity) / kGiB;
+    cases.push_back(fmt::format("{} ({:.2f} GiB of {:.2f}, which is {:.1f} %; by the memory model {:.1f} %)", item.name,
+                                *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));
+  }
+  if (cases.empty()) return "";
+  return "WARNING: at its simulated peak a GPU holds more than its memory, so that the run would end out of memory: " +
+         some_names(cases) + ".";
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> notes_by_text(const StudyResult& study) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/study/case_result.h"
@@ -78,8 +79,35 @@ Skew skew_of(const Placement& placement, const Workload& workload) {
   return {&table, hottest, 1 + hottest * (owners - 1)};
 }
 
+// How much of the row-wise rows that an iteration reads are the table's, by bytes.
+double share_of_row_wise(const Table& table, const Plan& plan, const Workload& workload) {
+  double all = 0, own = 0;
+  for (const Placement& placement : plan.placements) {
+    if (placement.strategy != Strategy::row_wise) continue;
+    const Table& other = workload.tables[static_cast<std::size_t>(placement.table)];
+    const double bytes =
+        other.distribution().sum(placement.row_begin, placement.row_end) * static_cast<double>(other.row_bytes());
+    all += bytes;
+    if (&other == &table) own += bytes;
+  }
+  return all > 0 ? own / all : 0;
+}
+
+// At most how much longer the iteration gets, in percent, when the rank of the hottest row serves `load` even shares
+// and all ranks wait for it. What grows is what moves or touches ids and rows: pooled rows cross the network as
+// partial sums, of which every rank sends as many.
+double slower_pct(const Skew& skew, const CaseResult& result, const Plan& plan, const Workload& workload) {
+  double ms = 0;
+  for (const NamedTime& time : result.times) {
+    if (time.name == "lookup_row_wise" || time.name == "update_row_wise") ms += time.span_ms;
+    const bool rows = time.name == "global_all_to_all" && skew.table->kind == TableKind::sequence;
+    if (time.name == "input_all_to_all" || rows) ms += time.exposed_ms;
+  }
+  return 100 * (skew.load - 1) * share_of_row_wise(*skew.table, plan, workload) * ms / result.iteration_ms;
+}
+
 // One note for the worst table.
-void note_skew(Notes& notes, const Plan& plan, const Workload& workload) {
+void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const Workload& workload) {
   Skew worst;
   int skewed = 0;
   for (const Placement& placement : plan.placements) {
@@ -93,8 +121,8 @@ void note_skew(Notes& notes, const Plan& plan, const Workload& workload) {
   notes.push_back(
       fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
                   "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-                  "real iteration is slower.{}{}",
-                  worst.table->name, 100 * worst.hottest, worst.load,
+                  "real iteration is slower, by up to about {:.2g} % through this table.{}{}",
+                  worst.table->name, 100 * worst.hottest, worst.load, slower_pct(worst, result, plan, workload),
                   sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
                   skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
 }
@@ -165,6 +193,28 @@ void note_slices(Notes& notes, const Case& item, const Plan& plan) {
                   whole, item.workload.tables.size()));
 }
 
+// The one of the paper's four bandwidths that is furthest from this cluster's: "the paper's global all-to-all
+// has 25.3 GB/s, this cluster's 12.4".
+std::string furthest_bandwidth(const Case& item) {
+  using Rate = double PlannerBandwidths::*;
+  static constexpr std::array<std::pair<const char*, Rate>, 4> kRates = {
+      {{"global all-to-all", &PlannerBandwidths::all_to_all_global},
+       {"all-to-all inside a node", &PlannerBandwidths::all_to_all_intra},
+       {"global all-reduce", &PlannerBandwidths::all_reduce_global},
+       {"all-reduce across nodes", &PlannerBandwidths::all_reduce_cross}}};
+  const PlannerBandwidths paper, here = simulated_bandwidths(item.workload, Cluster(item.cluster));
+  std::string text;
+  double furthest = -1;
+  for (const auto& [name, rate] : kRates) {
+    const double apart = std::abs(std::log(here.*rate / paper.*rate));
+    if (!std::isfinite(apart) || apart <= furthest) continue;  // a tier of a single rank exchanges nothing
+    furthest = apart;
+    text = fmt::format("the paper's {} has {:.3g} GB/s, this cluster's {:.3g}", name, paper.*rate * 1e-9,
+                       here.*rate * 1e-9);
+  }
+  return text;
+}
+
 // Where a case reproduces published numbers, the paper's bandwidths are meant.
 void note_bandwidths(Notes& notes, const Case& item) {
   if (!item.plan_file.empty() || !item.published.empty()) return;
@@ -172,9 +222,11 @@ void note_bandwidths(Notes& notes, const Case& item) {
   const Tree* const rates = item.planner.find("bandwidths");
   if (name == nullptr || !name->scalar.starts_with("flexshard")) return;
   if (rates != nullptr && rates->scalar != "constants") return;
-  notes.emplace_back(
-      "The planner weighed the tiers with the paper's four bandwidths, not this cluster's; "
-      "'bandwidths: simulated' in the planner takes this cluster's.");
+  const std::string furthest = furthest_bandwidth(item);
+  notes.push_back(fmt::format(
+      "The planner weighed the tiers with the paper's four bandwidths, not this cluster's{}{}; 'bandwidths: "
+      "simulated' in the planner takes this cluster's.",
+      furthest.empty() ? "" : ": ", furthest));
 }
 
 void note_published(Notes& notes, const Case& item) {
@@ -201,7 +253,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_memory(notes, result);
   note_collapse(notes, item);
   note_allowance(notes, result, item);
-  note_skew(notes, plan, item.workload);
+  note_skew(notes, result, plan, item.workload);
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
   note_bandwidths(notes, item);

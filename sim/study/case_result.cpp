@@ -6,7 +6,6 @@
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "sim/engine/op_work.h"
-#include "sim/study/removed_effects.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
@@ -115,6 +114,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.workload = item.workload.name;
   result.cluster = item.cluster.name;
   result.planner = item.plan_file.empty() ? item.planner.find("name")->scalar : item.plan_file;
+  result.relative_to = item.relative_to;
   result.world_size = prepared.cluster.world_size();
   result.batch_per_gpu = item.workload.batch_per_gpu;
   const auto memory = make_memory_model(item.memory_model);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/op_work.h"
 #include "sim/study/prepared_case.h"
 #include "sim/study/result.h"
 
@@ -21,7 +22,33 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
 
 // The case's published numbers beside its own, from the figures that it holds already.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published);
-// The gain over the case that it is relative to is added when both are there.
+// The gain over the case that it is relative to, by samples per second, so that it means the same between cases of
+// different batches; added when both are there.
 void compare_throughput(CaseResult& result, const CaseResult& base);
+
+// The jobs of one fabric, made ready.
+struct JobGroup {
+  std::string fabric;
+  std::vector<const PreparedCase*> jobs;
+};
+
+// Refuses starts and lengths so far apart that a job would run more than kMostJobIterations before all are measured, by
+// the closed form. Errors: Failure::input at the start or the job.
+void check_lengths(const JobGroup& group);
+
+// An iteration of one job that has the fabric for itself, in milliseconds.
+double iteration_alone_ms(const PreparedCase& job);
+
+// What the worker of a fabric does: simulates the jobs side by side, and says of each what simulated_case says of a
+// case, but for the time that it takes alone. `pareto`: by job.
+std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto);
+
+// Simulates the case again, one effect after the other taken away (docs/crosscheck.md), from `uncontended_ms` on: its
+// iteration without contention. Needs no event engine.
+RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms);
+
+// The work of expanded operations by what it is for, mean over the ranks, without start-ups of collectives. A rank's
+// part of a collective is what its own links carry; where all members end together, the whole call.
+WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, const Cluster& cluster);
 
 }  // namespace shardsim

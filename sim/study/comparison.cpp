@@ -32,9 +32,9 @@ std::optional<double> predicted(const std::string& quantity, const CaseResult& r
   return collective_ms(timeline, quantity);
 }
 
-std::optional<double> gain_pct(const std::optional<Timeline>& timeline, const std::optional<Timeline>& base) {
-  if (!timeline || !base) return std::nullopt;
-  return 100 * (base->iteration_ms / timeline->iteration_ms - 1);
+// Samples of one iteration on all ranks.
+double samples(const CaseResult& result) {
+  return static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
 }
 
 std::optional<double> relative_error(std::optional<double> predicted, double value) {
@@ -65,12 +65,16 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
 }
 
 void compare_throughput(CaseResult& result, const CaseResult& base) {
+  const double batches = samples(result) / samples(base);
+  const auto gain_pct = [&](const Timeline& own, const Timeline& other) {
+    return 100 * (batches * (other.iteration_ms / own.iteration_ms) - 1);
+  };
+  const auto &observed = result.observed_payload_timeline, &base_observed = base.observed_payload_timeline;
   for (Comparison& comparison : result.published) {
     if (comparison.published.quantity != kThroughputGain) continue;
-    comparison.predicted = 100 * (base.iteration_ms / result.iteration_ms - 1);
-    if (!comparison.published.at_observed_payload) continue;
-    comparison.predicted_at_observed_payload =
-        gain_pct(result.observed_payload_timeline, base.observed_payload_timeline);
+    comparison.predicted = gain_pct(result.timeline, base.timeline);
+    if (!comparison.published.at_observed_payload || !observed || !base_observed) continue;
+    comparison.predicted_at_observed_payload = gain_pct(*observed, *base_observed);
   }
 }
 

@@ -1,11 +1,11 @@
-#include "sim/study/job_study.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/text.h"
+#include "sim/engine/jobs/job_engine.h"
+#include "sim/study/case_result.h"
 
 namespace shardsim {
 namespace {

@@ -48,6 +48,8 @@ std::optional<HighWater> high_water(const CaseResult& result) {
   high.operation = operation_at(result, profile.ranks[high.rank]);
   high.parts = profile.ranks[high.rank].amounts;
   high.estimate = result.estimated_memory;
+  const std::int64_t over = high.parts.total() - result.memory_capacity;
+  if (over > 0 && result.memory_capacity > 0) high.over_capacity = over;
   return high;
 }
 

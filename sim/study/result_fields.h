@@ -97,6 +97,7 @@ struct HighWater {
   std::string operation;
   MemoryAmounts parts;
   PlacementMemory estimate;
+  std::optional<std::int64_t> over_capacity;  // of the fullest rank, if it holds more than it has
 };
 
 template <typename Visitor>
@@ -109,6 +110,7 @@ void fields(Visitor& visit, MaybeConst<HighWater> auto& high) {
     for (std::size_t part = 0; part < kMemoryParts; ++part) parts.field(kMemoryPartNames[part], high.parts.bytes[part]);
   });
   visit.field("estimate", high.estimate);
+  visit.field("over_capacity_bytes", high.over_capacity);
 }
 
 std::optional<HighWater> high_water(const CaseResult& result);  // nothing where the profile is not known
@@ -176,6 +178,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("name", result.name);
   visit.field("iteration_ms", result.iteration_ms);
   visit.field("samples_per_s", result.samples_per_s);
+  visit.text_if_any("relative_to", result.relative_to);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {
     inner.field("fabric", job.fabric);

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/version.h"
+#include "sim/study/case_result.h"
 #include "sim/study/cross_check.h"
-#include "sim/study/job_study.h"
 #include "sim/study/result_fields.h"
 
 namespace shardsim {
@@ -34,6 +34,7 @@ struct Prepared {
 
 Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
   Prepared prepared;
+  prepared.cases.reserve(scenario.cases.size());
   for (const Case& item : scenario.cases) {
     Cluster cluster = cluster_of(item);
     throw_if_interrupted(watch.interrupted);

@@ -1,14 +1,13 @@
 #pragma once
 
 #include "base/workers.h"
-#include "sim/study/planning.h"
 #include "sim/study/prepared_case.h"
 #include "sim/study/result.h"
 
 namespace shardsim {
 
-// Refuses jobs whose starts or lengths are too far apart to be simulated side by side (sim/study/job_study.h), and what
-// making their plans refuses.
+// Refuses jobs whose starts or lengths are too far apart to be simulated side by side (sim/study/case_result.h), and
+// what making their plans refuses.
 void check_job_groups(const Scenario& scenario, const PlanWatch& watch);
 
 // Simulates every case, each in a worker process (SimGrid allows one engine per process); jobs of one fabric in one,

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "sim/study/removed_effects.h"
+#include "sim/study/case_result.h"
 #include "tests/physics/lab.h"
 
 // Taking effects away, on real programs: what must hold of each step whatever the plan.

@@ -14,7 +14,7 @@
 #include "sim/engine/network.h"
 #include "sim/lower/lower.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/planning.h"
+#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
 #include "base/workers.h"
 #include "sim/timeline/timeline.h"

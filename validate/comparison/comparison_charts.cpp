@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/report/chart_data.h"
-#include "validate/comparison/comparison_html.h"
+#include "validate/comparison/comparison_document.h"
 #include "validate/comparison/iteration_windows.h"
 
 namespace shardsim {

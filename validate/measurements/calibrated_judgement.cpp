@@ -3,19 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "sim/report/numbers.h"
 #include "validate/measurements/calibration.h"
-#include "validate/measurements/error_text.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/markdown_line.h"
 
 namespace shardsim {
 namespace {
-
-// What the project set out to reach with at most four rows of each collective: median error on the others.
-constexpr double kBoundExchange = 5;  // all_reduce and all_to_all from 1 MiB up
-constexpr double kBoundOthers = 8;
-constexpr double kGoalBelow1MiB = 15;
 
 using Rows = std::vector<MeasuredRow>;
 
@@ -73,33 +65,6 @@ class Calibrators {
   CalibratedJudgement result_;
 };
 
-std::string against(double bound, const std::optional<double>& median) {
-  return median ? bound_text(bound, median) : "-";
-}
-
-double bound_of(CollectiveKind kind) {
-  const bool is_exchange = kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_to_all;
-  return is_exchange ? kBoundExchange : kBoundOthers;
-}
-
-ErrorFigures figures_of(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair,
-                        const SizeBand& band) {
-  std::vector<WeighedError> errors;
-  for (const JudgedRow& row : calibrated.judgement.rows) {
-    const bool is_it = row.measured.system == pair.system && row.measured.kind == pair.kind;
-    if (is_it && band.holds(*row.measured.bytes)) errors.push_back({row.error_pct()});
-  }
-  return error_figures(std::move(errors));
-}
-
-std::string pair_line(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair) {
-  const ErrorFigures from = figures_of(calibrated, pair, kFrom1MiB), below = figures_of(calibrated, pair, kBelow1MiB);
-  return markdown_line({pair.system, std::string(collective_kind_name(pair.kind)), std::to_string(pair.used),
-                        std::to_string(from.rows), percent(from.median_abs_pct), percent(from.p95_abs_pct),
-                        against(bound_of(pair.kind), from.median_abs_pct), std::to_string(below.rows),
-                        percent(below.median_abs_pct), against(kGoalBelow1MiB, below.median_abs_pct)});
-}
-
 }  // namespace
 
 CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
@@ -122,16 +87,6 @@ std::string calibration_summary(const CalibratedJudgement& calibrated) {
       used);
   if (!without.empty()) text += fmt::format(" No row is left of: {}.", join(without));
   return text;
-}
-
-std::string calibrated_markdown(const CalibratedJudgement& calibrated) {
-  std::string table = markdown_line({"calibrated system", "collective", "rows used", "other rows from 1 MiB",
-                                     "median %", "p95 %", "bound %", "other rows below 1 MiB", "median %", "goal %"});
-  table += markdown_line(std::vector<std::string>(10, "---"));
-  for (const CalibratedJudgement::Pair& pair : calibrated.pairs) table += pair_line(calibrated, pair);
-  const ErrorFigures& from = calibrated.judgement.overall.from_1mib;
-  return table + fmt::format("\nOver all systems, each weighing the same: {} % in the median from 1 MiB up.\n",
-                             percent(from.median_abs_pct));
 }
 
 }  // namespace shardsim

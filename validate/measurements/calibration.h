@@ -88,7 +88,4 @@ struct ComputeCalibration {
 ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
                                      const std::string& measurements);
 
-// Two tables: errors on the rows that were not used, and values.
-std::string compute_calibration_text(const ComputeCalibration& calibration, int width, bool colour);
-
 }  // namespace shardsim

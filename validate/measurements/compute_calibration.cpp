@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "models/compute/compute_model.h"
-#include "sim/report/sheet.h"
 #include "topology/spec/exact_text.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/least_squares.h"
@@ -275,26 +274,6 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
   for (const Parameter& parameter : fitting.fitted())
     note(calibration, parameter, prior.gpu, parameter.get(best), fit, measurements);
   return calibration;
-}
-
-std::string compute_calibration_text(const ComputeCalibration& calibration, int width, bool colour) {
-  Sheet errors, values;
-  errors.columns = {{"operations", false},     {"fitted", true}, {"checked", true},
-                    {"median % before", true}, {"after", true},  {"P90 % after", true}};
-  for (const ComputeErrors& one : calibration.errors) {
-    const bool any = one.checked > 0;
-    const auto number = [&](double value) { return any ? fmt::format("{:.1f}", value) : std::string("-"); };
-    errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
-                            number(one.median_after), number(one.p90_after)}});
-  }
-  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
-  for (const auto& value : calibration.values) values.rows.push_back({{value.path, value.before, value.after}});
-  std::string text = sheet_text(errors, width, colour) + "\n" + sheet_text(values, width, colour) + "\n";
-  text += "Errors are those of the checked rows, which no fit looked at: shapes whose hash leaves 0 modulo 3.\n";
-  if (calibration.left_out > 0)
-    text += fmt::format("{} rows left out: warm caches, skewed indices, or tables read more than once over.\n",
-                        calibration.left_out);
-  return text;
 }
 
 }  // namespace shardsim

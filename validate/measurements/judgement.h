@@ -60,10 +60,6 @@ CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, c
 // Which rows were used and who has none left, in sentences.
 std::string calibration_summary(const CalibratedJudgement& calibrated);
 
-// The table of docs/accuracy.md: per system and collective the rows used and the errors on the others, against the
-// bounds of calibrated predictions.
-std::string calibrated_markdown(const CalibratedJudgement& calibrated);
-
 // The result of `collective compare` as JSON (docs/formats.md, schema shardsim.collective_comparison/1). A figure of a
 // size band without rows is null.
 std::string judgement_json(const Judgement& judgement);

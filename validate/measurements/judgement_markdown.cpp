@@ -1,12 +1,9 @@
-#include "validate/measurements/judgement_markdown.h"
-
 #include <fmt/format.h>
 
+#include "base/document/cells.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "sim/report/numbers.h"
-#include "validate/measurements/error_text.h"
-#include "validate/measurements/markdown_line.h"
+#include "validate/measurements/judgement_document.h"
 
 namespace shardsim {
 namespace {
@@ -28,8 +25,17 @@ std::optional<double> target_of(CollectiveKind kind) {
   }
 }
 
-std::string header(const std::vector<std::string>& cells) {
-  return markdown_line(cells) + markdown_line(std::vector<std::string>(cells.size(), "---"));
+// "12", or with what the median is above it, "12, missed by 1.3"; "none" without a bound.
+std::string bound_text(const std::optional<double>& bound, const std::optional<double>& median) {
+  if (!bound) return "none";
+  const std::string text = shortest(*bound);
+  return median && *median > *bound ? fmt::format("{}, missed by {:.1f}", text, *median - *bound) : text;
+}
+
+Sheet sheet_with(const std::vector<std::string>& headers) {
+  Sheet sheet;
+  for (const std::string& header : headers) sheet.columns.push_back({header});
+  return sheet;
 }
 
 std::vector<std::string> figures_cells(const BandFigures& figures) {
@@ -46,19 +52,19 @@ std::vector<std::string> with(std::vector<std::string> cells, const std::vector<
   return cells;
 }
 
-std::string overall_table(const Judgement& judgement) {
-  const auto row = [](const std::string& name, const BandFigures& figures, std::optional<double> bound) {
-    const std::string systems = std::to_string(figures.systems);
-    return markdown_line(
-        with(with({name, systems}, figures_cells(figures)), {bound_text(bound, figures.from_1mib.median_abs_pct)}));
+Sheet overall_sheet_of_bounds(const Judgement& judgement) {
+  Sheet sheet = sheet_with(with(with({"over all systems", "systems"}, kFigureColumns), {"bound %"}));
+  const auto add = [&](const std::string& name, const BandFigures& figures, std::optional<double> bound) {
+    sheet.rows.push_back({with(with({name, std::to_string(figures.systems)}, figures_cells(figures)),
+                               {bound_text(bound, figures.from_1mib.median_abs_pct)})});
   };
-  std::string table = header(with(with({"over all systems", "systems"}, kFigureColumns), {"bound %"}));
-  for (const auto& entry : judgement.by_kind) {
-    table += row(std::string(collective_kind_name(entry.first)), entry.second, std::nullopt);
+  for (const auto& [kind, figures] : judgement.by_kind) {
+    add(std::string(collective_kind_name(kind)), figures, std::nullopt);
   }
-  table += row("all collectives", judgement.overall, kBoundOverall);
-  if (judgement.unfitted) table += row("the same, nothing fitted", *judgement.unfitted, kBoundOverall);
-  return table + row("with rows out of the model", judgement.with_out_of_model, std::nullopt);
+  add("all collectives", judgement.overall, kBoundOverall);
+  if (judgement.unfitted) add("the same, nothing fitted", *judgement.unfitted, kBoundOverall);
+  add("with rows out of the model", judgement.with_out_of_model, std::nullopt);
+  return sheet;
 }
 
 std::string fits_cell(FitsUsed fits) {
@@ -67,27 +73,27 @@ std::string fits_cell(FitsUsed fits) {
   return fits == FitsUsed::left_out ? "other systems" : "the open data";
 }
 
-std::string systems_table(const Judgement& judgement) {
-  std::string table = header(with(with({"system", "collective", "fitted to"}, kFigureColumns), {"bound %"}));
+Sheet systems_sheet_of_bounds(const Judgement& judgement) {
+  Sheet sheet = sheet_with(with(with({"system", "collective", "fitted to"}, kFigureColumns), {"bound %"}));
   for (const SystemFigures& system : judgement.systems) {
     if (!system.out_of_model.empty()) continue;
-    table +=
-        markdown_line(with(with({system.system, std::string(collective_kind_name(system.kind)), fits_cell(system.fits)},
-                                figures_cells(system.figures)),
-                           {bound_text(target_of(system.kind), system.figures.from_1mib.median_abs_pct)}));
+    sheet.rows.push_back(
+        {with(with({system.system, std::string(collective_kind_name(system.kind)), fits_cell(system.fits)},
+                   figures_cells(system.figures)),
+              {bound_text(target_of(system.kind), system.figures.from_1mib.median_abs_pct)})});
   }
-  return table;
+  return sheet;
 }
 
-std::string out_of_model_table(const Judgement& judgement) {
-  std::string table = header(with(with({"system", "collective"}, kFigureColumns), {"out of the model because"}));
+Sheet out_of_model_sheet(const Judgement& judgement) {
+  Sheet sheet = sheet_with(with(with({"system", "collective"}, kFigureColumns), {"out of the model because"}));
   for (const SystemFigures& system : judgement.systems) {
     if (system.out_of_model.empty()) continue;
-    table += markdown_line(
-        with(with({system.system, std::string(collective_kind_name(system.kind))}, figures_cells(system.figures)),
-             {system.out_of_model}));
+    sheet.rows.push_back(
+        {with(with({system.system, std::string(collective_kind_name(system.kind))}, figures_cells(system.figures)),
+              {system.out_of_model})});
   }
-  return table;
+  return sheet;
 }
 
 std::string values_of(const FittedOverhead& row) {
@@ -116,22 +122,67 @@ std::string generation_text(const FittedOverhead& row) {
   return "any";
 }
 
-std::string constants_table() {
-  std::string table = header({"collectives", "reach", "network", "GPUs", "values", "fitted on"});
+Sheet overheads_sheet() {
+  Sheet sheet = sheet_with({"collectives", "reach", "network", "GPUs", "values", "fitted on"});
   for (const FittedOverhead& row : open_data_fits().rows) {
-    table += markdown_line({join(row.kinds), row.across_nodes ? "across nodes" : "in a node",
-                            row.network.empty() ? "any" : row.network, generation_text(row), values_of(row),
-                            join(row.fitted_on, "; ")});
+    sheet.rows.push_back(
+        {{join(row.kinds), row.across_nodes ? "across nodes" : "in a node", row.network.empty() ? "any" : row.network,
+          generation_text(row), values_of(row), join(row.fitted_on, "; ")}});
   }
-  return table;
+  return sheet;
+}
+
+// What the project set out to reach with at most four rows of each collective: median error on the others.
+constexpr double kBoundExchange = 5;  // all_reduce and all_to_all from 1 MiB up
+constexpr double kBoundOthers = 8;
+constexpr double kGoalBelow1MiB = 15;
+
+std::string against(double bound, const std::optional<double>& median) {
+  return median ? bound_text(bound, median) : "-";
+}
+
+double bound_of(CollectiveKind kind) {
+  const bool is_exchange = kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_to_all;
+  return is_exchange ? kBoundExchange : kBoundOthers;
+}
+
+ErrorFigures figures_of(const CalibratedJudgement& calibrated, const CalibratedJudgement::Pair& pair,
+                        const SizeBand& band) {
+  std::vector<WeighedError> errors;
+  for (const JudgedRow& row : calibrated.judgement.rows) {
+    const bool is_it = row.measured.system == pair.system && row.measured.kind == pair.kind;
+    if (is_it && band.holds(*row.measured.bytes)) errors.push_back({row.error_pct()});
+  }
+  return error_figures(std::move(errors));
 }
 
 }  // namespace
 
 std::string judgement_markdown(const Judgement& judgement) {
-  return "### Over all systems, each weighing the same\n\n" + overall_table(judgement) +
-         "\n### Each system in the model\n\n" + systems_table(judgement) + "\n### Rows out of the model\n\n" +
-         out_of_model_table(judgement) + "\n### Fitted constants (`fits: open_data`)\n\n" + constants_table();
+  Document document;
+  document.blocks = {Section{"Over all systems, each weighing the same", {overall_sheet_of_bounds(judgement)}},
+                     Section{"Each system in the model", {systems_sheet_of_bounds(judgement)}},
+                     Section{"Rows out of the model", {out_of_model_sheet(judgement)}},
+                     Section{"Fitted constants (`fits: open_data`)", {overheads_sheet()}}};
+  return document_markdown(document, 3);
+}
+
+std::string calibrated_markdown(const CalibratedJudgement& calibrated) {
+  Sheet sheet = sheet_with({"calibrated system", "collective", "rows used", "other rows from 1 MiB", "median %",
+                            "p95 %", "bound %", "other rows below 1 MiB", "median %", "goal %"});
+  for (const CalibratedJudgement::Pair& pair : calibrated.pairs) {
+    const ErrorFigures from = figures_of(calibrated, pair, kFrom1MiB), below = figures_of(calibrated, pair, kBelow1MiB);
+    sheet.rows.push_back({{pair.system, std::string(collective_kind_name(pair.kind)), std::to_string(pair.used),
+                           std::to_string(from.rows), percent(from.median_abs_pct), percent(from.p95_abs_pct),
+                           against(bound_of(pair.kind), from.median_abs_pct), std::to_string(below.rows),
+                           percent(below.median_abs_pct), against(kGoalBelow1MiB, below.median_abs_pct)}});
+  }
+  Document document;
+  document.blocks = {
+      std::move(sheet),
+      Paragraph{fmt::format("Over all systems, each weighing the same: {} % in the median from 1 MiB up.",
+                            percent(calibrated.judgement.overall.from_1mib.median_abs_pct))}};
+  return document_markdown(document, 3);
 }
 
 }  // namespace shardsim

@@ -90,6 +90,21 @@ TEST_CASE("the memory bar is the fullest GPU") {
   CHECK(number(memory, 0, "capacity_gib") == doctest::Approx(40));
 }
 
+TEST_CASE("the simulated high-water mark has a bar of its own beside the memory model's") {
+  StudyResult study = sample::one_case();
+  CHECK(memory_bars(study).rows.size() == 1);
+  study.cases[0].memory_profile.ranks.resize(2);
+  study.cases[0].memory_profile.ranks[0].amounts[MemoryPart::tables] = 10LL << 30;
+  study.cases[0].memory_profile.ranks[1].amounts[MemoryPart::tables] = 60LL << 30;
+  const DataSet memory = memory_bars(study);
+  REQUIRE(memory.rows.size() == 2);
+  CHECK(text(memory, 0, "what") == "memory model");
+  CHECK(text(memory, 1, "what") == "simulated");
+  CHECK(number(memory, 1, "memory_gib") == 60);
+  CHECK(number(memory, 1, "smallest_gib") == 10);
+  CHECK(number(memory, 1, "share_pct") == 150);
+}
+
 TEST_CASE("what memory holds at its peak: parts of the fullest GPU, beside those of the memory model") {
   StudyResult study = sample::one_case();
   CHECK(memory_at_peak(study).rows.empty());
@@ -107,6 +122,7 @@ TEST_CASE("what memory holds at its peak: parts of the fullest GPU, beside those
   CHECK(number(memory, 2, "size_gib") == 3);  // tables, by the model
   CHECK(number(memory, 3, "size_gib") == 1);
   CHECK(number(memory, 4, "size_gib") == 0.5);
+  CHECK(number(memory, 0, "capacity_gib") == 40);
 }
 
 TEST_CASE("the timeline of a workload is its case with the most streams") {

@@ -1,11 +1,10 @@
-#include "sim/report/report_html.h"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "sim/report/report_assets.h"
-#include "sim/report/summary.h"
+#include "sim/report/page.h"
+#include "sim/report/result_document.h"
+#include "sim/report/result_sheets.h"
 #include "tests/sim/report/sample_study.h"
 
 using namespace shardsim;
@@ -60,8 +59,8 @@ TEST_CASE("without charts the report says so and keeps its tables") {
 TEST_CASE("the page answers first: summary, charts, then tables") {
   const std::string page = own_text(report_html(sample::twelve_cases()));
   CHECK(page.find("class=\"summary\"") < page.find("Predicted beside published"));
-  CHECK(page.find("Predicted beside published") < page.find("<h2>Cases</h2>"));
-  CHECK(page.find("<h2>Cases</h2>") < page.find("<h2>Fitted constants</h2>"));
+  CHECK(page.find("Predicted beside published") < page.find("<h2>Cases, fastest first</h2>"));
+  CHECK(page.find("<h2>Cases, fastest first</h2>") < page.find("<h2>Fitted constants</h2>"));
   CHECK(holds(page, "overheads.all_to_all.across_nodes.start"));
   CHECK(holds(page, "which relay rule"));
 }
@@ -117,4 +116,28 @@ TEST_CASE("the summary names the fastest plan, its gain, what limits it and the 
   // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
   CHECK(holds(text, "the worst is off by 14.0 % (global_all_reduce of "));
   CHECK(holds(text, "uses 22 % of its memory"));
+}
+
+TEST_CASE("the summary holds the memory model's figure and the simulated peak side by side") {
+  StudyResult study = sample::one_case();
+  CHECK(memory_warning(study).empty());
+  study.cases[0].memory_profile.ranks.resize(2);
+  study.cases[0].memory_profile.ranks[1].amounts[MemoryPart::tables] = 55LL << 30;
+  CHECK(holds(summary_text(study), "uses 22 % of its memory by the memory model, 138 % at its simulated peak (main)."));
+  const std::string warning =
+      "WARNING: at its simulated peak a GPU holds more than its memory, so that the run would end "
+      "out of memory: main (55.00 GiB of 40.00, which is 137.5 %; by the memory model 21.9 %).";
+  CHECK(memory_warning(study) == warning);
+  CHECK(holds(report_html(study), "<p class=\"notice\">WARNING: at its simulated peak"));
+  CHECK(holds(result_table(study, 400, false), warning + "\n\nCASES"));
+}
+
+TEST_CASE("where the cases of a workload differ in batch, the summary compares samples, not iterations") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(2);  // rm1: row-wise 409 ms, 2-tier 254 ms
+  study.cases[1].batch_per_gpu /= 2;
+  study.cases[1].samples_per_s /= 2;  // fewer samples in less time: the slower one
+  CHECK(holds(summary_text(study),
+              "the 2 cases of rm1 differ in GPUs, cluster or batch: 258,016 samples/s "
+              "(flexshard_2tier) to 320,469 (row_wise)."));
 }

@@ -87,6 +87,16 @@ TEST_CASE("the simulated high-water mark stands beside the memory model, part by
   CHECK(simulated.at("estimate").at("optimizer_bytes") == 8);
 }
 
+TEST_CASE("a peak beyond the GPU's memory says by how much, and a case whom it is measured against") {
+  StudyResult study = sample_study();
+  add_high_water(study.cases[0]);
+  study.cases[0].memory_capacity = 190;
+  study.cases[0].relative_to = "row_wise";
+  const Json item = Json::parse(result_to_json(study)).at("cases").at(0);
+  CHECK(item.at("memory").at("simulated").at("over_capacity_bytes") == 10);
+  CHECK(item.at("relative_to") == "row_wise");
+}
+
 TEST_CASE("keys stand in the order of the format") {
   const Json json = Json::parse(result_to_json(sample_study()));
   CHECK(keys(json) == Keys{"schema", "scenario", "seed", "version", "cases", "fitted_constants"});

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "sim/report/chart_data.h"
-#include "sim/report/cross_check_sheets.h"
 #include "sim/report/result_json.h"
+#include "sim/report/result_sheets.h"
 #include "sim/study/result.h"
 
 using namespace shardsim;

@@ -5,11 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "sim/report/chart.h"
 #include "tests/sim/sample_timeline.h"
-#include "validate/comparison/comparison_html.h"
+#include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_json.h"
-#include "validate/comparison/comparison_sheets.h"
 
 namespace shardsim {
 namespace {

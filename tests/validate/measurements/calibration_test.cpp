@@ -7,8 +7,9 @@
 #include "tests/models/test_clusters.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/spec/write_cluster.h"
-#include "validate/measurements/calibration_sheets.h"
+#include "validate/measurements/calibration_document.h"
 #include "validate/measurements/judgement.h"
+#include "validate/measurements/judgement_document.h"
 #include "validate/measurements/overhead_fit.h"
 
 using namespace shardsim;
@@ -214,7 +215,7 @@ TEST_CASE("too few rows and unclear systems are refused") {
 
 TEST_CASE("the tables name rows used and values") {
   const auto rows = timed(rows_of(CollectiveKind::all_reduce, 1, 8), box("overheads: {launch_overhead: \"8 us\"}\n"));
-  const std::string text = calibration_text(calibrated(box(), rows), 100, false);
+  const std::string text = document_text(calibration_document(calibrated(box(), rows)), 100, false);
   CHECK(has(text, "all_reduce: 4 of 13 rows used (1x8 1 KiB, 1x8 4 MiB, 1x8 16 MiB, 1x8 16 GiB)"));
   CHECK(has(text, "not used, from 1 MiB"));
   CHECK(has(text, "overheads.launch_overhead"));

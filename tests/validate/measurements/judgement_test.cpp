@@ -6,9 +6,7 @@
 
 #include "base/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
-#include "validate/measurements/judgement_html.h"
-#include "validate/measurements/judgement_markdown.h"
-#include "validate/measurements/judgement_sheets.h"
+#include "validate/measurements/judgement_document.h"
 
 using namespace shardsim;
 using Json = nlohmann::json;

@@ -1,0 +1,84 @@
+#include "base/document/cells.h"
+#include "base/text.h"
+#include "sim/report/result_sheets.h"
+
+namespace shardsim {
+
+namespace {
+
+std::string error_cell(const std::optional<double>& error) {
+  return error ? signed_percent(error) : "";
+}
+
+std::string role_text(const Published& published) {
+  return std::string(published.fitted ? "fitted" : "predicted") + (published.derived ? ", derived" : "");
+}
+
+std::string source_text(const Published& published) {
+  return published.note.empty() ? published.source : published.source + " (" + published.note + ")";
+}
+
+Sheet::Row published_row(const Comparison& comparison) {
+  const Published& published = comparison.published;
+  const auto shown = [&](std::optional<double> value) { return value ? in_unit(*value, published.unit) : ""; };
+  return {{published.quantity, published.unit, in_unit(published.value, published.unit),
+           comparison.predicted ? shown(comparison.predicted) : "none", error_cell(comparison.error_pct()),
+           shown(comparison.predicted_at_observed_payload), error_cell(comparison.error_at_observed_payload_pct()),
+           role_text(published)},
+          published.fitted};
+}
+
+template <class Test>
+bool any_comparison(const StudyResult& study, Test test) {
+  return std::any_of(study.cases.begin(), study.cases.end(), [&](const CaseResult& item) {
+    return std::any_of(item.published.begin(), item.published.end(), test);
+  });
+}
+
+bool has_observed_payload(const StudyResult& study) {
+  return any_comparison(study, [](const Comparison& one) { return one.predicted_at_observed_payload.has_value(); });
+}
+
+bool has_derived(const StudyResult& study) {
+  return any_comparison(study, [](const Comparison& one) { return one.published.derived; });
+}
+
+}  // namespace
+
+Sheet published_sheet(const StudyResult& study, bool with_source) {
+  Sheet sheet;
+  sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
+                   {"error %"},         {"observed"},    {"error %"},   {"role", false}};
+  if (with_source) sheet.columns.push_back({"source", false});
+  for (const CaseResult* item : all_cases(study, study.cases.size())) {
+    if (item->published.empty()) continue;
+    sheet.rows.push_back({{item->name}, false});
+    for (const Comparison& comparison : item->published) {
+      sheet.rows.push_back(published_row(comparison));
+      if (with_source) sheet.rows.back().cells.push_back(source_text(comparison.published));
+    }
+  }
+  return sheet;
+}
+
+Sheet constants_sheet(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"constant", false}, {"value"}, {"fitted on", false}, {"source", false}};
+  for (const SourcedValue& value : study.fitted) {
+    sheet.rows.push_back({{value.path, value.value, join(value.fitted_on), value.source}, false});
+  }
+  return sheet;
+}
+
+std::string published_legend(const StudyResult& study) {
+  std::string text =
+      "Role 'fitted': this number was used to set a constant or a distribution, so a small error proves little. "
+      "'predicted': nothing was fitted to it. 'planned': with the bytes that the plan leads one to expect.";
+  if (has_observed_payload(study)) {
+    text += " 'observed': with the bytes that the authors counted, which leaves only the error in time.";
+  }
+  if (has_derived(study)) text += " 'derived': computed from other published numbers.";
+  return text;
+}
+
+}  // namespace shardsim

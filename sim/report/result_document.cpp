@@ -1,0 +1,206 @@
+#include "sim/report/result_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/page.h"
+#include "sim/report/result_sheets.h"
+
+namespace shardsim {
+
+namespace {
+
+constexpr std::size_t kFewCases = 3;  // whose collectives a terminal shows where there are many cases
+constexpr std::size_t kFewNotes = 4;  // which a terminal shows where there are many cases
+
+using Role = Paragraph::Role;
+
+Section cases_section(const StudyResult& study) {
+  Section section = table_section("Cases", cases_legend(study), cases_sheet(study));
+  section.remark = "fastest first";
+  return section;
+}
+
+// The head of the table stands even when nothing was simulated.
+Section cases_on_terminal(const StudyResult& study) {
+  Section section = cases_section(study);
+  if (section.blocks.empty()) section.blocks = {Paragraph{cases_legend(study)}, cases_sheet(study)};
+  return section;
+}
+
+Section collectives_section(const StudyResult& study, Medium medium) {
+  const bool many = has_many_cases(study), few = many && medium == Medium::terminal;
+  Section section = table_section("Collectives", collectives_legend(),
+                                  collectives_sheet(study, few ? kFewCases : study.cases.size()));
+  section.remark =
+      few ? fmt::format("per iteration, of the {} fastest cases of each workload", kFewCases) : "per iteration";
+  section.folded = many;
+  return section;
+}
+
+Section memory_section(const StudyResult& study) {
+  Section section = table_section("Memory at its peak", memory_legend(), memory_sheet(study));
+  section.folded = has_many_cases(study);
+  return section;
+}
+
+Section published_section(const StudyResult& study, Medium medium) {
+  const bool page = medium == Medium::page;
+  Section section = table_section("Predicted beside published", "", published_sheet(study, page));
+  if (section.blocks.empty()) return section;
+  if (page) section.remark = "every number";
+  const std::string accuracy = page ? "" : accuracy_text(study);  // a page has it in its summary
+  if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
+  section.blocks.emplace_back(Paragraph{published_legend(study), Role::caption});
+  return section;
+}
+
+// Constants of one file and origin share a paragraph: a measured cluster has two dozen of them from a few systems.
+Section constants_on_terminal(const StudyResult& study) {
+  Section section{"Fitted constants", {}};
+  std::string owner, origin, constants;
+  const auto tell = [&] {
+    if (constants.empty()) return;
+    section.blocks.emplace_back(Paragraph{constants, Role::plain, 2});
+    section.blocks.emplace_back(Paragraph{origin, Role::plain, 6});
+  };
+  for (const SourcedValue& constant : study.fitted) {
+    const std::string basis = constant.fitted_on.empty() ? "" : "fitted on " + join(constant.fitted_on) + "; ";
+    const std::string owner_here = constant.path.substr(0, constant.path.find(": ") + 2);
+    if (!constants.empty() && basis + constant.source == origin && owner_here == owner) {
+      constants += ", " + constant.path.substr(owner.size()) + ": " + constant.value;
+      continue;
+    }
+    tell();
+    constants = constant.path + ": " + constant.value;
+    origin = basis + constant.source;
+    owner = owner_here;
+  }
+  tell();
+  return section;
+}
+
+Section notes_section(const StudyResult& study, Medium medium) {
+  Section section{"Notes", {}};
+  const auto notes = notes_by_text(study);
+  if (notes.empty()) return section;
+  const bool many = has_many_cases(study);
+  const std::size_t shown = many && medium == Medium::terminal ? std::min(notes.size(), kFewNotes) : notes.size();
+  NoteList list;
+  for (std::size_t i = 0; i < shown; ++i) list.notes.push_back({notes[i].first, some_names(notes[i].second)});
+  section.blocks.emplace_back(std::move(list));
+  if (shown < notes.size()) {
+    section.blocks.emplace_back(Paragraph{fmt::format("{} more notes are in the report.", notes.size() - shown)});
+  }
+  section.folded = many;
+  return section;
+}
+
+Section cross_check_on_terminal(const StudyResult& study) {
+  Section section{"TorchRec's estimate beside the simulation", {}};
+  for (const CrossCheck& check : study.cross_checks) {
+    section.blocks.emplace_back(Paragraph{cross_check_text(check, study)});
+    const std::string missing = missing_text(check);
+    if (!missing.empty()) section.blocks.emplace_back(Paragraph{missing});
+  }
+  const Sheet worst = worst_sheet(study);
+  if (worst.rows.empty()) return section;
+  section.blocks.emplace_back(Paragraph{worst_legend()});
+  section.blocks.emplace_back(worst);
+  return section;
+}
+
+Chart cross_check_chart(const CrossCheck& check, const StudyResult& study, std::size_t number) {
+  const std::string missing = missing_text(check);
+  return {fmt::format("cross-check-{}", number),
+          "estimate_vs_simulated",
+          "TorchRec's estimate beside the simulation",
+          cross_check_text(check, study) + (missing.empty() ? "" : " " + missing) +
+              " On the dashed line both are equal; what counts is the order. Numbers are those of the plans explained "
+              "below.",
+          false,
+          {cross_check_points(check, study)}};
+}
+
+void add_cross_check(Document& page, const StudyResult& study) {
+  NoteList explanations;
+  explanations.numbered = true;
+  std::size_t number = 0;
+  for (const CrossCheck& check : study.cross_checks) {
+    page.blocks.emplace_back(cross_check_chart(check, study, ++number));
+    for (const ExplainedPlan& plan : check.worst) explanations.notes.push_back({explanation(plan, study), ""});
+  }
+  if (!explanations.notes.empty()) {
+    page.add({"Where the estimate errs most, and which term is missing", {std::move(explanations)}});
+  }
+  page.add(table_section("What the estimate lacks, term by term", effects_legend(), effects_sheet(study)));
+}
+
+// The small charts of one kind stand side by side under one heading.
+void add_charts(Document& page, const StudyResult& study) {
+  Section small{"Memory against time when the most popular rows are replicated (FlexShard, Figure 5)", {}};
+  small.side_by_side = true;
+  for (Chart& chart : charts_of(study)) {
+    (chart.plot == "figure5" ? small.blocks : page.blocks).emplace_back(std::move(chart));
+  }
+  if (small.blocks.empty()) return;
+  small.blocks.insert(
+      small.blocks.begin(),
+      Paragraph{"Change against all rows row-wise, per GPU and iteration, by the paper's closed form. Left is faster, "
+                "down is smaller. A: least memory, B: no extra memory, C: least time, D: all rows replicated.",
+                Role::caption});
+  page.add(std::move(small));
+}
+
+Document terminal_document(const StudyResult& study, const std::string& title) {
+  Document document{title, "", {}};
+  const std::string warning = memory_warning(study);
+  if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  document.add(cases_on_terminal(study));
+  document.add(table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)));
+  document.add(cross_check_on_terminal(study));
+  document.add(collectives_section(study, Medium::terminal));
+  document.add(published_section(study, Medium::terminal));
+  document.add(constants_on_terminal(study));
+  document.add(notes_section(study, Medium::terminal));
+  return document;
+}
+
+Document page_document(const StudyResult& study, const std::string& title) {
+  Document document{title, fmt::format("{}, seed {}, shardsim {}", study.scenario, study.seed, study.version), {}};
+  document.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
+  const std::string warning = memory_warning(study);
+  if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  add_cross_check(document, study);
+  add_charts(document, study);
+  document.add(cases_section(study));
+  document.add(table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)));
+  document.add(collectives_section(study, Medium::page));
+  document.add(memory_section(study));
+  document.add(published_section(study, Medium::page));
+  document.add(table_section("Fitted constants",
+                             "Every constant that was set to meet a measurement, and the numbers it was set by.",
+                             constants_sheet(study)));
+  document.add(notes_section(study, Medium::page));
+  return document;
+}
+
+}  // namespace
+
+Document result_document(const StudyResult& study, Medium medium) {
+  const std::string& title = study.title.empty() ? study.scenario : study.title;
+  return medium == Medium::page ? page_document(study, title) : terminal_document(study, title);
+}
+
+std::string result_table(const StudyResult& study, int width, bool colour) {
+  return document_text(result_document(study, Medium::terminal), width, colour);
+}
+
+std::string report_html(const StudyResult& study) {
+  return page_html(result_document(study, Medium::page));
+}
+
+}  // namespace shardsim

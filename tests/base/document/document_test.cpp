@@ -1,0 +1,140 @@
+#include "base/document/document.h"
+
+#include <doctest/doctest.h>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+
+using namespace shardsim;
+
+namespace {
+
+Sheet small_sheet() {
+  Sheet sheet;
+  sheet.columns = {{"name", false}, {"time ms"}};
+  sheet.rows = {{{"a"}, false}, {{"first", "9.5"}, false}, {{"second", "120.0"}, true}};
+  return sheet;
+}
+
+}  // namespace
+
+TEST_CASE("numbers stand right, text stands left, headings span the columns") {
+  CHECK(sheet_text(small_sheet(), 80, false) ==
+        "  name    time ms\n"
+        "a\n"
+        "  first       9.5\n"
+        "  second    120.0\n");
+}
+
+TEST_CASE("colour adds bold and faint and nothing else") {
+  std::string text = sheet_text(small_sheet(), 80, true);
+  CHECK(text.find("\033[2m  second    120.0\033[0m") != std::string::npos);
+  for (const std::string code : {"\033[1m", "\033[2m", "\033[0m"}) {
+    for (std::size_t at = text.find(code); at != std::string::npos; at = text.find(code)) text.erase(at, code.size());
+  }
+  CHECK(text == sheet_text(small_sheet(), 80, false));
+}
+
+TEST_CASE("text columns give way when the line is too long, numbers stay whole") {
+  Sheet sheet = small_sheet();
+  sheet.rows.push_back({{std::string(60, 'x'), "7.0"}, false});
+  const std::string text = sheet_text(sheet, 30, false);
+  for (const std::string& line : split(text, '\n')) CHECK(display_width(line) <= 30);
+  CHECK(text.find("x~") != std::string::npos);
+  CHECK(text.find("7.0") != std::string::npos);
+}
+
+TEST_CASE("no line passes the width, even when nothing can give way") {
+  Sheet sheet;
+  for (int i = 0; i < 12; ++i) sheet.columns.push_back({"123456"});
+  sheet.rows.push_back({std::vector<std::string>(12, "123456"), false});
+  for (const std::string& line : split(sheet_text(sheet, 40, false), '\n')) CHECK(display_width(line) <= 40);
+}
+
+TEST_CASE("clipping counts code points and never cuts one") {
+  CHECK(clipped("abc", 3) == "abc");
+  CHECK(clipped("abcd", 3) == "ab~");
+  CHECK(clipped("\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 3) == "\xC3\xA4\xC3\xA4~");
+  CHECK(clipped("abcd", 1) == "~");
+  CHECK(clipped("abcd", 0).empty());
+}
+
+TEST_CASE("control characters of a name do not reach the terminal") {
+  CHECK(clipped("a\033[31mb\nc", 20) == "a?[31mb?c");
+}
+
+TEST_CASE("a paragraph is broken between words, a long word is cut") {
+  CHECK(wrapped("one two three", 8, "") == "one two\nthree\n");
+  CHECK(wrapped("abcdefghij", 5, "") == "abcd~\n");
+  CHECK(wrapped("", 5, "").empty());
+}
+
+TEST_CASE("an HTML table escapes every cell") {
+  Sheet sheet = small_sheet();
+  sheet.rows.push_back({{"</script><b>&\"'", "1"}, false});
+  const std::string html = sheet_html(sheet);
+  CHECK(html.find("&lt;/script&gt;&lt;b&gt;&amp;&quot;&#39;") != std::string::npos);
+  CHECK(html.find("</script>") == std::string::npos);
+  CHECK(html.find("<td class=\"number\">9.5</td>") != std::string::npos);
+  CHECK(html.find("<td colspan=\"2\">a</td>") != std::string::npos);
+}
+
+TEST_CASE("one document stands on a terminal, in Markdown and on a page") {
+  Section named{"a_name", {NoteList{{{"it is <slow>", "plan"}}, false, "Note: "}}};
+  named.style = Section::Heading::as_it_is;
+  Section silent = table_section("Ranks", "", small_sheet());
+  silent.style = Section::Heading::page_only;
+  Section times = table_section("Times", "In ms.", small_sheet());
+  times.remark = "slowest last";
+  times.blocks.emplace_back(Chart{"one", "plot", "Drawn", "Bars.", false, {{"rows", {"time_ms"}, {{1.5}}}}});
+  Document document{"Run", "file, seed 1", {Paragraph{"All is well: 3 ms.", Paragraph::Role::summary}}};
+  document.add(times);
+  document.add(named);
+  document.add(silent);
+  document.add(table_section("Empty", "Nothing.", {}));
+  const std::string table = "  name    time ms\na\n  first       9.5\n  second    120.0\n";
+  CHECK(document_text(document, 80, false) == "Run\nAll is well: 3 ms.\n\nTIMES, slowest last\nIn ms.\n" + table +
+                                                  "\na_name\nNote: plan: it is <slow>\n\n" + table);
+  const std::string markdown = "| name | time ms |\n| --- | --- |\n| **a** |  |\n| first | 9.5 |\n| second | 120.0 |\n";
+  CHECK(document_markdown(document, 2) == "# Run\n\nAll is well: 3 ms.\n\n## Times, slowest last\n\nIn ms.\n\n" +
+                                              markdown + "\n## a_name\n\n- **plan**: it is <slow>\n\n## Ranks\n\n" +
+                                              markdown);
+  const std::string page = document_html(document, [](const Chart& chart) { return "[" + chart.id + "]"; });
+  CHECK(page.find("<h1>Run</h1>") != std::string::npos);
+  CHECK(page.find("<p class=\"summary\">All is well: 3&nbsp;ms.</p>") != std::string::npos);
+  CHECK(page.find("<h2>Times, slowest last</h2>") != std::string::npos);
+  CHECK(page.find("<h3>Drawn</h3>\n<p class=\"caption\">Bars.</p>\n[one]") != std::string::npos);
+  CHECK(page.find("The same as a table") != std::string::npos);
+  CHECK(page.find("<li><b>plan</b>: it is &lt;slow&gt;</li>") != std::string::npos);
+  CHECK(page.find("<h2>Ranks</h2>") != std::string::npos);
+  CHECK(page.find("Empty") == std::string::npos);
+}
+
+TEST_CASE("a bar or a line break in a label does not end the row of a Markdown table") {
+  Sheet sheet;
+  sheet.columns = {{"name", false}};
+  sheet.rows = {{{"a|b\nc"}}};
+  Document document;
+  document.blocks = {sheet};
+  CHECK(document_markdown(document, 3) == "| name |\n| --- |\n| a\\|b c |\n");
+}
+
+TEST_CASE("numbers in tables") {
+  CHECK(fixed(226.04, 1) == "226.0");
+  CHECK(fixed(1.0 / 0.0, 1) == "-");
+  CHECK(decimals_for(226) == 1);
+  CHECK(decimals_for(14) == 2);
+  CHECK(decimals_for(3) == 3);
+  CHECK(decimals_for(0.05) == 4);
+  CHECK(grouped(579965.3) == "579,965");
+  CHECK(grouped_decimals(1293.44) == "1,293.4");
+  CHECK(grouped_decimals(0.03) == "0.03");
+  CHECK(in_unit(346144, "rows") == "346,144");
+  CHECK(in_unit(52.5, "%") == "52.5");
+  CHECK(in_unit(3, "ms") == "3.00");
+  CHECK(in_unit(307, "ms") == "307.0");
+  CHECK(percent(12.34) == "12.3");
+  CHECK(percent(std::nullopt) == "-");
+  CHECK(signed_percent(12.34) == "+12.3");
+  CHECK(signed_percent(-0.04) == "0.0");
+}

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/document/document.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "validate/comparison/comparison_document.h"
+#include "validate/comparison/comparison_json.h"
+#include "validate/emulated/campaign_report.h"
+#include "validate/emulated/emulated_scenario.h"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string percent_of(double share) {
+  return fmt::format("{:+.1f}", 100 * share);
+}
+
+double mbits(Bandwidth rate) {
+  return 8 * rate.bytes_per_second / 1e6;
+}
+
+std::string band_text(JudgedAs judged) {
+  const Band band = band_of(judged);
+  return std::isfinite(band.low) ? fmt::format("{:+.0f} to {:+.0f}", 100 * band.low, 100 * band.high) : "";
+}
+
+std::string verdict(const CampaignRow& row) {
+  if (row.judged == JudgedAs::reported) return "";
+  return row.holds() ? "ok" : "OUTSIDE";
+}
+
+void add_rows(Sheet& sheet, const std::string& heading, const std::vector<CampaignRow>& rows) {
+  if (rows.empty()) return;
+  sheet.rows.push_back({{heading}});
+  for (const CampaignRow& row : rows) {
+    sheet.rows.push_back({{row.item, std::string(judged_as_name(row.judged)), fmt::format("{:.3f}", row.predicted_ms),
+                           fmt::format("{:.3f}", row.least_ms()), fmt::format("{}", row.observed_ms.size()),
+                           percent_of(row.error()), band_text(row.judged), verdict(row)},
+                          row.judged == JudgedAs::reported});
+  }
+}
+
+Sheet rates_sheet(const std::vector<TierRate>& rates) {
+  Sheet sheet;
+  sheet.columns = {{"tier", false}, {"observed MB/s"}, {"expected MB/s"}, {"error %"}};
+  for (const TierRate& rate : rates) {
+    sheet.rows.push_back({{rate.tier, fmt::format("{:.4f}", rate.observed.bytes_per_second / 1e6),
+                           fmt::format("{:.4f}", rate.expected.bytes_per_second / 1e6),
+                           percent_of(rate.observed.bytes_per_second / rate.expected.bytes_per_second - 1)}});
+  }
+  return sheet;
+}
+
+double rounded(double value) {
+  return std::round(value * 1e6) / 1e6;
+}
+
+Json row_json(const CampaignRow& row) {
+  const Band band = band_of(row.judged);
+  const bool judged = std::isfinite(band.low);
+  Json repeats = Json::array();
+  for (const double ms : row.observed_ms) repeats.push_back(rounded(ms));
+  return {{"item", row.item},
+          {"judged_as", judged_as_name(row.judged)},
+          {"predicted_ms", rounded(row.predicted_ms)},
+          {"observed_min_ms", rounded(row.least_ms())},
+          {"observed_ms", repeats},
+          {"error_pct", rounded(100 * row.error())},
+          {"band_low_pct", judged ? Json(100 * band.low) : Json(nullptr)},
+          {"band_high_pct", judged ? Json(100 * band.high) : Json(nullptr)},
+          {"within_band", judged ? Json(row.holds()) : Json(nullptr)}};
+}
+
+Json rows_json(const std::vector<CampaignRow>& rows) {
+  Json list = Json::array();
+  for (const CampaignRow& row : rows) list.push_back(row_json(row));
+  return list;
+}
+
+Json rates_json(const std::vector<TierRate>& rates) {
+  Json list = Json::array();
+  for (const TierRate& rate : rates) {
+    list.push_back({{"tier", rate.tier},
+                    {"expected_bytes_per_s", rounded(rate.expected.bytes_per_second)},
+                    {"observed_bytes_per_s", rounded(rate.observed.bytes_per_second)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string report_text(const CampaignReport& report, int width, bool colour) {
+  const EmulatedShape& shape = report.shape;
+  Sheet items;
+  items.columns = {{"item", false}, {"judged as", false}, {"predicted ms"}, {"observed ms"},
+                   {"runs"},        {"error %"},          {"band %"},       {"verdict", false}};
+  add_rows(items, "all ports at their rate", report.plain);
+  add_rows(items, fmt::format("the NIC of rank {} at half rate", report.straggler), report.slowed);
+  Document document;
+  document.blocks = {
+      Paragraph{fmt::format("{} ranks on {} nodes; shapers of {:.0f} Mbit/s inside a node, {:.0f} Mbit/s between nodes",
+                            shape.ranks.world_size(), shape.ranks.nodes, mbits(shape.fast), mbits(shape.nic))},
+      rates_sheet(report.rates), Section{"", {std::move(items)}},
+      Section{
+          "",
+          {Paragraph{fmt::format("Observed: the least of the runs. Error: predicted over observed, less 1. Built in "
+                                 "{:.2f} s, {:.1f} s in all; processors busy {:.0f} %, stolen {:.0f} %, carrying "
+                                 "packets {:.0f} %.",
+                                 report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen,
+                                 100 * report.cpu.softirq)},
+           Paragraph{std::string(what_it_proves())}}}};
+  return document_text(document, width, colour);
+}
+
+std::string report_json(const CampaignReport& report) {
+  const Json document = {{"schema", "shardsim.emulated/1"},
+                         {"shardsim", version()},
+                         {"nodes", report.shape.ranks.nodes},
+                         {"ranks_per_node", report.shape.ranks.ranks_per_node},
+                         {"fast_bytes_per_s", report.shape.fast.bytes_per_second},
+                         {"nic_bytes_per_s", report.shape.nic.bytes_per_second},
+                         {"within_bands", report.holds()},
+                         {"rates", rates_json(report.rates)},
+                         {"items", rows_json(report.plain)},
+                         {"straggler_rank", report.straggler},
+                         {"items_with_straggler", rows_json(report.slowed)},
+                         {"setup_s", rounded(report.setup_s)},
+                         {"wall_s", rounded(report.wall_s)},
+                         {"cpu_busy_share", rounded(report.cpu.busy)},
+                         {"cpu_stolen_share", rounded(report.cpu.stolen)},
+                         {"cpu_softirq_share", rounded(report.cpu.softirq)},
+                         {"what_it_proves", what_it_proves()}};
+  return document.dump(2) + "\n";
+}
+
+std::string round_text(const ScenarioRound& round, int width, bool colour) {
+  Document document = comparison_document(round.report, Medium::terminal);
+  document.add(
+      {"",
+       {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
+                  ". Observed: " + join(round.observed_order) + "."},
+        Paragraph{fmt::format("Judged is the least of the iterations, which noise only lengthens: an iteration "
+                              "within {} %, a collective of {} ms or more that shares its tier with no other "
+                              "within {} %.",
+                              kIterationTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct)}}});
+  Section judged{"", {}};
+  for (const std::string& line : round.judged) judged.blocks.emplace_back(Paragraph{line, Paragraph::Role::plain, 2});
+  for (const std::string& miss : round.outside)
+    judged.blocks.emplace_back(Paragraph{"OUTSIDE: " + miss, Paragraph::Role::notice});
+  document.add(std::move(judged));
+  document.add({"", {Paragraph{std::string(what_it_proves())}}});
+  return document_text(document, width, colour);
+}
+
+std::string round_json(const ScenarioRound& round) {
+  auto document = nlohmann::ordered_json::parse(comparison_json(round.report));
+  document["emulated"] = {{"within_tolerance", round.holds()},
+                          {"judged", round.judged},
+                          {"outside", round.outside},
+                          {"predicted_order", round.predicted_order},
+                          {"observed_order", round.observed_order},
+                          {"iteration_tolerance_pct", kIterationTolerancePct},
+                          {"collective_tolerance_pct", kCollectiveTolerancePct},
+                          {"judged_from_ms", kJudgedCollectiveMs},
+                          {"what_it_proves", what_it_proves()}};
+  return document.dump(2) + "\n";
+}
+
+}  // namespace shardsim

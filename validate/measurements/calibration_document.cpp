@@ -1,0 +1,92 @@
+#include "validate/measurements/calibration_document.h"
+
+#include <fmt/format.h>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+void add_errors(Sheet& sheet, const std::string& rows, const ErrorsBeforeAndAfter& errors, bool quiet) {
+  if (errors.after.rows == 0) return;
+  sheet.rows.push_back({{rows, std::to_string(errors.after.rows), percent(errors.before.median_abs_pct),
+                         percent(errors.after.median_abs_pct), percent(errors.after.p95_abs_pct),
+                         signed_percent(errors.after.signed_pct)},
+                        quiet});
+}
+
+std::string used_rows(const CollectiveCalibration& collective) {
+  std::vector<std::string> rows;
+  for (const MeasuredRow& row : collective.used)
+    rows.push_back(fmt::format("{}x{} {}", row.nodes, row.gpus_per_node, to_text(Bytes{*row.bytes})));
+  return join(rows);
+}
+
+Sheet error_sheet(const Calibration& calibration) {
+  Sheet sheet;
+  sheet.columns = {{"rows", false}, {"number", true},      {"median % before", true},
+                   {"after", true}, {"p95 % after", true}, {"signed % after", true}};
+  for (const CollectiveCalibration& one : calibration.collectives) {
+    sheet.rows.push_back({{fmt::format("{}: {} of {} rows used ({})", collective_kind_name(one.kind), one.used.size(),
+                                       static_cast<int>(one.used.size()) + one.unused_rows, used_rows(one))}});
+    add_errors(sheet, "not used, from 1 MiB", one.from_1mib, false);
+    add_errors(sheet, "not used, below 1 MiB", one.below_1mib, false);
+    add_errors(sheet, "used", one.on_used, true);
+  }
+  return sheet;
+}
+
+Sheet value_sheet(const Calibration& calibration) {
+  Sheet sheet;
+  sheet.columns = {{"value", false}, {"before", true}, {"fitted", true}};
+  const auto add = [&](const CalibratedValue& value) {
+    sheet.rows.push_back({{value.path, value.before, value.after}});
+  };
+  for (const CollectiveCalibration& one : calibration.collectives)
+    for (const CalibratedValue& value : one.values) add(value);
+  for (const CalibratedValue& value : calibration.shared) add(value);
+  return sheet;
+}
+
+Document two_tables(Sheet errors, Sheet values, const std::string& legend, const std::string& left_out) {
+  Section words{"", {Paragraph{legend}}};
+  if (!left_out.empty()) words.blocks.emplace_back(Paragraph{left_out});
+  Document document;
+  document.blocks = {std::move(errors), Section{"", {std::move(values)}}, std::move(words)};
+  return document;
+}
+
+}  // namespace
+
+Document calibration_document(const Calibration& calibration) {
+  return two_tables(
+      error_sheet(calibration), value_sheet(calibration),
+      "Errors of predicted against measured times. Start, fill and share of the latency explain the same rows between "
+      "them: read them together, not one by one.",
+      calibration.incomplete > 0 ? fmt::format("{} rows without a size or a time left out.", calibration.incomplete)
+                                 : "");
+}
+
+Document calibration_document(const ComputeCalibration& calibration) {
+  Sheet errors, values;
+  errors.columns = {{"operations", false},     {"fitted", true}, {"checked", true},
+                    {"median % before", true}, {"after", true},  {"P90 % after", true}};
+  for (const ComputeErrors& one : calibration.errors) {
+    const bool any = one.checked > 0;
+    const auto number = [&](double value) { return any ? fmt::format("{:.1f}", value) : std::string("-"); };
+    errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
+                            number(one.median_after), number(one.p90_after)}});
+  }
+  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
+  for (const auto& value : calibration.values) values.rows.push_back({{value.path, value.before, value.after}});
+  return two_tables(
+      std::move(errors), std::move(values),
+      "Errors are those of the checked rows, which no fit looked at: shapes whose hash leaves 0 modulo 3.",
+      calibration.left_out > 0
+          ? fmt::format("{} rows left out: warm caches, skewed indices, or tables read more than once over.",
+                        calibration.left_out)
+          : "");
+}
+
+}  // namespace shardsim

@@ -101,8 +101,8 @@ double unscaled(double product, double factor) {
   const double quotient = product / factor;
   const double below = std::nextafter(quotient, -std::numeric_limits<double>::infinity());
   const double above = std::nextafter(quotient, std::numeric_limits<double>::infinity());
-  if (factor * below == product) return below;
-  return factor * quotient != product && factor * above == product ? above : quotient;
+  if (factor * quotient == product) return quotient;
+  return factor * below == product ? below : above;
 }
 
 // Reads the named members of a value from a map.

@@ -86,18 +86,22 @@ void describe_runs(const StudyResult& study) {
   }
 }
 
-// Everything but the table.
+// Everything but the table, what takes long in processes side by side.
 void write_files(const StudyResult& study, const std::string& json, const std::filesystem::path& folder,
-                 const Arguments& given, const std::vector<std::string>& traces, const Terminal& terminal) {
-  write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp")));
-  throw_if_interrupted(terminal.interrupted);
-  write_file(folder / "report.html", report_html(study));
-  throw_if_interrupted(terminal.interrupted);
+                 const Arguments& given, const std::vector<std::string>& traces, const WorkerOptions& options) {
+  std::vector<WorkerTask> tasks;
+  const auto add = [&](const std::string& name, const std::function<void()>& write) {
+    tasks.push_back({name, [write] { return write(), std::string(); }});
+  };
+  add("timeline.h5", [&] { write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp"))); });
+  add("report.html", [&] { write_file(folder / "report.html", report_html(study)); });
   for (const CaseResult& result : study.cases) {
     if (std::find(traces.begin(), traces.end(), result.name) == traces.end()) continue;
-    write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
-    throw_if_interrupted(terminal.interrupted);
+    add(result.name, [&] {
+      write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
+    });
   }
+  run_in_workers(tasks, {options.jobs, {}, options.interrupted});
   write_file(folder / "result.json", json);
 }
 
@@ -121,7 +125,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
 
   const std::string json = result_to_json(study);
   StagedFolder staged(folder);
-  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, terminal); });
+  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
   staged.commit();
   print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));

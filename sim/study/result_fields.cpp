@@ -38,7 +38,7 @@ std::string operation_at(const CaseResult& result, const MemoryPeak& peak) {
   return peak.op < 0 || op >= result.timeline.ops.size() ? "" : result.timeline.ops[op].name;
 }
 
-std::optional<HighWater> high_water(const CaseResult& result) {
+std::optional<HighWater> high_water_of(const CaseResult& result) {
   const MemoryProfile& profile = result.memory_profile;
   if (profile.ranks.empty()) return std::nullopt;
   HighWater high;

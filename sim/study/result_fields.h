@@ -113,7 +113,7 @@ void fields(Visitor& visit, MaybeConst<HighWater> auto& high) {
   visit.field("over_capacity_bytes", high.over_capacity);
 }
 
-std::optional<HighWater> high_water(const CaseResult& result);  // nothing where the profile is not known
+std::optional<HighWater> high_water_of(const CaseResult& result);  // nothing where the profile is not known
 // Of ranks other than the fullest the sum alone is known then; it stands as `tables`. The operation becomes the only
 // one that the Timeline knows.
 void set_high_water(CaseResult& result, const HighWater& high);
@@ -197,7 +197,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
     inner.field("per_rank_bytes", result.memory_per_rank);
     inner.field("capacity_bytes", result.memory_capacity);
     inner.derived("fits", [&] { return fits(result); });
-    inner.view("simulated", result, high_water, set_high_water);
+    inner.view("simulated", result, high_water_of, set_high_water);
   });
   visit(result.memory_profile.ranks, result.estimated_memory);
   visit.view("collectives", result.times, collective_times, add_collective_times);

@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// What the worker of a case does: simulates it, at the observed payload too where published numbers belong to it, and
+// What the worker of a case does: simulates it, at the observed payload too where its workload states one, and
 // says all that can be said without other cases. `pareto`: with the figures of the replicated rows of its tables.
 CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
 

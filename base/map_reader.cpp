@@ -85,6 +85,10 @@ std::string parse_choice(const std::vector<std::string>& allowed, std::string_vi
   throw input_error(place, excerpt(text) + " is not known here", known_names_hint(text, allowed));
 }
 
+std::string text_itself(std::string_view text, const Place&) {
+  return std::string(text);
+}
+
 const Tree& empty_map() {
   static const Tree kEmpty = [] {
     Tree tree;
@@ -93,14 +97,6 @@ const Tree& empty_map() {
   }();
   return kEmpty;
 }
-
-constexpr std::string_view kWantedWhole = "a whole number, for example 8";
-constexpr std::string_view kWantedReal = "a number, for example 0.5";
-constexpr std::string_view kWantedShare = "a share, for example 0.6 or \"60 %\"";
-constexpr std::string_view kWantedBytes = "a size, for example \"40 GiB\"";
-constexpr std::string_view kWantedTime = "a time, for example \"3 us\"";
-constexpr std::string_view kWantedRate = "a rate, for example \"25 GB/s\"";
-constexpr std::string_view kWantedFlops = "a compute rate, for example \"19.5 TFLOP/s\"";
 
 }  // namespace
 
@@ -190,86 +186,66 @@ void MapReader::record(const Tree& sourced, std::string_view key) {
   if (std::none_of(sources_->begin(), sources_->end(), same)) sources_->push_back(std::move(entry));
 }
 
-std::string MapReader::text(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), "a text",
-                [](const std::string& text, const Place&) { return text; });
+template <typename Value, typename Parse>
+Value MapReader::read(std::string_view key, const std::optional<Value>& fallback, std::string_view expected,
+                      const Parse& parse) {
+  if (fallback && !has(key)) return *fallback;
+  return parsed(dotted(path_, key), required(key), expected, parse);
 }
 
-std::string MapReader::text(std::string_view key, std::string_view fallback) {
-  return has(key) ? text(key) : std::string(fallback);
+std::string MapReader::text(std::string_view key, const std::optional<std::string>& fallback) {
+  return read(key, fallback, "a text", text_itself);
 }
 
 std::string MapReader::name(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), "a name of a-z, 0-9 and _", parse_name);
-}
-
-std::string MapReader::choice(std::string_view key, const std::vector<std::string>& allowed) {
-  return parsed(dotted(path_, key), required(key), "one of " + join(allowed),
-                [&](const std::string& text, const Place& place) { return parse_choice(allowed, text, place); });
+  return read<std::string>(key, {}, "a name of a-z, 0-9 and _", parse_name);
 }
 
 std::string MapReader::choice(std::string_view key, const std::vector<std::string>& allowed,
-                              std::string_view fallback) {
-  return has(key) ? choice(key, allowed) : std::string(fallback);
+                              const std::optional<std::string>& fallback) {
+  return read(key, fallback, "one of " + join(allowed),
+              [&](const std::string& text, const Place& place) { return parse_choice(allowed, text, place); });
 }
 
 bool MapReader::flag(std::string_view key, bool fallback) {
-  return has(key) ? parsed(dotted(path_, key), required(key), "true or false", parse_flag) : fallback;
+  return read<bool>(key, fallback, "true or false", parse_flag);
 }
 
-std::int64_t MapReader::count(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWantedWhole,
-                [](const std::string& text, const Place& place) { return parse_count_from(1, text, place); });
+std::int64_t MapReader::count(std::string_view key, std::optional<std::int64_t> fallback) {
+  return count_from(key, 1, fallback);
 }
 
-std::int64_t MapReader::count(std::string_view key, std::int64_t fallback) {
-  return has(key) ? count(key) : fallback;
+std::int64_t MapReader::count_from(std::string_view key, std::int64_t least, std::optional<std::int64_t> fallback) {
+  return read(key, fallback, "a whole number, for example 8",
+              [&](const std::string& text, const Place& place) { return parse_count_from(least, text, place); });
 }
 
-std::int64_t MapReader::count_from(std::string_view key, std::int64_t least, std::int64_t fallback) {
-  if (!has(key)) return fallback;
-  return parsed(dotted(path_, key), required(key), kWantedWhole,
-                [&](const std::string& text, const Place& place) { return parse_count_from(least, text, place); });
-}
-
-double MapReader::real(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWantedReal, parse_real);
-}
-double MapReader::real(std::string_view key, double fallback) {
-  return has(key) ? real(key) : fallback;
+double MapReader::real(std::string_view key, std::optional<double> fallback) {
+  return read(key, fallback, "a number, for example 0.5", parse_real);
 }
 
 double MapReader::share(std::string_view key, double fallback) {
-  return has(key) ? parsed(dotted(path_, key), required(key), kWantedShare, parse_share) : fallback;
+  return read<double>(key, fallback, "a share, for example 0.6 or \"60 %\"", parse_share);
 }
 
 double MapReader::efficiency(std::string_view key, double fallback) {
-  return has(key) ? parsed(dotted(path_, key), required(key), kWantedShare, parse_efficiency) : fallback;
+  return read<double>(key, fallback, "a share, for example 0.6 or \"60 %\"", parse_efficiency);
 }
 
-Bytes MapReader::bytes(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWantedBytes, parse_bytes);
-}
-Bytes MapReader::bytes(std::string_view key, Bytes fallback) {
-  return has(key) ? bytes(key) : fallback;
+Bytes MapReader::bytes(std::string_view key, std::optional<Bytes> fallback) {
+  return read(key, fallback, "a size, for example \"40 GiB\"", parse_bytes);
 }
 
-Seconds MapReader::time(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWantedTime, time_in_reason);
-}
-Seconds MapReader::time(std::string_view key, Seconds fallback) {
-  return has(key) ? time(key) : fallback;
+Seconds MapReader::time(std::string_view key, std::optional<Seconds> fallback) {
+  return read(key, fallback, "a time, for example \"3 us\"", time_in_reason);
 }
 
-Bandwidth MapReader::rate(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWantedRate, rate_in_reason);
-}
-Bandwidth MapReader::rate(std::string_view key, Bandwidth fallback) {
-  return has(key) ? rate(key) : fallback;
+Bandwidth MapReader::rate(std::string_view key, std::optional<Bandwidth> fallback) {
+  return read(key, fallback, "a rate, for example \"25 GB/s\"", rate_in_reason);
 }
 
 Flops MapReader::flops(std::string_view key) {
-  return parsed(dotted(path_, key), required(key), kWantedFlops, flops_in_reason);
+  return read<Flops>(key, {}, "a compute rate, for example \"19.5 TFLOP/s\"", flops_in_reason);
 }
 
 MapReader MapReader::map(std::string_view key) {
@@ -288,10 +264,7 @@ const std::vector<Tree>& MapReader::list(std::string_view key) {
 std::vector<std::string> MapReader::texts(std::string_view key) {
   std::vector<std::string> texts;
   if (!has(key)) return texts;
-  for (const Tree& item : list(key)) {
-    texts.push_back(
-        parsed(dotted(path_, key), item, "a text", [](const std::string& text, const Place&) { return text; }));
-  }
+  for (const Tree& item : list(key)) texts.push_back(parsed(dotted(path_, key), item, "a text", text_itself));
   return texts;
 }
 

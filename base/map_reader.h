@@ -29,7 +29,7 @@ struct SourcedValue {
 
 // Reads the fields of one map, each by its name and type, and refuses what nobody asked for.
 // Every getter marks its key as known; `finish()` throws for keys that stayed unknown, naming the nearest known one.
-// Getters without a default throw when the key is missing. A key without value counts as present and is an error, but
+// Getters without a fallback throw when the key is missing. A key without value counts as present and is an error, but
 // where a map is due. All errors are Failure::input at the value's place. The tree outlives the reader.
 class MapReader {
  public:
@@ -40,27 +40,22 @@ class MapReader {
   bool has(std::string_view key);
   const Tree& tree() const { return tree_; }
   const std::string& path() const { return path_; }
+  std::vector<SourcedValue>* sources() const { return sources_; }  // null when nobody collects them
 
-  std::string text(std::string_view key);
-  std::string text(std::string_view key, std::string_view fallback);
+  std::string text(std::string_view key, const std::optional<std::string>& fallback = {});
   std::string name(std::string_view key);  // [a-z0-9_]+, 1 to 64
-  std::string choice(std::string_view key, const std::vector<std::string>& allowed);
-  std::string choice(std::string_view key, const std::vector<std::string>& allowed, std::string_view fallback);
+  std::string choice(std::string_view key, const std::vector<std::string>& allowed,
+                     const std::optional<std::string>& fallback = {});
   bool flag(std::string_view key, bool fallback);
-  std::int64_t count(std::string_view key);                         // 1 or more
-  std::int64_t count(std::string_view key, std::int64_t fallback);  // 1 or more
-  std::int64_t count_from(std::string_view key, std::int64_t least, std::int64_t fallback);
-  double real(std::string_view key);
-  double real(std::string_view key, double fallback);
+  std::int64_t count(std::string_view key, std::optional<std::int64_t> fallback = {});  // 1 or more
+  std::int64_t count_from(std::string_view key, std::int64_t least, std::optional<std::int64_t> fallback);
+  double real(std::string_view key, std::optional<double> fallback = {});
   double share(std::string_view key, double fallback);       // 0 to 1
   double efficiency(std::string_view key, double fallback);  // above 0, at most 1
-  Bytes bytes(std::string_view key);
-  Bytes bytes(std::string_view key, Bytes fallback);
+  Bytes bytes(std::string_view key, std::optional<Bytes> fallback = {});
   // Of the three below, what no machine has is refused: over 10^6 s, outside 1 KB/s to 10^18 B/s, 10^3 to 10^24 FLOP/s.
-  Seconds time(std::string_view key);
-  Seconds time(std::string_view key, Seconds fallback);
-  Bandwidth rate(std::string_view key);
-  Bandwidth rate(std::string_view key, Bandwidth fallback);
+  Seconds time(std::string_view key, std::optional<Seconds> fallback = {});
+  Bandwidth rate(std::string_view key, std::optional<Bandwidth> fallback = {});
   Flops flops(std::string_view key);
 
   // The raw value (a sourced value already reduced to its `value`), or null when absent.
@@ -76,6 +71,8 @@ class MapReader {
   void finish() const;
 
  private:
+  template <typename Value, typename Parse>
+  Value read(std::string_view key, const std::optional<Value>& fallback, std::string_view expected, const Parse& parse);
   void refuse_misspelling_of(std::string_view key) const;
   const Tree& unwrap(const Tree& field, std::string_view key);
   void record(const Tree& sourced, std::string_view key);

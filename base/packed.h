@@ -27,10 +27,10 @@ namespace shardsim {
 //     }
 //
 // Forms with names (sim/report/result_json.cpp) have more to say: `group` puts members under a name of their own,
-// `group_if` does so for what may be absent, `scaled` and `word` write a number in another unit and a flag as a word,
-// `nullable` writes null for what is absent, `text_if_any` leaves out what is empty. What such a form derives from
-// several members (`derived`), or holds in another shape (`view`: how to get that shape from the object, and how to set
-// the object from it), is nothing to pack.
+// `group_if` and `group_or_null` do so for what may be absent, `scaled` and `word` write a number in another unit and a
+// flag as a word, `nullable` writes null for what is absent, `text_if_any` leaves out what is empty. What such a form
+// derives from several members (`derived`), or holds in another shape (`view`: how to get that shape from the object,
+// and how to set the object from it), is nothing to pack.
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 
@@ -48,6 +48,7 @@ class UnnamedFields {
   void scaled(std::string_view, auto& value, double) { self().each(value); }
   void word(std::string_view, auto& flag, const char*, const char*) { self().each(flag); }
   void group(std::string_view, auto members) { members(self()); }
+  void group_or_null(std::string_view, bool, auto members) { members(self()); }
   template <typename Item>
   void group_if(std::string_view, Item& item, auto members) {
     self().presence(item);

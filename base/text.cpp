@@ -177,6 +177,10 @@ std::string with_thousands(std::int64_t number) {
   return text;
 }
 
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string shortest(double value) {
   return fmt::format("{}", value);
 }

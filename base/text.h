@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ bool is_plain_text(std::string_view text, std::size_t& bad_offset);
 
 // 1234567 as "1,234,567".
 std::string with_thousands(std::int64_t number);
+
+// "1 table", "8 tables".
+std::string counted(std::size_t count, std::string_view noun);
 
 // Shortest text that reads back as the same double, decimal point in every locale.
 std::string shortest(double value);

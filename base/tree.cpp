@@ -77,6 +77,28 @@ Step item_step(const Tree& list, const Walk& walk) {
   refuse_item(names, walk);
 }
 
+Tree raised(Tree tree, int by) {
+  tree.layer += by;
+  for (Tree& item : tree.items) item = raised(std::move(item), by);
+  for (auto& [key, value] : tree.fields) value = raised(std::move(value), by);
+  return tree;
+}
+
+Tree laid_over(const Tree& under, const Tree& over) {
+  const bool both_maps = under.kind == Tree::Kind::map && over.kind == Tree::Kind::map;
+  if (!both_maps || is_sourced_value(under) || is_sourced_value(over)) return over;
+  Tree result = under;
+  result.place = over.place;
+  for (const auto& [key, value] : over.fields) {
+    if (Tree* old = result.find(key)) {
+      *old = laid_over(*old, value);
+    } else {
+      result.fields.emplace_back(key, value);
+    }
+  }
+  return result;
+}
+
 void set_part(Tree& tree, const Walk& walk);
 
 void set_sourced(Tree& tree, const Walk& walk) {
@@ -152,9 +174,17 @@ bool is_sourced_value(const Tree& tree) {
   });
 }
 
+int top_layer(const Tree& tree) {
+  int top = tree.layer;
+  for (const Tree& item : tree.items) top = std::max(top, top_layer(item));
+  for (const auto& [key, value] : tree.fields) top = std::max(top, top_layer(value));
+  return top;
+}
+
 void set_path(Tree& root, std::string_view path, const Tree& value) {
   const std::vector<std::string> parts = split(path, '.');
-  const Walk walk{parts, path, value};
+  const Tree above = raised(value, top_layer(root) + 1);
+  const Walk walk{parts, path, above};
   if (parts.size() > kMaxPathParts) refuse(walk, "it has over 64 parts", "Write for example cluster.nodes");
   Tree changed = root;
   set_part(changed, walk);
@@ -162,18 +192,7 @@ void set_path(Tree& root, std::string_view path, const Tree& value) {
 }
 
 Tree merged(const Tree& under, const Tree& over) {
-  const bool both_maps = under.kind == Tree::Kind::map && over.kind == Tree::Kind::map;
-  if (!both_maps || is_sourced_value(under) || is_sourced_value(over)) return over;
-  Tree result = under;
-  result.place = over.place;
-  for (const auto& [key, value] : over.fields) {
-    if (Tree* old = result.find(key)) {
-      *old = merged(*old, value);
-    } else {
-      result.fields.emplace_back(key, value);
-    }
-  }
-  return result;
+  return laid_over(under, raised(over, top_layer(under) + 1));
 }
 
 Tree text_tree(const std::string& text, const Place& place) {

@@ -25,6 +25,10 @@ struct Tree {
   int key_line = 0;
   int key_column = 0;
 
+  // How late the value came: 0 as one file has it; merged() and set_path() put what they bring above all that was there
+  // before. A value that was concluded from another one is out of date where the other one is above it.
+  int layer = 0;
+
   // Defined in tree.cpp, where the pair of `fields` is complete: clang needs that.
   Tree();
   Tree(const Tree&);
@@ -36,8 +40,11 @@ struct Tree {
   const Tree* find(std::string_view key) const;  // the field's value, or null
   Tree* find(std::string_view key);
 
-  bool operator==(const Tree& other) const;  // by content; places do not count
+  bool operator==(const Tree& other) const;  // by content; places and layers do not count
 };
+
+// The highest layer in a tree.
+int top_layer(const Tree& tree);
 
 // A leaf with that text, and the map {name: NAME}, both at `place`.
 Tree text_tree(const std::string& text, const Place& place = {});

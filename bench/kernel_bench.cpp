@@ -1,7 +1,7 @@
 // The CPU lookup must stay near what memory gives: a kernel that waits for each row in turn is many times slower.
 #include <benchmark/benchmark.h>
 
-#include "validate/microbench/cpu_bench_device.h"
+#include "validate/microbench/bench_device.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {

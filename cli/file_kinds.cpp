@@ -6,10 +6,10 @@
 #include "cli/commands/shared.h"
 #include "sim/program/program_file.h"
 #include "sim/study/study.h"
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
 #include "validate/measurements/microbench_hdf5.h"
-#include "validate/microbench/measured_csv.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {

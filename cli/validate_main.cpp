@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <thread>
 
 #include "base/files.h"
@@ -14,8 +15,8 @@
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"
 #include "sim/timeline/kineto/kineto.h"
-#include "validate/execute/buffers/pooled_buffers.h"
-#include "validate/execute/buffers/rank_buffers.h"
+#include "sim/timeline/timeline_figures.h"
+#include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/execute/meet/tcp.h"
 #include "validate/execute/run/execute.h"
@@ -150,6 +151,13 @@ void save_or_fail(const std::function<void(const Timeline&)>& save, const Timeli
   }
 }
 
+// Where one rank writes what it alone has measured: "seen.timeline.json" gives "seen.timeline.rank3.json".
+std::string path_of_rank(const std::string& path, int rank) {
+  std::filesystem::path own = path;
+  own.replace_extension("rank" + std::to_string(rank) + own.extension().string());
+  return own.string();
+}
+
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
   const auto rendezvous = Rendezvous::join(launch);
   const StopWatch watch(*rendezvous);
@@ -162,10 +170,13 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
       fmt::print("data equals a single process bit for bit after {} iterations\n", request.check_iterations);
     return;
   }
+  // Of the other ranks one writes only where rank 0 has died.
   const auto save = [&](const Timeline& timeline) {
-    save_timeline(request.output, source, timeline);
+    const bool all = launch.rank == 0;
+    save_timeline(all ? request.output : path_of_rank(request.output, launch.rank), source, timeline);
     if (request.trace.empty()) return;
-    write_kineto_traces(request.trace, timeline, source.program.case_name, false);
+    write_kineto_traces(all ? request.trace : path_of_rank(request.trace, launch.rank), timeline,
+                        source.program.case_name, false);
   };
   const Timeline timeline = execute(source.program, *rendezvous, request.options, save);
   // The run is over for all when the file is written, and failed for all when it is not.
@@ -200,8 +211,7 @@ int validate(const Arguments& given, const Terminal&) {
   // What no rank can execute is told once, before any is started.
   ProgramPlaces places;
   places.program = {given.positional()[0]};
-  rank_buffers(source.program, places, 0);
-  rank_pooled(source.program, places, 0);
+  lookup_buffers(source.program, places, 0);
   const MachineEntry& machine = machine_named(request.options.device);
   if (machine.check != nullptr) machine.check(source.program, places);
   const std::vector<Launch> ranks = ranks_here(source.program);

@@ -4,7 +4,7 @@
 
 #include "base/yaml.h"
 #include "plan/plan_file.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {

@@ -13,7 +13,7 @@ rooms=(
   sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/study sim/report
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
   validate/execute/devices validate/execute/run
-  validate/microbench validate/measurements validate/comparison validate/emulated validate/bare
+  validate/microbench validate/measurements/read validate/measurements validate/comparison validate/emulated validate/bare
   cli/arguments cli/commands cli
 )
 declare -A height

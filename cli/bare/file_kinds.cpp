@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "sim/program/program_file.h"
 #include "sim/timeline/timeline_json.h"
-#include "validate/microbench/measured_csv.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 

@@ -17,7 +17,7 @@
 #include "sim/scenario/named_tree.h"
 #include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {
@@ -27,8 +27,8 @@ using Findings = std::vector<std::string>;
 // What a file turned out to be, and what is wrong with it.
 struct Checked {
   std::string kind;
-  std::string summary;
-  Findings findings;
+  std::string summary{};
+  Findings findings{};
   Failure failure = Failure::input;
 };
 
@@ -62,11 +62,11 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
 }
 
 Checked check_scenario(const std::string& text, const std::string& path, const PlanWatch& watch) {
-  Checked checked{"scenario", "", {}, Failure::input};
+  Checked checked{"scenario"};
   const Scenario scenario = scenario_from_text(text, path, {});
   for (const Case& item : scenario.cases) check_case(item, scenario, watch, checked);
   if (checked.findings.empty()) check_job_groups(scenario, watch);
-  checked.summary = fmt::format("{} case{}", scenario.cases.size(), scenario.cases.size() == 1 ? "" : "s");
+  checked.summary = counted(scenario.cases.size(), "case");
   return checked;
 }
 
@@ -76,29 +76,24 @@ std::string folder_of(const std::string& path) {
 
 Checked check_cluster(const Tree& tree, const std::string& path) {
   const Cluster cluster(read_cluster(whole_tree(tree, "clusters", folder_of(path))));
-  return {
-      "cluster",
-      fmt::format("{} node{} of {} GPUs", cluster.nodes(), cluster.nodes() == 1 ? "" : "s", cluster.ranks_per_node()),
-      {},
-      Failure::input};
+  return {"cluster", fmt::format("{} of {} GPUs", counted(static_cast<std::size_t>(cluster.nodes()), "node"),
+                                 cluster.ranks_per_node())};
 }
 
 Checked check_workload(const Tree& tree, const std::string& path) {
   const Workload workload = read_workload(whole_tree(tree, "workloads", folder_of(path)), "");
-  const std::size_t tables = workload.tables.size();
-  return {"workload", fmt::format("{} table{}", tables, tables == 1 ? "" : "s"), {}, Failure::input};
+  return {"workload", counted(workload.tables.size(), "table")};
 }
 
 Checked check_plan_alone(const Tree& tree) {
   const StandalonePlan plan = standalone_plan(tree);
-  return {"plan", fmt::format("{} tables on {} ranks", plan.tables, plan.ranks), {}, Failure::input};
+  return {"plan", fmt::format("{} tables on {} ranks", plan.tables, plan.ranks)};
 }
 
 Checked check_system_map(const Tree& tree, const std::string& path) {
   const SystemMap map = system_map_from_tree(tree, path);
   for (const MappedSystem& system : map.systems) Cluster{system.spec};
-  const std::size_t systems = map.systems.size();
-  return {"system map", fmt::format("{} system{}", systems, systems == 1 ? "" : "s"), {}, Failure::input};
+  return {"system map", counted(map.systems.size(), "system")};
 }
 
 Checked check_result(const Tree& tree) {
@@ -118,10 +113,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (schema == "shardsim.result/1") return check_result(tree);
   if (schema.starts_with("shardsim.program/")) {
     const Program program = program_from_tree(tree);
-    return {"program",
-            fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size),
-            {},
-            Failure::input};
+    return {"program", fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size)};
   }
   if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
   const std::string known =

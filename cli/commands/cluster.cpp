@@ -10,10 +10,9 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
-#include "topology/export/write_simgrid_xml.h"
-#include "topology/import/read_nccl_xml.h"
-#include "topology/import/read_smi_matrix.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/export/export.h"
+#include "topology/import/node_inventory.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -94,8 +93,9 @@ Command show_command() {
   return {.name = "shardsim cluster show",
           .summary = "print its tiers, path classes, ports and sourced values",
           .positionals = {cluster_positional()},
-          .options = {nodes_option()},
-          .examples = {"shardsim cluster show dgx1_v100"},
+          .options = {nodes_option(), cluster_set_option()},
+          .examples = {"shardsim cluster show dgx1_v100",
+                       "shardsim cluster show dgx_a100_80gb --nodes 4 --set nics.rate='400 Gbit/s'"},
           .run = show};
 }
 
@@ -117,6 +117,7 @@ Command export_command() {
           .positionals = {cluster_positional()},
           .options = {{"simgrid", 0, "", "Write a SimGrid platform.", "", Option::Times::once},
                       nodes_option(),
+                      cluster_set_option(),
                       output_file_option(),
                       force_option()},
           .examples = {"shardsim cluster export --simgrid toy_2x4 -o out/toy.xml"},
@@ -131,11 +132,20 @@ Cluster asked_cluster(const std::string& name, const Place& place, const Argumen
     if (const auto value = given.value(key)) set_path(tree, key, parse_yaml_value(*value, Arguments::place(key)));
   }
   given.count("nodes", 1, kMostNodes);
+  for (const auto& [path, text] : overrides(given).set) {
+    const std::string key = path.starts_with("cluster.") ? path.substr(path.find('.') + 1) : path;
+    set_path(tree, key, parse_yaml_value(text, Arguments::place("set " + path)));
+  }
   return Cluster(with_fits(read_cluster(tree)));
 }
 
 Option nodes_option() {
   return {"nodes", 0, "N", "Take so many nodes instead of the file's."};
+}
+
+Option cluster_set_option() {
+  return {
+      "set", 0, "PATH=VALUE", "Change one value of the cluster, e.g. nics.rate='400 Gbit/s'.", "", Option::Times::any};
 }
 
 void deliver_cluster(const ClusterSpec& spec, const Arguments& given) {

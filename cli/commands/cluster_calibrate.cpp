@@ -13,10 +13,11 @@
 #include "models/compute/embedding_measurements.h"
 #include "sim/scenario/scenario.h"
 #include "topology/import/node_inventory.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
 #include "validate/measurements/calibration_document.h"
-#include "validate/measurements/measurements.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/measurements.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 namespace {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "base/text.h"
 #include "cli/commands/cluster.h"
-#include "topology/export/write_smi_matrix.h"
+#include "models/collective/fitted_overheads.h"
+#include "models/collective/nccl/graph.h"
+#include "topology/export/export.h"
 
 namespace shardsim {
 namespace {
@@ -17,10 +20,10 @@ std::string gbps(Bandwidth rate) {
 std::string head(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   std::string text = fmt::format("{}: {}\n", spec.name, spec.summary);
-  text += fmt::format("{} node{} of {} {} (compute capability {}, {} at {}), {} NIC{} a node\n", spec.nodes,
-                      spec.nodes == 1 ? "" : "s", spec.gpu.count, spec.gpu.model, spec.gpu.compute_capability,
-                      to_text(spec.gpu.hbm), to_text(spec.gpu.hbm_bandwidth), nics_of_node(spec),
-                      nics_of_node(spec) == 1 ? "" : "s");
+  text += fmt::format("{} of {} {} (compute capability {}, {} at {}), {} a node\n",
+                      counted(static_cast<std::size_t>(spec.nodes), "node"), spec.gpu.count, spec.gpu.model,
+                      spec.gpu.compute_capability, to_text(spec.gpu.hbm), to_text(spec.gpu.hbm_bandwidth),
+                      counted(static_cast<std::size_t>(nics_of_node(spec)), "NIC"));
   text += fmt::format("fabric {}, {} nodes a leaf, oversubscription {}; NCCL {} constants\n", spec.fabric.kind,
                       spec.fabric.nodes_per_leaf == 0 ? "all" : fmt::format("{}", spec.fabric.nodes_per_leaf),
                       shortest(spec.fabric.oversubscription), spec.nccl);
@@ -95,6 +98,35 @@ std::string ports(const Cluster& cluster) {
   return text + "Rates are per direction and effective; a NIC column is a port: all NICs of a GPU that has several.\n";
 }
 
+std::string channel_line(std::string_view reach, const NcclGraphs& graphs) {
+  const bool across = graphs.nics > 0;
+  return fmt::format("{:<12} {:>9} {:>14} {:>13}   {}\n", reach, graphs.ring.count,
+                     fmt::format("{:.4g}", graphs.ring.bw_intra),
+                     across ? fmt::format("{:.4g}", graphs.ring.bw_inter) : "-",
+                     graphs.source == GraphSource::stated ? "stated by the file" : "NCCL's search");
+}
+
+// Of whole nodes: what times the all-reduce and its kin.
+std::string channels(const Cluster& cluster) {
+  const int per_node = cluster.ranks_per_node();
+  if (cluster.spec().device == "cpu" || cluster.world_size() < 2) return "";
+  std::string text = fmt::format("\n{:<12} {:>9} {:>14} {:>13}\n", "NCCL", "channels", "in a node GB/s", "by NIC GB/s");
+  const auto line = [&](std::string_view reach, int ranks) {
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    text += channel_line(reach, nccl_graphs(nccl_group(all, cluster), cluster));
+  };
+  if (per_node > 1) line("one node", per_node);
+  if (cluster.nodes() > 1) line("all nodes", cluster.world_size());
+  return text;
+}
+
+std::string notes(const ClusterSpec& spec) {
+  std::string text;
+  for (const std::string& note : cluster_notes(spec)) text += "\nnote: " + note + "\n";
+  return text;
+}
+
 std::string open_points(const ClusterSpec& spec) {
   if (spec.open.empty()) return "";
   std::string text = "\nLeft open:\n";
@@ -123,8 +155,8 @@ std::string sourced_values(const ClusterSpec& spec) {
 
 std::string cluster_text(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
-  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + ports(cluster) + open_points(spec) +
-         sourced_values(spec);
+  return head(cluster) + tiers(cluster) + "\n" + write_smi_matrix(spec) + ports(cluster) + channels(cluster) +
+         open_points(spec) + sourced_values(spec) + notes(spec);
 }
 
 }  // namespace shardsim

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/collective.h"
-#include "models/collective/rank_bytes_check.h"
+#include "models/collective/rank_bytes.h"
 
 namespace shardsim {
 namespace {

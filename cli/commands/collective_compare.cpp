@@ -12,7 +12,7 @@
 #include "cli/commands/shared.h"
 #include "validate/measurements/judgement.h"
 #include "validate/measurements/judgement_document.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 namespace {

@@ -36,7 +36,7 @@ Command predict_command() {
           .options = std::vector{Option{"cluster", 0, "NAME|FILE",
                                         "The cluster, as `shardsim list clusters` names it, or a file.", "",
                                         Option::Times::once},
-                                 nodes_option()} +
+                                 nodes_option(), cluster_set_option()} +
                      collective_request_options() +
                      std::vector{Option{"fits", 0, "NAME",
                                         "Use this fit instead of what the cluster's `fits` says: none or "

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text.h"
 #include "cli/commands/collective.h"
+#include "models/collective/fitted_overheads.h"
 
 namespace shardsim {
 namespace {
@@ -42,18 +44,30 @@ int root_of(CollectiveKind kind) {
 }
 
 std::string groups_text(const CollectiveRequest& request) {
-  const std::size_t ranks = request.groups.front().size(), groups = request.groups.size();
-  return fmt::format("{} rank{}{}", ranks, ranks == 1 ? "" : "s",
-                     groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
+  const std::size_t groups = request.groups.size();
+  return counted(request.groups.front().size(), "rank") +
+         (groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
+}
+
+std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
+  std::vector<std::string> notes = cluster_notes(cluster.spec());
+  const auto outside = [](const CollectivePrediction& prediction) { return !prediction.outside_fit.empty(); };
+  const auto first = std::ranges::find_if(predictions, outside);
+  if (first == predictions.end()) return notes;
+  notes.push_back(
+      fmt::format("The cluster's fitted overheads do not hold for {} of {} rows (first: {}): those take the "
+                  "public defaults.",
+                  std::ranges::count_if(predictions, outside), predictions.size(), first->outside_fit));
+  return notes;
 }
 
 }  // namespace
 
 std::string collective_table(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                              const Cluster& cluster) {
-  std::string text = fmt::format("# {} on {}, {} node{}: group {}, {}; NCCL {} constants\n", request.label,
-                                 cluster.spec().name, cluster.nodes(), cluster.nodes() == 1 ? "" : "s", request.group,
-                                 groups_text(request), cluster.spec().nccl);
+  std::string text = fmt::format("# {} on {}, {}: group {}, {}; NCCL {} constants\n", request.label,
+                                 cluster.spec().name, counted(static_cast<std::size_t>(cluster.nodes()), "node"),
+                                 request.group, groups_text(request), cluster.spec().nccl);
   constexpr auto kLayout = "{:>12} {:>13} {:>9} {:>7} {:>7} {:>10} {:>7} {:>7}   {:<9} {:<8} {}\n";
   text += fmt::format(fmt::runtime(kLayout), "#       size", "count", "type", "redop", "root", "time", "algbw", "busbw",
                       "algorithm", "protocol", "bottleneck");
@@ -68,6 +82,7 @@ std::string collective_table(const CollectiveRequest& request, const std::vector
                     line.busbw ? fmt::format("{:.2f}", *line.busbw) : "N/A", p.algorithm.empty() ? "-" : p.algorithm,
                     p.protocol.empty() ? "-" : p.protocol, p.bottleneck.empty() ? "-" : p.bottleneck);
   }
+  for (const std::string& note : notes_of(predictions, cluster)) text += "# note: " + note + "\n";
   return text;
 }
 
@@ -99,6 +114,7 @@ std::string collective_json(const CollectiveRequest& request, const std::vector<
                    {"bottleneck", p.bottleneck}};
     json["results"].push_back(std::move(result));
   }
+  json["notes"] = notes_of(predictions, cluster);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

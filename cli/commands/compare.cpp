@@ -7,9 +7,8 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "validate/comparison/compared_files.h"
 #include "validate/comparison/comparison_document.h"
-#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

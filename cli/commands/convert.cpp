@@ -7,9 +7,9 @@
 #include "base/version.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
-#include "validate/comparison/compared_files.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

@@ -117,10 +117,10 @@ PlanToExplain explained_plan_file(const std::string& path) {
   if (explained.unsized.empty()) return explained;
   const std::size_t count = explained.unsized.size();
   explained.notes.push_back(
-      fmt::format("Of unknown size, and in no figure: {} data_parallel table{} ({}), of which a plan file says no "
+      fmt::format("Of unknown size, and in no figure: {} ({}), of which a plan file says no "
                   "size. Explain the "
                   "scenario that names the plan to have {} counted.",
-                  count, count == 1 ? "" : "s", some_names(explained.unsized), count == 1 ? "it" : "them"));
+                  counted(count, "data_parallel table"), some_names(explained.unsized), count == 1 ? "it" : "them"));
   return explained;
 }
 

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "models/collective/fitted_overheads.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/scenario/read_case.h"
@@ -42,6 +43,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
   if (const auto objective = given.value("objective")) set_objective(item, *objective);
   const Cluster cluster = cluster_of(item);
+  for (const std::string& line : cluster_notes(item.cluster)) print_note(line);
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
   deliver(plan_to_json(made, item.workload, cluster), given, "shardsim.plan/1");

@@ -15,7 +15,7 @@
 #include "sim/report/result_json.h"
 #include "sim/study/study.h"
 #include "sim/timeline/kineto/kineto.h"
-#include "sim/timeline/timeline_hdf5.h"
+#include "sim/study/timeline_file.h"
 
 namespace shardsim {
 namespace {

@@ -4,8 +4,6 @@
 #include <map>
 #include <numeric>
 
-#include "models/collective/mesh_rings.h"
-
 namespace shardsim {
 namespace {
 

@@ -2,9 +2,24 @@
 
 #include <vector>
 
+#include "models/collective/collective.h"
 #include "topology/graph/cluster.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
+
+// A closed order of some GPUs of one node, and how many NVLinks wide it is.
+struct MeshRing {
+  std::vector<int> gpus;
+  int links = 1;
+  bool operator==(const MeshRing&) const = default;
+};
+
+// Rings over direct NVLinks only, both ways round, that together use as many links as can be found: each step takes the
+// cycle whose thinnest pair has most links left. This finds what NCCL's channel search uses on the hybrid cube mesh:
+// the double links form one cycle, the single links another. Empty when no cycle joins all `gpus` (3 or more).
+// The search is bounded, and the same for the same input.
+std::vector<MeshRing> mesh_rings(const std::vector<int>& gpus, const NvlinkSpec& nvlink);
 
 // One channel inside one node: the order in which it passes the group's ranks there, and its share of the bytes.
 struct NodeChannel {
@@ -31,5 +46,22 @@ std::vector<std::vector<NodeChannel>> rings_in_nodes(const std::vector<NodeMembe
 // so that each NIC carries its own channels in and out (NVIDIA/nccl src/graph/search.cc).
 std::vector<std::vector<NodeChannel>> channels_across(const std::vector<NodeMembers>& nodes, int channels,
                                                       const Cluster& cluster);
+
+// Channels that NCCL gives each pair of ranks on different nodes in a group of send/recv (all_to_all): stated in the
+// cluster file, else by the rule of NVIDIA/nccl (src/graph/paths.cc ncclTopoComputeP2pChannels, src/init.cc): from 2.19
+// one per NIC of the GPU or per 14 GB/s of its NIC, before that 2; never more than pairs inside a node get; halved
+// while all peers of a rank together would need more channels than there are.
+int channels_per_remote_peer(const GroupShape& shape, const Cluster& cluster);
+
+// The same as a rate: most that one rank sends to one rank of another node, in bytes per second.
+Bandwidth remote_pair_rate(const GroupShape& shape, const Cluster& cluster);
+
+// Whether bytes for another rail leave by a GPU of their node that has that rail's NIC (PXN): as the cluster file says,
+// else wherever NVLinks and GPUDirect are.
+bool uses_pxn(const Cluster& cluster);
+
+// The member of a rank's node whose NIC takes the rank's bytes for a rail (a NIC's place in its node): the rank itself
+// where it has that NIC, or where no GPU with that NIC is at the other end of an NVLink.
+int rail_sender(int rank, int rail, const NodeMembers& node, const Cluster& cluster);
 
 }  // namespace shardsim

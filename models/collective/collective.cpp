@@ -1,10 +1,10 @@
 #include "models/collective/collective.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
-
-#include "models/collective/side_by_side.h"
 
 namespace shardsim {
 namespace {
@@ -32,6 +32,32 @@ Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
   return {load.occupancy / rate};
 }
 
+// Readers of cluster files fill in every kind's defaults; null for a spec made by hand that lacks the kind.
+const OverheadSpec* stated_overhead(const CallShape& call, const ClusterSpec& spec) {
+  const auto found = spec.overheads.find(std::string(collective_kind_name(call.kind)));
+  if (found == spec.overheads.end()) return nullptr;
+  return call.group.across_nodes() ? &found->second.across_nodes : &found->second.in_node;
+}
+
+// The first thing about a call that a fit does not cover, "" when it covers all.
+std::string outside(const FitRange& range, const CallShape& call, const ClusterSpec& spec) {
+  const std::string_view wiring = nvlink_kind_name(spec.nvlink.kind);
+  if (!range.nvlink.empty() && range.nvlink != wiring)
+    return fmt::format("nvlink.kind {} (fitted on {})", wiring, range.nvlink);
+  const int ranks = call.group.members;
+  if (ranks < range.ranks_from || (range.ranks_to > 0 && ranks > range.ranks_to)) {
+    const std::string most = range.ranks_to == 0                  ? " and more"
+                             : range.ranks_to == range.ranks_from ? ""
+                                                                  : fmt::format(" to {}", range.ranks_to);
+    return fmt::format("{} ranks (fitted for {}{})", ranks, range.ranks_from, most);
+  }
+  const Bytes bytes{call.bytes};
+  if (bytes < range.bytes_from) return fmt::format("{} (fitted from {} on)", to_text(bytes), to_text(range.bytes_from));
+  if (range.bytes_to && bytes > *range.bytes_to)
+    return fmt::format("{} (fitted up to {})", to_text(bytes), to_text(*range.bytes_to));
+  return "";
+}
+
 }  // namespace
 
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
@@ -57,12 +83,37 @@ GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster) {
   return shape;
 }
 
-// Readers of cluster files fill in every kind's defaults.
-OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
-  const auto& stated = cluster.spec().overheads;
-  const auto found = stated.find(std::string(collective_kind_name(kind)));
-  if (found == stated.end()) return {};
-  return across_nodes ? found->second.across_nodes : found->second.in_node;
+CallShape call_shape(const CollectiveCall& call, const Cluster& cluster) {
+  CallShape shape{call.kind, group_shape(call.ranks, cluster), call.bytes};
+  if (call.kind != CollectiveKind::all_to_all || !call.matrix) return shape;
+  shape.bytes = 0;
+  const bool alike = call.matrix->kind == ByteMatrix::Kind::even;
+  for (int i = 0; i < (alike ? std::min(1, shape.group.members) : shape.group.members); ++i)
+    shape.bytes = std::max({shape.bytes, call.matrix->bytes_sent(i, shape.group.members),
+                            call.matrix->bytes_received(i, shape.group.members)});
+  return shape;
+}
+
+OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster) {
+  const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
+  if (stated == nullptr) return {};
+  if (!stated->holds_for || outside(*stated->holds_for, call, cluster.spec()).empty()) return *stated;
+  return default_overhead(std::string(collective_kind_name(call.kind)), call.group.across_nodes());
+}
+
+bool timed_by_loads(const CallShape& call, const Cluster& cluster) {
+  if (call.group.across_nodes()) return overhead_of(call, cluster).nic_efficiency.has_value();
+  const auto found = cluster.spec().overheads.find(std::string(collective_kind_name(call.kind)));
+  if (found == cluster.spec().overheads.end()) return false;
+  const OverheadSpec& across = found->second.across_nodes;
+  const bool other_wiring = across.holds_for && !across.holds_for->nvlink.empty() &&
+                            across.holds_for->nvlink != nvlink_kind_name(cluster.spec().nvlink.kind);
+  return across.nic_efficiency && !other_wiring;
+}
+
+std::string outside_fit(const CallShape& call, const Cluster& cluster) {
+  const OverheadSpec* const stated = stated_overhead(call, cluster.spec());
+  return stated && stated->holds_for ? outside(*stated->holds_for, call, cluster.spec()) : "";
 }
 
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape) {
@@ -75,11 +126,11 @@ Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads
   return {2 * std::sqrt(overhead.fill.value * (loads.alone(cluster) - loads.start).value)};
 }
 
-Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster) {
-  const OverheadSpec overhead = overhead_of(kind, shape.across_nodes(), cluster);
-  const Seconds own = overhead_start(overhead, shape);
+Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluster) {
+  const OverheadSpec overhead = overhead_of(call, cluster);
+  const Seconds own = overhead_start(overhead, call.group);
   if (overhead.start_is_fitted) return own;
-  const bool peer_to_peer = kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
+  const bool peer_to_peer = call.kind == CollectiveKind::all_to_all || call.kind == CollectiveKind::send_recv;
   const Seconds launch = peer_to_peer ? Seconds{} : cluster.spec().launch_overhead;
   return launch + own + latency;
 }
@@ -88,10 +139,10 @@ double port_share(const ClusterSpec& spec, Bandwidth slot) {
   return spec.nics ? std::min(1.0, slot.bytes_per_second / port_rate(spec)) : 1;
 }
 
-double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
-  if (!across_nodes) return 1;
+double nic_efficiency(const CallShape& call, const Cluster& cluster) {
+  if (!call.group.across_nodes()) return 1;
   const ClusterSpec& spec = cluster.spec();
-  const double stated = overhead_of(kind, across_nodes, cluster).nic_efficiency.value_or(graph_efficiency(cluster));
+  const double stated = overhead_of(call, cluster).nic_efficiency.value_or(graph_efficiency(cluster));
   // Whatever an efficiency was fitted on, a faster NIC does not make the slot faster.
   return spec.device == "cpu" ? stated : std::min(stated, port_share(spec, pcie_line_rate(spec.pcie)));
 }

@@ -81,12 +81,28 @@ struct GroupShape {
 };
 GroupShape group_shape(const std::vector<int>& ranks, const Cluster& cluster);
 
+// What decides which of a cluster's overheads a call takes.
+struct CallShape {
+  CollectiveKind kind = CollectiveKind::all_to_all;
+  GroupShape group;
+  std::int64_t bytes = 0;  // as nccl-tests counts; of an uneven all_to_all the most that a rank sends or receives
+};
+CallShape call_shape(const CollectiveCall& call, const Cluster& cluster);
+
 // Time before bytes move: launch overhead (not all_to_all), start, per-remote-peer cost and `latency` of the steps; a
 // fitted start replaces launch overhead and latency (docs/formats.md, cluster key `overheads`).
-Seconds start_time(CollectiveKind kind, const GroupShape& shape, Seconds latency, const Cluster& cluster);
+Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluster);
 
-// What the cluster says of a kind in that reach.
-OverheadSpec overhead_of(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+// What the cluster says of calls of that kind and reach; where it says so for other sizes, groups or wirings alone
+// (`holds_for`), the public defaults.
+OverheadSpec overhead_of(const CallShape& call, const Cluster& cluster);
+
+// Whether the cluster states a share of the NICs for such calls across nodes: then their loads on links time them,
+// inside a node too, and not NCCL's own model, which has no such share.
+bool timed_by_loads(const CallShape& call, const Cluster& cluster);
+
+// Why a call does not take what was fitted for its kind and reach: "1024 ranks (fitted for 32)"; "" where it does.
+std::string outside_fit(const CallShape& call, const Cluster& cluster);
 
 // Its start with the part of the remote peers.
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
@@ -98,7 +114,14 @@ Seconds pipeline_fill(const OverheadSpec& overhead, const CollectiveLoads& loads
 // Share of a GPU's NIC port that a PCIe slot of that rate can feed; 1 without NICs.
 double port_share(const ClusterSpec& spec, Bandwidth slot);
 
-// Share of a NIC's line rate that this kind reaches.
-double nic_efficiency(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+// Share of a NIC's line rate that such a call reaches.
+double nic_efficiency(const CallShape& call, const Cluster& cluster);
+
+// Calls that start at the same time and share what links they have in common, max-min fairly, as a simulation does.
+struct SideBySide {
+  Seconds time;            // until the last one ends when nothing else runs
+  LinkId bottleneck = -1;  // the link that ends last, of links that end together the busiest; -1: nothing moves
+};
+SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster);
 
 }  // namespace shardsim

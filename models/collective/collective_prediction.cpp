@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "models/collective/side_by_side.h"
+#include "models/collective/collective.h"
 
 namespace shardsim {
 namespace {
@@ -16,6 +16,12 @@ void check_groups(const CollectiveQuestion& question) {
   if (twice == all.end()) return;
   throw input_error({std::string(collective_kind_name(question.kind))},
                     "rank " + std::to_string(*twice) + " is in the groups twice", "Name each member once");
+}
+
+std::string why_outside_fit(const CollectiveQuestion& question, const ByteMatrix& matrix, const Cluster& cluster) {
+  if (question.ranks.size() < 2) return "";
+  if (question.rank_bytes) return outside_fit(call_shape(question.ranks, *question.rank_bytes, cluster), cluster);
+  return outside_fit(call_shape({question.kind, question.ranks, &matrix, question.bytes}, cluster), cluster);
 }
 
 }  // namespace
@@ -36,8 +42,9 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
   std::vector<const CollectiveLoads*> calls;
   for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
   const SideBySide together = side_by_side(calls, cluster);
-  CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}};
+  CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}, {}};
   if (question.ranks.size() < 2) prediction.algorithm = "none";
+  prediction.outside_fit = why_outside_fit(question, *matrix, cluster);
   if (together.bottleneck >= 0) prediction.bottleneck = cluster.links()[together.bottleneck].name;
   return prediction;
 }

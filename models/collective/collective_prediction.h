@@ -20,11 +20,12 @@ struct CollectiveQuestion {
 };
 
 struct CollectivePrediction {
-  Seconds time;            // of the slowest group
-  std::string algorithm;   // "Ring", "Tree", "NVLS", ... as NCCL names them, or an entry of collective_algorithms();
-                           // "none" for a group of one rank
-  std::string protocol;    // "LL", "LL128", "Simple"; empty where no protocol is told apart
-  std::string bottleneck;  // name of the link that is busiest; empty when nothing moves
+  Seconds time;             // of the slowest group
+  std::string algorithm;    // "Ring", "Tree", "NVLS", ... as NCCL names them, or an entry of collective_algorithms();
+                            // "none" for a group of one rank
+  std::string protocol;     // "LL", "LL128", "Simple"; empty where no protocol is told apart
+  std::string bottleneck;   // name of the link that is busiest; empty when nothing moves
+  std::string outside_fit;  // why what was fitted for the kind does not hold for this call; empty where it does
 };
 
 // The time that a simulation gives the same call when nothing else runs: both expand it by expand_collective(). The

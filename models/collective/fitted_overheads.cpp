@@ -1,6 +1,9 @@
 #include "models/collective/fitted_overheads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "topology/spec/exact_text.h"
@@ -59,6 +62,10 @@ void add_nics(FitTable& table) {
 
 FitTable made_open_data() {
   FitTable table{"open_data", "open measurements, docs/accuracy.md", {}};
+  // Fitted on rows of all sizes (256 B to 17 GB) and of 2 to 16 GPUs; whole iterations on up to 128 GPUs, to which
+  // nothing of this was fitted, bear it out (docs/accuracy.md). No node measured has more than 8 GPUs.
+  table.in_node.ranks_to = 8;
+  table.across_nodes.ranks_to = 128;
   add_fills(table);
   add_reductions(table);
   add_nics(table);
@@ -74,7 +81,8 @@ class Filler {
         path_("overheads." + kind + (across_nodes ? ".across_nodes." : ".in_node.")),
         target_(across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node) {}
 
-  void fill(const FittedOverhead& row) {
+  void fill(const FittedOverhead& row, const FitRange& range) {
+    if (range != FitRange{}) target_.holds_for = range;
     if (row.start) {
       set(target_.start, *row.start, "start", exact_text(*row.start), row);
       target_.start_is_fitted = true;
@@ -109,6 +117,69 @@ class Filler {
   OverheadSpec& target_;
 };
 
+// What is known of the networks between nodes. `missed`: how far published times on one that nobody calibrated are from
+// the predictions, by the rows of docs/accuracy.md that are out of the model (from 1 MiB up, medians per collective).
+struct Transport {
+  std::string_view key, name;
+  bool calibrated;
+  std::string_view missed;
+};
+
+constexpr std::array<Transport, 5> kTransports = {{
+    {"infiniband", "InfiniBand", true, ""},
+    {"roce", "RoCE", true, ""},
+    {"efa", "EFA", false, "no published collective on it was compared"},
+    {"slingshot", "Slingshot", false,
+     "published collectives on it took about 1.3 times as long as predicted (NERSC Perlmutter, 2 nodes) to 4 times "
+     "(ALCF "
+     "Polaris, 2 to 540 nodes)"},
+    {"tcp", "TCP", false, "published all-reduces over it took about twice as long as predicted (AWS p3dn)"},
+}};
+
+const Transport& transport_of(std::string_view key) {
+  return *std::ranges::find(kTransports, key, &Transport::key);
+}
+
+bool is_across(const SourcedValue& value) {
+  return value.path.starts_with("overheads.") && value.path.find(".across_nodes.") != std::string::npos;
+}
+
+void note_transport(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const Transport& transport = transport_of(spec.nics->transport);
+  const bool fitted_here =
+      std::ranges::any_of(spec.sources, [](const SourcedValue& value) { return value.fitted && is_across(value); });
+  if (transport.calibrated || fitted_here) return;
+  notes.push_back(fmt::format(
+      "The network of '{}' is {}, which nobody calibrated: times between nodes take its line rate and public defaults, "
+      "and {}; 'shardsim cluster calibrate' fits them to measurements.",
+      spec.name, transport.name, transport.missed));
+}
+
+void note_rate_basis(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (spec.nics->rate_basis == "stated") return;
+  notes.push_back(fmt::format("The rate of the NICs of '{}' ({}) is {}, not published.", spec.name,
+                              to_text(spec.nics->rate), spec.nics->rate_basis));
+}
+
+// Fits written before ranges were stated are taken as they always were.
+void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  std::vector<std::string> reaches;
+  for (const auto& [kind, pair] : spec.overheads) {
+    for (const bool across : {false, true}) {
+      const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
+      const bool fitted = std::ranges::any_of(
+          spec.sources, [&](const SourcedValue& value) { return value.fitted && value.path.starts_with(path); });
+      if (fitted && !(across ? pair.across_nodes : pair.in_node).holds_for)
+        reaches.push_back(path.substr(0, path.size() - 1));
+    }
+  }
+  if (reaches.empty()) return;
+  notes.push_back(
+      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls of any "
+                  "size and group.",
+                  spec.name, join(reaches)));
+}
+
 bool concerns(const FittedOverhead& row, const std::string& kind, bool across_nodes, const ClusterSpec& spec) {
   if (row.across_nodes != across_nodes || std::ranges::find(row.kinds, kind) == row.kinds.end()) return false;
   if (!row.network.empty() && row.network != network_of(spec, across_nodes)) return false;
@@ -125,8 +196,7 @@ const FitTable& open_data_fits() {
 
 std::string network_of(const ClusterSpec& spec, bool across_nodes) {
   if (across_nodes) {
-    const bool rdma = spec.nics && (spec.nics->transport == "infiniband" || spec.nics->transport == "roce");
-    return rdma ? "rdma" : "";
+    return spec.nics && is_calibrated(spec.nics->transport) ? "rdma" : "";
   }
   if (spec.nvlink.kind == NvlinkKind::none) return "pcie";
   return spec.nvlink.kind == NvlinkKind::mesh ? "mesh" : "nvswitch";
@@ -141,7 +211,7 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table) {
       if (stated) continue;
       Filler filler(spec, table, kind, across);
       for (const FittedOverhead& row : table.rows)
-        if (concerns(row, kind, across, spec)) filler.fill(row);
+        if (concerns(row, kind, across, spec)) filler.fill(row, across ? table.across_nodes : table.in_node);
     }
   }
   return spec;
@@ -150,6 +220,26 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table) {
 ClusterSpec with_fits(ClusterSpec spec) {
   if (spec.fits == open_data_fits().name) return with_fits(std::move(spec), open_data_fits());
   return spec;
+}
+
+bool is_calibrated(std::string_view transport) {
+  return transport_of(transport).calibrated;
+}
+
+std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
+  std::vector<std::string> notes;
+  if (spec.nics && spec.nodes > 1 && spec.device != "cpu") {
+    note_transport(spec, notes);
+    note_rate_basis(spec, notes);
+  }
+  note_ranges(spec, notes);
+  const std::vector<std::string> idle = keys_without_effect(spec.gpu);
+  if (!idle.empty())
+    notes.push_back(
+        fmt::format("{} of '{}' {} no effect yet: L2 hits, occupancy and launches by the host are not "
+                    "simulated.",
+                    join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
+  return notes;
 }
 
 }  // namespace shardsim

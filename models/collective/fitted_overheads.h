@@ -29,7 +29,8 @@ struct FittedOverhead {
 struct FitTable {
   std::string name;
   std::string source;
-  std::vector<FittedOverhead> rows;  // later rows win over earlier ones
+  std::vector<FittedOverhead> rows;          // later rows win over earlier ones
+  FitRange in_node = {}, across_nodes = {};  // what the rows of each reach hold for
 };
 
 // The fit to the open measurements in scenarios/measurements/, the cluster key `fits: open_data`.
@@ -44,5 +45,13 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table);
 
 // As the spec's own key `fits` says.
 ClusterSpec with_fits(ClusterSpec spec);
+
+// Whether a network between nodes was ever calibrated: whether fits to published measurements of it exist.
+bool is_calibrated(std::string_view transport);
+
+// What whoever reads a time on such a cluster has to know beside it, as sentences: a network that nobody calibrated and
+// by how much published times on it were missed, an inferred rate of the NICs, fits that state no range, keys that have
+// no effect yet.
+std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
 }  // namespace shardsim

@@ -4,9 +4,8 @@
 
 namespace shardsim {
 
-LoadBuilder::LoadBuilder(CollectiveKind kind, bool across_nodes, const Cluster& cluster)
-    : LoadBuilder(cluster, nic_efficiency(kind, across_nodes, cluster),
-                  overhead_of(kind, across_nodes, cluster).efficiency) {}
+LoadBuilder::LoadBuilder(const CallShape& call, const Cluster& cluster)
+    : LoadBuilder(cluster, nic_efficiency(call, cluster), overhead_of(call, cluster).efficiency) {}
 
 LoadBuilder::LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency)
     : cluster_(cluster),

@@ -9,8 +9,8 @@ namespace shardsim {
 // Sums the bytes that the transfers of one call put on each link, then turns the sums into loads.
 class LoadBuilder {
  public:
-  // `across_nodes`: the group spans nodes, which decides the NIC efficiency.
-  LoadBuilder(CollectiveKind kind, bool across_nodes, const Cluster& cluster);
+  // At the efficiencies that such a call reaches.
+  LoadBuilder(const CallShape& call, const Cluster& cluster);
 
   // At these efficiencies of NICs and of the GPUs' ports.
   LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency);

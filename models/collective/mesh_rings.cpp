@@ -1,9 +1,9 @@
-#include "models/collective/mesh_rings.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
+
+#include "models/collective/channel_layout.h"
 
 namespace shardsim {
 namespace {

@@ -1,9 +1,9 @@
-#include "models/collective/p2p_channels.h"
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
+
+#include "models/collective/channel_layout.h"
 
 namespace shardsim {
 namespace {

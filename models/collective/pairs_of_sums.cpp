@@ -1,8 +1,8 @@
-#include "models/collective/pairs_of_sums.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "models/collective/rank_bytes.h"
 
 namespace shardsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/collective/rail_sums.h"
+#include "models/collective/byte_matrix.h"
 
 namespace shardsim {
 

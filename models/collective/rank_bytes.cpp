@@ -1,12 +1,10 @@
 #include "models/collective/rank_bytes.h"
 
+#include <algorithm>
 #include <map>
 
 #include "models/collective/channel_layout.h"
 #include "models/collective/load_builder.h"
-#include "models/collective/p2p_channels.h"
-#include "models/collective/pairs_of_sums.h"
-#include "models/collective/rank_bytes_check.h"
 
 namespace shardsim {
 namespace {
@@ -18,8 +16,9 @@ class Sums {
         bytes_(bytes),
         cluster_(cluster),
         nodes_(members_by_node(ranks, cluster)),
-        shape_(group_shape(ranks, cluster)),
-        builder_(CollectiveKind::all_to_all, shape_.across_nodes(), cluster) {}
+        call_(call_shape(ranks, bytes, cluster)),
+        shape_(call_.group),
+        builder_(call_, cluster) {}
 
   CollectiveLoads loads() {
     for (const NodeMembers& node : nodes_) {
@@ -27,10 +26,9 @@ class Sums {
       if (shape_.across_nodes()) add_off_node(node);
     }
     if (shape_.across_nodes()) add_leaves();
-    const Seconds start = start_time(CollectiveKind::all_to_all, shape_, builder_.largest_latency(), cluster_);
+    const Seconds start = start_time(call_, builder_.largest_latency(), cluster_);
     CollectiveLoads result{start, builder_.loads(), false, "direct", ""};
-    const OverheadSpec overhead = overhead_of(CollectiveKind::all_to_all, shape_.across_nodes(), cluster_);
-    result.start = start + pipeline_fill(overhead, result, cluster_);
+    result.start = start + pipeline_fill(overhead_of(call_, cluster_), result, cluster_);
     return result;
   }
 
@@ -141,11 +139,20 @@ class Sums {
   const std::vector<RankBytes>& bytes_;
   const Cluster& cluster_;
   std::vector<NodeMembers> nodes_;
+  CallShape call_;
   GroupShape shape_;
   LoadBuilder builder_;
 };
 
 }  // namespace
+
+CallShape call_shape(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster) {
+  CallShape shape{CollectiveKind::all_to_all, group_shape(ranks, cluster), 0};
+  for (const RankBytes& each : bytes)
+    shape.bytes =
+        std::max({shape.bytes, each.sent_in_node + each.sent_off_node, each.received_in_node + each.received_off_node});
+  return shape;
+}
 
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/error.h"
 #include "models/collective/collective.h"
 
 namespace shardsim {
@@ -19,11 +20,34 @@ inline double in_double(std::int64_t bytes) {
   return static_cast<double>(bytes);
 }
 
+// The all_to_all of these sums; the own chunk of a member is not known and left out.
+CallShape call_shape(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster);
+
 // An all_to_all by these sums: ports carry exactly what they say; what they leave open is as even as they allow: the
 // pairs of a node (pairs_of_sums.h), the NICs of the other nodes, the leaves. `bytes`: one entry per member. Errors
 // (Failure::input): as expand_collective() for ranks, as check_rank_bytes() (rank_bytes_check.h) for sums that no bytes
 // can have.
 CollectiveLoads expand_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes,
                                   const Cluster& cluster);
+
+// The bytes of every pair of members, n x n by rows, where only the sums are known: member i sends `sent[i]` and
+// receives `received[i]`, none to itself. The fill nearest to an even one (iterative proportional fitting from equal
+// pairs): its sums are those given, and equal sums give equal pairs. The caller sees to it that such bytes exist: both
+// add up to the same, and no member sends more than the others receive. n x n steps a round, n^3 where zeros that the
+// sums force (one member that all others send to, say) leave a rest after the last round.
+std::vector<double> pairs_of_sums(const std::vector<double>& sent, const std::vector<double>& received);
+
+// Where sums were written, for messages.
+struct RankBytesPlaces {
+  Place whole{"bytes of each rank"};
+  std::vector<Place> each;  // of each member; empty: not known
+};
+
+// Refuses sums that no bytes between the ranks have. `bytes`: one entry per member. Errors (Failure::input, at the
+// member's place or the whole's): rails that are not the node's NICs or do not add up; sums sent and received that
+// differ in a node, between the nodes or on a rail; a member, or a node, or a node's rail, that receives more than the
+// others send to it; sums above 2^53.
+void check_rank_bytes(const std::vector<int>& ranks, const std::vector<RankBytes>& bytes, const Cluster& cluster,
+                      const RankBytesPlaces& places = {});
 
 }  // namespace shardsim

@@ -1,11 +1,10 @@
-#include "models/collective/rank_bytes_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units.h"
 #include "models/collective/channel_layout.h"
+#include "models/collective/rank_bytes.h"
 
 namespace shardsim {
 namespace {

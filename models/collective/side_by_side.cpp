@@ -1,7 +1,7 @@
-#include "models/collective/side_by_side.h"
-
 #include <algorithm>
 #include <limits>
+
+#include "models/collective/collective.h"
 
 namespace shardsim {
 namespace {

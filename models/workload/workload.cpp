@@ -41,8 +41,15 @@ void read_optimizer(MapReader reader, Workload& workload) {
 }
 
 void read_wire(MapReader reader, Workload& workload) {
-  workload.wire_forward = read_dtype(reader, "forward");
-  workload.wire_backward = read_dtype(reader, "backward");
+  const auto direction = [&](std::string_view key) -> std::optional<WireDtype> {
+    if (!reader.has(key)) return std::nullopt;
+    std::vector<std::string> names{"table"};
+    for (const DtypeEntry& entry : kDtypes) names.emplace_back(entry.name);
+    if (reader.choice(key, names) == "table") return WireDtype{};
+    return WireDtype{read_dtype(reader, key)};
+  };
+  workload.wire_forward = direction("forward");
+  workload.wire_backward = direction("backward");
   reader.finish();
 }
 
@@ -144,6 +151,10 @@ int dtype_bytes(Dtype dtype) {
 
 std::string dtype_name(Dtype dtype) {
   return std::string(entry_of(dtype).name);
+}
+
+Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table) {
+  return stated ? stated->dtype.value_or(table.dtype) : Dtype::fp32;
 }
 
 std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key) {

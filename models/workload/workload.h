@@ -82,6 +82,16 @@ struct DensePart {
   bool operator==(const DensePart&) const = default;
 };
 
+// The type of vectors, or of their gradients, while they are exchanged.
+struct WireDtype {
+  std::optional<Dtype> dtype;  // none: that of their table's rows
+  bool operator==(const WireDtype&) const = default;
+};
+
+// Where the workload states none it is fp32, whatever the rows are: TorchRec's lookups return fp32 unless told otherwise
+// (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
+Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
+
 struct Workload {
   std::string name;
   std::string summary;
@@ -98,7 +108,7 @@ struct Workload {
   // is no pipeline, or where the rest of the iteration is measured; else full.
   std::string input_exchange = "auto";
   int id_bytes = 8;
-  std::optional<Dtype> wire_forward, wire_backward;  // absent: the table's dtype
+  std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
   std::string pooled_module = "ebc", sequence_module = "ec";
   std::vector<SourcedValue> sources;
 

@@ -53,18 +53,21 @@ Plan plan_of(const TierCut& cut, const Workload& workload, const Cluster& cluste
   return plan;
 }
 
-// What both FlexShard planners share: their options, the cost parameters of a scenario, and the plan of a cut.
-class FlexshardOptions {
+CutRule read_rule(MapReader& options) {
+  const std::string cut = options.choice("cut", {"paper", "crossover", "optimal"}, "paper");
+  if (cut == "crossover") return CutRule::crossover;
+  return cut == "optimal" ? CutRule::optimal : CutRule::paper;
+}
+
+// Both FlexShard planners: every table cut by the equations of the paper into two tiers, or three. Errors: a pooled
+// table (Failure::input); a budget that no plan meets (Failure::infeasible, with the shortfall and the smallest budget
+// that works).
+class Flexshard : public Planner {
  public:
-  // All options but `cut`. `flex_stop` and what crosses tiers are of three tiers, `cap_at_comm_neutral` of two.
-  FlexshardOptions(MapReader& options, int tiers);
+  // `cut`, `flex_stop` and the bandwidths of the node are options of three tiers, `cap_at_comm_neutral` of two.
+  Flexshard(MapReader& options, int tiers);
 
-  CutRule rule = CutRule::paper;
-
-  // Every table cut by the equations of the FlexShard paper. Errors: a pooled table
-  // (Failure::input); a budget that no plan meets (Failure::infeasible, with the shortfall and the smallest budget that
-  // works).
-  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override;
 
  private:
   enum class Stop { off, from_bandwidths, probability };
@@ -80,6 +83,7 @@ class FlexshardOptions {
 
   Place place_;
   int tiers_;
+  CutRule rule_ = CutRule::paper;  // three tiers
   std::int64_t budget_bytes_ = 0;
   std::optional<std::int64_t> limit_bytes_;
   Stop stop_ = Stop::from_bandwidths;
@@ -92,16 +96,19 @@ class FlexshardOptions {
   std::int64_t passes_ = 2;
 };
 
-FlexshardOptions::FlexshardOptions(MapReader& options, int tiers) : place_(options.tree().place), tiers_(tiers) {
+Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().place), tiers_(tiers) {
   read_budget(options);
-  if (tiers_ == 3) read_stop(options);
+  if (tiers_ == 3) {
+    rule_ = read_rule(options);
+    read_stop(options);
+  }
   read_bandwidths(options);
   if (tiers_ == 2) cap_at_comm_neutral_ = options.flag("cap_at_comm_neutral", true);
   if (options.has("rounding")) rounding_ = options.count("rounding");
   passes_ = options.count("all_to_all_passes", 2);
 }
 
-void FlexshardOptions::read_budget(MapReader& options) {
+void Flexshard::read_budget(MapReader& options) {
   if (const Tree* budget = options.value("memory_budget")) {
     budget_bytes_ =
         parse_signed_bytes(scalar_text(*budget, "bytes, such as \"0 B\" or \"-200 MB\""), budget->place).count;
@@ -114,7 +121,7 @@ void FlexshardOptions::read_budget(MapReader& options) {
   limit_bytes_ = options.bytes("memory_limit").count;
 }
 
-void FlexshardOptions::read_stop(MapReader& options) {
+void Flexshard::read_stop(MapReader& options) {
   const Tree* stop = options.value("flex_stop");
   if (stop == nullptr) return;
   const std::string& text = scalar_text(*stop, "off, from_bandwidths or a probability");
@@ -127,7 +134,7 @@ void FlexshardOptions::read_stop(MapReader& options) {
   throw input_error(stop->place, "flex_stop is '" + text + "'", "Write off, from_bandwidths, or a probability above 0");
 }
 
-void FlexshardOptions::read_bandwidths(MapReader& options) {
+void Flexshard::read_bandwidths(MapReader& options) {
   const Tree* rates = options.value("bandwidths");
   rates_place_ = options.place_of("bandwidths");
   if (rates == nullptr) return;
@@ -150,8 +157,7 @@ void FlexshardOptions::read_bandwidths(MapReader& options) {
   map.finish();
 }
 
-CostParameters FlexshardOptions::cost(const Workload& workload, const Cluster& cluster,
-                                      const PlannerContext& context) const {
+CostParameters Flexshard::cost(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
   CostParameters cost;
   cost.batch = static_cast<double>(workload.batch_per_gpu);
   cost.world = cluster.world_size();
@@ -171,18 +177,18 @@ CostParameters FlexshardOptions::cost(const Workload& workload, const Cluster& c
 }
 
 // Allowed bytes per GPU over all row-wise.
-double FlexshardOptions::budget(const CostParameters& cost, const MergedRows& rows) const {
+double Flexshard::budget(const CostParameters& cost, const MergedRows& rows) const {
   if (!limit_bytes_) return static_cast<double>(budget_bytes_);
   return static_cast<double>(*limit_bytes_) - row_wise_bytes(cost, rows);
 }
 
-double FlexshardOptions::flex_stop(const CostParameters& cost) const {
+double Flexshard::flex_stop(const CostParameters& cost) const {
   if (stop_ == Stop::off) return 0;
   if (stop_ == Stop::probability) return stop_probability_;
   return cost.p_flex_stop().value_or(std::numeric_limits<double>::infinity());
 }
 
-void FlexshardOptions::check_budget(double extra, double smallest, double base) const {
+void Flexshard::check_budget(double extra, double smallest, double base) const {
   if (extra >= smallest) return;
   const bool absolute = limit_bytes_.has_value();
   const double least = std::ceil(smallest + (absolute ? base : 0));
@@ -192,7 +198,7 @@ void FlexshardOptions::check_budget(double extra, double smallest, double base) 
       fmt::format("The smallest {} that works is \"{:.0f} B\"", absolute ? "memory_limit" : "memory_budget", least));
 }
 
-Plan FlexshardOptions::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
+Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
   refuse_pooled(workload);
   const CostParameters parameters = cost(workload, cluster, context);
   const MergedRows rows = merged_rows(workload);
@@ -200,33 +206,13 @@ Plan FlexshardOptions::plan(const Workload& workload, const Cluster& cluster, co
   request.extra_bytes = budget(parameters, rows);
   request.rounding = static_cast<std::uint64_t>(rounding_.value_or(cluster.world_size()));
   request.cap_at_comm_neutral = cap_at_comm_neutral_;
-  request.rule = rule;
+  request.rule = rule_;
   request.flex_stop = flex_stop(parameters);
   check_budget(request.extra_bytes, smallest_extra_bytes(parameters, rows, request.rounding),
                row_wise_bytes(parameters, rows));
   const TierCut cut = tiers_ == 2 ? two_tier_cut(parameters, rows, request) : three_tier_cut(parameters, rows, request);
   return plan_of(cut, workload, cluster, context.seed);
 }
-
-CutRule read_rule(MapReader& options) {
-  const std::string cut = options.choice("cut", {"paper", "crossover", "optimal"}, "paper");
-  if (cut == "crossover") return CutRule::crossover;
-  return cut == "optimal" ? CutRule::optimal : CutRule::paper;
-}
-
-class Flexshard : public Planner {
- public:
-  Flexshard(MapReader& options, int tiers) : options_(options, tiers) {
-    if (tiers == 3) options_.rule = read_rule(options);
-  }
-
-  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
-    return options_.plan(workload, cluster, context);
-  }
-
- private:
-  FlexshardOptions options_;
-};
 
 }  // namespace
 

@@ -14,6 +14,7 @@ Timeline::OpInfo op_info(const Op& op, const OpWork& work) {
     info.group = op.group;
     info.dtype = op.dtype;
     info.algorithm = work.calls.front().loads.algorithm;
+    info.protocol = work.calls.front().loads.protocol;
   }
   return info;
 }

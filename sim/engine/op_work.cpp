@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/collective/side_by_side.h"
+#include "models/collective/collective.h"
 #include "sim/timeline/traffic.h"
 
 namespace shardsim {

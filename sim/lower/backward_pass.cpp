@@ -52,7 +52,7 @@ class BackwardPass {
 
   int add_dense(const DenseStep& step, std::vector<int> after) {
     const int id = list_.add("dense_backward", {step.bottom ? OpRole::bottom_backward : OpRole::dense_backward},
-                             OpClass::dense, Stream::compute, std::move(after));
+                             Stream::compute, std::move(after));
     list_.op(id).flops.values = {step.flops};
     list_.op(id).precision = context_.precision();
     return id;
@@ -60,8 +60,8 @@ class BackwardPass {
 
   void reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after) {
     for (const std::int64_t bucket : buckets) {
-      const int id = list_.add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, OpClass::all_reduce, "world",
-                                         {bucket}, "fp32", after);
+      const int id =
+          list_.add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {bucket}, "fp32", after);
       if (id >= 0) reductions_.push_back(id);
     }
   }
@@ -78,7 +78,7 @@ class BackwardPass {
       std::vector<int> after = split_;
       const double bytes = 2 * (group.own_bytes - group.own_tier_bytes);
       if (context_.full() && context_.shuffles() && bytes > 0) {
-        after = {list_.add_pass(order_pass(group) + "_gradient", {OpRole::order_gradient, group.index}, Stream::compute,
+        after = {list_.add_pass(group.order_pass() + "_gradient", group.as(OpRole::order_gradient), Stream::compute,
                                 {bytes}, after)};
       }
       context_.ops[index].gradient_exchange = add_exchange(group, after);
@@ -88,18 +88,17 @@ class BackwardPass {
   int add_exchange(const FusionGroup& group, std::vector<int> after) {
     const std::string type = context_.wire(group, context_.workload.wire_backward);
     if (!group.reduces()) {
-      return list_.add_exchange(reach_name(group) + "all_to_all", {OpRole::exchange_gradient, group.index}, group.group,
-                                group.uses.gradients, type, after);
+      return list_.add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_gradient), group.group,
+                                group.gradients, type, after);
     }
     int crossed = -1;
     if (group.crosses()) {
-      crossed = list_.add_exchange("cross_node_all_to_all", {OpRole::exchange_gradient, group.index}, "cross_node",
-                                   group.uses.cross_gradients, type, after);
+      crossed = list_.add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_gradient), "cross_node",
+                                   group.cross_gradients, type, after);
       if (crossed >= 0) after = {crossed};
     }
-    const int gathered =
-        list_.add_reduction(reach_name(group) + "all_gather", {OpRole::gather_gradient, group.index},
-                            OpClass::all_gather, reducing_group(group), group.gathered_bytes, type, after);
+    const int gathered = list_.add_reduction(group.reach() + "all_gather", group.as(OpRole::gather_gradient),
+                                             group.reducing_group(), group.gathered_bytes, type, after);
     return gathered >= 0 ? gathered : crossed;
   }
 
@@ -109,23 +108,23 @@ class BackwardPass {
     if (!context_.full() || !context_.shuffles() || !group.exchanges()) return after;
     std::vector<double> bytes = received(group);
     for (double& of_rank : bytes) of_rank *= 2;
-    after = {list_.add_pass("grad_divide", {OpRole::divide_gradient, group.index}, Stream::compute, bytes,
-                            std::move(after))};
+    after = {
+        list_.add_pass("grad_divide", group.as(OpRole::divide_gradient), Stream::compute, bytes, std::move(after))};
     if (group.pooled() && !group.reduces()) return after;
     const char* const name = group.reduces() ? "recat_gradient" : "seq_permute";
-    return {
-        list_.add_pass(name, {OpRole::order_received_gradient, group.index}, Stream::compute, bytes, std::move(after))};
+    return {list_.add_pass(name, group.as(OpRole::order_received_gradient), Stream::compute, bytes, std::move(after))};
   }
 
   // Bytes of gradients that each rank gets.
   std::vector<double> received(const FusionGroup& group) const {
     if (!group.pooled()) return group.owner_bytes;
     const int world = context_.program.world_size;
+    const ByteMatrix gradients = group.reduces() ? ByteMatrix{} : resolve_matrix(context_.program, group.gradients);
     std::vector<double> bytes(world, 0.0);
     for (int rank = 0; rank < world; ++rank) {
       const std::size_t set = group.gathered_bytes.size() > 1 ? rank / context_.program.ranks_per_node : 0;
-      bytes[rank] = static_cast<double>(group.reduces() ? group.gathered_bytes[set]
-                                                        : group.gradients.bytes_received(rank, world));
+      bytes[rank] =
+          static_cast<double>(group.reduces() ? group.gathered_bytes[set] : gradients.bytes_received(rank, world));
     }
     return bytes;
   }
@@ -142,9 +141,9 @@ class BackwardPass {
 
   int add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
     const std::string name = part.dense_gradient ? "gradient_" : "update_";
-    const int id = list_.add(name + std::string(strategy_name(group.strategy)),
-                             {part.dense_gradient ? OpRole::sum_gradient : OpRole::update, group.index},
-                             OpClass::update, Stream::compute, after);
+    const int id =
+        list_.add(name + std::string(strategy_name(group.strategy)),
+                  group.as(part.dense_gradient ? OpRole::sum_gradient : OpRole::update), Stream::compute, after);
     Op& op = list_.op(id);
     op.shards = part.shards;
     op.ranks = part.ranks;
@@ -164,9 +163,9 @@ class BackwardPass {
                 ? gradient_buckets(bytes)
                 : std::vector<std::int64_t>{std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})};
     for (const std::int64_t bucket : bytes) {
-      const int id = list_.add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce",
-                                         {OpRole::reduce_gradient, group.index}, OpClass::all_reduce,
-                                         flex ? "cross_node" : "world", {bucket}, "fp32", ops.gradients);
+      const int id =
+          list_.add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce", group.as(OpRole::reduce_gradient),
+                              flex ? "cross_node" : "world", {bucket}, "fp32", ops.gradients);
       if (id >= 0) ops.reductions.push_back(id);
     }
   }
@@ -179,8 +178,8 @@ class BackwardPass {
       ops.applies.push_back(-1);
       if (!part.dense_gradient) continue;
       const std::vector<int> after = ops.reductions.empty() ? std::vector<int>{ops.gradients[number]} : ops.reductions;
-      ops.applies.back() = list_.add("apply_" + std::string(strategy_name(group.strategy)),
-                                     {OpRole::apply, group.index}, OpClass::update, Stream::compute, after);
+      ops.applies.back() = list_.add("apply_" + std::string(strategy_name(group.strategy)), group.as(OpRole::apply),
+                                     Stream::compute, after);
       Op& apply = list_.op(ops.applies.back());
       apply.shards = part.shards;
       apply.ranks = part.ranks;
@@ -193,7 +192,7 @@ class BackwardPass {
   void dense_optimizer() {
     const std::int64_t parameters = context_.workload.dense.parameters.count;
     if (steps_.empty() || parameters <= 0) return;
-    const int step = list_.add("dense_optimizer_step", {OpRole::dense_update}, OpClass::update, Stream::compute,
+    const int step = list_.add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute,
                                reductions_.empty() ? dense_ : reductions_);
     list_.op(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
     list_.op(step).optimizer = context_.workload.optimizer;

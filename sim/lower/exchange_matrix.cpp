@@ -1,9 +1,7 @@
-#include "sim/lower/exchange_matrix.h"
-
 #include <algorithm>
 #include <numeric>
 
-#include "sim/lower/fusion_group.h"
+#include "sim/lower/group_member.h"
 
 namespace shardsim {
 namespace {

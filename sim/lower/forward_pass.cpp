@@ -38,7 +38,7 @@ class ForwardPass {
 
   int add_lookup(const FusionGroup& group, const LookupPart& part) {
     const std::string name = "lookup_" + std::string(strategy_name(group.strategy));
-    const int id = list_.add(name, {OpRole::lookup, group.index}, OpClass::lookup, Stream::compute, before_lookup());
+    const int id = list_.add(name, group.as(OpRole::lookup), Stream::compute, before_lookup());
     Op& op = list_.op(id);
     op.shards = part.shards;
     op.ranks = part.ranks;
@@ -59,22 +59,21 @@ class ForwardPass {
     if (context_.full() && context_.shuffles() && !group.pooled()) {
       std::vector<double> bytes = group.owner_bytes;
       for (double& of_rank : bytes) of_rank *= 2;
-      after = {list_.add_pass("seq_permute", {OpRole::order_lookups, group.index}, Stream::compute, bytes, lookups)};
+      after = {list_.add_pass("seq_permute", group.as(OpRole::order_lookups), Stream::compute, bytes, lookups)};
     }
-    const int done = list_.add_exchange(reach_name(group) + "all_to_all", {OpRole::exchange_output, group.index},
-                                        group.group, group.uses.rows, type, after);
+    const int done = list_.add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_output), group.group,
+                                        group.rows, type, after);
     return done >= 0 ? done : lookups.back();
   }
 
   // Partial sums are added up, in the node first where the rows lie in one; then the nodes exchange what is complete.
   int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups) {
-    int done =
-        list_.add_reduction(reach_name(group) + "reduce_scatter", {OpRole::sum_output, group.index},
-                            OpClass::reduce_scatter, reducing_group(group), group.scattered_bytes, type, lookups);
+    int done = list_.add_reduction(group.reach() + "reduce_scatter", group.as(OpRole::sum_output),
+                                   group.reducing_group(), group.scattered_bytes, type, lookups);
     if (done < 0) done = lookups.back();
     if (!group.crosses()) return done;
-    const int crossed = list_.add_exchange("cross_node_all_to_all", {OpRole::exchange_output, group.index},
-                                           "cross_node", group.uses.cross_rows, type, {done});
+    const int crossed = list_.add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_output), "cross_node",
+                                           group.cross_rows, type, {done});
     return crossed >= 0 ? crossed : done;
   }
 
@@ -95,8 +94,8 @@ class ForwardPass {
       const FusionGroup& group = context_.groups[index];
       const double bytes = 2 * (group.own_bytes - group.own_tier_bytes);
       if (!group.exchanges() || bytes <= 0) continue;
-      after[index] = list_.add_pass(order_pass(group), {OpRole::order_output, group.index}, Stream::compute, {bytes},
-                                    {after[index]});
+      after[index] =
+          list_.add_pass(group.order_pass(), group.as(OpRole::order_output), Stream::compute, {bytes}, {after[index]});
     }
     const double tiers = context_.tier_bytes();
     return tiers > 0
@@ -110,7 +109,7 @@ class ForwardPass {
     const bool any = std::any_of(dense.layers.begin(), dense.layers.end(),
                                  [&](const DenseLayer& layer) { return is_bottom(layer) == bottom; });
     if (!any && (bottom || !dense.measured)) return -1;
-    const int id = list_.add("dense_forward", {bottom ? OpRole::bottom_forward : OpRole::dense_forward}, OpClass::dense,
+    const int id = list_.add("dense_forward", {bottom ? OpRole::bottom_forward : OpRole::dense_forward},
                              Stream::compute, std::move(after));
     list_.op(id).flops.values = {dense_forward_flops(context_.workload, bottom)};
     list_.op(id).precision = context_.precision();

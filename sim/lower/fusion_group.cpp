@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/lower/exchange_matrix.h"
+#include "sim/lower/group_member.h"
 
 namespace shardsim {
 namespace {
@@ -26,9 +26,10 @@ constexpr StrategyOrder kOrder[] = {
 // Fills one group from its members.
 class GroupMaker {
  public:
-  GroupMaker(FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
+  GroupMaker(Program& program, FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
              const Cluster& cluster)
-      : group_(group),
+      : program_(program),
+        group_(group),
         members_(members),
         workload_(workload),
         world_(cluster.world_size()),
@@ -37,11 +38,11 @@ class GroupMaker {
         size_(group.strategy == Strategy::flex ? static_cast<int>(members.front().placement->holders.front().size())
                                                : world_) {}
 
-  void make(bool by_dtype) {
+  void make() {
     if (group_.strategy != Strategy::data_parallel && size_ > 1)
       group_.group = group_.strategy == Strategy::flex ? "node" : "world";
     const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
-    group_.parts = lookup_parts(members_, workload_, sources, world_, by_dtype);
+    group_.parts = lookup_parts(members_, workload_, sources, world_, workload_.full_input_exchange());
     for (const GroupMember& member : members_) add(member);
     add_replicas();
     if (group_.exchanges()) add_exchanges();
@@ -49,7 +50,6 @@ class GroupMaker {
 
  private:
   void add(const GroupMember& member) {
-    group_.shards.push_back(member.shard);
     group_.weighted = group_.weighted || member.weighted > 0;
     const double bytes = static_cast<double>(member.row_bytes) * static_cast<double>(member.vectors);
     // The ids of a table are sent once per column block, and drawn once.
@@ -80,20 +80,39 @@ class GroupMaker {
   ByteMatrix matrix(Carried what) const { return exchange_matrix(members_, size_, what, workload_.id_bytes); }
 
   void add_exchanges() {
-    group_.ids = matrix(Carried::ids);
-    group_.lengths = matrix(Carried::lengths);
-    if (group_.weighted) group_.weights = matrix(Carried::weights);
-    add_shuffled();
+    const ByteMatrix ids = matrix(Carried::ids), lengths = matrix(Carried::lengths);
+    const ByteMatrix weights = group_.weighted ? matrix(Carried::weights) : ByteMatrix{};
+    add_shuffled(ids, lengths, weights);
+    const bool full = workload_.full_input_exchange();
+    group_.ids = add("_ids", ids);
+    if (full) group_.lengths = add("_lengths", lengths);
+    if (full && group_.weighted) group_.weights = add("_weights", weights);
     if (!group_.reduces()) {
-      group_.gradients = matrix(Carried::backward);
-      group_.rows_by_source = matrix(Carried::forward);
+      group_.gradients = add("_grads", matrix(Carried::backward));
+      group_.rows = add_rows("", group_.gradients, matrix(Carried::forward));
       return;
     }
     group_.scattered_bytes = reduced_bytes(Carried::forward);
     group_.gathered_bytes = reduced_bytes(Carried::backward);
     if (!group_.crosses()) return;
-    group_.cross_gradients = cross_matrix(members_, nodes_, per_node_, Carried::backward);
-    group_.cross_rows_by_source = cross_matrix(members_, nodes_, per_node_, Carried::forward);
+    group_.cross_gradients = add("_cross_grads", cross_matrix(members_, nodes_, per_node_, Carried::backward));
+    group_.cross_rows =
+        add_rows("_cross", group_.cross_gradients, cross_matrix(members_, nodes_, per_node_, Carried::forward));
+  }
+
+  MatrixUse add(const std::string& suffix, const ByteMatrix& bytes) {
+    program_.matrices.push_back({program_.fusions.back().name + suffix, bytes});
+    return {static_cast<int>(program_.matrices.size()) - 1, false};
+  }
+
+  // The output exchange returns what the exchange of ids asked for: what an owner sends to a source is to the row what
+  // the source asked of it. So it moves the matrix of the gradients, transposed, or one of its own where the types on
+  // the wire differ.
+  MatrixUse add_rows(const std::string& suffix, MatrixUse gradients, const ByteMatrix& rows_by_source) {
+    const bool alike = resolve_matrix(program_, gradients) == rows_by_source;
+    MatrixUse rows = alike ? gradients : add(suffix + "_rows_by_source", rows_by_source);
+    rows.transposed = true;
+    return rows;
   }
 
   // Partial sums of every bag of the ranks served, and their gradients.
@@ -107,12 +126,12 @@ class GroupMaker {
   }
 
   // What passes through the memory of each rank on the way.
-  void add_shuffled() {
+  void add_shuffled(const ByteMatrix& ids, const ByteMatrix& lengths, const ByteMatrix& weights) {
     const int sets = world_ / size_;
     group_.owner_inputs.assign(world_, 0);
     group_.owner_bytes.assign(world_, 0);
-    std::vector<const ByteMatrix*> inputs = {&group_.ids, &group_.lengths};
-    if (group_.weighted) inputs.push_back(&group_.weights);
+    std::vector<const ByteMatrix*> inputs = {&ids, &lengths};
+    if (group_.weighted) inputs.push_back(&weights);
     for (const ByteMatrix* input : inputs) group_.sent_inputs += static_cast<double>(input->bytes_sent(0, size_));
     const std::vector<int> ranks = positions_to_ranks(sets);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -142,6 +161,7 @@ class GroupMaker {
     }
   }
 
+  Program& program_;
   FusionGroup& group_;
   const std::vector<GroupMember>& members_;
   const Workload& workload_;
@@ -161,20 +181,22 @@ std::vector<GroupMember> members_of(const Plan& plan, const Workload& workload, 
 
 }  // namespace
 
-std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                              const FusionOptions& options) {
+std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
+                              bool observed_payload) {
   std::vector<FusionGroup> groups;
   const TableKind first = workload.tables.front().kind;
   for (const TableKind kind : {first, first == TableKind::pooled ? TableKind::sequence : TableKind::pooled}) {
     for (const StrategyOrder& order : kOrder) {
-      const auto members = members_of(plan, workload, order.strategy, kind, options.observed_payload);
+      const auto members = members_of(plan, workload, order.strategy, kind, observed_payload);
       if (members.empty()) continue;
       FusionGroup& group = groups.emplace_back();
       group.strategy = order.strategy;
       group.kind = kind;
       group.index = static_cast<int>(groups.size()) - 1;
-      group.name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
-      GroupMaker(group, members, workload, cluster).make(options.by_dtype);
+      for (const GroupMember& member : members) group.shards.push_back(member.shard);
+      const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
+      program.fusions.push_back({name, kind, group.shards});
+      GroupMaker(program, group, members, workload, cluster).make();
     }
   }
   return groups;

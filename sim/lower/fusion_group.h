@@ -4,12 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "models/collective/byte_matrix.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "sim/lower/group_member.h"
-#include "sim/lower/lookup_part.h"
-#include "sim/program/program.h"
+#include "sim/lower/op_list.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
@@ -21,30 +19,30 @@ struct FusionGroup {
   int index = 0;  // in Program::fusions
   Strategy strategy = Strategy::row_wise;
   TableKind kind = TableKind::sequence;
-  std::string name;   // in Program::fusions, and before the names of its matrices: "rw", "flex" ... "pooled_rw" ...
-  std::string group;  // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
+  std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
+
+  Purpose as(OpRole role) const { return {role, index}; }
   bool exchanges() const { return !group.empty(); }
   bool pooled() const { return kind == TableKind::pooled; }
   bool reduces() const { return pooled() && in_rows(strategy) && exchanges(); }  // partial sums are added up
+  // table_row_wise and grid_shard: what a node's ranks bring to, and get back from, those of another, rail by rail.
+  bool crosses() const { return reduces() && strategy != Strategy::flex && strategy != Strategy::row_wise; }
+  // Where its output is exchanged, or its partial sums are added up: as a group, and in names.
+  bool within_nodes() const { return strategy == Strategy::flex || crosses(); }
+  std::string reducing_group() const { return within_nodes() ? "node" : "world"; }
+  std::string reach() const { return within_nodes() ? "intra_node_" : "global_"; }
+  // The pass that puts its vectors in the order of the batch.
+  std::string order_pass() const { return !pooled() && in_rows(strategy) ? "unbucketize" : "concat_permute"; }
 
-  // Source -> owner, by position in the group; by source rank all alike.
-  ByteMatrix ids, lengths, weights;  // `lengths` and `weights` go before and after the ids (docs/lowering.md)
-  ByteMatrix gradients;              // backward wire; not where it reduces
-  ByteMatrix rows_by_source;         // forward wire: the output exchange is its transpose
+  // What its exchanges move, source -> owner by position in the group. Lengths and weights, which go before and after
+  // the ids, where the exchange of input is full. What comes back after a lookup is a transpose.
+  MatrixUse ids, lengths, weights, rows, gradients, cross_rows, cross_gradients;
 
   // Where it reduces: reduce_scatter of partial sums forward, all_gather of gradients backward, one size per rank set
   // of `group` (row_wise, flex) or of the node group (table_row_wise, grid_shard).
   std::vector<std::int64_t> scattered_bytes, gathered_bytes;
-  // table_row_wise and grid_shard: what a node's ranks bring to, and get back from, those of another, rail by rail.
-  bool crosses() const { return reduces() && strategy != Strategy::flex && strategy != Strategy::row_wise; }
-  ByteMatrix cross_gradients, cross_rows_by_source;
-
-  // The same as its exchanges use them, once write_matrices has put them into the Program.
-  struct Uses {
-    MatrixUse ids, lengths, weights, rows, gradients, cross_rows, cross_gradients;
-  } uses;
 
   std::vector<LookupPart> parts;
   std::vector<std::int64_t>
@@ -61,18 +59,10 @@ struct FusionGroup {
   double sent_inputs = 0;            // that each rank sends
 };
 
-struct FusionOptions {
-  bool observed_payload = false;
-  bool by_dtype = false;  // LookupPart
-};
-
 // The groups of a plan in the order of the forward pass: the module of the first table first; in each data_parallel,
-// flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. The plan
-// has passed check_plan.
-std::vector<FusionGroup> fuse(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                              const FusionOptions& options);
-
-inline constexpr int kLengthBytes = 4;  // on the wire, as in TorchRec's KeyedJaggedTensor
-inline constexpr int kWeightBytes = 4;
+// flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds
+// them and their matrices to the Program. The plan has passed check_plan.
+std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
+                              bool observed_payload);
 
 }  // namespace shardsim

@@ -47,8 +47,8 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   member.lengths = static_cast<std::int64_t>(table.features.size()) * workload.batch_per_gpu;
   member.vectors = member.pooled() ? half_up(batch * bags_per_sample(table)) : member.items;
   member.row_bytes = columns * dtype_bytes(table.dtype);
-  member.forward_bytes = columns * dtype_bytes(workload.wire_forward.value_or(table.dtype));
-  member.backward_bytes = columns * dtype_bytes(workload.wire_backward.value_or(table.dtype));
+  member.forward_bytes = columns * dtype_bytes(wire_dtype(workload.wire_forward, table));
+  member.backward_bytes = columns * dtype_bytes(wire_dtype(workload.wire_backward, table));
   return member;
 }
 

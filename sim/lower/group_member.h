@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "models/collective/byte_matrix.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 
@@ -33,5 +35,55 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
 // Expected items of one rank's batch that fall into the placement's rows, rounded half up.
 std::int64_t items_per_rank(const Placement& placement, const Workload& workload, const AccessDistribution& access,
                             bool observed_payload);
+
+// What an exchange carries for one placement from each source.
+enum class Carried { ids, lengths, weights, forward, backward };
+
+// Sizes of several placements in one matrix, source -> owner by position in a group of `group_size`: in units of the
+// greatest common divisor of their unit sizes. `id_bytes`: of the workload.
+ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_size, Carried what, int id_bytes);
+
+// By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). What
+// a source on any node sends back to the node of the owner; the output is the transpose.
+ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int ranks_per_node, Carried what);
+
+// Bytes per vector or id of that member.
+std::int64_t unit_bytes(const GroupMember& member, Carried what, int id_bytes);
+
+inline constexpr int kLengthBytes = 4;  // on the wire, as in TorchRec's KeyedJaggedTensor
+inline constexpr int kWeightBytes = 4;
+
+// Where the rows of a lookup live: in HBM, in host memory behind a cache in HBM, or in host memory alone.
+enum class RowMemory { hbm, cached, host };
+
+// One fused lookup of a fusion group, and what updates its rows: the tables of one weight type, pooling, weighting and
+// kind of compute kernel (pytorch/torchrec distributed/embedding_sharding.py, group_tables). Amounts are per rank of
+// the world, one value where all ranks have the same.
+struct LookupPart {
+  std::vector<int> shards;  // indices into Program::shards
+  RowMemory memory = RowMemory::hbm;
+  bool dense_gradient =
+      false;  // replicated rows, and the kernel "dense": gradients are summed, then applied to all rows
+
+  std::vector<int> ranks;              // that hold a shard, ascending; empty: all
+  std::vector<double> lookups;         // rows read
+  std::vector<double> bags;            // pooled: vectors written
+  std::vector<double> lookup_bytes;    // HBM, read plus written
+  std::vector<double> lookup_host;     // over the host link
+  std::vector<double> fetched_bytes;   // cached: rows that the cache misses, over the host link
+  std::vector<double> gradient_bytes;  // HBM of the sparse gradient or of the fused update
+  std::vector<double> gradient_host;
+  std::vector<double> distinct_rows;  // expected
+  std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
+  std::vector<double> applied_rows;
+
+  // The numbers of one of these, of `ranks` alone.
+  std::vector<double> of_ranks(const std::vector<double>& of_all) const;
+};
+
+// The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel. `by_dtype`: tables of
+// different types are looked up apart.
+std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
+                                     int world, bool by_dtype);
 
 }  // namespace shardsim

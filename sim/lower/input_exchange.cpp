@@ -37,8 +37,8 @@ void InputExchange::exchange_ids_only() {
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
-    ids_[index] = ops_.add_exchange("input_all_to_all", {OpRole::exchange_ids, group.index}, group.group,
-                                    group.uses.ids, ids_dtype(), {});
+    ids_[index] =
+        ops_.add_exchange("input_all_to_all", group.as(OpRole::exchange_ids), group.group, group.ids, ids_dtype(), {});
   }
 }
 
@@ -49,7 +49,7 @@ double InputExchange::own_input_bytes() const {
 }
 
 void InputExchange::copy_to_device() {
-  copy_ = ops_.add("h2d_copy", {OpRole::copy_inputs}, OpClass::dense, stream(Stream::memcpy), {});
+  copy_ = ops_.add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
   ops_.op(copy_).host_bytes.values = {own_input_bytes()};
 }
 
@@ -84,7 +84,8 @@ void InputExchange::exchange_splits() {
   if (workload_.pipeline == "none") {
     for (std::size_t index = groups_.size(); index-- > 0;) {
       const FusionGroup& group = groups_[index];
-      if (group.exchanges()) add_splits(group.name + "_splits", group.index, group.group, splits_of(group));
+      if (group.exchanges())
+        add_splits(ops_.program().fusions[group.index].name + "_splits", group.index, group.group, splits_of(group));
     }
     return;
   }
@@ -96,20 +97,18 @@ void InputExchange::exchange_splits() {
 }
 
 void InputExchange::wait_for_splits() {
-  if (any_exchange())
-    wait_ = ops_.add("host_wait", {OpRole::wait_for_splits}, OpClass::dense, stream(Stream::host), splits_);
+  if (any_exchange()) wait_ = ops_.add("host_wait", {OpRole::wait_for_splits}, stream(Stream::host), splits_);
 }
 
 void InputExchange::exchange_inputs_of(const FusionGroup& group, std::size_t index) {
   const auto add = [&](const char* name, OpRole role, MatrixUse matrix, const std::string& dtype) {
-    const int id = ops_.add_exchange(name, {role, group.index}, group.group, matrix, dtype, {wait_});
+    const int id = ops_.add_exchange(name, group.as(role), group.group, matrix, dtype, {wait_});
     if (id >= 0) inputs_.push_back(id);
     return id;
   };
-  const FusionGroup::Uses& uses = group.uses;
-  add("input_lengths_all_to_all", OpRole::exchange_lengths, uses.lengths, "int32");
-  ids_[index] = add("input_all_to_all", OpRole::exchange_ids, uses.ids, ids_dtype());
-  if (group.weighted) add("input_weights_all_to_all", OpRole::exchange_weights, uses.weights, "fp32");
+  add("input_lengths_all_to_all", OpRole::exchange_lengths, group.lengths, "int32");
+  ids_[index] = add("input_all_to_all", OpRole::exchange_ids, group.ids, ids_dtype());
+  if (group.weighted) add("input_weights_all_to_all", OpRole::exchange_weights, group.weights, "fp32");
 }
 
 void InputExchange::exchange_inputs() {

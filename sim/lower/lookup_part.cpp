@@ -1,11 +1,11 @@
-#include "sim/lower/lookup_part.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
+
+#include "sim/lower/group_member.h"
 
 namespace shardsim {
 namespace {

@@ -1,16 +1,118 @@
 #include "sim/lower/lower.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "sim/lower/fusion_group.h"
 #include "sim/lower/input_exchange.h"
 #include "sim/lower/lowering_context.h"
-#include "sim/lower/measured_times.h"
 #include "sim/lower/op_list.h"
-#include "sim/lower/program_frame.h"
 
 namespace shardsim {
 namespace {
+
+int tier_of(const Plan& plan, const Placement& placement) {
+  return static_cast<int>(std::count_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& other) {
+    return other.table == placement.table && other.column_begin == placement.column_begin &&
+           other.row_begin < placement.row_begin;
+  }));
+}
+
+void write_shards(Program& program, const Plan& plan, const Workload& workload) {
+  for (const Placement& placement : plan.placements) {
+    Program::Shard shard;
+    shard.table = placement.table;
+    shard.strategy = placement.strategy;
+    shard.row_begin = placement.row_begin;
+    shard.row_end = placement.row_end;
+    shard.column_begin = placement.column_begin;
+    shard.column_end = placement.column_end;
+    shard.holders = placement.holders;
+    if (placement.rows() < workload.tables[placement.table].rows) shard.tier = tier_of(plan, placement);
+    program.shards.push_back(shard);
+  }
+}
+
+// Ranks that hold the same shard in each replica group: they all-reduce its gradient.
+std::vector<std::vector<int>> across(const std::vector<std::vector<int>>& replica_groups) {
+  std::vector<std::vector<int>> groups(replica_groups.front().size());
+  for (const std::vector<int>& replicas : replica_groups) {
+    for (std::size_t position = 0; position < replicas.size(); ++position) {
+      groups[position].push_back(replicas[position]);
+    }
+  }
+  return groups;
+}
+
+// The nodes themselves, which table_row_wise and grid_shard reduce in.
+std::vector<std::vector<int>> nodes_of(const Program& program) {
+  std::vector<std::vector<int>> nodes(program.world_size / program.ranks_per_node);
+  for (int rank = 0; rank < program.world_size; ++rank) nodes[rank / program.ranks_per_node].push_back(rank);
+  return nodes;
+}
+
+void add_node_groups(Program& program, const std::vector<std::vector<int>>& sets, const Place& place) {
+  if (program.groups.contains("node") && program.groups["node"] != sets) {
+    throw input_error(place,
+                      "replica groups of flex rows differ from those of another table, or from the nodes in which "
+                      "table_row_wise and grid_shard reduce",
+                      "Use the same replica_groups for all flex rows, and whole nodes beside those types");
+  }
+  program.groups["node"] = sets;
+  program.groups["cross_node"] = across(sets);
+}
+
+void write_groups(Program& program, const Plan& plan, const Workload& workload) {
+  program.groups["world"] = {all_ranks(program.world_size)};
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[placement.table];
+    const bool reduces =
+        table.kind == TableKind::pooled && within_node(placement.strategy) && in_rows(placement.strategy);
+    if (placement.strategy == Strategy::flex) add_node_groups(program, placement.holders, table.place);
+    if (reduces) add_node_groups(program, nodes_of(program), table.place);
+  }
+}
+
+// Sizes, tables, shards, groups, the stream `compute`; no matrices and operations.
+Program program_frame(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  Program program;
+  program.world_size = cluster.world_size();
+  program.ranks_per_node = cluster.ranks_per_node();
+  program.batch_per_rank = workload.batch_per_gpu;
+  program.hash_seed = plan.hash_seed;
+  program.id_bytes = workload.id_bytes;
+  program.tables = workload.tables;
+  program.streams = {"compute"};
+  write_shards(program, plan, workload);
+  write_groups(program, plan, workload);
+  return program;
+}
+
+void hold(Program& program, Seconds time, const std::function<bool(const Op&)>& belongs) {
+  std::vector<int> ids;
+  std::vector<double> bytes;
+  for (const Op& op : program.ops) {
+    if (!belongs(op)) continue;
+    ids.push_back(op.id);
+    bytes.push_back(*std::max_element(op.hbm_bytes.values.begin(), op.hbm_bytes.values.end()));
+  }
+  if (std::accumulate(bytes.begin(), bytes.end(), 0.0) <= 0) bytes.assign(ids.size(), 1.0);
+  const auto parts = split_by_largest_remainder(std::llround(time.value * 1e9), bytes);
+  for (std::size_t part = 0; part < ids.size(); ++part) program.ops[ids[part]].fixed_ns = parts[part];
+}
+
+// Gives the compute operations the times of a measured rest: each class takes exactly its time, shared among its
+// operations in proportion to their bytes, in whole nanoseconds.
+void hold_measured_times(Program& program, const MeasuredRest& measured) {
+  hold(program, measured.lookup.time, [](const Op& op) { return op.op_class == OpClass::lookup; });
+  hold(program, measured.update.time, [](const Op& op) { return op.op_class == OpClass::update; });
+  hold(program, measured.dense_forward.time,
+       [](const Op& op) { return op.role == OpRole::dense_forward || op.role == OpRole::bottom_forward; });
+  hold(program, measured.dense_backward.time,
+       [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
+}
 
 std::vector<Stream> streams_of(const Workload& workload) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
@@ -26,12 +128,10 @@ class Lowering {
  public:
   Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
       : program_(program_frame(plan, workload, cluster)),
-        groups_(fuse(plan, workload, cluster, {options.observed_payload, workload.full_input_exchange()})),
+        groups_(fuse(program_, plan, workload, cluster, options.observed_payload)),
         list_(program_, streams_of(workload), options.overlap),
         input_(list_, groups_, workload),
-        context_{workload, program_, groups_, list_, input_, std::vector<GroupOps>(groups_.size())} {
-    write_matrices(program_, groups_, context_.full());
-  }
+        context_{workload, program_, groups_, list_, input_, std::vector<GroupOps>(groups_.size())} {}
 
   Program take() {
     const std::string& pipeline = context_.workload.pipeline;

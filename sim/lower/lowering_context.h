@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,19 +34,22 @@ struct LoweringContext {
 
   bool full() const { return workload.full_input_exchange(); }  // the exchange of ids in all its steps
   bool shuffles() const { return !workload.dense.measured; }    // passes over vectors; a measured rest holds them
-  bool exchanges() const;                                       // any group
-  std::string precision() const;                                // of the dense part, as in Op
-  double tier_bytes() const;  // of tier_merge, tier_split_gradient: ids alone, of all tables
-  std::string wire(const FusionGroup& group,
-                   const std::optional<Dtype>& stated) const;  // the table's type, or that stated
+  bool exchanges() const {
+    return std::any_of(groups.begin(), groups.end(), [](const FusionGroup& group) { return group.exchanges(); });
+  }
+  // Of the dense part, as in Op.
+  std::string precision() const { return workload.dense.precision == "fp32" ? "" : workload.dense.precision; }
+  // Of tier_merge and tier_split_gradient; with ids alone they put the vectors of all tables in order.
+  double tier_bytes() const {
+    double bytes = 0;
+    for (const FusionGroup& group : groups) bytes += 2 * (full() ? group.own_tier_bytes : group.own_bytes);
+    return bytes;
+  }
+  // The label of an exchange: the type of its first table's vectors.
+  std::string wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const {
+    return dtype_name(wire_dtype(stated, workload.tables[program.shards[group.shards[0]].table]));
+  }
 };
-
-// Where a group's output is exchanged, in names ("intra_node_", "global_") and as the group that reduces.
-bool within_nodes(const FusionGroup& group);
-std::string reach_name(const FusionGroup& group);
-std::string reducing_group(const FusionGroup& group);
-// The pass that puts a group's vectors in the order of the batch.
-std::string order_pass(const FusionGroup& group);
 
 // Lookups with their output exchanges, then the dense part. Returns what the backward pass follows.
 std::vector<int> lower_forward(LoweringContext& context);

@@ -26,11 +26,11 @@ OpList::OpList(Program& program, std::vector<Stream> streams, bool overlap) : pr
   for (const Stream stream : streams_) program_.streams.push_back(stream_name(stream));
 }
 
-int OpList::add(const std::string& name, Purpose purpose, OpClass op_class, Stream stream, std::vector<int> after) {
+int OpList::add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after) {
   Op op;
   op.id = static_cast<int>(program_.ops.size());
   op.name = name;
-  op.op_class = op_class;
+  op.op_class = class_of(purpose.role).value();
   op.role = purpose.role;
   op.fusion = purpose.fusion;
   const auto found = std::find(streams_.begin(), streams_.end(), stream);
@@ -45,7 +45,7 @@ int OpList::add(const std::string& name, Purpose purpose, OpClass op_class, Stre
 
 int OpList::add_pass(const std::string& name, Purpose purpose, Stream stream, std::vector<double> hbm_bytes,
                      std::vector<int> after) {
-  const int id = add(name, purpose, OpClass::dense, stream, std::move(after));
+  const int id = add(name, purpose, stream, std::move(after));
   if (std::adjacent_find(hbm_bytes.begin(), hbm_bytes.end(), std::not_equal_to<>()) == hbm_bytes.end()) {
     hbm_bytes.resize(1);
   }
@@ -61,19 +61,19 @@ Stream OpList::stream_of(const std::string& group) {
 int OpList::add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
                          const std::string& dtype, std::vector<int> after) {
   if (program_.groups.at(group).front().size() < 2 || moves_nothing(resolve_matrix(program_, matrix))) return -1;
-  const int id = add(name, purpose, OpClass::all_to_all, stream_of(group), std::move(after));
+  const int id = add(name, purpose, stream_of(group), std::move(after));
   op(id).group = group;
   op(id).matrix = matrix;
   op(id).dtype = dtype;
   return id;
 }
 
-int OpList::add_reduction(const std::string& name, Purpose purpose, OpClass op_class, const std::string& group,
+int OpList::add_reduction(const std::string& name, Purpose purpose, const std::string& group,
                           const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype,
                           std::vector<int> after) {
   const bool nothing = std::all_of(bytes_by_set.begin(), bytes_by_set.end(), [](std::int64_t b) { return b == 0; });
   if (nothing || program_.groups.at(group).front().size() < 2) return -1;
-  const int id = add(name, purpose, op_class, stream_of(group), std::move(after));
+  const int id = add(name, purpose, stream_of(group), std::move(after));
   op(id).group = group;
   op(id).dtype = dtype;
   const bool equal =

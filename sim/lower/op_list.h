@@ -13,7 +13,8 @@ enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, ho
 
 std::string stream_name(Stream stream);
 
-// What an operation is for: its role, and the fusion group that it works for (-1: all of them, or none).
+// What an operation is for: its role, from which its class follows, and the fusion group that it works for (-1: all of
+// them, or none).
 struct Purpose {
   OpRole role = OpRole::none;
   int fusion = -1;
@@ -26,7 +27,7 @@ class OpList {
   OpList(Program& program, std::vector<Stream> streams, bool overlap);
 
   // Ids below 0 in `after` are left out: there was nothing to wait for. A stream that the Program lacks is `compute`.
-  int add(const std::string& name, Purpose purpose, OpClass op_class, Stream stream, std::vector<int> after);
+  int add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after);
 
   // A pass over bytes of device memory, the same on all ranks or one number each.
   int add_pass(const std::string& name, Purpose purpose, Stream stream, std::vector<double> hbm_bytes,
@@ -35,7 +36,7 @@ class OpList {
   // A collective on its group's stream. -1, and nothing added: the group has one member, or there is nothing to move.
   int add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
                    const std::string& dtype, std::vector<int> after);
-  int add_reduction(const std::string& name, Purpose purpose, OpClass op_class, const std::string& group,
+  int add_reduction(const std::string& name, Purpose purpose, const std::string& group,
                     const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype, std::vector<int> after);
 
   Op& op(int id) { return program_.ops[id]; }

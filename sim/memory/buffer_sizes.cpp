@@ -1,7 +1,6 @@
-#include "sim/memory/buffer_sizes.h"
-
-#include <algorithm>
 #include <cmath>
+
+#include "sim/memory/buffers.h"
 
 namespace shardsim {
 namespace {
@@ -59,12 +58,7 @@ BytesByRank pooled_vectors(const Program& program, const Op& lookup) {
   return bytes;
 }
 
-std::int64_t rows_held(const Shard& shard, std::size_t position) {
-  Placement placement;
-  placement.row_begin = shard.row_begin;
-  placement.row_end = shard.row_end;
-  placement.strategy = shard.strategy;
-  placement.holders = shard.holders;
+std::int64_t rows_held(const Placement& placement, std::size_t position) {
   return static_cast<std::int64_t>(placement.shard_rows(placement.shards() > 1 ? static_cast<int>(position) : 0));
 }
 
@@ -114,9 +108,10 @@ BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
   BytesByRank bytes = zeros(program);
   for (const int index : gradient.shards) {
     const Shard& shard = program.shard(index);
+    const Placement placement = shard.placement();
     for (const std::vector<int>& group : shard.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
-        bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);
+        bytes[static_cast<std::size_t>(group[i])] += rows_held(placement, i) * row_bytes(program, shard);
       }
     }
   }

@@ -3,10 +3,49 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace shardsim {
 namespace {
+
+// What an operation in this role writes of vectors and gradients; none: nothing of them that stays beside what it
+// reads.
+std::optional<MemoryPart> part_written(OpRole role) {
+  switch (role) {
+    case OpRole::lookup:
+    case OpRole::order_lookups:
+      return MemoryPart::lookup_output;
+    case OpRole::sum_output:
+    case OpRole::exchange_output:
+    case OpRole::order_output:
+    case OpRole::merge_tiers:
+      return MemoryPart::output;
+    case OpRole::split_gradient_tiers:
+    case OpRole::order_gradient:
+    case OpRole::exchange_gradient:
+    case OpRole::gather_gradient:
+    case OpRole::order_received_gradient:
+      return MemoryPart::gradients;
+    case OpRole::sum_gradient:
+      return MemoryPart::table_gradients;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Whether it has vectors or gradients in hand: it reads those of the operations that it waits for.
+bool works_on_vectors(OpRole role) {
+  return part_written(role) || role == OpRole::dense_forward || role == OpRole::dense_backward ||
+         role == OpRole::divide_gradient || role == OpRole::update || role == OpRole::reduce_gradient ||
+         role == OpRole::apply;
+}
+
+BytesByRank bytes_written(const Program& program, const Op& op) {
+  if (op.role == OpRole::lookup) return vectors_of(program, op);
+  if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op);
+  return op.is_collective() ? got_from(program, op) : half_of(op.hbm_bytes);
+}
 
 class BufferList {
  public:
@@ -25,7 +64,8 @@ class BufferList {
 
   std::vector<Buffer> take() {
     for (const Op& op : program_.ops) {
-      add_written(op);
+      add_inputs(op);
+      if (const auto part = part_written(op.role)) add_vectors(*part, op);
       if (needs_gradient(op)) add_own_gradient(op);
     }
     add_dense_gradients();
@@ -34,23 +74,12 @@ class BufferList {
 
  private:
   static std::size_t at(int id) { return static_cast<std::size_t>(id); }
-  OpRole role(int id) const { return op(id).role; }
   const Op& op(int id) const { return program_.ops[at(id)]; }
   bool any(OpRole of) const { return by_role_.contains(of); }
-  std::vector<int> all(OpRole of) const { return by_role_.contains(of) ? by_role_.at(of) : std::vector<int>{}; }
-
-  bool cut_by_rows(const Op& of) const {
-    const Program::Fusion& fusion = program_.fusions[at(of.fusion)];
-    return in_rows(program_.shard(fusion.shards.front()).strategy);
-  }
+  std::vector<int> all(OpRole of) const { return any(of) ? by_role_.at(of) : std::vector<int>{}; }
 
   Buffer& add(MemoryPart part, int writer, BytesByRank bytes) {
-    Buffer& buffer = buffers_.emplace_back();
-    buffer.part = part;
-    buffer.writer = writer;
-    buffer.ahead = op(writer).batches_ahead;
-    buffer.bytes = std::move(bytes);
-    return buffer;
+    return buffers_.emplace_back(part, writer, op(writer).batches_ahead, std::move(bytes));
   }
 
   void read(Buffer& buffer, int reader) const {
@@ -71,7 +100,7 @@ class BufferList {
     }
   }
 
-  void add_written(const Op& writer) {
+  void add_inputs(const Op& writer) {
     switch (writer.role) {
       case OpRole::copy_inputs:
         return add_copy(writer);
@@ -85,31 +114,12 @@ class BufferList {
       case OpRole::exchange_lengths:
       case OpRole::exchange_ids:
       case OpRole::exchange_weights:
-        return add_inputs(writer);
+        return add_received(writer);
       case OpRole::recat: {
         Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(writer.hbm_bytes));
         read_by_lookups(buffer, true);
         return read(buffer, OpRole::prefetch_rows);
       }
-      case OpRole::lookup:
-        return add_vectors(MemoryPart::lookup_output, writer, vectors_of(program_, writer));
-      case OpRole::order_lookups:
-        return add_vectors(MemoryPart::lookup_output, writer, half_of(writer.hbm_bytes));
-      case OpRole::sum_output:
-      case OpRole::exchange_output:
-        return add_vectors(MemoryPart::output, writer, got_from(program_, writer));
-      case OpRole::order_output:
-      case OpRole::merge_tiers:
-        return add_vectors(MemoryPart::output, writer, half_of(writer.hbm_bytes));
-      case OpRole::split_gradient_tiers:
-      case OpRole::order_gradient:
-      case OpRole::order_received_gradient:
-        return add_vectors(MemoryPart::gradients, writer, half_of(writer.hbm_bytes));
-      case OpRole::exchange_gradient:
-      case OpRole::gather_gradient:
-        return add_vectors(MemoryPart::gradients, writer, got_from(program_, writer));
-      case OpRole::sum_gradient:
-        return add_vectors(MemoryPart::table_gradients, writer, dense_gradient_of(program_, writer));
       default:
         return;
     }
@@ -138,12 +148,13 @@ class BufferList {
 
   // What is sent, of tables cut by rows once more in their buckets.
   void add_permuted(const Op& pass) {
-    const bool buckets = role(pass.id) == OpRole::bucketize;
+    const bool buckets = pass.role == OpRole::bucketize;
     Buffer& buffer = add(MemoryPart::inputs, pass.id, half_of(pass.hbm_bytes));
     if (!buckets) read(buffer, OpRole::bucketize);
     for (const OpRole sends : {OpRole::exchange_lengths, OpRole::exchange_ids, OpRole::exchange_weights}) {
-      for (const int inputs : all(sends)) {
-        if (cut_by_rows(op(inputs)) == buckets) read(buffer, inputs);
+      for (const int exchange : all(sends)) {
+        const Program::Fusion& fusion = program_.fusions[at(op(exchange).fusion)];
+        if (in_rows(program_.shard(fusion.shards.front()).strategy) == buckets) read(buffer, exchange);
       }
     }
   }
@@ -156,102 +167,67 @@ class BufferList {
     read(add(MemoryPart::inputs, splits.id, std::move(bytes)), OpRole::wait_for_splits);
   }
 
-  void add_inputs(const Op& inputs) {
-    Buffer& buffer = add(MemoryPart::inputs, inputs.id, got_from(program_, inputs));
+  void add_received(const Op& exchange) {
+    Buffer& buffer = add(MemoryPart::inputs, exchange.id, got_from(program_, exchange));
     if (any(OpRole::recat)) return read(buffer, OpRole::recat);
-    read_by_lookups(buffer, true, inputs.fusion);
+    read_by_lookups(buffer, true, exchange.fusion);
     // Nothing wrote what is sent: it is there as long as it is sent.
-    if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, inputs.id, given_to(program_, inputs));
-  }
-
-  void add_vectors(MemoryPart part, const Op& writer, BytesByRank bytes) {
-    Buffer& buffer = add(part, writer.id, std::move(bytes));
-    for (const int reader : readers_behind(writer.id)) read(buffer, reader);
+    if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, given_to(program_, exchange));
   }
 
   // What waits for the writer reads what it wrote; what works in place hands it on. The dense part reads vectors
   // forward and, where they meet the interaction, backward. Gradients by tier stay until their exchange.
-  std::set<int> readers_behind(int writer) const {
-    const bool by_tier = role(writer) == OpRole::split_gradient_tiers;
+  void add_vectors(MemoryPart part, const Op& writer) {
+    const bool by_tier = writer.role == OpRole::split_gradient_tiers;
     std::set<int> readers;
-    std::vector<int> behind = {writer};
+    std::vector<int> behind = {writer.id};
     while (!behind.empty()) {
       const int before = behind.back();
       behind.pop_back();
       for (const int next : followers_[at(before)]) {
-        if (reads(role(next)) && readers.insert(next).second && hands_on(next, by_tier)) behind.push_back(next);
+        if (!works_on_vectors(op(next).role) || !readers.insert(next).second) continue;
+        if (hands_on(op(next), by_tier)) behind.push_back(next);
       }
     }
-    return readers;
+    Buffer& buffer = add(part, writer.id, bytes_written(program_, writer));
+    for (const int reader : readers) read(buffer, reader);
   }
 
-  static bool reads(OpRole next) {
-    return next != OpRole::wait_for_splits && next != OpRole::dense_all_reduce && next != OpRole::dense_update &&
-           next != OpRole::bottom_backward;
+  bool hands_on(const Op& next, bool by_tier) const {
+    if (next.role == OpRole::dense_backward) return next.id < interaction_;
+    if (next.role == OpRole::order_gradient) return by_tier;
+    return next.role == OpRole::divide_gradient || next.role == OpRole::reduce_gradient ||
+           next.role == OpRole::dense_forward;
   }
 
-  bool hands_on(int next, bool by_tier) const {
-    switch (role(next)) {
-      case OpRole::dense_backward:
-        return next < interaction_;
-      case OpRole::order_gradient:
-        return by_tier;
-      case OpRole::divide_gradient:
-      case OpRole::reduce_gradient:
-      case OpRole::dense_forward:
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  // Whether a step reads gradients of the own batch as the dense part makes them: what stands first on their way.
+  // Whether a step reads gradients of the own batch as the dense part makes them: it is the first on their way. A step
+  // behind the split by tiers reads the tiers; what is in none of them comes from the dense part.
   bool needs_gradient(const Op& reader) const {
-    switch (reader.role) {
-      case OpRole::split_gradient_tiers:
-      case OpRole::order_gradient:
-        return true;
-      case OpRole::exchange_gradient:
-      case OpRole::gather_gradient:
-      case OpRole::order_received_gradient:
-      case OpRole::sum_gradient:
-      case OpRole::update:
-        break;
-      default:
-        return false;
-    }
+    if (reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient) return true;
+    const bool reads = part_written(reader.role) == MemoryPart::gradients || reader.role == OpRole::sum_gradient ||
+                       reader.role == OpRole::update;
     const auto tier = [&](int shard) { return program_.shard(shard).tier >= 0; };
     const bool all_tiers = std::all_of(reader.shards.begin(), reader.shards.end(), tier);
-    return std::none_of(reader.after.begin(), reader.after.end(), [&](int before) {
-      const bool split = role(before) == OpRole::split_gradient_tiers;
-      return carries_gradients(role(before)) && (!split || all_tiers || !workload_.full_input_exchange());
-    });
-  }
-
-  static bool carries_gradients(OpRole role) {
-    return role == OpRole::split_gradient_tiers || role == OpRole::order_gradient ||
-           role == OpRole::exchange_gradient || role == OpRole::gather_gradient || role == OpRole::divide_gradient ||
-           role == OpRole::order_received_gradient;
+    return reads && std::none_of(reader.after.begin(), reader.after.end(), [&](int before) {
+             const OpRole role = op(before).role;
+             if (role == OpRole::split_gradient_tiers) return all_tiers || !workload_.full_input_exchange();
+             return role == OpRole::divide_gradient || part_written(role) == MemoryPart::gradients;
+           });
   }
 
   // Where there is no dense part it comes from nowhere, with the first step that reads it.
   void add_own_gradient(const Op& reader) {
-    Buffer& buffer =
-        add(MemoryPart::gradients, interaction_ >= 0 ? interaction_ : reader.id, own_gradient_bytes(reader));
-    read(buffer, reader.id);
-  }
-
-  BytesByRank own_gradient_bytes(const Op& reader) const {
-    const OpRole role = reader.role;
-    if (role == OpRole::exchange_gradient || role == OpRole::gather_gradient) return given_to(program_, reader);
-    const bool pass = role == OpRole::split_gradient_tiers || role == OpRole::order_gradient;
-    return pass ? half_of(reader.hbm_bytes) : vectors_of(program_, op(lookup_of_.at(reader.shards)));
+    const bool pass = reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient;
+    BytesByRank bytes = pass                     ? half_of(reader.hbm_bytes)
+                        : reader.is_collective() ? given_to(program_, reader)
+                                                 : vectors_of(program_, op(lookup_of_.at(reader.shards)));
+    read(add(MemoryPart::gradients, interaction_ >= 0 ? interaction_ : reader.id, std::move(bytes)), reader.id);
   }
 
   void add_dense_gradients() {
     const std::int64_t parameters = workload_.dense.parameters.count;
-    std::vector<int> backward = all(OpRole::dense_backward), bottom = all(OpRole::bottom_backward);
-    backward.insert(backward.end(), bottom.begin(), bottom.end());
+    const std::vector<int> backward =
+        all(any(OpRole::dense_backward) ? OpRole::dense_backward : OpRole::bottom_backward);
     if (backward.empty() || parameters <= 0) return;
     Buffer& buffer = add(MemoryPart::dense_gradients, backward.front(), {parameters});
     read(buffer, OpRole::dense_all_reduce);

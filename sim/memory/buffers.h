@@ -1,13 +1,20 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "models/workload/workload.h"
-#include "sim/memory/buffer_sizes.h"
-#include "sim/memory/memory_part.h"
+#include "sim/memory/memory_profile.h"
 #include "sim/program/program.h"
 
 namespace shardsim {
+
+// One number for all ranks or one per rank.
+using BytesByRank = std::vector<std::int64_t>;
+
+inline std::int64_t bytes_at(const BytesByRank& bytes, int rank) {
+  return bytes.size() == 1 ? bytes[0] : bytes[static_cast<std::size_t>(rank)];
+}
 
 // A stretch of device memory that an operation writes and others read: it lives from the start of the one to the end of
 // the last of the others, on each rank.
@@ -25,5 +32,20 @@ struct Buffer {
 
 // The buffers of one iteration (docs/lowering.md, "What device memory holds"). `program` was lowered from `workload`.
 std::vector<Buffer> buffers_of(const Program& program, const Workload& workload);
+
+// The sizes of what operations write and read.
+
+// A part of what a pass moves: it reads as much as it writes.
+BytesByRank half_of(const PerRank& moved);
+
+// An all_to_all, a reduce_scatter or an all_gather: what a rank gives to it, and what it gets, own chunk included.
+BytesByRank given_to(const Program& program, const Op& exchange);
+BytesByRank got_from(const Program& program, const Op& exchange);
+
+// Vectors that a lookup writes, in the tables' types.
+BytesByRank vectors_of(const Program& program, const Op& lookup);
+
+// A gradient as large as the rows that the operation's shards have on each rank.
+BytesByRank dense_gradient_of(const Program& program, const Op& gradient);
 
 }  // namespace shardsim

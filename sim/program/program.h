@@ -101,6 +101,7 @@ struct Program {
     std::uint64_t row_begin = 0, row_end = 0;
     std::int64_t column_begin = 0, column_end = 0;
     std::vector<std::vector<int>> holders;
+    Placement placement() const;  // the rows, columns and holders that it has
     bool operator==(const Shard&) const = default;
   };
   std::vector<Shard> shards;

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <map>
+#include <string>
 #include <vector>
 
 #include "sim/report/chart_data.h"
@@ -8,7 +8,7 @@ namespace shardsim {
 
 namespace {
 
-// From the inside of a bar outwards: compute, then collectives, then the rest.
+// From the inside of a bar outwards: compute, then transfers, waiting inside collectives, the rest.
 const std::vector<std::string>& stack_order() {
   static const std::vector<std::string> kStack = {"lookup",
                                                   "dense",
@@ -19,22 +19,38 @@ const std::vector<std::string>& stack_order() {
                                                   "cross_node_all_reduce",
                                                   "input_all_to_all",
                                                   "other_collective",
+                                                  "waiting",
                                                   "idle"};
   return kStack;
 }
 
-struct Parts {
-  std::map<std::string, double> by_class;  // ms
-  double sum() const {
-    double result = 0;
-    for (const auto& [name, time] : by_class) result += time;
-    return result;
-  }
-  void scale_to(double total) {
-    const double now = sum();
-    for (auto& [name, time] : by_class) time *= now > 0 ? total / now : 0;
-  }
+// Parts of a bar below this share of the iteration are left out: they add up to less than 1e-9 of it.
+constexpr double kLeastShare = 1e-11;
+
+struct Part {
+  std::string name, display_class;
+  double ms = 0;
 };
+
+double sum_of(const std::vector<Part>& parts) {
+  double sum = 0;
+  for (const Part& part : parts) sum += part.ms;
+  return sum;
+}
+
+void add(std::vector<Part>& parts, const std::string& name, const std::string& display_class, double ms) {
+  const auto known = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.name == name; });
+  if (known != parts.end()) {
+    known->ms += ms;
+  } else {
+    parts.push_back({name, display_class, ms});
+  }
+}
+
+void scale_to(std::vector<Part>& parts, double total) {
+  const double now = sum_of(parts);
+  for (Part& part : parts) part.ms *= now > 0 ? total / now : 0;
+}
 
 RankTimes mean_times(const Timeline& timeline) {
   RankTimes mean;
@@ -48,35 +64,35 @@ RankTimes mean_times(const Timeline& timeline) {
 
 // Times by name are means over the ranks that run the operation, and operations of one rank may overlap; scaled to the
 // mean over all ranks of the time in which any of them ran, they add up.
-void split_time(const CaseResult& item, Parts& compute, Parts& exposed) {
+std::vector<Part> parts_of(const CaseResult& item) {
+  std::vector<Part> compute, exposed;
   for (const NamedTime& time : item.times) {
     const std::string name = display_class(time.name, time.op_class);
     if (is_communication(time.op_class)) {
-      exposed.by_class[name] += time.exposed_ms;
+      add(exposed, name + " (transfer)", name, time.transfer_ms());
+      add(exposed, name + " (waiting)", "waiting", time.waiting_ms);
     } else {
-      compute.by_class[name] += time.span_ms;
+      add(compute, name, name, time.span_ms);
     }
   }
-  if (item.timeline.spans.empty()) return;
-  const RankTimes mean = mean_times(item.timeline);
-  compute.scale_to(mean.compute_ms);
-  exposed.scale_to(mean.exposed_ms);
+  if (!item.timeline.spans.empty()) {
+    const RankTimes mean = mean_times(item.timeline);
+    scale_to(compute, mean.compute_ms);
+    scale_to(exposed, mean.exposed_ms);
+  }
+  const double idle = std::max(0.0, item.iteration_ms - sum_of(compute) - sum_of(exposed));
+  compute.insert(compute.end(), exposed.begin(), exposed.end());
+  compute.push_back({"idle", "idle", idle});
+  return compute;
 }
 
 void add_case(DataSet& set, const CaseResult& item) {
-  Parts compute, exposed;
-  split_time(item, compute, exposed);
-  std::map<std::string, double> all = compute.by_class;
-  all.insert(exposed.by_class.begin(), exposed.by_class.end());
-  all["idle"] = std::max(0.0, item.iteration_ms - compute.sum() - exposed.sum());
+  const std::vector<Part> parts = parts_of(item);
   const auto& order = stack_order();
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto found = all.find(order[i]);
-    if (found == all.end() || found->second < 1e-6 * item.iteration_ms) continue;
-    const bool collective = exposed.by_class.count(order[i]) > 0;
-    set.rows.push_back(
-        {item.name, order[i] + (collective ? " (exposed)" : ""), order[i], static_cast<double>(i), found->second});
-  }
+  for (std::size_t place = 0; place < order.size(); ++place)
+    for (const Part& part : parts)
+      if (part.display_class == order[place] && part.ms >= kLeastShare * item.iteration_ms)
+        set.rows.push_back({item.name, part.name, order[place], static_cast<double>(place), part.ms});
 }
 
 }  // namespace

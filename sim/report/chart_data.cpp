@@ -52,8 +52,9 @@ void add_timelines(std::vector<Chart>& charts, const StudyResult& study) {
     Chart chart{fmt::format("timeline-{}", charts.size()),
                 "timeline",
                 "One iteration of " + item->name,
-                "Every operation of one steady iteration on the GPUs of the first node, one lane per stream. Gaps on "
-                "the compute lane are time spent waiting.",
+                "Everything that runs in one period of the steady state on the GPUs of the first node, one lane per "
+                "stream; paler what already belongs to a later iteration. Gaps on the compute lane are time spent "
+                "waiting.",
                 item != cases.front(),
                 timeline_spans(*item, kSpansPerTimeline)};
     add_chart(charts, std::move(chart));
@@ -165,8 +166,9 @@ std::vector<Chart> charts_of(const StudyResult& study) {
   add_chart(charts, {"breakdown",
                      "iteration_breakdown",
                      "What an iteration is made of",
-                     "Compute, and the part of each collective that no compute hides (its exposed time), mean over the "
-                     "GPUs. The parts add up to the iteration.",
+                     "Compute, and the part of each collective that no compute hides (its exposed time), split into "
+                     "transfer and waiting for GPUs that arrive later; mean over the GPUs. The parts add up to the "
+                     "iteration.",
                      has_many_cases(study),
                      {breakdown_parts(study)}});
   add_timelines(charts, study);

@@ -19,8 +19,9 @@ std::string display_class(const std::string& name, std::string_view op_class);
 // one. Columns: case, quantity, class, published_ms, predicted_ms, error_pct, payload (planned, observed), role.
 DataSet comparison_points(const StudyResult& study);
 
-// What an iteration is made of: compute classes, the exposed part of each collective, the rest as "idle". The parts of
-// a case add up to its iteration. Columns: case, part, class, order, time_ms.
+// What an iteration is made of: compute classes, of each collective the exposed transfer and the exposed waiting for
+// other ranks, the rest as "idle". The parts of a case add up to its iteration. Columns: case, part, class, order,
+// time_ms.
 DataSet breakdown_parts(const StudyResult& study);
 
 // Columns: case, what (memory model, simulated), memory_gib (largest over ranks), smallest_gib, capacity_gib,
@@ -28,7 +29,7 @@ DataSet breakdown_parts(const StudyResult& study);
 DataSet memory_bars(const StudyResult& study);
 
 // What the fullest GPU holds at its simulated high-water mark, and by the memory model. Columns: case, what (simulated,
-// memory model), part (memory_part.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
+// memory model), part (memory_profile.h; of a model: tables, optimizer, cache, buffers), order, size_gib,
 // capacity_gib.
 DataSet memory_at_peak(const StudyResult& study);
 
@@ -36,7 +37,7 @@ DataSet memory_at_peak(const StudyResult& study);
 std::vector<const CaseResult*> timeline_cases(const StudyResult& study);
 
 // One iteration on the first ranks (those of node 0, fewer when there are many streams) as two data sets:
-// "spans" (rank, stream, op, class, start_ms, end_ms, moved_mb) and "lanes" (rank, stream).
+// "spans" (rank, stream, op, class, start_ms, end_ms, moved_mb, ahead) and "lanes" (rank, stream).
 // At most `budget` spans: neighbours on a lane are joined when the eye cannot tell them apart.
 std::vector<DataSet> timeline_spans(const CaseResult& result, std::size_t budget);
 

@@ -9,7 +9,7 @@
 namespace shardsim {
 namespace {
 
-// As memory_part.h has them.
+// As memory_profile.h has them.
 constexpr std::array<const char*, kMemoryParts> kLabels = {"rows of embedding tables",
                                                            "optimizer states of rows",
                                                            "bookkeeping of caches",

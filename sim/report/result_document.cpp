@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kFewCases = 3;  // whose collectives a terminal shows where there are many cases
 constexpr std::size_t kFewNotes = 4;  // which a terminal shows where there are many cases
 
+constexpr std::size_t kFewWaits = 6;  // collectives of which it is said whom they wait for
+
 using Role = Paragraph::Role;
 
 Section cases_section(const StudyResult& study) {
@@ -35,6 +37,11 @@ Section collectives_section(const StudyResult& study, Medium medium) {
   const bool many = has_many_cases(study), few = many && medium == Medium::terminal;
   Section section = table_section("Collectives", collectives_legend(),
                                   collectives_sheet(study, few ? kFewCases : study.cases.size()));
+  const std::vector<std::string> lines = waiting_lines(study, few ? kFewCases : study.cases.size());
+  for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});
+  if (lines.size() > kFewWaits)
+    section.blocks.emplace_back(Paragraph{
+        fmt::format("{} more collectives wait as tellingly; result.json says whom for.", lines.size() - kFewWaits)});
   section.remark =
       few ? fmt::format("per iteration, of the {} fastest cases of each workload", kFewCases) : "per iteration";
   section.folded = many;

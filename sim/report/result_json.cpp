@@ -71,6 +71,13 @@ class JsonWriter {
     members(writer);
     put(name, std::move(object));
   }
+  void group_or_null(std::string_view name, bool there, auto members) {
+    if (there) {
+      group(name, members);
+    } else {
+      put(name, nullptr);
+    }
+  }
   void group_if(std::string_view name, const auto& value, auto members) {
     if (value) group(name, [&](auto& inner) { members(inner, *value); });
   }
@@ -167,6 +174,9 @@ class JsonReader {
   void group(std::string_view name, auto members) {
     JsonReader reader(member(name));
     members(reader);
+  }
+  void group_or_null(std::string_view name, bool, auto members) {
+    if (member(name).kind != Tree::Kind::null) group(name, members);
   }
   void group_if(std::string_view name, auto& value, auto members) {
     if (tree_.find(name) == nullptr) return;

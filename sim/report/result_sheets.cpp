@@ -59,7 +59,8 @@ Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, 
 
 Sheet::Row collective_row(const NamedTime& time, int places) {
   return {{time.name, std::to_string(time.calls), fixed(time.alone_ms, places), fixed(time.span_ms, places),
-           fixed(time.exposed_ms, places), grouped_decimals(static_cast<double>(time.bytes_per_rank) / 1e6)},
+           fixed(time.exposed_ms, places), fixed(time.waiting_ms, places),
+           grouped_decimals(static_cast<double>(time.bytes_per_rank) / 1e6)},
           false};
 }
 
@@ -195,7 +196,8 @@ bool has_many_cases(const StudyResult& study) {
 
 Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   Sheet sheet;
-  sheet.columns = {{"collective", false}, {"calls"}, {"alone ms"}, {"in run ms"}, {"exposed ms"}, {"MB per GPU"}};
+  sheet.columns = {{"collective", false}, {"calls"},      {"alone ms"},  {"in run ms"},
+                   {"exposed ms"},        {"waiting ms"}, {"MB per GPU"}};
   const int places = decimals_for(longest_iteration_ms(study) / 10);  // collectives are parts of an iteration
   for (const CaseResult* item : all_cases(study, most)) {
     sheet.rows.push_back({{item->name}, false});
@@ -207,10 +209,31 @@ Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   return sheet;
 }
 
+std::string waiting_text(const NamedTime& time, int places) {
+  const NamedTime::WaitedFor& whom = time.waited_for;
+  std::string text =
+      fmt::format("{} of {} ms exposed is waiting", fixed(time.waiting_ms, places), fixed(time.exposed_ms, places));
+  if (whom.rank < 0) return text;
+  const bool all = fixed(whom.ms, places) == fixed(time.waiting_ms, places);
+  text += fmt::format("{} for rank {}", all ? "" : fmt::format(", {} of it", fixed(whom.ms, places)), whom.rank);
+  return whom.operation.empty() ? text : text + ", " + whom.operation;
+}
+
+std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most) {
+  const int places = decimals_for(longest_iteration_ms(study) / 10);
+  std::vector<std::string> lines;
+  for (const CaseResult* item : all_cases(study, most))
+    for (const NamedTime& time : item->times)
+      if (time.waits_tellingly(item->iteration_ms))
+        lines.push_back(fmt::format("{}, {}: {}", item->name, time.name, waiting_text(time, places)));
+  return lines;
+}
+
 std::string collectives_legend() {
   return "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
-         "what "
-         "neither compute nor a collective that ends later hides, mean over the GPUs.";
+         "what neither compute nor a collective that ends later hides, mean over the GPUs. waiting: the part of it "
+         "before "
+         "the last GPU of the group had arrived; the rest is transfer.";
 }
 
 }  // namespace shardsim

@@ -46,6 +46,10 @@ std::string jobs_legend();
 Sheet collectives_sheet(const StudyResult& study,
                         std::size_t most);  // under a heading per case; of `most` per workload
 std::string collectives_legend();
+// "14.6 of 17.6 ms exposed is waiting for rank 3, update_history".
+std::string waiting_text(const NamedTime& time, int places);
+// A line for each of their collectives whose exposed time is waiting to a telling part, with whom it waits for.
+std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most);
 Sheet published_sheet(const StudyResult& study, bool with_source);  // under a heading per case
 std::string published_legend(const StudyResult& study);
 Sheet constants_sheet(const StudyResult& study);  // the fitted constants

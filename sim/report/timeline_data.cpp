@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sim/report/chart_data.h"
+#include "sim/timeline/iteration_window.h"
 
 namespace shardsim {
 
@@ -20,6 +21,7 @@ struct Mark {
   std::string op, op_class;
   double start_us = 0, end_us = 0;
   double bytes = 0;
+  int ahead = 0;  // of the iteration so many after the window's
   double length() const { return end_us - start_us; }
 };
 
@@ -35,14 +37,23 @@ int shown_ranks(const Timeline& timeline, std::size_t streams) {
   return std::max(1, std::min({node, kRanks, by_lanes, std::max(1, timeline.world_size)}));
 }
 
+// The first kept iteration; a steady one that overlaps its neighbours by the window of one period, which holds parts of
+// those that come after it.
 std::vector<Mark> marks_of(const Timeline& timeline, int ranks) {
+  const IterationWindow window = iteration_windows(timeline).front();
   std::vector<Mark> marks;
-  const int iteration = timeline.spans.front().iteration;
-  for (const Span& span : timeline.spans) {
-    if (span.rank >= ranks || span.iteration != iteration) continue;
-    const Timeline::OpInfo& op = timeline.ops.at(span.op);
-    marks.push_back({span.rank, span.stream, op.name, display_class(op.name, op.op_class), span.start_us, span.end_us,
-                     static_cast<double>(span.bytes)});
+  const auto add = [&](const Span& span, double start_us, double end_us, int ahead) {
+    if (span.rank >= ranks) return;
+    const Timeline::OpInfo& op = timeline.ops.at(static_cast<std::size_t>(span.op));
+    marks.push_back({span.rank, span.stream, op.name, display_class(op.name, op.op_class), start_us, end_us,
+                     static_cast<double>(span.bytes), ahead});
+  };
+  if (window.repeats) {
+    const auto parts = parts_in(timeline, {window});
+    for (const WindowPart& part : parts.front()) add(timeline.spans[part.span], part.start_us, part.end_us, part.ahead);
+  } else {
+    for (const Span& span : timeline.spans)
+      if (span.iteration == window.iteration) add(span, span.start_us, span.end_us, 0);
   }
   std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
     return std::tie(a.rank, a.stream, a.start_us) < std::tie(b.rank, b.stream, b.start_us);
@@ -51,7 +62,7 @@ std::vector<Mark> marks_of(const Timeline& timeline, int ranks) {
 }
 
 bool join_into(Mark& last, const Mark& next, double blur_us) {
-  const bool same_lane = last.rank == next.rank && last.stream == next.stream;
+  const bool same_lane = last.rank == next.rank && last.stream == next.stream && last.ahead == next.ahead;
   const bool alike = last.op == next.op || (last.length() < blur_us && next.length() < blur_us);
   if (!same_lane || !alike || next.start_us - last.end_us > blur_us) return false;
   if (next.length() > last.length()) {
@@ -130,7 +141,7 @@ std::vector<const CaseResult*> timeline_cases(const StudyResult& study) {
 
 std::vector<DataSet> timeline_spans(const CaseResult& result, std::size_t budget) {
   const Timeline& timeline = result.timeline;
-  DataSet spans{"spans", {"rank", "stream", "op", "class", "start_ms", "end_ms", "moved_mb"}, {}};
+  DataSet spans{"spans", {"rank", "stream", "op", "class", "start_ms", "end_ms", "moved_mb", "ahead"}, {}};
   if (timeline.spans.empty()) return {spans, {"lanes", {"rank", "stream"}, {}}};
   const std::set<int> streams = streams_in_use(timeline);
   const int ranks = shown_ranks(timeline, streams.size());
@@ -139,7 +150,8 @@ std::vector<DataSet> timeline_spans(const CaseResult& result, std::size_t budget
   for (const Mark& mark : marks) begin_us = std::min(begin_us, mark.start_us);
   for (const Mark& mark : marks) {
     spans.rows.push_back({static_cast<double>(mark.rank), stream_name(timeline, mark.stream), mark.op, mark.op_class,
-                          (mark.start_us - begin_us) / 1e3, (mark.end_us - begin_us) / 1e3, mark.bytes / 1e6});
+                          (mark.start_us - begin_us) / 1e3, (mark.end_us - begin_us) / 1e3, mark.bytes / 1e6,
+                          static_cast<double>(mark.ahead)});
   }
   return {spans, lanes_of(timeline, ranks, streams)};
 }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
+#include "models/collective/collective.h"
+#include "models/collective/fitted_overheads.h"
 #include "sim/study/case_result.h"
 
 namespace shardsim {
@@ -37,6 +40,44 @@ void note_memory(Notes& notes, const CaseResult& result) {
       "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
       "what report.html and result.json list.",
       rank, mark / kGiB, (mark - capacity) / kGiB));
+}
+
+// How many operations of an iteration are calls that the cluster's fits do not hold for, and why the first is one.
+struct OutsideFit {
+  int calls = 0, outside = 0;
+  std::string first;
+};
+
+// By the kind of the collective.
+std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster) {
+  std::vector<std::int64_t> bytes(timeline.ops.size(), 0);
+  for (const Span& span : timeline.spans) bytes[span.op] = std::max(bytes[span.op], span.bytes);
+  std::map<std::string, OutsideFit> found;
+  for (std::size_t i = 0; i < timeline.ops.size(); ++i) {
+    const Timeline::OpInfo& op = timeline.ops[i];
+    const auto kind = collective_kind_named(op.op_class);
+    const auto group = timeline.groups.find(op.group);
+    if (!kind || group == timeline.groups.end()) continue;
+    OutsideFit& fit = found[op.op_class];
+    ++fit.calls;
+    const std::string why = outside_fit({*kind, group_shape(group->second.front(), cluster), bytes[i]}, cluster);
+    if (!why.empty() && fit.outside++ == 0) fit.first = fmt::format("{}: {}", op.name, why);
+  }
+  return found;
+}
+
+void note_fits(Notes& notes, const CaseResult& result, const Case& item) {
+  const auto ranged = [](const auto& kind) {
+    return kind.second.in_node.holds_for || kind.second.across_nodes.holds_for;
+  };
+  if (std::none_of(item.cluster.overheads.begin(), item.cluster.overheads.end(), ranged)) return;
+  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, Cluster(item.cluster))) {
+    if (fit.outside == 0) continue;
+    notes.push_back(
+        fmt::format("The fitted overheads of {} do not hold for {} of {} operations ({}): those take the "
+                    "public defaults.",
+                    kind, fit.outside, fit.calls, fit.first));
+  }
 }
 
 void note_collapse(Notes& notes, const Case& item) {
@@ -106,6 +147,15 @@ double slower_pct(const Skew& skew, const CaseResult& result, const Plan& plan, 
   return 100 * (skew.load - 1) * share_of_row_wise(*skew.table, plan, workload) * ms / result.iteration_ms;
 }
 
+// A bound, rounded up in few steps, so that cases alike share one note.
+std::string bound_text(double percent) {
+  if (percent < 1) return "less than 1 %";
+  for (const double step : {1, 2, 5, 10}) {
+    if (percent <= step) return fmt::format("at most about {:g} %", step);
+  }
+  return fmt::format("at most about {:g} %", 10 * std::ceil(percent / 10));
+}
+
 // One note for the worst table.
 void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const Workload& workload) {
   Skew worst;
@@ -118,13 +168,13 @@ void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const W
   }
   if (skewed == 0) return;
   const bool sequence = worst.table->kind == TableKind::sequence;
-  notes.push_back(
-      fmt::format("The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
-                  "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-                  "real iteration is slower, by up to about {:.2g} % through this table.{}{}",
-                  worst.table->name, 100 * worst.hottest, worst.load, slower_pct(worst, result, plan, workload),
-                  sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
-                  skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
+  notes.push_back(fmt::format(
+      "The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
+      "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
+      "real iteration is slower, by {} through this table.{}{}",
+      worst.table->name, 100 * worst.hottest, worst.load, bound_text(slower_pct(worst, result, plan, workload)),
+      sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
+      skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
 }
 
 // "a, b and 3 more".
@@ -252,6 +302,8 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_steadiness(notes, result, item);
   note_memory(notes, result);
   note_collapse(notes, item);
+  for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
+  note_fits(notes, result, item);
   note_allowance(notes, result, item);
   note_skew(notes, result, plan, item.workload);
   note_slices(notes, item, plan);

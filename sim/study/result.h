@@ -11,7 +11,7 @@
 #include "sim/memory/memory_profile.h"
 #include "sim/scenario/scenario.h"
 #include "sim/study/cross_check.h"
-#include "sim/timeline/timeline.h"
+#include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
 

@@ -17,7 +17,8 @@ void fields(Visitor& visit, MaybeConst<Utilisation> auto& limit) {
 }
 
 // As a collective has them. total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran,
-// contention included.
+// contention included; exposed_ms = transfer_ms + waiting_ms. waited_for: the member that arrived last, for which most
+// of the waiting was, and what it had been running until then; null where nobody waited.
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
   visit.field("name", time.name);
@@ -27,6 +28,14 @@ void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
   visit.field("exposed_ms", time.exposed_ms);
   visit.field("bytes_per_rank", time.bytes_per_rank);
   visit.field("in_iteration_ms", time.span_ms);
+  visit.derived("transfer_ms", [&] { return time.transfer_ms(); });
+  visit.field("waiting_ms", time.waiting_ms);
+  auto& whom = time.waited_for;
+  visit.group_or_null("waited_for", whom.rank >= 0, [&](auto& inner) {
+    inner.field("rank", whom.rank);
+    inner.field("operation", whom.operation);
+    inner.field("waiting_ms", whom.ms);
+  });
 }
 
 // What result.json tells of the operations of one name that compute.

@@ -33,6 +33,7 @@ struct Timeline {
     std::string group{};      // key of Timeline::groups
     std::string dtype{};      // fp32, fp16, bf16, int8, int32, int64
     std::string algorithm{};  // as CollectiveLoads has it: direct, ring, Ring, NVLS, ...
+    std::string protocol{};   // of NCCL: LL, LL128, Simple; "" where none is told apart
     bool operator==(const OpInfo&) const = default;
   };
   // Where it was observed; all empty in a prediction.
@@ -65,31 +66,6 @@ struct Timeline {
 
 // The members of the rank set of the op's group that holds `rank`; empty when the Timeline does not say.
 std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, int rank);
-
-// Figures computed from spans alone; milliseconds per kept iteration (the distinct Span::iteration values).
-
-bool is_communication(std::string_view op_class);  // one of the collective kinds
-
-struct RankTimes {
-  double compute_ms = 0;  // some compute operation running
-  double comm_ms = 0;     // some collective running
-  double exposed_ms = 0;  // a collective and no compute running
-};
-std::vector<RankTimes> rank_times(const Timeline& timeline);
-
-// Time of the operations of one name, per iteration.
-// exposed: instants without compute are charged to the one running collective that ends last (the one the rank is still
-// waiting for), so that the exposed times of all collectives add up to the rank's exposed time.
-struct NamedTime {
-  std::string name;
-  std::string op_class;
-  int calls = 0;                    // per rank and iteration
-  double alone_ms = 0;              // sum of the calls' durations without contention
-  double span_ms = 0;               // sum of the calls' durations as they ran, of the slowest rank
-  double exposed_ms = 0;            // mean over the ranks
-  std::int64_t bytes_per_rank = 0;  // largest over ranks
-};
-std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops
 
 void sort_spans(Timeline& timeline);
 

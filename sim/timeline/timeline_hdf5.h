@@ -1,29 +1,22 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
-#include "sim/study/result.h"
+#include "base/hdf5.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
 
-struct TimelineFile {
-  std::string scenario_text;
-  std::uint64_t seed = 1;
-  std::string version;
-  std::string created;  // ISO 8601, only with --stamp; "" otherwise
-  std::vector<std::pair<std::string, const Timeline*>> cases;
-};
+// One Timeline as the group `root` ("/cases/NAME") of timeline.h5 (docs/formats.md): columns side by side, one
+// coordinate per axis. Beyond the published columns it holds what makes a Timeline complete: attributes `world_size`,
+// `ranks_per_node`, `iterations_run`, `steady`; stream/name; op/alone_us, op/group, op/dtype, op/algorithm; group/name
+// and group_member/{group, set, rank}.
+// Errors: std::logic_error for a Timeline that timeline_fault() refuses; else as Hdf5Writer.
+void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Timeline& timeline);
 
-// docs/formats.md, timeline.h5 (`shardsim.timeline/1`): the same bytes for the same input. Appears whole or not at all.
-// Errors: Failure::run naming the path.
-void write_timelines(const std::filesystem::path& path, const TimelineFile& file);
-
-// The named case of a file written by write_timelines. It is read
-// in a process of its own, which may crash without harm. Errors: Failure::input naming the path and what is wrong.
-Timeline read_timeline(const std::filesystem::path& path, const std::string& case_name);
-std::vector<std::string> timeline_cases(const std::filesystem::path& path);
+// Columns that the writer leaves out when they are empty (hbm_bytes, bytes_out, bytes_in, flow) may be missing; so may
+// those beyond the published ones. The caller checks timeline_fault(). Errors: as Hdf5Reader, and columns of one axis
+// that differ in length.
+Timeline read_timeline_columns(const Hdf5Reader& in, const std::string& root);
 
 }  // namespace shardsim

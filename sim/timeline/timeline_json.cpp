@@ -1,9 +1,10 @@
 #include "sim/timeline/timeline_json.h"
 
 #include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "sim/timeline/timeline_fields.h"
 
 namespace shardsim {
 namespace {
@@ -14,56 +15,32 @@ void require_finite(double value, const char* what) {
   if (!std::isfinite(value)) throw std::logic_error(std::string(what) + " is not finite");
 }
 
-Json op_json(const Timeline::OpInfo& op) {
-  Json json{{"name", op.name}, {"class", op.op_class}};
-  require_finite(op.alone_us, "alone_us of an operation");
-  if (op.alone_us != 0) json["alone_us"] = op.alone_us;
-  if (!op.group.empty()) json["group"] = op.group;
-  if (!op.dtype.empty()) json["dtype"] = op.dtype;
-  if (!op.algorithm.empty()) json["algorithm"] = op.algorithm;
+// The fields of one part under their names, without those that are empty or 0 and need not be there.
+template <typename Part, typename Fields>
+Json fields_json(const Part& part, const Fields& fields, bool all) {
+  Json json = Json::object();
+  for_each_field(fields, [&](const auto& field) {
+    const auto& value = part.*field.member;
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, double>) require_finite(value, field.name);
+    if (all || field.required || value != Value{}) json[field.name] = value;
+  });
   return json;
 }
 
 Json ops_json(const Timeline& timeline) {
   Json list = Json::array();
-  for (const Timeline::OpInfo& op : timeline.ops) list.push_back(op_json(op));
-  return list;
-}
-
-Json ranks_json(const Timeline& timeline) {
-  Json json = Json::object();
-  if (!timeline.hbm_bytes.empty()) json["hbm_bytes"] = timeline.hbm_bytes;
-  if (!timeline.bytes_out.empty()) json["bytes_out"] = timeline.bytes_out;
-  if (!timeline.bytes_in.empty()) json["bytes_in"] = timeline.bytes_in;
-  return json;
-}
-
-template <typename Field>
-Json column(const std::vector<Span>& spans, Field field) {
-  Json list = Json::array();
-  for (const Span& span : spans) list.push_back(std::invoke(field, span));
+  for (const Timeline::OpInfo& op : timeline.ops) list.push_back(fields_json(op, kOpFields, false));
   return list;
 }
 
 Json spans_json(const std::vector<Span>& spans) {
-  return {{"start_us", column(spans, &Span::start_us)},
-          {"end_us", column(spans, &Span::end_us)},
-          {"rank", column(spans, &Span::rank)},
-          {"stream", column(spans, &Span::stream)},
-          {"op", column(spans, &Span::op)},
-          {"iteration", column(spans, &Span::iteration)},
-          {"bytes", column(spans, &Span::bytes)}};
-}
-
-Json measured_json(const Timeline::Measured& measured) {
-  require_finite(measured.clock_residual_us, "clock_residual_us");
-  return {{"hosts", measured.hosts},
-          {"device", measured.device},
-          {"driver", measured.driver},
-          {"cuda", measured.cuda},
-          {"nccl", measured.nccl},
-          {"transport", measured.transport},
-          {"clock_residual_us", measured.clock_residual_us}};
+  Json json = Json::object();
+  for_each_field(kSpanFields, [&](const auto& field) {
+    Json& list = json[field.name] = Json::array();
+    for (const Span& span : spans) list.push_back(span.*field.member);
+  });
+  return json;
 }
 
 // Names from elsewhere may hold broken UTF-8; a file with a replacement character beats none.
@@ -94,23 +71,15 @@ std::string lines_of(const Json& root) {
 std::string timeline_to_json(const Timeline& timeline, const std::string& case_name) {
   if (const std::string wrong = timeline_fault(timeline); !wrong.empty())
     throw std::logic_error(case_name + ": a timeline that no reader would take: " + wrong);
-  require_finite(timeline.iteration_ms, "iteration_ms");
-  Json root{{"schema", "shardsim.timeline_json/1"},
-            {"case", case_name},
-            {"kind", timeline.kind},
-            {"complete", timeline.complete},
-            {"world_size", timeline.world_size},
-            {"ranks_per_node", timeline.ranks_per_node},
-            {"iteration_ms", timeline.iteration_ms},
-            {"iterations_run", timeline.iterations_run},
-            {"steady", timeline.steady},
-            {"streams", timeline.streams},
-            {"ops", ops_json(timeline)}};
+  Json root{{"schema", "shardsim.timeline_json/1"}, {"case", case_name}};
+  root.update(fields_json(timeline, kHeadFields, true));
+  root["streams"] = timeline.streams;
+  root["ops"] = ops_json(timeline);
   if (!timeline.groups.empty()) root["groups"] = timeline.groups;
-  root["rank"] = ranks_json(timeline);
+  root["rank"] = fields_json(timeline, kRankFields, false);
   root["spans"] = spans_json(timeline.spans);
   if (!timeline.flow.empty()) root["flow_bytes"] = timeline.flow;
-  if (timeline.kind == "observed") root["measured"] = measured_json(timeline.measured);
+  if (timeline.kind == "observed") root["measured"] = fields_json(timeline.measured, kMeasuredFields, true);
   return lines_of(root);
 }
 

@@ -8,8 +8,9 @@
 #include "base/map_reader.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/timeline/timeline_fields.h"
 #include "sim/timeline/timeline_json.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -96,15 +97,24 @@ class TimelineReader {
     throw input_error(tree.place, fmt::format("{} is below 0", value), kRemedy);
   }
 
+  template <typename AnyField>
+  static void read_field(MapReader& reader, const AnyField& field, std::string& text) {
+    text = field.required ? reader.text(field.name) : reader.text(field.name, "");
+  }
+  template <typename AnyField>
+  static void read_field(MapReader& reader, const AnyField& field, double& value) {
+    if (const Tree* tree = reader.value(field.name)) value = not_negative(*tree);
+  }
+  template <typename AnyField>
+  static void read_field(MapReader& reader, const AnyField& field, std::vector<std::string>& texts) {
+    texts = reader.texts(field.name);
+  }
+
   void read_op(const Tree& tree) {
     MapReader reader(tree, fmt::format("ops.{}", timeline_.ops.size()));
     Timeline::OpInfo op;
-    op.name = reader.text("name");
+    for_each_field(kOpFields, [&](const auto& field) { read_field(reader, field, op.*field.member); });
     op.op_class = reader.choice("class", op_classes());
-    if (const Tree* alone = reader.value("alone_us")) op.alone_us = not_negative(*alone);
-    op.group = reader.text("group", "");
-    op.dtype = reader.text("dtype", "");
-    op.algorithm = reader.text("algorithm", "");
     reader.finish();
     timeline_.ops.push_back(std::move(op));
   }
@@ -141,19 +151,17 @@ class TimelineReader {
   void read_ranks() {
     reader_.required("rank");
     MapReader ranks = reader_.map("rank");
-    const auto column = [&](const char* key, std::vector<std::int64_t>& values) {
-      const Tree* tree = ranks.value(key);
+    for_each_field(kRankFields, [&](const auto& field) {
+      const Tree* tree = ranks.value(field.name);
       if (tree == nullptr) return;
-      values = bytes_of(*tree, key);
-      if (static_cast<std::int64_t>(values.size()) == timeline_.world_size) return;
-      throw input_error(
-          tree->place,
-          fmt::format("{} values in rank.{} for a world of {} ranks", values.size(), key, timeline_.world_size),
-          kRemedy);
-    };
-    column("hbm_bytes", timeline_.hbm_bytes);
-    column("bytes_out", timeline_.bytes_out);
-    column("bytes_in", timeline_.bytes_in);
+      const std::vector<std::int64_t> values = bytes_of(*tree, field.name);
+      if (static_cast<std::int64_t>(values.size()) != timeline_.world_size)
+        throw input_error(tree->place,
+                          fmt::format("{} values in rank.{} for a world of {} ranks", values.size(), field.name,
+                                      timeline_.world_size),
+                          kRemedy);
+      timeline_.*field.member = values;
+    });
     ranks.finish();
   }
 
@@ -171,22 +179,28 @@ class TimelineReader {
   void read_spans() {
     reader_.required("spans");
     MapReader spans = reader_.map("spans");
-    const auto fill = [&](const char* key, const auto& set) {
-      const std::vector<Tree>& items = column(spans, key);
-      for (std::size_t i = 0; i < items.size(); ++i) set(timeline_.spans[i], items[i]);
-    };
-    const auto ops = static_cast<std::int64_t>(timeline_.ops.size());
-    const std::int64_t small = kMostStreams;
-    fill("start_us", [](Span& span, const Tree& tree) { span.start_us = real(tree); });
-    end_places_ = &column(spans, "end_us");
-    fill("end_us", [](Span& span, const Tree& tree) { span.end_us = real(tree); });
-    fill("rank", [&](Span& span, const Tree& tree) { span.rank = rank_of(tree); });
-    fill("stream",
-         [&](Span& span, const Tree& tree) { span.stream = index_of(tree, small, "the {} streams allowed"); });
-    fill("op", [&](Span& span, const Tree& tree) { span.op = index_of(tree, ops, "the table of {} ops"); });
-    fill("iteration", [&](Span& span, const Tree& tree) { span.iteration = static_cast<int>(whole(tree, 1 << 30)); });
-    fill("bytes", [](Span& span, const Tree& tree) { span.bytes = whole(tree, std::int64_t{1} << 53); });
+    for_each_field(kSpanFields, [&](const auto& field) {
+      const std::vector<Tree>& items = column(spans, field.name);
+      if (std::string_view(field.name) == "end_us") end_places_ = &items;
+      for (std::size_t i = 0; i < items.size(); ++i) set(timeline_.spans[i].*field.member, field.name, items[i]);
+    });
     spans.finish();
+  }
+
+  static void set(double& us, std::string_view, const Tree& tree) { us = real(tree); }
+  static void set(std::int64_t& bytes, std::string_view, const Tree& tree) {
+    bytes = whole(tree, std::int64_t{1} << 53);
+  }
+  void set(int& number, std::string_view name, const Tree& tree) const {
+    if (name == "rank") {
+      number = rank_of(tree);
+    } else if (name == "stream") {
+      number = index_of(tree, kMostStreams, "the {} streams allowed");
+    } else if (name == "op") {
+      number = index_of(tree, static_cast<std::int64_t>(timeline_.ops.size()), "the table of {} ops");
+    } else {
+      number = static_cast<int>(whole(tree, 1 << 30));
+    }
   }
 
   // Without names the streams are called by their number.
@@ -202,16 +216,12 @@ class TimelineReader {
     if (!reader_.has("measured")) return;
     MapReader reader = reader_.map("measured");
     Timeline::Measured& measured = timeline_.measured;
-    measured.hosts = reader.texts("hosts");
+    for_each_field(kMeasuredFields, [&](const auto& field) {
+      if (reader.has(field.name)) read_field(reader, field, measured.*field.member);
+    });
     for (const std::string& host : measured.hosts)
       if (host.empty() || host.find(',') != std::string::npos)
         throw input_error(reader.place_of("hosts"), excerpt(host) + " is no host name", kRemedy);
-    measured.device = reader.text("device", "");
-    measured.driver = reader.text("driver", "");
-    measured.cuda = reader.text("cuda", "");
-    measured.nccl = reader.text("nccl", "");
-    measured.transport = reader.text("transport", "");
-    if (const Tree* residual = reader.value("clock_residual_us")) measured.clock_residual_us = not_negative(*residual);
     reader.finish();
   }
 

@@ -62,6 +62,12 @@ TEST_CASE("thousands are marked") {
   CHECK(with_thousands(-123456) == "-123,456");
 }
 
+TEST_CASE("a count agrees with its noun") {
+  CHECK(counted(0, "table") == "0 tables");
+  CHECK(counted(1, "table") == "1 table");
+  CHECK(counted(1024, "node") == "1024 nodes");
+}
+
 TEST_CASE("the shortest text of a double reads back as the same double") {
   for (const double value : {0.1, 1.0 / 3, 25e9, 1e-300, 5e-324, 123456789.0, -2.5}) {
     CAPTURE(value);

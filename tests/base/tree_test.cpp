@@ -94,3 +94,15 @@ TEST_CASE("merging joins maps and replaces lists, leaves and sourced values") {
   CHECK(merged(yaml("a: {value: 1, source: s}"), yaml("a: {value: 2}")) == yaml("a: {value: 2}"));
   CHECK(merged(yaml("a: {x: 1}"), yaml("a: text")) == yaml("a: text"));
 }
+
+TEST_CASE("what is merged or set lies above what was there") {
+  Tree tree = merged(yaml("a: {x: 1, y: 2}"), yaml("a: {y: 5}"));
+  const auto layer = [&](const char* key) { return top_layer(*tree.find("a")->find(key)); };
+  CHECK(layer("x") == 0);
+  CHECK(layer("y") == 1);
+  set_path(tree, "a.x", leaf("7"));
+  CHECK(layer("x") == 2);
+  CHECK(layer("y") == 1);
+  CHECK(top_layer(merged(yaml("b: 1"), tree)) == 3);
+  CHECK(tree == yaml("a: {x: 7, y: 5}"));
+}

@@ -44,6 +44,22 @@ run compare p.h5 p.h5 --json
 check "--json holds all cases" [ "$(jq '.cases | length' streams/out)" -eq "${#cases[@]}" ]
 check "and every error is 0" jq -e 'all(.cases[]; .iteration.error_pct == 0 and all(.operations[], .classes[]; .error_pct == 0))' streams/out >/dev/null
 
+check "both sides are predictions, and called so" jq -e 'all(.cases[]; .sides == ["first", "second"])' streams/out >/dev/null
+run compare p.h5 p.h5 --case row_wise
+check "in the table, too" grep -q 'first ms  *second ms' streams/out
+check "nothing is called observed there" [ -z "$(grep -E 'observed ms|iteration observed' streams/out || true)" ]
+
+echo "-- one slow GPU"
+jq -n '{schema: "shardsim.scenario/1", title: "slow", workload: $w, planner: {name: "row_wise"},
+  cluster: {base: $c, faults: [{node: 0, gpu: 3, compute_factor: 0.25}]}, cases: [{name: "slow"}]}' \
+  --arg w "$source/scenarios/workloads/toy_history.yaml" --arg c "$source/scenarios/clusters/toy_2x4.yaml" >slow.yaml
+run run slow.yaml -o slow
+check "the table says whom for: $(cat streams/err)" grep -q 'slow, input_all_to_all: .* ms exposed is waiting for rank 3,' streams/out
+check "result.json, too" jq -e '.cases[0].collectives[0] | .waited_for.rank == 3 and .waited_for.operation == "update_row_wise"
+  and (.transfer_ms + .waiting_ms - .exposed_ms | fabs) < 1e-12' slow/result.json >/dev/null
+run compare slow/timeline.h5 slow/timeline.h5 --json
+check "and compare" jq -e '.cases[0].waits[0].observed.rank == 3' streams/out >/dev/null
+
 echo "-- tolerance"
 observe 1.05 slower.timeline.json
 run compare p.h5 slower.timeline.json --case row_wise
@@ -81,6 +97,15 @@ refuse 2 'empty.timeline.json: .* holds no operation that ran' compare p.h5 empt
 echo "-- Kineto traces"
 run compare p.h5 --observed-kineto toy/trace/row_wise --case row_wise --tolerance 0.1% --json
 check "our own traces are what they were made of: $(cat streams/err)" [ "$code" -eq 0 ]
+"$shardsim" run "$source/scenarios/mixed.yaml" -o mixed --trace all -q >/dev/null
+for pipeline in sparse_dist prefetch_sparse_dist; do
+  run compare mixed/timeline.h5 --observed-kineto mixed/trace/$pipeline --case $pipeline --tolerance 0.1% --json
+  check "those of a pipeline, too: $(cat streams/err)" [ "$code" -eq 0 ]
+  check "the iteration is off by 0" jq -e '.cases[0] | .iteration.error_pct == 0 and .exposed_comm.error_pct == 0' streams/out >/dev/null
+  period=$(jq --arg name $pipeline '.cases[] | select(.name == $name) | .iteration_ms * 1000' mixed/result.json)
+  check "the trace is one period long" jq -e --argjson period "$period" \
+    '[.traceEvents[] | select(.cat == "kernel") | .ts + .dur] | max <= $period + 0.001' mixed/trace/$pipeline/rank0.json >/dev/null
+done
 for kind in nccl_2_14 nccl_2_20; do
   run compare toy_of_two.h5 --observed-kineto "$traces/$kind"
   check "a missing prediction is 2, not $code" [ "$code" -eq 2 ]
@@ -132,4 +157,4 @@ fi
   "$shardsim" compare p.h5 p.h5 -o full.html >streams/out 2>streams/err || code=$?
   [ "$code" -eq 1 ] && [ ! -e full.html ] && [ ! -s streams/out ]
 ) || fail "a full disk is 1 and leaves no page: $(cat streams/err)"
-finish 50
+finish 62

@@ -191,7 +191,10 @@ kill_one 5 killed.timeline.json
 check "what was measured is on disk" [ -s killed.timeline.json ]
 check "and marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' killed.timeline.json
 kill_one 0 headless.timeline.json
-check "without rank 0 another one writes it" jq -e '.complete == false' headless.timeline.json
+for rank in 1 2 3 4 5 6 7; do
+  check "without rank 0 rank $rank writes what it has, marked incomplete" jq -e '.complete == false' "headless.timeline.rank$rank.json"
+done
+check "and nobody writes for all" [ ! -e headless.timeline.json ]
 
 echo "-- told to stop"
 env --default-signal=INT,TERM "$validate" row_wise.json --warmup 0 --iterations 1000000 -o stopped.timeline.json >streams/out 2>streams/err </dev/null &

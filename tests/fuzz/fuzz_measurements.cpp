@@ -6,8 +6,8 @@
 
 #include "base/yaml.h"
 #include "tests/fuzz/error_at_most.h"
-#include "validate/measurements/measurements.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/measurements.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "sim/timeline/kineto/kineto_read.h"
+#include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/timeline_json.h"
 #include "tests/fuzz/error_at_most.h"
 #include "validate/comparison/timeline_comparison.h"

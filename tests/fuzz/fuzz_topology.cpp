@@ -7,9 +7,8 @@
 #include "base/yaml.h"
 #include "tests/fuzz/error_at_most.h"
 #include "topology/graph/cluster.h"
-#include "topology/import/read_nccl_xml.h"
-#include "topology/import/read_smi_matrix.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/import/node_inventory.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace {
 

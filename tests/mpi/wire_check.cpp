@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "validate/execute/meet/launch.h"
-#include "validate/execute/wires/factories.h"
+#include "validate/execute/wires/wire.h"
 
 using namespace shardsim;
 

@@ -229,12 +229,31 @@ TEST_CASE("twice the batch moves twice the ids and rows and reduces the same") {
 
 TEST_CASE("another wire type changes its direction alone") {
   Workload half = two_tables();
-  half.wire_forward = Dtype::fp16;
+  half.wire_forward = WireDtype{Dtype::fp16};
   const Program program = lowered_by_hand(uniform(Strategy::row_wise), half);
   for (const Op& op : program.ops) {
     if (carried(program, op) == "rw_rows") check_totals(bytes_of(program, op), {163'840, 143'360, 81'920});
     if (carried(program, op) == "rw_grads") check_totals(bytes_of(program, op), {327'680, 286'720, 163'840});
   }
+}
+
+// Partial sums of int8 rows are fp32, as TorchRec's lookups return them: so are what is exchanged and its gradients.
+TEST_CASE("int8 rows travel as fp32 unless the workload asks for another type") {
+  Workload narrow = two_tables();
+  for (Table& table : narrow.tables) table.dtype = Dtype::int8;
+  const auto exchanged = [&](const Workload& workload, OpRole role) {
+    const Program program = lowered_by_hand(uniform(Strategy::row_wise), workload);
+    const std::vector<int> ops = ops_in_role(program, 0, role);
+    REQUIRE(ops.size() == 1);
+    const Op& op = program.ops[static_cast<std::size_t>(ops.front())];
+    return std::pair(op.dtype, bytes_of(program, op).total);
+  };
+  CHECK(exchanged(narrow, OpRole::exchange_output) == std::pair<std::string, std::int64_t>("fp32", 327'680));
+  CHECK(exchanged(narrow, OpRole::exchange_gradient) == std::pair<std::string, std::int64_t>("fp32", 327'680));
+  narrow.wire_forward = WireDtype{};  // the table's
+  narrow.wire_backward = WireDtype{Dtype::bf16};
+  CHECK(exchanged(narrow, OpRole::exchange_output) == std::pair<std::string, std::int64_t>("int8", 81'920));
+  CHECK(exchanged(narrow, OpRole::exchange_gradient) == std::pair<std::string, std::int64_t>("bf16", 163'840));
 }
 
 // B L D s per rank and direction for row-wise rows, (E/W) D s and E D s for reduced ones (FlexShard paper, Table 3).

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "sim/memory/resident_memory.h"
 #include "tests/physics/two_tables.h"
 
 // High-water marks against hand counts: the two tables of docs/lowering.md on 2 nodes of 4 ranks, table-wise, A on

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "sim/timeline/timeline_figures.h"
 #include "tests/physics/two_tables.h"
 
 // Pipelines, compute kernels and small clusters: every plan of them is lowered and runs, and what overlaps is faster.

@@ -121,7 +121,7 @@ inline RandomPlan random_plan(std::uint64_t seed, const RandomChoice& choice) {
   made.cluster = &shaped_cluster(2 + static_cast<int>(rng.below(3)), 2 + static_cast<int>(rng.below(3)));
   std::string text = fmt::format(
       "schema: shardsim.workload/1\nname: random\nbatch_per_gpu: {}\ninput_exchange: full\npipeline: {}\n"
-      "optimizer: {{name: {}}}\ndense: {}\ntables:\n",
+      "wire_dtype: {{forward: table, backward: table}}\noptimizer: {{name: {}}}\ndense: {}\ntables:\n",
       1 + rng.below(200), choice.pipeline, choice.optimizer, choice.dense);
   const int tables = 1 + static_cast<int>(rng.below(5));
   for (int table = 0; table < tables; ++table) {

@@ -105,9 +105,8 @@ TEST_CASE("a GPU must have memory, rates and a capability that exists") {
   CHECK(says(error_in_gpu("copy_bandwidth: -5 GB/s"), "5", "copy_bandwidth"));
   CHECK(says(error_in_gpu("flops_efficiency: 0"), "5", "flops_efficiency"));
   CHECK(says(error_in_gpu("cheese: 1"), "5", "cheese"));
-  CHECK(says(error_in_gpu("inplace_update_efficiency: [{table_bytes: 2 GB, efficiency: 1}, {table_bytes: 1 GB, "
-                          "efficiency: 1}]"),
-             "5", "do not rise"));
+  CHECK(says(error_in_gpu("inplace_update_efficiency: [{table_bytes: 2 GB, efficiency: 1}]"), "5",
+             "inplace_update_efficiency would have no effect"));
   const auto gpu = [](const std::string& capability, const std::string& hbm, const std::string& more) {
     return error_of([&] {
       spec_of("schema: shardsim.cluster/1\nname: t\n" + more + "gpu: {model: x, count: 2, compute_capability: " +
@@ -130,6 +129,11 @@ TEST_CASE("rings visit every GPU once") {
   CHECK(says(rings("[[0, 1, 2, 2]]"), "7", "every GPU once"));
   CHECK(says(rings("[[0, 1, 2, 4]]"), "7", "GPU 4 does not exist"));
   CHECK(says(rings("[[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]]"), "7", "3 rings for 2 channels"));
+}
+
+TEST_CASE("rings that change NICs are refused, not read past") {
+  CHECK(says(error_below("graph: {cross_nic: true}\n"), "4", "NCCL_CROSS_NIC"));
+  CHECK(error_below("graph: {cross_nic: false}\n").empty());
 }
 
 TEST_CASE("faults lie inside the cluster and have an effect") {

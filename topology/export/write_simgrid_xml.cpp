@@ -1,5 +1,3 @@
-#include "topology/export/write_simgrid_xml.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "topology/export/export.h"
 
 namespace shardsim {
 namespace {

@@ -1,9 +1,8 @@
-#include "topology/export/write_smi_matrix.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "topology/export/export.h"
 #include "topology/graph/graph.h"
 
 namespace shardsim {

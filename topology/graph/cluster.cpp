@@ -7,8 +7,6 @@
 
 #include "topology/graph/graph.h"
 #include "topology/graph/node_links.h"
-#include "topology/spec/check.h"
-#include "topology/spec/readers.h"
 
 namespace shardsim {
 namespace {
@@ -18,6 +16,38 @@ ClusterSpec checked(ClusterSpec spec) {
   check_runnable(spec);
   if (spec.pcie.tree.empty()) spec.pcie.tree = short_pcie_tree(spec.gpu.count, spec.nics, spec.pcie.sockets);
   return spec;
+}
+
+// GraphSpec knows five classes; several PCIe switches in a row count like a host bridge, as NCCL's PCI constants do.
+std::string intra_path_name(PathClass path) {
+  switch (path) {
+    case PathClass::loc:
+    case PathClass::nvl:
+      return "nvl";
+    case PathClass::nvb:
+      return "nvb";
+    case PathClass::pix:
+      return "pix";
+    case PathClass::pxb:
+    case PathClass::phb:
+      return "phb";
+    default:
+      return "sys";
+  }
+}
+
+// The farthest class between neighbours of the rings; without stated rings those of the index order.
+PathClass farthest_hop(const NodeGraph& graph, const std::vector<std::vector<int>>& rings, int gpu_count) {
+  PathClass farthest = PathClass::loc;
+  const auto visit = [&](int a, int b) {
+    const auto path = best_path(graph, static_cast<Vertex>(a), static_cast<Vertex>(b));
+    if (path) farthest = std::max(farthest, path->path);
+  };
+  for (int i = 0; rings.empty() && i < gpu_count; ++i) visit(i, (i + 1) % gpu_count);
+  for (const auto& ring : rings) {
+    for (std::size_t i = 0; i < ring.size(); ++i) visit(ring[i], ring[(i + 1) % ring.size()]);
+  }
+  return farthest;
 }
 
 bool is_nvlink(LinkKind kind) {
@@ -72,6 +102,10 @@ void Cluster::deal_leaves() {
 
 void Cluster::build_node() {
   const NodeGraph graph = build_node_graph(spec_);
+  for (auto* channels : {&spec_.graph_one_node, &spec_.graph_multi_node}) {
+    if (!*channels || !(*channels)->intra_path.empty()) continue;
+    (*channels)->intra_path = intra_path_name(farthest_hop(graph, (*channels)->rings, spec_.gpu.count));
+  }
   NicPorts ports = deal_nics(spec_, graph);
   NodeLinks node = build_node_links(spec_, graph, ports);
   nics_of_port_ = std::move(ports.nics);

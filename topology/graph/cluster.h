@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "topology/graph/link.h"
-#include "topology/graph/route.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

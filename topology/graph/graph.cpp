@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "topology/spec/readers.h"
-
 namespace shardsim {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "topology/graph/route.h"
+#include "topology/graph/link.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

@@ -1,11 +1,9 @@
-#include "topology/graph/local_paths.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "topology/graph/relay_shares.h"
+#include "topology/graph/node_links.h"
 
 namespace shardsim {
 namespace {

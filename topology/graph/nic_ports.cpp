@@ -1,6 +1,6 @@
-#include "topology/graph/nic_ports.h"
-
 #include <fmt/format.h>
+
+#include "topology/graph/node_links.h"
 
 namespace shardsim {
 namespace {

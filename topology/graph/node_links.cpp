@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "topology/graph/local_paths.h"
-
 namespace shardsim {
 namespace {
 

@@ -1,14 +1,46 @@
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "topology/graph/graph.h"
 #include "topology/graph/link.h"
-#include "topology/graph/nic_ports.h"
 
 namespace shardsim {
+
+// Which NICs a node's GPUs use. A port is what traffic sees: one NIC, or all NICs of a GPU that has several.
+struct NicPorts {
+  std::vector<std::vector<int>> nics;  // by port
+  std::vector<int> port_of_gpu;        // empty without NICs
+};
+
+// Nearest by path class, then lowest index, of the NICs that still have room: each serves as many GPUs as the file
+// says. With `per_node` GPU g uses NIC g mod count.
+NicPorts deal_nics(const ClusterSpec& spec, const NodeGraph& graph);
+
+// The ways that bytes take between two GPUs of a node: one, or with relay rule `balanced` several with their shares.
+struct LocalWay {
+  NodePath path;
+  double share = 1;
+};
+using LocalWays = std::vector<LocalWay>;
+
+// [from][to], by the spec's relay rule; empty from a GPU to itself. Unlinked pairs without a relay, or with relay rule
+// `none`, go over PCIe; without PCIe peer-to-peer between GPUs, a node without NVLink goes through host memory and any
+// other pair is an error (Failure::input) that names both. The balanced shares are those for which the fullest link of
+// a uniform all-to-all is as empty as possible.
+std::vector<std::vector<LocalWays>> local_paths(const ClusterSpec& spec, const NodeGraph& graph);
+
+// One unit of traffic that may be split over several ways; each way loads the links it names.
+struct SplitDemand {
+  std::vector<std::vector<std::size_t>> ways;
+};
+
+// Shares of each demand's ways (they add up to 1) for which the fullest link, load over capacity, is as empty as
+// possible; `load` is what the links carry already. An exact linear programme, the same for the same input.
+std::vector<std::vector<double>> balanced_shares(const std::vector<double>& capacity, const std::vector<double>& load,
+                                                 const std::vector<SplitDemand>& demands);
 
 // The links of one node in their fixed order, and the routes between its GPUs over them. Ids count within the node;
 // names lack the node.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "topology/graph/graph.h"
@@ -97,6 +98,11 @@ Vertex cpu_of(const NodeGraph& graph, Vertex device) {
 }
 
 }  // namespace
+
+std::string_view path_class_name(PathClass path) {
+  constexpr std::array<std::string_view, 8> kNames = {"LOC", "NVL", "NVB", "PIX", "PXB", "PHB", "SYS", "NET"};
+  return kNames.at(static_cast<std::size_t>(path));
+}
 
 // The PCIe part of a node is a tree under each socket and the sockets are joined pairwise, so the path of fewest hops
 // is the only one that crosses nothing twice: it has the nearest class and the greatest width too.

@@ -1,6 +1,6 @@
-#include "topology/graph/relay_shares.h"
-
 #include <algorithm>
+
+#include "topology/graph/node_links.h"
 
 namespace shardsim {
 namespace {

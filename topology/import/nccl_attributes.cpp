@@ -1,10 +1,9 @@
-#include "topology/import/nccl_attributes.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
 
 #include "base/text.h"
+#include "topology/import/nccl_elements.h"
 
 namespace shardsim {
 namespace {

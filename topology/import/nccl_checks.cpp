@@ -1,5 +1,3 @@
-#include "topology/import/nccl_checks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "topology/import/nccl_devices.h"
+#include "topology/import/nccl_elements.h"
 
 namespace shardsim {
 namespace {

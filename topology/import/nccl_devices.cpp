@@ -1,8 +1,8 @@
-#include "topology/import/nccl_devices.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "topology/import/nccl_elements.h"
 
 namespace shardsim {
 namespace {

@@ -1,11 +1,10 @@
-#include "topology/import/nccl_nvlinks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "topology/spec/limits.h"
+#include "topology/import/nccl_elements.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

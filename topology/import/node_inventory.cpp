@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "topology/spec/cluster_spec.h"
 #include "topology/spec/exact_text.h"
 #include "topology/spec/gpu_models.h"
-#include "topology/spec/limits.h"
 
 namespace shardsim {
 namespace {

@@ -2,9 +2,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/spec/cluster_spec.h"
+#include "topology/spec/gpu_models.h"
 
 namespace shardsim {
 
@@ -59,5 +61,25 @@ ClusterSpec cluster_of(NodeInventory node, const ImportOptions& options);
 
 // a-z, 0-9 and _ of a file's name, at most 64; "imported" when nothing is left.
 std::string cluster_name_of(const std::string& path);
+
+// A topology as NCCL dumps it (NCCL_TOPO_DUMP_FILE) or takes it (NCCL_TOPO_FILE): NVIDIA/nccl src/graph/xml.cc.
+// Complete dumps give GPUs, NVLinks, NICs and the PCIe tree. Skeletons without <gpu> give the PCIe tree with its GPU
+// and NIC slots; what they lack is in the notes. Of several hosts the first is read.
+// A PCIe switch and each NUMA node become one of ours; links between PCIe switches (<pcilink>) and to CPUs (NVLink of
+// POWER) are noted and left out.
+// Errors (Failure::input, with line): malformed XML, another document than a topology, unknown elements, missing or
+// impossible attributes, a bus id twice or below itself, NVLinks to no GPU or of differing counts, a count of zero.
+NodeInventory read_nccl_xml(std::string_view text, const std::string& source);
+
+// The matrix of `nvidia-smi topo -m`, tab or blank separated, with or without NIC rows' affinities, legend and NIC
+// names below; terminal escapes are dropped. Cells: X, NV#, PIX, PXB, PHB, NODE, SYS (SOC of old drivers). The matrix
+// says classes, never rates: the model says how many links make a switch. Every pair with the same NV#, equal to the
+// links of `model`: an NVSwitch; else a mesh. PCIe between GPUs that show NV# is hidden: their switches follow from
+// what both say of the NICs and from the NUMA column. Errors (Failure::input, with line): no matrix, a row or cell
+// missing or unknown, an asymmetric pair, NV0, classes that no tree of switches and sockets can have.
+NodeInventory read_smi_matrix(std::string_view text, const std::string& source, const GpuModel& model);
+
+// True when the text is no XML but holds a header line of such a matrix.
+bool looks_like_smi_matrix(std::string_view text);
 
 }  // namespace shardsim

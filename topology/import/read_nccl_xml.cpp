@@ -1,5 +1,3 @@
-#include "topology/import/read_nccl_xml.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +5,10 @@
 #include <set>
 
 #include "base/text.h"
-#include "topology/import/nccl_checks.h"
-#include "topology/import/nccl_devices.h"
-#include "topology/import/nccl_nvlinks.h"
+#include "topology/import/nccl_elements.h"
+#include "topology/import/node_inventory.h"
+#include "topology/spec/cluster_spec.h"
 #include "topology/spec/gpu_models.h"
-#include "topology/spec/limits.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "topology/import/read_smi_matrix.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "topology/import/node_inventory.h"
 #include "topology/import/smi_table.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "topology/spec/limits.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {

@@ -1,8 +1,8 @@
-#include "topology/spec/check.h"
-
 #include <fmt/format.h>
 
-#include "topology/spec/limits.h"
+#include <algorithm>
+
+#include "topology/spec/spec_fields.h"
 
 namespace shardsim {
 namespace {
@@ -22,7 +22,58 @@ void check_fault(const ClusterSpec& spec, const FaultSpec& fault, const Place& p
   }
 }
 
+// A value that a file states for the links or the chip that it has: it does not follow when one of those is changed.
+struct Derived {
+  std::string path;
+  std::vector<std::string> origins;
+  std::string remedy;
+};
+
+std::vector<Derived> derived_values() {
+  const std::vector<std::string> node = {
+      "gpu.count",    "gpu.compute_capability",    "nvlink.kind",  "nvlink.links_per_gpu",
+      "nvlink.links", "nvlink.per_link_effective", "nvlink.relay", "nvlink.per_link",
+      "pcie.lanes",   "pcie.generation",           "pcie.tree",    "pcie.p2p",
+  };
+  std::vector<std::string> nodes = node;
+  for (const char* key : {"rate", "per_gpu", "shared_by", "per_node", "gpudirect"})
+    nodes.push_back(std::string("nics.") + key);
+  const auto channels = [](const std::string& key) {
+    return fmt::format("Set graph.{0} too, or graph.{0}=search for what NCCL's search finds", key);
+  };
+  return {{"graph.one_node", node, channels("one_node")},
+          {"graph.multi_node", nodes, channels("multi_node")},
+          {"nvlink.per_link_effective", {"nvlink.per_link"}, "Set nvlink.per_link_effective: all traffic uses it"},
+          {"gpu.copy_bandwidth", {"gpu.hbm_bandwidth"}, "Set gpu.copy_bandwidth: memory traffic runs at it"}};
+}
+
+// The value at "MAP.KEY", or null.
+const Tree* value_at(const Tree& cluster, const std::string& path) {
+  const auto dot = path.find('.');
+  const Tree* const map = cluster.find(path.substr(0, dot));
+  return map == nullptr ? nullptr : map->find(path.substr(dot + 1));
+}
+
+bool is_search(const Tree& value) {
+  return value.kind == Tree::Kind::scalar && value.scalar == "search";
+}
+
 }  // namespace
+
+void check_derived(const Tree& cluster) {
+  for (const Derived& derived : derived_values()) {
+    const Tree* const stated = value_at(cluster, derived.path);
+    if (stated == nullptr || is_search(*stated)) continue;
+    for (const std::string& path : derived.origins) {
+      const Tree* const origin = value_at(cluster, path);
+      if (origin == nullptr || top_layer(*origin) <= top_layer(*stated)) continue;
+      throw input_error(origin->place,
+                        fmt::format("{} is changed, and {} was stated for the old one ({})", path, derived.path,
+                                    stated->place.text()),
+                        derived.remedy);
+    }
+  }
+}
 
 void check_spec(const ClusterSpec& spec) {
   const std::int64_t ranks = std::int64_t{spec.nodes} * spec.gpu.count;

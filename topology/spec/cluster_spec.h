@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/map_reader.h"
@@ -28,17 +29,11 @@ struct GpuSpec {
   std::map<std::string, Flops> flops;  // by dtype, at least fp32
   double flops_efficiency = 0.5;
   Seconds kernel_overhead{3e-6};
-  Seconds launch_overhead{5e-6};
+  Seconds launch_overhead{5e-6};  // host time of a launch; without effect so far
   double lookups_per_ns = 20;
   Seconds sort_per_lookup{1.5e-9};
   int sorted_update_kernels = 6;
   double sorted_update_efficiency = 0.5;
-  struct UpdateEfficiency {
-    Bytes table_bytes;
-    double efficiency = 1;
-    bool operator==(const UpdateEfficiency&) const = default;
-  };
-  std::vector<UpdateEfficiency> inplace_update_efficiency;
   double overlap_slowdown = 0;
   bool operator==(const GpuSpec&) const = default;
 };
@@ -108,13 +103,13 @@ struct FabricSpec {
   bool operator==(const FabricSpec&) const = default;
 };
 
-struct GraphSpec {  // NCCL's channels, one node or several
+// NCCL's channels, one node or several, where a file states them instead of leaving them to the search.
+struct GraphSpec {
   int channels = 0;
   Bandwidth bw_intra;
   Bandwidth bw_inter;
-  std::string intra_path;               // nvl, nvb, pix, phb, sys; found from the graph when the file does not say
+  std::string intra_path;               // nvl, nvb, pix, phb, sys; empty: Cluster finds it on the wiring
   std::vector<std::vector<int>> rings;  // GPU orders; empty: index order, rotated per channel
-  bool cross_nic = false;
   bool operator==(const GraphSpec&) const = default;
 };
 
@@ -123,6 +118,17 @@ struct P2pSpec {
   int channels_per_peer = 0;  // 0: by rule
   std::optional<bool> pxn;
   bool operator==(const P2pSpec&) const = default;
+};
+
+// The calls that fitted overheads hold for: those that the measurements behind them cover. Other calls take the
+// defaults.
+struct FitRange {
+  Bytes bytes_from;               // of a call, as nccl-tests counts: what the rank with the most sends or receives
+  std::optional<Bytes> bytes_to;  // absent: what holds for the largest measured call holds for larger ones
+  int ranks_from = 2;             // of a group
+  int ranks_to = 0;               // 0: no limit
+  std::string nvlink;             // switch, mesh, none; empty: any wiring of a node
+  bool operator==(const FitRange&) const = default;
 };
 
 // What NCCL's formula and pure flows leave out, per collective kind and reach.
@@ -135,6 +141,7 @@ struct OverheadSpec {
   Seconds fill;                          // lost by a pipeline per chunk: adds 2 sqrt(fill x time of the bytes)
   double latency_share = 1;              // part of NCCL's latency that shows as time
   bool plateau = true;                   // whether NCCL's rise of ring latencies at large sizes shows as time
+  std::optional<FitRange> holds_for;     // absent: every call
   bool operator==(const OverheadSpec&) const = default;
 };
 struct OverheadPair {
@@ -185,11 +192,28 @@ struct ClusterSpec {
   bool operator==(const ClusterSpec&) const = default;
 };
 
-// Reads a cluster map (its `base` already merged). Errors: Failure::input with place.
+// Reads a cluster map (its `base` already merged). Errors: Failure::input with place; among them a value that was
+// concluded from another one which --set or a file further up has changed since (a channel table and the NICs' rate).
 ClusterSpec read_cluster(const Tree& tree);
 
 // What docs/formats.md gives a kind's reach of which a file states nothing.
 OverheadSpec default_overhead(const std::string& kind, bool across_nodes);
+
+// The cluster as the text of a cluster file (docs/formats.md), every key written out, none left to a default. Reading
+// the text gives an equal ClusterSpec, for every spec that read_cluster() can give. Where a number states its source
+// (`ClusterSpec::sources`) the text of that source entry is written, so whoever changes a sourced number changes both.
+std::string write_cluster(const ClusterSpec& spec);
+
+// Refuses what no single key shows: a world of over 100,000 ranks, a fault outside the cluster or on a port that does
+// not exist. Errors: Failure::input at the place of the map.
+void check_spec(const ClusterSpec& spec);
+
+// Refuses a cluster of several nodes without NICs: a file may hold one, no run can use it.
+void check_runnable(const ClusterSpec& spec);
+
+// The keys of a GPU that say something else than the defaults of its model and have no effect yet, as dotted paths: the
+// models of kernels that will ask for them (L2 hits, occupancy, launches by the host) are still to come.
+std::vector<std::string> keys_without_effect(const GpuSpec& gpu);
 
 // 80 for "8.0".
 int capability_number(const std::string& compute_capability);
@@ -205,5 +229,18 @@ Bandwidth cpu_link_rate(const ClusterSpec& spec);
 
 // NICs of a node by the file's counts, 0 without NICs.
 int nics_of_node(const ClusterSpec& spec);
+
+// The PCIe tree of a file that has none: one switch per NIC with its GPUs, switches dealt in equal blocks to the
+// sockets.
+std::vector<PcieSpec::Switch> short_pcie_tree(int gpu_count, const std::optional<NicSpec>& nics, int sockets);
+
+// The words of the key nvlink.kind.
+std::string_view nvlink_kind_name(NvlinkKind kind);
+
+// Above what machines have: more is a slip of the pen, and would fill the memory.
+inline constexpr int kMostRanks = 100'000;
+inline constexpr int kMostGpusPerNode = 144;  // a route is kept for every pair
+inline constexpr int kMostNicsPerNode = 1024;
+inline constexpr int kMostLinksPerGpu = 1000;  // NVLink
 
 }  // namespace shardsim

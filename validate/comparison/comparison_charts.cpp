@@ -5,8 +5,8 @@
 #include <map>
 
 #include "sim/report/chart_data.h"
+#include "sim/timeline/iteration_window.h"
 #include "validate/comparison/comparison_document.h"
-#include "validate/comparison/iteration_windows.h"
 
 namespace shardsim {
 namespace {
@@ -40,12 +40,16 @@ int busiest_rank(const TimelineComparison& comparison) {
   return busiest->rank;
 }
 
-// All that runs in the window: with iterations that overlap, parts of two are there.
+// All that runs in the window: with iterations that overlap, parts of several are there.
 std::vector<Span> spans_of(const Strip& strip) {
   std::vector<Span> spans;
-  for (const Span& span : strip.timeline.spans)
-    if (span.rank == strip.rank && span.end_us > strip.window.begin_us && span.start_us < strip.window.end_us)
-      spans.push_back(span);
+  const auto parts = parts_in(strip.timeline, {strip.window});
+  for (const WindowPart& part : parts.front()) {
+    spans.push_back(strip.timeline.spans[part.span]);
+    spans.back().start_us = part.start_us;
+    spans.back().end_us = part.end_us;
+  }
+  std::erase_if(spans, [&](const Span& span) { return span.rank != strip.rank; });
   std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start_us < b.start_us; });
   return spans;
 }
@@ -110,13 +114,13 @@ Chart timeline_chart(const ComparedCase& item, const std::string& id) {
   if (std::find(ranks.begin(), ranks.end(), busiest) == ranks.end()) ranks.push_back(busiest);
   TimelineChart chart;
   for (const int rank : ranks) {
-    chart.add({item.predicted, rank, ours, fmt::format("rank {} predicted", rank)});
-    chart.add({item.observed, rank, theirs, fmt::format("rank {} observed", rank)});
+    chart.add({item.predicted, rank, ours, fmt::format("rank {} {}", rank, item.comparison.first)});
+    chart.add({item.observed, rank, theirs, fmt::format("rank {} {}", rank, item.comparison.second)});
   }
   return {
       id + "-timelines",
       "compared_timelines",
-      "One iteration, predicted above observed",
+      fmt::format("One iteration, {} above {}", item.comparison.first, item.comparison.second),
       fmt::format("Rank {}{}. Of the observed iterations the one of median length. A lane is a stream; time runs from "
                   "the end of the iteration before.",
                   ranks.front(), ranks.size() > 1 ? fmt::format(", and rank {}, observed to be busiest", busiest) : ""),

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "sim/report/page.h"
-#include "validate/comparison/comparison_verdict.h"
+#include "sim/report/result_sheets.h"
 
 namespace shardsim {
 namespace {
@@ -28,6 +29,11 @@ std::string gib(const std::optional<std::int64_t>& bytes) {
   return bytes ? fixed(static_cast<double>(*bytes) / kGiB, 2) : "-";
 }
 
+std::string capital(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 std::string verdict(const ComparedTime& time, bool judged, double tolerance_pct) {
   if (!judged) return "";
   const std::optional<double> error = time.error_pct();
@@ -42,14 +48,21 @@ class OperationRows {
       : comparison_(comparison), tolerance_(tolerance) {
     const ComparedTime& iteration = comparison.iteration;
     places_ = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.max));
-    sheet_.columns = {
-        {"per iteration", false}, {"predicted ms"}, {"observed ms"}, {"min"}, {"max"}, {"error %"}, {"share %"}};
+    sheet_.columns = {{"per iteration", false},
+                      {comparison.first + " ms"},
+                      {comparison.second + " ms"},
+                      {"min"},
+                      {"max"},
+                      {"error %"},
+                      {"share %"}};
     if (tolerance) sheet_.columns.push_back({"tolerance", false});
   }
 
   Sheet sheet() {
     add("iteration", comparison_.iteration, std::nullopt, true);
     add("exposed communication", comparison_.exposed, exposed_share(), false);
+    if (comparison_.waiting.predicted_ms > 0 || comparison_.waiting.observed_ms.max > 0)
+      add("  waiting for ranks", comparison_.waiting, std::nullopt, false);
     heading("by class");
     for (const ComparedOperation& row : comparison_.classes) add(row, true);
     heading("by operation");
@@ -128,14 +141,17 @@ Sheet ranks_sheet(const TimelineComparison& comparison, std::size_t most) {
 std::string comparison_summary(const TimelineComparison& comparison) {
   const ComparedTime& iteration = comparison.iteration;
   const int places = decimals_for(std::max(iteration.predicted_ms, iteration.observed_ms.median));
-  std::string text =
-      fmt::format("Predicted {} ms, observed {} ms per iteration: {} %.", fixed(iteration.predicted_ms, places),
-                  fixed(iteration.observed_ms.median, places), signed_percent(iteration.error_pct()));
+  std::string text = fmt::format("{} {} ms, {} {} ms per iteration: {} %.", capital(comparison.first),
+                                 fixed(iteration.predicted_ms, places), comparison.second,
+                                 fixed(iteration.observed_ms.median, places), signed_percent(iteration.error_pct()));
   if (const std::string worst = worst_text(comparison); !worst.empty())
     text += " Largest errors in time: " + worst + ".";
   if (comparison.predicted_bytes && comparison.observed_bytes)
-    text += fmt::format(" Memory of the fullest rank: predicted {} GiB, observed {} GiB.",
-                        gib(comparison.predicted_bytes), gib(comparison.observed_bytes));
+    text += fmt::format(" Memory of the fullest rank: {} {} GiB, {} {} GiB.", comparison.first,
+                        gib(comparison.predicted_bytes), comparison.second, gib(comparison.observed_bytes));
+  for (const ComparedWait& wait : comparison.waits)
+    text += fmt::format(" {}: {} {}; {} {}.", wait.predicted.name, comparison.first,
+                        waiting_text(wait.predicted, places), comparison.second, waiting_text(wait.observed, places));
   return text;
 }
 
@@ -143,8 +159,9 @@ std::string comparison_summary(const TimelineComparison& comparison) {
 std::string observed_on(const TimelineComparison& comparison) {
   const Timeline::Measured& measured = comparison.measured;
   std::string text =
-      fmt::format("{} rank{}, {} iteration{} observed", comparison.world_size, comparison.world_size == 1 ? "" : "s",
-                  comparison.iterations, comparison.iterations == 1 ? "" : "s");
+      fmt::format("{} rank{}, {} iteration{} {}", comparison.world_size, comparison.world_size == 1 ? "" : "s",
+                  comparison.iterations, comparison.iterations == 1 ? "" : "s",
+                  comparison.second == "observed" ? "observed" : "in the " + comparison.second + " timeline");
   if (!measured.device.empty()) text += " on " + measured.device;
   if (!measured.hosts.empty()) text += " (" + join(measured.hosts) + ")";
   if (!measured.transport.empty()) text += ", " + measured.transport;
@@ -156,8 +173,9 @@ std::string observed_on(const TimelineComparison& comparison) {
 }
 
 std::string comparison_legend() {
-  return "Times are sums over an iteration on the slowest rank, waiting inside collectives included; observed: "
-         "median, least and most over the iterations. An error is 100 (predicted - observed) / observed, above 0 "
+  return "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second "
+         "timeline (observed, as a rule): median, least and most over the iterations. An error is 100 (predicted - "
+         "observed) / observed, above 0 "
          "where we predict too long. Share: of the iteration. Ranks: predicted / observed.";
 }
 
@@ -213,9 +231,9 @@ Section case_section(const ComparedCase& item, const ComparisonReport& report, M
   }
   section.blocks.emplace_back(operations_section(item, report.tolerance_pct));
   section.blocks.emplace_back(ranks_section(comparison, medium));
-  if (medium == Medium::terminal) section.blocks.emplace_back(Section{"", {summary}});
-  Section notes = notes_section(comparison.notes, "Note: ");
-  if (!notes.blocks.empty()) section.blocks.emplace_back(std::move(notes));
+  Section last = notes_section(comparison.notes, "Note: ");
+  if (medium == Medium::terminal) last.blocks.insert(last.blocks.begin(), summary);
+  if (!last.blocks.empty()) section.blocks.emplace_back(std::move(last));
   return section;
 }
 
@@ -243,6 +261,13 @@ Paragraph tolerance_verdict(const ComparisonReport& report) {
   return {fmt::format("Outside {} %: {}.", tolerance, join(outside)), Role::notice};
 }
 
+// "Predicted beside observed", by what the two files are.
+std::string heading_of(const TimelineComparison& comparison) {
+  const bool usual = comparison.first == "predicted" && comparison.second == "observed";
+  return usual ? "Predicted beside observed"
+               : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
+}
+
 Document document_of(const ComparisonReport& report, Medium medium) {
   const bool page = medium == Medium::page, one = report.cases.size() == 1;
   Document document;
@@ -260,21 +285,12 @@ Document document_of(const ComparisonReport& report, Medium medium) {
 
 }  // namespace
 
-std::vector<std::string> ComparisonReport::outside() const {
-  std::vector<std::string> all;
-  if (!tolerance_pct) return all;
-  for (const ComparedCase& item : cases)
-    for (const std::string& phrase : outside_tolerance(item.comparison, *tolerance_pct))
-      all.push_back(item.comparison.case_name + ": " + phrase);
-  return all;
-}
-
 Document comparison_document(const ComparisonReport& report, Medium medium) {
   Document document = document_of(report, medium);
   if (medium == Medium::terminal) return document;
-  document.title = "Predicted beside observed";
+  document.title = heading_of(report.cases.front().comparison);
   if (report.cases.size() == 1) document.title += ": " + report.cases.front().comparison.case_name;
-  document.origin = fmt::format("predicted {}, observed {}, shardsim {}", report.predicted, report.observed, version());
+  document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
   return document;
 }
 

@@ -1,10 +1,8 @@
-#include "validate/comparison/comparison_json.h"
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/version.h"
-#include "validate/comparison/comparison_verdict.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {
@@ -96,7 +94,25 @@ Json ranks_json(const TimelineComparison& comparison) {
                     {"exposed", time_json(rank.exposed)},
                     {"busy", time_json(rank.busy)},
                     {"predicted_hbm_bytes", bytes_json(rank.predicted_bytes)},
-                    {"observed_hbm_bytes", bytes_json(rank.observed_bytes)}});
+                    {"observed_hbm_bytes", bytes_json(rank.observed_bytes)},
+                    {"waiting", time_json(rank.waiting)}});
+  return list;
+}
+
+Json wait_json(const NamedTime& time) {
+  const NamedTime::WaitedFor& whom = time.waited_for;
+  return {{"exposed_ms", ms(time.exposed_ms)},
+          {"waiting_ms", ms(time.waiting_ms)},
+          {"rank", whom.rank < 0 ? Json(nullptr) : Json(whom.rank)},
+          {"operation", whom.operation}};
+}
+
+Json waits_json(const TimelineComparison& comparison) {
+  Json list = Json::array();
+  for (const ComparedWait& wait : comparison.waits)
+    list.push_back({{"name", wait.predicted.name},
+                    {"predicted", wait_json(wait.predicted)},
+                    {"observed", wait_json(wait.observed)}});
   return list;
 }
 
@@ -123,12 +139,15 @@ Json measured_json(const Timeline::Measured& measured) {
 Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {
   Json json{{"name", comparison.case_name},
             {"observed_name", comparison.observed_case},
+            {"sides", {comparison.first, comparison.second}},
             {"world_size", comparison.world_size},
             {"iterations", comparison.iterations},
             {"complete", comparison.complete}};
   json["outside"] = tolerance ? Json(outside_tolerance(comparison, *tolerance)) : Json(nullptr);
   json["iteration"] = judged_time(Json::object(), comparison.iteration, true, tolerance);
   json["exposed_comm"] = time_json(comparison.exposed);
+  json["exposed_waiting"] = time_json(comparison.waiting);
+  json["waits"] = waits_json(comparison);
   json["memory"] = memory_json(comparison);
   json["worst_operations"] = worst_json(comparison);
   json["classes"] = operations_json(comparison.classes, true, tolerance);

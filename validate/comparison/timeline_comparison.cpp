@@ -8,47 +8,10 @@
 
 #include "base/statistics.h"
 #include "base/text.h"
-#include "validate/comparison/iteration_windows.h"
-#include "validate/comparison/operation_times.h"
+#include "validate/comparison/compared_side.h"
 
 namespace shardsim {
 namespace {
-
-// One side, with what both sides' figures are made of.
-struct Side {
-  const Timeline& timeline;
-  OperationTimes times;
-  std::vector<IterationWindow> windows;
-  std::vector<std::vector<RankTimes>> ranks;  // [window][rank]
-  double iteration_ms = 0;                    // median
-
-  explicit Side(const Timeline& of)
-      : timeline(of), times(of), windows(iteration_windows(of)), ranks(window_rank_times(of, windows)) {
-    iteration_ms = spread_of(iterations_ms()).median;
-  }
-
-  // Of a single iteration the Timeline knows more than its spans: when the iteration before ended.
-  std::vector<double> iterations_ms() const {
-    if (windows.size() == 1 && timeline.iteration_ms > 0) return {timeline.iteration_ms};
-    std::vector<double> values;
-    for (const IterationWindow& window : windows) values.push_back(window.ms());
-    return values;
-  }
-  std::vector<double> rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const {
-    std::vector<double> values;
-    for (const auto& window : ranks) values.push_back(figure(window[rank]));
-    return values;
-  }
-  std::vector<double> most_exposed_ms() const {
-    std::vector<double> values;
-    for (const auto& window : ranks) {
-      double most = 0;
-      for (const RankTimes& rank : window) most = std::max(most, rank.exposed_ms);
-      values.push_back(most);
-    }
-    return values;
-  }
-};
 
 ComparedTime compared(const std::vector<double>& predicted, const std::vector<double>& observed) {
   return {spread_of(predicted).median, spread_of(observed)};
@@ -91,10 +54,13 @@ class Comparer {
     result_.world_size = predicted_.timeline.world_size;
     result_.iterations = static_cast<int>(observed_.windows.size());
     result_.iteration = compared(predicted_.iterations_ms(), observed_.iterations_ms());
-    result_.exposed = compared(predicted_.most_exposed_ms(), observed_.most_exposed_ms());
+    name_sides();
+    result_.exposed = most_exposed(&RankTimes::exposed_ms);
+    result_.waiting = most_exposed(&RankTimes::waiting_ms);
     compare_classes();
     compare_names();
     compare_ranks();
+    compare_waits();
     result_.predicted_bytes = most_of(predicted_.timeline.hbm_bytes);
     result_.observed_bytes = most_of(observed_.timeline.hbm_bytes);
     add_notes();
@@ -103,19 +69,41 @@ class Comparer {
  private:
   using Indices = std::vector<std::size_t>;
 
+  void name_sides() {
+    const std::string &first = predicted_.timeline.kind, &second = observed_.timeline.kind;
+    result_.first = first == second ? "first" : first;
+    result_.second = first == second ? "second" : second;
+  }
+
+  ComparedTime most_exposed(double RankTimes::*figure) const {
+    return compared(predicted_.most_exposed_ms(figure), observed_.most_exposed_ms(figure));
+  }
+
+  void compare_waits() {
+    const std::vector<NamedTime> theirs = named_times(observed_.timeline);
+    for (const NamedTime& ours : named_times(predicted_.timeline)) {
+      const auto partner =
+          std::find_if(theirs.begin(), theirs.end(), [&](const NamedTime& time) { return time.name == ours.name; });
+      if (partner == theirs.end()) continue;
+      const bool telling =
+          ours.waits_tellingly(predicted_.iteration_ms) || partner->waits_tellingly(observed_.iteration_ms);
+      if (telling) result_.waits.push_back({ours, *partner});
+    }
+  }
+
   static std::optional<std::int64_t> most_of(const std::vector<std::int64_t>& bytes) {
     if (bytes.empty()) return std::nullopt;
     return *std::max_element(bytes.begin(), bytes.end());
   }
 
-  static Indices of_class(const Side& side, const std::string& op_class) {
+  static Indices of_class(const ComparedSide& side, const std::string& op_class) {
     Indices found;
     for (std::size_t i = 0; i < side.times.names().size(); ++i)
       if (side.times.names()[i].op_class == op_class) found.push_back(i);
     return found;
   }
 
-  static std::vector<std::string> names_of(const Side& side, const Indices& indices) {
+  static std::vector<std::string> names_of(const ComparedSide& side, const Indices& indices) {
     std::vector<std::string> names;
     for (const std::size_t i : indices) names.push_back(side.times.names()[i].name);
     return names;
@@ -176,7 +164,7 @@ class Comparer {
                     join(result_.operations.back().predicted_names), join(result_.operations.back().observed_names)));
   }
 
-  void add_lone(const Side& side, std::size_t index, bool predicted) {
+  void add_lone(const ComparedSide& side, std::size_t index, bool predicted) {
     const OperationName& name = side.times.names()[index];
     const double ms = spread_of(side.times.ms({index})).median;
     result_.alone.push_back({name.name, name.op_class, predicted, ms, share_of(ms, side.iteration_ms)});
@@ -212,6 +200,7 @@ class Comparer {
                      of([](const RankTimes& times) { return times.comm_ms; }),
                      of([](const RankTimes& times) { return times.exposed_ms; }),
                      of([](const RankTimes& times) { return times.compute_ms + times.exposed_ms; }),
+                     of([](const RankTimes& times) { return times.waiting_ms; }),
                      {},
                      {}};
     if (!predicted_.timeline.hbm_bytes.empty()) row.predicted_bytes = predicted_.timeline.hbm_bytes[rank];
@@ -227,7 +216,7 @@ class Comparer {
       result_.notes.push_back(fmt::format("the clocks of two nodes may be off each other by {:.3g} ms", residual_ms));
   }
 
-  Side predicted_, observed_;
+  ComparedSide predicted_, observed_;
   TimelineComparison& result_;
 };
 

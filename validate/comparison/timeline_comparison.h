@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sim/timeline/timeline.h"
+#include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
 
@@ -50,24 +50,35 @@ struct LoneOperation {
   double share = 0;  // of its own side's iteration
 };
 
+// A collective whose exposed time is waiting to a telling part, on either side.
+struct ComparedWait {
+  NamedTime predicted, observed;
+};
+
 struct ComparedRank {
   int rank = 0;
   ComparedTime compute, comm, exposed, busy;  // busy: something running
+  ComparedTime waiting;                       // of exposed: for members of a collective's group that arrive later
   std::optional<std::int64_t> predicted_bytes, observed_bytes;
 };
 
 // What is said of one case.
 struct TimelineComparison {
   std::string case_name, observed_case;
+  // What either side is, from its file: "predicted" or "observed"; of two that are the same "first" and "second". The
+  // members below are called by the side on which they stand, the first being called predicted.
+  std::string first = "predicted", second = "observed";
   int world_size = 0;
   int iterations = 0;  // observed ones that were used
   bool complete = true;
   Timeline::Measured measured;
   ComparedTime iteration;
   ComparedTime exposed;                       // of the rank with the most of it, in each iteration
+  ComparedTime waiting;                       // of that rank's exposed time
   std::vector<ComparedOperation> classes;     // of those on both sides
   std::vector<ComparedOperation> operations;  // in order of the Program
   std::vector<LoneOperation> alone;
+  std::vector<ComparedWait> waits;
   std::vector<ComparedRank> ranks;                              // those with spans on both sides
   std::optional<std::int64_t> predicted_bytes, observed_bytes;  // device memory, largest over ranks
   std::vector<std::string> notes;

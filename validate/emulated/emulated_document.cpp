@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "validate/comparison/comparison_document.h"
-#include "validate/comparison/comparison_json.h"
+#include "validate/comparison/comparison_report.h"
 #include "validate/emulated/campaign_report.h"
 #include "validate/emulated/emulated_scenario.h"
 

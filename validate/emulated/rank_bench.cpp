@@ -8,11 +8,9 @@
 #include "base/version.h"
 #include "validate/emulated/emulated_scenario.h"
 #include "validate/emulated/rank_processes.h"
-#include "validate/execute/buffers/rank_buffers.h"
-#include "validate/execute/devices/cpu_dense.h"
-#include "validate/execute/devices/update_settings.h"
-#include "validate/execute/meet/monotonic.h"
-#include "validate/microbench/measured_csv.h"
+#include "validate/execute/buffers/lookup_buffers.h"
+#include "validate/execute/devices/cpu_device.h"
+#include "validate/execute/meet/clock.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {

@@ -25,15 +25,8 @@ target_compile_options(shardsim_cuda_kernels
 add_library(
   shardsim_cuda STATIC
   kernels/cuda_memory.cpp
-  kernels/cuda_tables.cpp
   devices/cuda.cpp
-  devices/cuda_buffers.cpp
-  devices/cuda_clock.cpp
-  devices/cuda_dense.cpp
   devices/cuda_device.cpp
-  devices/cuda_fusion.cpp
-  devices/cuda_id_wire.cpp
-  devices/cuda_pooled.cpp
   devices/cuda_stream_queue.cpp
   devices/nccl_set.cpp
   ../microbench/cuda_bench_device.cpp

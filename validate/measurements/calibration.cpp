@@ -83,10 +83,44 @@ std::vector<MeasuredRows> fits_of(const std::vector<Part>& parts) {
   return fits;
 }
 
+// Calls from so small a size on take little but their start, and smaller ones the same: there a fit has no lower end.
+constexpr std::int64_t kStartAlone = 64 << 10;
+
+// What the rows of one kind and reach cover, those that judge the fit included.
+FitRange covered(const std::vector<const MeasuredRow*>& rows, const ClusterSpec& spec) {
+  FitRange range;
+  range.bytes_from = {*rows.front()->bytes};
+  range.ranks_from = range.ranks_to = rows.front()->nodes * rows.front()->gpus_per_node;
+  for (const MeasuredRow* const row : rows) {
+    range.bytes_from = std::min(range.bytes_from, Bytes{*row->bytes});
+    range.ranks_from = std::min(range.ranks_from, row->nodes * row->gpus_per_node);
+    range.ranks_to = std::max(range.ranks_to, row->nodes * row->gpus_per_node);
+  }
+  if (range.bytes_from.count <= kStartAlone) range.bytes_from = {0};
+  range.nvlink = nvlink_kind_name(spec.nvlink.kind);
+  return range;
+}
+
+// The spec with the range of the measurements in each reach that is going to be fitted to them.
+ClusterSpec with_ranges(ClusterSpec spec, const std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    for (const bool across : {false, true}) {
+      std::vector<const MeasuredRow*> rows;
+      for (const auto* some : {&part.used, &part.unused})
+        for (const MeasuredRow& row : *some)
+          if ((row.nodes > 1) == across) rows.push_back(&row);
+      if (rows.empty()) continue;
+      OverheadPair& reaches = spec.overheads[std::string(collective_kind_name(part.kind))];
+      (across ? reaches.across_nodes : reaches.in_node).holds_for = covered(rows, spec);
+    }
+  }
+  return spec;
+}
+
 class Calibrator {
  public:
   Calibrator(const ClusterSpec& prior, const std::vector<Part>& parts, const CalibrationOptions& options)
-      : prior_(prior), parts_(parts), options_(options), spec_(with_launch_in_starts(prior)) {}
+      : prior_(prior), parts_(parts), options_(options), spec_(with_ranges(with_launch_in_starts(prior), parts)) {}
 
   Calibration result() {
     for (const MeasuredRows& rows : fits_of(parts_)) {

@@ -7,7 +7,7 @@
 #include "models/compute/embedding_measurements.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/judged_row.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 

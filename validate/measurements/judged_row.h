@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/collective/collective_prediction.h"
-#include "validate/measurements/measurements.h"
-#include "validate/measurements/system_map.h"
+#include "validate/measurements/read/measurements.h"
+#include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
 

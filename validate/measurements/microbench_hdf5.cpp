@@ -91,7 +91,6 @@ class SetWriter {
     numbers<std::int64_t>("/m", {"1", "gemm: rows of A"}, [](const P& p) { return p.point.m; });
     numbers<std::int64_t>("/n", {"1", "gemm: columns of B"}, [](const P& p) { return p.point.n; });
     numbers<std::int64_t>("/k", {"1", "gemm: columns of A"}, [](const P& p) { return p.point.k; });
-    numbers<std::int64_t>("/bytes", {"B", "collectives: of a rank"}, [](const P& p) { return p.point.bytes; });
     numbers<double>("/zipf", {"1", "exponent of the index law, 0: uniform"},
                     [](const P& p) { return p.point.law.zipf; });
     numbers<std::int32_t>("/flushed", {"1", "caches flushed before every call"},

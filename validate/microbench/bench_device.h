@@ -31,7 +31,6 @@ class BenchDevice {
  public:
   virtual ~BenchDevice() = default;
   virtual DeviceFacts facts() const = 0;
-  virtual bool supports(BenchOp op) const = 0;  // collectives: only where ranks are connected
 
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
   virtual void prepare(const BenchPoint& point, const BenchInput& input) = 0;
@@ -52,5 +51,9 @@ struct BenchDeviceEntry {
 };
 
 std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only where it was built
+
+// What the devices of the table are made by. threads: of the CPU, 0 for one per processor.
+std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads);
+std::unique_ptr<BenchDevice> make_cuda_bench_device(int threads);
 
 }  // namespace shardsim

@@ -2,8 +2,6 @@
 #include <array>
 
 #include "validate/microbench/bench_device.h"
-#include "validate/microbench/cpu_bench_device.h"
-#include "validate/microbench/cuda_bench_device.h"
 
 namespace shardsim {
 

@@ -8,8 +8,8 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 8> kOpNames{"tbe_fwd",   "tbe_bwd", "tbe_fwd+bwd", "nobag_fwd",
-                                                   "nobag_bwd", "gemm",    "all_to_all",  "all_reduce"};
+constexpr std::array<std::string_view, 6> kOpNames{"tbe_fwd",   "tbe_bwd",   "tbe_fwd+bwd",
+                                                   "nobag_fwd", "nobag_bwd", "gemm"};
 
 std::string alike(const BenchPoint& point, std::int64_t BenchPoint::TableShape::*member) {
   const std::int64_t first = point.tables.front().*member;
@@ -57,18 +57,34 @@ std::int64_t BenchPoint::table_bytes() const {
 
 std::int64_t BenchPoint::need_bytes() const {
   if (op == BenchOp::gemm) return 4 * (m * k + k * n + m * n);
-  if (!has_tables()) return 3 * bytes;
   std::int64_t sum = table_bytes() + 8 * lookups();
   for (const TableShape& table : tables) {
-    if (has_update()) sum += static_cast<std::int64_t>(4 * state_elements(optimizer, table.rows, table.dim));
-    const std::int64_t gradients = op == BenchOp::gather || op == BenchOp::scatter ? batch * table.pooling : batch;
-    sum += 4 * gradients * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
+    const std::int64_t vectors = is_sequence() ? batch * table.pooling : batch;
+    sum += 4 * vectors * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
   }
-  return sum + (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
+  return sum + state_bytes() + (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
 }
 
-double BenchPoint::flops() const {
-  return op == BenchOp::gemm ? 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) : 0;
+std::int64_t BenchPoint::output_bytes() const {
+  if (op == BenchOp::update || op == BenchOp::scatter) return 0;
+  const std::int64_t values = (is_sequence() ? lookups() : batch) * table_batch().output_dim();
+  return values * (is_sequence() ? element_bytes(type) : 4);
+}
+
+std::int64_t BenchPoint::gradients() const {
+  return has_update() ? (is_sequence() ? lookups() : batch) * table_batch().output_dim() : 0;
+}
+
+std::int64_t BenchPoint::state_bytes() const {
+  std::size_t states = 0;
+  for (const TableShape& table : tables) states += state_elements(optimizer, table.rows, table.dim);
+  return has_update() ? static_cast<std::int64_t>(states * sizeof(float)) : 0;
+}
+
+OptimizerSettings BenchPoint::settings() const {
+  OptimizerSettings settings;
+  settings.optimizer = optimizer;
+  return settings;
 }
 
 TableBatch BenchPoint::table_batch() const {
@@ -87,7 +103,6 @@ TableBatch BenchPoint::table_batch() const {
 
 PointColumns BenchPoint::columns() const {
   if (op == BenchOp::gemm) return {"", fmt::format("{}", k), fmt::format("{}", n), fmt::format("{}", m), "", "fp32"};
-  if (!has_tables()) return {"", "", "", fmt::format("{}", bytes), "", "fp32"};
   return {fmt::format("{}", tables.size()), alike(*this, &TableShape::rows),    alike(*this, &TableShape::dim),
           fmt::format("{}", batch),         alike(*this, &TableShape::pooling), std::string(element_name(type))};
 }

@@ -15,9 +15,7 @@ enum class BenchOp {
   lookup_update,  // one after the other, in one timing
   gather,         // gather_rows, of the one table
   scatter,        // update_rows, of the one table
-  gemm,           // C[m][n] = A[m][k] B[k][n], fp32
-  all_to_all,     // `bytes` sent by every rank in all, its own share included
-  all_reduce      // of `bytes` of fp32
+  gemm            // C[m][n] = A[m][k] B[k][n], fp32
 };
 std::string_view bench_op_name(BenchOp op);
 
@@ -33,7 +31,7 @@ struct IndexLaw {
 };
 
 // What a data set says of a point's sizes, as the texts of its columns (docs/formats.md, embedding measurements):
-// "mixed" where tables differ; gemm: rows k, dim n, batch m; collectives: batch is the bytes.
+// "mixed" where tables differ; gemm: rows k, dim n, batch m.
 struct PointColumns {
   std::string tables, rows, dim, batch, pooling, dtype;
 };
@@ -53,17 +51,20 @@ struct BenchPoint {
   IndexLaw law;
   bool warm = false;                 // the same batch again without a flush
   std::int64_t m = 0, n = 0, k = 0;  // gemm
-  std::int64_t bytes = 0;            // collectives
   bool operator==(const BenchPoint&) const = default;
 
   bool has_tables() const { return op < BenchOp::gemm; }
   bool has_update() const { return op == BenchOp::update || op == BenchOp::lookup_update || op == BenchOp::scatter; }
-  std::int64_t lookups() const;      // over all tables
-  std::int64_t row_bytes() const;    // lookups x bytes of their rows, repeated ones counted again
-  std::int64_t table_bytes() const;  // of all tables
-  std::int64_t need_bytes() const;   // what a device holds for it: tables, states, indices, outputs, gradients
-  double flops() const;              // gemm
-  TableBatch table_batch() const;    // the tables one after the other in an arena that begins at element 0
+  bool is_sequence() const { return op == BenchOp::gather || op == BenchOp::scatter; }
+  std::int64_t lookups() const;       // over all tables
+  std::int64_t row_bytes() const;     // lookups x bytes of their rows, repeated ones counted again
+  std::int64_t table_bytes() const;   // of all tables
+  std::int64_t need_bytes() const;    // what a device holds for it: tables, states, indices, outputs, gradients
+  std::int64_t output_bytes() const;  // of vectors or rows looked up; 0: none
+  std::int64_t gradients() const;     // numbers that an update takes; 0: none
+  std::int64_t state_bytes() const;   // of its optimizer
+  OptimizerSettings settings() const;
+  TableBatch table_batch() const;  // the tables one after the other in an arena that begins at element 0
   PointColumns columns() const;
   // The columns with commas between: not the law, the optimizer or the repetition, so that points of one text stay
   // together when a data set is cut into a part to fit and a part to check.

@@ -1,22 +1,105 @@
-#include "validate/microbench/cpu_bench_device.h"
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "validate/execute/kernels/cpu_embedding.h"
-#include "validate/execute/kernels/cpu_gemm.h"
+#include "base/version.h"
+#include "validate/execute/kernels/cpu_kernels.h"
 #include "validate/execute/kernels/parallel.h"
-#include "validate/execute/kernels/vector_clones.h"
-#include "validate/microbench/bench_memory.h"
-#include "validate/microbench/cpu_facts.h"
+#include "validate/microbench/bench_device.h"
 
 namespace shardsim {
 namespace {
+
+// Memory of a CPU device: zeroed, on large pages where the system gives them, so that random rows do not time the
+// address translation of small ones. Errors: Failure::run when there is not so much.
+class BenchMemory {
+ public:
+  BenchMemory() = default;
+  explicit BenchMemory(std::size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+      throw run_error(fmt::format("{} MB of memory: {}", bytes / 1'000'000, std::strerror(errno)),
+                      "Free memory, or run a smaller sweep (--quick)");
+    data_ = static_cast<std::byte*>(mapped);
+    madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: where it is not granted, small pages serve
+    std::memset(data_, 0, bytes);
+  }
+  ~BenchMemory() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+  BenchMemory(BenchMemory&& other) noexcept { swap(other); }
+  BenchMemory& operator=(BenchMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  template <typename Number>
+  Number* as() const {
+    return reinterpret_cast<Number*>(data_);
+  }
+
+ private:
+  void swap(BenchMemory& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+constexpr std::int64_t kCacheIfUnknown = std::int64_t{32} << 20;
+constexpr std::int64_t kMemoryIfUnknown = std::int64_t{2} << 30;
+
+// What follows `key` and its colon in a file of /proc; "" when it is not there.
+std::string value_in(const char* file, const std::string& key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t colon = line.find(':');
+    const std::size_t begin = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+    if (begin != std::string::npos) return line.substr(begin);
+  }
+  return "";
+}
+
+std::int64_t free_memory() {
+  std::int64_t kibibytes = 0;
+  std::istringstream(value_in("/proc/meminfo", "MemAvailable")) >> kibibytes;
+  return kibibytes > 0 ? kibibytes * 1024 : kMemoryIfUnknown;
+}
+
+// The CPU of this process as the system describes it.
+DeviceFacts cpu_facts(int threads) {
+  DeviceFacts facts;
+  facts.name = value_in("/proc/cpuinfo", "model name");
+  if (facts.name.empty()) facts.name = "CPU";
+  facts.software = "shardsim CPU kernels " + version();
+  facts.num_gpus = 0;
+  facts.threads = threads;
+  facts.memory_bytes = free_memory() / 2;  // the rest of the machine lives too
+  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  facts.cache_bytes = cache > 0 ? cache : kCacheIfUnknown;
+  facts.more = {{"processors", std::to_string(std::thread::hardware_concurrency())},
+                {"cpu_MHz_as_read", value_in("/proc/cpuinfo", "cpu MHz")}};
+  return facts;
+}
 
 constexpr int kLimitRuns = 7;
 constexpr std::int64_t kStream = 64;  // bytes that one step of the reading loop takes
@@ -62,7 +145,6 @@ class CpuBenchDevice final : public BenchDevice {
   explicit CpuBenchDevice(int threads) : threads_(threads), facts_(cpu_facts(threads)) {}
 
   DeviceFacts facts() const override { return facts_; }
-  bool supports(BenchOp op) const override { return op <= BenchOp::gemm; }
 
   void prepare(const BenchPoint& point, const BenchInput& input) override {
     release();
@@ -72,10 +154,10 @@ class CpuBenchDevice final : public BenchDevice {
     tables_ = point.table_batch();
     arena_ = BenchMemory(static_cast<std::size_t>(point.table_bytes()));
     fill_arena();
-    std::size_t states = 0;
-    for (const auto& table : point.tables) states += state_elements(point.optimizer, table.rows, table.dim);
-    state_ = BenchMemory(point.has_update() ? states * sizeof(float) : 0);
-    prepare_outputs();
+    state_ = BenchMemory(static_cast<std::size_t>(point.state_bytes()));
+    out_ = BenchMemory(static_cast<std::size_t>(point.output_bytes()));
+    gradients_ = BenchMemory(static_cast<std::size_t>(4 * point.gradients()));
+    fill_floats(gradients_.as<float>(), point.gradients(), threads_);
   }
 
   double run_us() override {
@@ -144,18 +226,6 @@ class CpuBenchDevice final : public BenchDevice {
   }
 
   std::int64_t elements() const { return point_.table_bytes() / element_bytes(point_.type); }
-  bool is_sequence() const { return point_.op == BenchOp::gather || point_.op == BenchOp::scatter; }
-
-  void prepare_outputs() {
-    const std::int64_t bags = is_sequence() ? point_.lookups() : point_.batch;
-    const std::int64_t values = bags * tables_.output_dim();
-    if (point_.op == BenchOp::lookup || point_.op == BenchOp::lookup_update)
-      out_ = BenchMemory(static_cast<std::size_t>(4 * values));
-    if (point_.op == BenchOp::gather) out_ = BenchMemory(static_cast<std::size_t>(values * element_bytes(point_.type)));
-    if (!point_.has_update()) return;
-    gradients_ = BenchMemory(static_cast<std::size_t>(4 * values));
-    fill_floats(gradients_.as<float>(), values, threads_);
-  }
 
   void call() {
     switch (point_.op) {
@@ -171,23 +241,16 @@ class CpuBenchDevice final : public BenchDevice {
                            threads_);
       case BenchOp::scatter:
         return update_rows(point_.type, tables_.rows[0], tables_.dim[0], arena_.data(), state_.as<float>(),
-                           input_.indices, gradients_.as<float>(), settings(), threads_);
+                           input_.indices, gradients_.as<float>(), point_.settings(), threads_);
       case BenchOp::gemm:
         return gemm(point_.m, point_.n, point_.k, a_.as<float>(), b_.as<float>(), out_.as<float>(), threads_);
-      default:
-        throw run_error("the CPU device has no collectives", "Start several ranks");
     }
   }
 
   void lookup() { pooled_lookup(tables_, arena_.data(), input_.indices, input_.offsets, out_.as<float>(), threads_); }
   void update() {
     update_pooled(tables_, arena_.data(), state_.as<float>(), input_.indices, input_.offsets, gradients_.as<float>(),
-                  settings(), threads_);
-  }
-  OptimizerSettings settings() const {
-    OptimizerSettings settings;
-    settings.optimizer = point_.optimizer;
-    return settings;
+                  point_.settings(), threads_);
   }
 
   static std::int64_t lines_of(const BenchMemory& memory) {

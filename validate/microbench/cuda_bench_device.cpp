@@ -1,5 +1,3 @@
-#include "validate/microbench/cuda_bench_device.h"
-
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "validate/execute/devices/cuda_device.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_work.h"
+#include "validate/microbench/bench_device.h"
 
 namespace shardsim {
 namespace {
@@ -103,7 +102,6 @@ class CudaBenchDevice final : public BenchDevice {
   CudaBenchDevice() : facts_(read_facts()) {}
 
   DeviceFacts facts() const override { return facts_; }
-  bool supports(BenchOp op) const override { return op <= BenchOp::gemm; }
 
   void prepare(const BenchPoint& point, const BenchInput& input) override {
     release();
@@ -188,8 +186,6 @@ class CudaBenchDevice final : public BenchDevice {
     if (!gemm_) gemm_.emplace();
   }
 
-  bool is_sequence() const { return point_.op == BenchOp::gather || point_.op == BenchOp::scatter; }
-
   void prepare_tables(const BenchInput& input) {
     const TableBatch batch = point_.table_batch();
     tables_.emplace(batch);
@@ -198,20 +194,11 @@ class CudaBenchDevice final : public BenchDevice {
     indices_ = on_device(input.indices, "indices");
     offsets_ = on_device(input.offsets, "offsets");
     lookups_ = static_cast<std::int64_t>(input.indices.size());
-    const std::int64_t values = (is_sequence() ? lookups_ : point_.batch) * batch.output_dim();
-    if (point_.op == BenchOp::lookup || point_.op == BenchOp::lookup_update)
-      out_ = DeviceBuffer(static_cast<std::size_t>(4 * values), "pooled rows");
-    if (point_.op == BenchOp::gather)
-      out_ = DeviceBuffer(static_cast<std::size_t>(values * element_bytes(point_.type)), "gathered rows");
-    if (point_.has_update()) prepare_update(values);
-  }
-
-  void prepare_update(std::int64_t values) {
-    std::size_t states = 0;
-    for (const auto& table : point_.tables) states += state_elements(point_.optimizer, table.rows, table.dim);
-    state_ = DeviceBuffer(states * sizeof(float), "optimizer states");
+    out_ = DeviceBuffer(static_cast<std::size_t>(point_.output_bytes()), "rows or pooled rows");
+    if (!point_.has_update()) return;
+    state_ = DeviceBuffer(static_cast<std::size_t>(point_.state_bytes()), "optimizer states");
     state_.clear();
-    gradients_ = filled(static_cast<std::size_t>(values));
+    gradients_ = filled(static_cast<std::size_t>(point_.gradients()));
     workspace_.emplace(lookups_, tables_->largest_dim());
   }
 
@@ -230,11 +217,9 @@ class CudaBenchDevice final : public BenchDevice {
       case BenchOp::scatter:
         return cuda::update_rows(point_.type, point_.tables[0].rows, point_.tables[0].dim, arena_.data(),
                                  state_.as<float>(), indices_.as<std::int64_t>(), lookups_, gradients_.as<float>(),
-                                 settings(), *workspace_, stream);
+                                 point_.settings(), *workspace_, stream);
       case BenchOp::gemm:
         return gemm_->multiply(point_.m, point_.n, point_.k, a_.as<float>(), b_.as<float>(), out_.as<float>(), stream);
-      default:
-        throw run_error("one GPU has no collectives", "Measure them with nccl-tests");
     }
   }
 
@@ -244,12 +229,7 @@ class CudaBenchDevice final : public BenchDevice {
   }
   void update(cuda::Stream stream) {
     cuda::update_pooled(*tables_, arena_.data(), state_.as<float>(), indices_.as<std::int64_t>(), lookups_,
-                        offsets_.as<std::int64_t>(), gradients_.as<float>(), settings(), *workspace_, stream);
-  }
-  OptimizerSettings settings() const {
-    OptimizerSettings settings;
-    settings.optimizer = point_.optimizer;
-    return settings;
+                        offsets_.as<std::int64_t>(), gradients_.as<float>(), point_.settings(), *workspace_, stream);
   }
 
   DeviceFacts facts_;

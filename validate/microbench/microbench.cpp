@@ -5,10 +5,17 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "base/statistics.h"
 #include "base/version.h"
 #include "plan/row_hash.h"
 
 namespace shardsim {
+
+SampleStatistics sample_statistics(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  return {median(samples), quantile(samples, 0.1), quantile(samples, 0.9), std::ranges::min(samples)};
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -70,10 +77,10 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
   std::size_t done = 0;
   for (const BenchPoint& point : points) {
     if (stopped(watch)) return set;
-    if (device.supports(point.op)) set.points.push_back(measure_point(device, point, options, watch));
+    set.points.push_back(measure_point(device, point, options, watch));
     if (watch.progress) watch.progress(++done, points.size());
   }
-  if (device.supports(BenchOp::lookup)) set.stream = stream_ratio(device, options);
+  set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;
 }

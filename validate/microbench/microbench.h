@@ -7,9 +7,16 @@
 #include <vector>
 
 #include "validate/microbench/bench_device.h"
-#include "validate/microbench/sample_statistics.h"
 
 namespace shardsim {
+
+// What repeated times come to; quantiles interpolate linearly between neighbours. Empty input gives zeros.
+struct SampleStatistics {
+  double median = 0, p10 = 0, p90 = 0, min = 0;
+  double spread() const { return median > 0 ? (p90 - p10) / median : 0; }
+};
+
+SampleStatistics sample_statistics(std::vector<double> samples);
 
 struct MicrobenchOptions {
   std::uint64_t seed = 1;
@@ -60,7 +67,7 @@ struct MicrobenchWatch {
   std::function<bool()> stop;  // asked between repetitions; then measure() returns what it has
 };
 
-// Times every point that the device supports: warm-up, then repetitions with the caches flushed in between unless the
+// Times every point: warm-up, then repetitions with the caches flushed in between unless the
 // point is warm. Median of the repetitions, raw samples kept.
 MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
                     const MicrobenchWatch& watch);
@@ -70,5 +77,13 @@ MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const 
                             const MicrobenchWatch& watch);
 
 StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options);
+
+// The set as a table with the columns of the public embedding measurements (docs/formats.md, embedding measurements):
+// one row per point, and one per limit (op `copy`, `cache_read`, `empty_call`). Quality A, or C where the limits
+// drifted by more than was allowed.
+std::string measured_csv(const MeasuredSet& set);
+
+// Everything, raw samples included, as one JSON object: schema shardsim.microbench/1.
+std::string measured_json(const MeasuredSet& set);
 
 }  // namespace shardsim

@@ -250,16 +250,4 @@ std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, cons
   return list.take();
 }
 
-std::vector<BenchPoint> collective_sweep(std::int64_t most) {
-  std::vector<BenchPoint> points;
-  for (const BenchOp op : {BenchOp::all_reduce, BenchOp::all_to_all})
-    for (std::int64_t bytes = 4096; bytes <= most; bytes *= 4) {
-      BenchPoint point;
-      point.op = op;
-      point.bytes = bytes;
-      points.push_back(point);
-    }
-  return points;
-}
-
 }  // namespace shardsim

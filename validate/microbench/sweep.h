@@ -21,7 +21,4 @@ struct SweepSize {
 };
 std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, const SweepSize& size = {});
 
-// Collectives of 4 KiB to `most` bytes in steps of four.
-std::vector<BenchPoint> collective_sweep(std::int64_t most);
-
 }  // namespace shardsim

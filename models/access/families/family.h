@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "models/access/access_distribution.h"
 
@@ -37,5 +39,44 @@ FamilyPointer make_explicit(const FamilyInput& input);
 
 // Unknown name: an input error listing the known ones.
 FamilyPointer make_family(const FamilyInput& input);
+
+// A run of ranks (counted from 1) whose probability follows one power law:
+//   p(i) = value * ((i + shift) / anchor)^-exponent,   i = first .. last.
+struct PowerLaw {
+  double value = 1;
+  double anchor = 1;
+  double shift = 0;
+  double exponent = 0;  // 0 or more
+
+  double at(double rank) const;
+};
+
+// Sums of a power law without its rows. The sum over i = u .. v is the integral from u - 1/2 to v + 1/2 with two
+// midpoint (Euler-Maclaurin) corrections:  I - (f'(hi) - f'(lo)) / 24 + 7 (f'''(hi) - f'''(lo)) / 5760.
+// The series needs exponent / rank to be small, so ranks below 64 or below 10 times the exponent are added one by one,
+// once. Error below 1e-10 of the sum.
+class PowerLawRun {
+ public:
+  PowerLawRun(const PowerLaw& law, std::uint64_t first, std::uint64_t last);
+
+  std::uint64_t last() const { return last_; }
+  double at(std::uint64_t rank) const { return law_.at(static_cast<double>(rank)); }
+  double sum_to(std::uint64_t rank) const;  // over first .. rank, rank at most last
+  double sum() const { return sum_to(last_); }
+
+ private:
+  void add_head();
+  double closed_form(std::uint64_t rank) const;  // over closed_first_ .. rank
+  double correction(double t, double f) const;
+
+  PowerLaw law_;
+  std::uint64_t first_;
+  std::uint64_t last_;
+  std::vector<double> head_;        // head_[k]: sum of the first k + 1 ranks
+  bool negligible_rest_ = false;    // nothing behind the head changes the sum
+  std::uint64_t closed_first_ = 0;  // first rank behind the head
+  double low_ = 0;                  // its lower edge, shifted
+  double low_value_ = 0;            // f there
+};
 
 }  // namespace shardsim

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/access/families/family.h"
-#include "models/access/families/power_law_run.h"
 
 namespace shardsim {
 namespace {

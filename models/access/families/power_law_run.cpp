@@ -1,6 +1,6 @@
-#include "models/access/families/power_law_run.h"
-
 #include <cmath>
+
+#include "models/access/families/family.h"
 
 namespace shardsim {
 namespace {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "models/access/families/family.h"
-#include "models/access/families/power_law_run.h"
 
 namespace shardsim {
 namespace {

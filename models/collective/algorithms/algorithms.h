@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "models/collective/channel_layout.h"
 #include "models/collective/collective.h"
+#include "models/collective/load_builder.h"
 
 namespace shardsim {
 
@@ -17,5 +19,27 @@ std::unique_ptr<CollectiveAlgorithm> make_ring();
 std::unique_ptr<CollectiveAlgorithm> make_tree();
 // Rings inside the nodes and, at the same time, rings across them (all_reduce).
 std::unique_ptr<CollectiveAlgorithm> make_two_level();
+
+// What the schedules of a reduction put on the links. `nodes`: members_by_node() of the call, two ranks or more.
+// `channels`: over several nodes; 0: as channels_across() finds them. Latencies of the hops go to the builder.
+
+// Rings through all ranks: every hop carries 2 (n-1)/n of an all_reduce, (n-1)/n of a gathered or scattered total, all
+// of a broadcast (but no hop leads to its root).
+void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, const Cluster& cluster,
+               LoadBuilder& builder);
+
+// all_reduce by NCCL's double binary tree over the nodes, chains inside them.
+void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels,
+                     const Cluster& cluster, LoadBuilder& builder);
+
+// Its part between the nodes: each channel's first rank of every node, [node][channel].
+void add_tree_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder);
+
+// all_reduce, all_gather or reduce_scatter by the reductions and multicasts of an NVSwitch (NVLS). `heads`: ranks of a
+// node that each reduce and send out a part; all of them on one node; over several nodes the rank of each NIC in use,
+// with a double tree between the nodes (NVLSTree, all_reduce). A port carries B (1 + 1/heads) of an all_reduce each
+// way.
+void add_nvls(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int heads, const Cluster& cluster,
+              LoadBuilder& builder);
 
 }  // namespace shardsim

@@ -66,10 +66,9 @@ void check_payload(const CollectiveCall& call) {
                       "Check its unit and entries.");
 }
 
-// A NIC efficiency that the file states for a kind bounds loads on links; NCCL's own model has none.
-bool chosen_by_nccl(CollectiveKind kind, const Cluster& cluster) {
-  return cluster.spec().device != "cpu" && make_nccl()->supports(kind) &&
-         !overhead_of(kind, true, cluster).nic_efficiency;
+bool chosen_by_nccl(const CollectiveCall& call, const Cluster& cluster) {
+  return cluster.spec().device != "cpu" && make_nccl()->supports(call.kind) &&
+         !timed_by_loads(call_shape(call, cluster), cluster);
 }
 
 // CPU ranks run what the executor has (validate/execute/wires/cpu_collectives.h).
@@ -135,7 +134,7 @@ CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& clu
   check_group(call.kind, call.ranks, cluster);
   check_payload(call);
   if (algorithm == "auto")
-    return chosen_by_nccl(call.kind, cluster) ? make_nccl()->expand(call, cluster) : fastest(call, cluster);
+    return chosen_by_nccl(call, cluster) ? make_nccl()->expand(call, cluster) : fastest(call, cluster);
   const auto chosen = entry_named(algorithm).make();
   if (!chosen->supports(call.kind))
     throw input_error({"collective algorithm", 0, 0},

@@ -3,10 +3,9 @@
 #include <map>
 
 #include "models/collective/algorithms/algorithms.h"
+#include "models/collective/byte_matrix.h"
 #include "models/collective/channel_layout.h"
 #include "models/collective/load_builder.h"
-#include "models/collective/p2p_channels.h"
-#include "models/collective/rail_sums.h"
 
 namespace shardsim {
 namespace {
@@ -190,12 +189,13 @@ void Exchange::cap_ports(double pair_rate, double efficiency) {
     if (peers[link] > 0) builder_.cap(static_cast<LinkId>(link), peers[link] * pair_rate);
 }
 
-void add_exchange(const CollectiveCall& call, const Cluster& cluster, double pair_rate, LoadBuilder& builder) {
+void add_exchange(const CollectiveCall& call, const CallShape& shape, const Cluster& cluster, double pair_rate,
+                  LoadBuilder& builder) {
   Exchange exchange(call, cluster, builder);
   exchange.add_pairs_in_nodes();
   exchange.add_ports();
   exchange.add_leaves();
-  if (pair_rate > 0) exchange.cap_ports(pair_rate, nic_efficiency(call.kind, true, cluster));
+  if (pair_rate > 0) exchange.cap_ports(pair_rate, nic_efficiency(shape, cluster));
 }
 
 // Every member sends to the next one of the group, the last one to the first.
@@ -223,18 +223,19 @@ class Direct : public CollectiveAlgorithm {
 
   CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
     CollectiveLoads result{{}, {}, false, "direct", {}};
-    const GroupShape shape = group_shape(call.ranks, cluster);
-    if (shape.members < 2) return result;
-    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
-    const double pair_rate = shape.across_nodes() ? remote_pair_rate(shape, cluster).bytes_per_second : 0;
+    const CallShape shape = call_shape(call, cluster);
+    if (shape.group.members < 2) return result;
+    LoadBuilder builder(shape, cluster);
+    const bool across = shape.group.across_nodes();
+    const double pair_rate = across ? remote_pair_rate(shape.group, cluster).bytes_per_second : 0;
     if (call.kind == CollectiveKind::send_recv) {
       add_shift(call, cluster, pair_rate, builder);
     } else {
-      add_exchange(call, cluster, pair_rate, builder);
+      add_exchange(call, shape, cluster, pair_rate, builder);
     }
-    result.start = start_time(call.kind, shape, builder.largest_latency(), cluster);
+    result.start = start_time(shape, builder.largest_latency(), cluster);
     result.loads = builder.loads();
-    result.start = result.start + pipeline_fill(overhead_of(call.kind, shape.across_nodes(), cluster), result, cluster);
+    result.start = result.start + pipeline_fill(overhead_of(shape, cluster), result, cluster);
     return result;
   }
 };

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "models/collective/algorithms/algorithms.h"
-#include "models/collective/algorithms/schedules.h"
 #include "models/collective/nccl/cost.h"
 
 namespace shardsim {
@@ -68,11 +67,12 @@ class Nccl : public CollectiveAlgorithm {
     if (cluster.spec().device == "cpu")
       throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
     CollectiveLoads result{{}, {}, true, "nccl", {}};
-    const GroupShape shape = group_shape(call.ranks, cluster);
-    if (shape.members < 2) return result;
-    const OverheadSpec overhead = overhead_of(call.kind, shape.across_nodes(), cluster);
+    const CallShape shape = call_shape(call, cluster);
+    if (shape.group.members < 2) return result;
+    const OverheadSpec overhead = overhead_of(shape, cluster);
     const NcclTime chosen = nccl_time(nccl_kind(call.kind), call.bytes, nccl_setup(call.ranks, cluster));
-    result.start = cluster.spec().launch_overhead + overhead_start(overhead, shape) + shown_latency(chosen, overhead);
+    result.start =
+        cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
     if (call.bytes == 0) return result;
     result.algorithm = nccl_algorithm_name(chosen.algorithm);
     result.protocol = nccl_protocol_name(chosen.protocol);

@@ -1,4 +1,4 @@
-#include "models/collective/algorithms/schedules.h"
+#include "models/collective/algorithms/algorithms.h"
 
 namespace shardsim {
 namespace {

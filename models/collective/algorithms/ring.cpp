@@ -1,7 +1,5 @@
 #include "models/collective/algorithms/algorithms.h"
-#include "models/collective/algorithms/schedules.h"
 #include "models/collective/channel_layout.h"
-#include "models/collective/p2p_channels.h"
 
 namespace shardsim {
 namespace {
@@ -69,16 +67,16 @@ class Ring : public CollectiveAlgorithm {
 
   CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
     CollectiveLoads result{{}, {}, true, "ring", {}};
-    const GroupShape shape = group_shape(call.ranks, cluster);
-    if (shape.members < 2) return result;
-    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
+    const CallShape shape = call_shape(call, cluster);
+    if (shape.group.members < 2) return result;
+    LoadBuilder builder(shape, cluster);
     if (cluster.spec().device == "cpu") {
       Hops(call, builder).in_order(call.ranks, cluster);
     } else {
       add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
     }
-    const Seconds latency = step_count(call.kind, shape.members) * builder.largest_latency();
-    result.start = start_time(call.kind, shape, latency, cluster);
+    const Seconds latency = step_count(call.kind, shape.group.members) * builder.largest_latency();
+    result.start = start_time(shape, latency, cluster);
     result.loads = builder.loads();
     return result;
   }

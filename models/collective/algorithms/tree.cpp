@@ -2,7 +2,6 @@
 #include <bit>
 
 #include "models/collective/algorithms/algorithms.h"
-#include "models/collective/algorithms/schedules.h"
 #include "models/collective/channel_layout.h"
 
 namespace shardsim {
@@ -56,18 +55,19 @@ class DoubleTree : public CollectiveAlgorithm {
 
   CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
     CollectiveLoads result{{}, {}, true, "tree", {}};
-    const GroupShape shape = group_shape(call.ranks, cluster);
-    if (shape.members < 2) return result;
+    const CallShape shape = call_shape(call, cluster);
+    const GroupShape& group = shape.group;
+    if (group.members < 2) return result;
     const auto members = members_by_node(call.ranks, cluster);
     const auto nodes = channels_of(members, 0, cluster);
     const double bytes = static_cast<double>(call.bytes);
-    LoadBuilder builder(call.kind, shape.across_nodes(), cluster);
+    LoadBuilder builder(shape, cluster);
     add_chains(nodes, bytes, builder);
-    const Seconds chain = (shape.max_per_node - 1) * builder.largest_latency();
+    const Seconds chain = (group.max_per_node - 1) * builder.largest_latency();
     add_tree_over_nodes(nodes, bytes, builder);
-    const int levels = std::bit_width(static_cast<unsigned>(shape.nodes - 1));
-    const Seconds across = shape.across_nodes() ? levels * builder.largest_latency() : Seconds{};
-    result.start = start_time(call.kind, shape, 2 * (chain + across), cluster);
+    const int levels = std::bit_width(static_cast<unsigned>(group.nodes - 1));
+    const Seconds across = group.across_nodes() ? levels * builder.largest_latency() : Seconds{};
+    result.start = start_time(shape, 2 * (chain + across), cluster);
     result.loads = builder.loads();
     return result;
   }

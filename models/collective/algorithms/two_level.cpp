@@ -32,17 +32,18 @@ class TwoLevel : public CollectiveAlgorithm {
 
   // A group without two even levels (one node, one rank per node, unequal nodes) goes around a plain ring, and says so.
   CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    const GroupShape shape = group_shape(call.ranks, cluster);
+    const CallShape whole = call_shape(call, cluster);
+    const GroupShape& shape = whole.group;
     if (!shape.across_nodes() || shape.max_per_node < 2 || shape.min_per_node != shape.max_per_node)
       return make_ring()->expand(call, cluster);
     const auto nodes = members_by_node(call.ranks, cluster);
     const double bytes = static_cast<double>(call.bytes);
-    LoadBuilder builder(call.kind, true, cluster);
+    LoadBuilder builder(whole, cluster);
     for (const auto& rings : rings_in_nodes(nodes, cluster)) add_inside(rings, bytes, builder);
     const Seconds inside = 2 * (shape.max_per_node - 1) * builder.largest_latency();
     add_across(nodes, bytes, builder);
     const Seconds across = 2 * (shape.nodes - 1) * builder.largest_latency();
-    return {start_time(call.kind, shape, inside + across, cluster), builder.loads(), true, "two_level", {}};
+    return {start_time(whole, inside + across, cluster), builder.loads(), true, "two_level", {}};
   }
 };
 

@@ -1,4 +1,4 @@
-#include "models/collective/nccl/formula.h"
+#include "models/collective/nccl/cost.h"
 
 namespace shardsim {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "models/collective/nccl/formula.h"
+#include "models/collective/nccl/cost.h"
 
 namespace shardsim {
 namespace {

@@ -1,7 +1,7 @@
-#include "models/collective/nccl/channels.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "models/collective/nccl/graph.h"
 
 namespace shardsim {
 namespace {

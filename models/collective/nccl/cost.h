@@ -1,11 +1,34 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "models/collective/nccl/setup.h"
+#include "models/collective/nccl/graph.h"
 
 namespace shardsim {
+
+// All that the formula knows of one communicator. Made once per group and cluster: one time then costs well under a
+// microsecond.
+struct NcclSetup {
+  const NcclConstants* constants = nullptr;
+  int capability = 0;  // 80 for "8.0"
+  NcclGeneration generation = NcclGeneration::volta;
+  NcclGroup group;
+  NcclGraphs graphs;
+  bool nvswitch = false;
+  bool amd = false, x86 = true, power = false;  // the hosts' CPUs
+  double nic_latency_us = 0;                    // latency attribute of the NIC in NCCL's topology; verbs NICs have 0
+  bool collnet = false;                         // reduction in the switches of the network, off as in NCCL
+
+  int nodes() const { return group.nodes; }
+  std::size_t node_column() const { return static_cast<std::size_t>(std::min(group.nodes, 3) - 1); }
+  bool old() const { return constants->era == NcclEra::v2_14; }
+};
+
+// The members of a communicator on a cluster, by its cluster key `nccl`.
+NcclSetup nccl_setup(const std::vector<int>& ranks, const Cluster& cluster);
 
 // NCCL's estimate of one call: time = latency + bytes / algorithm bandwidth. Launching the kernel is not in it.
 struct NcclTime {
@@ -27,5 +50,23 @@ NcclTime nccl_time(NcclKind kind, std::int64_t bytes, const NcclSetup& setup);
 // By that algorithm and protocol alone, as with NCCL_ALGO and NCCL_PROTO; nothing where NCCL would not run it.
 std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
                                      const NcclSetup& setup);
+
+// The parts of NCCL's estimate for one kind, algorithm and protocol (NVIDIA/nccl src/graph/tuning.cc,
+// ncclTopoTuneModel), for a group of two ranks or more.
+
+// Whether NCCL may choose it, with its default settings.
+bool nccl_allows(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+
+// us, before the plateau of rings.
+double nccl_latency(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+
+// GB/s of algorithm bandwidth, before the correction of trees; 0: not used.
+double nccl_bandwidth(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+
+// Channels of the graph that an algorithm uses.
+const NcclChannels& nccl_channels(NcclAlgorithm algorithm, const NcclSetup& setup);
+
+// Ring steps: 2 (n - 1), n - 1 or n.
+int nccl_steps(NcclKind kind, int ranks);
 
 }  // namespace shardsim

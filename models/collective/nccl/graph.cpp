@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "models/collective/mesh_rings.h"
+#include "models/collective/channel_layout.h"
 #include "topology/graph/graph.h"
-#include "topology/graph/nic_ports.h"
+#include "topology/graph/node_links.h"
 
 namespace shardsim {
 namespace {

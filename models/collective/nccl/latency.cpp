@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "models/collective/nccl/formula.h"
+#include "models/collective/nccl/cost.h"
 
 namespace shardsim {
 namespace {

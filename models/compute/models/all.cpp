@@ -2,8 +2,7 @@
 
 #include "base/map_reader.h"
 #include "models/compute/compute_model.h"
-#include "models/compute/models/measured.h"
-#include "models/compute/models/roofline.h"
+#include "models/compute/models/models.h"
 
 namespace shardsim {
 

@@ -1,5 +1,3 @@
-#include "models/compute/models/measured.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "models/compute/embedding_measurements.h"
+#include "models/compute/models/models.h"
 
 namespace shardsim {
 namespace {

@@ -1,8 +1,7 @@
-#include "models/compute/models/roofline.h"
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "models/compute/models/models.h"
 
 namespace shardsim {
 namespace {

@@ -13,10 +13,11 @@ Optimizer optimizer_of(const std::string& name) {
   return name == "lamb" ? Optimizer::lamb : Optimizer::rowwise_adagrad;
 }
 
+// What nobody states stays unstated: TorchRec's planner then counts the rows' own type, though its lookups return fp32.
 void add_wires(TableSpec& spec, const Workload& workload) {
   if (!workload.wire_forward && !workload.wire_backward) return;
-  const auto bytes = [&](const std::optional<Dtype>& dtype) {
-    return dtype ? static_cast<double>(dtype_bytes(*dtype)) : spec.element_bytes;
+  const auto bytes = [&](const std::optional<WireDtype>& wire) {
+    return wire && wire->dtype ? static_cast<double>(dtype_bytes(*wire->dtype)) : spec.element_bytes;
   };
   const WireBytes wire{bytes(workload.wire_forward), bytes(workload.wire_backward)};
   spec.all_to_all = spec.reduce_scatter = spec.sequence_all_to_all = wire;

@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "sim/timeline/kineto/kineto_names.h"
+#include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
 namespace {
@@ -23,56 +24,6 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-struct ElementType {
-  std::string_view dtype;   // as Timeline::OpInfo
-  std::string_view torch;   // as PyTorch's profiler writes it
-  std::string_view kernel;  // in names of NCCL kernels
-  std::int64_t bytes;
-};
-
-// Names: c10 ScalarType; NVIDIA/nccl src/device/generate.py. Not known: bytes.
-ElementType element_type(std::string_view dtype) {
-  constexpr std::array<ElementType, 6> kTypes = {{{"fp32", "Float", "f32", 4},
-                                                  {"fp16", "Half", "f16", 2},
-                                                  {"bf16", "BFloat16", "bf16", 2},
-                                                  {"int8", "Char", "i8", 1},
-                                                  {"int32", "Int", "i32", 4},
-                                                  {"int64", "Long", "i64", 8}}};
-  const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return type.dtype == dtype; });
-  return found != kTypes.end() ? *found : ElementType{dtype, "Byte", "u8", 1};
-}
-
-struct CollectiveNames {
-  std::string_view op_class;
-  std::string_view torch;   // argument "Collective name" (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp)
-  std::string_view kernel;  // NCCL 2.19 and later: ncclDevKernel_...
-  bool reduces = false;
-  bool has_algorithm = false;
-};
-
-CollectiveNames collective_names(std::string_view op_class) {
-  constexpr std::array<CollectiveNames, 7> kNames = {
-      {{"all_gather", "_allgather_base", "AllGather", false, true},
-       {"all_reduce", "allreduce", "AllReduce", true, true},
-       {"all_to_all", "all_to_allv", "SendRecv", false, false},
-       {"all_to_all_v", "all_to_allv", "SendRecv", false, false},
-       {"broadcast", "broadcast", "Broadcast", false, true},
-       {"reduce_scatter", "_reduce_scatter_base", "ReduceScatter", true, true},
-       {"send_recv", "send", "SendRecv", false, false}}};
-  return *std::find_if(kNames.begin(), kNames.end(), [&](const auto& names) { return names.op_class == op_class; });
-}
-
-// Readers know communication by its kernel's name alone: it must start with "nccl"
-// (facebookresearch/HolisticTraceAnalysis, hta/common/types.py).
-std::string kernel_name(const Timeline::OpInfo& op) {
-  if (!is_communication(op.op_class)) return op.name;
-  const CollectiveNames names = collective_names(op.op_class);
-  std::string name = fmt::format("ncclDevKernel_{}", names.kernel);
-  if (names.reduces) name += fmt::format("_Sum_{}", element_type(op.dtype).kernel);
-  if (names.has_algorithm) name += op.algorithm == "tree" || op.algorithm == "Tree" ? "_TREE_LL" : "_RING_LL";
-  return name;
-}
-
 // A rank list as Kineto writes it: a text.
 std::string rank_list(const std::vector<int>& ranks) {
   std::string list = "[";
@@ -83,12 +34,29 @@ std::string rank_list(const std::vector<int>& ranks) {
 
 // Elements into and out of the call: the larger of the two times the element's size is what readers take as its bytes.
 std::string message_args(const Span& span, const Timeline::OpInfo& op, std::int64_t members) {
-  const ElementType type = element_type(op.dtype);
+  const TraceElement type = element_of_dtype(op.dtype);
   const std::int64_t most = (span.bytes + type.bytes - 1) / type.bytes;
   const std::int64_t part = most / std::max<std::int64_t>(1, members);
   const std::int64_t in = op.op_class == "all_gather" ? part : most;
   const std::int64_t out = op.op_class == "reduce_scatter" ? part : most;
   return fmt::format(R"("In msg nelems": {}, "Out msg nelems": {}, "dtype": "{}")", in, out, type.torch);
+}
+
+// A kernel of the trace: a span, or what of it runs in the window of a steady iteration.
+struct Slice {
+  Span span;  // times of the trace
+  int ahead = 0;
+  bool continued = false;
+};
+
+// Overlapping neighbours of a steady iteration meet on a stream; it is steady to 1e-6, so they may cross by a little.
+void keep_streams_in_order(std::vector<Slice>& slices) {
+  std::map<int, double> free_us;
+  for (auto& [span, ahead, continued] : slices) {
+    const auto [before, fresh] = free_us.try_emplace(span.stream, span.start_us);
+    span.start_us = std::max(span.start_us, before->second);
+    before->second = span.end_us = std::max(span.start_us, span.end_us);
+  }
 }
 
 // Times are whole nanoseconds, start and end rounded each, so that what nests before rounding nests after it.
@@ -99,12 +67,13 @@ class TraceWriter {
         rank_(rank),
         device_(timeline.ranks_per_node > 0 ? rank % timeline.ranks_per_node : rank),
         case_name_(std::move(case_name)),
-        grain_ns_(whole_us ? 1000 : 1) {
+        grain_ns_(whole_us ? 1000 : 1),
+        windows_(iteration_windows(timeline)) {
     for (const Timeline::OpInfo& op : timeline.ops) groups_.push_back(group_of(timeline, op, rank));
-    for (const Span& span : timeline.spans)
-      if (span.rank == rank) spans_.push_back(span);
-    std::stable_sort(spans_.begin(), spans_.end(),
-                     [](const Span& a, const Span& b) { return a.start_us < b.start_us; });
+    add_slices();
+    std::stable_sort(slices_.begin(), slices_.end(),
+                     [](const Slice& a, const Slice& b) { return a.span.start_us < b.span.start_us; });
+    if (repeats()) keep_streams_in_order(slices_);
     steps_ = step_begins();
   }
 
@@ -112,12 +81,32 @@ class TraceWriter {
     header();
     metadata();
     steps();
-    for (std::size_t i = 0; i < spans_.size(); ++i) launch_and_kernel(spans_[i], i + 1);
+    for (std::size_t i = 0; i < slices_.size(); ++i) launch_and_kernel(slices_[i], i + 1);
     out_ += "\n]}\n";
     return std::move(out_);
   }
 
  private:
+  // Where two iterations differ, neighbours are no copies, and the whole iteration is shown.
+  bool repeats() const { return timeline_.steady && windows_.size() == 1 && windows_.front().repeats; }
+
+  // A steady iteration that overlaps its neighbours is shown as the window of one period, from 0 on.
+  void add_slices() {
+    if (!repeats()) {
+      for (const Span& span : timeline_.spans)
+        if (span.rank == rank_) slices_.push_back({span});
+      return;
+    }
+    const auto parts = parts_in(timeline_, windows_);
+    for (const WindowPart& part : parts.front()) {
+      Span span = timeline_.spans[part.span];
+      if (span.rank != rank_) continue;
+      span.start_us = part.start_us - windows_.front().begin_us;
+      span.end_us = part.end_us - windows_.front().begin_us;
+      slices_.push_back({span, part.ahead, part.continued});
+    }
+  }
+
   void header() {
     out_ += "{\"schemaVersion\": 1,\n";
     out_ += fmt::format("\"deviceProperties\": [{{\"id\": {}}}],\n", device_);
@@ -160,10 +149,15 @@ class TraceWriter {
 
   static std::int64_t whole_us_below(std::int64_t ns) { return ns >= 0 ? ns / 1000 : -((999 - ns) / 1000); }
 
+  // Of the window of one period, which begins at 0.
+  std::int64_t window_end_us() const { return whole_us_below(rounded_ns(windows_.front().ms() * 1e3) + 999); }
+
   // One step per kept iteration, from its first launch to that of the next.
   std::map<int, std::int64_t> step_begins() const {
     std::map<int, std::int64_t> begins;
-    for (const Span& span : spans_) begins.try_emplace(span.iteration, whole_us_below(rounded_ns(span.start_us)));
+    if (repeats()) return {{windows_.front().iteration, 0}};
+    for (const Slice& slice : slices_)
+      begins.try_emplace(slice.span.iteration, whole_us_below(rounded_ns(slice.span.start_us)));
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     for (auto& [iteration, begin] : begins) least = (begin = std::max(begin, least)) + 1;
     return begins;
@@ -175,13 +169,15 @@ class TraceWriter {
     const auto step = steps_.find(span.iteration);
     const auto next = std::next(step);
     const std::int64_t launch = std::max(step->second, whole_us_below(rounded_ns(span.start_us)));
-    return next == steps_.end() ? launch : std::min(launch, next->second - 1);
+    if (next != steps_.end()) return std::min(launch, next->second - 1);
+    return repeats() ? std::min(launch, window_end_us() - 1) : launch;
   }
 
   // And an empty step behind them, since Holistic Trace Analysis drops the last.
   void steps() {
     std::int64_t end_us = steps_.empty() ? 0 : steps_.rbegin()->second + 1;
-    for (const Span& span : spans_) end_us = std::max(end_us, whole_us_below(rounded_ns(span.end_us)) + 1);
+    for (const Slice& slice : slices_) end_us = std::max(end_us, whole_us_below(rounded_ns(slice.span.end_us)) + 1);
+    if (repeats()) end_us = window_end_us();
     int last = -1;
     for (auto step = steps_.begin(); step != steps_.end(); ++step) {
       const auto next = std::next(step);
@@ -192,12 +188,16 @@ class TraceWriter {
   }
 
   void write_step(int number, std::int64_t begin_us, std::int64_t end_us) {
+    // How long the iteration is to the last digit; the step lies on whole microseconds.
+    const bool known = windows_.size() == 1 && number == windows_.front().iteration && timeline_.iteration_ms > 0;
     event(fmt::format(R"("ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{0}", "pid": {1}, "tid": {1}, )"
-                      R"("ts": {2}, "dur": {3}, "args": {{"Ev Idx": {0}}})",
-                      number, kHostProcess, begin_us, end_us - begin_us));
+                      R"("ts": {2}, "dur": {3}, "args": {{"Ev Idx": {0}{4}}})",
+                      number, kHostProcess, begin_us, end_us - begin_us,
+                      known ? fmt::format(R"(, "iteration ms": {})", timeline_.iteration_ms) : ""));
   }
 
-  void launch_and_kernel(const Span& span, std::size_t correlation) {
+  void launch_and_kernel(const Slice& slice, std::size_t correlation) {
+    const Span& span = slice.span;
     const Timeline::OpInfo& op = timeline_.ops[static_cast<std::size_t>(span.op)];
     const std::int64_t start = rounded_ns(span.start_us), end = rounded_ns(span.end_us);
     const std::int64_t launch = launch_us(span);
@@ -206,13 +206,20 @@ class TraceWriter {
                       kHostProcess, launch, correlation));
     event(fmt::format(R"("ph": "X", "cat": "kernel", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )"
                       R"("args": {{"device": {}, "stream": {}, "correlation": {}, "operation": {}, )"
-                      R"("operation class": {}{}}})",
+                      R"("operation class": {}{}{}}})",
                       quoted(kernel_name(op)), device_, span.stream, us_text(start), us_text(end - start), device_,
-                      span.stream, correlation, quoted(op.name), quoted(op.op_class), collective_args(span, op)));
+                      span.stream, correlation, quoted(op.name), quoted(op.op_class), neighbour_args(slice),
+                      collective_args(span, op)));
     for (const auto& [phase, process, track, ts] : {std::tuple("s", kHostProcess, kHostProcess, us_text(launch * 1000)),
                                                     std::tuple("f", device_, span.stream, us_text(start))})
       event(fmt::format(R"("ph": "{}", "id": {}, "pid": {}, "tid": {}, "ts": {}, "cat": "ac2g", "name": "ac2g"{})",
                         phase, correlation, process, track, ts, *phase == 'f' ? R"(, "bp": "e")" : ""));
+  }
+
+  // What belongs to another iteration than the step's, and the rest of what began before the step.
+  static std::string neighbour_args(const Slice& slice) {
+    std::string args = slice.ahead != 0 ? fmt::format(R"(, "iterations ahead": {})", slice.ahead) : "";
+    return args + (slice.continued ? R"(, "continued": 1)" : "");
   }
 
   std::string collective_args(const Span& span, const Timeline::OpInfo& op) const {
@@ -221,7 +228,7 @@ class TraceWriter {
     const auto members = static_cast<std::int64_t>(group.size());
     return fmt::format(
         R"(, "Collective name": "{}", {}, "Group size": {}, "Process Group Name": {}, "Process Group Ranks": "{}")",
-        collective_names(op.op_class).torch, message_args(span, op, members), members, quoted(op.group),
+        torch_collective_name(op.op_class), message_args(span, op, members), members, quoted(op.group),
         rank_list(group));
   }
 
@@ -231,8 +238,9 @@ class TraceWriter {
   std::string case_name_;
   std::int64_t grain_ns_;
   std::vector<std::vector<int>> groups_;  // [op]: the members of this rank's set
-  std::vector<Span> spans_;               // of this rank, by start
-  std::map<int, std::int64_t> steps_;     // iteration -> begin, us
+  std::vector<IterationWindow> windows_;
+  std::vector<Slice> slices_;          // of this rank, by start
+  std::map<int, std::int64_t> steps_;  // iteration -> begin, us
   std::string out_;
   bool first_ = true;
 };

@@ -1,9 +1,13 @@
 #include "sim/timeline/kineto/kineto_names.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
+
+#include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
 namespace {
@@ -25,6 +29,48 @@ bool has(std::string_view text, std::string_view part) {
 std::string_view plain_name(std::string_view kernel) {
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
   return kernel.substr(0, kernel.find_first_of("<("));
+}
+
+constexpr std::array<TraceElement, 9> kElements = {{{"fp32", "Float", "f32", 4},
+                                                    {"fp16", "Half", "f16", 2},
+                                                    {"bf16", "BFloat16", "bf16", 2},
+                                                    {"int8", "Char", "i8", 1},
+                                                    {"int32", "Int", "i32", 4},
+                                                    {"int64", "Long", "i64", 8},
+                                                    {"", "Double", "f64", 8},
+                                                    {"", "Short", "i16", 2},
+                                                    {"", "Byte", "u8", 1}}};
+
+struct CollectiveNames {
+  std::string_view op_class, torch, kernel;
+  bool reduces = false;
+  bool has_algorithm = false;
+};
+
+CollectiveNames names_of(std::string_view op_class) {
+  constexpr std::array<CollectiveNames, 7> kNames = {
+      {{"all_gather", "_allgather_base", "AllGather", false, true},
+       {"all_reduce", "allreduce", "AllReduce", true, true},
+       {"all_to_all", "all_to_allv", "SendRecv", false, false},
+       {"all_to_all_v", "all_to_allv", "SendRecv", false, false},
+       {"broadcast", "broadcast", "Broadcast", false, true},
+       {"reduce_scatter", "_reduce_scatter_base", "ReduceScatter", true, true},
+       {"send_recv", "send", "SendRecv", false, false}}};
+  return *std::find_if(kNames.begin(), kNames.end(), [&](const auto& names) { return names.op_class == op_class; });
+}
+
+// "Ring" becomes RING, "CollnetDirect" COLLNET_DIRECT, "NVLSTree" NVLS_TREE.
+std::string upper(std::string_view name) {
+  const auto is = [](int (*kind)(int), char c) { return kind(static_cast<unsigned char>(c)) != 0; };
+  std::string result;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool after_word = i > 0 && is(std::islower, name[i - 1]);
+    const bool before_word =
+        i > 0 && i + 1 < name.size() && is(std::isupper, name[i - 1]) && is(std::islower, name[i + 1]);
+    if (is(std::isupper, name[i]) && (after_word || before_word)) result += '_';
+    result += static_cast<char>(std::toupper(static_cast<unsigned char>(name[i])));
+  }
+  return result;
 }
 
 }  // namespace
@@ -59,19 +105,30 @@ std::string compute_class(std::string_view kernel) {
   return has(letters, "forward") || has(letters, "updateoutput") ? "lookup" : "dense";
 }
 
-TraceElement trace_element(std::string_view torch_name) {
-  const std::array<std::pair<std::string_view, TraceElement>, 9> kTypes = {{{"Float", {"fp32", 4}},
-                                                                            {"Half", {"fp16", 2}},
-                                                                            {"BFloat16", {"bf16", 2}},
-                                                                            {"Char", {"int8", 1}},
-                                                                            {"Int", {"int32", 4}},
-                                                                            {"Long", {"int64", 8}},
-                                                                            {"Double", {"", 8}},
-                                                                            {"Short", {"", 2}},
-                                                                            {"Byte", {"", 1}}}};
+TraceElement element_of_torch(std::string_view torch_name) {
   const auto* found =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return type.first == torch_name; });
-  return found == kTypes.end() ? TraceElement{} : found->second;
+      std::find_if(kElements.begin(), kElements.end(), [&](const auto& type) { return type.torch == torch_name; });
+  return found == kElements.end() ? kElements.back() : *found;
+}
+
+TraceElement element_of_dtype(std::string_view dtype) {
+  const auto* found = std::find_if(kElements.begin(), kElements.end(),
+                                   [&](const auto& type) { return !dtype.empty() && type.dtype == dtype; });
+  return found == kElements.end() ? kElements.back() : *found;
+}
+
+std::string_view torch_collective_name(std::string_view op_class) {
+  return names_of(op_class).torch;
+}
+
+std::string kernel_name(const Timeline::OpInfo& op) {
+  if (!is_communication(op.op_class)) return op.name;
+  const CollectiveNames names = names_of(op.op_class);
+  std::string name = fmt::format("ncclDevKernel_{}", names.kernel);
+  if (names.reduces) name += fmt::format("_Sum_{}", element_of_dtype(op.dtype).kernel);
+  if (!names.has_algorithm) return name;
+  return name + "_" + upper(op.algorithm.empty() ? "ring" : op.algorithm) + "_" +
+         upper(op.protocol.empty() ? "LL" : op.protocol);
 }
 
 }  // namespace shardsim

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/timeline/timeline.h"
+
 namespace shardsim {
 
 // What the names in traces of PyTorch (Kineto) mean to us.
@@ -21,12 +23,20 @@ std::string collective_class(std::string_view name);
 // their backward kernels, which update the rows too; dense: every other kernel.
 std::string compute_class(std::string_view kernel);
 
-// Element type by PyTorch's name (Float, Half, BFloat16, Long, ...) as OpInfo::dtype has it, "" when it is none of
-// ours, and its size; 1 byte when not known.
+// A type of elements: as OpInfo::dtype has it ("" when it is none of ours), as PyTorch's profiler and as NCCL's kernels
+// write it (c10 ScalarType; NVIDIA/nccl src/device/generate.py). What is not known counts as bytes.
 struct TraceElement {
-  std::string dtype;
+  std::string_view dtype, torch, kernel;
   std::int64_t bytes = 1;
 };
-TraceElement trace_element(std::string_view torch_name);
+TraceElement element_of_torch(std::string_view torch_name);
+TraceElement element_of_dtype(std::string_view dtype);
+
+// What a collective of ours is called in a trace: the argument "Collective name" (torch/csrc/distributed/c10d/
+// ProcessGroupNCCL.cpp), and the kernel, as NCCL 2.19 and later name theirs: ncclDevKernel_, the kind, what is summed,
+// algorithm and protocol, those that were chosen. Readers know communication by that first word alone
+// (facebookresearch/HolisticTraceAnalysis, hta/common/types.py). Compute keeps its own name.
+std::string_view torch_collective_name(std::string_view op_class);
+std::string kernel_name(const Timeline::OpInfo& op);
 
 }  // namespace shardsim

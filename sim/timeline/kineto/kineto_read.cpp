@@ -1,5 +1,3 @@
-#include "sim/timeline/kineto/kineto_read.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/kineto/kineto_names.h"
-#include "sim/timeline/kineto/kineto_rank.h"
-#include "topology/spec/limits.h"
+#include "sim/timeline/timeline_figures.h"
+#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -21,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // For communication that is none of our kinds (a rooted reduce, a scatter).
+constexpr std::int64_t kMostAhead = 16;  // iterations that one may overlap
 constexpr const char* kOtherCommunication = "send_recv";
 
 // A class that a trace of ours may name; those of others have none.
@@ -38,6 +38,8 @@ class TimelineBuilder {
     find_ranks();
     find_streams();
     for (const KinetoTrace& trace : traces_) add_kernels(trace);
+    join_rests();
+    find_groups();
     if (timeline_.spans.empty())
       throw input_error({source_}, "no GPU kernel lies in a profiled step",
                         "Profile with ProfilerActivity.CUDA and a schedule with active steps");
@@ -103,17 +105,24 @@ class TimelineBuilder {
     const double offset_us = static_cast<double>(trace.base_ns - traces_.front().base_ns) * 1e-3;
     broken_ += trace.broken_events;
     for (const KinetoTrace::Kernel& kernel : trace.kernels) {
-      const std::optional<int> iteration = rank.iteration_of(kernel);
-      if (!iteration) {
+      const std::optional<KinetoTrace::Step> step = rank.step_of(kernel);
+      if (!step) {
         ++outside_steps_;
         continue;
       }
       const TracedCollective collective =
           is_communication_kernel(kernel.name) ? rank.collective_of(kernel) : TracedCollective{};
-      const double start_us = kernel.start_us + offset_us;
-      timeline_.spans.push_back({start_us, start_us + kernel.duration_us, static_cast<int>(*trace.rank),
-                                 stream_of_.at(kernel.stream), op_of(kernel, collective), *iteration,
-                                 bytes_of(kernel, collective)});
+      const std::int64_t ahead = std::clamp(kernel.ahead, -kMostAhead, kMostAhead);
+      const double start_us = kernel.start_us + offset_us - static_cast<double>(ahead) * step->iteration_ms * 1e3;
+      const Span span{start_us,
+                      start_us + kernel.duration_us,
+                      static_cast<int>(*trace.rank),
+                      stream_of_.at(kernel.stream),
+                      op_of(kernel, collective, static_cast<int>(*trace.rank)),
+                      step->number,
+                      bytes_of(kernel, collective)};
+      (kernel.continued ? rests_ : timeline_.spans).push_back(span);
+      if (step->iteration_ms > 0) timeline_.iteration_ms = step->iteration_ms;
       devices_ = std::max(devices_, kernel.device + 1);
     }
   }
@@ -121,7 +130,7 @@ class TimelineBuilder {
   static std::int64_t bytes_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective) {
     if (!is_communication_kernel(kernel.name)) return 0;
     const std::int64_t elements = std::max(collective.in_elements, collective.out_elements);
-    const std::int64_t bytes = trace_element(collective.dtype).bytes;
+    const std::int64_t bytes = element_of_torch(collective.dtype).bytes;
     return elements > 0 && elements < std::numeric_limits<std::int64_t>::max() / bytes ? elements * bytes : 0;
   }
 
@@ -132,7 +141,7 @@ class TimelineBuilder {
     if (is_our_class(kernel.operation_class, communicates)) op.op_class = kernel.operation_class;
     op.name = !kernel.operation.empty() ? kernel.operation : collective.known() ? collective.name : op.op_class;
     op.group = collective.group;
-    op.dtype = trace_element(collective.dtype).dtype;
+    op.dtype = element_of_torch(collective.dtype).dtype;
     return op;
   }
 
@@ -143,19 +152,44 @@ class TimelineBuilder {
     return op_class.empty() ? kOtherCommunication : op_class;
   }
 
-  int op_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective) {
+  // The rest of a span that a window had cut goes back to it; where it is missing, the rest is all there is.
+  void join_rests() {
+    constexpr double kWithinUs = 2;  // times may be rounded to whole microseconds
+    std::sort(rests_.begin(), rests_.end(), [](const Span& a, const Span& b) { return a.start_us < b.start_us; });
+    for (const Span& rest : rests_) {
+      Span* first = nullptr;
+      for (Span& span : timeline_.spans) {
+        const bool alike = std::tie(span.rank, span.stream, span.op, span.iteration) ==
+                           std::tie(rest.rank, rest.stream, rest.op, rest.iteration);
+        if (alike && std::abs(span.end_us - rest.start_us) <= kWithinUs) first = &span;
+      }
+      if (first == nullptr) {
+        timeline_.spans.push_back(rest);
+      } else {
+        first->end_us += rest.end_us - rest.start_us;
+      }
+    }
+  }
+
+  int op_of(const KinetoTrace::Kernel& kernel, const TracedCollective& collective, int rank) {
     const Timeline::OpInfo op = described(kernel, collective);
     const auto [entry, fresh] =
         op_index_.try_emplace({op.name, op.op_class, op.group, op.dtype}, static_cast<int>(timeline_.ops.size()));
     if (fresh) timeline_.ops.push_back(op);
-    if (!collective.group.empty()) add_group(collective);
+    if (!collective.group.empty()) labels_[{collective.group, collective.group_ranks}].add(rank, collective);
     return entry->second;
   }
 
-  void add_group(const TracedCollective& collective) {
-    if (!seen_groups_.insert({collective.group, collective.group_ranks}).second) return;
-    const std::vector<int> members = members_in(collective.group_ranks, timeline_.world_size);
-    if (!members.empty()) timeline_.groups[collective.group].push_back(members);
+  // Who the members of a rank set are: those that are listed, or, where the list was cut, the ranks that named it, when
+  // all did.
+  void find_groups() {
+    for (const auto& [label, ranks] : labels_) {
+      std::vector<int> members = members_in(label.second, timeline_.world_size);
+      if (members.empty() && static_cast<std::int64_t>(ranks.named_by.size()) == ranks.size)
+        members.assign(ranks.named_by.begin(), ranks.named_by.end());
+      if (!members.empty()) timeline_.groups[label.first].push_back(members);
+    }
+    for (auto& [name, sets] : timeline_.groups) std::sort(sets.begin(), sets.end());
   }
 
   void keep_common_iterations() {
@@ -247,7 +281,16 @@ class TimelineBuilder {
   std::vector<std::string> notes_;
   std::map<std::int64_t, int> stream_of_;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, int> op_index_;
-  std::set<std::pair<std::string, std::string>> seen_groups_;
+  struct LabelRanks {
+    std::set<int> named_by;
+    std::int64_t size = 0;  // 0: not said
+    void add(int rank, const TracedCollective& collective) {
+      named_by.insert(rank);
+      size = collective.group_size;
+    }
+  };
+  std::map<std::pair<std::string, std::string>, LabelRanks> labels_;  // by group and list of ranks
+  std::vector<Span> rests_;                                           // of spans that began before their step
   std::set<std::string> unknown_;
   std::int64_t broken_ = 0, outside_steps_ = 0, devices_ = 0;
   int first_iteration_ = 0;

@@ -1,5 +1,6 @@
 #include "sim/timeline/kineto/kineto_trace.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -9,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "sim/timeline/kineto/kineto_names.h"
 
 namespace shardsim {
 namespace {
@@ -41,7 +41,9 @@ struct Scalar {
 struct TraceEvent {
   std::string phase, category, name, args_name, operation, operation_class;
   std::optional<double> start_us, duration_us;
-  std::int64_t process = 0, thread = 0, stream = -1, correlation = -1, external_id = -1;
+  std::int64_t process = 0, thread = 0, stream = -1, correlation = -1, external_id = -1, ahead = 0;
+  double iteration_ms = 0;
+  bool continued = false;
   TracedCollective collective;
 
   bool timed() const { return start_us && duration_us && *duration_us >= 0; }
@@ -63,12 +65,16 @@ struct TraceEvent {
     if (key == "name") args_name = value.text;
     if (key == "operation") operation = value.text;
     if (key == "operation class") operation_class = value.text;
+    if (key == "iterations ahead") ahead = value.whole(0);
+    if (key == "continued") continued = value.whole(0) != 0;
+    if (key == "iteration ms") iteration_ms = value.as_number().value_or(0);
     if (key == "Collective name") collective.name = value.text;
     if (key == "dtype") collective.dtype = value.text;
     if (key == "In msg nelems") collective.in_elements = value.whole(0);
     if (key == "Out msg nelems") collective.out_elements = value.whole(0);
     if (key == "Process Group Name") collective.group = value.text;
     if (key == "Process Group Ranks") collective.group_ranks = value.text;
+    if (key == "Group size") collective.group_size = value.whole(0);
   }
 };
 
@@ -84,7 +90,8 @@ void add_kernel(KinetoTrace& trace, TraceEvent& event) {
   const std::int64_t stream = event.stream >= 0 ? event.stream : event.thread;
   trace.kernels.push_back({*event.start_us, *event.duration_us, event.process, stream, event.correlation,
                            event.external_id, std::move(event.name), std::move(event.operation),
-                           std::move(event.operation_class), std::move(event.collective)});
+                           std::move(event.operation_class), event.ahead, event.continued,
+                           std::move(event.collective)});
 }
 
 void add_step(KinetoTrace& trace, const TraceEvent& event) {
@@ -92,7 +99,7 @@ void add_step(KinetoTrace& trace, const TraceEvent& event) {
   int number = 0;
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failed != std::errc() || number < 0 || !event.timed()) return;
-  trace.steps.push_back({number, *event.start_us, *event.start_us + *event.duration_us});
+  trace.steps.push_back({number, *event.start_us, *event.start_us + *event.duration_us, event.iteration_ms});
 }
 
 // "stream 7", or "stream 1 world" in ours.
@@ -231,6 +238,70 @@ KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw input_error({path.string()}, "cannot be read", "Does it exist, and may you read it?");
   return read_kineto_trace(in, path.string());
+}
+
+std::optional<std::int64_t> rank_in_name(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const std::size_t at = name.rfind("rank");
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t digits = name.find_first_of("0123456789", at);
+  if (digits == std::string::npos || digits > at + 5) return std::nullopt;
+  std::int64_t rank = 0;
+  const auto [end, failed] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+  return failed == std::errc() ? std::optional(rank) : std::nullopt;
+}
+
+std::vector<int> members_in(const std::string& text, int world_size) {
+  if (!text.starts_with('[') || !text.ends_with(']') || text.find("..") != std::string::npos) return {};
+  std::vector<int> members;
+  for (const std::string& part : split(text.substr(1, text.size() - 2), ',')) {
+    const std::size_t first = part.find_first_not_of(' ');
+    int rank = -1;
+    if (first != std::string::npos) std::from_chars(part.data() + first, part.data() + part.size(), rank);
+    if (rank < 0 || rank >= world_size) return {};
+    members.push_back(rank);
+  }
+  return members;
+}
+
+KinetoRank::KinetoRank(const KinetoTrace& trace) : trace_(trace), steps_(trace.steps), comms_(trace.comms) {
+  const auto by_start = [](const auto& a, const auto& b) { return a.start_us < b.start_us; };
+  std::stable_sort(steps_.begin(), steps_.end(), by_start);
+  std::stable_sort(comms_.begin(), comms_.end(), by_start);
+  for (const KinetoTrace::Comms& comms : comms_)
+    if (comms.external_id >= 0) by_id_.try_emplace(comms.external_id, &comms);
+}
+
+std::optional<KinetoTrace::Step> KinetoRank::step_of(const KinetoTrace::Kernel& kernel) const {
+  if (steps_.empty()) return KinetoTrace::Step{};
+  const double us = launch_us(kernel);
+  auto after = std::upper_bound(steps_.begin(), steps_.end(), us,
+                                [](double at, const KinetoTrace::Step& step) { return at < step.start_us; });
+  if (after == steps_.begin()) return std::nullopt;
+  --after;
+  return us < after->end_us ? std::optional(*after) : std::nullopt;
+}
+
+TracedCollective KinetoRank::collective_of(const KinetoTrace::Kernel& kernel) const {
+  if (kernel.collective.known()) return kernel.collective;
+  const auto known = by_id_.find(kernel.external_id);
+  if (known != by_id_.end()) return known->second->collective;
+  const auto launch = trace_.launches.find(kernel.correlation);
+  if (launch == trace_.launches.end()) return {};
+  const double us = launch->second.start_us;
+  auto after = std::upper_bound(comms_.begin(), comms_.end(), us,
+                                [](double at, const KinetoTrace::Comms& comms) { return at < comms.start_us; });
+  // The innermost of those that nest begins last; more than a few in a row do not.
+  for (int looked = 0; after != comms_.begin() && looked < 16; ++looked) {
+    --after;
+    if (after->thread == launch->second.thread && us <= after->end_us) return after->collective;
+  }
+  return {};
+}
+
+double KinetoRank::launch_us(const KinetoTrace::Kernel& kernel) const {
+  const auto launch = trace_.launches.find(kernel.correlation);
+  return launch == trace_.launches.end() ? kernel.start_us : launch->second.start_us;
 }
 
 }  // namespace shardsim

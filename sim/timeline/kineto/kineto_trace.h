@@ -17,6 +17,7 @@ struct TracedCollective {
   std::int64_t in_elements = 0, out_elements = 0;
   std::string group;        // "Process Group Name"
   std::string group_ranks;  // "[0, 1]"; Kineto cuts it after 30
+  std::int64_t group_size = 0;
   bool known() const { return !name.empty(); }
 };
 
@@ -27,12 +28,17 @@ struct KinetoTrace {
     std::int64_t device = 0, stream = 0;
     std::int64_t correlation = -1, external_id = -1;
     std::string name;
-    std::string operation, operation_class;  // in traces of ours: the operation's own name and class
+    // In traces of ours: the operation's own name and class, how many iterations after its step's it belongs to, and
+    // whether it is the rest of a span that began before the step.
+    std::string operation, operation_class;
+    std::int64_t ahead = 0;
+    bool continued = false;
     TracedCollective collective;
   };
   struct Step {
     int number = 0;  // ProfilerStep#NUMBER
     double start_us = 0, end_us = 0;
+    double iteration_ms = 0;  // in traces of ours: its exact length
   };
   struct Launch {
     double start_us = 0;
@@ -61,5 +67,31 @@ struct KinetoTrace {
 // format that is not ours. Errors: Failure::input naming file and line for what is no JSON (a trace cut off, say).
 KinetoTrace read_kineto_trace(std::istream& in, const std::string& path);
 KinetoTrace read_kineto_trace(const std::filesystem::path& path);
+
+// The number behind the last "rank" of a file's name.
+std::optional<std::int64_t> rank_in_name(const std::string& path);
+
+// The ranks in "[0, 1]"; none when the list was cut, or names a rank outside the world.
+std::vector<int> members_in(const std::string& text, int world_size);
+
+// One rank's trace: which iteration a kernel belongs to, and which collective it carries out. The trace outlives it.
+class KinetoRank {
+ public:
+  explicit KinetoRank(const KinetoTrace& trace);
+
+  // The step that launched it; one of number 0 in a trace without steps; nothing outside all steps.
+  std::optional<KinetoTrace::Step> step_of(const KinetoTrace::Kernel& kernel) const;
+
+  // Its own arguments, else those of the record_param_comms that launched it: by id, or by time on the same thread.
+  TracedCollective collective_of(const KinetoTrace::Kernel& kernel) const;
+
+ private:
+  double launch_us(const KinetoTrace::Kernel& kernel) const;
+
+  const KinetoTrace& trace_;
+  std::vector<KinetoTrace::Step> steps_;
+  std::vector<KinetoTrace::Comms> comms_;
+  std::map<std::int64_t, const KinetoTrace::Comms*> by_id_;
+};
 
 }  // namespace shardsim

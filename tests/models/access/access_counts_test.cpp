@@ -1,5 +1,3 @@
-#include "models/access/access_counts.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/hdf5.h"
+#include "models/access/access_distribution.h"
 #include "tests/models/workload_text.h"
 
 namespace shardsim {

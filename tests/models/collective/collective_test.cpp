@@ -47,35 +47,84 @@ TEST_CASE("time before bytes move is launch overhead, start, remote peers and la
   const Seconds latency{1e-5};
   SUBCASE("all_reduce pays the launch overhead") {
     const Cluster cluster = cluster_from(overheads("{start: \"1 ms\"}"));
-    CHECK(start_time(CollectiveKind::all_reduce, world, latency, cluster).value ==
+    CHECK(start_time({CollectiveKind::all_reduce, world}, latency, cluster).value ==
           doctest::Approx(20e-6 + 1e-3 + 1e-5));
   }
   SUBCASE("all_to_all pays per remote peer: 60 us + 24 x 5 us by default") {
     const Cluster cluster = cluster_from(overheads("{}"));
-    CHECK(start_time(CollectiveKind::all_to_all, world, latency, cluster).value ==
+    CHECK(start_time({CollectiveKind::all_to_all, world}, latency, cluster).value ==
           doctest::Approx(60e-6 + 24 * 5e-6 + 1e-5));
   }
   SUBCASE("inside a node no peer is remote") {
     const Cluster cluster = cluster_from(overheads("{}"));
-    CHECK(start_time(CollectiveKind::all_to_all, {8, 1, 8, 8}, latency, cluster).value ==
+    CHECK(start_time({CollectiveKind::all_to_all, {8, 1, 8, 8}}, latency, cluster).value ==
           doctest::Approx(60e-6 + 1e-5));
   }
   SUBCASE("a fitted start replaces launch overhead and latency") {
     const Cluster cluster = cluster_from(overheads("{start: {value: \"1.807 ms\", source: test, fitted: true}}"));
-    CHECK(start_time(CollectiveKind::all_reduce, world, latency, cluster).value == doctest::Approx(1.807e-3));
+    CHECK(start_time({CollectiveKind::all_reduce, world}, latency, cluster).value == doctest::Approx(1.807e-3));
   }
 }
 
+namespace {
+
+double share_of_nics(CollectiveKind kind, bool across_nodes, const Cluster& cluster) {
+  return nic_efficiency({kind, across_nodes ? GroupShape{32, 4, 8, 8} : GroupShape{8, 1, 8, 8}}, cluster);
+}
+
+// On four nodes of eight GPUs: fitted for 32 GPUs and calls from 1 MB on.
+std::string fitted_for_32(const std::string& wiring) {
+  return overheads(
+      "{start: {value: \"4 ms\", source: test, fitted: true}, nic_efficiency: 0.5, per_remote_peer: \"0 s\", "
+      "holds_for: {bytes_from: \"1 MB\", bytes_to: \"1 GB\", ranks_from: 32, ranks_to: 32, nvlink: " +
+          wiring + "}}",
+      "all_to_all");
+}
+
+double start_ms(const Cluster& cluster, int ranks, std::int64_t bytes) {
+  return all_to_all(cluster, ranks_from(0, ranks), even_matrix(bytes)).start.ms();
+}
+
+}  // namespace
+
+// 60 us, 5 us for each peer on another node, 2.5 us of the NIC: docs/formats.md, cluster key `overheads`.
+TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the public default holds elsewhere") {
+  const Cluster cluster = cluster_from(fitted_for_32("switch"));
+  CHECK(start_ms(cluster, 32, 1'000'000) == doctest::Approx(4));
+  CHECK(start_ms(cluster, 32, 1'000'000'000) == doctest::Approx(4));
+  const double public_32 = .06 + 24 * .005 + .0025, public_16 = .06 + 8 * .005 + .0025;
+  CHECK(start_ms(cluster, 32, 800) == doctest::Approx(public_32));
+  CHECK(start_ms(cluster, 32, 1'000'000'032) == doctest::Approx(public_32));
+  CHECK(start_ms(cluster, 16, 1'000'000) == doctest::Approx(public_16));
+  CHECK(start_ms(cluster_from(fitted_for_32("mesh")), 32, 1'000'000) == doctest::Approx(public_32));
+
+  const GroupShape world{32, 4, 8, 8};
+  CHECK(nic_efficiency({CollectiveKind::all_to_all, world, 2'000'000}, cluster) == 0.5);
+  CHECK(nic_efficiency({CollectiveKind::all_to_all, world, 800}, cluster) == doctest::Approx(0.90));
+  CHECK(outside_fit({CollectiveKind::all_to_all, world, 2'000'000}, cluster).empty());
+  CHECK(outside_fit({CollectiveKind::all_to_all, world, 800}, cluster).find("800 B") != std::string::npos);
+  CHECK(outside_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster) == "16 ranks (fitted for 32)");
+}
+
+TEST_CASE("the size of an uneven exchange is that of its busiest rank") {
+  const Cluster cluster = cluster_from(fitted_for_32("switch"));
+  ByteMatrix matrix;
+  matrix.kind = ByteMatrix::Kind::by_source;
+  matrix.units.assign(32, 1000);
+  matrix.units[5] = 2'000'000;
+  CHECK(call_shape({CollectiveKind::all_to_all, ranks_from(0, 32), &matrix, 0}, cluster).bytes == 2'000'000);
+  CHECK(all_to_all(cluster, ranks_from(0, 32), matrix).start.ms() == doctest::Approx(4));
+}
+
 TEST_CASE("NIC efficiency is what the file states, or what PCIe or the graph lets through") {
-  CHECK(nic_efficiency(CollectiveKind::all_to_all, true, cluster_from(overheads("{}"))) == doctest::Approx(0.90));
-  CHECK(nic_efficiency(CollectiveKind::all_reduce, true, cluster_from(overheads("{nic_efficiency: 0.7663}"))) ==
+  CHECK(share_of_nics(CollectiveKind::all_to_all, true, cluster_from(overheads("{}"))) == doctest::Approx(0.90));
+  CHECK(share_of_nics(CollectiveKind::all_reduce, true, cluster_from(overheads("{nic_efficiency: 0.7663}"))) ==
         doctest::Approx(0.7663));
   // PCIe Gen4 x16 moves 24 GB/s into a NIC of 25: 192 of 200 over eight.
-  CHECK(nic_efficiency(CollectiveKind::all_reduce, true, cluster_from(overheads("{}"))) == doctest::Approx(0.96));
+  CHECK(share_of_nics(CollectiveKind::all_reduce, true, cluster_from(overheads("{}"))) == doctest::Approx(0.96));
   const std::string graph = "graph: {multi_node: {channels: 8, bw_intra: \"20 GB/s\", bw_inter: \"20 GB/s\"}}\n";
-  CHECK(nic_efficiency(CollectiveKind::all_reduce, true, cluster_from(overheads("{}") + graph)) ==
-        doctest::Approx(0.8));
-  CHECK(nic_efficiency(CollectiveKind::all_reduce, false, cluster_from(overheads("{}") + graph)) == 1);
+  CHECK(share_of_nics(CollectiveKind::all_reduce, true, cluster_from(overheads("{}") + graph)) == doctest::Approx(0.8));
+  CHECK(share_of_nics(CollectiveKind::all_reduce, false, cluster_from(overheads("{}") + graph)) == 1);
 }
 
 TEST_CASE("efficiency raises what a load takes of the NIC, not its bytes") {

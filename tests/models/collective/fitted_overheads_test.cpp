@@ -7,7 +7,7 @@
 
 #include "models/collective/collective_prediction.h"
 #include "tests/models/collective/nccl/nccl_machines.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/spec/cluster_spec.h"
 
 using namespace shardsim;
 using namespace shardsim::test;
@@ -83,6 +83,46 @@ TEST_CASE("another table can stand in, as when a system is left out of its own f
   const ClusterSpec spec = with_fits(spec_from(a100(1)), one_row(row));
   CHECK(spec.overheads.at("all_reduce").in_node.efficiency == 0.5);
   CHECK(spec.overheads.at("all_reduce").across_nodes.efficiency == 1);
+}
+
+TEST_CASE("the fit to the open data states how many GPUs it holds for, and says nothing beyond") {
+  const ClusterSpec spec = with_fits(spec_from(a100(32) + "fits: open_data\n"));
+  const Cluster cluster(spec);
+  const auto of = [&](int nodes) {
+    return overhead_of({CollectiveKind::all_to_all, {8 * nodes, nodes, 8, 8}, kMiB}, cluster);
+  };
+  CHECK(of(16).start.us() == doctest::Approx(55));
+  CHECK(of(16).nic_efficiency == doctest::Approx(.848));
+  CHECK(of(17) == default_overhead("all_to_all", true));
+}
+
+TEST_CASE("a network that nobody calibrated says so, with how far published times were off") {
+  const auto notes = [](const std::string& nics, int nodes = 2) {
+    return cluster_notes(with_fits(spec_from(a100(nodes, 8, "per_gpu: 1, rate: \"200 Gbit/s\", " + nics))));
+  };
+  REQUIRE(notes("transport: slingshot").size() == 1);
+  CHECK(notes("transport: slingshot")[0].find("Slingshot, which nobody calibrated") != std::string::npos);
+  CHECK(notes("transport: slingshot")[0].find("Polaris") != std::string::npos);
+  CHECK(notes("transport: tcp")[0].find("about twice as long as predicted") != std::string::npos);
+  CHECK(notes("transport: efa")[0].find("no published collective") != std::string::npos);
+  CHECK(notes("transport: infiniband").empty());
+  CHECK(notes("transport: roce").empty());
+  CHECK(notes("transport: slingshot", 1).empty());
+  REQUIRE(notes("transport: roce, rate_basis: inferred").size() == 1);
+  CHECK(notes("transport: roce, rate_basis: inferred")[0].find("inferred, not published") != std::string::npos);
+}
+
+TEST_CASE("fits that state no range and keys without effect are said") {
+  const std::string fitted =
+      "overheads: {all_to_all: {across_nodes: {start: {value: \"1 ms\", source: mine, fitted: true}}}}\n";
+  const auto notes = cluster_notes(spec_from(a100(2) + fitted));
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].find("overheads.all_to_all.across_nodes state no range") != std::string::npos);
+  ClusterSpec spec = spec_from(a100(2));
+  spec.gpu.launch_overhead = {9e-6};
+  spec.gpu.l2_bandwidth = {1e12};
+  REQUIRE(cluster_notes(spec).size() == 1);
+  CHECK(cluster_notes(spec)[0].starts_with("gpu.launch_overhead, gpu.l2_bandwidth of"));
 }
 
 // The time of the bytes of 1 GiB in one node is 7/8 B / 240 GB/s; a fill of 4 us adds 2 sqrt(4 us x that).

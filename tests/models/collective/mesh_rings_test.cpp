@@ -1,11 +1,10 @@
-#include "models/collective/mesh_rings.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "models/collective/channel_layout.h"
 #include "tests/models/test_clusters.h"
 
 using namespace shardsim;

@@ -1,7 +1,6 @@
-#include "models/collective/p2p_channels.h"
-
 #include <doctest/doctest.h>
 
+#include "models/collective/channel_layout.h"
 #include "tests/models/test_clusters.h"
 
 using namespace shardsim;

@@ -1,11 +1,10 @@
-#include "models/collective/pairs_of_sums.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <numeric>
 
 #include "base/rng.h"
+#include "models/collective/rank_bytes.h"
 
 using namespace shardsim;
 

@@ -1,6 +1,6 @@
-#include "models/collective/rail_sums.h"
-
 #include <doctest/doctest.h>
+
+#include "models/collective/byte_matrix.h"
 
 using namespace shardsim;
 

@@ -1,7 +1,6 @@
-#include "models/collective/side_by_side.h"
-
 #include <doctest/doctest.h>
 
+#include "models/collective/collective.h"
 #include "tests/models/test_clusters.h"
 
 using namespace shardsim;

@@ -76,8 +76,9 @@ TEST_CASE("RM-1: the measured rest of the iteration, its split and its source") 
 TEST_CASE("a pooled model: lengths, features, wire types, dense layers") {
   const Workload dlrm = shipped("dlrm_3");
   CHECK(dlrm.pipeline == "sparse_dist");
-  CHECK(dlrm.wire_forward == Dtype::fp16);
-  CHECK(dlrm.wire_backward == Dtype::bf16);
+  CHECK(dlrm.wire_forward == WireDtype{Dtype::fp16});
+  CHECK(dlrm.wire_backward == WireDtype{Dtype::bf16});
+  CHECK(wire_dtype(dlrm.wire_backward, dlrm.tables[0]) == Dtype::bf16);
   REQUIRE(dlrm.tables.size() == 3);
   CHECK(dlrm.tables[0].row_bytes() == 256);
   CHECK(dlrm.tables[1].features == std::vector<Feature>{{"items", 30, 1, false}});
@@ -92,6 +93,18 @@ TEST_CASE("a pooled model: lengths, features, wire types, dense layers") {
   // Weights and biases in fp32.
   const std::int64_t parameters = 14 * 512 + 513 * 128 + 352 * 1024 + 2 * 1025 * 1024 + 1025;
   CHECK(dlrm.dense.parameters.count == 4 * parameters);
+}
+
+// TorchRec's lookups return fp32, and so it is reduced: an int8 wire would be 4 times too fast.
+TEST_CASE("vectors are fp32 on the wire unless the workload asks for another type") {
+  Table rows;
+  rows.dtype = Dtype::int8;
+  CHECK(wire_dtype(std::nullopt, rows) == Dtype::fp32);
+  CHECK(wire_dtype(WireDtype{Dtype::fp16}, rows) == Dtype::fp16);
+  CHECK(wire_dtype(WireDtype{}, rows) == Dtype::int8);
+  const Workload w = parsed("wire_dtype: {forward: table}\n" + one_table(kSequence));
+  CHECK(w.wire_forward == WireDtype{});
+  CHECK_FALSE(w.wire_backward);
 }
 
 TEST_CASE("defaults are those of the documented format") {

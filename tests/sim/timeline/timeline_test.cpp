@@ -5,95 +5,11 @@
 #include <limits>
 
 #include "base/error.h"
+#include "sim/timeline/timeline_figures.h"
 #include "tests/sim/sample_timeline.h"
 
 namespace shardsim {
 namespace {
-
-TEST_CASE("compute, collectives and exposed time of a rank are unions over time, per kept iteration") {
-  const std::vector<RankTimes> ranks = rank_times(sample_timeline());
-  REQUIRE(ranks.size() == 2);
-  CHECK(ranks[0].compute_ms == doctest::Approx(0.060));
-  CHECK(ranks[0].comm_ms == doctest::Approx(0.070));
-  CHECK(ranks[0].exposed_ms == doctest::Approx(0.040));
-  CHECK(ranks[1].comm_ms == doctest::Approx(0.065));
-  CHECK(ranks[1].exposed_ms == doctest::Approx(0.035));
-}
-
-TEST_CASE("a rank that runs nothing has zero times") {
-  Timeline timeline = sample_timeline();
-  timeline.world_size = 3;
-  const std::vector<RankTimes> ranks = rank_times(timeline);
-  REQUIRE(ranks.size() == 3);
-  CHECK(ranks[2].compute_ms == 0);
-  CHECK(ranks[2].comm_ms == 0);
-  CHECK(ranks[2].exposed_ms == 0);
-}
-
-TEST_CASE(
-    "times by name are of the slowest rank, their exposed part the mean over the ranks, in order of the operations") {
-  const std::vector<NamedTime> times = named_times(sample_timeline());
-  REQUIRE(times.size() == 5);
-  const NamedTime &exchange = times[1], &local = times[2], &sync = times[4];
-  CHECK(exchange.name == "exchange");
-  CHECK(exchange.op_class == "all_to_all");
-  CHECK(exchange.calls == 1);
-  CHECK(exchange.alone_ms == doctest::Approx(0.028));
-  CHECK(exchange.span_ms == doctest::Approx(0.030));
-  CHECK(exchange.exposed_ms == doctest::Approx(0.030));
-  CHECK(exchange.bytes_per_rank == 8192);
-  CHECK(local.exposed_ms == 0);
-  CHECK(sync.span_ms == doctest::Approx(0.040));
-  CHECK(sync.exposed_ms == doctest::Approx(0.0075));
-}
-
-TEST_CASE("two operations of one name are two calls of it, and each counts its own time alone") {
-  Timeline timeline = sample_timeline();
-  timeline.ops[2].name = "exchange";
-  const std::vector<NamedTime> times = named_times(timeline);
-  REQUIRE(times.size() == 4);
-  CHECK(times[1].calls == 2);
-  CHECK(times[1].alone_ms == doctest::Approx(0.028 + 0.015));
-  CHECK(times[1].span_ms == doctest::Approx(0.030 + 0.015));
-  CHECK(times[1].exposed_ms == doctest::Approx(0.030));
-  CHECK(times[1].bytes_per_rank == 8192 + 1024);
-}
-
-TEST_CASE("a name that only one rank runs is not diluted by the others") {
-  Timeline timeline = sample_timeline();
-  std::erase_if(timeline.spans, [](const Span& span) { return span.op == 1 && span.rank == 1; });
-  CHECK(named_times(timeline)[1].span_ms == doctest::Approx(0.030));
-}
-
-TEST_CASE("collectives that end together: the exposed time goes to the lower stream, then to the lower op") {
-  Timeline timeline;
-  timeline.world_size = 1;
-  timeline.streams = {"a", "b"};
-  timeline.ops = {{"late", "all_reduce"}, {"first", "all_gather"}, {"other", "all_to_all"}};
-  timeline.spans = {{0, 5, 0, 1, 0, 0, 0}, {0, 5, 0, 0, 1, 0, 0}, {0, 5, 0, 0, 2, 0, 0}};
-  const std::vector<NamedTime> times = named_times(timeline);
-  CHECK(times[0].exposed_ms == 0);
-  CHECK(times[1].exposed_ms == doctest::Approx(0.005));
-  CHECK(times[2].exposed_ms == 0);
-}
-
-TEST_CASE("the exposed times of all collectives of a rank add up to its exposed time") {
-  Timeline timeline;
-  timeline.world_size = 1;
-  timeline.streams = {"compute", "a", "b", "c"};
-  timeline.ops = {{"dense", "dense"}, {"x", "all_to_all"}, {"y", "all_reduce"}, {"z", "reduce_scatter"}};
-  for (int i = 0; i < 200; ++i) {
-    const int stream = i % 4;
-    const double start = 7.0 * (i / 4) + stream;
-    timeline.spans.push_back({start, start + 1 + (i * 37 % 5), 0, stream, stream, 0, 0});
-  }
-  sort_spans(timeline);
-  double sum = 0;
-  for (const NamedTime& time : named_times(timeline)) sum += time.exposed_ms;
-  const double exposed = rank_times(timeline)[0].exposed_ms;
-  CHECK(exposed > 0);
-  CHECK(sum == doctest::Approx(exposed).epsilon(1e-12));
-}
 
 TEST_CASE("spans are sorted by start, rank, stream, op") {
   Timeline timeline;

@@ -1,5 +1,3 @@
-#include "topology/export/write_simgrid_xml.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <set>
 
 #include "tests/topology/cluster_files.h"
+#include "topology/export/export.h"
 #include "topology/import/xml.h"
 
 using namespace shardsim;

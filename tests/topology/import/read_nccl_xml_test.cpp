@@ -1,9 +1,8 @@
-#include "topology/import/read_nccl_xml.h"
-
 #include <doctest/doctest.h>
 
 #include "tests/topology/cluster_files.h"
 #include "topology/graph/graph.h"
+#include "topology/import/node_inventory.h"
 
 using namespace shardsim;
 using namespace shardsim::testing;

@@ -1,12 +1,11 @@
-#include "topology/import/read_smi_matrix.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <array>
 
 #include "tests/topology/cluster_files.h"
-#include "topology/export/write_smi_matrix.h"
+#include "topology/export/export.h"
+#include "topology/import/node_inventory.h"
 
 using namespace shardsim;
 using namespace shardsim::testing;

@@ -23,8 +23,6 @@ TEST_CASE("a cluster file with the required keys alone has the documented defaul
   CHECK(spec.gpu.sort_per_lookup == Seconds{1.5e-9});
   CHECK(spec.gpu.sorted_update_kernels == 6);
   CHECK(spec.gpu.overlap_slowdown == 0);
-  REQUIRE(spec.gpu.inplace_update_efficiency.size() == 2);
-  CHECK(spec.gpu.inplace_update_efficiency[1] == GpuSpec::UpdateEfficiency{{8'190'000'000}, 0.53});
   CHECK_FALSE(spec.host.memory);
   CHECK(spec.host.memory_bandwidth.bytes_per_second == 51.0 * 1024 * 1024 * 1024);
   CHECK(gbps(*spec.host.gpu_link_bandwidth) == doctest::Approx(24));
@@ -92,6 +90,76 @@ TEST_CASE("one NVLink has NCCL's rate for its compute capability and version") {
   CHECK(rate("10.0", "2.30") == doctest::Approx(40.1));
   CHECK(gbps(spec_of(least_cluster(2, "9.0") + "nvlink: {kind: switch, links_per_gpu: 18}").nvlink.per_link) ==
         doctest::Approx(25));
+}
+
+TEST_CASE("a data-sheet rate alone scales what NCCL counts with") {
+  const auto nvlink = [](const std::string& keys) {
+    return spec_of(least_cluster(2) + "nvlink: {kind: switch, links_per_gpu: 4, " + keys + "}").nvlink;
+  };
+  CHECK(gbps(nvlink("per_link: 50 GB/s").per_link_effective) == doctest::Approx(40));
+  CHECK(gbps(nvlink("per_link: 50 GB/s, per_link_effective: 30 GB/s").per_link_effective) == doctest::Approx(30));
+}
+
+TEST_CASE("a value that was concluded from another one does not outlive a change of it") {
+  const Tree file = parse_yaml(least_cluster(4) +
+                                   "nodes: 2\nnvlink: {kind: switch, links_per_gpu: 12, per_link_effective: 20 GB/s}\n"
+                                   "nics: {per_gpu: 1, rate: 200 Gbit/s}\n"
+                                   "graph: {multi_node: {channels: 4, bw_intra: 24 GB/s, bw_inter: 24 GB/s}}\n",
+                               "test.yaml");
+  const auto with = [&](const std::vector<std::pair<std::string, std::string>>& changes) {
+    Tree tree = file;
+    for (const auto& [path, value] : changes) set_path(tree, path, parse_yaml_value(value, {"argument --set " + path}));
+    return read_cluster(tree);
+  };
+  CHECK(with({{"nics.latency", "3 us"}, {"gpu.hbm", "80 GiB"}}).graph_multi_node->channels == 4);
+  CHECK(error_of([&] {
+          with({{"nics.rate", "400 Gbit/s"}});
+        }) ==
+        "argument --set nics.rate: nics.rate is changed, and graph.multi_node was stated for the old one "
+        "(test.yaml:6:20)");
+  for (const char* path : {"nvlink.links_per_gpu", "gpu.count", "nics.per_gpu"})
+    CHECK(error_of([&, path] { with({{path, "2"}}); }).find("graph.multi_node was stated") != std::string::npos);
+  CHECK(error_of([&] {
+          with({{"nvlink.per_link", "50 GB/s"}, {"graph.multi_node", "search"}});
+        }).find("per_link_effective was stated") != std::string::npos);
+  CHECK_FALSE(with({{"nics.rate", "400 Gbit/s"}, {"graph.multi_node", "search"}}).graph_multi_node);
+  CHECK(
+      gbps(with({{"nics.rate", "400 Gbit/s"}, {"graph.multi_node.bw_inter", "48 GB/s"}}).graph_multi_node->bw_inter) ==
+      doctest::Approx(48));
+  const Tree above = merged(file, parse_yaml("nics: {per_gpu: 1, rate: 100 Gbit/s}\n", "above.yaml"));
+  CHECK(error_of([&] { read_cluster(above); }).starts_with("above.yaml:1:"));
+  const Tree table =
+      merged(parse_yaml(least_cluster(4) + "nics: {per_gpu: 1, rate: 200 Gbit/s}\n", "below.yaml"),
+             parse_yaml("graph: {multi_node: {channels: 2, bw_intra: 9 GB/s, bw_inter: 9 GB/s}}\n", "t"));
+  CHECK(read_cluster(table).graph_multi_node->channels == 2);
+}
+
+TEST_CASE("the range of a fit is read, and refused where it holds nothing") {
+  const auto reach = [](const std::string& range) {
+    return spec_of(least_cluster(8) + "overheads: {all_to_all: {across_nodes: {start: 1 ms, holds_for: " + range +
+                   "}}}\n")
+        .overheads.at("all_to_all")
+        .across_nodes;
+  };
+  const FitRange range =
+      *reach("{bytes_from: 1 MB, bytes_to: 1 GB, ranks_from: 16, ranks_to: 32, nvlink: mesh}").holds_for;
+  CHECK(range == FitRange{{1'000'000}, Bytes{1'000'000'000}, 16, 32, "mesh"});
+  CHECK(reach("{}").holds_for == FitRange{});
+  CHECK(error_of([&] { reach("{bytes_from: 1 MB, bytes_to: 1 KB}"); }).find("bytes_to") != std::string::npos);
+  CHECK(error_of([&] { reach("{ranks_from: 8, ranks_to: 4}"); }).find("ranks_to") != std::string::npos);
+  CHECK(error_of([&] { reach("{nvlink: ring}"); }).find("ring") != std::string::npos);
+}
+
+TEST_CASE("keys of the GPU that have no effect are named where they say something of their own") {
+  GpuSpec gpu = shipped("dgx_a100_80gb").gpu;
+  CHECK(keys_without_effect(gpu).empty());
+  gpu.launch_overhead = Seconds{7e-6};
+  gpu.l2_bandwidth = Bandwidth{1e12};
+  CHECK(keys_without_effect(gpu) == std::vector<std::string>{"gpu.launch_overhead", "gpu.l2_bandwidth"});
+  for (const char* name : {"a100_mesh_4x8", "cscs_alps_gh200", "gcp_a4", "pcie_rtx6000d", "toy_2x4", "two_tier_8"}) {
+    CAPTURE(name);
+    CHECK(keys_without_effect(shipped(name).gpu).empty());
+  }
 }
 
 TEST_CASE("capability and NCCL version are read with and without quotes") {
@@ -175,13 +243,14 @@ TEST_CASE("the hop class of a graph comes from the wiring when the file does not
   const std::string graph =
       "graph: {one_node: {channels: 2, bw_intra: 20 GB/s}, multi_node: {channels: 1, bw_intra: 20 GB/s, bw_inter: 10 "
       "GB/s, rings: [[0, 2, 1, 3]]}}\n";
-  const ClusterSpec mesh =
-      spec_of(least_cluster(4) +
-              "nvlink: {kind: mesh, links_per_gpu: 12, links: [[0, 1, 4], [1, 2, 4], [2, 3, 4], [0, "
-              "3, 4]]}\n" +
-              graph);
+  const Cluster built =
+      cluster_of(least_cluster(4) +
+                 "nvlink: {kind: mesh, links_per_gpu: 12, links: [[0, 1, 4], [1, 2, 4], [2, 3, 4], [0, "
+                 "3, 4]]}\n" +
+                 graph);
+  const ClusterSpec& mesh = built.spec();
   CHECK(mesh.graph_one_node->intra_path == "nvl");
   CHECK(mesh.graph_multi_node->intra_path == "nvb");
   CHECK(gbps(mesh.graph_one_node->bw_inter) == doctest::Approx(20));
-  CHECK(spec_of(least_cluster(4) + graph).graph_one_node->intra_path == "sys");
+  CHECK(cluster_of(least_cluster(4) + graph).spec().graph_one_node->intra_path == "sys");
 }

@@ -1,10 +1,9 @@
-#include "topology/spec/write_cluster.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
 #include "tests/topology/cluster_files.h"
+#include "topology/spec/cluster_spec.h"
 #include "topology/spec/exact_text.h"
 
 using namespace shardsim;
@@ -42,10 +41,7 @@ TEST_CASE("every optional key and every source survives") {
       "  hbm_bandwidth: 1.5551 TB/s\n  flops: {fp32: {value: 19.5 TFLOP/s, " +
       source +
       "}, fp8: 1 PFLOP/s}\n"
-      "  kernel_overhead: 3.3333 us\n  inplace_update_efficiency:\n    - {table_bytes: 1 GB, efficiency: {value: "
-      "0.9, " +
-      source +
-      "}}\n    - {table_bytes: 3 GB, efficiency: 0.5}\n"
+      "  kernel_overhead: 3.3333 us\n"
       "host: {memory: 1 TiB, memory_bandwidth: 50 GiB/s, gpu_link_bandwidth: 20 GB/s}\n"
       "nvlink: {kind: mesh, links_per_gpu: 12, relay: balanced, nvb_efficiency: {value: 0.7, " +
       source +
@@ -60,13 +56,14 @@ TEST_CASE("every optional key and every source survives") {
       "inferred}\n"
       "fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 1.5, latency: 0.3 us, collapse: true}\nnccl: "
       "\"2.14\"\n"
-      "graph:\n  cross_nic: true\n  one_node: {channels: 2, bw_intra: 20 GB/s, rings: [[0, 1, 2, 3], [3, 2, 1, 0]]}\n"
+      "graph:\n  cross_nic: false\n  one_node: {channels: 2, bw_intra: 20 GB/s, rings: [[0, 1, 2, 3], [3, 2, 1, 0]]}\n"
       "  multi_node: {channels: 1, bw_intra: 12 GB/s, bw_inter: 10 GB/s, intra_path: nvb}\n"
       "p2p: {channel_rate: 9.5 GB/s, channels_per_peer: 3, pxn: true}\n"
       "overheads:\n  launch_overhead: 21 us\n  all_to_all:\n    across_nodes:\n"
       "      start: {value: 4 ms, " +
       source +
       ", fitted: true, rows_used: 2}\n      nic_efficiency: graph\n"
+      "      holds_for: {bytes_from: 2 MB, bytes_to: 3 GB, ranks_from: 4, ranks_to: 9, nvlink: mesh}\n"
       "  all_reduce: {across_nodes: {nic_efficiency: {value: graph, " +
       source +
       "}}}\n"
@@ -74,7 +71,7 @@ TEST_CASE("every optional key and every source survives") {
       source +
       "}, compute_factor: 0.9}\n"
       "  - {node: 2, nic: 1, rate_factor: 0.25}\n");
-  REQUIRE(spec.sources.size() == 9);
+  REQUIRE(spec.sources.size() == 8);
   REQUIRE(spec.overheads.at("all_to_all").across_nodes.start_is_fitted);
   CHECK(again(spec) == spec);
 }

@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/timeline/timeline_figures.h"
 #include "tests/sim/sample_timeline.h"
-#include "validate/comparison/comparison_verdict.h"
-#include "validate/comparison/iteration_windows.h"
-#include "validate/comparison/operation_times.h"
+#include "validate/comparison/comparison_report.h"
+#include "validate/comparison/compared_side.h"
 
 namespace shardsim {
 namespace {
@@ -31,7 +31,8 @@ Timeline one_rank(const std::vector<double>& exchange_us) {
   return timeline;
 }
 
-TimelineComparison compare(const Timeline& predicted, const Timeline& observed) {
+TimelineComparison compare(const Timeline& predicted, Timeline observed) {
+  observed.kind = "observed";
   return compare_timelines(predicted, observed, kPair);
 }
 

@@ -8,8 +8,7 @@
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/buffers/data_check.h"
-#include "validate/execute/buffers/pooled_buffers.h"
-#include "validate/execute/fusion/bags.h"
+#include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/pooled_layout.h"
 #include "validate/execute/run/execute.h"
@@ -197,7 +196,7 @@ TEST_CASE("all-reduces in buckets cover the rows from their end") {
       "  - {name: a, rows: 20000, dim: 64, kind: pooled, access: {family: zipf, s: 1}}\n"
       "  - {name: b, rows: 9000, dim: 64, kind: pooled, access: {family: zipf, s: 1}}\n";
   const Program program = sample::lowered(std::vector<Strategy>{Strategy::data_parallel}, sample::workload(big));
-  const PooledBuffers buffers = rank_pooled(program, {}, 3).front();
+  const LookupBuffers buffers = lookup_buffers(program, {}, 3).front();
   REQUIRE(buffers.reduced.size() == 2);  // the first bucket is full at 1 MiB
   CHECK(buffers.reduced[0].first == 20000 * 64);
   CHECK(buffers.reduced[0].count == 9000 * 64);

@@ -3,7 +3,7 @@
 
 #include "base/yaml.h"
 #include "models/compute/compute_model.h"
-#include "topology/spec/write_cluster.h"
+#include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
 
 namespace shardsim {

@@ -160,8 +160,8 @@ TEST_CASE("every row is in the table of predictions") {
 
 TEST_CASE("the page holds a chart per system and loads nothing") {
   const std::string page = judgement_html(judged());
-  CHECK(has(page, "<h2>a</h2>"));
-  CHECK(has(page, "<h2>b</h2>"));
+  CHECK(has(page, "<h3>a</h3>"));
+  CHECK(has(page, "<h3>b</h3>"));
   CHECK(has(page, "Over all systems in the model"));
   CHECK_FALSE(has(page, "<script src"));
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/base/error_text.h"
-#include "validate/measurements/measurements.h"
+#include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
 

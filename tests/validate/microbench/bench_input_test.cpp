@@ -7,9 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "validate/microbench/sample_statistics.h"
+#include "validate/microbench/microbench.h"
 #include "validate/microbench/sweep.h"
-#include "validate/microbench/zipf_draw.h"
 
 namespace shardsim {
 namespace {

@@ -10,14 +10,23 @@
 
 #include "base/rng.h"
 #include "plan/row_hash.h"
-#include "validate/execute/buffers/rank_buffers.h"
-#include "validate/execute/fusion/bags.h"
+#include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/fusion/fusion_check.h"
 #include "validate/execute/fusion/id_streams.h"
-#include "validate/execute/fusion/piece.h"
+#include "validate/execute/fusion/pooled_layout.h"
 #include "validate/execute/fusion/rank_rows.h"
 
 namespace shardsim {
+
+// One piece of a shard: its rows, and what the iteration adds up for them. Copies on several ranks are one piece here.
+struct ShardPiece {
+  std::int64_t dim = 0;
+  std::vector<float> rows, sums;
+  std::vector<std::int64_t> reads;  // of each row in this iteration
+
+  float* row(std::int64_t local) { return rows.data() + local * dim; }
+};
+
 namespace {
 
 constexpr double kExact = 16777216;     // 2^24: fp32 holds every whole number up to here
@@ -27,6 +36,27 @@ constexpr std::string_view kWhole =
 
 void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong) {
   throw input_error(op_place(places, op.id), fmt::format("{}: {}", op_text(op), wrong), std::string(kWhole));
+}
+
+// The pieces of a shard with the rows that they start with.
+std::vector<ShardPiece> pieces_of(const Program& program, const Program::Shard& shard) {
+  std::vector<ShardPiece> pieces(static_cast<std::size_t>(row_shards(shard)));
+  for (int position = 0; position < row_shards(shard); ++position) {
+    ShardPiece& piece = pieces[static_cast<std::size_t>(position)];
+    piece.dim = shard.column_end - shard.column_begin;
+    const auto rows = static_cast<std::size_t>(row_shard_rows(shard, position));
+    piece.rows.resize(rows * static_cast<std::size_t>(piece.dim));
+    piece.sums.resize(piece.rows.size());
+    piece.reads.resize(rows);
+  }
+  const std::uint64_t key = table_key(program.tables[static_cast<std::size_t>(shard.table)]);
+  for (std::uint64_t position = shard.row_begin; position < shard.row_end; ++position) {
+    const RowOwner owner = row_owner(program, shard, position);
+    ShardPiece& piece = pieces[static_cast<std::size_t>(owner.shard)];
+    float* const row = piece.row(static_cast<std::int64_t>(owner.local_row));
+    for (std::int64_t c = 0; c < piece.dim; ++c) row[c] = first_value(key, position, shard.column_begin + c);
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -92,7 +122,7 @@ struct Reference::State {
       }
     }
     for (auto& [shard, of_shard] : pieces) {
-      for (Piece& piece : of_shard) update(piece);
+      for (ShardPiece& piece : of_shard) update(piece);
     }
     ++iteration;
   }
@@ -109,13 +139,13 @@ struct Reference::State {
       for (std::int64_t i = 0; i < asked.counts[owner]; ++i, ++request) {
         const std::int64_t id = asked.ids[static_cast<std::size_t>(request)];
         const RankRows::Part& part = held.part_of(id);
-        Piece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+        ShardPiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
         take(piece, id - part.first_row, rank, fusion.lookup, request, rows);
       }
     }
   }
 
-  static void take(Piece& piece, std::int64_t local, int rank, int lookup, std::int64_t request,
+  static void take(ShardPiece& piece, std::int64_t local, int rank, int lookup, std::int64_t request,
                    std::vector<float>& rows) {
     const float* const row = piece.row(local);
     rows.insert(rows.end(), row, row + piece.dim);
@@ -170,7 +200,7 @@ struct Reference::State {
   const std::int64_t* read_bags(const RankRows::Part& part, std::int64_t count, int rank, int lookup, Vectors& vectors,
                                 const std::int64_t* id) {
     const Program::Shard& shard = program.shard(part.shard);
-    Piece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+    ShardPiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
     std::size_t bag = 0;
     for (const std::int64_t length : bag_lengths(program, program.tables[static_cast<std::size_t>(shard.table)], count,
                                                  part.position, row_shards(shard))) {
@@ -180,7 +210,7 @@ struct Reference::State {
     return id;
   }
 
-  static void take(Piece& piece, std::int64_t local, int rank, int lookup, Vectors& vectors, std::size_t bag) {
+  static void take(ShardPiece& piece, std::int64_t local, int rank, int lookup, Vectors& vectors, std::size_t bag) {
     const float* const row = piece.row(local);
     float* const sums = piece.sums.data() + local * piece.dim;
     const std::size_t first = bag * static_cast<std::size_t>(piece.dim);
@@ -200,7 +230,7 @@ struct Reference::State {
     all.insert(all.end(), vectors.sums.begin(), vectors.sums.end());
   }
 
-  static void update(Piece& piece) {
+  static void update(ShardPiece& piece) {
     for (std::size_t row = 0; row < piece.reads.size(); ++row) {
       const double largest = kLargestGradient * static_cast<double>(piece.reads[row]);
       for (std::int64_t c = 0; c < piece.dim; ++c) {
@@ -219,7 +249,7 @@ struct Reference::State {
   Program program;
   std::vector<Fusion> fusions;
   std::int64_t iteration = 0;
-  std::map<int, std::vector<Piece>> pieces;                    // by shard
+  std::map<int, std::vector<ShardPiece>> pieces;               // by shard
   std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
 };
 

@@ -1,17 +1,12 @@
-#include "validate/execute/buffers/pooled_buffers.h"
-
 #include <algorithm>
 
-#include "base/error.h"
-#include "validate/execute/buffers/rank_buffers.h"
-#include "validate/execute/fusion/bags.h"
-#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/fusion/id_streams.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kBytes = sizeof(float);
 
 // Where the ids of each source lie on the wire, by the parts of the rank's rows.
 class WireIds {
@@ -49,11 +44,12 @@ class PooledPlan {
   PooledPlan(const Program& program, const Fusion& fusion, int rank, const Place& place)
       : program_(program), rank_(rank) {
     plan_.fusion = fusion;
+    plan_.parts = fusion.parts;
     plan_.rows = rank_rows(program, fusion, rank);
     plan_.type = element_type(table_of(fusion.shards.front()).dtype, place);
   }
 
-  PooledBuffers make() {
+  LookupBuffers make() {
     sources_ = sources_of(program_, plan_.fusion, rank_);
     plan_.sources = static_cast<std::int64_t>(sources_.size());
     plan_.returned = returned_to(program_, plan_.fusion, rank_);
@@ -85,17 +81,21 @@ class PooledPlan {
   }
 
   void add_call(const VectorChunk::Block& block, const WireIds& wire) {
-    PooledCall call;
+    LookupCall call;
+    call.part = static_cast<std::size_t>(std::ranges::find(plan_.parts, block.lookup, &Fusion::Part::lookup) -
+                                         plan_.parts.begin());
+    call.pooled = true;
     call.block = block;
     call.tables.type = plan_.type;
     call.tables.bags = block.bags * plan_.sources;
     call.first_id = static_cast<std::int64_t>(plan_.order.size());
     call.offsets.push_back(0);
     for (const int shard : block.shards) add_table(call, shard, wire);
+    call.ids = call.offsets.back();
     plan_.calls.push_back(std::move(call));
   }
 
-  void add_table(PooledCall& call, int shard, const WireIds& wire) {
+  void add_table(LookupCall& call, int shard, const WireIds& wire) {
     const auto& parts = plan_.rows.parts;
     const auto part = std::ranges::find(parts, shard, &RankRows::Part::shard);
     const bool here = part != parts.end() && part->rows > 0;
@@ -111,7 +111,7 @@ class PooledPlan {
     }
   }
 
-  void add_bags(PooledCall& call, const RankRows::Part& part, int source, std::size_t index, const WireIds& wire) {
+  void add_bags(LookupCall& call, const RankRows::Part& part, int source, std::size_t index, const WireIds& wire) {
     const std::int64_t first = wire.first(source, index), count = wire.count(source, index);
     for (std::int64_t i = 0; i < count; ++i) plan_.order.push_back(first + i);
     const Table& table = table_of(part.shard);
@@ -131,7 +131,7 @@ class PooledPlan {
   // The kernels write fp32, and the wire may take fewer bytes or more.
   void set_vector_sizes() {
     const Fusion& fusion = plan_.fusion;
-    plan_.served_bytes = plan_.sources * plan_.chunk_elements * kFloat;
+    plan_.served_bytes = plan_.sources * plan_.chunk_elements * kBytes;
     if (fusion.scatter >= 0) {
       const std::int64_t bytes = collective_bytes(program_, op(fusion.scatter), rank_).in;
       plan_.served_bytes = std::max(plan_.served_bytes, bytes);
@@ -140,12 +140,12 @@ class PooledPlan {
     if (fusion.output < 0) return;
     const CollectiveBytes output = collective_bytes(program_, op(fusion.output), rank_);
     plan_.served_bytes = std::max(plan_.served_bytes, plan_.own_vectors + output.in);
-    plan_.returned_bytes = std::max(elements_of(plan_.returned) * kFloat, output.out);
+    plan_.returned_bytes = std::max(elements_of(plan_.returned) * kBytes, output.out);
   }
 
   void set_gradient_sizes() {
     const Fusion& fusion = plan_.fusion;
-    plan_.gradient_served_bytes = plan_.sources * plan_.chunk_elements * kFloat;
+    plan_.gradient_served_bytes = plan_.sources * plan_.chunk_elements * kBytes;
     if (fusion.gather >= 0) {
       const std::int64_t bytes = collective_bytes(program_, op(fusion.gather), rank_).in;
       plan_.gradient_served_bytes = std::max(plan_.gradient_served_bytes, bytes);
@@ -154,14 +154,15 @@ class PooledPlan {
     if (fusion.gradient_exchange < 0) return;
     const CollectiveBytes gradients = collective_bytes(program_, op(fusion.gradient_exchange), rank_);
     plan_.gradient_served_bytes = std::max(plan_.gradient_served_bytes, plan_.own_gradients + gradients.out);
-    plan_.gradient_asked_bytes = std::max(elements_of(plan_.returned) * kFloat, gradients.in);
+    plan_.gradient_asked_bytes = std::max(elements_of(plan_.returned) * kBytes, gradients.in);
   }
 
   void set_reduced() {
-    plan_.dense_elements = plan_.dense() ? plan_.rows.elements : 0;
+    const bool dense = std::ranges::any_of(plan_.parts, [](const Fusion::Part& part) { return part.apply >= 0; });
+    plan_.dense_elements = dense ? plan_.rows.elements : 0;
     std::int64_t end = plan_.rows.elements;
     for (const int id : plan_.fusion.reduces) {
-      const std::int64_t count = collective_bytes(program_, op(id), rank_).in / kFloat;
+      const std::int64_t count = collective_bytes(program_, op(id), rank_).in / kBytes;
       const std::int64_t first = std::max<std::int64_t>(end - count, 0);
       plan_.reduced.push_back({first, count});
       plan_.dense_elements = std::max(plan_.dense_elements, first + count);
@@ -171,74 +172,14 @@ class PooledPlan {
 
   const Program& program_;
   int rank_;
-  PooledBuffers plan_;
+  LookupBuffers plan_;
   std::vector<int> sources_;
 };
 
-template <typename Visit>
-void visit_vectors(const std::vector<ReturnedVectors>& returned, const Visit& visit) {
-  std::int64_t at = 0;
-  for (const ReturnedVectors& of : returned) {
-    for (std::int64_t bag = 0; bag < of.bags; ++bag, at += of.dim) visit(of.first + bag * of.stride, at, of.dim);
-  }
-}
-
 }  // namespace
 
-std::size_t part_of(const Fusion& fusion, const PooledCall& call) {
-  const auto part = std::ranges::find(fusion.parts, call.block.lookup, &Fusion::Part::lookup);
-  return static_cast<std::size_t>(part - fusion.parts.begin());
-}
-
-bool PooledBuffers::dense() const {
-  return std::ranges::any_of(fusion.parts, [](const Fusion::Part& part) { return part.apply >= 0; });
-}
-
-std::int64_t PooledBuffers::largest_call() const {
-  std::int64_t largest = 0;
-  for (const PooledCall& call : calls) largest = std::max(largest, call.block.elements() * sources);
-  return largest;
-}
-
-std::vector<PooledBuffers> rank_pooled(const Program& program, const ProgramPlaces& places, int rank) {
-  std::vector<PooledBuffers> all;
-  for (const Fusion& fusion : fusions_of(program, places)) {
-    if (fusion.pooled) all.push_back(PooledPlan(program, fusion, rank, op_place(places, fusion.lookup)).make());
-  }
-  return all;
-}
-
-std::vector<std::int64_t> pooled_ids(const Program& program, const Fusion& fusion, int rank, int batch) {
-  IdBatch drawn = draw_ids(program, fusion, rank, batch);
-  const std::vector<int> owners = owners_of(program, fusion, rank);
-  std::size_t at = 0;
-  for (std::size_t owner = 0; owner < drawn.counts.size(); ++owner) {
-    const RankRows held = rank_rows(program, fusion, owners[owner]);
-    for (std::int64_t i = 0; i < drawn.counts[owner]; ++i, ++at) {
-      drawn.ids[at] -= held.part_of(drawn.ids[at]).first_row;
-    }
-  }
-  return drawn.ids;
-}
-
-std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire) {
-  std::vector<float> values(static_cast<std::size_t>(elements_of(returned)));
-  visit_vectors(returned, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-    std::copy_n(wire + from, count, values.data() + to);
-  });
-  return values;
-}
-
-void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire) {
-  visit_vectors(returned, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-    std::copy_n(values.data() + from, count, wire + to);
-  });
-}
-
-std::int64_t elements_of(const std::vector<ReturnedVectors>& returned) {
-  std::int64_t elements = 0;
-  for (const ReturnedVectors& of : returned) elements += of.bags * of.dim;
-  return elements;
+LookupBuffers pooled_buffers(const Program& program, const Fusion& fusion, int rank, const Place& place) {
+  return PooledPlan(program, fusion, rank, place).make();
 }
 
 }  // namespace shardsim

@@ -1,14 +1,8 @@
 // The machines of a build with CUDA.
-#include "validate/execute/devices/gpu_limits.h"
-#include "validate/execute/run/execute.h"
+#include "validate/execute/devices/machine.h"
 #include "validate/execute/wires/wire.h"
 
 namespace shardsim {
-
-std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
-                                          const MachineOptions& options);
-std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& rendezvous,
-                                           const MachineOptions& options);
 
 std::span<const MachineEntry> machines() {
   static const MachineEntry table[] = {

@@ -1,27 +1,18 @@
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <exception>
 #include <fstream>
 #include <thread>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "validate/execute/devices/cpu_dense.h"
-#include "validate/execute/devices/cpu_fusion.h"
-#include "validate/execute/devices/cpu_pooled.h"
-#include "validate/execute/devices/fusion_set.h"
-#include "validate/execute/devices/plain_collective.h"
+#include "validate/execute/devices/cpu_device.h"
+#include "validate/execute/devices/machine.h"
+#include "validate/execute/devices/rank_ops.h"
 #include "validate/execute/devices/stream_order.h"
-#include "validate/execute/devices/update_settings.h"
-#include "validate/execute/meet/monotonic.h"
-#include "validate/execute/run/execute.h"
+#include "validate/execute/meet/clock.h"
 
 namespace shardsim {
-
-std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
-                                          const MachineOptions& options);
-
 namespace {
 
 std::string processor_name() {
@@ -51,19 +42,13 @@ class CpuMachine : public Machine {
         rank_(rendezvous.rank()),
         transport_(options.transport.empty() ? "sockets" : options.transport),
         order_(program, rank_),
-        actions_(program.ops.size()),
-        dense_(program.streams.size(), CpuDense(options.threads)),
-        scratch_(program.streams.size()),
+        wire_(connect_wire(transport_, rendezvous, order_.streams())),
+        device_(make_cpu_device(program, rank_, *wire_, options.threads)),
+        ops_(program, rank_, options.check_data, *device_),
         spans_(program.streams.size()),
         current_(program.streams.size()) {
     for (std::atomic<int>& op : current_) op = -1;
-    wire_ = connect_wire(transport_, rendezvous, order_.streams());
-    for (const FusionBuffers& buffers : rank_buffers(program, {}, rank_)) add_fusion(buffers, options);
-    for (const PooledBuffers& buffers : rank_pooled(program, {}, rank_)) add_pooled(buffers, options);
-    for (const Op& op : program.ops) {
-      if (!actions_[op.id]) actions_[op.id] = op.is_collective() ? collective(op) : compute(op);
-    }
-    exchange_first_ids();
+    for (const int op : ops_.first_ids()) ops_.run(program.ops[op], -1);
   }
 
   void run(int first, int count, int first_kept, double start) override {
@@ -101,11 +86,7 @@ class CpuMachine : public Machine {
     return join(names);
   }
 
-  std::int64_t peak_bytes() const override {
-    std::int64_t bytes = fusions_.bytes() + pooled_.bytes();
-    for (const PlainCollective& plain : plain_) bytes += plain.bytes();
-    return bytes;
-  }
+  std::int64_t peak_bytes() const override { return ops_.bytes(); }
 
   Timeline::Measured facts() const override {
     Timeline::Measured facts;
@@ -114,138 +95,14 @@ class CpuMachine : public Machine {
     return facts;
   }
 
-  std::vector<float> gathered(int lookup_op) override {
-    return with_fusion(fusions_, pooled_, lookup_op, [](const auto& fusion) { return fusion.gathered(); });
-  }
-  std::vector<float> shard_rows(int shard) override {
-    const std::vector<float> rows = fusions_.shard_rows(shard);
-    return rows.empty() ? pooled_.shard_rows(shard) : rows;
-  }
-  void load_rows(int shard, const std::vector<float>& rows) override {
-    fusions_.load_rows(shard, rows);
-    pooled_.load_rows(shard, rows);
-  }
+  std::vector<float> gathered(int lookup_op) override { return ops_.gathered(lookup_op); }
+  std::vector<float> shard_rows(int shard) override { return ops_.shard_rows(shard); }
+  void load_rows(int shard, const std::vector<float>& rows) override { ops_.load_rows(shard, rows); }
   void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    with_fusion(fusions_, pooled_, lookup_op, [&](auto& fusion) { fusion.load_gradients(gradients); });
+    ops_.load_gradients(lookup_op, gradients);
   }
 
  private:
-  using Action = std::function<void(int iteration)>;
-
-  GroupSeat group_seat(const Op& op) const {
-    Seat seat = seat_of(program_, op, rank_);
-    return {std::move(seat.ranks), seat.position, program_.ranks_per_node, op.stream};
-  }
-
-  bool mine(const Op& op) const { return takes_part(program_, op, rank_); }
-
-  void add_fusion(const FusionBuffers& buffers, const MachineOptions& options) {
-    const Fusion& flow = buffers.fusion;
-    const OptimizerSettings settings = update_settings(program_, flow.gradient, flow.apply, options.check_data);
-    CpuFusion& fusion = fusions_.add(program_, buffers, rank_, settings, options.threads);
-    actions_[flow.lookup] = [&fusion](int iteration) { fusion.lookup(iteration); };
-    if (flow.gradient >= 0) actions_[flow.gradient] = [&fusion](int iteration) { fusion.update(iteration); };
-    if (flow.apply >= 0) actions_[flow.apply] = [&fusion](int iteration) { fusion.apply(iteration); };
-    add_exchanges(fusion);
-    for (const int id : flow.reduces) {
-      sum(id, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t, std::vector<float>& scratch) {
-        fusion.reduce(wire, seat, scratch);
-      });
-    }
-  }
-
-  void add_pooled(const PooledBuffers& buffers, const MachineOptions& options) {
-    const Fusion& flow = buffers.fusion;
-    CpuPooled& fusion =
-        pooled_.add(program_, buffers, rank_, part_settings(program_, flow, options.check_data), options.threads);
-    for (std::size_t part = 0; part < flow.parts.size(); ++part) {
-      const Fusion::Part& of = flow.parts[part];
-      actions_[of.lookup] = [&fusion, part](int iteration) { fusion.lookup(part, iteration); };
-      if (of.gradient >= 0) actions_[of.gradient] = [&fusion, part](int k) { fusion.update(part, k); };
-      if (of.apply >= 0) actions_[of.apply] = [&fusion, part](int k) { fusion.apply(part, k); };
-    }
-    add_exchanges(fusion);
-    add_pooled_sums(fusion);
-  }
-
-  template <typename DeviceFusion>
-  void add_exchanges(DeviceFusion& fusion) {
-    const Fusion& flow = fusion.sizes().fusion;
-    const int ahead = flow.ids_came_before ? 1 : 0;
-    exchange(flow.ids, [&fusion, ahead](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int iteration) {
-      fusion.exchange_ids(wire, seat, matrix, iteration + ahead);
-    });
-    exchange(flow.output, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-      fusion.exchange_output(wire, seat, matrix);
-    });
-    exchange(flow.gradient_exchange, [&fusion](Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, int) {
-      fusion.exchange_gradients(wire, seat, matrix);
-    });
-  }
-
-  void add_pooled_sums(CpuPooled& fusion) {
-    const Fusion& flow = fusion.sizes().fusion;
-    sum(flow.scatter, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t bytes, std::vector<float>& scratch) {
-      fusion.scatter(wire, seat, bytes, scratch);
-    });
-    sum(flow.gather, [&fusion](Wire& wire, const GroupSeat& seat, std::int64_t bytes, std::vector<float>&) {
-      fusion.gather(wire, seat, bytes);
-    });
-    for (std::size_t which = 0; which < flow.reduces.size(); ++which) {
-      sum(flow.reduces[which],
-          [&fusion, which](Wire& wire, const GroupSeat& seat, std::int64_t, std::vector<float>& scratch) {
-            fusion.reduce(which, wire, seat, scratch);
-          });
-    }
-  }
-
-  // A collective that adds up, or gathers, what a fusion has: of `bytes` on this rank's set.
-  template <typename Sum>
-  void sum(int id, Sum act) {
-    if (id < 0 || !mine(program_.ops[id])) return;
-    const std::int64_t bytes = collective_bytes(program_, program_.ops[id], rank_).in;
-    actions_[id] = [this, act, bytes, seat = group_seat(program_.ops[id])](int) {
-      act(*wire_, seat, bytes, scratch_[seat.channel]);
-    };
-  }
-
-  template <typename Exchange>
-  void exchange(int id, Exchange act) {
-    if (id < 0 || !mine(program_.ops[id])) return;
-    const Op& op = program_.ops[id];
-    actions_[id] = [this, act, seat = group_seat(op), matrix = resolve_matrix(program_, op.matrix)](int iteration) {
-      act(*wire_, seat, matrix, iteration);
-    };
-  }
-
-  // A collective that carries no rows of a fusion: bytes of its size.
-  Action collective(const Op& op) {
-    if (!mine(op)) return [](int) {};
-    plain_.emplace_back(program_, op, rank_, group_seat(op));
-    return [this, &plain = plain_.back(), stream = op.stream](int) { plain.run(*wire_, scratch_[stream]); };
-  }
-
-  Action compute(const Op& op) {
-    CpuDense& dense = dense_[op.stream];
-    if (op.fixed_ns > 0) return [](int) {};  // run_op() holds the stream
-    const double flops = value_on(program_, op, op.flops, rank_);
-    const double bytes = value_on(program_, op, op.hbm_bytes, rank_);
-    return [&dense, flops, bytes](int) {
-      dense.compute(flops);
-      dense.move(bytes);
-    };
-  }
-
-  // A pipeline starts filled: the ids of the first batch are there before the first iteration.
-  void exchange_first_ids() {
-    for (const auto& fusion : fusions_) exchange_first_ids(fusion->sizes().fusion);
-    for (const auto& fusion : pooled_) exchange_first_ids(fusion->sizes().fusion);
-  }
-
-  void exchange_first_ids(const Fusion& flow) {
-    if (flow.ids_came_before && mine(program_.ops[flow.ids])) actions_[flow.ids](-1);
-  }
-
   void run_stream(int stream, int first, int end, int first_kept, double start) {
     try {
       sleep_until(start);
@@ -265,7 +122,7 @@ class CpuMachine : public Machine {
     order_.wait_for(op, iteration);
     current_[op.stream] = op.id;
     const double start = monotonic_seconds();
-    actions_[op.id](iteration);
+    ops_.run(op, iteration);
     // A duration that was measured elsewhere; asleep, the stream takes no core from the other ranks of this host.
     if (op.fixed_ns > 0) sleep_until(start + static_cast<double>(op.fixed_ns) * 1e-9);
     const double end = monotonic_seconds();
@@ -279,12 +136,8 @@ class CpuMachine : public Machine {
   std::string transport_;
   StreamOrder order_;
   std::unique_ptr<Wire> wire_;
-  FusionSet<CpuFusion> fusions_;  // of sequences
-  FusionSet<CpuPooled> pooled_;
-  std::vector<Action> actions_;  // [op]
-  std::vector<CpuDense> dense_;  // [stream]
-  std::vector<std::vector<float>> scratch_;
-  std::deque<PlainCollective> plain_;
+  std::unique_ptr<DevicePort> device_;
+  RankOps ops_;
   std::vector<std::vector<Span>> spans_;
   std::vector<std::atomic<int>> current_;  // [stream] operation under way, or -1
   std::mutex failure_mutex_;

@@ -1,9 +1,8 @@
-#include "validate/execute/devices/gpu_limits.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "validate/execute/devices/machine.h"
 #include "validate/execute/fusion/fusion_check.h"
 
 namespace shardsim {

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
+#include "validate/execute/meet/rendezvous.h"
 
 namespace shardsim {
 
@@ -41,5 +45,33 @@ class Machine {
   virtual void load_rows(int shard, const std::vector<float>& rows) = 0;
   virtual void load_gradients(int lookup_op, const std::vector<float>& gradients) = 0;
 };
+
+struct MachineOptions {
+  std::string transport;    // "" : the machine's own default
+  int threads = 1;          // CPU: per compute operation
+  bool check_data = false;  // plain SGD with learning rate 1, and iterations that do not overlap
+};
+
+struct MachineEntry {
+  std::string_view name;  // as --device has it
+  std::string_view help;
+  std::string_view transports;  // comma-separated, the default first
+  std::unique_ptr<Machine> (*make)(const Program& program, Rendezvous& rendezvous, const MachineOptions& options);
+  // Refuses what this machine does not execute of a Program that others do, before a rank starts. Null: nothing.
+  void (*check)(const Program& program, const ProgramPlaces& places) = nullptr;
+};
+
+std::span<const MachineEntry> machines();  // alphabetical; "cuda" only where it was built
+
+// What the machines of the table are made by (cpu.cpp, cuda.cpp).
+std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
+                                          const MachineOptions& options);
+std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& rendezvous,
+                                           const MachineOptions& options);
+
+// What the kernels of a GPU do not take (kernels/cuda_embedding.h), told before a rank starts.
+// Errors (Failure::input naming the lookup): rows of more than 12,288 columns, 2^31 or more lookups of one rank;
+// pooled: more than 65,535 shards in one lookup, 2^32 or more bags of one rank.
+void check_gpu_limits(const Program& program, const ProgramPlaces& places);
 
 }  // namespace shardsim

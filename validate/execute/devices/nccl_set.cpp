@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "validate/execute/meet/monotonic.h"
+#include "validate/execute/meet/clock.h"
 
 namespace shardsim {
 namespace {

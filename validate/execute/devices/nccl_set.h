@@ -10,7 +10,7 @@
 
 #include "models/collective/byte_matrix.h"
 #include "sim/program/program.h"
-#include "validate/execute/buffers/rank_buffers.h"
+#include "validate/execute/fusion/rank_rows.h"
 #include "validate/execute/kernels/cuda_memory.h"
 #include "validate/execute/meet/rendezvous.h"
 

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "validate/execute/buffers/pooled_check.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/rank_rows.h"
 

@@ -5,22 +5,6 @@
 #include "base/error.h"
 
 namespace shardsim {
-namespace {
-
-Placement placement_of(const Program::Shard& shard) {
-  Placement placement;
-  placement.table = shard.table;
-  placement.row_begin = shard.row_begin;
-  placement.row_end = shard.row_end;
-  placement.column_begin = shard.column_begin;
-  placement.column_end = shard.column_end;
-  placement.strategy = shard.strategy;
-  placement.holders = shard.holders;
-  return placement;
-}
-
-}  // namespace
-
 int row_shard_of(const Program::Shard& shard, int rank) {
   for (const std::vector<int>& set : shard.holders) {
     const auto holder = std::ranges::find(set, rank);
@@ -31,11 +15,11 @@ int row_shard_of(const Program::Shard& shard, int rank) {
 }
 
 std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
-  return static_cast<std::int64_t>(placement_of(shard).shard_rows(position));
+  return static_cast<std::int64_t>(shard.placement().shard_rows(position));
 }
 
 int row_shards(const Program::Shard& shard) {
-  return placement_of(shard).shards();
+  return shard.placement().shards();
 }
 
 RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position) {
@@ -80,6 +64,35 @@ RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
     held.parts.push_back(part);
   }
   return held;
+}
+
+Seat seat_of(const Program& program, const Op& op, int rank) {
+  const std::vector<std::vector<int>>& sets = program.groups.at(op.group);
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    const auto found = std::find(sets[set].begin(), sets[set].end(), rank);
+    if (found != sets[set].end()) return {sets[set], static_cast<int>(found - sets[set].begin()), set};
+  }
+  return {};
+}
+
+CollectiveBytes collective_bytes(const Program& program, const Op& op, int rank) {
+  const Seat seat = seat_of(program, op, rank);
+  if (op.op_class != OpClass::all_to_all) return {op.bytes_of_set(seat.set), op.bytes_of_set(seat.set)};
+  const int members = static_cast<int>(seat.ranks.size());
+  const ByteMatrix matrix = resolve_matrix(program, op.matrix);
+  return {matrix.bytes_sent(seat.position, members), matrix.bytes_received(seat.position, members)};
+}
+
+double value_on(const Program& program, const Op& op, const PerRank& values, int rank) {
+  const std::vector<int> ranks = program.ranks_of(op);
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  return found == ranks.end() ? 0 : values.at(static_cast<std::size_t>(found - ranks.begin()));
+}
+
+bool takes_part(const Program& program, const Op& op, int rank) {
+  if (op.is_collective()) return !seat_of(program, op, rank).ranks.empty();
+  const std::vector<int> ranks = program.ranks_of(op);
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
 }  // namespace shardsim

@@ -40,4 +40,23 @@ int row_shard_of(const Program::Shard& shard, int rank);  // the piece that the 
 // and its row there. The position is in [row_begin, row_end). A shard in the order of row ids holds its whole table.
 RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position);
 
+// Where one rank sits in a collective: the rank set that holds it and its position there.
+struct Seat {
+  std::vector<int> ranks;
+  int position = 0;
+  std::size_t set = 0;  // which rank set of the group
+};
+Seat seat_of(const Program& program, const Op& op, int rank);
+
+// Bytes that one rank gives to and takes from a collective, own chunk included. all_reduce, broadcast: the buffer;
+// all_gather, reduce_scatter: the whole vector on both sides.
+struct CollectiveBytes {
+  std::int64_t in = 0, out = 0;
+};
+CollectiveBytes collective_bytes(const Program& program, const Op& op, int rank);
+
+// The part of a compute operation on `rank`: PerRank values are by position among the operation's ranks.
+double value_on(const Program& program, const Op& op, const PerRank& values, int rank);
+bool takes_part(const Program& program, const Op& op, int rank);
+
 }  // namespace shardsim

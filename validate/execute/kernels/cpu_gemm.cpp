@@ -1,11 +1,9 @@
-#include "validate/execute/kernels/cpu_gemm.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "validate/execute/kernels/cpu_kernels.h"
 #include "validate/execute/kernels/parallel.h"
-#include "validate/execute/kernels/vector_clones.h"
 
 namespace shardsim {
 namespace {

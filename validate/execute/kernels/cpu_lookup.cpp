@@ -4,10 +4,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "validate/execute/kernels/cpu_embedding.h"
+#include "validate/execute/kernels/cpu_kernels.h"
 #include "validate/execute/kernels/element.h"
 #include "validate/execute/kernels/parallel.h"
-#include "validate/execute/kernels/vector_clones.h"
 
 namespace shardsim {
 namespace {

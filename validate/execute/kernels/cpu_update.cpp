@@ -2,10 +2,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "validate/execute/kernels/cpu_embedding.h"
+#include "validate/execute/kernels/cpu_kernels.h"
 #include "validate/execute/kernels/parallel.h"
 #include "validate/execute/kernels/row_update.h"
-#include "validate/execute/kernels/touched_rows.h"
 
 namespace shardsim {
 namespace {

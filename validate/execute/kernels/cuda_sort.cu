@@ -4,7 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "validate/execute/kernels/cuda_sort.h"
+#include "validate/execute/kernels/cuda_work.h"
 
 namespace shardsim::cuda {
 namespace {

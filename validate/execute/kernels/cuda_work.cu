@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "validate/execute/kernels/cuda_launch.h"
-#include "validate/execute/kernels/cuda_timer.h"
+#include "validate/execute/kernels/cuda_start.h"
 #include "validate/execute/kernels/cuda_work.h"
 
 namespace shardsim::cuda {

@@ -4,7 +4,7 @@
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_launch.h"
 #include "validate/execute/kernels/cuda_runs.h"
-#include "validate/execute/kernels/cuda_sort.h"
+#include "validate/execute/kernels/cuda_work.h"
 
 namespace shardsim::cuda {
 namespace {

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace shardsim {
 // sums, gradients and optimizer states are fp32.
 
 enum class ElementType { fp32, fp16, bf16 };
-int element_bytes(ElementType type);
+inline int element_bytes(ElementType type) {
+  return type == ElementType::fp32 ? 4 : 2;
+}
 
 enum class RowOptimizer { none, sgd, rowwise_adagrad, adam };
 
@@ -25,7 +28,7 @@ struct TableBatch {
   std::vector<std::int64_t> rows, dim, begin;  // [tables]
   std::int64_t bags = 0;                       // per table
   int tables() const { return static_cast<int>(rows.size()); }
-  std::int64_t output_dim() const;  // sum of dim
+  std::int64_t output_dim() const { return std::accumulate(dim.begin(), dim.end(), std::int64_t{0}); }
 };
 
 struct OptimizerSettings {
@@ -36,8 +39,19 @@ struct OptimizerSettings {
   int step = 1;                        // adam: counts from 1
 };
 
+// Plain SGD of learning rate -1: into rows of zeros it adds gradients up.
+inline OptimizerSettings summing_settings() {
+  OptimizerSettings settings;
+  settings.learning_rate = -1;
+  return settings;
+}
+
 // State of an optimizer over `rows` rows of `dim`: sgd none; rowwise_adagrad one number per row (sum of the mean
 // squared gradient); adam two per element (m, then v: [rows x dim] each).
-std::size_t state_elements(RowOptimizer optimizer, std::int64_t rows, std::int64_t dim);
+inline std::size_t state_elements(RowOptimizer optimizer, std::int64_t rows, std::int64_t dim) {
+  if (optimizer == RowOptimizer::rowwise_adagrad) return static_cast<std::size_t>(rows);
+  if (optimizer == RowOptimizer::adam) return static_cast<std::size_t>(2 * rows * dim);
+  return 0;
+}
 
 }  // namespace shardsim

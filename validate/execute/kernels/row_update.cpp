@@ -1,9 +1,12 @@
 #include "validate/execute/kernels/row_update.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "validate/execute/kernels/element.h"
-#include "validate/execute/kernels/vector_clones.h"
+#include "validate/execute/kernels/parallel.h"
 
 namespace shardsim {
 namespace {
@@ -81,6 +84,43 @@ void update_row(ElementType type, void* row, std::int64_t dim, const float* grad
   if (type == ElementType::fp32) return update_fp32(static_cast<float*>(row), dim, gradient, first, second, step);
   if (type == ElementType::fp16) return update_fp16(static_cast<Half*>(row), dim, gradient, first, second, step);
   update_bf16(static_cast<Brain*>(row), dim, gradient, first, second, step);
+}
+
+namespace {
+
+constexpr int kDigitBits = 11;
+constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+constexpr std::size_t kFew = 256;  // below, comparing beats counting
+
+std::size_t digit(const TouchedRow& touched, int shift) {
+  return static_cast<std::size_t>(touched.row >> shift) & (kDigits - 1);
+}
+
+void one_pass(const std::vector<TouchedRow>& from, std::vector<TouchedRow>& to, int shift) {
+  std::array<std::size_t, kDigits> place{};
+  for (const TouchedRow& touched : from) ++place[digit(touched, shift)];
+  std::size_t before = 0;
+  for (std::size_t& count : place) {
+    const std::size_t begin = before;
+    before += count;
+    count = begin;
+  }
+  for (const TouchedRow& touched : from) to[place[digit(touched, shift)]++] = touched;
+}
+
+}  // namespace
+
+void sort_by_row(std::vector<TouchedRow>& touched, std::vector<TouchedRow>& scratch, std::int64_t rows) {
+  if (touched.size() < kFew) {
+    std::ranges::stable_sort(touched, {}, &TouchedRow::row);
+    return;
+  }
+  scratch.resize(touched.size());
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows)));
+  for (int shift = 0; shift < bits; shift += kDigitBits) {
+    one_pass(touched, scratch, shift);
+    touched.swap(scratch);
+  }
 }
 
 }  // namespace shardsim

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "validate/execute/kernels/embedding.h"
 
@@ -22,5 +23,15 @@ struct RowStep {
 // as in FBGEMM's exact optimizers without weight decay (pytorch/FBGEMM, fbgemm_gpu/codegen/genscript/optimizers.py).
 void update_row(ElementType type, void* row, std::int64_t dim, const float* gradient, float* first, float* second,
                 const RowStep& step);
+
+// A row that an update touches, and the gradient that one lookup of it brings.
+struct TouchedRow {
+  std::int64_t row = 0;       // running number over the tables of the call
+  std::int64_t gradient = 0;  // its first element among the gradients
+};
+
+// By row; entries of one row keep their order. Radix sort: the time grows with the entries, not with their disorder.
+// `scratch` grows and is overwritten. Rows are at least 0 and below `rows`.
+void sort_by_row(std::vector<TouchedRow>& touched, std::vector<TouchedRow>& scratch, std::int64_t rows);
 
 }  // namespace shardsim

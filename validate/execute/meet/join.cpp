@@ -1,6 +1,263 @@
-#include "validate/execute/meet/join.h"
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <thread>
+
+#include "base/error.h"
+#include "validate/execute/meet/failure_cause.h"
+#include "validate/execute/meet/star.h"
 
 namespace shardsim {
+namespace {
+
+Error cannot_listen(int port, int error) {
+  if (error == EADDRINUSE)
+    return run_error(fmt::format("port {} is in use on this host, so rank 0 cannot listen there", port),
+                     "Set MASTER_PORT to a free port, the same on every rank");
+  return run_error(fmt::format("rank 0 cannot listen on port {}: {}", port, error_text(error)),
+                   "Set MASTER_PORT to another port, the same on every rank");
+}
+
+bool is_loopback_name(const std::string& host) {
+  return host == "localhost" || host.starts_with("127.0.0.");
+}
+
+// Runs on one host are not offered to the network.
+Descriptor listen_for(const Launch& launch) {
+  try {
+    return listen_on({is_loopback_name(launch.master_host) ? "127.0.0.1" : "0.0.0.0", launch.master_port});
+  } catch (const std::system_error& error) {
+    throw cannot_listen(launch.master_port, error.code().value());
+  }
+}
+
+int number_or(const std::string& text, int otherwise) {
+  int value = otherwise;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Rank 0 while the others come.
+class Door {
+ public:
+  Door(const Launch& launch, double limit_s)
+      : launch_(launch), limit_s_(limit_s), deadline_(after_seconds(limit_s)), listener_(listen_for(launch)) {
+    joined_.links.resize(static_cast<std::size_t>(launch.world_size));
+  }
+
+  Joined open() {
+    while (!missing().empty()) {
+      if (Clock::now() >= deadline_) give_up();
+      wait();
+      take_newcomers();
+      hear_newcomers();
+      forget_leavers();
+    }
+    welcome();
+    return std::move(joined_);
+  }
+
+ private:
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (int rank = 1; rank < launch_.world_size; ++rank)
+      if (!joined_.links[rank]) ranks.push_back(rank);
+    return ranks;
+  }
+
+  void wait() {
+    std::vector<pollfd> wanted = {{listener_.fd(), POLLIN, 0}};
+    for (const auto& link : newcomers_) wanted.push_back({link->socket().fd(), POLLIN, 0});
+    for (const auto& link : joined_.links)
+      if (link) wanted.push_back({link->socket().fd(), POLLIN, 0});
+    poll(wanted.data(), wanted.size(), std::min(kTickMs, milliseconds_until(deadline_)));
+  }
+
+  void take_newcomers() {
+    while (true) {
+      Descriptor socket = accept_from(listener_);
+      if (!socket.open()) return;
+      newcomers_.push_back(std::make_unique<FrameLink>(std::move(socket)));
+    }
+  }
+
+  void hear_newcomers() {
+    for (auto& link : newcomers_) {
+      link->read();
+      const std::optional<Frame> frame = link->next();
+      if (frame)
+        seat(std::move(link), *frame);
+      else if (link->garbled())
+        strangers_ = true;
+      if (link && (link->closed() || link->garbled())) link.reset();
+    }
+    std::erase(newcomers_, nullptr);
+  }
+
+  void seat(std::unique_ptr<FrameLink> link, const Frame& hello) {
+    const std::vector<std::string> parts = unpacked(hello.text);
+    if (hello.kind != FrameKind::hello || parts.size() != 2) return;
+    const int rank = number_or(parts[0], -1), world_size = number_or(parts[1], -1);
+    const std::string wrong = objection(rank, world_size);
+    if (wrong.empty()) {
+      link->post({FrameKind::accepted, ""});
+      joined_.links[rank] = std::move(link);
+    } else {
+      rejected_.push_back(wrong);
+      link->post(
+          {FrameKind::rejected,
+           packed({wrong, "Look at the launcher's variables; two runs on one host need different MASTER_PORTs"})});
+    }
+  }
+
+  std::string objection(int rank, int world_size) const {
+    if (world_size != launch_.world_size)
+      return fmt::format("rank {} believes in a world of {} ranks, rank 0 in one of {}", rank, world_size,
+                         launch_.world_size);
+    if (rank < 1 || rank >= launch_.world_size) return fmt::format("there is no rank {} to come", rank);
+    return joined_.links[rank] ? fmt::format("rank {} came twice", rank) : "";
+  }
+
+  // A rank that died while it waited is missing again.
+  void forget_leavers() {
+    for (auto& link : joined_.links) {
+      if (!link) continue;
+      link->read();
+      if (link->closed()) link.reset();
+    }
+  }
+
+  [[noreturn]] void give_up() {
+    std::string wrong = fmt::format("{} did not come to the rendezvous on port {} within {:g} s", rank_list(missing()),
+                                    launch_.master_port, limit_s_);
+    if (!rejected_.empty()) wrong += fmt::format(" ({})", rejected_.front());
+    if (strangers_) wrong += " (something that is no rank connected to the port)";
+    const std::string remedy = "Start all ranks, and look at what the missing ones printed";
+    for (auto& link : joined_.links)
+      if (link) link->post({FrameKind::rejected, packed({wrong, remedy})});
+    throw run_error(wrong, remedy);
+  }
+
+  // Ranks of rank 0's host may have come through loopback, where other hosts would not find them.
+  void welcome() {
+    std::string outside;
+    for (const auto& link : joined_.links)
+      if (link && !peer_address(link->socket()).loopback()) outside = local_address(link->socket()).host;
+    for (auto& link : joined_.links) {
+      if (!link) continue;
+      const Address seen = peer_address(link->socket());
+      link->trust();
+      link->post({FrameKind::welcome, seen.loopback() && !outside.empty() ? outside : seen.host});
+    }
+    joined_.address = outside.empty() ? "127.0.0.1" : outside;
+  }
+
+  const Launch& launch_;
+  double limit_s_;
+  TimePoint deadline_;
+  Descriptor listener_;
+  Joined joined_;
+  std::vector<std::unique_ptr<FrameLink>> newcomers_;  // that have not said who they are
+  std::vector<std::string> rejected_;
+  bool strangers_ = false;
+};
+
+}  // namespace
+
+Joined join_as_root(const Launch& launch, double limit_s) {
+  if (launch.world_size > 1) return Door(launch, limit_s).open();
+  Joined alone;
+  alone.links.resize(1);
+  alone.address = "127.0.0.1";
+  return alone;
+}
+
+namespace {
+
+constexpr auto kBetweenTries = std::chrono::milliseconds(50);
+constexpr double kVerdictOfRoot = 2;  // seconds that rank 0's answer may take after its own limit
+
+// A rank other than 0 on its way in.
+class Visit {
+ public:
+  Visit(const Launch& launch, double limit_s)
+      : launch_(launch), limit_s_(limit_s), deadline_(after_seconds(limit_s)), state_("nothing was tried") {}
+
+  Joined arrive() {
+    do {
+      if (std::unique_ptr<FrameLink> link = connect()) {
+        link->post({FrameKind::hello, packed({std::to_string(launch_.rank), std::to_string(launch_.world_size)})});
+        if (std::optional<Frame> welcome = await_welcome(*link)) return seated(std::move(link), welcome->text);
+      }
+      std::this_thread::sleep_for(kBetweenTries);
+    } while (Clock::now() < deadline_);
+    throw run_error(fmt::format("rank 0 is missing: no rendezvous at {} within {:g} s ({})", where(), limit_s_, state_),
+                    "Start all ranks; MASTER_ADDR and MASTER_PORT must be the same on every rank");
+  }
+
+ private:
+  std::string where() const { return fmt::format("{}:{}", launch_.master_host, launch_.master_port); }
+
+  std::unique_ptr<FrameLink> connect() {
+    std::string why;
+    const std::optional<std::string> host = resolve(launch_.master_host, why);
+    if (!host) {
+      state_ = why;
+      return nullptr;
+    }
+    int error = 0;
+    Descriptor socket = connect_to({*host, launch_.master_port}, deadline_, error);
+    if (socket.open()) return std::make_unique<FrameLink>(std::move(socket));
+    state_ = error_text(error);
+    return nullptr;
+  }
+
+  // None: to be tried again, since rank 0 of an earlier run may have been there, about to end.
+  std::optional<Frame> await_welcome(FrameLink& link) {
+    std::optional<Frame> frame = await_frame(link, deadline_);
+    if (frame && frame->kind == FrameKind::accepted) {
+      frame = await_frame(link, after_seconds(limit_s_ + kVerdictOfRoot));
+      if (!frame)
+        throw run_error(fmt::format("rank 0 {} during the rendezvous", link.closed() ? "died" : "fell silent"),
+                        "Look at what rank 0 printed");
+    }
+    if (link.garbled() || (frame && frame->kind != FrameKind::welcome && frame->kind != FrameKind::rejected))
+      throw run_error(fmt::format("what listens at {} is not rank 0 of a run of shardsim", where()),
+                      "Set MASTER_PORT to a free port, the same on every rank");
+    if (frame && frame->kind == FrameKind::rejected) reject(*frame);
+    state_ = link.closed() ? "something there hung up at once" : "something there listens but does not answer";
+    return frame;
+  }
+
+  [[noreturn]] void reject(const Frame& frame) const {
+    const std::vector<std::string> parts = unpacked(frame.text);
+    throw run_error(parts.empty() ? "rank 0 refused this rank" : parts[0], parts.size() == 2 ? parts[1] : "");
+  }
+
+  Joined seated(std::unique_ptr<FrameLink> link, const std::string& address) const {
+    Joined joined;
+    joined.links.resize(static_cast<std::size_t>(launch_.world_size));
+    link->trust();
+    joined.links[0] = std::move(link);
+    joined.address = address;
+    return joined;
+  }
+
+  const Launch& launch_;
+  double limit_s_;
+  TimePoint deadline_;
+  std::string state_;  // of the last try
+};
+
+}  // namespace
+
+Joined join_as_member(const Launch& launch, double limit_s) {
+  return Visit(launch, limit_s).arrive();
+}
 
 Joined join_ranks(const Launch& launch, double limit_s) {
   if (launch.rank == 0) return join_as_root(launch, limit_s);

@@ -53,8 +53,9 @@ class Rendezvous {
   // What this rank is doing, for the others' messages should it die. Cheap: told to the others up to 5 times a second.
   virtual void doing(std::string_view operation) = 0;
 
-  // After a failure: hands this rank's text to the lowest rank that is still there (rank 0 unless it has died), which
-  // gets those that arrive within `limit_s`; others get {}. By rank; "" for a rank that said nothing. Does not throw.
+  // After a failure: hands this rank's text to rank 0, which gets those that arrive within `limit_s`; the others get
+  // {}. Where rank 0 is no longer there, each rank gets its own text back. By rank; "" for a rank that said nothing.
+  // Does not throw.
   virtual std::vector<std::string> salvage(std::string_view text, double limit_s = 3) = 0;
 
   virtual void leave() = 0;  // collective: the run is over

@@ -1,8 +1,8 @@
-#include "validate/execute/meet/round.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "validate/execute/meet/star.h"
 
 namespace shardsim {
 namespace {

@@ -1,11 +1,9 @@
 #include "validate/execute/meet/star.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "base/error.h"
-#include "validate/execute/meet/clock_offset.h"
-#include "validate/execute/meet/salvage.h"
+#include "validate/execute/meet/clock.h"
 
 namespace shardsim {
 namespace {
@@ -16,15 +14,6 @@ constexpr double kSettleS = 2;    // for a verdict
 constexpr double kFarewellS = 2;  // for the others to hang up
 constexpr double kSayAgainS = 0.2;
 
-Descriptor new_door(const std::string& address) {
-  try {
-    return listen_on({address, 0});
-  } catch (const std::system_error& error) {
-    throw run_error("no rank can listen on " + address + ": " + error_text(error.code().value()),
-                    "MASTER_ADDR must be an address of the host of rank 0");
-  }
-}
-
 }  // namespace
 
 Star::Star(const Launch& launch, Joined joined, RendezvousLimits limits)
@@ -32,20 +21,12 @@ Star::Star(const Launch& launch, Joined joined, RendezvousLimits limits)
       limits_(std::move(limits)),
       address_(joined.address),
       links_(std::move(joined.links)),
-      door_(new_door(address_)),
       round_(launch.world_size),
       said_at_(Clock::now()),
       heard_(links_.size()),
       gone_(links_.size(), false),
       salvaged_(links_.size()) {
   watcher_ = std::thread([this] { watch(); });
-  try {
-    for (const std::string& door : all_gather(local_address(door_).text(), "the rendezvous"))
-      doors_.push_back(address_of_text(door));
-  } catch (...) {
-    part();
-    throw;
-  }
 }
 
 Star::~Star() {
@@ -88,7 +69,7 @@ std::string Star::call(Contribution contribution) {
 void Star::contribute(Lock& lock, const Contribution& contribution) {
   if (root()) {
     const std::string wrong = round_.add(0, contribution);
-    if (!wrong.empty()) verdict_.reported(report_text(0, wrong, contribution.what));
+    if (!wrong.empty()) cause_.reported(report_text(0, wrong, contribution.what));
     finish_round_if_complete();
     return;
   }
@@ -154,7 +135,7 @@ void Star::fail(std::string_view why, std::string_view doing) {
   if (!failure_.empty() || over_) return;
   const Frame report{FrameKind::report, packed({std::string(why), std::string(doing)})};
   if (root())
-    verdict_.reported(report_text(0, std::string(why), std::string(doing)));
+    cause_.reported(report_text(0, std::string(why), std::string(doing)));
   else if (!gone_[0])
     links_[0]->post(report);
   wake_.raise();
@@ -200,12 +181,9 @@ void Star::wait_for_links(Lock& lock, double limit_s) {
 std::vector<std::string> Star::salvage(std::string_view text, double limit_s) {
   if (root()) return salvage_at_root(text, limit_s);
   if (salvage_to_root(text, limit_s)) return {};
-  if (doors_.empty()) return {};
-  try {
-    return salvage_among_orphans({launch_.rank, doors_, door_}, std::string(text), limit_s);
-  } catch (const std::system_error&) {  // no descriptors left: nothing to be done
-    return {};
-  }
+  std::vector<std::string> own(links_.size());
+  own[static_cast<std::size_t>(launch_.rank)] = text;
+  return own;
 }
 
 std::vector<std::string> Star::salvage_at_root(std::string_view text, double limit_s) {
@@ -243,6 +221,10 @@ void Star::leave() {
   stop_watching();
   for (const auto& link : links_)
     if (link) link->hang_up();
+}
+
+std::unique_ptr<Rendezvous> Rendezvous::join(const Launch& launch, double limit_s) {
+  return std::make_unique<Star>(launch, join_ranks(launch, limit_s));
 }
 
 }  // namespace shardsim

@@ -2,17 +2,68 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
-#include "validate/execute/meet/join.h"
+#include "validate/execute/meet/failure_cause.h"
+#include "validate/execute/meet/frame.h"
+#include "validate/execute/meet/launch.h"
 #include "validate/execute/meet/rendezvous.h"
-#include "validate/execute/meet/round.h"
-#include "validate/execute/meet/verdict.h"
-#include "validate/execute/meet/wake_up.h"
+#include "validate/execute/meet/tcp.h"
 
 namespace shardsim {
+
+// How the ranks of a run find each other.
+struct Joined {
+  std::vector<std::unique_ptr<FrameLink>> links;  // by rank: of rank 0 to all others, of a rank to rank 0; else null
+  std::string address;                            // IPv4, by which the other ranks reach this one
+};
+
+// Errors as Rendezvous::join.
+Joined join_ranks(const Launch& launch, double limit_s);
+
+// The two sides of it.
+Joined join_as_root(const Launch& launch, double limit_s);
+Joined join_as_member(const Launch& launch, double limit_s);
+
+// One collective call of a rendezvous at one rank.
+struct Contribution {
+  enum class Call { all_gather, gather, from_root, barrier, leave };
+  Call call = Call::barrier;
+  std::string what;  // was going on, for messages
+  std::string text;
+};
+std::string packed_contribution(const Contribution& contribution);
+std::optional<Contribution> unpacked_contribution(std::string_view text);
+
+// The contributions to the call under way, at rank 0.
+class Round {
+ public:
+  explicit Round(int world_size) : contributions_(static_cast<std::size_t>(world_size)) {}
+
+  // "", or why it does not fit: another call than the others', or a second one.
+  std::string add(int rank, Contribution contribution);
+  bool complete() const { return here_ == contributions_.size(); }
+  // What is sent to the others (`own`: what rank 0 gets) once complete.
+  std::string result(bool own) const;
+  Contribution::Call call() const;
+  std::string what() const;  // of the lowest rank that has come; "" while nobody has
+  std::vector<int> missing() const;
+  // Seconds since the first contribution; 0 while there is none.
+  double age() const;
+  void clear();
+
+ private:
+  const Contribution* first() const;
+
+  std::vector<std::optional<Contribution>> contributions_;
+  std::size_t here_ = 0;
+  TimePoint began_;
+};
 
 struct RendezvousLimits {
   double silence_s = 8;       // a rank that says nothing for so long has gone; each says something every second
@@ -79,8 +130,6 @@ class Star final : public Rendezvous {
   const RendezvousLimits limits_;
   const std::string address_;
   const std::vector<std::unique_ptr<FrameLink>> links_;  // as in Joined
-  const Descriptor door_;                                // for salvage among orphans
-  std::vector<Address> doors_;                           // by rank
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -89,7 +138,7 @@ class Star final : public Rendezvous {
   std::string calling_;                // `what` of it
   bool leaving_ = false;               // it is leave()
   bool over_ = false;                  // all have left
-  Verdict verdict_;
+  FailureCause cause_;
   std::string failure_;
   std::vector<std::function<void(const std::string&)>> reactions_;
   std::string doing_, said_;  // by this rank; what the others know of it

@@ -3,8 +3,8 @@
 
 #include <charconv>
 
-#include "validate/execute/meet/clock_offset.h"
-#include "validate/execute/meet/rank_list.h"
+#include "validate/execute/meet/clock.h"
+#include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/star.h"
 
 // What the watch thread of a Star does.
@@ -73,23 +73,23 @@ void Star::take(int rank, Frame frame) {
 
 void Star::take_contribution(int rank, const Frame& frame) {
   std::optional<Contribution> contribution = unpacked_contribution(frame.text);
-  if (!contribution) return verdict_.reported(report_text(rank, "it sent what is no contribution", ""));
+  if (!contribution) return cause_.reported(report_text(rank, "it sent what is no contribution", ""));
   const std::string what = contribution->what;
   heard_[rank] = "during " + what;
   const std::string wrong = round_.add(rank, *std::move(contribution));
-  if (!wrong.empty()) return verdict_.reported(report_text(rank, wrong, what));
+  if (!wrong.empty()) return cause_.reported(report_text(rank, wrong, what));
   finish_round_if_complete();
 }
 
 void Star::take_report(int rank, const Frame& frame) {
   const std::vector<std::string> parts = unpacked(frame.text);
-  if (parts.size() == 2) verdict_.reported(report_text(rank, parts[0], parts[1]));
+  if (parts.size() == 2) cause_.reported(report_text(rank, parts[0], parts[1]));
 }
 
 void Star::lost(int rank) {
   const std::lock_guard lock(mutex_);
   gone_[rank] = true;
-  if (!over_ && failure_.empty()) verdict_.died(rank, last_known(rank));
+  if (!over_ && failure_.empty()) cause_.died(rank, last_known(rank));
   changed_.notify_all();
 }
 
@@ -106,8 +106,8 @@ void Star::tick() {
   look_for_silence();
   look_for_stragglers();
   const TimePoint now = Clock::now();
-  if (verdict_.trouble() && now - verdict_.since() >= std::chrono::duration<double>(limits_.grace_s))
-    return settle(verdict_.text());
+  if (cause_.trouble() && now - cause_.since() >= std::chrono::duration<double>(limits_.grace_s))
+    return settle(cause_.text());
   const bool news = !doing_.empty() && doing_ != said_;
   if (now - said_at_ >= kSayStillAlive || (news && now - said_at_ >= kSayAgain)) say_alive();
 }
@@ -116,16 +116,16 @@ void Star::look_for_silence() {
   for (int rank = 0; rank < launch_.world_size; ++rank) {
     if (!links_[rank] || gone_[rank]) continue;
     if (Clock::now() - links_[rank]->heard() < std::chrono::duration<double>(limits_.silence_s)) continue;
-    verdict_.silent(rank, limits_.silence_s, last_known(rank));
+    cause_.silent(rank, limits_.silence_s, last_known(rank));
     links_[rank]->close();
     gone_[rank] = true;
   }
 }
 
 void Star::look_for_stragglers() {
-  if (verdict_.trouble() || round_.age() < limits_.collective_s) return;
-  verdict_.reported(fmt::format("{} did not come to {} within {:g} s", rank_list(round_.missing()), round_.what(),
-                                limits_.collective_s));
+  if (cause_.trouble() || round_.age() < limits_.collective_s) return;
+  cause_.reported(fmt::format("{} did not come to {} within {:g} s", rank_list(round_.missing()), round_.what(),
+                              limits_.collective_s));
 }
 
 void Star::say_alive() {

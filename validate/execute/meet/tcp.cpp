@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include "base/error.h"
 
 namespace shardsim {
 namespace {
@@ -151,6 +154,33 @@ Descriptor connect_to(const Address& address, TimePoint deadline, int& error) {
 
 std::string error_text(int error_number) {
   return std::system_category().message(error_number);
+}
+
+WakeUp::WakeUp() : event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!event_.open())
+    throw run_error("no event descriptor: " + error_text(errno), "Raise the limit of open files (ulimit -n)");
+}
+
+void WakeUp::raise() {
+  eventfd_write(event_.fd(), 1);
+}
+
+void WakeUp::clear() {
+  eventfd_t value = 0;
+  eventfd_read(event_.fd(), &value);
+}
+
+void StopSign::raise(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (raised_) return;
+  why_ = why;
+  raised_ = true;
+  wake_.raise();
+}
+
+std::string StopSign::why() const {
+  const std::lock_guard lock(mutex_);
+  return why_;
 }
 
 }  // namespace shardsim

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -64,5 +66,32 @@ int connect_error(const Descriptor& socket);
 Descriptor connect_to(const Address& address, TimePoint deadline, int& error);
 
 std::string error_text(int error_number);  // of an errno, in any thread
+
+// Wakes a thread that sleeps in poll: its descriptor can be read from raise() until clear().
+class WakeUp {
+ public:
+  WakeUp();
+  void raise();
+  void clear();
+  int fd() const { return event_.fd(); }
+
+ private:
+  Descriptor event_;
+};
+
+// Says once, to any number of threads that poll its descriptor, that they have to stop, and why.
+class StopSign {
+ public:
+  void raise(const std::string& why);
+  bool raised() const { return raised_; }
+  std::string why() const;
+  int fd() const { return wake_.fd(); }  // can be read from then on
+
+ private:
+  std::atomic<bool> raised_ = false;
+  mutable std::mutex mutex_;
+  std::string why_;
+  WakeUp wake_;
+};
 
 }  // namespace shardsim

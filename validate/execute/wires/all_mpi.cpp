@@ -1,7 +1,7 @@
 // The wires of a build with MPI.
 #include <array>
 
-#include "validate/execute/wires/factories.h"
+#include "validate/execute/wires/wire.h"
 
 namespace shardsim {
 namespace {

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "validate/execute/meet/rank_list.h"
-#include "validate/execute/meet/stop_sign.h"
+#include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/tcp.h"
-#include "validate/execute/wires/factories.h"
+#include "validate/execute/wires/wire.h"
 
 namespace shardsim {
 namespace {

@@ -45,4 +45,10 @@ struct WireEntry {
 std::span<const WireEntry> wires();  // alphabetical; "mpi" only where it was built
 std::string_view cpu_transports();   // their names, comma-separated, the default first
 
+// Starts MPI in this process and ends it with the wire, unless the run fails. Errors besides a wire's (Failure::run):
+// several ranks in one process, ranks that MPI numbers otherwise, no MPI_THREAD_MULTIPLE. Only in builds with MPI.
+std::unique_ptr<Wire> connect_mpi(Rendezvous& rendezvous, int channels);
+
+std::unique_ptr<Wire> connect_sockets(Rendezvous& rendezvous, int channels);
+
 }  // namespace shardsim

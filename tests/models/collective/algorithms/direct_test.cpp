@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
-#include "models/collective/p2p_channels.h"
+#include "models/collective/channel_layout.h"
 #include "tests/models/test_clusters.h"
 
 using namespace shardsim;

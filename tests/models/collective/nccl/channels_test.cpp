@@ -1,6 +1,6 @@
-#include "models/collective/nccl/channels.h"
-
 #include <doctest/doctest.h>
+
+#include "models/collective/nccl/graph.h"
 
 using namespace shardsim;
 

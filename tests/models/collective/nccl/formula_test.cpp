@@ -1,7 +1,6 @@
-#include "models/collective/nccl/formula.h"
-
 #include <doctest/doctest.h>
 
+#include "models/collective/nccl/cost.h"
 #include "tests/models/collective/nccl/nccl_machines.h"
 
 using namespace shardsim;

@@ -1,5 +1,3 @@
-#include "models/compute/models/measured.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/yaml.h"
+#include "models/compute/models/models.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "sim/timeline/kineto/kineto_read.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -11,6 +9,8 @@
 #include "base/files.h"
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/kineto/kineto_names.h"
+#include "sim/timeline/timeline_figures.h"
+#include "tests/sim/overlapping_timeline.h"
 #include "tests/sim/sample_timeline.h"
 
 namespace shardsim {
@@ -91,6 +91,43 @@ TEST_CASE("what our writer writes reads back to the same spans, within its round
     CHECK(std::tie(op.name, op.op_class, op.group, op.dtype) ==
           std::tie(our_op.name, our_op.op_class, our_op.group, our_op.dtype));
   }
+}
+
+TEST_CASE("the window of an iteration that overlaps its neighbours reads back to the iteration that was written") {
+  for (const Timeline& written : {overlapping_timeline(), slow_rank_timeline()}) {
+    for (const bool whole_us : {false, true}) {
+      std::vector<KinetoTrace> traces;
+      for (const int rank : {0, 1}) traces.push_back(trace_of(kineto_trace(written, rank, "main", whole_us)));
+      const Timeline read = timeline_from_traces(traces, "t").timeline;
+      CHECK(read.iteration_ms == written.iteration_ms);
+      REQUIRE(read.spans.size() == written.spans.size());
+      const double tolerance = whole_us ? 2 : 0.002;
+      for (std::size_t i = 0; i < written.spans.size(); ++i) {
+        CHECK(std::abs(read.spans[i].start_us - written.spans[i].start_us) <= tolerance);
+        CHECK(std::abs(read.spans[i].end_us - written.spans[i].end_us) <= tolerance);
+      }
+      CHECK(iteration_windows(read).front().repeats);
+      CHECK(rank_times(read)[0].exposed_ms == doctest::Approx(rank_times(written)[0].exposed_ms).epsilon(0.05));
+      CHECK(named_times(read)[0].waited_for.operation == named_times(written)[0].waited_for.operation);
+    }
+  }
+}
+
+TEST_CASE("the members of a set whose list was cut are the ranks that name it, when all do") {
+  Timeline written = sample_timeline();
+  written.world_size = 40;
+  written.hbm_bytes.clear(), written.bytes_out.clear(), written.bytes_in.clear(), written.flow.clear();
+  written.groups = {{"world", {{}}}};
+  written.spans.clear();
+  for (int rank = 0; rank < 40; ++rank) {
+    written.groups["world"][0].push_back(rank);
+    written.spans.push_back({0, 10, rank, 1, 1, 0, 64});
+  }
+  std::vector<KinetoTrace> traces;
+  for (int rank = 0; rank < 40; ++rank) traces.push_back(trace_of(kineto_trace(written, rank, "main", false)));
+  CHECK(timeline_from_traces(traces, "t").timeline.groups == written.groups);
+  traces.pop_back();
+  CHECK(timeline_from_traces(traces, "t").timeline.groups.empty());
 }
 
 TEST_CASE("traces of PyTorch with new and with old kernel names read alike") {

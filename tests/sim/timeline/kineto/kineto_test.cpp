@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "tests/sim/overlapping_timeline.h"
 #include "tests/sim/sample_timeline.h"
 
 namespace shardsim {
@@ -213,6 +214,48 @@ TEST_CASE("a rank without spans still gives a trace") {
   const Json trace = trace_of(timeline, 0);
   CHECK(events(trace, "user_annotation").size() == 1);
   CHECK(events(trace, "kernel").empty());
+}
+
+TEST_CASE("the kernel of a reduction is called by the algorithm and the protocol that were chosen") {
+  Timeline timeline = sample_timeline();
+  const auto check = [&](const char* algorithm, const char* protocol, const std::string& ending) {
+    timeline.ops[4].algorithm = algorithm;
+    timeline.ops[4].protocol = protocol;
+    CHECK(kernel_named(trace_of(timeline, 0), "ncclDevKernel_AllReduce_Sum_f32_" + ending).is_object());
+  };
+  check("Ring", "Simple", "RING_SIMPLE");
+  check("Tree", "LL128", "TREE_LL128");
+  check("NVLS", "Simple", "NVLS_SIMPLE");
+  check("NVLSTree", "Simple", "NVLS_TREE_SIMPLE");
+  check("CollnetDirect", "Simple", "COLLNET_DIRECT_SIMPLE");
+  check("two_level", "", "TWO_LEVEL_LL");
+}
+
+TEST_CASE("with iterations that overlap, the trace is one period from 0 on, and neighbours say so") {
+  const Timeline timeline = overlapping_timeline();
+  for (const bool whole_us : {false, true}) {
+    const Json trace = trace_of(timeline, 1, whole_us);
+    CHECK(nests(trace));
+    const auto steps = events(trace, "user_annotation"), kernels = events(trace, "kernel");
+    REQUIRE(steps.size() == 1 + 1);
+    CHECK(steps[0].at("ts") == 0);
+    CHECK(steps[0].at("dur") == 100);
+    CHECK(steps[0].at("args").at("iteration ms") == 0.1);
+    REQUIRE(kernels.size() == 4);
+    CHECK(events(trace, "cuda_runtime").size() == 4);
+    double first = 1e9, last = 0;
+    int ahead = 0, rests = 0;
+    for (const Json& kernel : kernels) {
+      first = std::min(first, kernel.at("ts").get<double>());
+      last = std::max(last, kernel.at("ts").get<double>() + kernel.at("dur").get<double>());
+      ahead += kernel.at("args").value("iterations ahead", 0);
+      rests += kernel.at("args").value("continued", 0);
+    }
+    CHECK(first == 0);
+    CHECK(last == 100);
+    CHECK(ahead == 1);
+    CHECK(rests == 1);
+  }
 }
 
 TEST_CASE("one file per rank") {

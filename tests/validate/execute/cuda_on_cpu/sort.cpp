@@ -2,7 +2,7 @@
 #include <numeric>
 #include <vector>
 
-#include "validate/execute/kernels/cuda_sort.h"
+#include "validate/execute/kernels/cuda_work.h"
 
 namespace shardsim::cuda {
 

@@ -1,10 +1,9 @@
-#include "validate/execute/devices/gpu_limits.h"
-
 #include <doctest/doctest.h>
 
 #include <functional>
 
 #include "tests/validate/execute/sample_programs.h"
+#include "validate/execute/devices/machine.h"
 
 using namespace shardsim;
 

@@ -1,11 +1,10 @@
-#include "validate/execute/kernels/cpu_gemm.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "base/rng.h"
+#include "validate/execute/kernels/cpu_kernels.h"
 
 namespace shardsim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tests/validate/execute/kernels/embedding_reference.h"
 #include "tests/validate/execute/kernels/random_batch.h"
-#include "validate/execute/kernels/cpu_embedding.h"
+#include "validate/execute/kernels/cpu_kernels.h"
 
 namespace shardsim {
 namespace {

@@ -1,10 +1,9 @@
-#include "validate/execute/meet/clock_offset.h"
-
 #include <doctest/doctest.h>
 
 #include <mutex>
 
 #include "tests/validate/execute/ranks.h"
+#include "validate/execute/meet/clock.h"
 #include "validate/execute/meet/star.h"
 
 using namespace shardsim;

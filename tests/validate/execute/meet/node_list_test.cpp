@@ -1,9 +1,8 @@
-#include "validate/execute/meet/node_list.h"
-
 #include <doctest/doctest.h>
 
 #include "base/text.h"
 #include "tests/base/error_text.h"
+#include "validate/execute/meet/launch.h"
 
 using namespace shardsim;
 

@@ -1,6 +1,6 @@
-#include "validate/execute/meet/rank_list.h"
-
 #include <doctest/doctest.h>
+
+#include "validate/execute/meet/failure_cause.h"
 
 using namespace shardsim;
 

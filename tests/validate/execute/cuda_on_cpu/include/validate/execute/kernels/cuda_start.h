@@ -14,4 +14,8 @@ void start(Kernel kernel, const dim3& grid, const dim3& block, std::size_t, cuda
   on_cpu::run_grid(grid, block, [&] { kernel(arguments...); });
 }
 
+inline unsigned long long global_timer() {
+  return shardsim_global_timer();
+}
+
 }  // namespace shardsim::cuda

@@ -1,0 +1,117 @@
+#include "sim/study/timeline_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/error.h"
+#include "base/hdf5.h"
+#include "base/text.h"
+#include "base/workers.h"
+#include "sim/timeline/timeline_hdf5.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kTimelineSchema = "shardsim.timeline/1";
+constexpr const char* kConventions = "shardsim-1";
+constexpr unsigned kReadSeconds = 120;
+
+// Parts of a case name become nested groups, so each must be a name that HDF5 keeps apart from "this group".
+void check_case_name(const std::string& name) {
+  for (const std::string& part : split(name, '/'))
+    if (part.empty() || part == "." || part == "..")
+      throw run_error("case name \"" + name + "\" cannot be a group of timeline.h5", "Rename the case");
+}
+
+void write_root(Hdf5Writer& out, const TimelineFile& file) {
+  out.text_attribute("/", "schema", kTimelineSchema);
+  out.text_attribute("/", "tool_version", file.version);
+  out.text_attribute("/", "scenario", file.scenario_text);
+  out.attribute("/", "seed", file.seed);
+  out.text_attribute("/", "Conventions", kConventions);
+  if (!file.created.empty()) out.text_attribute("/", "created", file.created);
+}
+
+void write_case_table(Hdf5Writer& out, const TimelineFile& file) {
+  std::vector<std::string> names;
+  for (const auto& entry : file.cases) names.push_back(entry.first);
+  out.scale<std::int32_t>("/case/case", names.size(), {"1", "case"});
+  out.texts("/case/name", names, "/case/case", {"", "case name, a group under /cases"});
+}
+
+void check_schema(const Hdf5Reader& in) {
+  const std::string schema = in.text_attribute("/", "schema");
+  if (schema != kTimelineSchema) in.refuse("schema is " + excerpt(schema) + ", not \"" + kTimelineSchema + "\"");
+}
+
+// In the reading process: it ends in time, and a crash is a crash, whatever handlers it took over, without words of the
+// C library's on the user's stderr.
+void prepare_for_the_worst() {
+  ::alarm(kReadSeconds);
+  for (int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::signal(crash, SIG_DFL);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+}
+
+// Reads in a process of its own: the HDF5 library of Debian 12 (1.10.8) crashes on some broken files, mostly those
+// whose heap of texts is damaged (one in a hundred of files with one to three random bytes).
+std::string read_apart(const std::filesystem::path& path, const std::function<std::string()>& read) {
+  const auto apart = [&] {
+    prepare_for_the_worst();
+    return read();
+  };
+  try {
+    return run_in_workers({{path.string(), apart}}, {}).front();
+  } catch (const Error& error) {
+    if (error.failure() != Failure::run) throw;
+    throw input_error(Place{path.string()}, "this file is so broken that the HDF5 library cannot read it",
+                      "Write it again");
+  }
+}
+
+std::string cases_in(const std::filesystem::path& path) {
+  const Hdf5Reader in(path);
+  check_schema(in);
+  return join(in.texts("/case/name"), "\n");
+}
+
+Timeline timeline_in(const std::filesystem::path& path, const std::string& case_name) {
+  const Hdf5Reader in(path);
+  check_schema(in);
+  const std::vector<std::string> known = in.texts("/case/name");
+  if (std::find(known.begin(), known.end(), case_name) == known.end())
+    throw input_error(Place{path.string()}, "there is no case " + excerpt(case_name),
+                      known_names_hint(case_name, known));
+  Timeline timeline = read_timeline_columns(in, "/cases/" + case_name);
+  if (const std::string wrong = timeline_fault(timeline); !wrong.empty())
+    in.refuse("case " + excerpt(case_name) + ": " + wrong);
+  return timeline;
+}
+
+}  // namespace
+
+void write_timelines(const std::filesystem::path& path, const TimelineFile& file) {
+  Hdf5Writer out;
+  write_root(out, file);
+  write_case_table(out, file);
+  for (const auto& [name, timeline] : file.cases) {
+    check_case_name(name);
+    write_timeline_columns(out, "/cases/" + name, *timeline);
+  }
+  out.save(path);
+}
+
+std::vector<std::string> timeline_cases(const std::filesystem::path& path) {
+  const std::string names = read_apart(path, [&] { return cases_in(path); });
+  return names.empty() ? std::vector<std::string>() : split(names, '\n');
+}
+
+Timeline read_timeline(const std::filesystem::path& path, const std::string& case_name) {
+  return timeline_from_bytes(read_apart(path, [&] { return to_bytes(timeline_in(path, case_name)); }));
+}
+
+}  // namespace shardsim

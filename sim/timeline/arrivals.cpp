@@ -1,0 +1,113 @@
+#include "sim/timeline/arrivals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "sim/timeline/timeline_figures.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostCopies = 16;  // of an iteration, before it
+constexpr double kClose = 2e-6;  // of an iteration: twice what counts as steady
+
+// [group][rank] the position of the rank's set, -1 where the rank is in none.
+std::map<std::string, std::vector<int>> sets_of_ranks(const Timeline& timeline) {
+  std::map<std::string, std::vector<int>> result;
+  for (const auto& [name, sets] : timeline.groups) {
+    std::vector<int>& set_of = result[name];
+    set_of.assign(static_cast<std::size_t>(timeline.world_size), -1);
+    for (std::size_t set = 0; set < sets.size(); ++set)
+      for (const int rank : sets[set]) set_of[static_cast<std::size_t>(rank)] = static_cast<int>(set);
+  }
+  return result;
+}
+
+struct Member {
+  int op, iteration, rank;
+  std::size_t span;
+  int set;
+  int turn = 0;  // the how manieth of that op, iteration and rank
+};
+
+std::vector<Member> members_of(const Timeline& timeline) {
+  const auto sets = sets_of_ranks(timeline);
+  std::vector<const std::vector<int>*> set_of(timeline.ops.size(), nullptr);
+  for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
+    const auto known = sets.find(timeline.ops[op].group);
+    if (known != sets.end() && is_communication(timeline.ops[op].op_class)) set_of[op] = &known->second;
+  }
+  std::vector<Member> members;
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+    const Span& span = timeline.spans[i];
+    const std::vector<int>* of_op = set_of[static_cast<std::size_t>(span.op)];
+    const int set = of_op == nullptr ? -1 : (*of_op)[static_cast<std::size_t>(span.rank)];
+    if (set >= 0) members.push_back({span.op, span.iteration, span.rank, i, set});
+  }
+  std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
+    return std::tuple(a.op, a.iteration, a.rank, timeline.spans[a.span].start_us, a.span) <
+           std::tuple(b.op, b.iteration, b.rank, timeline.spans[b.span].start_us, b.span);
+  });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const Member& before = members[i - 1];
+    const bool same = std::tie(before.op, before.iteration, before.rank) ==
+                      std::tie(members[i].op, members[i].iteration, members[i].rank);
+    members[i].turn = same ? before.turn + 1 : 0;
+  }
+  return members;
+}
+
+}  // namespace
+
+Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) last_.push_back(i);
+  match_members();
+  collect_ends();
+}
+
+void Arrivals::match_members() {
+  std::vector<Member> members = members_of(timeline_);
+  const auto call = [](const Member& member) { return std::tie(member.op, member.iteration, member.set, member.turn); };
+  std::stable_sort(members.begin(), members.end(), [&](const Member& a, const Member& b) { return call(a) < call(b); });
+  for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
+    std::size_t last = members[begin].span;
+    for (; end < members.size() && call(members[end]) == call(members[begin]); ++end)
+      if (timeline_.spans[members[end].span].start_us > timeline_.spans[last].start_us) last = members[end].span;
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool waits = timeline_.spans[members[i].span].start_us < timeline_.spans[last].start_us;
+      if (waits) last_[members[i].span] = last;
+    }
+  }
+}
+
+void Arrivals::collect_ends() {
+  std::set<int> iterations;
+  double first = 0, last = 0;
+  for (const Span& span : timeline_.spans) {
+    iterations.insert(span.iteration);
+    first = std::min(first, span.start_us);
+    last = std::max(last, span.end_us);
+  }
+  const double period = timeline_.iteration_ms * 1e3;
+  const bool repeats = iterations.size() == 1 && period > 0;
+  const int copies = repeats ? static_cast<int>(std::clamp((last - first) / period + 1, 0.0, 1.0 * kMostCopies)) : 0;
+  close_us_ = kClose * (period > 0 ? period : 0);
+  ends_.resize(static_cast<std::size_t>(timeline_.world_size));
+  for (const Span& span : timeline_.spans)
+    for (int copy = 0; copy <= copies; ++copy)
+      ends_[static_cast<std::size_t>(span.rank)].emplace_back(span.end_us - copy * period, span.op);
+  for (Ends& ends : ends_) std::sort(ends.begin(), ends.end());
+}
+
+int Arrivals::op_before(std::size_t span) const {
+  const Ends& ends = ends_[static_cast<std::size_t>(timeline_.spans[span].rank)];
+  const double start = timeline_.spans[span].start_us + close_us_;
+  const auto after = std::upper_bound(ends.begin(), ends.end(), start,
+                                      [](double us, const std::pair<double, int>& end) { return us < end.first; });
+  return after == ends.begin() ? -1 : std::prev(after)->second;
+}
+
+}  // namespace shardsim

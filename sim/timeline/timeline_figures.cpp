@@ -1,0 +1,293 @@
+#include "sim/timeline/timeline_figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "sim/timeline/arrivals.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kMsPerUs = 1e-3;
+// Rounding of the times of a rank that fill a whole period.
+constexpr double kRounding = 1e-9;
+
+// The kinds of docs/formats.md, section "Command line"; everything else is compute.
+constexpr std::array<std::string_view, 7> kCollectiveKinds = {
+    "all_gather", "all_reduce", "all_to_all", "all_to_all_v", "broadcast", "reduce_scatter", "send_recv"};
+
+std::size_t kept_iterations(const Timeline& timeline) {
+  std::set<int> seen;
+  for (const Span& span : timeline.spans) seen.insert(span.iteration);
+  return std::max<std::size_t>(1, seen.size());
+}
+
+std::vector<bool> communication_ops(const Timeline& timeline) {
+  std::vector<bool> result;
+  for (const auto& op : timeline.ops) result.push_back(is_communication(op.op_class));
+  return result;
+}
+
+struct PartEdge {
+  double time_us = 0;
+  bool ends = false;
+  std::size_t part = 0;
+};
+
+// Walks over the parts of one rank's spans in time. Between two neighbouring events the sets of running parts do not
+// change.
+class RankSweep {
+ public:
+  // `exposed_us` and `waiting_us` have one entry per span of the Timeline; the sweep adds to those of its rank.
+  RankSweep(const Timeline& timeline, const std::vector<bool>& communication, const Arrivals& arrivals,
+            const std::vector<WindowPart>& parts, std::vector<double>& exposed_us, std::vector<double>& waiting_us)
+      : spans_(timeline.spans),
+        communication_(communication),
+        arrivals_(arrivals),
+        parts_(parts),
+        exposed_us_(exposed_us),
+        waiting_us_(waiting_us),
+        running_({spans_, parts_}) {}
+
+  RankTimes run() {
+    double now = 0;
+    for (const PartEdge& event : events()) {
+      charge(now, event.time_us);
+      now = event.time_us;
+      apply(event);
+    }
+    return times_;
+  }
+
+ private:
+  // The collective that the rank waits for longest comes first; ties: lower stream, then lower op.
+  struct EndsLast {
+    const std::vector<Span>& spans;
+    const std::vector<WindowPart>& parts;
+    bool operator()(std::size_t a, std::size_t b) const { return key(a) < key(b); }
+    std::tuple<double, int, int, std::size_t> key(std::size_t i) const {
+      const Span& span = spans[parts[i].span];
+      return {-(span.end_us + parts[i].shift_us), span.stream, span.op, i};
+    }
+  };
+
+  std::vector<PartEdge> events() const {
+    std::vector<PartEdge> events;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].end_us <= parts_[i].start_us) continue;
+      events.push_back({parts_[i].start_us, false, i});
+      events.push_back({parts_[i].end_us, true, i});
+    }
+    std::sort(events.begin(), events.end(), [](const PartEdge& a, const PartEdge& b) { return a.time_us < b.time_us; });
+    return events;
+  }
+
+  void charge(double from_us, double until_us) {
+    const double us = until_us - from_us;
+    if (compute_ > 0) times_.compute_ms += us * kMsPerUs;
+    if (running_.empty()) return;
+    times_.comm_ms += us * kMsPerUs;
+    if (compute_ > 0) return;
+    const WindowPart& part = parts_[*running_.begin()];
+    times_.exposed_ms += us * kMsPerUs;
+    exposed_us_[part.span] += us;
+    const double waiting = std::clamp(arrivals_.begin_us(part.span) + part.shift_us - from_us, 0.0, us);
+    times_.waiting_ms += waiting * kMsPerUs;
+    waiting_us_[part.span] += waiting;
+  }
+
+  void apply(const PartEdge& event) {
+    const bool collective = communication_[static_cast<std::size_t>(spans_[parts_[event.part].span].op)];
+    if (!collective) {
+      compute_ += event.ends ? -1 : 1;
+    } else if (event.ends) {
+      running_.erase(event.part);
+    } else {
+      running_.insert(event.part);
+    }
+  }
+
+  const std::vector<Span>& spans_;
+  const std::vector<bool>& communication_;
+  const Arrivals& arrivals_;
+  const std::vector<WindowPart>& parts_;
+  std::vector<double>&exposed_us_, &waiting_us_;
+  std::set<std::size_t, EndsLast> running_;
+  int compute_ = 0;
+  RankTimes times_;
+};
+
+// Microseconds that are charged to each span.
+struct Charges {
+  explicit Charges(const Timeline& timeline) : exposed_us(timeline.spans.size(), 0.0), waiting_us(exposed_us) {}
+  std::vector<double> exposed_us, waiting_us;  // [span]
+};
+
+// [rank] The figures of these parts of spans; adds to `charges`.
+std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<WindowPart>& parts, const Arrivals& arrivals,
+                             Charges& charges) {
+  std::vector<std::vector<WindowPart>> of_rank(static_cast<std::size_t>(timeline.world_size));
+  for (const WindowPart& part : parts)
+    of_rank.at(static_cast<std::size_t>(timeline.spans[part.span].rank)).push_back(part);
+  const std::vector<bool> communication = communication_ops(timeline);
+  std::vector<RankTimes> ranks;
+  for (const auto& mine : of_rank)
+    ranks.push_back(RankSweep(timeline, communication, arrivals, mine, charges.exposed_us, charges.waiting_us).run());
+  return ranks;
+}
+
+// [rank] Whether its own spans stretch over more than a period. A rank that only runs ahead of others fills no more
+// than one; its spans need no cutting.
+std::vector<bool> overlaps_itself(const Timeline& timeline, double period_us) {
+  std::vector<std::pair<double, double>> extent(static_cast<std::size_t>(timeline.world_size), {1, 0});
+  for (const Span& span : timeline.spans) {
+    auto& [first, last] = extent[static_cast<std::size_t>(span.rank)];
+    const bool fresh = first > last;
+    first = fresh ? span.start_us : std::min(first, span.start_us);
+    last = fresh ? span.end_us : std::max(last, span.end_us);
+  }
+  std::vector<bool> result;
+  for (const auto& [first, last] : extent) result.push_back(last - first > period_us * (1 + kRounding));
+  return result;
+}
+
+// All spans, those of ranks that overlap themselves by the parts that one period holds of them.
+std::vector<WindowPart> all_parts(const Timeline& timeline) {
+  const std::vector<IterationWindow> windows = iteration_windows(timeline);
+  const bool repeats = windows.size() == 1 && windows.front().repeats;
+  std::vector<bool> cut(static_cast<std::size_t>(timeline.world_size), false);
+  if (repeats) cut = overlaps_itself(timeline, timeline.iteration_ms * 1e3);
+  std::vector<WindowPart> parts;
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i)
+    if (!cut[static_cast<std::size_t>(timeline.spans[i].rank)])
+      parts.push_back({i, timeline.spans[i].start_us, timeline.spans[i].end_us, 0, 0, false});
+  if (parts.size() == timeline.spans.size()) return parts;
+  const auto in_window = parts_in(timeline, windows);
+  for (const WindowPart& part : in_window.front())
+    if (cut[static_cast<std::size_t>(timeline.spans[part.span].rank)]) parts.push_back(part);
+  return parts;
+}
+
+// Sums over the spans of one name.
+struct NameSums {
+  struct OfRank {
+    int calls = 0;
+    std::int64_t bytes = 0;
+    double span_us = 0;
+  };
+  std::map<int, OfRank> by_rank;
+  double alone_us = 0, exposed_us = 0, waiting_us = 0;
+  std::map<std::pair<int, int>, double> waited_us;  // by the last member's rank and the op before
+};
+
+NamedTime::WaitedFor longest_wait(const NameSums& sums, const Timeline& timeline, double runs) {
+  NamedTime::WaitedFor longest;
+  for (const auto& [whom, us] : sums.waited_us) {
+    const double ms = us * kMsPerUs / runs;
+    const std::string before = whom.second < 0 ? "" : timeline.ops[static_cast<std::size_t>(whom.second)].name;
+    if (ms > longest.ms) longest = {whom.first, before, ms};
+  }
+  return longest;
+}
+
+NamedTime summary_of(const Timeline& timeline, std::size_t op, const NameSums& sums, std::size_t iterations) {
+  NamedTime result;
+  result.name = timeline.ops[op].name;
+  result.op_class = timeline.ops[op].op_class;
+  NameSums::OfRank most;
+  for (const auto& [rank, of_rank] : sums.by_rank) {
+    most.calls = std::max(most.calls, of_rank.calls);
+    most.bytes = std::max(most.bytes, of_rank.bytes);
+    most.span_us = std::max(most.span_us, of_rank.span_us);
+  }
+  const auto kept = static_cast<double>(iterations);
+  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, sums.by_rank.size()));
+  result.calls = static_cast<int>(std::lround(most.calls / kept));
+  result.bytes_per_rank = most.bytes / static_cast<std::int64_t>(iterations);
+  result.alone_ms = sums.alone_us * kMsPerUs / runs;
+  result.span_ms = most.span_us * kMsPerUs / kept;
+  result.exposed_ms = sums.exposed_us * kMsPerUs / runs;
+  result.waiting_ms = sums.waiting_us * kMsPerUs / runs;
+  result.waited_for = longest_wait(sums, timeline, runs);
+  return result;
+}
+
+// For each op, the position of its name among the distinct names, in order of first appearance.
+std::vector<std::size_t> name_indices(const Timeline& timeline, std::vector<std::size_t>& first_ops) {
+  std::map<std::string_view, std::size_t> known;
+  std::vector<std::size_t> result;
+  for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
+    const auto [entry, fresh] = known.try_emplace(timeline.ops[op].name, first_ops.size());
+    if (fresh) first_ops.push_back(op);
+    result.push_back(entry->second);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_communication(std::string_view op_class) {
+  return std::find(kCollectiveKinds.begin(), kCollectiveKinds.end(), op_class) != kCollectiveKinds.end();
+}
+
+bool NamedTime::waits_tellingly(double iteration_ms) const {
+  constexpr double kShare = 0.01;
+  return waited_for.rank >= 0 && waiting_ms >= kShare * std::max(iteration_ms, exposed_ms);
+}
+
+std::vector<RankTimes> rank_times(const Timeline& timeline) {
+  Charges charges(timeline);
+  std::vector<RankTimes> result = sweep(timeline, all_parts(timeline), Arrivals(timeline), charges);
+  const auto kept = static_cast<double>(kept_iterations(timeline));
+  for (RankTimes& times : result) {
+    times.compute_ms /= kept;
+    times.comm_ms /= kept;
+    times.exposed_ms /= kept;
+    times.waiting_ms /= kept;
+  }
+  return result;
+}
+
+std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
+                                                      const std::vector<IterationWindow>& windows) {
+  const Arrivals arrivals(timeline);
+  Charges charges(timeline);
+  std::vector<std::vector<RankTimes>> figures;
+  for (const std::vector<WindowPart>& parts : parts_in(timeline, windows))
+    figures.push_back(sweep(timeline, parts, arrivals, charges));
+  return figures;
+}
+
+std::vector<NamedTime> named_times(const Timeline& timeline) {
+  const Arrivals arrivals(timeline);
+  Charges swept(timeline);
+  sweep(timeline, all_parts(timeline), arrivals, swept);
+  std::vector<std::size_t> first_ops;
+  const std::vector<std::size_t> name_of = name_indices(timeline, first_ops);
+  std::vector<NameSums> sums(first_ops.size());
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+    const Span& span = timeline.spans[i];
+    const auto op = static_cast<std::size_t>(span.op);
+    NameSums& of_name = sums[name_of[op]];
+    NameSums::OfRank& of_rank = of_name.by_rank[span.rank];
+    ++of_rank.calls;
+    of_rank.bytes += span.bytes;
+    of_rank.span_us += span.end_us - span.start_us;
+    of_name.alone_us += timeline.ops[op].alone_us;
+    of_name.exposed_us += swept.exposed_us[i];
+    of_name.waiting_us += swept.waiting_us[i];
+    if (swept.waiting_us[i] <= 0) continue;
+    const std::size_t last = arrivals.last(i);
+    of_name.waited_us[{timeline.spans[last].rank, arrivals.op_before(last)}] += swept.waiting_us[i];
+  }
+  std::vector<NamedTime> result;
+  for (std::size_t name = 0; name < first_ops.size(); ++name)
+    result.push_back(summary_of(timeline, first_ops[name], sums[name], kept_iterations(timeline)));
+  return result;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,108 @@
+#include <doctest/doctest.h>
+
+#include <map>
+#include <sstream>
+
+#include "sim/report/chart_data.h"
+#include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_figures.h"
+#include "tests/physics/lab.h"
+
+// In a steady state everything runs once in a period: what a rank computes, what it waits for and what is left make up
+// the iteration, also where a pipeline lets iterations overlap.
+
+using namespace shardsim;
+using namespace shardsim::physics;
+
+namespace {
+
+// Relative to `whole`.
+constexpr double kExact = 1e-9;
+
+std::map<std::string, double> bars_of(const StudyResult& study) {
+  std::map<std::string, double> sums;
+  for (const auto& row : breakdown_parts(study).rows) sums[std::get<std::string>(row[0])] += std::get<double>(row[4]);
+  return sums;
+}
+
+void check_case(const CaseResult& item, double bar_ms) {
+  CAPTURE(item.name);
+  CHECK(off(bar_ms, item.iteration_ms) < kExact);
+  double exposed_ms = 0, waiting_ms = 0;
+  for (const RankTimes& rank : rank_times(item.timeline)) {
+    CHECK(rank.compute_ms + rank.exposed_ms <= item.iteration_ms * (1 + kExact));
+    CHECK(rank.waiting_ms >= 0);
+    CHECK(rank.waiting_ms <= rank.exposed_ms);
+    exposed_ms += rank.exposed_ms, waiting_ms += rank.waiting_ms;
+  }
+  for (const NamedTime& time : item.times) {
+    CHECK(time.waiting_ms >= 0);
+    CHECK(time.waiting_ms <= time.exposed_ms * (1 + kExact));
+    CHECK(time.waited_for.ms <= time.waiting_ms * (1 + kExact));
+    CHECK((time.waited_for.rank >= 0) == (time.waiting_ms > 0));
+  }
+  CHECK(waiting_ms <= exposed_ms);
+}
+
+void check_round_trip(const CaseResult& item) {
+  CAPTURE(item.name);
+  std::vector<KinetoTrace> traces;
+  for (int rank = 0; rank < item.world_size; ++rank) {
+    std::istringstream text(kineto_trace(item.timeline, rank, item.name, false));
+    traces.push_back(read_kineto_trace(text, "rank.json"));
+    double last_us = 0;
+    for (const KinetoTrace::Kernel& kernel : traces.back().kernels)
+      last_us = std::max(last_us, kernel.start_us + kernel.duration_us);
+    CHECK(last_us <= item.iteration_ms * 1e3 + 0.001);
+  }
+  const Timeline read = timeline_from_traces(std::move(traces), "traces").timeline;
+  CHECK(read.iteration_ms == item.timeline.iteration_ms);
+  CHECK(read.spans.size() == item.timeline.spans.size());
+  const auto ours = rank_times(item.timeline), theirs = rank_times(read);
+  for (std::size_t rank = 0; rank < ours.size(); ++rank) {
+    CHECK(off(theirs[rank].compute_ms, ours[rank].compute_ms) < 1e-4);
+    CHECK(off(theirs[rank].exposed_ms, ours[rank].exposed_ms) < 1e-4);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the parts of every shipped case add up to its iteration, with and without a pipeline") {
+  int cases = 0, overlapping = 0;
+  for (const char* name : {"toy", "mixed", "torchrec_dlrm", "torchrec_synthetic", "a100_iterations", "two_jobs",
+                           "emulated", "flexshard"}) {
+    CAPTURE(name);
+    const StudyResult study = run_study(read_scenario(shipped_path(std::string(name) + ".yaml"), {}), {2, {}, {}});
+    const std::map<std::string, double> bars = bars_of(study);
+    REQUIRE(bars.size() == study.cases.size());
+    for (const CaseResult& item : study.cases) {
+      check_case(item, bars.at(item.name));
+      ++cases;
+      const bool overlaps = iteration_windows(item.timeline).front().repeats;
+      overlapping += overlaps;
+      if (overlaps && item.timeline.steady && item.world_size <= 16) check_round_trip(item);
+    }
+  }
+  CHECK(cases > 30);
+  CHECK(overlapping > 10);
+}
+
+TEST_CASE("a slow GPU is what the others wait for, not the network") {
+  const auto exchange_of = [](const std::vector<FaultSpec>& faults) {
+    ClusterSpec spec = cluster_spec("toy_2x4.yaml");
+    spec.faults = faults;
+    const Cluster cluster(spec);
+    const Timeline timeline =
+        simulated(lowered("{name: row_wise}", shipped_workload("toy_history.yaml"), cluster), cluster);
+    NamedTime exchange = named_times(timeline).front();
+    REQUIRE(exchange.name == "input_all_to_all");
+    return exchange;
+  };
+  const NamedTime even = exchange_of({}), uneven = exchange_of({{0, 3, {}, 1, 0.25}});
+  CHECK(even.waiting_ms < 0.01 * even.exposed_ms);
+  CHECK(uneven.waiting_ms > 0.5 * uneven.exposed_ms);
+  CHECK(off(uneven.transfer_ms(), even.transfer_ms()) < 0.01);
+  CHECK(uneven.waited_for.rank == 3);
+  CHECK(uneven.waited_for.operation == "update_row_wise");
+  CHECK(uneven.waited_for.ms == doctest::Approx(uneven.waiting_ms));
+}

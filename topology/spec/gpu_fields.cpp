@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "topology/spec/gpu_models.h"
+#include "topology/spec/spec_fields.h"
+
+namespace shardsim {
+namespace {
+
+// A device copy reaches this part of the data-sheet rate (1391 of 1555 GB/s on an A100, published).
+constexpr double kCopyEfficiency = 0.894;
+
+struct ModelDefaults {
+  std::string_view name;
+  Bytes l2;
+  Bandwidth l2_bandwidth;
+  int sm_count;
+};
+
+// Data sheets; the L2 rates of A100 and V100 are published micro-benchmarks, that of H100 is a guess.
+constexpr ModelDefaults kModels[] = {
+    {"A100", {40LL << 20}, {2271e9}, 108},
+    {"H100", {50LL << 20}, {3500e9}, 132},
+    {"V100", {6LL << 20}, {1870e9}, 80},
+};
+
+bool is_word_in(std::string_view word, const std::string& text) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) return false;
+  const auto ends_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; };
+  const auto end = at + word.size();
+  return (at == 0 || ends_word(text[at - 1])) && (end == text.size() || ends_word(text[end]));
+}
+
+// Of the product where its whole name is known, else of the family.
+void take_model_defaults(GpuSpec& gpu) {
+  gpu.l2_bandwidth = gpu.copy_bandwidth;
+  for (const ModelDefaults& family : kModels) {
+    if (!is_word_in(family.name, gpu.model)) continue;
+    gpu.l2 = family.l2;
+    gpu.l2_bandwidth = family.l2_bandwidth;
+    gpu.sm_count = family.sm_count;
+  }
+  for (const GpuModel& product : gpu_models()) {
+    if (product.name != gpu.model) continue;
+    gpu.l2 = parse_bytes(std::string(product.l2), {});
+    gpu.sm_count = product.sm_count;
+  }
+}
+
+void check_capability(const std::string& text, const std::string& device, const Place& place) {
+  const auto dot = text.find('.');
+  const auto digits = [](const std::string& part) {
+    return !part.empty() && part.size() <= 2 &&
+           std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+  };
+  if (dot == std::string::npos || !digits(text.substr(0, dot)) || !digits(text.substr(dot + 1))) {
+    throw input_error(place, fmt::format("'{}' is no compute capability", text), "Write it as \"8.0\", in quotes");
+  }
+  constexpr int kNewest = 200;  // 20.0, beyond any GPU announced
+  if (capability_number(text) > kNewest) {
+    throw input_error(place, fmt::format("no GPU has compute capability {}", text),
+                      "Write the GPU's own, for example \"8.0\"");
+  }
+  if (capability_number(text) == 0 && device != "cpu") {
+    throw input_error(place, "compute capability 0.0 is for CPU ranks", "Write the GPU's own, or device: cpu");
+  }
+}
+
+// Either a share of the memory or so many bytes.
+Bytes read_reserved(MapReader& reader, Bytes hbm) {
+  const Tree* value = reader.value("reserved");
+  if (value == nullptr) return {0};
+  const std::string& text = scalar_text(*value, "a share or bytes");
+  const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
+  const Bytes reserved =
+      has_unit ? parse_bytes(text, value->place)
+               : Bytes{static_cast<std::int64_t>(parse_share(text, value->place) * static_cast<double>(hbm.count))};
+  if (reserved >= hbm) {
+    throw input_error(value->place, "reserved leaves nothing of the GPU's memory", "Reserve less than hbm");
+  }
+  return reserved;
+}
+
+// A map of rates, or the one of fp32.
+std::map<std::string, Flops> read_flops(MapReader& reader) {
+  const Tree& value = reader.required("flops");
+  if (value.kind != Tree::Kind::map) {
+    return {{"fp32", parse_flops(scalar_text(value, "a rate such as \"19.5 TFLOP/s\""), value.place)}};
+  }
+  MapReader rates = reader.map("flops");
+  std::map<std::string, Flops> flops = {{"fp32", rates.flops("fp32")}};
+  for (const char* dtype : {"fp64", "tf32", "fp16", "bf16", "fp8", "int8"}) {
+    if (rates.has(dtype)) flops[dtype] = rates.flops(dtype);
+  }
+  rates.finish();
+  return flops;
+}
+
+void write_flops(SpecWriter& writer, const GpuSpec& gpu) {
+  if (writer.is_sourced("flops")) {
+    std::vector<std::string> rates;
+    for (const auto& [dtype, rate] : gpu.flops) rates.push_back(dtype + ": " + yaml_quoted(exact_text(rate)));
+    return writer.put("flops", "{" + join(rates) + "}");
+  }
+  writer.open("flops");
+  for (const auto& [dtype, rate] : gpu.flops) writer.put(dtype, yaml_quoted(exact_text(rate)));
+  writer.close();
+}
+
+void memory_fields(SpecFields& fields, GpuSpec& gpu) {
+  fields.need("hbm", gpu.hbm);
+  if (fields.reading() && gpu.hbm.count == 0) {
+    throw input_error(fields.reader().place_of("hbm"), "a GPU without memory", "Write the capacity, e.g. \"40 GiB\"");
+  }
+  if (fields.reading()) {
+    gpu.reserved = read_reserved(fields.reader(), gpu.hbm);
+  } else {
+    fields.take("reserved", gpu.reserved);
+  }
+  fields.need("hbm_bandwidth", gpu.hbm_bandwidth);
+  if (fields.reading()) gpu.copy_bandwidth = kCopyEfficiency * gpu.hbm_bandwidth;
+  fields.take("copy_bandwidth", gpu.copy_bandwidth);
+  if (fields.reading()) take_model_defaults(gpu);
+  fields.take("l2", gpu.l2);
+  fields.take("l2_bandwidth", gpu.l2_bandwidth);
+  fields.take("sm_count", gpu.sm_count, 100'000);
+}
+
+void check_kernels(MapReader& reader, const GpuSpec& gpu) {
+  if (gpu.lookups_per_ns <= 0) {
+    throw input_error(reader.place_of("lookups_per_ns"), "a GPU that issues no lookups", "Write a number above 0");
+  }
+  if (gpu.overlap_slowdown >= 1) {
+    throw input_error(reader.place_of("overlap_slowdown"), "a slowdown of 1 would stop compute for good",
+                      "Write a share below 1");
+  }
+  if (!reader.has("inplace_update_efficiency")) return;
+  throw input_error(reader.place_of("inplace_update_efficiency"),
+                    "inplace_update_efficiency would have no effect: updates run at copy_bandwidth times "
+                    "sorted_update_efficiency, or as the compute model measured them",
+                    "Remove it, and set sorted_update_efficiency instead");
+}
+
+void kernel_fields(SpecFields& fields, GpuSpec& gpu) {
+  fields.take_part("flops_efficiency", gpu.flops_efficiency, 1);
+  fields.take("kernel_overhead", gpu.kernel_overhead);
+  fields.take("launch_overhead", gpu.launch_overhead);
+  fields.take_real("lookups_per_ns", gpu.lookups_per_ns);
+  fields.take("sort_per_lookup", gpu.sort_per_lookup);
+  fields.take("sorted_update_kernels", gpu.sorted_update_kernels, 10'000);
+  fields.take_part("sorted_update_efficiency", gpu.sorted_update_efficiency, 1);
+  fields.take_share("overlap_slowdown", gpu.overlap_slowdown);
+  if (fields.reading()) check_kernels(fields.reader(), gpu);
+}
+
+}  // namespace
+
+int capability_number(const std::string& compute_capability) {
+  const auto dot = compute_capability.find('.');
+  return 10 * std::stoi(compute_capability.substr(0, dot)) + std::stoi(compute_capability.substr(dot + 1));
+}
+
+void gpu_fields(SpecFields& fields, GpuSpec& gpu, const std::string& device) {
+  fields.need("model", gpu.model);
+  fields.need("count", gpu.count, kMostGpusPerNode);
+  fields.need("compute_capability", gpu.compute_capability);
+  if (fields.reading()) {
+    check_capability(gpu.compute_capability, device, fields.reader().place_of("compute_capability"));
+  }
+  memory_fields(fields, gpu);
+  if (fields.reading()) {
+    gpu.flops = read_flops(fields.reader());
+  } else {
+    write_flops(fields.writer(), gpu);
+  }
+  kernel_fields(fields, gpu);
+}
+
+std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+  GpuSpec usual;
+  usual.model = gpu.model;
+  usual.copy_bandwidth = gpu.copy_bandwidth;
+  take_model_defaults(usual);
+  std::vector<std::string> keys;
+  const bool launches = gpu.launch_overhead.value > 0 && gpu.launch_overhead != usual.launch_overhead;
+  if (launches) keys.emplace_back("gpu.launch_overhead");
+  if (gpu.l2 != usual.l2) keys.emplace_back("gpu.l2");
+  if (gpu.l2_bandwidth != usual.l2_bandwidth) keys.emplace_back("gpu.l2_bandwidth");
+  if (gpu.sm_count != usual.sm_count) keys.emplace_back("gpu.sm_count");
+  return keys;
+}
+
+void host_fields(SpecFields& fields, HostSpec& host) {
+  fields.take("memory", host.memory);
+  fields.take("memory_bandwidth", host.memory_bandwidth);
+  fields.take("gpu_link_bandwidth", host.gpu_link_bandwidth);
+}
+
+}  // namespace shardsim

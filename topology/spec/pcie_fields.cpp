@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "topology/spec/spec_fields.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostSockets = 64;
+
+// Between two sockets, NVIDIA/nccl src/graph/topo.h: by vendor, and for Intel by generation (2.14 knows Skylake at
+// most).
+double intel_link(const std::string& model, const std::string& nccl) {
+  const auto names = [&](std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return model.find(word) != std::string::npos; });
+  };
+  if (names({"Broadwell"})) return 6e9;
+  if (nccl == "2.14") return 9e9;
+  if (names({"Sapphire Rapids"})) return 22e9;
+  if (names({"Emerald Rapids", "Granite Rapids"})) return 40e9;
+  return 10e9;
+}
+
+void slot_fields(SpecFields& fields, PcieSpec& pcie) {
+  std::string generation = std::to_string(pcie.generation);
+  fields.choose("generation", generation, {"3", "4", "5", "6"});
+  pcie.generation = generation[0] - '0';
+  fields.take("lanes", pcie.lanes, 32);
+  if ((pcie.lanes & (pcie.lanes - 1)) == 0) return;
+  throw input_error(fields.reader().place_of("lanes"), fmt::format("no PCIe slot has {} lanes", pcie.lanes),
+                    "Write 1, 2, 4, 8, 16 or 32");
+}
+
+// What a tree has named so far.
+struct Named {
+  std::set<std::string> switches;
+  std::set<int> gpus, nics;
+};
+
+void name_once(std::set<int>& named, const std::vector<int>& indices, const std::string& what, const Place& place) {
+  for (const int index : indices) {
+    if (named.insert(index).second) continue;
+    throw input_error(place, fmt::format("{} {} is twice in the PCIe tree", what, index), "Name it under one switch");
+  }
+}
+
+void check_parent(const std::string& parent, const Named& named, int sockets, const Place& place) {
+  if (named.switches.contains(parent)) return;
+  int socket = -1;
+  const auto [end, fault] = std::from_chars(parent.data(), parent.data() + parent.size(), socket);
+  const bool is_number = fault == std::errc{} && end == parent.data() + parent.size();
+  if (is_number && socket >= 0 && socket < sockets) return;
+  throw input_error(place, fmt::format("'{}' is neither a CPU socket nor a switch named above", parent),
+                    fmt::format("Write a socket (0 to {}), or define the parent before its use", sockets - 1));
+}
+
+void check_switch(const PcieSpec::Switch& entry, Named& named, int sockets, const Place& place) {
+  check_parent(entry.parent, named, sockets, place);
+  name_once(named.gpus, entry.gpus, "GPU", place);
+  name_once(named.nics, entry.nics, "NIC", place);
+  const bool is_number = entry.name.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number && named.switches.insert(entry.name).second) return;
+  throw input_error(place, fmt::format("the switch name '{}' is taken", entry.name), "Name it differently");
+}
+
+void check_complete(const Named& named, int gpu_count, int nic_count, const Place& place) {
+  for (int gpu = 0; gpu < gpu_count; ++gpu) {
+    if (named.gpus.contains(gpu)) continue;
+    throw input_error(place, fmt::format("GPU {} is not in the PCIe tree", gpu), "Name every GPU under one switch");
+  }
+  for (int nic = 0; nic < nic_count; ++nic) {
+    if (named.nics.contains(nic)) continue;
+    throw input_error(place, fmt::format("NIC {} of {} is not in the PCIe tree", nic, nic_count),
+                      "Name every NIC under one switch, as many as `nics` says");
+  }
+}
+
+int nic_count_of(int gpu_count, const std::optional<NicSpec>& nics) {
+  if (!nics) return 0;
+  if (nics->per_gpu > 0) return gpu_count * nics->per_gpu;
+  return nics->shared_by > 0 ? gpu_count / nics->shared_by : nics->per_node;
+}
+
+void tree_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, int nic_count) {
+  Named named;
+  fields.list("tree", pcie.tree, [&](SpecFields& inside, PcieSpec::Switch& entry, const Place& place) {
+    if (!inside.reading()) {
+      inside.writer().put("switch", entry.name);
+      inside.writer().put("parent", entry.parent);
+      inside.writer().put("gpus", indices_text(entry.gpus));
+      return inside.writer().put("nics", indices_text(entry.nics));
+    }
+    MapReader& reader = inside.reader();
+    entry.name = reader.name("switch");
+    entry.parent = reader.text("parent");
+    if (reader.has("gpus")) entry.gpus = read_indices(reader.required("gpus"), gpu_count, "GPU");
+    if (reader.has("nics")) entry.nics = read_indices(reader.required("nics"), nic_count, "NIC");
+    check_switch(entry, named, pcie.sockets, place);
+  });
+  if (fields.reading()) check_complete(named, gpu_count, nic_count, fields.reader().place_of("tree"));
+}
+
+}  // namespace
+
+std::vector<PcieSpec::Switch> short_pcie_tree(int gpu_count, const std::optional<NicSpec>& nics, int sockets) {
+  const bool nics_at_hosts = nics && nics->per_node > 0;
+  const int gpus_per_switch = !nics || nics_at_hosts ? 2 : nics->per_gpu > 0 ? 1 : nics->shared_by;
+  const int nics_per_switch = !nics || nics_at_hosts ? 0 : std::max(1, nics->per_gpu);
+  std::vector<PcieSpec::Switch> tree;
+  for (int first = 0; first < gpu_count; first += gpus_per_switch) {
+    const int index = static_cast<int>(tree.size());
+    PcieSpec::Switch entry{fmt::format("s{}", index), "", {}, {}};
+    for (int gpu = first; gpu < std::min(first + gpus_per_switch, gpu_count); ++gpu) entry.gpus.push_back(gpu);
+    for (int i = 0; i < nics_per_switch; ++i) entry.nics.push_back(index * nics_per_switch + i);
+    tree.push_back(entry);
+  }
+  const auto deal = [&](int index, int of) { return fmt::format("{}", index * sockets / of); };
+  const int gpu_switches = static_cast<int>(tree.size());
+  for (int i = 0; i < gpu_switches; ++i) tree[i].parent = deal(i, gpu_switches);
+  for (int nic = 0; nics_at_hosts && nic < nics->per_node; ++nic) {
+    tree.push_back({fmt::format("n{}", nic), deal(nic, nics->per_node), {}, {nic}});
+  }
+  return tree;
+}
+
+void pcie_fields(SpecFields& fields, PcieSpec& pcie, int gpu_count, const std::optional<NicSpec>& nics) {
+  slot_fields(fields, pcie);
+  fields.take("latency", pcie.latency);
+  fields.map("cpu", [&](SpecFields& cpu) {
+    cpu.choose("vendor", pcie.cpu_vendor, {"amd", "intel", "arm", "power"});
+    cpu.take("model", pcie.cpu_model);
+    cpu.take("sockets", pcie.sockets, kMostSockets);
+    cpu.take("link", pcie.cpu_link);
+  });
+  fields.take("p2p", pcie.p2p);
+  if (fields.reading() && !fields.reader().has("tree")) {
+    pcie.tree = short_pcie_tree(gpu_count, nics, pcie.sockets);
+  } else {
+    tree_fields(fields, pcie, gpu_count, nic_count_of(gpu_count, nics));
+  }
+}
+
+Bandwidth pcie_rate(const PcieSpec& pcie) {
+  const double per_lane = 60.0 * (1 << (pcie.generation - 3));
+  return {pcie.lanes * per_lane / 80 * 1e9};
+}
+
+Bandwidth pcie_line_rate(const PcieSpec& pcie) {
+  constexpr std::array kGigatransfers = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
+  const double coding = pcie.generation < 3 ? 8.0 / 10 : 128.0 / 130;
+  const auto index = static_cast<std::size_t>(std::clamp(pcie.generation, 1, 6) - 1);
+  return {pcie.lanes * kGigatransfers[index] * coding / 8 * 1e9};
+}
+
+Bandwidth cpu_link_rate(const ClusterSpec& spec) {
+  if (spec.pcie.cpu_link) return *spec.pcie.cpu_link;
+  if (spec.pcie.cpu_vendor == "amd") return {16e9};
+  if (spec.pcie.cpu_vendor == "power") return {32e9};
+  if (spec.pcie.cpu_vendor == "arm") return {6e9};
+  return {intel_link(spec.pcie.cpu_model, spec.nccl)};
+}
+
+int nics_of_node(const ClusterSpec& spec) {
+  return nic_count_of(spec.gpu.count, spec.nics);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,75 @@
+#include "validate/comparison/compared_side.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace shardsim {
+namespace {
+
+constexpr double kMsPerUs = 1e-3;
+OperationName name_of(const Timeline::OpInfo& op) {
+  return {op.name, op.op_class == "all_to_all_v" ? "all_to_all" : op.op_class};
+}
+
+}  // namespace
+
+OperationTimes::OperationTimes(const Timeline& timeline) {
+  std::set<int> ran;
+  for (const Span& span : timeline.spans) ran.insert(span.op);
+  std::map<int, std::size_t> name_of_op;
+  for (const int op : ran) {
+    const OperationName name = name_of(timeline.ops.at(static_cast<std::size_t>(op)));
+    const auto known = std::find(names_.begin(), names_.end(), name);
+    name_of_op[op] = static_cast<std::size_t>(known - names_.begin());
+    if (known == names_.end()) names_.push_back(name);
+  }
+  us_.resize(names_.size());
+  for (const Span& span : timeline.spans)
+    us_[name_of_op.at(span.op)][{span.iteration, span.rank}] += span.end_us - span.start_us;
+}
+
+std::vector<double> OperationTimes::ms(const std::vector<std::size_t>& operations) const {
+  std::map<std::pair<int, int>, double> sums;
+  for (const std::size_t operation : operations)
+    for (const auto& [where, us] : us_[operation]) sums[where] += us;
+  std::map<int, double> slowest;
+  for (const auto& [where, us] : sums) {
+    double& most = slowest[where.first];
+    most = std::max(most, us);
+  }
+  std::vector<double> result;
+  for (const auto& [iteration, us] : slowest) result.push_back(us * kMsPerUs);
+  return result;
+}
+
+ComparedSide::ComparedSide(const Timeline& of)
+    : timeline(of), times(of), windows(iteration_windows(of)), ranks(window_rank_times(of, windows)) {
+  iteration_ms = spread_of(iterations_ms()).median;
+}
+
+std::vector<double> ComparedSide::iterations_ms() const {
+  if (windows.size() == 1 && timeline.iteration_ms > 0) return {timeline.iteration_ms};
+  std::vector<double> values;
+  for (const IterationWindow& window : windows) values.push_back(window.ms());
+  return values;
+}
+
+std::vector<double> ComparedSide::rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const {
+  std::vector<double> values;
+  for (const auto& window : ranks) values.push_back(figure(window[rank]));
+  return values;
+}
+
+std::vector<double> ComparedSide::most_exposed_ms(double RankTimes::*figure) const {
+  std::vector<double> values;
+  for (const auto& window : ranks) {
+    const auto most = std::max_element(window.begin(), window.end(), [](const RankTimes& a, const RankTimes& b) {
+      return a.exposed_ms < b.exposed_ms;
+    });
+    values.push_back((*most).*figure);
+  }
+  return values;
+}
+
+}  // namespace shardsim

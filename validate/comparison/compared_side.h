@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "validate/comparison/timeline_comparison.h"
+
+namespace shardsim {
+
+// What operations of one name and class are called; all_to_all_v counts as all_to_all.
+struct OperationName {
+  std::string name, op_class;
+  bool operator==(const OperationName&) const = default;
+};
+
+// How long each rank runs the operations of each name in each kept iteration.
+class OperationTimes {
+ public:
+  explicit OperationTimes(const Timeline& timeline);
+
+  const std::vector<OperationName>& names() const { return names_; }  // that ran, in order of the Timeline's ops
+
+  // The time of these operations (indices of names()), ms, in every iteration in which one of them ran: the sum of
+  // their durations on the slowest rank. A rank that waits inside a collective is in it.
+  std::vector<double> ms(const std::vector<std::size_t>& operations) const;
+
+ private:
+  std::vector<OperationName> names_;
+  std::vector<std::map<std::pair<int, int>, double>> us_;  // [name]: by iteration and rank, of those that ran it
+};
+
+// One side, with what both sides' figures are made of.
+struct ComparedSide {
+  explicit ComparedSide(const Timeline& of);
+
+  // Of a single iteration the Timeline knows more than its spans: when the iteration before ended.
+  std::vector<double> iterations_ms() const;
+  std::vector<double> rank_ms(std::size_t rank, double (*figure)(const RankTimes&)) const;
+  // A figure of the rank that has most exposed time in a window.
+  std::vector<double> most_exposed_ms(double RankTimes::*figure) const;
+
+  const Timeline& timeline;
+  OperationTimes times;
+  std::vector<IterationWindow> windows;
+  std::vector<std::vector<RankTimes>> ranks;  // [window][rank]
+  double iteration_ms = 0;                    // median
+};
+
+}  // namespace shardsim

@@ -1,0 +1,190 @@
+#include "validate/comparison/comparison_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "sim/study/timeline_file.h"
+#include "sim/timeline/kineto/kineto.h"
+
+namespace shardsim {
+namespace {
+
+constexpr double kNanosecondInMs = 1e-6;
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+
+std::string first_bytes(const fs::path& path) {
+  if (is_folder(path))
+    throw input_error({path.string()}, "is a folder, not a timeline",
+                      "Name a file; for a folder of Kineto traces write --observed-kineto DIR");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw input_error({path.string()}, "cannot be read", "Does it exist, and may you read it?");
+  std::string bytes(kHdf5Signature.size(), '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
+}
+
+std::vector<std::string> names_of(const TimelineSource& source) {
+  std::vector<std::string> names;
+  for (const NamedTimeline& item : source.cases) names.push_back(item.case_name);
+  return names;
+}
+
+const NamedTimeline* find_case(const TimelineSource& source, const std::string& name) {
+  const auto found = std::find_if(source.cases.begin(), source.cases.end(),
+                                  [&](const NamedTimeline& item) { return item.case_name == name; });
+  return found == source.cases.end() ? nullptr : &*found;
+}
+
+void add_case(ComparisonReport& report, const TimelineSource& predicted, const NamedTimeline& ours,
+              const TimelineSource& observed, const NamedTimeline& theirs) {
+  const ComparedPair pair{ours.case_name, theirs.case_name, {predicted.path}, {observed.path}};
+  ComparedCase item{compare_timelines(ours.timeline, theirs.timeline, pair), ours.timeline, theirs.timeline};
+  std::vector<std::string> notes = predicted.notes;
+  notes.insert(notes.end(), observed.notes.begin(), observed.notes.end());
+  if (!observed.names_no_case && ours.case_name != theirs.case_name)
+    notes.push_back(fmt::format("the observed case is called {}", theirs.case_name));
+  item.comparison.notes.insert(item.comparison.notes.begin(), notes.begin(), notes.end());
+  report.cases.push_back(std::move(item));
+}
+
+const NamedTimeline& case_named(const TimelineSource& source, const std::string& name) {
+  if (const NamedTimeline* found = find_case(source, name)) return *found;
+  throw input_error({source.path}, "there is no case " + excerpt(name), known_names_hint(name, names_of(source)));
+}
+
+// The cases that the patterns fit, in the order of the file.
+TimelineSource chosen_cases(const TimelineSource& source, const std::vector<std::string>& patterns) {
+  const std::vector<std::string> names = names_of(source);
+  std::set<std::size_t> chosen;
+  for (const std::string& pattern : patterns) {
+    const std::vector<std::size_t> fitting = fitting_names(names, pattern);
+    if (fitting.empty()) case_named(source, pattern);  // which says what is known
+    chosen.insert(fitting.begin(), fitting.end());
+  }
+  TimelineSource result{source.path, {}, source.names_no_case, source.notes};
+  for (const std::size_t position : chosen) result.cases.push_back(source.cases[position]);
+  return result;
+}
+
+// The cases of one name, and those of one side.
+void add_all(ComparisonReport& report, const TimelineSource& predicted, const TimelineSource& observed) {
+  for (const NamedTimeline& ours : predicted.cases) {
+    const NamedTimeline* theirs = find_case(observed, ours.case_name);
+    if (theirs == nullptr) {
+      report.only_predicted.push_back(ours.case_name);
+    } else {
+      add_case(report, predicted, ours, observed, *theirs);
+    }
+  }
+  for (const NamedTimeline& theirs : observed.cases)
+    if (find_case(predicted, theirs.case_name) == nullptr) report.only_observed.push_back(theirs.case_name);
+  if (!report.cases.empty()) return;
+  throw input_error({observed.path},
+                    fmt::format("no case of {} is here: {} there, {} here", predicted.path, join(names_of(predicted)),
+                                join(names_of(observed))),
+                    "Name the predicted case with --case NAME");
+}
+
+}  // namespace
+
+std::vector<ComparedOperation> worst_operations(const TimelineComparison& comparison, std::size_t count) {
+  std::vector<ComparedOperation> worst = comparison.operations;
+  std::erase_if(worst, [](const ComparedOperation& row) { return row.time.off_ms() < kNanosecondInMs; });
+  std::stable_sort(worst.begin(), worst.end(), [](const ComparedOperation& a, const ComparedOperation& b) {
+    return a.time.off_ms() > b.time.off_ms();
+  });
+  if (worst.size() > count) worst.resize(count);
+  return worst;
+}
+
+bool is_judged(const ComparedOperation& operation, bool is_class) {
+  if (operation.share < kJudgedShare || operation.matched_by_class) return false;
+  return is_class || is_communication(operation.op_class);
+}
+
+std::vector<std::string> outside_tolerance(const TimelineComparison& comparison, double tolerance_pct) {
+  std::vector<std::string> outside;
+  const auto judge = [&](const std::string& name, const ComparedTime& time) {
+    const std::optional<double> error = time.error_pct();
+    if (!error) {
+      outside.push_back(fmt::format("{} {} at 0 ms", name, comparison.second));
+    } else if (std::abs(*error) > tolerance_pct) {
+      outside.push_back(fmt::format("{} {:+.1f} %", name, *error));
+    }
+  };
+  judge("iteration", comparison.iteration);
+  for (const ComparedOperation& row : comparison.classes)
+    if (is_judged(row, true)) judge(row.name, row.time);
+  for (const ComparedOperation& row : comparison.operations)
+    if (is_judged(row, false)) judge(row.name, row.time);
+  for (const LoneOperation& lone : comparison.alone)
+    if (lone.share >= kJudgedShare)
+      outside.push_back(fmt::format("{} only {}", lone.name, lone.predicted ? comparison.first : comparison.second));
+  return outside;
+}
+
+std::vector<std::string> ComparisonReport::outside() const {
+  std::vector<std::string> all;
+  if (!tolerance_pct) return all;
+  for (const ComparedCase& item : cases)
+    for (const std::string& phrase : outside_tolerance(item.comparison, *tolerance_pct))
+      all.push_back(item.comparison.case_name + ": " + phrase);
+  return all;
+}
+
+TimelineSource read_timeline_source(const fs::path& path) {
+  TimelineSource source{path.string(), {}, false, {}};
+  if (first_bytes(path) != kHdf5Signature) {
+    source.cases.push_back(read_timeline_json(path));
+    return source;
+  }
+  for (const std::string& name : timeline_cases(path)) source.cases.push_back({name, read_timeline(path, name)});
+  if (source.cases.empty()) throw input_error({path.string()}, "holds no case", "Write it again");
+  return source;
+}
+
+TimelineSource read_kineto_source(const fs::path& folder) {
+  ObservedTraces traces = read_kineto_traces(folder);
+  return {folder.string(), {{"kineto", std::move(traces.timeline)}}, true, std::move(traces.notes)};
+}
+
+ComparisonReport compare_sources(const TimelineSource& predicted, const TimelineSource& observed,
+                                 const std::vector<std::string>& only) {
+  ComparisonReport report;
+  report.predicted = predicted.path;
+  report.observed = observed.path;
+  const bool one_observed = observed.cases.size() == 1;
+  if (!only.empty()) {
+    const TimelineSource chosen = chosen_cases(predicted, only);
+    if (chosen.cases.size() > 1) {
+      add_all(report, chosen, observed);
+      report.only_observed.clear();  // nobody asked for them
+      return report;
+    }
+    const NamedTimeline& ours = chosen.cases.front();
+    const NamedTimeline* theirs = find_case(observed, ours.case_name);
+    const NamedTimeline& partner =
+        theirs == nullptr && one_observed ? observed.cases.front() : case_named(observed, ours.case_name);
+    add_case(report, predicted, ours, observed, partner);
+  } else if (one_observed && predicted.cases.size() == 1) {
+    add_case(report, predicted, predicted.cases.front(), observed, observed.cases.front());
+  } else {
+    if (observed.names_no_case)
+      throw input_error({predicted.path}, "several cases, and traces do not say which one they are of",
+                        "Name it with --case: " + join(names_of(predicted)));
+    add_all(report, predicted, observed);
+  }
+  return report;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "sim/program/program.h"
+#include "validate/execute/fusion/fusion.h"
+#include "validate/execute/fusion/pooled_layout.h"
+#include "validate/execute/fusion/rank_rows.h"
+#include "validate/execute/kernels/embedding.h"
+
+namespace shardsim {
+
+// The kernels' type of a table's elements. Errors (Failure::input at `place`): int8, which has no kernel.
+ElementType element_type(Dtype dtype, const Place& place);
+
+// What an operation's optimizer asks of the kernels; in a check of the data always plain SGD of learning rate 1.
+// Errors (Failure::input at `place`): one that the executor has no kernel for.
+OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_data, const Place& place);
+// One call of the embedding kernels. Of pooled lookups: a block of the rank's chunks (pooled_layout.h), for all sources
+// at once. Its bags lie source after source, in the order of sources_of; its vectors, [bags][dim], are the block in
+// each chunk. A sequence lookup is one call, which copies the row of every id as it is.
+struct LookupCall {
+  std::size_t part = 0;               // which of the fusion's lookups makes it
+  bool pooled = false;                // sums of bags in fp32; else the rows themselves, in the type of the table
+  VectorChunk::Block block;           // pooled
+  TableBatch tables;                  // of the rank's arena; a shard that lies on other ranks has no rows and no ids
+  std::vector<std::int64_t> offsets;  // pooled: as TableBatch has them; from 0
+  std::int64_t first_id = 0;          // of the ids served, call after call
+  std::int64_t ids = 0;
+};
+
+// What one rank arranges for one fusion: calls, ids and sizes of buffers, the same for a CPU rank and a GPU. Chunks of
+// exchanges lie back to back by position in the exchange group. A "vector" is a row of a sequence lookup, or the sum of
+// a bag.
+//
+//   ids asked (exchange of ids) -> ids served, put in the order of the calls -> lookup -> vectors served
+//     (reduce_scatter, which leaves the own chunk; all_to_all) -> vectors returned
+//   gradients of those (all_to_all; all_gather) -> gradients of the vectors served -> update
+//
+// Without an exchange ids served, vectors returned and their gradients are those of the own batch. Where sums end in
+// the own chunk, what is returned is that chunk of the vectors served, and so with gradients.
+struct LookupBuffers {
+  Fusion fusion;
+  std::vector<Fusion::Part> parts;  // its lookups: one of a sequence
+  RankRows rows;
+  ElementType type = ElementType::fp32;
+  std::vector<LookupCall> calls;
+  std::int64_t chunk_elements = 0;        // pooled
+  std::int64_t sources = 0;               // pooled: chunks of the vectors served
+  std::vector<ReturnedVectors> returned;  // of the own batch
+  std::int64_t asked = 0, served = 0;     // ids
+  // [served] where in the order of the wire the ids of the calls lie; empty: they are in that order.
+  std::vector<std::int64_t> order;
+  int id_bytes = 8;  // on the wire
+  // Bytes of vectors: in the type of the kernels, or what the wire takes where that is more.
+  std::int64_t served_bytes = 0;           // vectors and partial sums, all chunks
+  std::int64_t own_vectors = 0;            // bytes before the own chunk in them
+  std::int64_t returned_bytes = 0;         // 0: nothing is returned but the own chunk
+  std::int64_t gradient_served_bytes = 0;  // all chunks, fp32
+  std::int64_t own_gradients = 0;          // bytes before the own chunk in them
+  std::int64_t gradient_asked_bytes = 0;   // 0: as with vectors
+
+  // The elements of the dense gradient that each of fusion.reduces sums: buckets fill from the end of the rows, and a
+  // single one may be longer than the rows. (Of sequences the largest shard sets the payload; a smaller one sends zeros
+  // behind its rows.)
+  struct Reduced {
+    std::int64_t first = 0, count = 0;
+  };
+  std::vector<Reduced> reduced;
+  std::int64_t dense_elements = 0;  // 0: gradients are applied as they come
+
+  bool exchanges() const { return fusion.ids >= 0; }
+  bool returns() const { return returned_bytes > 0; }
+  bool asks_gradients() const { return gradient_asked_bytes > 0; }
+  // One block fills whole chunks: the kernels write and read the buffers of the wire themselves.
+  bool direct() const { return calls.size() == 1; }
+  // Whether a part's gradients are summed into dense ones before they are applied, as those of replicated rows are.
+  bool sums(std::size_t part) const { return parts[part].apply >= 0; }
+  std::int64_t largest_call() const;  // elements of vectors, of all sources
+};
+
+// Of every fusion that the Program has, in the order of fusions_of. Errors (Failure::input naming the operation): rows
+// of different widths in one sequence lookup, int8 rows; what fusions_of refuses.
+std::vector<LookupBuffers> lookup_buffers(const Program& program, const ProgramPlaces& places, int rank);
+
+// Of each part: what the operation that updates its rows asks for; plain SGD where there is none.
+std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data);
+
+// Of one fusion of pooled lookups; `place`: of its first one.
+LookupBuffers pooled_buffers(const Program& program, const Fusion& fusion, int rank, const Place& place);
+
+// The ids of a batch as the wire has them, in the order of draw_ids: running numbers of all rows that the owner holds,
+// or, of pooled lookups, rows of their shard's piece.
+std::vector<std::int64_t> wire_ids(const Program& program, const Fusion& fusion, int rank, int batch);
+
+// Vectors returned to the rank or their gradients, between the order of the wire and that of Machine::gathered: those
+// of a sequence in the order of the ids; of pooled lookups shard after shard of Fusion::shards, [bags][dim].
+std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire);
+void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire);
+std::int64_t elements_of(const std::vector<ReturnedVectors>& returned);
+
+}  // namespace shardsim

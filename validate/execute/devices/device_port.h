@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sim/program/program.h"
+#include "validate/execute/buffers/lookup_buffers.h"
+#include "validate/execute/kernels/embedding.h"
+
+namespace shardsim {
+
+// Memory of a device with one owner.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(std::shared_ptr<void> data, std::int64_t bytes) : data_(std::move(data)), bytes_(bytes) {}
+
+  std::int64_t bytes() const { return bytes_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_.get());
+  }
+  std::byte* at(std::int64_t bytes) const { return as<std::byte>() + bytes; }
+
+ private:
+  std::shared_ptr<void> data_;
+  std::int64_t bytes_ = 0;
+};
+
+// One LookupCall, ready on a device. All pointers are of the device's memory; `ids`: as many as the call has; `stream`:
+// number of a stream of the Program.
+class DeviceCall {
+ public:
+  virtual ~DeviceCall() = default;
+  virtual void lookup(const void* arena, const std::int64_t* ids, void* vectors, int stream) = 0;
+  // Each touched row takes one step with the sum of its gradients.
+  virtual void update(void* arena, float* state, const std::int64_t* ids, const float* gradients,
+                      const OptimizerSettings& settings, int stream) = 0;
+  // Adds the gradients of equal rows up in `dense`, fp32, which lies as the arena does.
+  virtual void sum(float* dense, const std::int64_t* ids, const float* gradients, int stream) = 0;
+  virtual std::int64_t bytes() const = 0;  // that it holds beside the arena
+};
+
+// The port of the executor to a device: what a CPU rank and a GPU each supply, so that one executor (rank_ops.h) works
+// on both. A call with a stream may return before the device has done it; calls on one stream are done in order.
+// Errors: Failure::run, of memory naming what it was for.
+class DevicePort {
+ public:
+  using Action = std::function<void(int iteration)>;
+
+  virtual ~DevicePort() = default;
+
+  // Memory for at least so many bytes, in whole floats of that value. Not for timed parts, as the next four.
+  virtual DeviceMemory memory(std::int64_t bytes, const char* what, float value = 0) = 0;
+  virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
+  virtual void download(void* to, const void* from, std::int64_t bytes) = 0;
+  virtual void fill_rows(ElementType type, std::int64_t elements, std::uint64_t seed, void* rows) = 0;  // any numbers
+  virtual std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) = 0;
+
+  virtual void clear(void* data, std::int64_t bytes, int stream) = 0;
+  // Blocks of `bytes` bytes, from one distance between their starts to another.
+  virtual void copy_blocks(void* to, std::int64_t to_distance, const void* from, std::int64_t from_distance,
+                           std::int64_t bytes, std::int64_t blocks, int stream) = 0;
+  virtual void put_in_order(const std::int64_t* from, const std::int64_t* order, std::int64_t count, std::int64_t* to,
+                            int stream) = 0;  // to[i] = from[order[i]]
+  virtual void narrow_ids(const std::int64_t* from, std::int64_t count, std::int32_t* to, int stream) = 0;
+  virtual void widen_ids(const std::int32_t* from, std::int64_t count, std::int64_t* to, int stream) = 0;
+  // Every row takes a step with its dense gradient.
+  virtual void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
+                            const float* gradients, const OptimizerSettings& settings, int stream) = 0;
+
+  // Collectives that carry rows, on the stream of the operation. In place: reduce_scatter leaves the own chunk with the
+  // sum, all_gather fills the others' chunks; `bytes`: of all chunks.
+  virtual void all_to_all(const Op& op, const void* in, void* out) = 0;
+  virtual void all_reduce(const Op& op, float* values, std::int64_t count) = 0;
+  virtual void reduce_scatter(const Op& op, float* values, std::int64_t bytes) = 0;
+  virtual void all_gather(const Op& op, float* values, std::int64_t bytes) = 0;
+
+  // What the device does for an operation without a lookup's rows: a collective moves bytes of its size, a compute
+  // operation does as many floating-point operations and moves as many bytes, or takes as long as was measured.
+  virtual Action plain(const Op& op) = 0;
+  virtual std::int64_t plain_bytes() const = 0;  // memory that those take
+};
+
+}  // namespace shardsim

@@ -1,0 +1,261 @@
+#include "validate/execute/devices/fused_lookup.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kId = sizeof(std::int64_t), kValue = sizeof(float);
+
+std::int64_t states_of(const LookupCall& call, const OptimizerSettings& settings) {
+  std::size_t states = 0;
+  for (int t = 0; t < call.tables.tables(); ++t) {
+    states += state_elements(settings.optimizer, call.tables.rows[t], call.tables.dim[t]);
+  }
+  return static_cast<std::int64_t>(states);
+}
+
+// Null: the rank holds none of the shard's rows.
+const RankRows::Part* part_holding(const RankRows& rows, int shard) {
+  const auto found = std::ranges::find(rows.parts, shard, &RankRows::Part::shard);
+  return found == rows.parts.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+FusedLookup::FusedLookup(const Program& program, LookupBuffers buffers, int rank, bool check_data, DevicePort& device)
+    : program_(program),
+      rank_(rank),
+      device_(device),
+      buffers_(std::move(buffers)),
+      settings_(part_settings(program, buffers_, check_data)),
+      batches_(program.index_batches) {
+  draw(program, rank);
+  arena_ = device_.memory(buffers_.rows.elements * element_bytes(buffers_.type), "rows of the tables");
+  if (buffers_.rows.elements > 0) {
+    device_.fill_rows(buffers_.type, buffers_.rows.elements, program.seed, arena_.as<void>());
+  }
+  calls_ = device_.prepare(buffers_.calls);
+  for (const LookupCall& call : buffers_.calls) {
+    states_.push_back(device_.memory(states_of(call, settings_[call.part]) * kValue, "optimizer states"));
+  }
+  reserve_vectors();
+}
+
+// Without an exchange the ids lie as the kernels want them from the start.
+void FusedLookup::draw(const Program& program, int rank) {
+  std::vector<std::int64_t> all;
+  for (int batch = 0; batch < batches_; ++batch) {
+    std::vector<std::int64_t> ids = wire_ids(program, buffers_.fusion, rank, batch);
+    ids.resize(static_cast<std::size_t>(std::max<std::int64_t>(buffers_.asked, 0)));
+    if (buffers_.exchanges() || buffers_.order.empty()) {
+      all.insert(all.end(), ids.begin(), ids.end());
+    } else {
+      for (const std::int64_t at : buffers_.order) all.push_back(ids[static_cast<std::size_t>(at)]);
+    }
+  }
+  const auto uploaded = [&](const std::vector<std::int64_t>& values, const char* what) {
+    const std::int64_t bytes = static_cast<std::int64_t>(values.size()) * kId;
+    DeviceMemory memory = device_.memory(bytes, what);
+    device_.upload(memory.as<void>(), values.data(), bytes);
+    return memory;
+  };
+  asked_ = uploaded(all, "ids asked");
+  if (!buffers_.exchanges()) return;
+  for (DeviceMemory& ids : served_) ids = device_.memory(buffers_.served * kId, "ids served");
+  if (!buffers_.order.empty()) {
+    order_ = uploaded(buffers_.order, "the order of the ids");
+    ids_came_ = device_.memory(buffers_.served * kId, "ids as they came");
+  }
+  if (buffers_.id_bytes == kId) return;
+  narrow_in_ = device_.memory(buffers_.asked * buffers_.id_bytes, "ids on the wire");
+  narrow_out_ = device_.memory(buffers_.served * buffers_.id_bytes, "ids on the wire");
+}
+
+// The gradients are the same number everywhere, which does not change what it costs to sum them.
+void FusedLookup::reserve_vectors() {
+  vectors_ = device_.memory(buffers_.served_bytes, "vectors looked up");
+  returned_ = device_.memory(buffers_.returned_bytes, "vectors returned");
+  gradients_ = device_.memory(buffers_.gradient_served_bytes, "gradients of the vectors served", 0.5F);
+  gradients_asked_ = device_.memory(buffers_.gradient_asked_bytes, "gradients", 0.5F);
+  if (!buffers_.direct()) block_ = device_.memory(buffers_.largest_call() * kValue, "vectors of one call");
+  dense_gradient_ = device_.memory(buffers_.dense_elements * kValue, "the summed gradient");
+}
+
+template <typename Act>
+void FusedLookup::set(std::vector<DevicePort::Action>& actions, int id, Act act) {
+  if (id < 0) return;
+  const Op& op = program_.ops[static_cast<std::size_t>(id)];
+  if (!takes_part(program_, op, rank_)) return;
+  actions[static_cast<std::size_t>(id)] = [&op, act](int iteration) { act(op, iteration); };
+}
+
+void FusedLookup::add_actions(std::vector<DevicePort::Action>& actions) {
+  for (std::size_t part = 0; part < buffers_.parts.size(); ++part) {
+    const Fusion::Part& of = buffers_.parts[part];
+    set(actions, of.lookup, [this, part](const Op& op, int iteration) { lookup(part, iteration, op.stream); });
+    set(actions, of.gradient, [this, part](const Op& op, int iteration) { update(part, iteration, op.stream); });
+    set(actions, of.apply, [this, part](const Op& op, int iteration) { apply(part, iteration, op.stream); });
+  }
+  const Fusion& flow = buffers_.fusion;
+  const int ahead = flow.ids_came_before ? 1 : 0;
+  set(actions, flow.ids, [this, ahead](const Op& op, int iteration) { exchange_ids(op, iteration + ahead); });
+  set(actions, flow.output,
+      [this](const Op& op, int) { device_.all_to_all(op, vectors_.at(buffers_.own_vectors), returned_.as<void>()); });
+  set(actions, flow.gradient_exchange, [this](const Op& op, int) {
+    device_.all_to_all(op, gradients_asked_.as<void>(), gradients_.at(buffers_.own_gradients));
+  });
+  const auto bytes_of = [this](int id) {
+    return id < 0 ? 0 : collective_bytes(program_, program_.ops[static_cast<std::size_t>(id)], rank_).in;
+  };
+  set(actions, flow.scatter, [this, bytes = bytes_of(flow.scatter)](const Op& op, int) {
+    device_.reduce_scatter(op, vectors_.as<float>(), bytes);
+  });
+  set(actions, flow.gather, [this, bytes = bytes_of(flow.gather)](const Op& op, int) {
+    device_.all_gather(op, gradients_.as<float>(), bytes);
+  });
+  for (std::size_t which = 0; which < flow.reduces.size(); ++which) {
+    set(actions, flow.reduces[which], [this, of = buffers_.reduced[which]](const Op& op, int) {
+      device_.all_reduce(op, dense_gradient_.as<float>() + of.first, of.count);
+    });
+  }
+}
+
+const std::int64_t* FusedLookup::asked(int iteration) const {
+  return asked_.as<std::int64_t>() + iteration % batches_ * buffers_.asked;
+}
+
+const std::int64_t* FusedLookup::ids_of(const LookupCall& call, int iteration) const {
+  const std::int64_t* const all =
+      buffers_.exchanges() ? served_[iteration % kTurns].as<std::int64_t>() : asked(iteration);
+  return all + call.first_id;
+}
+
+// Ids come source after source; the kernels of pooled lookups want them table after table.
+void FusedLookup::exchange_ids(const Op& op, int iteration) {
+  std::int64_t* const served = served_[iteration % kTurns].as<std::int64_t>();
+  const bool in_order = buffers_.order.empty();
+  std::int64_t* const came = in_order ? served : ids_came_.as<std::int64_t>();
+  if (buffers_.id_bytes == kId) {
+    device_.all_to_all(op, asked(iteration), came);
+  } else {
+    device_.narrow_ids(asked(iteration), buffers_.asked, narrow_in_.as<std::int32_t>(), op.stream);
+    device_.all_to_all(op, narrow_in_.as<void>(), narrow_out_.as<void>());
+    device_.widen_ids(narrow_out_.as<std::int32_t>(), buffers_.served, came, op.stream);
+  }
+  if (!in_order) device_.put_in_order(came, order_.as<std::int64_t>(), buffers_.served, served, op.stream);
+}
+
+void FusedLookup::lookup(std::size_t part, int iteration, int stream) {
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const LookupCall& call = buffers_.calls[i];
+    if (call.part != part) continue;
+    const DeviceMemory& out = buffers_.direct() ? vectors_ : block_;
+    calls_[i]->lookup(arena_.as<void>(), ids_of(call, iteration), out.as<void>(), stream);
+    if (buffers_.direct()) continue;
+    const std::int64_t bytes = call.block.elements() * kValue;
+    device_.copy_blocks(vectors_.as<float>() + call.block.first_element, buffers_.chunk_elements * kValue,
+                        out.as<void>(), bytes, bytes, buffers_.sources, stream);
+  }
+}
+
+const float* FusedLookup::gradients_of(const LookupCall& call, int stream) {
+  if (buffers_.direct()) return gradients_.as<float>();
+  const std::int64_t bytes = call.block.elements() * kValue;
+  device_.copy_blocks(block_.as<void>(), bytes, gradients_.as<float>() + call.block.first_element,
+                      buffers_.chunk_elements * kValue, bytes, buffers_.sources, stream);
+  return block_.as<float>();
+}
+
+void FusedLookup::update(std::size_t part, int iteration, int stream) {
+  settings_[part].step = iteration + 1;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const LookupCall& call = buffers_.calls[i];
+    if (call.part != part) continue;
+    if (buffers_.sums(part)) {
+      sum_gradients(i, iteration, stream);
+    } else {
+      calls_[i]->update(arena_.as<void>(), states_[i].as<float>(), ids_of(call, iteration), gradients_of(call, stream),
+                        settings_[part], stream);
+    }
+  }
+}
+
+// A single call clears what lies behind its rows too: the all-reduce of a larger shard left sums there. Calls of other
+// parts may be on their way through an all-reduce.
+void FusedLookup::sum_gradients(std::size_t index, int iteration, int stream) {
+  const LookupCall& call = buffers_.calls[index];
+  const TableBatch& tables = call.tables;
+  if (buffers_.direct()) device_.clear(dense_gradient_.as<void>(), dense_gradient_.bytes(), stream);
+  for (int t = 0; t < tables.tables() && !buffers_.direct(); ++t) {
+    device_.clear(dense_gradient_.as<float>() + tables.begin[t], tables.rows[t] * tables.dim[t] * kValue, stream);
+  }
+  calls_[index]->sum(dense_gradient_.as<float>(), ids_of(call, iteration), gradients_of(call, stream), stream);
+}
+
+void FusedLookup::apply(std::size_t part, int iteration, int stream) {
+  settings_[part].step = iteration + 1;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    if (buffers_.calls[i].part == part) apply_rows(i, stream);
+  }
+}
+
+void FusedLookup::apply_rows(std::size_t index, int stream) {
+  const LookupCall& call = buffers_.calls[index];
+  const OptimizerSettings& settings = settings_[call.part];
+  float* state = states_[index].as<float>();
+  for (int t = 0; t < call.tables.tables(); ++t) {
+    const std::int64_t rows = call.tables.rows[t], dim = call.tables.dim[t], begin = call.tables.begin[t];
+    if (rows == 0) continue;
+    device_.update_dense(buffers_.type, rows, dim, arena_.at(begin * element_bytes(buffers_.type)), state,
+                         dense_gradient_.as<float>() + begin, settings, stream);
+    state += state_elements(settings.optimizer, rows, dim);
+  }
+}
+
+std::int64_t FusedLookup::bytes() const {
+  std::int64_t sum = 0;
+  for (const DeviceMemory* memory :
+       {&asked_, &served_[0], &served_[1], &served_[2], &order_, &ids_came_, &narrow_in_, &narrow_out_, &arena_,
+        &vectors_, &returned_, &gradients_, &gradients_asked_, &block_, &dense_gradient_}) {
+    sum += memory->bytes();
+  }
+  for (const DeviceMemory& state : states_) sum += state.bytes();
+  for (const auto& call : calls_) sum += call->bytes();
+  return sum;
+}
+
+std::vector<float> FusedLookup::gathered() const {
+  const DeviceMemory& from = buffers_.returns() ? returned_ : vectors_;
+  std::vector<float> wire(static_cast<std::size_t>(from.bytes() / kValue));
+  device_.download(wire.data(), from.as<void>(), from.bytes());
+  return by_shard(buffers_.returned, wire.data() + (buffers_.returns() ? 0 : buffers_.own_vectors / kValue));
+}
+
+// Rows of fp32, the only ones that are compared.
+std::vector<float> FusedLookup::shard_rows(int shard) const {
+  const RankRows::Part* const part = part_holding(buffers_.rows, shard);
+  if (part == nullptr) return {};
+  std::vector<float> rows(static_cast<std::size_t>(part->rows * part->dim));
+  device_.download(rows.data(), arena_.at(part->first_element * kValue), part->rows * part->dim * kValue);
+  return rows;
+}
+
+void FusedLookup::load_rows(int shard, const std::vector<float>& rows) {
+  const RankRows::Part* const part = part_holding(buffers_.rows, shard);
+  if (part == nullptr) return;
+  device_.upload(arena_.at(part->first_element * kValue), rows.data(), static_cast<std::int64_t>(rows.size()) * kValue);
+}
+
+void FusedLookup::load_gradients(const std::vector<float>& gradients) {
+  const DeviceMemory& into = buffers_.asks_gradients() ? gradients_asked_ : gradients_;
+  std::vector<float> wire(static_cast<std::size_t>(into.bytes() / kValue));
+  device_.download(wire.data(), into.as<void>(), into.bytes());
+  to_wire(buffers_.returned, gradients,
+          wire.data() + (buffers_.asks_gradients() ? 0 : buffers_.own_gradients / kValue));
+  device_.upload(into.as<void>(), wire.data(), into.bytes());
+}
+
+}  // namespace shardsim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "validate/execute/kernels/embedding.h"
+
+namespace shardsim {
+
+// The CPU twins of the CUDA kernels; `threads` threads each. Indices outside their table throw std::out_of_range.
+
+// out[b][sum of dims]: per bag and table the sum of its rows; an empty bag gives zeros.
+void pooled_lookup(const TableBatch& tables, const void* arena, std::span<const std::int64_t> indices,
+                   std::span<const std::int64_t> offsets, float* out, int threads);
+
+// out[n][dim] in the arena's element type: row indices[n] of the one table, as sequence embeddings have it.
+void gather_rows(ElementType type, std::int64_t rows, std::int64_t dim, const void* arena,
+                 std::span<const std::int64_t> indices, void* out, int threads);
+
+// Gradients of gathered rows ([n][dim], fp32) summed into dense[rows][dim], which is not cleared first.
+void scatter_add(std::int64_t rows, std::int64_t dim, std::span<const std::int64_t> indices, const float* gradients,
+                 float* dense, int threads);
+
+// Exact update after gather_rows: gradients of equal indices are summed in order of position, then each touched row is
+// updated once. `state`: of the table, see state_elements.
+void update_rows(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
+                 std::span<const std::int64_t> indices, const float* gradients, const OptimizerSettings& settings,
+                 int threads);
+
+// The same after pooled_lookup: the gradient of bag b is gradients[b][sum of dims], for every index of the bag.
+// `state`: those of the tables one after the other.
+void update_pooled(const TableBatch& tables, void* arena, float* state, std::span<const std::int64_t> indices,
+                   std::span<const std::int64_t> offsets, const float* gradients, const OptimizerSettings& settings,
+                   int threads);
+
+// Every row updated with its dense gradient, as replicated rows are after their all-reduce.
+void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
+                  const float* gradients, const OptimizerSettings& settings, int threads);
+
+// c[m][n] = a[m][k] b[k][n], fp32, rows one after the other: what stands for dense layers on a CPU rank. Blocked for
+// the caches and for vector registers; every element is summed in the order of k, so threads and processors do not
+// change its bits.
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, int threads);
+
+}  // namespace shardsim

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "validate/measurements/read/measurements.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::array<std::string_view, 23> kColumns = {"system",
+                                                       "case",
+                                                       "gpu_model",
+                                                       "nodes",
+                                                       "gpus_per_node",
+                                                       "ranks_per_group",
+                                                       "groups_at_once",
+                                                       "intra_node_link",
+                                                       "inter_node_link",
+                                                       "nics_per_node",
+                                                       "nic_rate_Gbit_per_s",
+                                                       "nic_rate_basis",
+                                                       "collective",
+                                                       "dtype",
+                                                       "size_bytes",
+                                                       "calls",
+                                                       "time_us",
+                                                       "algbw_GB_per_s",
+                                                       "busbw_GB_per_s",
+                                                       "nccl_version",
+                                                       "record_kind",
+                                                       "notes",
+                                                       "source"};
+// Without these a row says nothing that can be predicted.
+constexpr std::array<std::string_view, 6> kRequired = {"system",     "nodes",      "gpus_per_node",
+                                                       "collective", "size_bytes", "time_us"};
+constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr double kMostOff = .05, kRounding = .01;  // of algbw; GB/s
+
+// "time" and "time (ms)" instead of "time_us": the unit must be in the name.
+std::string likely_column(std::string_view wanted, const std::vector<std::string>& header) {
+  const std::string stem(wanted.substr(0, wanted.find('_')));
+  const auto found = std::ranges::find_if(header, [&](const std::string& name) { return name.starts_with(stem); });
+  return found == header.end() ? "" : *found;
+}
+
+void require_columns(const CsvTable& table) {
+  for (const std::string_view wanted : kRequired) {
+    if (table.column(wanted)) continue;
+    const std::string likely = likely_column(wanted, table.header);
+    throw input_error(table.place, fmt::format("column {} is missing", wanted),
+                      likely.empty()
+                          ? "Add it to the first line; docs/formats.md lists the columns"
+                          : fmt::format("Name {} as {}: units are part of the name", excerpt(likely), wanted));
+  }
+}
+
+std::vector<std::string> unknown_columns(const CsvTable& table) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : table.header) {
+    if (std::ranges::find(kColumns, name) == kColumns.end()) unknown.push_back(excerpt(name));
+  }
+  return unknown;
+}
+
+// The cells of one row by the names of their columns.
+class RowReader {
+  // Before its uses, which deduce its type.
+  template <typename Parse>
+  auto number(std::string_view column, const std::string& cell, const Parse& parse) const {
+    try {
+      return parse(cell, place());
+    } catch (const Error& error) {
+      std::string why = error.what();
+      if (const std::string where = place().text() + ": "; why.starts_with(where)) why.erase(0, where.size());
+      throw input_error(place(), fmt::format("column {}: {}", column, why), "");
+    }
+  }
+
+ public:
+  RowReader(const CsvTable& table, const CsvTable::Row& row) : table_(table), row_(row) {}
+
+  const std::string& text(std::string_view column) const {
+    static const std::string blank;
+    const auto at = table_.column(column);
+    return at ? row_.cells[*at] : blank;
+  }
+
+  Place place() const { return row_.place; }
+
+  std::string required(std::string_view column) const {
+    if (text(column).empty()) refuse(column, "is empty", "Write a value");
+    return text(column);
+  }
+
+  std::int64_t count(std::string_view column) const {
+    const std::int64_t value = number(column, required(column), parse_count);
+    if (value == 0) refuse(column, "is 0", "Write 1 or more");
+    return value;
+  }
+  std::int64_t count(std::string_view column, std::int64_t fallback) const {
+    return text(column).empty() ? fallback : count(column);
+  }
+  int small_count(std::string_view column, int fallback) const {
+    const std::int64_t value = fallback > 0 ? count(column, fallback) : count(column);
+    if (value > kMostNodes) refuse(column, "is too large", fmt::format("Write at most {}", kMostNodes));
+    return static_cast<int>(value);
+  }
+
+  std::optional<std::int64_t> optional_count(std::string_view column) const {
+    if (text(column).empty()) return std::nullopt;
+    return count(column);
+  }
+  std::optional<double> optional_real(std::string_view column) const {
+    if (text(column).empty()) return std::nullopt;
+    const double value = number(column, text(column), parse_real);
+    if (value < 0) refuse(column, "is negative", "Write 0 or more");
+    return value;
+  }
+
+  [[noreturn]] void refuse(std::string_view column, const std::string& wrong, const std::string& remedy) const {
+    throw input_error(place(), fmt::format("column {} {}", column, wrong), remedy);
+  }
+
+ private:
+  const CsvTable& table_;
+  const CsvTable::Row& row_;
+};
+
+CollectiveKind kind_of(const RowReader& reader) {
+  const std::string name = reader.required("collective");
+  if (const auto kind = find_collective_kind(name)) return *kind;
+  throw input_error(reader.place(), "unknown collective " + excerpt(name),
+                    known_names_hint(name, collective_kind_names()));
+}
+
+void read_figures(const RowReader& reader, MeasuredRow& row) {
+  row.bytes = reader.optional_count("size_bytes");
+  row.calls = reader.count("calls", 1);
+  row.algbw = reader.optional_real("algbw_GB_per_s");
+  if (const auto us = reader.optional_real("time_us")) {
+    if (*us <= 0) reader.refuse("time_us", "is not above 0", "Leave out what was not measured");
+    row.time = Seconds{*us * 1e-6};
+  }
+  if (row.record_kind == "statement" || row.is_complete()) return;
+  reader.refuse(row.bytes ? "time_us" : "size_bytes", "is empty",
+                "Only a row whose record_kind is statement may lack a size or a time");
+}
+
+void check_ranks(const RowReader& reader, const MeasuredRow& row) {
+  const std::int64_t ranks = std::int64_t{row.nodes} * row.gpus_per_node;
+  if (reader.count("ranks_per_group", ranks) == ranks) return;
+  reader.refuse("ranks_per_group", fmt::format("is {}", reader.text("ranks_per_group")),
+                fmt::format("{} nodes with {} GPUs each are {} ranks", row.nodes, row.gpus_per_node, ranks));
+}
+
+MeasuredRow row_of(const RowReader& reader) {
+  MeasuredRow row;
+  row.place = reader.place();
+  row.system = reader.required("system");
+  row.setting = reader.text("case");
+  row.nodes = reader.small_count("nodes", 0);
+  row.gpus_per_node = reader.small_count("gpus_per_node", 0);
+  row.groups_at_once = reader.small_count("groups_at_once", 1);
+  row.kind = kind_of(reader);
+  row.nccl_version = reader.text("nccl_version");
+  row.record_kind = reader.text("record_kind");
+  row.notes = reader.text("notes");
+  row.source = reader.text("source");
+  check_ranks(reader, row);
+  read_figures(reader, row);
+  return row;
+}
+
+// Beyond what rounding to two decimals explains, as nccl-tests prints it.
+bool bandwidth_contradicts_time(const MeasuredRow& row) {
+  if (!row.is_complete() || !row.algbw) return false;
+  const double algbw = static_cast<double>(row.calls) * static_cast<double>(*row.bytes) / row.time->value / 1e9;
+  return std::abs(*row.algbw - algbw) > kMostOff * algbw + kRounding;
+}
+
+void note_contradictions(Measurements& measurements) {
+  const auto found = std::ranges::find_if(measurements.rows, bandwidth_contradicts_time);
+  if (found == measurements.rows.end()) return;
+  const auto count = std::ranges::count_if(measurements.rows, bandwidth_contradicts_time);
+  measurements.notes.push_back(
+      fmt::format("{}: algbw_GB_per_s is more than 5 % off what size and time give{}; the time is used",
+                  found->place.text(), count == 1 ? "" : fmt::format(", as in {} rows in all", count)));
+}
+
+}  // namespace
+
+Measurements read_measurement_csv(std::string_view text, const std::string& source) {
+  const CsvTable table = parse_csv(text, source);
+  require_columns(table);
+  Measurements result;
+  const std::vector<std::string> unknown = unknown_columns(table);
+  if (!unknown.empty()) result.notes.push_back(source + ": unknown columns left out: " + join(unknown));
+  for (const CsvTable::Row& row : table.rows) result.rows.push_back(row_of(RowReader(table, row)));
+  note_contradictions(result);
+  return result;
+}
+
+}  // namespace shardsim

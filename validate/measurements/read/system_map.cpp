@@ -1,0 +1,181 @@
+#include "validate/measurements/read/system_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/map_reader.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "sim/scenario/named_tree.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kSystemMapSchema = "shardsim.clusters_map/1";
+
+// Keys of a YAML map come with underscores for hyphens, labels as their authors wrote them.
+std::string plain_label(std::string label) {
+  std::ranges::replace(label, '-', '_');
+  return label;
+}
+
+// "set" edits leaves of the cluster by dotted paths, as in the cases of a scenario.
+void apply_overrides(Tree& cluster, const Tree* set) {
+  if (set == nullptr) return;
+  if (set->kind != Tree::Kind::map) {
+    throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
+                      "Write set: {nics.rate: \"400 Gbit/s\"}");
+  }
+  for (const auto& [path, value] : set->fields) set_path(cluster, path, value);
+}
+
+MappedSystem mapped_system(const std::string& label, const Tree& tree, const std::string& folder) {
+  MappedSystem system;
+  system.label = label;
+  MapReader reader(tree, label);
+  system.cluster = reader.text("cluster");
+  Tree cluster = load_named(system.cluster, "clusters", folder, reader.place_of("cluster"));
+  apply_overrides(cluster, reader.value("set"));
+  system.nodes = static_cast<int>(reader.count("nodes", 0));
+  system.gpus_per_node = static_cast<int>(reader.count("gpus_per_node", 0));
+  reader.finish();
+  system.spec = read_cluster(cluster);
+  return system;
+}
+
+// `label: NAME` is short for `label: {cluster: NAME}`.
+Tree whole_entry(const Tree& stated) {
+  if (stated.kind != Tree::Kind::scalar) return stated;
+  Tree map;
+  map.kind = Tree::Kind::map;
+  map.place = stated.place;
+  map.fields.emplace_back("cluster", stated);
+  return map;
+}
+
+int node_count(const Tree& tree) {
+  const std::int64_t count = parse_count(scalar_text(tree, "a number of nodes"), tree.place);
+  if (count >= 1 && count <= 1'000'000) return static_cast<int>(count);
+  throw input_error(tree.place, fmt::format("{} nodes", count), "Write a number from 1 to 1000000");
+}
+
+std::vector<int> node_counts(const Tree* tree) {
+  std::vector<int> counts;
+  if (tree == nullptr) return counts;
+  if (tree->kind != Tree::Kind::list) return {node_count(*tree)};
+  for (const Tree& item : tree->items) counts.push_back(node_count(item));
+  return counts;
+}
+
+OutOfModel out_of_model_entry(const Tree& tree) {
+  OutOfModel rule;
+  MapReader reader(tree, "out_of_model");
+  rule.system = reader.text("system", "");
+  rule.setting = reader.text("case", "");
+  rule.notes = reader.text("notes", "");
+  rule.nodes = node_counts(reader.value("nodes"));
+  rule.reason = reader.text("reason");
+  reader.finish();
+  if (rule.system.empty() && rule.setting.empty() && rule.notes.empty() && rule.nodes.empty()) {
+    throw input_error(tree.place, "the entry would cover every row", "Name a system, case, nodes or notes");
+  }
+  return rule;
+}
+
+std::vector<std::string> labels(const SystemMap& map) {
+  std::vector<std::string> names;
+  for (const MappedSystem& system : map.systems) names.push_back(system.label);
+  return names;
+}
+
+const MappedSystem* find_system(const SystemMap& map, const std::string& label) {
+  const auto found = std::ranges::find(map.systems, plain_label(label),
+                                       [](const MappedSystem& system) { return plain_label(system.label); });
+  return found == map.systems.end() ? nullptr : &*found;
+}
+
+void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
+  if (tree.kind != Tree::Kind::map) {
+    throw input_error(tree.place, fmt::format("'systems' is {}, not a map", kind_name(tree.kind)),
+                      "Write one line LABEL: {cluster: NAME} for each system");
+  }
+  for (const auto& [label, entry] : tree.fields) {
+    if (find_system(map, label) != nullptr) {
+      throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
+    }
+    map.systems.push_back(mapped_system(label, whole_entry(entry), folder));
+  }
+}
+
+bool is_key_of_map(const std::string& name) {
+  return name == "schema" || name == "systems" || name == "out_of_model";
+}
+
+// Labels may also stand at the top, beside the schema, in both forms of an entry.
+Tree systems_at_top(const Tree& tree) {
+  Tree systems;
+  systems.kind = Tree::Kind::map;
+  systems.place = tree.place;
+  for (const auto& field : tree.fields) {
+    const bool is_entry = field.second.kind == Tree::Kind::scalar || field.second.find("cluster") != nullptr;
+    if (is_entry && !is_key_of_map(field.first)) systems.fields.push_back(field);
+  }
+  return systems;
+}
+
+void check_rules(const SystemMap& map, const Tree& entries) {
+  for (std::size_t i = 0; i < map.out_of_model.size(); ++i) {
+    const std::string& label = map.out_of_model[i].system;
+    if (label.empty() || find_system(map, label) != nullptr) continue;
+    throw input_error(entries.items[i].place, "unknown system " + excerpt(label), known_names_hint(label, labels(map)));
+  }
+}
+
+}  // namespace
+
+bool OutOfModel::covers(const MeasuredRow& row) const {
+  if (!system.empty() && plain_label(system) != plain_label(row.system)) return false;
+  if (!setting.empty() && setting != row.setting) return false;
+  if (!notes.empty() && row.notes.find(notes) == std::string::npos) return false;
+  return nodes.empty() || std::ranges::find(nodes, row.nodes) != nodes.end();
+}
+
+const MappedSystem& SystemMap::system_of(const MeasuredRow& row) const {
+  if (const MappedSystem* const system = find_system(*this, row.system)) return *system;
+  const std::string near = nearest(row.system, labels(*this));
+  throw input_error(row.place, fmt::format("system {} is missing from the map {}", excerpt(row.system), path),
+                    near.empty() ? "Add a line LABEL: {cluster: NAME} to the map, or name another map with --clusters"
+                                 : fmt::format("Did you mean {}?", excerpt(near)));
+}
+
+std::string SystemMap::why_out_of_model(const MeasuredRow& row) const {
+  const auto found = std::ranges::find_if(out_of_model, [&](const OutOfModel& rule) { return rule.covers(row); });
+  return found == out_of_model.end() ? "" : found->reason;
+}
+
+SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  SystemMap map;
+  map.path = path;
+  MapReader reader(tree, "");
+  reader.choice("schema", {kSystemMapSchema});
+  const Tree at_top = systems_at_top(tree);
+  add_systems(map, at_top, folder);
+  for (const auto& field : at_top.fields) reader.has(field.first);
+  if (at_top.fields.empty() || reader.has("systems")) add_systems(map, reader.required("systems"), folder);
+  if (reader.has("out_of_model")) {
+    for (const Tree& entry : reader.list("out_of_model")) map.out_of_model.push_back(out_of_model_entry(entry));
+    check_rules(map, reader.required("out_of_model"));
+  }
+  reader.finish();
+  return map;
+}
+
+SystemMap read_system_map(const std::string& path) {
+  return system_map_from_tree(read_yaml_file(path), path);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "validate/microbench/microbench.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kHeader =
+    "id,quality,gpu,gpu_named_by_source,software,op,num_tables,rows_per_table,dim_elements,batch_size_samples,"
+    "pooling_factor_lookups_per_sample,weight_dtype,optimizer,index_distribution,cache_state,num_gpus,time_us,"
+    "time_statistic,reported_bandwidth_GBps,reported_bandwidth_definition,derived_row_traffic_bytes,"
+    "derived_row_bandwidth_GBps,measured_dram_traffic_bytes,source,notes\n";
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+struct Cells {
+  std::string op;
+  PointColumns sizes;
+  std::string optimizer = "none", law, cache, statistic, notes;
+  double time_us = 0;
+  double traffic = 0;  // bytes; 0: none
+};
+
+class CsvWriter {
+ public:
+  explicit CsvWriter(const MeasuredSet& set) : set_(set), quality_(set.is_steady() ? "A" : "C") {}
+
+  void add(const Cells& cells) {
+    const PointColumns& s = cells.sizes;
+    const std::string traffic = cells.traffic > 0 ? fmt::format("{:.0f}", cells.traffic) : "";
+    const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
+    fmt::format_to(std::back_inserter(text_),
+                   "s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", ++rows_, quality_,
+                   quoted(set_.device.name), quoted(set_.device.software), cells.op, s.tables, s.rows, s.dim, s.batch,
+                   s.pooling, s.dtype, cells.optimizer, quoted(cells.law), quoted(cells.cache), set_.device.num_gpus,
+                   cells.time_us, quoted(cells.statistic), traffic, rate, quoted("shardsim-microbench " + set_.version),
+                   quoted(cells.notes));
+  }
+
+  std::string take() { return kHeader + std::move(text_); }
+
+ private:
+  const MeasuredSet& set_;
+  const char* quality_;
+  std::string text_;
+  int rows_ = 0;
+};
+
+std::string notes_of(const MeasuredPoint& measured) {
+  const SampleStatistics& s = measured.statistics;
+  std::string notes = fmt::format("P10 {:.6g}, P90 {:.6g}, min {:.6g}", s.p10, s.p90, s.min);
+  if (measured.unsteady) notes += fmt::format("; unsteady: (P90 - P10) / median is {:.2f}", s.spread());
+  if (!measured.distinct.empty()) {
+    std::int64_t distinct = 0;
+    for (const std::int64_t rows : measured.distinct) distinct += rows;
+    notes += fmt::format("; {} lookups of {} distinct rows", measured.point.lookups(), distinct);
+  }
+  return notes;
+}
+
+Cells cells_of(const MeasuredPoint& measured) {
+  const BenchPoint& point = measured.point;
+  Cells cells;
+  cells.op = bench_op_name(point.op);
+  cells.sizes = point.columns();
+  cells.optimizer = point.has_update() ? optimizer_name(point.optimizer) : "none";
+  cells.law = point.has_tables() ? point.law.text() : "";
+  cells.cache = point.warm ? "warm: same batch repeated" : "flushed before every call";
+  cells.statistic = fmt::format("median of {}", measured.samples_us.size());
+  cells.time_us = measured.statistics.median;
+  if (point.has_tables()) cells.traffic = static_cast<double>(point.row_bytes());
+  cells.notes = notes_of(measured);
+  return cells;
+}
+
+Cells limit_cells(const std::string& op, double time_us, double bytes, const std::string& notes) {
+  Cells cells;
+  cells.op = op;
+  cells.time_us = time_us;
+  cells.traffic = bytes;
+  cells.statistic = "best of several";
+  cells.notes = notes;
+  return cells;
+}
+
+void add_limits(CsvWriter& writer, const MeasuredSet& set) {
+  constexpr double kGigabyte = 1e9;
+  const DeviceLimits& limits = set.before;
+  if (limits.copy_bandwidth > 0)
+    writer.add(limit_cells("copy", kGigabyte / limits.copy_bandwidth * 1e6, kGigabyte, "read plus written"));
+  if (limits.cache_bandwidth > 0)
+    writer.add(limit_cells("cache_read", kGigabyte / limits.cache_bandwidth * 1e6, kGigabyte, "from the last cache"));
+  writer.add(limit_cells("empty_call", limits.launch_floor_us, 0, "of nothing"));
+}
+
+}  // namespace
+
+std::string measured_csv(const MeasuredSet& set) {
+  CsvWriter writer(set);
+  add_limits(writer, set);
+  for (const MeasuredPoint& point : set.points) writer.add(cells_of(point));
+  return writer.take();
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json device_json(const DeviceFacts& device) {
+  Json json{{"name", device.name},       {"software", device.software},         {"num_gpus", device.num_gpus},
+            {"threads", device.threads}, {"memory_bytes", device.memory_bytes}, {"cache_bytes", device.cache_bytes}};
+  for (const auto& [key, value] : device.more) json["more"][key] = value;
+  return json;
+}
+
+Json limits_json(const DeviceLimits& limits) {
+  return {{"copy_bytes_per_s", limits.copy_bandwidth},
+          {"cache_read_bytes_per_s", limits.cache_bandwidth},
+          {"launch_floor_us", limits.launch_floor_us}};
+}
+
+Json sizes_json(const BenchPoint& point) {
+  Json json{{"batch", point.batch}, {"rows", Json::array()}, {"dim", Json::array()}, {"pooling", Json::array()}};
+  for (const auto& table : point.tables) {
+    json["rows"].push_back(table.rows);
+    json["dim"].push_back(table.dim);
+    json["pooling"].push_back(table.pooling);
+  }
+  return json;
+}
+
+Json point_json(const MeasuredPoint& measured) {
+  const BenchPoint& point = measured.point;
+  Json json{{"op", bench_op_name(point.op)}};
+  if (point.op == BenchOp::gemm) json.update({{"m", point.m}, {"n", point.n}, {"k", point.k}});
+  if (point.has_tables()) {
+    json.update(sizes_json(point));
+    json["dtype"] = element_name(point.type);
+    json["optimizer"] = point.has_update() ? optimizer_name(point.optimizer) : "none";
+    json["zipf"] = point.law.zipf;
+    json["distinct_rows"] = measured.distinct;
+    json["access_histogram"] = measured.access_histogram;
+  }
+  json["flushed"] = !point.warm;
+  json["unsteady"] = measured.unsteady;
+  json["samples_us"] = measured.samples_us;
+  return json;
+}
+
+}  // namespace
+
+std::string measured_json(const MeasuredSet& set) {
+  Json json{{"schema", "shardsim.microbench/1"},
+            {"version", set.version},
+            {"date", set.date},
+            {"seed", set.options.seed},
+            {"device", device_json(set.device)}};
+  json["limits_before"] = limits_json(set.before);
+  json["limits_after"] = limits_json(set.after);
+  json["drift"] = set.drift();
+  json["stream"] = {{"lookup_us", set.stream.lookup_us}, {"read_us", set.stream.stream_us}};
+  json["points"] = Json::array();
+  for (const MeasuredPoint& point : set.points) json["points"].push_back(point_json(point));
+  return json.dump(1) + "\n";
+}
+
+}  // namespace shardsim

@@ -1,9 +1,8 @@
-#include "validate/emulated/campaign_round.h"
-
 #include <cstdio>
 
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
+#include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_scenario.h"
 
 namespace shardsim {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/collective/channel_layout.h"
+#include "models/collective/nccl/graph.h"
 
 namespace shardsim {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr double kChannelNetRate = 14e9;    // bytes/s that NCCL assumes of one channel (NCCL_P2P_PER_CHANNEL_NET_BW)
 constexpr int kFirstMinorWithNicRule = 19;  // NCCL 2.19
 constexpr int kPeersPerChannelRound = 8;
-constexpr int kEnoughP2pChannels =
-    16;  // sm90 over several nodes: doubled again below this (NVIDIA/nccl src/graph/connect.cc)
 
 int power_of_two_from(int number) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, number))));
@@ -47,15 +46,12 @@ int inside_node(const Cluster& cluster) {
   return 2 * std::max(1, static_cast<int>(thinnest + 0.5));
 }
 
-// All channels of the communicator: twice those of its graph.
+// All channels of the communicator.
 int channel_pool(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
   const auto& graph = spec.graph_multi_node;
   const int stated = graph && graph->channels > 0 ? graph->channels : cluster.nics_per_node();
-  const int channels = 2 * std::clamp(stated, 1, 64);
-  const bool again = spec.gpu.compute_capability.starts_with("9") && channels < kEnoughP2pChannels &&
-                     spec.nvlink.kind != NvlinkKind::none;
-  return power_of_two_from(again ? 2 * channels : channels);
+  return power_of_two_from(kernel_channels(std::clamp(stated, 1, 64), true, spec));
 }
 
 }  // namespace

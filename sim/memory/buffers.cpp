@@ -79,7 +79,8 @@ class BufferList {
   std::vector<int> all(OpRole of) const { return any(of) ? by_role_.at(of) : std::vector<int>{}; }
 
   Buffer& add(MemoryPart part, int writer, BytesByRank bytes) {
-    return buffers_.emplace_back(part, writer, op(writer).batches_ahead, std::move(bytes));
+    buffers_.push_back({part, writer, op(writer).batches_ahead, std::move(bytes), {}});
+    return buffers_.back();
   }
 
   void read(Buffer& buffer, int reader) const {

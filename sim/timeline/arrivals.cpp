@@ -33,7 +33,7 @@ struct Member {
   int turn = 0;  // the how manieth of that op, iteration and rank
 };
 
-std::vector<Member> members_of(const Timeline& timeline) {
+std::vector<Member> arriving_members(const Timeline& timeline) {
   const auto sets = sets_of_ranks(timeline);
   std::vector<const std::vector<int>*> set_of(timeline.ops.size(), nullptr);
   for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
@@ -69,7 +69,7 @@ Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
 }
 
 void Arrivals::match_members() {
-  std::vector<Member> members = members_of(timeline_);
+  std::vector<Member> members = arriving_members(timeline_);
   const auto call = [](const Member& member) { return std::tie(member.op, member.iteration, member.set, member.turn); };
   std::stable_sort(members.begin(), members.end(), [&](const Member& a, const Member& b) { return call(a) < call(b); });
   for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {

@@ -78,4 +78,4 @@ check "the result is the same for any number of jobs" cmp -s short/result.json w
 refuse 2 'argument --output: the option is not given as it should be. Write --output DIR' run $toy -o --json
 run list -- planners
 check "after -- there are no options" grep -q row_wise streams/out
-finish 30
+finish 25

@@ -262,7 +262,7 @@ Paragraph tolerance_verdict(const ComparisonReport& report) {
 }
 
 // "Predicted beside observed", by what the two files are.
-std::string heading_of(const TimelineComparison& comparison) {
+std::string title_of_sides(const TimelineComparison& comparison) {
   const bool usual = comparison.first == "predicted" && comparison.second == "observed";
   return usual ? "Predicted beside observed"
                : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
@@ -288,7 +288,7 @@ Document document_of(const ComparisonReport& report, Medium medium) {
 Document comparison_document(const ComparisonReport& report, Medium medium) {
   Document document = document_of(report, medium);
   if (medium == Medium::terminal) return document;
-  document.title = heading_of(report.cases.front().comparison);
+  document.title = title_of_sides(report.cases.front().comparison);
   if (report.cases.size() == 1) document.title += ": " + report.cases.front().comparison.case_name;
   document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
   return document;

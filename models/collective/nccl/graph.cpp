@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kGiga = 1e9;
 constexpr double kIntelHostCost = 1.2;  // INTEL_P2P_OVERHEAD, NVIDIA/nccl src/graph/topo.h
-constexpr int kEnoughChannels = 16;     // sm90 over several nodes: doubled again below this
+constexpr int kEnoughChannels = 16;     // from sm90 on and over several nodes: doubled again below this
 
 struct Found {
   RingLimits limits;
@@ -191,13 +191,6 @@ NcclChannels plain_rings(const RingLimits& limits) {
   return {count, speed, speed};
 }
 
-int compute_channels(int graph_channels, int capability, const NcclGroup& group, const ClusterSpec& spec) {
-  const int channels = 2 * graph_channels;
-  const bool again =
-      capability >= 90 && group.across_nodes() && channels < kEnoughChannels && spec.nvlink.kind != NvlinkKind::none;
-  return again ? 2 * channels : channels;
-}
-
 void take_searched(const Found& found, int capability, NcclEra era, NcclGraphs& graphs) {
   graphs.ring = search_channels(found.limits, capability, era);
   graphs.source = found.ring_over_links ? GraphSource::reference : GraphSource::fallback;
@@ -243,8 +236,15 @@ NcclGraphs nccl_graphs(const NcclGroup& group, const Cluster& cluster) {
     take_searched(found, capability, era, graphs);
   if (spec.nvlink.kind == NvlinkKind::nvswitch && group.per_node() > 1)
     graphs.nvls = nvls_channels(group.across_nodes() ? graphs.nics : group.per_node(), found.limits, capability, era);
-  graphs.compute_channels = compute_channels(graphs.ring.count, capability, group, spec);
+  graphs.compute_channels = kernel_channels(graphs.ring.count, group.across_nodes(), spec);
   return graphs;
+}
+
+int kernel_channels(int graph_channels, bool across_nodes, const ClusterSpec& spec) {
+  const int channels = 2 * graph_channels;
+  const bool again = capability_number(spec.gpu.compute_capability) >= 90 && across_nodes &&
+                     channels < kEnoughChannels && spec.nvlink.kind != NvlinkKind::none;
+  return again ? 2 * channels : channels;
 }
 
 }  // namespace shardsim

@@ -69,4 +69,8 @@ struct NcclGraphs {
 // A stated graph holds for groups of whole nodes; a file states none for NVLS, which is always searched.
 NcclGraphs nccl_graphs(const NcclGroup& group, const Cluster& cluster);
 
+// Channels that kernels use: each of the graph's twice, and from sm90 on over several nodes twice more while they are
+// few (NVIDIA/nccl src/graph/connect.cc, ncclTopoPostset: minCompCap >= 90, so all newer GPUs too).
+int kernel_channels(int graph_channels, bool across_nodes, const ClusterSpec& spec);
+
 }  // namespace shardsim

@@ -47,7 +47,7 @@ struct CollectiveNames {
   bool has_algorithm = false;
 };
 
-CollectiveNames names_of(std::string_view op_class) {
+CollectiveNames collective_names(std::string_view op_class) {
   constexpr std::array<CollectiveNames, 7> kNames = {
       {{"all_gather", "_allgather_base", "AllGather", false, true},
        {"all_reduce", "allreduce", "AllReduce", true, true},
@@ -118,12 +118,12 @@ TraceElement element_of_dtype(std::string_view dtype) {
 }
 
 std::string_view torch_collective_name(std::string_view op_class) {
-  return names_of(op_class).torch;
+  return collective_names(op_class).torch;
 }
 
 std::string kernel_name(const Timeline::OpInfo& op) {
   if (!is_communication(op.op_class)) return op.name;
-  const CollectiveNames names = names_of(op.op_class);
+  const CollectiveNames names = collective_names(op.op_class);
   std::string name = fmt::format("ncclDevKernel_{}", names.kernel);
   if (names.reduces) name += fmt::format("_Sum_{}", element_of_dtype(op.dtype).kernel);
   if (!names.has_algorithm) return name;

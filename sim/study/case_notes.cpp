@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "models/collective/collective.h"
@@ -279,6 +280,18 @@ void note_bandwidths(Notes& notes, const Case& item) {
       furthest.empty() ? "" : ": ", furthest));
 }
 
+// Lengths do not vary in this version: every sample has the mean.
+void note_lengths(Notes& notes, const Workload& workload) {
+  const auto varies = [](const Table& table) { return table.length_family != "fixed"; };
+  const auto first = std::find_if(workload.tables.begin(), workload.tables.end(), varies);
+  if (first == workload.tables.end()) return;
+  const auto more = std::count_if(std::next(first), workload.tables.end(), varies);
+  notes.push_back(fmt::format(
+      "length_distribution of table '{}'{} has no effect on this answer: every sample has the mean length, and the "
+      "ranks that get long samples are slower in reality.",
+      first->name, more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 void note_published(Notes& notes, const Case& item) {
   if (item.changed && !item.published.empty()) {
     notes.emplace_back(
@@ -309,6 +322,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const Case& item, 
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
   note_bandwidths(notes, item);
+  note_lengths(notes, item.workload);
   note_published(notes, item);
   return notes;
 }

@@ -28,6 +28,10 @@ run run $toy --case row_wise --trace 'row*' -o traced -q
 check "--trace takes patterns" [ -n "$(ls traced/trace/row_wise)" ]
 refuse 2 'argument --trace: unknown case "flexshard_3tier". .*row_wise' run $toy --case row_wise --trace flexshard_3tier
 
+echo "-- what has no effect says so"
+run run $toy --case row_wise --set workload.tables.0.length_distribution.family=poisson -o lengths -q
+check "a note on lengths that do not vary" jq -e '.cases[0].notes | any(test("length_distribution of table .* has no effect"))' lengths/result.json
+
 echo "-- comparisons that need a case that is left out"
 cat >relative.yaml <<'YAML'
 schema: shardsim.scenario/1

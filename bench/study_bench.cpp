@@ -1,4 +1,5 @@
-// Whole studies, in worker processes as the command runs them: the FlexShard study and RM-1 on 1,024 GPUs.
+// Whole studies, in worker processes as the command runs them: the FlexShard study, a cross-check of 50 plans, RM-1 on
+// 1,024 GPUs.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -15,14 +16,23 @@ double peak_mb() {
   return static_cast<double>(std::max(own.ru_maxrss, workers.ru_maxrss)) / 1024.0;
 }
 
-void study(benchmark::State& state, const std::string& name, const Overrides& overrides) {
+void study(benchmark::State& state, const std::string& name, const Overrides& overrides, int jobs = 1) {
   const Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + name, overrides);
-  for (auto _ : state) benchmark::DoNotOptimize(run_study(scenario, {}));
+  for (auto _ : state) benchmark::DoNotOptimize(run_study(scenario, {jobs, {}, {}}));
   state.counters["cases"] = static_cast<double>(scenario.cases.size());
   state.counters["peak_MB"] = peak_mb();
 }
 
 BENCHMARK_CAPTURE(study, flexshard_12_cases, "flexshard.yaml", {})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+// How much faster two processes are than one: what the parent does alone sets the limit.
+BENCHMARK_CAPTURE(study, crosscheck_of_50_plans, "torchrec_crosscheck.yaml", {}, 1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(study, crosscheck_of_50_plans_in_two_processes, "torchrec_crosscheck.yaml", {}, 2)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime()
     ->MeasureProcessCPUTime();

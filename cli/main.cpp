@@ -1,6 +1,6 @@
+#include "base/workers.h"
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
-#include "sim/study/workers.h"
 
 namespace {
 

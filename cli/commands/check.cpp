@@ -13,6 +13,7 @@
 #include "cli/commands/all.h"
 #include "plan/plan_file.h"
 #include "sim/program/program_file.h"
+#include "sim/report/result_json.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
@@ -95,6 +96,11 @@ Checked check_system_map(const Tree& tree, const std::string& path) {
   return {"system map", counted(map.systems.size(), "system")};
 }
 
+Checked check_result(const Tree& tree) {
+  const std::size_t cases = result_from_tree(tree).cases.size();
+  return {"result", fmt::format("{} case{}", cases, cases == 1 ? "" : "s"), {}, Failure::input};
+}
+
 // The file is read once: it may be a pipe.
 Checked check_file(const std::string& path, const PlanWatch& watch) {
   const std::string text = read_file(path);
@@ -104,6 +110,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (schema == "shardsim.cluster/1") return check_cluster(tree, path);
   if (schema == "shardsim.workload/1") return check_workload(tree, path);
   if (schema == "shardsim.clusters_map/1") return check_system_map(tree, path);
+  if (schema == "shardsim.result/1") return check_result(tree);
   if (schema.starts_with("shardsim.program/")) {
     const Program program = program_from_tree(tree);
     return {"program", fmt::format("{} operations on {} ranks", program.ops.size(), program.world_size)};
@@ -111,7 +118,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
   if (schema == "shardsim.plan/1" || (schema.empty() && tree.find("plan"))) return check_plan_alone(tree);
   const std::string known =
       "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/2, "
-      "shardsim.clusters_map/1";
+      "shardsim.clusters_map/1, shardsim.result/1";
   if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
   throw input_error(tree.find("schema")->place, "unknown schema '" + schema + "'", known);
 }

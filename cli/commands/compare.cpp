@@ -4,9 +4,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/study/workers.h"
 #include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_report.h"
 

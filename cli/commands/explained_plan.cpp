@@ -11,8 +11,8 @@
 #include "plan/planner.h"
 #include "plan/torchrec/bridge/choice.h"
 #include "plan/torchrec/bridge/given_plan.h"
-#include "sim/scenario/torchrec_rules.h"
-#include "sim/study/planner_bandwidths.h"
+#include "sim/scenario/read_case.h"
+#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

@@ -4,7 +4,7 @@
 #include "models/collective/fitted_overheads.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
-#include "sim/scenario/torchrec_rules.h"
+#include "sim/scenario/read_case.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

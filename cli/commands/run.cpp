@@ -5,7 +5,6 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
-#include <thread>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -25,8 +24,7 @@ constexpr int kMostJobs = 1024;
 
 // As many processes as there are processors for this one, unless -j says otherwise.
 int jobs(const Arguments& given) {
-  const auto processors = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMostJobs);
-  return static_cast<int>(given.count("jobs", 1, kMostJobs).value_or(processors));
+  return static_cast<int>(given.count("jobs", 1, kMostJobs).value_or(std::min<std::int64_t>(processors(), kMostJobs)));
 }
 
 // Names of the cases to trace.
@@ -59,20 +57,19 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
 
 // Leaves out the cases whose plan does not fit, saying so. Errors: as make_plan's when no case is left.
 Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) {
-  std::vector<Case> fitting;
   std::optional<Error> last;
-  for (const Case& item : scenario.cases) {
+  scenario.keep([&](const Case& item) {
     try {
       make_plan(item, cluster_of(item), scenario.seed, {terminal.interrupted, {}});
-      fitting.push_back(item);
+      return true;
     } catch (const Error& error) {
       if (error.failure() != Failure::infeasible) throw;
       if (!quiet) std::fputs(fmt::format("warning: left out: {}\n", error.what()).c_str(), stderr);
       last = error;
+      return false;
     }
-  }
-  if (fitting.empty()) throw *last;
-  scenario.cases = std::move(fitting);
+  });
+  if (scenario.cases.empty()) throw *last;
   return scenario;
 }
 
@@ -89,18 +86,22 @@ void describe_runs(const StudyResult& study) {
   }
 }
 
-// Everything but the table.
+// Everything but the table, what takes long in processes side by side.
 void write_files(const StudyResult& study, const std::string& json, const std::filesystem::path& folder,
-                 const Arguments& given, const std::vector<std::string>& traces, const Terminal& terminal) {
-  write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp")));
-  throw_if_interrupted(terminal.interrupted);
-  write_file(folder / "report.html", report_html(study));
-  throw_if_interrupted(terminal.interrupted);
+                 const Arguments& given, const std::vector<std::string>& traces, const WorkerOptions& options) {
+  std::vector<WorkerTask> tasks;
+  const auto add = [&](const std::string& name, const std::function<void()>& write) {
+    tasks.push_back({name, [write] { return write(), std::string(); }});
+  };
+  add("timeline.h5", [&] { write_timelines(folder / "timeline.h5", timeline_file(study, given.has("stamp"))); });
+  add("report.html", [&] { write_file(folder / "report.html", report_html(study)); });
   for (const CaseResult& result : study.cases) {
     if (std::find(traces.begin(), traces.end(), result.name) == traces.end()) continue;
-    write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
-    throw_if_interrupted(terminal.interrupted);
+    add(result.name, [&] {
+      write_kineto_traces(folder / "trace" / result.name, result.timeline, result.name, given.has("trace-whole-us"));
+    });
   }
+  run_in_workers(tasks, {options.jobs, {}, options.interrupted});
   write_file(folder / "result.json", json);
 }
 
@@ -124,7 +125,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
 
   const std::string json = result_to_json(study);
   StagedFolder staged(folder);
-  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, terminal); });
+  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
   staged.commit();
   print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));

@@ -1,6 +1,6 @@
-#include "sim/engine/rank_streams.h"
-
 #include <algorithm>
+
+#include "sim/engine/execution.h"
 
 namespace shardsim {
 

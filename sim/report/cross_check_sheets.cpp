@@ -55,7 +55,7 @@ std::string cross_check_text(const CrossCheck& check, const StudyResult& study) 
   const CaseResult& fastest = study.cases[check.fastest];
   std::string text =
       fmt::format("{} plans of {}: rank correlation of estimate and simulation {:.3f} (Spearman), {:.3f} (Kendall). ",
-                  check.cases.size(), heading(check), check.spearman, check.kendall);
+                  check.compared, heading(check), check.spearman, check.kendall);
   if (check.estimates_choice == check.fastest) {
     return text + fmt::format("The estimate's choice, {}, is the fastest in the simulation, too ({} ms, estimated {}).",
                               chosen.name, short_ms(chosen.iteration_ms),

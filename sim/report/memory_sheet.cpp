@@ -61,11 +61,6 @@ void add_memory(Sheet& sheet, const CaseResult& item) {
 
 }  // namespace
 
-std::string operation_at(const CaseResult& result, const MemoryPeak& peak) {
-  const auto op = static_cast<std::size_t>(std::max(peak.op, 0));
-  return peak.op < 0 || op >= result.timeline.ops.size() ? "" : result.timeline.ops[op].name;
-}
-
 Sheet memory_sheet(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"part", false}, {"simulated MiB"}, {"memory model MiB"}};

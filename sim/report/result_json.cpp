@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "sim/report/cross_check_json.h"
-#include "sim/report/result_sheets.h"
+#include "base/map_reader.h"
+#include "base/text.h"
+#include "sim/study/result_fields.h"
 
 namespace shardsim {
 namespace {
@@ -16,151 +18,217 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kResultSchema = "shardsim.result/1";
-constexpr double kPercent = 100;
 
-// Of the fullest rank, part by part, beside the memory model's figures for it.
-Json high_water_json(const CaseResult& result) {
-  const MemoryProfile& profile = result.memory_profile;
-  const std::size_t rank = profile.fullest();
-  const MemoryPeak& peak = profile.ranks[rank];
-  Json marks = Json::array(), parts;
-  const std::int64_t over = peak.bytes() - result.memory_capacity;
-  for (const MemoryPeak& each : profile.ranks) marks.push_back(each.bytes());
-  for (std::size_t part = 0; part < kMemoryParts; ++part) parts[kMemoryPartNames[part]] = peak.amounts.bytes[part];
-  const PlacementMemory& estimate = result.estimated_memory;
-  Json json = {{"per_rank_bytes", marks},
-               {"rank", rank},
-               {"at_ms", peak.at_us * 1e-3},
-               {"operation", operation_at(result, peak)},
-               {"parts", parts},
-               {"estimate",
-                {{"at_rest_bytes", estimate.static_bytes},
-                 {"optimizer_bytes", estimate.optimizer_bytes},
-                 {"cache_bytes", estimate.cache_bytes},
-                 {"buffer_bytes", estimate.dynamic_bytes}}}};
-  if (over > 0 && result.memory_capacity > 0) json["over_capacity_bytes"] = over;
-  return json;
-}
-
-Json memory_json(const CaseResult& result) {
-  const auto& bytes = result.memory_per_rank;
-  const bool fits =
-      std::all_of(bytes.begin(), bytes.end(), [&](std::int64_t rank) { return rank <= result.memory_capacity; });
-  Json json = {{"per_rank_bytes", bytes}, {"capacity_bytes", result.memory_capacity}, {"fits", fits}};
-  if (!result.memory_profile.ranks.empty()) json["simulated"] = high_water_json(result);
-  return json;
-}
-
-// The member that arrived last, for which most of the waiting was, and what it had been running until then.
-Json waited_for_json(const NamedTime::WaitedFor& whom) {
-  if (whom.rank < 0) return nullptr;
-  return {{"rank", whom.rank}, {"operation", whom.operation}, {"waiting_ms", whom.ms}};
-}
-
-// total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran, contention included;
-// exposed_ms = transfer_ms + waiting_ms.
-Json collectives_json(const std::vector<NamedTime>& times) {
-  Json list = Json::array();
-  for (const NamedTime& time : times) {
-    if (!is_communication(time.op_class)) continue;
-    list.push_back({{"name", time.name},
-                    {"kind", time.op_class},
-                    {"calls", time.calls},
-                    {"total_ms", time.alone_ms},
-                    {"exposed_ms", time.exposed_ms},
-                    {"bytes_per_rank", time.bytes_per_rank},
-                    {"in_iteration_ms", time.span_ms},
-                    {"transfer_ms", time.transfer_ms()},
-                    {"waiting_ms", time.waiting_ms},
-                    {"waited_for", waited_for_json(time.waited_for)}});
+// Writes the named members of a value into an object.
+class JsonWriter {
+ public:
+  template <typename Value>
+  static Json json_of(const Value& value) {
+    if constexpr (std::is_same_v<Value, Strategy>) {
+      return strategy_name(value);
+    } else if constexpr (std::is_same_v<Value, Effect>) {
+      return effect_key(value);
+    } else if constexpr (std::is_constructible_v<Json, Value> && !std::is_aggregate_v<Value>) {
+      return value;
+    } else {
+      Json object = Json::object();
+      JsonWriter writer(object);
+      fields(writer, value);
+      return object;
+    }
   }
-  return list;
-}
-
-Json compute_json(const std::vector<NamedTime>& times) {
-  Json list = Json::array();
-  for (const NamedTime& time : times) {
-    if (is_communication(time.op_class)) continue;
-    list.push_back({{"name", time.name}, {"class", time.op_class}, {"total_ms", time.span_ms}});
+  template <typename Item>
+  static Json json_of(const std::vector<Item>& items) {
+    Json list = Json::array();
+    for (const Item& item : items) list.push_back(json_of(item));
+    return list;
   }
-  return list;
-}
-
-Json placements_json(const std::vector<PlacementSummary>& placements) {
-  Json list = Json::array();
-  for (const PlacementSummary& placement : placements)
-    list.push_back({{"table", placement.table},
-                    {"strategy", strategy_name(placement.strategy)},
-                    {"rows", placement.rows},
-                    {"access_share", placement.access_share},
-                    {"ranks", placement.ranks}});
-  return list;
-}
-
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-// `predicted` and `error_pct` are always there: null where the case has no such figure.
-Json published_json(const Comparison& comparison) {
-  const Published& published = comparison.published;
-  Json json = {{"quantity", published.quantity},
-               {"unit", published.unit},
-               {"value", published.value},
-               {"predicted", number_or_null(comparison.predicted)}};
-  if (comparison.predicted_at_observed_payload) {
-    json["predicted_at_observed_payload"] = *comparison.predicted_at_observed_payload;
-    json["error_at_observed_payload_pct"] = number_or_null(comparison.error_at_observed_payload_pct());
+  template <typename Value>
+  static Json json_of(const std::optional<Value>& value) {
+    return value ? json_of(*value) : Json(nullptr);
   }
-  json["error_pct"] = number_or_null(comparison.error_pct());
-  json["role"] = published.fitted ? "fitted" : "predicted";
-  json["source"] = published.source;
-  return json;
-}
 
-Json job_json(const JobFigures& job, double iteration_ms) {
-  return {{"fabric", job.fabric},
-          {"nodes", job.nodes},
-          {"start_ms", job.start_ms},
-          {"alone_iteration_ms", job.alone_ms},
-          {"slowdown_pct", job.slowdown_pct(iteration_ms)},
-          {"measured_iterations", job.measured},
-          {"shortest_iteration_ms", job.shortest_ms},
-          {"longest_iteration_ms", job.longest_ms}};
-}
+  explicit JsonWriter(Json& object) : object_(object) {}
 
-Json case_json(const CaseResult& result) {
-  Json json = {{"name", result.name}, {"iteration_ms", result.iteration_ms}, {"samples_per_s", result.samples_per_s}};
-  if (!result.relative_to.empty()) json["relative_to"] = result.relative_to;
-  if (result.iteration_ms_at_observed_payload)
-    json["iteration_ms_at_observed_payload"] = *result.iteration_ms_at_observed_payload;
-  if (result.job) json["job"] = job_json(*result.job, result.iteration_ms);
-  json["estimate"] = {{"iteration_ms", result.estimate_iteration_ms}};
-  if (result.torchrec) json["torchrec"] = torchrec_json(result);
-  json["limited_by"] = {{"what", result.limit.what}, {"share_pct", kPercent * result.limit.share}};
-  json["memory"] = memory_json(result);
-  json["collectives"] = collectives_json(result.times);
-  json["compute"] = compute_json(result.times);
-  json["placements"] = placements_json(result.placements);
-  json["published"] = Json::array();
-  for (const Comparison& comparison : result.published) json["published"].push_back(published_json(comparison));
-  json["notes"] = result.notes;
-  return json;
-}
-
-// A fit that does not say how many rows it took would otherwise read as one on none.
-Json constants_json(const std::vector<SourcedValue>& constants) {
-  Json list = Json::array();
-  for (const SourcedValue& constant : constants) {
-    Json entry = {{"path", constant.path},
-                  {"value", constant.value},
-                  {"source", constant.source},
-                  {"fitted_on", constant.fitted_on}};
-    if (constant.rows_used > 0) entry["rows_used"] = constant.rows_used;
-    list.push_back(std::move(entry));
+  void operator()(const auto&...) {}
+  template <typename Value>
+  void field(std::string_view name, const Value& value) {
+    put(name, json_of(value));
   }
-  return list;
+  template <typename Value>
+  void field(std::string_view name, const std::optional<Value>& value) {
+    if (value) put(name, json_of(*value));
+  }
+  void nullable(std::string_view name, const std::optional<double>& value) { put(name, json_of(value)); }
+  void text_if_any(std::string_view name, const std::string& text) {
+    if (!text.empty()) put(name, text);
+  }
+  void scaled(std::string_view name, double value, double factor) { put(name, factor * value); }
+  void word(std::string_view name, bool flag, const char* no, const char* yes) { put(name, flag ? yes : no); }
+  void group(std::string_view name, auto members) {
+    Json object = Json::object();
+    JsonWriter writer(object);
+    members(writer);
+    put(name, std::move(object));
+  }
+  void group_or_null(std::string_view name, bool there, auto members) {
+    if (there) {
+      group(name, members);
+    } else {
+      put(name, nullptr);
+    }
+  }
+  void group_if(std::string_view name, const auto& value, auto members) {
+    if (value) group(name, [&](auto& inner) { members(inner, *value); });
+  }
+  void list(std::string_view name, const auto& items, auto members, bool even_empty = true) {
+    if (items.empty() && !even_empty) return;
+    Json list = Json::array();
+    for (const auto& item : items) {
+      Json object = Json::object();
+      JsonWriter writer(object);
+      members(writer, item);
+      list.push_back(std::move(object));
+    }
+    put(name, std::move(list));
+  }
+  void index(std::string_view name, std::size_t index, const auto& among) { field(name, among[index].name); }
+  void derived(std::string_view name, auto value) { put(name, json_of(value())); }
+  void view(std::string_view name, const auto& object, auto get, auto) { field(name, get(object)); }
+
+ private:
+  void put(std::string_view name, Json value) { object_[std::string(name)] = std::move(value); }
+
+  Json& object_;
+};
+
+// The value that gives `product` when it is multiplied by `factor`, to the last bit: one of the numbers beside the
+// quotient, which may be rounded.
+double unscaled(double product, double factor) {
+  const double quotient = product / factor;
+  const double below = std::nextafter(quotient, -std::numeric_limits<double>::infinity());
+  const double above = std::nextafter(quotient, std::numeric_limits<double>::infinity());
+  if (factor * quotient == product) return quotient;
+  return factor * below == product ? below : above;
 }
+
+// Reads the named members of a value from a map.
+class JsonReader {
+ public:
+  static void read(const Tree& tree, double& number) { number = parse_real(scalar_text(tree, "a number"), tree.place); }
+  static void read(const Tree& tree, std::string& text) { text = scalar_text(tree, "a text"); }
+  static void read(const Tree& tree, Strategy& strategy) {
+    strategy = parse_strategy(scalar_text(tree, "a strategy"), tree.place);
+  }
+  static void read(const Tree& tree, Effect& effect) {
+    const std::string& key = scalar_text(tree, "an effect");
+    std::size_t index = 0;
+    while (index < kEffects && effect_key(effect_at(index)) != key) ++index;
+    if (index == kEffects) throw input_error(tree.place, fmt::format("unknown effect {}", excerpt(key)), kRemedy);
+    effect = effect_at(index);
+  }
+  template <std::integral Number>
+  static void read(const Tree& tree, Number& number) {
+    const std::int64_t count = parse_count(scalar_text(tree, "a whole number"), tree.place);
+    if (!std::in_range<Number>(count)) throw input_error(tree.place, fmt::format("{} is too large", count), kRemedy);
+    number = static_cast<Number>(count);
+  }
+  template <typename Item>
+  static void read(const Tree& tree, std::vector<Item>& items) {
+    require(tree, Tree::Kind::list);
+    items.resize(tree.items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) read(tree.items[i], items[i]);
+  }
+  template <typename Value>
+  static void read(const Tree& tree, std::optional<Value>& value) {
+    read(tree, value.emplace());
+  }
+  template <typename Value>
+  requires std::is_class_v<Value>
+  static void read(const Tree& tree, Value& value) {
+    JsonReader reader(tree);
+    fields(reader, value);
+  }
+
+  explicit JsonReader(const Tree& tree) : tree_(tree) { require(tree, Tree::Kind::map); }
+
+  void operator()(const auto&...) {}
+  void field(std::string_view name, auto& value) { read(member(name), value); }
+  template <typename Value>
+  void field(std::string_view name, std::optional<Value>& value) {
+    if (const Tree* const tree = tree_.find(name)) read(*tree, value);
+  }
+  void nullable(std::string_view name, std::optional<double>& value) {
+    if (member(name).kind != Tree::Kind::null) field(name, value);
+  }
+  void text_if_any(std::string_view name, std::string& text) {
+    if (tree_.find(name) != nullptr) field(name, text);
+  }
+  void scaled(std::string_view name, double& value, double factor) {
+    field(name, value);
+    value = unscaled(value, factor);
+  }
+  void word(std::string_view name, bool& flag, const char* no, const char* yes) {
+    flag = MapReader(tree_, "").choice(name, {no, yes}) == yes;
+  }
+  void group(std::string_view name, auto members) {
+    JsonReader reader(member(name));
+    members(reader);
+  }
+  void group_or_null(std::string_view name, bool, auto members) {
+    if (member(name).kind != Tree::Kind::null) group(name, members);
+  }
+  void group_if(std::string_view name, auto& value, auto members) {
+    if (tree_.find(name) == nullptr) return;
+    value.emplace();
+    group(name, [&](auto& inner) { members(inner, *value); });
+  }
+  void list(std::string_view name, auto& items, auto members, bool even_empty = true) {
+    if (!even_empty && tree_.find(name) == nullptr) return;
+    const Tree& tree = member(name);
+    require(tree, Tree::Kind::list);
+    items.resize(tree.items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      JsonReader reader(tree.items[i]);
+      members(reader, items[i]);
+    }
+  }
+  void index(std::string_view name, std::size_t& index, const auto& among) {
+    std::string named;
+    field(name, named);
+    const auto found = std::ranges::find_if(among, [&](const auto& item) { return item.name == named; });
+    if (found == among.end()) {
+      throw input_error(member(name).place, fmt::format("'{}' names no case: {}", name, excerpt(named)), kRemedy);
+    }
+    index = static_cast<std::size_t>(found - among.begin());
+  }
+  void derived(std::string_view, auto) {}
+  template <typename Object, typename Shape>
+  void view(std::string_view name, Object& object, Shape (*)(const Object&), auto set) {
+    Shape value{};
+    field(name, value);
+    set_where_there(object, value, set);
+  }
+
+ private:
+  static constexpr const char* kRemedy = "Is this a result.json as shardsim wrote it?";
+
+  static void require(const Tree& tree, Tree::Kind kind) {
+    if (tree.kind == kind) return;
+    throw input_error(tree.place, fmt::format("{} where a {} is due", kind_name(tree.kind), kind_name(kind)), kRemedy);
+  }
+  const Tree& member(std::string_view name) const {
+    if (const Tree* const found = tree_.find(name)) return *found;
+    throw input_error(tree_.place, fmt::format("'{}' is missing", name), kRemedy);
+  }
+  static void set_where_there(auto& object, const auto& value, auto set) { set(object, value); }
+  template <typename Value>
+  static void set_where_there(auto& object, const std::optional<Value>& value, auto set) {
+    if (value) set(object, *value);
+  }
+
+  const Tree& tree_;
+};
 
 // nlohmann writes what is not finite as null, which would hide a bug as a missing figure.
 void check_finite(const Json& json, const std::string& path) {
@@ -174,14 +242,18 @@ void check_finite(const Json& json, const std::string& path) {
 }  // namespace
 
 std::string result_to_json(const StudyResult& study) {
-  Json json = {
-      {"schema", kResultSchema}, {"scenario", study.scenario}, {"seed", study.seed}, {"version", study.version}};
-  json["cases"] = Json::array();
-  for (const CaseResult& result : study.cases) json["cases"].push_back(case_json(result));
-  if (!study.cross_checks.empty()) json["cross_checks"] = cross_checks_json(study);
-  json["fitted_constants"] = constants_json(study.fitted);
+  Json json = {{"schema", kResultSchema}};
+  JsonWriter writer(json);
+  fields(writer, study);
   check_finite(json, "$");
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+StudyResult result_from_tree(const Tree& tree) {
+  MapReader(tree, "").choice("schema", {kResultSchema});
+  StudyResult study;
+  JsonReader::read(tree, study);
+  return study;
 }
 
 }  // namespace shardsim

@@ -2,16 +2,20 @@
 
 #include <string>
 
+#include "base/tree.h"
 #include "sim/study/result.h"
 
 namespace shardsim {
 
 // docs/formats.md, result.json (`shardsim.result/1`): keys in the order given there, line end at the end, numbers in
-// the shortest form that reads back as the same value. Beyond the keys of the first description: cases[]
-// `iteration_ms_at_observed_payload` (where a table says what was observed), `limited_by` {what, share_pct},
-// `compute`[] {name, class, total_ms}, `notes`[]; collectives[] `in_iteration_ms`; `fitted_constants`[] {path, value,
-// source, fitted_on, and rows_used where that is known}. Throws std::logic_error when a number is not finite: that is a
-// bug, not a result.
+// the shortest form that reads back as the same value. Its keys are listed once, for writing and reading, in
+// sim/study/result_fields.h. Throws std::logic_error when a number is not finite: that is a bug, not a result.
 std::string result_to_json(const StudyResult& study);
+
+// The study as far as result.json tells it: no Timelines, no names of workloads, clusters and planners of cases. Written
+// again, it gives the same text. Keys that this version does not know are passed over, for they are added within a
+// schema. Errors: Failure::input with the line for a missing key, a value of another type, a case that is named and not
+// there.
+StudyResult result_from_tree(const Tree& tree);
 
 }  // namespace shardsim

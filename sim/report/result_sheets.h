@@ -58,9 +58,6 @@ Sheet constants_sheet(const StudyResult& study);  // the fitted constants
 Sheet memory_sheet(const StudyResult& study);
 std::string memory_legend();
 
-// The name of the operation whose start makes a peak; "" when nothing comes on top of what stays.
-std::string operation_at(const CaseResult& result, const MemoryPeak& peak);
-
 // The answer in a few sentences: the fastest plan of each workload, by how much, what limits it, whether it fits, and
 // how far the predictions are from what was published.
 std::string summary_text(const StudyResult& study);

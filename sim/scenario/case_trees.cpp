@@ -6,9 +6,7 @@
 
 #include "base/map_reader.h"
 #include "base/text.h"
-#include "sim/scenario/job_trees.h"
-#include "sim/scenario/located.h"
-#include "sim/scenario/repeated_case.h"
+#include "sim/scenario/named_tree.h"
 #include "sim/scenario/settings.h"
 
 namespace shardsim {
@@ -116,26 +114,21 @@ class CaseBuilder {
         seed_(seed),
         settings_(settings_of(overrides)) {}
 
-  std::vector<CaseTree> build() {
+  CaseTrees build() {
     check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases", "cross_check"}));
     refuse_both_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();
-    std::vector<CaseTree> trees;
     const std::vector<Tree> items = case_items();
     check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check"}), items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_)) {
-        for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
-          count(tree);
-          trees.push_back(std::move(tree));
-        }
-      }
+      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_)) add(built);
     }
-    return trees;
+    return std::move(trees_);
   }
 
  private:
+  void add(const CaseTree& built);
   void prepare_top();
   std::vector<Tree> case_items() const;
   CaseTree build_case(const Tree& item, std::size_t index) const;
@@ -152,8 +145,20 @@ class CaseBuilder {
   std::uint64_t seed_;
   std::vector<Setting> settings_;
   Tree top_;
-  std::size_t cases_ = 0, values_ = 0;
+  CaseTrees trees_;
+  std::size_t values_ = 0;
 };
+
+// A case with jobs becomes a fabric of them.
+void CaseBuilder::add(const CaseTree& built) {
+  Fabric fabric{built.name, {}};
+  for (CaseTree& tree : expand_jobs(built, scenario_.find("cases") == nullptr ? "" : built.name + "/")) {
+    if (tree.job) fabric.jobs.push_back(trees_.cases.size());
+    count(tree);
+    trees_.cases.push_back(std::move(tree));
+  }
+  if (!fabric.jobs.empty()) trees_.fabrics.push_back(std::move(fabric));
+}
 
 void CaseBuilder::prepare_top() {
   top_.kind = Tree::Kind::map;
@@ -256,7 +261,7 @@ void CaseBuilder::apply_memory_model(Tree& keys) const {
 }
 
 void CaseBuilder::count(const CaseTree& result) {
-  if (++cases_ > kMostCases) {
+  if (trees_.cases.size() >= kMostCases) {
     throw input_error(result.place, fmt::format("more than {} cases and jobs", kMostCases), "Split the scenario");
   }
   values_ += size_of(result.keys);
@@ -268,8 +273,7 @@ void CaseBuilder::count(const CaseTree& result) {
 
 }  // namespace
 
-std::vector<CaseTree> case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides,
-                                 std::uint64_t seed) {
+CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed) {
   return CaseBuilder(scenario, folder, overrides, seed).build();
 }
 

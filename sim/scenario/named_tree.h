@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/tree.h"
@@ -13,5 +14,20 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 
 // `file` as the current folder sees it.
 std::string path_from(const std::string& folder, const std::string& file);
+
+// Most values of all cases together, each with its cluster and workloads: a short file may repeat a long one.
+constexpr std::size_t kMostValues = 10'000'000;
+
+std::size_t size_of(const Tree& tree);  // values in it, itself included
+
+// Whether this key holds a shipped name or a file that is loaded: `cluster`, `workload`.
+bool is_named(std::string_view key);
+
+// The value of a key of a scenario, a case or a job with file names as the current folder sees them; clusters and
+// workloads loaded, those of `jobs` too. Errors: as whole_tree; `jobs` that is empty, no list of maps, or too long.
+Tree located(const std::string& key, Tree value, const std::string& folder);
+
+// The value of a leaf at `path` within a case or a job, located where the path names a file.
+Tree located_leaf(std::string_view path, Tree value, const std::string& folder);
 
 }  // namespace shardsim

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/map_reader.h"
 #include "base/text.h"
@@ -14,14 +13,13 @@
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
-#include "sim/scenario/read_published.h"
-#include "sim/scenario/torchrec_rules.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostIterations = 10000;
+constexpr std::int64_t kMostExplained = 1000;
 
 const Tree& required_part(const CaseTree& tree, const char* key) {
   if (const Tree* const part = tree.keys.find(key)) return *part;
@@ -94,6 +92,16 @@ double read_steady(MapReader& reader) {
   return steady;
 }
 
+// Whether the case is simulated at the observed payload, too, where its workload states one.
+bool read_payload(MapReader& reader, const Workload& workload) {
+  const bool both = reader.choice("payload", {"both", "planned"}, "both") == "both";
+  if (!both || !reader.has("payload") || workload.has_runtime()) return both;
+  throw input_error(
+      reader.place_of("payload"),
+      fmt::format("'payload: both', but no table of workload {} says what was observed", excerpt(workload.name)),
+      "Write 'runtime' in its tables, or leave 'payload' out");
+}
+
 void read_options(MapReader& reader, bool job, Case& item) {
   item.compute_model = model_map(reader, "compute_model");
   item.memory_model = model_map(reader, "memory_model");
@@ -102,7 +110,7 @@ void read_options(MapReader& reader, bool job, Case& item) {
   item.overlap = reader.flag("overlap", true);
   item.iterations = read_iterations(reader, job);
   item.steady = read_steady(reader);
-  item.payload_both = reader.choice("payload", {"both", "planned"}, "both") == "both";
+  item.payload_both = read_payload(reader, item.workload);
   item.relative_to = reader.text("relative_to", "");
   if (const Tree* const published = reader.value("published")) item.published = read_published(*published);
 }
@@ -110,7 +118,6 @@ void read_options(MapReader& reader, bool job, Case& item) {
 JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
   MapReader reader(*tree.job, "");
   JobPart job;
-  job.fabric = tree.fabric;
   job.nodes = read_node_set(reader.required("nodes"), cluster.nodes);
   job.start = reader.time("start", Seconds{});
   job.nodes_place = reader.place_of("nodes");
@@ -118,15 +125,11 @@ JobPart read_job(const CaseTree& tree, const ClusterSpec& cluster) {
   return job;
 }
 
-std::string noun_of(const Case& item) {
-  return item.job ? "job" : "case";
-}
+constexpr const char* kRules[] = {"variant", "rules", "run_embedding_at_peak_memory"};
 
-bool is_name_part(const std::string& part) {
-  const bool good = std::ranges::all_of(part, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-  });
-  return good && !part.empty() && part.size() <= 128 && part != "." && part != "..";
+bool is_torchrec(const Tree& options) {
+  const Tree* name = options.kind == Tree::Kind::map ? options.find("name") : nullptr;
+  return name != nullptr && name->scalar == "torchrec";
 }
 
 }  // namespace
@@ -160,67 +163,40 @@ void validate_names(const Case& item) {
   make_network(item.network);
 }
 
-void check_case_names(const std::vector<Case>& cases) {
-  std::vector<std::pair<std::string, const Case*>> sorted;
-  for (const Case& item : cases) {
-    const bool good = item.name.size() <= 256 && std::ranges::all_of(split(item.name, '/'), is_name_part);
-    if (!good) {
-      throw input_error(item.place, fmt::format("{} is no name of a {}", excerpt(item.name), noun_of(item)),
-                        "Parts of a-z, 0-9, '_', '.' and '-' joined by '/'; a part is never '.' or '..'");
+void share_torchrec_rules(Tree& planner, Tree& memory_model) {
+  if (!is_torchrec(planner) || !is_torchrec(memory_model)) return;
+  for (const char* key : kRules) {
+    const Tree* made = planner.find(key);
+    const Tree* judged = memory_model.find(key);
+    if (made && judged && !(*made == *judged)) {
+      throw input_error(judged->place, fmt::format("memory_model.{} and planner.{} differ", key, key),
+                        "Say it in one place: it holds for both");
     }
-    if (item.name == "all") {
-      throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");
-    }
-    sorted.emplace_back(item.name + "/", &item);
-  }
-  std::ranges::stable_sort(sorted, {}, &std::pair<std::string, const Case*>::first);
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    const auto& [name, item] = sorted[i - 1];
-    const auto& [next_name, next] = sorted[i];
-    if (!next_name.starts_with(name)) continue;
-    const std::string wrong = next_name == name ? "two cases are named " + excerpt(item->name)
-                                                : fmt::format("case {} begins with the name of case {}",
-                                                              excerpt(next->name), excerpt(item->name));
-    throw input_error(next->place, wrong, "Names become folders: none may be another's or lie inside it");
-  }
-}
-
-void check_jobs(const std::vector<Case>& cases) {
-  std::map<std::pair<std::string, int>, const Case*> owners;  // (fabric, node)
-  for (const Case& item : cases) {
-    if (!item.job) continue;
-    for (const int node : item.job->nodes) {
-      const auto entry = owners.try_emplace({item.job->fabric, node}, &item).first;
-      if (entry->second == &item) continue;
-      throw input_error(item.job->nodes_place,
-                        fmt::format("node {} belongs to job {} already", node, excerpt(entry->second->name)),
-                        "Give each job nodes of its own");
+    if (made && !judged) {
+      memory_model.fields.emplace_back(key, *made);
+    } else if (judged && !made) {
+      planner.fields.emplace_back(key, *judged);
     }
   }
 }
 
-void check_baselines(const std::vector<Case>& cases) {
-  std::set<std::string> names;
-  for (const Case& item : cases) names.insert(item.name);
-  for (const Case& item : cases) {
-    const bool gain = std::ranges::any_of(
-        item.published, [](const Published& published) { return published.quantity == "throughput_gain"; });
-    if (item.relative_to.empty()) {
-      if (!gain) continue;
-      throw input_error(item.place, fmt::format("case {} publishes a throughput_gain over nothing", excerpt(item.name)),
-                        "Write 'relative_to: CASE'");
-    }
-    if (item.relative_to == item.name) {
-      throw input_error(item.place, fmt::format("case {} is relative to itself", excerpt(item.name)),
-                        "Name another case in 'relative_to'");
-    }
-    if (!names.contains(item.relative_to)) {
-      throw input_error(
-          item.place,
-          fmt::format("case {} is relative to unknown case {}", excerpt(item.name), excerpt(item.relative_to)),
-          known_names_hint(item.relative_to, {names.begin(), names.end()}));
-    }
+CrossCheckOptions read_cross_check(const Tree& map) {
+  if (map.kind != Tree::Kind::map) {
+    throw input_error(map.place, fmt::format("'cross_check' is {}, not a map", kind_name(map.kind)),
+                      "Write 'cross_check: {worst: 5}', or {} for the defaults");
   }
+  MapReader reader(map, "cross_check");
+  CrossCheckOptions options;
+  options.place = map.place;
+  const std::int64_t worst = reader.count("worst", 5);
+  if (worst > kMostExplained) {
+    throw input_error(reader.place_of("worst"), fmt::format("{} plans to explain", worst),
+                      fmt::format("Give at most {}", kMostExplained));
+  }
+  options.worst = static_cast<std::size_t>(worst);
+  options.topology = torchrec::read_topology_options(reader.map("topology"));
+  reader.finish();
+  return options;
 }
 
 }  // namespace shardsim

@@ -13,13 +13,16 @@ Case read_again(const CaseTree& tree, Case before);
 // Refuses names of planner, models, network and algorithms that no table knows, and options that they do not have.
 void validate_names(const Case& item);
 
-// Refuses names that cannot be folders, a name twice, a name that is the leading parts of another.
-void check_case_names(const std::vector<Case>& cases);
+// The `published` list of a case (docs/formats.md, scenario files). Units follow from the quantity: times in ms, rows
+// as a count, coverage and throughput_gain in %. Errors: Failure::input.
+std::vector<Published> read_published(const Tree& list);
 
-// Refuses jobs of one fabric that share a node.
-void check_jobs(const std::vector<Case>& cases);
+// TorchRec's rules of memory (`variant`, `rules`, `run_embedding_at_peak_memory`) are options of its planner and of its
+// memory model. What one of the two says holds for both, so that a plan is judged as it was made. Does nothing where
+// either is another one, or null. Errors (Failure::input): both say it, and not the same.
+void share_torchrec_rules(Tree& planner, Tree& memory_model);
 
-// Refuses `relative_to` that names no other case.
-void check_baselines(const std::vector<Case>& cases);
+// The scenario's key `cross_check`. Errors: Failure::input for unknown keys and impossible values.
+CrossCheckOptions read_cross_check(const Tree& map);
 
 }  // namespace shardsim

@@ -1,5 +1,3 @@
-#include "sim/scenario/read_published.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "base/map_reader.h"
 #include "base/text.h"
 #include "plan/plan.h"
+#include "sim/scenario/read_case.h"
 
 namespace shardsim {
 namespace {

@@ -2,16 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/map_reader.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/read_case.h"
 #include "sim/scenario/settings.h"
-#include "sim/study/cross_check.h"
 
 namespace shardsim {
 namespace {
@@ -36,6 +38,96 @@ void require_comparable(const std::vector<Case>& cases, const CrossCheckOptions&
                     "Add cases, for example random ones: 'planner: {name: random}' with 'repeat: 50'");
 }
 
+std::string noun_of(const Case& item) {
+  return item.job ? "job" : "case";
+}
+
+bool is_name_part(const std::string& part) {
+  const bool good = std::ranges::all_of(part, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+  });
+  return good && !part.empty() && part.size() <= 128 && part != "." && part != "..";
+}
+
+// Refuses names that cannot be folders, a name twice, a name that is the leading parts of another.
+void check_case_names(const std::vector<Case>& cases) {
+  std::vector<std::pair<std::string, const Case*>> sorted;
+  for (const Case& item : cases) {
+    const bool good = item.name.size() <= 256 && std::ranges::all_of(split(item.name, '/'), is_name_part);
+    if (!good) {
+      throw input_error(item.place, fmt::format("{} is no name of a {}", excerpt(item.name), noun_of(item)),
+                        "Parts of a-z, 0-9, '_', '.' and '-' joined by '/'; a part is never '.' or '..'");
+    }
+    if (item.name == "all") {
+      throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");
+    }
+    sorted.emplace_back(item.name + "/", &item);
+  }
+  std::ranges::stable_sort(sorted, {}, &std::pair<std::string, const Case*>::first);
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const auto& [name, item] = sorted[i - 1];
+    const auto& [next_name, next] = sorted[i];
+    if (!next_name.starts_with(name)) continue;
+    const std::string wrong = next_name == name ? "two cases are named " + excerpt(item->name)
+                                                : fmt::format("case {} begins with the name of case {}",
+                                                              excerpt(next->name), excerpt(item->name));
+    throw input_error(next->place, wrong, "Names become folders: none may be another's or lie inside it");
+  }
+}
+
+// Refuses jobs of one fabric that share a node.
+void check_nodes(const Fabric& fabric, const std::vector<Case>& cases) {
+  std::map<int, const Case*> owners;  // by node
+  for (const std::size_t job : fabric.jobs) {
+    const Case& item = cases[job];
+    for (const int node : item.job->nodes) {
+      const auto entry = owners.try_emplace(node, &item).first;
+      if (entry->second == &item) continue;
+      throw input_error(item.job->nodes_place,
+                        fmt::format("node {} belongs to job {} already", node, excerpt(entry->second->name)),
+                        "Give each job nodes of its own");
+    }
+  }
+}
+
+// Refuses `relative_to` that names no other case.
+void check_baselines(const std::vector<Case>& cases) {
+  std::set<std::string> names;
+  for (const Case& item : cases) names.insert(item.name);
+  for (const Case& item : cases) {
+    const bool gain = std::ranges::any_of(
+        item.published, [](const Published& published) { return published.quantity == "throughput_gain"; });
+    if (item.relative_to.empty()) {
+      if (!gain) continue;
+      throw input_error(item.place, fmt::format("case {} publishes a throughput_gain over nothing", excerpt(item.name)),
+                        "Write 'relative_to: CASE'");
+    }
+    if (item.relative_to == item.name) {
+      throw input_error(item.place, fmt::format("case {} is relative to itself", excerpt(item.name)),
+                        "Name another case in 'relative_to'");
+    }
+    if (!names.contains(item.relative_to)) {
+      throw input_error(
+          item.place,
+          fmt::format("case {} is relative to unknown case {}", excerpt(item.name), excerpt(item.relative_to)),
+          known_names_hint(item.relative_to, {names.begin(), names.end()}));
+    }
+  }
+}
+
+std::vector<Case> read_cases(const std::vector<CaseTree>& trees) {
+  std::vector<Case> cases;
+  for (const CaseTree& tree : trees) {
+    if (tree.again) {
+      cases.push_back(read_again(tree, cases.back()));
+      continue;
+    }
+    cases.push_back(read_case(tree));
+    validate_names(cases.back());
+  }
+  return cases;
+}
+
 }  // namespace
 
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
@@ -52,23 +144,34 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
   if (seed.kind != Tree::Kind::null) {
     scenario.seed = static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
   }
-  const Tree cross_check = top_value(tree, "cross_check", overrides);
-  for (const CaseTree& keys : case_trees(tree, file.parent_path().string(), overrides, scenario.seed)) {
-    if (keys.again) {
-      scenario.cases.push_back(read_again(keys, scenario.cases.back()));
-      continue;
-    }
-    scenario.cases.push_back(read_case(keys));
-    validate_names(scenario.cases.back());
-  }
+  CaseTrees trees = case_trees(tree, file.parent_path().string(), overrides, scenario.seed);
+  scenario.cases = read_cases(trees.cases);
+  scenario.fabrics = std::move(trees.fabrics);
   check_case_names(scenario.cases);
-  check_jobs(scenario.cases);
+  for (const Fabric& fabric : scenario.fabrics) check_nodes(fabric, scenario.cases);
   check_baselines(scenario.cases);
+  const Tree cross_check = top_value(tree, "cross_check", overrides);
   if (cross_check.kind != Tree::Kind::null) {
     scenario.cross_check = read_cross_check(cross_check);
     require_comparable(scenario.cases, *scenario.cross_check);
   }
   return scenario;
+}
+
+void Scenario::keep(const std::function<bool(const Case&)>& wanted) {
+  std::vector<Case> kept;
+  std::vector<std::optional<std::size_t>> moved;  // [old index] new one
+  for (Case& item : cases) {
+    const bool stays = wanted(item);
+    moved.push_back(stays ? std::optional(kept.size()) : std::nullopt);
+    if (stays) kept.push_back(std::move(item));
+  }
+  cases = std::move(kept);
+  for (Fabric& fabric : fabrics) {
+    std::erase_if(fabric.jobs, [&](std::size_t job) { return !moved[job]; });
+    for (std::size_t& job : fabric.jobs) job = *moved[job];
+  }
+  std::erase_if(fabrics, [](const Fabric& fabric) { return fabric.jobs.empty(); });
 }
 
 Scenario read_scenario(const std::string& path, const Overrides& overrides) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,7 +9,7 @@
 
 #include "base/tree.h"
 #include "models/workload/workload.h"
-#include "sim/scenario/cross_check_options.h"
+#include "plan/torchrec/bridge/planner_options.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
@@ -28,7 +29,6 @@ struct Published {
 
 // What a case is besides, when it is one of several jobs on a fabric.
 struct JobPart {
-  std::string fabric;      // name of the case that lists the jobs: those with the same one run side by side
   std::vector<int> nodes;  // of the cluster; rank 0 is GPU 0 of the first
   Seconds start;
   Place nodes_place, start_place;
@@ -54,6 +54,21 @@ struct Case {
   std::optional<JobPart> job;
 };
 
+// Jobs that run side by side on one cluster: each of them is a case.
+struct Fabric {
+  std::string name;               // of the case that lists the jobs
+  std::vector<std::size_t> jobs;  // indices of Scenario::cases, in file order; at least one
+};
+
+// The scenario's key `cross_check`: lay TorchRec's estimates beside the simulation.
+struct CrossCheckOptions {
+  Place place;
+  std::size_t worst = 5;               // plans to explain
+  torchrec::TopologyOptions topology;  // rates of the same cluster by default
+};
+
+constexpr std::size_t kLeastChecked = 3;  // cases that make an order worth comparing
+
 // One YAML file that names a cluster, a model, a plan (or a planner), and options. A pure value.
 struct Scenario {
   std::string path;  // as given
@@ -61,7 +76,11 @@ struct Scenario {
   std::string text;  // the file's whole text
   std::uint64_t seed = 1;
   std::vector<Case> cases;  // in file order
+  std::vector<Fabric> fabrics;
   std::optional<CrossCheckOptions> cross_check;
+
+  // Leaves out the cases that are not `wanted`, which is asked in their order; a fabric keeps its other jobs.
+  void keep(const std::function<bool(const Case&)>& wanted);
 };
 
 // What the command line changes.

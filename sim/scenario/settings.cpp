@@ -65,16 +65,12 @@ void check_settings(const std::vector<Setting>& settings, const std::vector<std:
 
 void keep_cases(Scenario& scenario, const std::vector<std::size_t>& kept) {
   std::set<std::size_t> positions(kept.begin(), kept.end());
-  std::set<std::string> fabrics;
-  for (const std::size_t position : positions) {
-    if (scenario.cases[position].job) fabrics.insert(scenario.cases[position].job->fabric);
+  for (const Fabric& fabric : scenario.fabrics) {
+    const bool whole = std::ranges::any_of(fabric.jobs, [&](std::size_t job) { return positions.contains(job); });
+    if (whole) positions.insert(fabric.jobs.begin(), fabric.jobs.end());
   }
-  std::vector<Case> cases;
-  for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
-    const auto& job = scenario.cases[i].job;
-    if (positions.contains(i) || (job && fabrics.contains(job->fabric))) cases.push_back(std::move(scenario.cases[i]));
-  }
-  scenario.cases = std::move(cases);
+  std::size_t position = 0;
+  scenario.keep([&](const Case&) { return positions.contains(position++); });
 }
 
 Tree top_value(const Tree& scenario, const std::string& key, const Overrides& overrides) {

@@ -1,5 +1,3 @@
-#include "sim/study/case_notes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,7 @@
 
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
-
-#include "sim/study/planner_bandwidths.h"
+#include "sim/study/case_result.h"
 
 namespace shardsim {
 namespace {
@@ -138,8 +135,8 @@ double share_of_row_wise(const Table& table, const Plan& plan, const Workload& w
 }
 
 // At most how much longer the iteration gets, in percent, when the rank of the hottest row serves `load` even shares
-// and all ranks wait for it. What grows is what moves or touches ids and rows: pooled rows cross the network as partial
-// sums, of which every rank sends as many.
+// and all ranks wait for it. What grows is what moves or touches ids and rows: pooled rows cross the network as
+// partial sums, of which every rank sends as many.
 double slower_pct(const Skew& skew, const CaseResult& result, const Plan& plan, const Workload& workload) {
   double ms = 0;
   for (const NamedTime& time : result.times) {
@@ -246,8 +243,8 @@ void note_slices(Notes& notes, const Case& item, const Plan& plan) {
                   whole, item.workload.tables.size()));
 }
 
-// The one of the paper's four bandwidths that is furthest from this cluster's: "the paper's global all-to-all has 25.3
-// GB/s, this cluster's 12.4".
+// The one of the paper's four bandwidths that is furthest from this cluster's: "the paper's global all-to-all
+// has 25.3 GB/s, this cluster's 12.4".
 std::string furthest_bandwidth(const Case& item) {
   using Rate = double PlannerBandwidths::*;
   static constexpr std::array<std::pair<const char*, Rate>, 4> kRates = {

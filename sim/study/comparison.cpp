@@ -1,15 +1,9 @@
-#include "sim/study/comparison.h"
-
-#include <algorithm>
+#include "sim/study/case_result.h"
 
 namespace shardsim {
 namespace {
 
-// Figures of one case at one payload.
-struct Figures {
-  const CaseResult& result;
-  const Timeline& timeline;
-};
+constexpr const char* kThroughputGain = "throughput_gain";
 
 std::optional<double> collective_ms(const Timeline& timeline, const std::string& name) {
   for (const NamedTime& time : named_times(timeline)) {
@@ -30,52 +24,17 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
   return sum;
 }
 
+// What the case says at the payload of `timeline`.
+std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline) {
+  if (quantity == "iteration") return timeline.iteration_ms;
+  if (quantity == kThroughputGain) return std::nullopt;
+  if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
+  return collective_ms(timeline, quantity);
+}
+
 // Samples of one iteration on all ranks.
 double samples(const CaseResult& result) {
   return static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu);
-}
-
-// By samples per second, so that it means the same between cases of different batches.
-std::optional<double> throughput_gain(const Figures& figures, const std::optional<Figures>& base) {
-  if (!base) return std::nullopt;
-  const double batches = samples(figures.result) / samples(base->result);
-  return 100 * (batches * (base->timeline.iteration_ms / figures.timeline.iteration_ms) - 1);
-}
-
-std::optional<double> predicted(const std::string& quantity, const Figures& figures,
-                                const std::optional<Figures>& base) {
-  if (quantity == "iteration") return figures.timeline.iteration_ms;
-  if (quantity == "throughput_gain") return throughput_gain(figures, base);
-  if (quantity.find(':') != std::string::npos) return of_strategy(figures.result, quantity);
-  return collective_ms(figures.timeline, quantity);
-}
-
-const CaseResult* find_case(const StudyResult& study, const std::string& name) {
-  const auto found =
-      std::find_if(study.cases.begin(), study.cases.end(), [&](const CaseResult& c) { return c.name == name; });
-  return found == study.cases.end() ? nullptr : &*found;
-}
-
-// The case's Timeline at the observed payload; a case whose tables state none has the planned one only.
-const Timeline* at_observed(const CaseResult& result) {
-  return result.observed_payload_timeline ? &*result.observed_payload_timeline : nullptr;
-}
-
-std::optional<Figures> figures_of(const CaseResult* result, const Timeline* timeline) {
-  if (result == nullptr || timeline == nullptr) return std::nullopt;
-  return Figures{*result, *timeline};
-}
-
-Comparison compare(const Published& published, const CaseResult& result, const CaseResult* base) {
-  Comparison comparison{published, std::nullopt, std::nullopt};
-  comparison.predicted =
-      predicted(published.quantity, {result, result.timeline}, figures_of(base, base ? &base->timeline : nullptr));
-  const Timeline* observed = at_observed(result);
-  if (published.at_observed_payload && observed != nullptr) {
-    comparison.predicted_at_observed_payload =
-        predicted(published.quantity, {result, *observed}, figures_of(base, base ? at_observed(*base) : nullptr));
-  }
-  return comparison;
 }
 
 std::optional<double> relative_error(std::optional<double> predicted, double value) {
@@ -93,15 +52,29 @@ std::optional<double> Comparison::error_at_observed_payload_pct() const {
   return relative_error(predicted_at_observed_payload, published.value);
 }
 
-void compare_with_published(StudyResult& study, const Scenario& scenario) {
-  for (std::size_t index = 0; index < study.cases.size(); ++index) {
-    const Case& item = scenario.cases[index];
-    const CaseResult* base = item.relative_to.empty() ? nullptr : find_case(study, item.relative_to);
-    if (base == nullptr && !item.relative_to.empty())
-      study.cases[index].notes.push_back("Not compared with case '" + item.relative_to + "', which is left out.");
-    for (const Published& published : item.published) {
-      study.cases[index].published.push_back(compare(published, study.cases[index], base));
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published) {
+  std::vector<Comparison> comparisons;
+  for (const Published& each : published) {
+    Comparison comparison{each, predicted(each.quantity, result, result.timeline), std::nullopt};
+    if (each.at_observed_payload && result.observed_payload_timeline) {
+      comparison.predicted_at_observed_payload = predicted(each.quantity, result, *result.observed_payload_timeline);
     }
+    comparisons.push_back(comparison);
+  }
+  return comparisons;
+}
+
+void compare_throughput(CaseResult& result, const CaseResult& base) {
+  const double batches = samples(result) / samples(base);
+  const auto gain_pct = [&](const Timeline& own, const Timeline& other) {
+    return 100 * (batches * (other.iteration_ms / own.iteration_ms) - 1);
+  };
+  const auto &observed = result.observed_payload_timeline, &base_observed = base.observed_payload_timeline;
+  for (Comparison& comparison : result.published) {
+    if (comparison.published.quantity != kThroughputGain) continue;
+    comparison.predicted = gain_pct(result.timeline, base.timeline);
+    if (!comparison.published.at_observed_payload || !observed || !base_observed) continue;
+    comparison.predicted_at_observed_payload = gain_pct(*observed, *base_observed);
   }
 }
 

@@ -30,7 +30,7 @@ Orders orders_of(const std::vector<std::size_t>& cases, const StudyResult& study
     const CaseResult& item = study.cases[index];
     orders.estimated.push_back(item.torchrec->estimate.iteration_ms);
     orders.simulated.push_back(item.iteration_ms);
-    orders.effects.push_back(item.torchrec->effects(item.iteration_ms));
+    orders.effects.push_back(item.torchrec->effects);
   }
   orders.place_estimated = ranks_of(orders.estimated);
   orders.place_simulated = ranks_of(orders.simulated);
@@ -131,6 +131,7 @@ CrossCheck check_group(const std::vector<std::size_t>& cases, const StudyResult&
   check.workload = study.cases[cases.front()].workload;
   check.cluster = study.cases[cases.front()].cluster;
   check.cases = cases;
+  check.compared = cases.size();
   check.spearman = spearman(orders.estimated, orders.simulated);
   check.kendall = kendall_tau_b(orders.estimated, orders.simulated);
   check.estimates_choice = cases[least(orders.estimated)];

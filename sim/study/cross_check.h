@@ -37,7 +37,8 @@ struct MissingTerm {
 // TorchRec's estimates beside the simulation, over all cases of one workload on one cluster.
 struct CrossCheck {
   std::string workload, cluster;
-  std::vector<std::size_t> cases;  // of the study, in its order
+  std::vector<std::size_t> cases;  // of the study, in its order; none where a result.json was read, which has none
+  std::size_t compared = 0;        // how many
   double spearman = 0, kendall = 0;
   std::size_t estimates_choice = 0, fastest = 0;  // of the study's cases; of equal ones the first
   double regret_pct = 0;                          // how much longer the estimate's choice takes than the fastest
@@ -48,8 +49,6 @@ struct CrossCheck {
   std::vector<MissingTerm> missing;
   std::vector<ExplainedPlan> worst;  // largest difference of places first
 };
-
-constexpr std::size_t kLeastChecked = 3;  // cases that make an order worth comparing
 
 // One per workload and cluster with enough estimated cases; at most `worst` plans explained in each, none that stands
 // in the same place in both orders.

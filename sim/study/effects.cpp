@@ -44,7 +44,8 @@ std::string_view effect_meaning(Effect effect) {
   return words(effect).meaning;
 }
 
-EffectTimes EstimatedCase::effects(double simulated_ms) const {
+EffectTimes effects_between(const torchrec::IterationEstimate& estimate, const RemovedEffects& removed,
+                            double simulated_ms) {
   const torchrec::IterationEstimate::Parts& mean = estimate.mean;
   const double waits = removed.without_starts - removed.even.total();
   EffectTimes times{};

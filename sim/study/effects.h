@@ -46,13 +46,15 @@ struct RemovedEffects {
   WorkTimes even;             // every rank has the mean of the work, so that nobody waits: the sum is the iteration
 };
 
+// Added up, what the simulation takes longer than the estimate, but for rounding.
+EffectTimes effects_between(const torchrec::IterationEstimate& estimate, const RemovedEffects& removed,
+                            double simulated_ms);
+
 // A case with TorchRec's estimate of it.
 struct EstimatedCase {
   torchrec::IterationEstimate estimate;
   RemovedEffects removed;
-
-  // Added up, what the simulation takes longer than the estimate, but for rounding.
-  EffectTimes effects(double simulated_ms) const;
+  EffectTimes effects{};  // between the estimate and the simulation
 };
 
 }  // namespace shardsim

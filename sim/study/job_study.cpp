@@ -1,63 +1,50 @@
-#include "sim/study/job_study.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/text.h"
-#include "sim/study/study.h"
+#include "sim/engine/jobs/job_engine.h"
+#include "sim/study/case_result.h"
 
 namespace shardsim {
 namespace {
 
 // Milliseconds of an iteration when nothing is contended.
-double estimate_ms(const PreparedCase& job, const Scenario& scenario) {
-  return simulate_case(job, scenario, named_map("closed_form"), false).timeline.iteration_ms;
+double estimate_ms(const PreparedCase& job) {
+  return simulate_case(job, job.program(), named_map("closed_form")).timeline.iteration_ms;
 }
 
 bool starts_earlier(const PreparedCase* a, const PreparedCase* b) {
   return a->item.job->start.value < b->item.job->start.value;
 }
 
+std::vector<JobSimulation> side_by_side(const std::vector<const PreparedCase*>& jobs) {
+  const Case& first = jobs.front()->item;
+  const auto compute = make_compute_model(first.compute_model);
+  std::vector<JobRun> runs;
+  for (const PreparedCase* job : jobs) {
+    const Case& item = job->item;
+    runs.push_back(
+        {item.name, item.place, job->program(), job->cluster, *compute, engine_options(item), item.job->start});
+  }
+  return simulate_jobs(runs, Cluster(first.cluster), *make_network(first.network));
+}
+
+// The time alone is another worker's to say.
+JobFigures figures_of(const JobPart& job, const std::string& fabric, const JobSimulation& simulated) {
+  return {fabric, job.nodes, job.start.ms(), 0, simulated.measured, simulated.shortest_ms, simulated.longest_ms};
+}
+
 }  // namespace
 
-std::vector<JobGroup> job_groups(const std::vector<PreparedCase>& prepared) {
-  std::vector<JobGroup> groups;
-  std::map<std::string, std::size_t> known;
-  for (const PreparedCase& each : prepared) {
-    if (!each.item.job) continue;
-    const auto [entry, added] = known.try_emplace(each.item.job->fabric, groups.size());
-    if (added) groups.emplace_back();
-    groups[entry->second].push_back(&each);
-  }
-  return groups;
-}
-
-std::vector<JobSimulation> simulate_group(const JobGroup& group, const Scenario& scenario) {
-  const Case& first = group.front()->item;
-  const Cluster fabric(first.cluster);
-  const auto compute = make_compute_model(first.compute_model);
-  std::vector<Program> programs;
-  for (const PreparedCase* job : group) {
-    programs.push_back(make_program(job->item, job->cluster, job->plan, scenario, false));
-  }
-  std::vector<JobRun> runs;
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const Case& item = group[i]->item;
-    runs.push_back(
-        {item.name, item.place, programs[i], group[i]->cluster, *compute, engine_options(item), item.job->start});
-  }
-  return simulate_jobs(runs, fabric, *make_network(first.network));
-}
-
-void check_lengths(const JobGroup& group, const Scenario& scenario) {
+void check_lengths(const JobGroup& group) {
   std::map<const PreparedCase*, double> estimates;
-  for (const PreparedCase* job : group) estimates[job] = estimate_ms(*job, scenario);
+  for (const PreparedCase* job : group.jobs) estimates[job] = estimate_ms(*job);
   const auto shorter = [&](const PreparedCase* a, const PreparedCase* b) { return estimates[a] < estimates[b]; };
-  const PreparedCase* const latest = *std::ranges::max_element(group, starts_earlier);
-  const PreparedCase* const longest = *std::ranges::max_element(group, shorter);
-  for (const PreparedCase* job : group) {
+  const PreparedCase* const latest = *std::ranges::max_element(group.jobs, starts_earlier);
+  const PreparedCase* const longest = *std::ranges::max_element(group.jobs, shorter);
+  for (const PreparedCase* job : group.jobs) {
     const double wait = (latest->item.job->start.value - job->item.job->start.value) * 1e3 / estimates[job];
     if (wait > kMostJobIterations) {
       throw input_error(
@@ -75,6 +62,24 @@ void check_lengths(const JobGroup& group, const Scenario& scenario) {
                     excerpt(longest->item.name)),
         "Put jobs of more like lengths on one fabric, or lower 'iterations'");
   }
+}
+
+double iteration_alone_ms(const PreparedCase& job) {
+  return side_by_side({&job}).front().simulation.timeline.iteration_ms;
+}
+
+std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto) {
+  std::vector<CaseResult> results;
+  for (JobSimulation& simulated : side_by_side(group.jobs)) {
+    const PreparedCase& job = *group.jobs[results.size()];
+    const JobFigures figures = figures_of(*job.item.job, group.fabric, simulated);
+    CaseResult result = described_case(job, std::move(simulated.simulation), estimate_ms(job), pareto[results.size()]);
+    result.job = figures;
+    result.notes = case_notes(result, job.item, job.plan);
+    result.published = compared_with_published(result, job.item.published);
+    results.push_back(std::move(result));
+  }
+  return results;
 }
 
 }  // namespace shardsim

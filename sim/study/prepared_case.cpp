@@ -1,16 +1,128 @@
 #include "sim/study/prepared_case.h"
 
-#include "sim/study/study.h"
+#include <limits>
+#include <numeric>
+
+#include "base/packed.h"
+#include "base/workers.h"
+#include "models/collective/collective.h"
+#include "plan/check.h"
+#include "plan/memory_model.h"
+#include "plan/plan_file.h"
+#include "plan/planner.h"
+#include "sim/lower/lower.h"
 
 namespace shardsim {
+namespace {
+
+constexpr std::int64_t kReduceBytes = 256LL << 20;
+
+std::int64_t batch_bytes(const Workload& workload) {
+  double bytes = 0;
+  for (const Table& table : workload.tables) {
+    bytes += table.distribution().total() * static_cast<double>(table.row_bytes());
+  }
+  return static_cast<std::int64_t>(bytes * static_cast<double>(workload.batch_per_gpu));
+}
+
+double bandwidth(const CollectiveCall& call, std::int64_t payload, const Cluster& cluster) {
+  if (call.ranks.size() < 2) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(payload) / expand_collective(call, cluster, "auto").alone(cluster).value;
+}
+
+// In a process of its own, for SimGrid allows one engine in each.
+Seconds simulated_iteration(const Case& item, const Cluster& cluster, const Plan& plan, std::uint64_t seed,
+                            const std::function<bool()>& interrupted) {
+  Scenario scenario;  // its seed is all that a Program takes of it
+  scenario.seed = seed;
+  const PreparedCase prepared(scenario, item, cluster, plan);
+  const auto simulated = [&] {
+    return packed(simulate_case(prepared, prepared.program(), item.network).timeline.iteration_ms);
+  };
+  return {unpacked<double>(run_in_workers({{item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
+}
+
+Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+  Plan plan = unchecked_plan(item, cluster, seed, watch);
+  if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
+  check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
+  return plan;
+}
+
+}  // namespace
+
+Cluster cluster_of(const Case& item) {
+  Cluster cluster(item.cluster);
+  return item.job ? cluster.part(item.job->nodes) : cluster;
+}
+
+Error in_case(const Case& item, const Error& error) {
+  if (!error.place().source.empty()) return error;
+  const bool in_file = !item.plan_file.empty() && error.failure() == Failure::input;
+  return {error.failure(), in_file ? Place{item.plan_file} : item.place, "case '" + item.name + "': " + error.what(),
+          ""};
+}
+
+Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+  if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
+  const auto memory = make_memory_model(item.memory_model);
+  const PlannerContext context{
+      *memory,
+      seed,
+      [&] { return simulated_bandwidths(item.workload, cluster); },
+      [&](const Plan& plan) { return simulated_iteration(item, cluster, plan, seed, watch.interrupted); },
+      watch.note,
+      [&] { throw_if_interrupted(watch.interrupted); }};
+  return make_planner(item.planner)->plan(item.workload, cluster, context);
+}
+
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
+  try {
+    return plan_and_check(item, cluster, seed, watch);
+  } catch (const Error& error) {
+    throw in_case(item, error);
+  }
+}
+
+PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& cluster) {
+  const std::int64_t rows = batch_bytes(workload);
+  ByteMatrix even;
+  even.units = {rows};
+  const std::vector<int> world = all_ranks(cluster.world_size());
+  std::vector<int> node(cluster.ranks_per_node());
+  std::iota(node.begin(), node.end(), 0);
+  std::vector<int> across;
+  for (int each = 0; each < cluster.nodes(); ++each) across.push_back(each * cluster.ranks_per_node());
+
+  PlannerBandwidths result;
+  result.all_to_all_global = bandwidth({CollectiveKind::all_to_all, world, &even, 0}, rows, cluster);
+  result.all_to_all_intra = bandwidth({CollectiveKind::all_to_all, node, &even, 0}, rows, cluster);
+  result.all_reduce_global =
+      bandwidth({CollectiveKind::all_reduce, world, nullptr, kReduceBytes}, kReduceBytes, cluster);
+  result.all_reduce_cross =
+      bandwidth({CollectiveKind::all_reduce, across, nullptr, kReduceBytes}, kReduceBytes, cluster);
+  return result;
+}
+
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload) {
+  Program program = lower(plan, item.workload, cluster, {observed_payload, item.overlap});
+  program.scenario = scenario.path;
+  program.case_name = item.name;
+  program.seed = scenario.seed;
+  return program;
+}
 
 EngineOptions engine_options(const Case& item) {
   return {item.iterations, item.steady, item.algorithms};
 }
 
-SimulationResult simulate_case(const PreparedCase& prepared, const Scenario& scenario, const Tree& network,
-                               bool observed_payload) {
-  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, scenario, observed_payload);
+const Program& PreparedCase::program() const {
+  if (!program_) program_ = make_program(item, cluster, plan, scenario, false);
+  return *program_;
+}
+
+SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network) {
   const auto compute = make_compute_model(prepared.item.compute_model);
   const auto engine = make_network(network);
   return simulate(program, prepared.cluster, *compute, *engine, engine_options(prepared.item));

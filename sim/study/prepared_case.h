@@ -1,22 +1,66 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "plan/flexshard_equations.h"
 #include "plan/plan.h"
 #include "sim/engine/engine.h"
+#include "sim/program/program.h"
 #include "sim/scenario/scenario.h"
+#include "topology/graph/cluster.h"
 
 namespace shardsim {
 
-// One case made ready: everything that is known before the simulation.
-struct PreparedCase {
-  const Case& item;
-  Cluster cluster;  // of a job: its part of the fabric
-  Plan plan;
+// The cluster that the case runs on: of a job, its part of the fabric.
+Cluster cluster_of(const Case& item);
+
+// `error` as it is when it has a place; else with the place of the case, of its plan file for bad input, and the name
+// of the case.
+Error in_case(const Case& item, const Error& error);
+
+// Who looks on while a plan is made; both may be empty.
+struct PlanWatch {
+  std::function<bool()> interrupted;             // asked now and then
+  std::function<void(const std::string&)> note;  // takes what the planner says about its choice
 };
+
+// The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
+Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// The same, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.
+Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// The FlexShard planner's four bandwidths as this cluster's model gives them: payload over time of one call alone.
+// Payloads: the batch's rows for the all-to-alls; 256 MiB for the all-reduces, whose payload the plan decides.
+PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& cluster);
+
+// The Program of one case; `observed_payload` as for lower().
+Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
+                     bool observed_payload);
 
 EngineOptions engine_options(const Case& item);
 
-// Lowers the case and runs it on `network` (a map with `name`); `observed_payload` as for lower().
-SimulationResult simulate_case(const PreparedCase& prepared, const Scenario& scenario, const Tree& network,
-                               bool observed_payload);
+// One case made ready: everything that is known before its simulation.
+class PreparedCase {
+ public:
+  PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
+      : scenario(of), item(one), cluster(std::move(on)), plan(std::move(planned)) {}
+
+  const Scenario& scenario;
+  const Case& item;
+  const Cluster cluster;  // of a job: its part of the fabric
+  const Plan plan;
+
+  // At the planned payload. Lowered when it is first asked for: in the worker of the case, so that the parent need not.
+  const Program& program() const;
+
+ private:
+  mutable std::optional<Program> program_;
+};
+
+// Runs a Program of the case on `network` (a map with `name`).
+SimulationResult simulate_case(const PreparedCase& prepared, const Program& program, const Tree& network);
 
 }  // namespace shardsim

@@ -1,9 +1,8 @@
-#include "sim/study/removed_effects.h"
-
 #include <algorithm>
 #include <set>
 
 #include "sim/engine/op_work.h"
+#include "sim/study/case_result.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

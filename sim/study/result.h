@@ -54,7 +54,7 @@ struct JobFigures {
   double slowdown_pct(double iteration_ms) const { return 100 * (iteration_ms / alone_ms - 1); }
 };
 
-// Everything that a run says about one case.
+// Everything that a run says about one case. Its members are listed in sim/study/result_fields.h.
 struct CaseResult {
   std::string name;
   std::string workload;
@@ -82,6 +82,9 @@ struct CaseResult {
   Timeline timeline;                      // planned payload
   std::optional<Timeline> observed_payload_timeline;
 };
+
+// The name of the operation whose start makes a peak; "" when nothing comes on top of what stays.
+std::string operation_at(const CaseResult& result, const MemoryPeak& peak);
 
 struct StudyResult {
   std::string scenario;  // path as given

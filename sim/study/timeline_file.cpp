@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/hdf5.h"
 #include "base/text.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 #include "sim/timeline/timeline_hdf5.h"
 
 namespace shardsim {

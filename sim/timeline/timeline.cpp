@@ -6,6 +6,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "sim/timeline/timeline_fields.h"
+
 namespace shardsim {
 namespace {
 
@@ -69,6 +71,18 @@ std::string timeline_fault(const Timeline& timeline) {
     if (std::string wrong = fault_of(timeline, timeline.spans[i]); !wrong.empty())
       return fmt::format("span {} {}", i, wrong);
   return "";
+}
+
+std::string to_bytes(const Timeline& timeline) {
+  return packed(timeline);
+}
+
+Timeline timeline_from_bytes(std::string_view bytes) {
+  Timeline timeline = unpacked<Timeline>(bytes);
+  if (const std::string wrong = timeline_fault(timeline); !wrong.empty()) {
+    throw run_error("a worker process sent a broken timeline: " + wrong, "Run again");
+  }
+  return timeline;
 }
 
 }  // namespace shardsim

@@ -3,6 +3,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "base/packed.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
@@ -69,6 +70,30 @@ using FieldValue = decltype(value_type(std::declval<const AnyField&>()));
 template <typename Fields, typename Visit>
 void for_each_field(const Fields& fields, Visit&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, fields);
+}
+
+// The compact form of a Timeline (base/packed.h), alone or in a value that holds one.
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Span> auto& span) {
+  for_each_field(kSpanFields, [&](const auto& field) { visit(span.*field.member); });
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Timeline::OpInfo> auto& op) {
+  for_each_field(kOpFields, [&](const auto& field) { visit(op.*field.member); });
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Timeline::Measured> auto& measured) {
+  for_each_field(kMeasuredFields, [&](const auto& field) { visit(measured.*field.member); });
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Timeline> auto& timeline) {
+  for_each_field(kHeadFields, [&](const auto& field) { visit(timeline.*field.member); });
+  for_each_field(kRankFields, [&](const auto& field) { visit(timeline.*field.member); });
+  visit(timeline.streams, timeline.ops, timeline.groups, timeline.spans, timeline.flow, timeline.measured);
 }
 
 }  // namespace shardsim

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "sim/study/removed_effects.h"
+#include "sim/study/case_result.h"
 #include "tests/physics/lab.h"
 
 // Taking effects away, on real programs: what must hold of each step whatever the plan.
@@ -48,7 +48,7 @@ TEST_CASE("terms add up to simulated less estimated, for random plans") {
   for (const CaseResult& item : study.cases) {
     CAPTURE(item.name);
     REQUIRE(item.torchrec);
-    const EffectTimes effects = item.torchrec->effects(item.iteration_ms);
+    const EffectTimes& effects = item.torchrec->effects;
     const double total = std::accumulate(effects.begin(), effects.end(), 0.0);
     CHECK(off(item.torchrec->estimate.iteration_ms + total, item.iteration_ms) < 1e-9);
   }
@@ -96,7 +96,7 @@ TEST_CASE("everything on one rank: the others wait, and the estimate's busiest r
 
 TEST_CASE("without overlap or contention to take away both terms are 0") {
   const StudyResult study = run("planner: {name: row_wise}\noverlap: false\nnetwork: {name: closed_form}\n", kAlike);
-  const EffectTimes effects = study.cases[0].torchrec->effects(study.cases[0].iteration_ms);
+  const EffectTimes& effects = study.cases[0].torchrec->effects;
   CHECK(effects[static_cast<std::size_t>(Effect::contention)] == 0);
   CHECK(effects[static_cast<std::size_t>(Effect::overlap)] == 0);
 }

@@ -3,11 +3,21 @@
 #include <algorithm>
 
 #include "sim/engine/jobs/job_engine.h"
-#include "sim/study/packed_result.h"
+#include "sim/study/result_fields.h"
 #include "tests/physics/lab.h"
 
 // Several Programs on one fabric: what they do not share leaves them as they are alone, what they share never carries
 // more than its rate.
+
+namespace shardsim {
+
+// For the way back from the process that simulates (base/packed.h).
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<JobSimulation> auto& job) {
+  visit(job.simulation.timeline, job.simulation.busiest, job.measured, job.shortest_ms, job.longest_ms);
+}
+
+}  // namespace shardsim
 
 using namespace shardsim;
 using namespace shardsim::physics;
@@ -22,7 +32,7 @@ struct TestJob {
 
 std::vector<JobSimulation> side_by_side(const std::vector<TestJob>& jobs, const Cluster& fabric, int iterations = 4,
                                         const std::string& network = "simgrid") {
-  return unpack_jobs(in_process([&] {
+  return unpacked<std::vector<JobSimulation>>(in_process([&] {
     const auto compute = make_compute_model(named("roofline"));
     std::vector<Cluster> parts;
     for (const TestJob& job : jobs) parts.push_back(fabric.part(job.nodes));
@@ -32,7 +42,7 @@ std::vector<JobSimulation> side_by_side(const std::vector<TestJob>& jobs, const 
       options.iterations = iterations;
       runs.push_back({"job", {"test"}, jobs[i].program, parts[i], *compute, options, {jobs[i].start}});
     }
-    return pack_jobs(simulate_jobs(runs, fabric, *make_network(named(network))));
+    return packed(simulate_jobs(runs, fabric, *make_network(named(network))));
   }));
 }
 

@@ -14,9 +14,9 @@
 #include "sim/engine/network.h"
 #include "sim/lower/lower.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/planner_bandwidths.h"
+#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 #include "sim/timeline/timeline.h"
 
 // What physics tests are made of: programs simulated in processes of their own (SimGrid allows one engine per process),

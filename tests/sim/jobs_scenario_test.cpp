@@ -40,7 +40,9 @@ TEST_CASE("each job is a case on its nodes of the one cluster") {
   CHECK(a.iterations == 20);
   CHECK(a.job->start == Seconds{});
   CHECK(b.job->start == Seconds{5e-6});
-  CHECK(a.job->fabric == b.job->fabric);
+  REQUIRE(scenario.fabrics.size() == 1);
+  CHECK(scenario.fabrics[0].name == "main");
+  CHECK(scenario.fabrics[0].jobs == std::vector<std::size_t>{0, 1});
   CHECK(b.planner.find("name")->scalar == "flexshard_2tier");
   CHECK(cluster_of(b).nodes() == 2);
 }
@@ -55,9 +57,24 @@ TEST_CASE("cases with jobs stand beside others: the later of jobs and a workload
   for (const Case& item : scenario.cases) names.push_back(item.name);
   CHECK(names == std::vector<std::string>{"one", "two/x", "two/y", "three/x", "three/y"});
   CHECK(!scenario.cases[0].job);
-  CHECK(scenario.cases[1].job->fabric == "two");
+  REQUIRE(scenario.fabrics.size() == 2);
+  CHECK(scenario.fabrics[0].name == "two");
+  CHECK(scenario.fabrics[0].jobs == std::vector<std::size_t>{1, 2});
   CHECK(scenario.cases[1].cluster.nodes == 3);
-  CHECK(scenario.cases[4].job->fabric == "three");
+  CHECK(scenario.fabrics[1].name == "three");
+  CHECK(scenario.fabrics[1].jobs == std::vector<std::size_t>{3, 4});
+}
+
+TEST_CASE("a case that is left out leaves the other jobs on their fabric") {
+  Scenario scenario = read(kHead + "workload: toy_history\nplanner: {name: row_wise}\ncases:\n  - {name: one}\n" +
+                           "  - name: two\n    jobs: [{name: x, " + kGood + "}, {name: y, workload: toy_history, " +
+                           "planner: {name: flex}, nodes: [2]}]\n");
+  scenario.keep([](const Case& item) { return item.name == "two/y"; });
+  REQUIRE(scenario.cases.size() == 1);
+  REQUIRE(scenario.fabrics.size() == 1);
+  CHECK(scenario.fabrics[0].jobs == std::vector<std::size_t>{0});
+  scenario.keep([](const Case&) { return false; });
+  CHECK(scenario.fabrics.empty());
 }
 
 TEST_CASE("--set reaches into jobs") {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 #include "validate/emulated/emulated_shape.h"
 #include "validate/emulated/rank_processes.h"
 

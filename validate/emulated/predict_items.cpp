@@ -2,12 +2,12 @@
 #include <map>
 
 #include "base/files.h"
+#include "base/workers.h"
 #include "base/yaml.h"
 #include "models/compute/compute_model.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/network.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/workers.h"
 #include "validate/emulated/campaign.h"
 
 namespace shardsim {

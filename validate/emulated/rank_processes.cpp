@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "sim/study/workers.h"
+#include "base/workers.h"
 
 namespace shardsim {
 namespace {

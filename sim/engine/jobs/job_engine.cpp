@@ -9,7 +9,6 @@
 #include <set>
 
 #include "sim/engine/execution.h"
-#include "sim/engine/jobs/job_window.h"
 #include "sim/engine/kept_timeline.h"
 #include "sim/engine/node_classes.h"
 #include "sim/engine/op_work.h"
@@ -208,6 +207,40 @@ void add_busiest_link(JobSimulation& result, const Lane& lane, const std::vector
 }
 
 }  // namespace
+
+JobWindow::JobWindow(std::vector<double> starts, int iterations)
+    : iterations_(iterations),
+      latest_start_(*std::max_element(starts.begin(), starts.end())),
+      jobs_(starts.size()),
+      unsettled_(static_cast<int>(starts.size())),
+      unfinished_(unsettled_) {
+  for (std::size_t job = 0; job < starts.size(); ++job) jobs_[job].last_end = starts[job];
+}
+
+void JobWindow::ended(int index, double when) {
+  Job& job = jobs_[index];
+  const double began = job.last_end;
+  job.last_end = when;
+  ++job.ended;
+  if (!open_) {
+    if (began < latest_start_ || ++job.settled != iterations_) return;
+    if (--unsettled_ == 0) open(when);
+    return;
+  }
+  if (job.origin < 0) {
+    job.origin = job.ended - 1;
+  } else if (job.ended - 1 - job.origin == iterations_) {
+    --unfinished_;
+  }
+}
+
+// An iteration that ends at this very moment is measured from.
+void JobWindow::open(double when) {
+  open_ = true;
+  for (Job& job : jobs_) {
+    if (job.ended > 0 && job.last_end == when) job.origin = job.ended - 1;
+  }
+}
 
 std::vector<JobSimulation> simulate_jobs(const std::vector<JobRun>& jobs, const Cluster& fabric, Network& network) {
   Lanes lanes;

@@ -5,6 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "sim/study/result_fields.h"
+#include "sim/study/study.h"
+
 namespace shardsim {
 namespace {
 
@@ -176,6 +180,84 @@ TEST_CASE("the text ends with a line end and is the same every time") {
   const std::string text = result_to_json(sample_study());
   CHECK(text.ends_with("}\n"));
   CHECK(text == result_to_json(sample_study()));
+}
+
+StudyResult shipped_study(const std::string& name, const Overrides& overrides) {
+  return run_study(read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + name, overrides), {});
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    result_from_tree(parse_json(text, "result.json"));
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::input);
+    return error.what();
+  }
+  return "";
+}
+
+// The text with its first `from` replaced.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST_CASE("a result that is read and written again is the same text: jobs, published numbers, a cross-check") {
+  const Overrides few{{{"cases.0.repeat", "4"}}, {}, {}, {}};
+  for (const auto& [name, overrides] : {std::pair<std::string, Overrides>{"toy.yaml", {}},
+                                        {"two_jobs.yaml", {}},
+                                        {"flexshard.yaml", {}},
+                                        {"torchrec_crosscheck.yaml", few}}) {
+    CAPTURE(name);
+    const StudyResult study = shipped_study(name, overrides);
+    const std::string text = result_to_json(study);
+    const StudyResult read = result_from_tree(parse_json(text, "result.json"));
+    CHECK(result_to_json(read) == text);
+    REQUIRE(read.cases.size() == study.cases.size());
+    for (std::size_t i = 0; i < read.cases.size(); ++i) {
+      const CaseResult &before = study.cases[i], &after = read.cases[i];
+      CHECK(after.name == before.name);
+      CHECK(after.iteration_ms == before.iteration_ms);
+      CHECK(after.iteration_ms_at_observed_payload == before.iteration_ms_at_observed_payload);
+      CHECK(after.limit == before.limit);
+      CHECK(after.memory_per_rank == before.memory_per_rank);
+      CHECK(after.memory_profile.ranks[before.memory_profile.fullest()].amounts ==
+            before.memory_profile.ranks[before.memory_profile.fullest()].amounts);
+      CHECK(packed(after.placements) == packed(before.placements));
+      CHECK(packed(collective_times(after.times)) == packed(collective_times(before.times)));
+      CHECK(after.published.size() == before.published.size());
+      CHECK(after.job.has_value() == before.job.has_value());
+      CHECK(after.notes == before.notes);
+    }
+  }
+}
+
+TEST_CASE("all of a case comes through the pipe from its worker") {
+  for (const CaseResult& result : shipped_study("two_jobs.yaml", {}).cases) {
+    const CaseResult copy = unpacked<CaseResult>(packed(result));
+    CHECK(packed(copy) == packed(result));
+    CHECK(copy.timeline == result.timeline);
+    CHECK(copy.memory_profile == result.memory_profile);
+    REQUIRE(copy.job);
+    CHECK(copy.job->alone_ms == result.job->alone_ms);
+    CHECK_THROWS_AS(unpacked<CaseResult>(packed(result) + "x"), Error);
+  }
+}
+
+TEST_CASE("keys of later versions are passed over; what is missing, of another type or not there is refused") {
+  const std::string text = result_to_json(sample_study());
+  CHECK(refusal_of(text).empty());
+  CHECK(refusal_of(changed(text, "\"seed\": 7", "\"seed\": 7, \"colour\": \"red\"")).empty());
+  CHECK(refusal_of(changed(text, "result/1", "result/2")).find("shardsim.result/1") != std::string::npos);
+  CHECK(refusal_of(changed(text, "\"iteration_ms\"", "\"iteration\"")).find("'iteration_ms' is missing") !=
+        std::string::npos);
+  CHECK(refusal_of(changed(text, "\"samples_per_s\": 320000.0", "\"samples_per_s\": \"many\"")).find("result.json:") ==
+        0);
+  CHECK(refusal_of(changed(text, "\"notes\": [", "\"notes\": 3, \"others\": [")).find("a list is due") !=
+        std::string::npos);
+  CHECK(refusal_of(changed(text, "\"flex\"", "\"bent\"")).find("bent") != std::string::npos);
+  CHECK(!refusal_of(text.substr(0, text.size() / 2)).empty());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "sim/study/comparison.h"
-
 #include <doctest/doctest.h>
+
+#include "sim/study/case_result.h"
 
 using namespace shardsim;
 
@@ -16,15 +16,14 @@ CaseResult result_of(const std::string& name, std::int64_t batch, double iterati
 }
 
 double gain(std::int64_t batch, double iteration_ms) {
-  StudyResult study;
-  study.cases = {result_of("base", 1024, 10), result_of("other", batch, iteration_ms)};
-  Scenario scenario;
-  scenario.cases.resize(2);
-  scenario.cases[1].relative_to = "base";
-  scenario.cases[1].published.resize(1);
-  scenario.cases[1].published[0].quantity = "throughput_gain";
-  compare_with_published(study, scenario);
-  return study.cases[1].published.at(0).predicted.value();
+  const CaseResult base = result_of("base", 1024, 10);
+  CaseResult other = result_of("other", batch, iteration_ms);
+  Published published;
+  published.quantity = "throughput_gain";
+  other.published = compared_with_published(other, {published});
+  CHECK(!other.published.at(0).predicted);  // not before the other case is there
+  compare_throughput(other, base);
+  return other.published.at(0).predicted.value();
 }
 
 }  // namespace

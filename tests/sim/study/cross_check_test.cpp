@@ -27,6 +27,7 @@ CaseResult checked(const std::string& name, double estimated, double simulated, 
   removed.uncontended = removed.serial = removed.without_starts = simulated;
   if (effect == Effect::contention) removed.uncontended = removed.serial = removed.without_starts = estimated;
   if (effect == Effect::start_ups) removed.without_starts = estimated;
+  torchrec.effects = effects_between(torchrec.estimate, removed, simulated);
   item.torchrec = torchrec;
   return item;
 }
@@ -54,7 +55,7 @@ TEST_CASE("effects of a case are differences of its simulations, and add up") {
   EstimatedCase& torchrec = *item.torchrec;
   torchrec.estimate.mean = {2, 1, 1, 1, 0.5, 0.25, 0.25};  // 6 of 10 ms on the average rank
   torchrec.removed = {28, 41, 35, {1, 2, 3, 4, 5, 6, 7}};
-  const EffectTimes effects = torchrec.effects(30);
+  const EffectTimes effects = effects_between(torchrec.estimate, torchrec.removed, 30);
   CHECK(at(effects, Effect::contention) == 2);
   CHECK(at(effects, Effect::overlap) == -13);
   CHECK(at(effects, Effect::start_ups) == 6);

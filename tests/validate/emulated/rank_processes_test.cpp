@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "sim/study/workers.h"
+#include "base/workers.h"
 
 using namespace shardsim;
 

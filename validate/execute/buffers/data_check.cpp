@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "plan/row_hash.h"
 #include "validate/execute/buffers/lookup_buffers.h"
-#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/pooled_layout.h"
 #include "validate/execute/fusion/rank_rows.h"

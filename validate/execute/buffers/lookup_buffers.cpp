@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
 
 namespace shardsim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "validate/execute/devices/machine.h"
-#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/fusion/fusion.h"
 
 namespace shardsim {
 namespace {

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "validate/execute/fusion/fusion_check.h"
 
 namespace shardsim {
 namespace {

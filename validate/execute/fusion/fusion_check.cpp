@@ -1,5 +1,3 @@
-#include "validate/execute/fusion/fusion_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/rank_rows.h"
 

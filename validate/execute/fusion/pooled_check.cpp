@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "validate/execute/fusion/fusion_check.h"
+#include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/pooled_layout.h"
 #include "validate/execute/fusion/rank_rows.h"

@@ -1,4 +1,4 @@
-#include "sim/engine/jobs/job_window.h"
+#include "sim/engine/jobs/job_engine.h"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,10 @@
-#include "sim/scenario/torchrec_rules.h"
+#include "sim/scenario/read_case.h"
 
 #include <doctest/doctest.h>
 
 #include "base/error.h"
 #include "base/yaml.h"
+#include "tests/sim/scenario_text.h"
 
 using namespace shardsim;
 
@@ -47,4 +48,14 @@ TEST_CASE("other planners, other memory models and plans from files are left alo
   Tree torchrec = options("{name: torchrec, variant: guide}");
   share_torchrec_rules(torchrec, paper);
   CHECK_FALSE(paper.find("variant"));
+}
+
+TEST_CASE("the observed payload is asked for where a workload states one, and nowhere else") {
+  const std::string head = "schema: shardsim.scenario/1\ncluster: toy_2x4\nplanner: {name: row_wise}\n";
+  CHECK(test::read(head + "workload: rm1\n").cases[0].payload_both);
+  CHECK(test::read(head + "workload: rm1\npayload: both\n").cases[0].payload_both);
+  CHECK(!test::read(head + "workload: rm1\npayload: planned\n").cases[0].payload_both);
+  CHECK(test::read(head + "workload: toy_history\n").cases[0].payload_both);
+  CHECK(test::says(test::error_of(head + "workload: toy_history\npayload: both\n"),
+                   "test.yaml:5:10: 'payload: both', but no table of workload \"toy_history\" says what was observed"));
 }

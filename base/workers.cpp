@@ -1,4 +1,4 @@
-#include "sim/study/workers.h"
+#include "base/workers.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,9 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <optional>
+#include <numeric>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
 
@@ -117,16 +119,21 @@ class Worker {
 class Pool {
  public:
   Pool(const std::vector<WorkerTask>& tasks, const WorkerOptions& options)
-      : tasks_(tasks), options_(options), results_(tasks.size()) {}
+      : tasks_(tasks), options_(options), results_(tasks.size()), waiting_(tasks.size()) {
+    std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+    std::ranges::sort(waiting_, [&](std::size_t a, std::size_t b) {
+      return std::pair(tasks[a].weight, b) < std::pair(tasks[b].weight, a);  // of equal ones the first begins first
+    });
+  }
 
   std::vector<std::string> run() {
-    while (more() || !workers_.empty()) {
+    begin();
+    while (!workers_.empty()) {
       throw_if_interrupted(options_.interrupted);
-      while (more() && static_cast<int>(workers_.size()) < options_.jobs) {
-        workers_.push_back(std::make_unique<Worker>(next_, tasks_[next_]));
-        ++next_;
-      }
-      collect();
+      const std::vector<std::unique_ptr<Worker>> ended = collect();
+      for (const auto& worker : ended) settle(*worker);
+      begin();  // before results are taken: nobody waits for that
+      for (const auto& worker : ended) take(worker->task());
     }
     throw_if_interrupted(options_.interrupted);  // a signal to the whole group ends the workers, too
     if (failure_) std::rethrow_exception(failure_);
@@ -134,19 +141,26 @@ class Pool {
   }
 
  private:
-  // After a failure no later task matters.
-  bool more() const { return next_ < std::min(tasks_.size(), failed_); }
+  // Starts as many as may run. After a failure no later task matters.
+  void begin() {
+    std::erase_if(waiting_, [this](std::size_t task) { return task > failed_; });
+    for (; !waiting_.empty() && static_cast<int>(workers_.size()) < options_.jobs; waiting_.pop_back()) {
+      workers_.push_back(std::make_unique<Worker>(waiting_.back(), tasks_[waiting_.back()]));
+    }
+  }
 
-  void collect() {
+  // Reads what is there; returns the workers that have nothing more to say.
+  std::vector<std::unique_ptr<Worker>> collect() {
+    std::vector<std::unique_ptr<Worker>> ended;
     std::vector<pollfd> ends;
     for (const auto& worker : workers_) ends.push_back({worker->from(), POLLIN, 0});
-    if (::poll(ends.data(), ends.size(), kPollMilliseconds) <= 0) return;
+    if (::poll(ends.data(), ends.size(), kPollMilliseconds) <= 0) return ended;
     for (std::size_t index = ends.size(); index-- > 0;) {
       if (ends[index].revents == 0 || !workers_[index]->read_some()) continue;
-      settle(*workers_[index]);
+      ended.push_back(std::move(workers_[index]));
       workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));
     }
-    std::erase_if(workers_, [this](const auto& worker) { return worker->task() > failed_; });
+    return ended;
   }
 
   void settle(Worker& worker) {
@@ -163,19 +177,30 @@ class Pool {
     if (task > failed_) return;
     failed_ = task;
     failure_ = std::move(failure);
+    std::erase_if(workers_, [this](const auto& worker) { return worker->task() > failed_; });
+  }
+
+  void take(std::size_t task) {
+    if (failure_ || !tasks_[task].taken) return;
+    tasks_[task].taken(results_[task]);
+    results_[task] = {};
   }
 
   const std::vector<WorkerTask>& tasks_;
   const WorkerOptions& options_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::string> results_;
-  std::size_t next_ = 0;
+  std::vector<std::size_t> waiting_;  // tasks that have not begun, the next one last
   int done_ = 0;
   std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first task that failed so far, and how
   std::exception_ptr failure_;
 };
 
 }  // namespace
+
+int processors() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 void throw_if_interrupted(const std::function<bool()>& interrupted) {
   if (interrupted && interrupted()) throw Interrupted{};

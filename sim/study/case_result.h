@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/engine/op_work.h"
+#include "sim/study/prepared_case.h"
+#include "sim/study/result.h"
+
+namespace shardsim {
+
+// What the worker of a case does: simulates it, at the observed payload too where its workload states one, and
+// says all that can be said without other cases. `pareto`: with the figures of the replicated rows of its tables.
+CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
+
+// The rest, for a case whose simulation is there: `simulated` at the planned payload.
+CaseResult described_case(const PreparedCase& prepared, SimulationResult simulated, double estimate_ms, bool pareto);
+
+// What a reader of one case's numbers must know beside them, as sentences. `result` holds the simulation and the
+// placements; `plan` is the plan behind them.
+std::vector<std::string> case_notes(const CaseResult& result, const Case& item, const Plan& plan);
+
+// The case's published numbers beside its own, from the figures that it holds already.
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published);
+// The gain over the case that it is relative to, by samples per second, so that it means the same between cases of
+// different batches; added when both are there.
+void compare_throughput(CaseResult& result, const CaseResult& base);
+
+// The jobs of one fabric, made ready.
+struct JobGroup {
+  std::string fabric;
+  std::vector<const PreparedCase*> jobs;
+};
+
+// Refuses starts and lengths so far apart that a job would run more than kMostJobIterations before all are measured, by
+// the closed form. Errors: Failure::input at the start or the job.
+void check_lengths(const JobGroup& group);
+
+// An iteration of one job that has the fabric for itself, in milliseconds.
+double iteration_alone_ms(const PreparedCase& job);
+
+// What the worker of a fabric does: simulates the jobs side by side, and says of each what simulated_case says of a
+// case, but for the time that it takes alone. `pareto`: by job.
+std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto);
+
+// Simulates the case again, one effect after the other taken away (docs/crosscheck.md), from `uncontended_ms` on: its
+// iteration without contention. Needs no event engine.
+RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms);
+
+// The work of expanded operations by what it is for, mean over the ranks, without start-ups of collectives. A rank's
+// part of a collective is what its own links carry; where all members end together, the whole call.
+WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, const Cluster& cluster);
+
+}  // namespace shardsim

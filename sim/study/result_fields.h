@@ -1,0 +1,274 @@
+#pragma once
+
+#include "sim/study/cross_check.h"
+#include "sim/study/result.h"
+#include "sim/timeline/timeline_fields.h"
+
+namespace shardsim {
+
+// The members of a result, said once for every form that it has: the bytes between worker and parent (base/packed.h),
+// and result.json, written and read (sim/report/result_json.cpp). Named members are those of result.json, in its order
+// (docs/formats.md, Result); the others travel between processes alone.
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Utilisation> auto& limit) {
+  visit.field("what", limit.what);
+  visit.scaled("share_pct", limit.share, 100);
+}
+
+// As a collective has them. total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran,
+// contention included; exposed_ms = transfer_ms + waiting_ms. waited_for: the member that arrived last, for which most
+// of the waiting was, and what it had been running until then; null where nobody waited.
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
+  visit.field("name", time.name);
+  visit.field("kind", time.op_class);
+  visit.field("calls", time.calls);
+  visit.field("total_ms", time.alone_ms);
+  visit.field("exposed_ms", time.exposed_ms);
+  visit.field("bytes_per_rank", time.bytes_per_rank);
+  visit.field("in_iteration_ms", time.span_ms);
+  visit.derived("transfer_ms", [&] { return time.transfer_ms(); });
+  visit.field("waiting_ms", time.waiting_ms);
+  auto& whom = time.waited_for;
+  visit.group_or_null("waited_for", whom.rank >= 0, [&](auto& inner) {
+    inner.field("rank", whom.rank);
+    inner.field("operation", whom.operation);
+    inner.field("waiting_ms", whom.ms);
+  });
+}
+
+// What result.json tells of the operations of one name that compute.
+struct ComputeTime {
+  std::string name, op_class;
+  double span_ms = 0;
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<ComputeTime> auto& time) {
+  visit.field("name", time.name);
+  visit.field("class", time.op_class);
+  visit.field("total_ms", time.span_ms);
+}
+
+std::vector<NamedTime> collective_times(const std::vector<NamedTime>& times);
+void add_collective_times(std::vector<NamedTime>& times, const std::vector<NamedTime>& collectives);
+std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times);
+void add_compute_times(std::vector<NamedTime>& times, const std::vector<ComputeTime>& compute);
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlacementSummary> auto& placement) {
+  visit.field("table", placement.table);
+  visit.field("strategy", placement.strategy);
+  visit.field("rows", placement.rows);
+  visit.field("access_share", placement.access_share);
+  visit.field("ranks", placement.ranks);
+}
+
+// `predicted` and `error_pct` are always there: null where the case has no such figure.
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Comparison> auto& comparison) {
+  auto& published = comparison.published;
+  visit.field("quantity", published.quantity);
+  visit.field("unit", published.unit);
+  visit.field("value", published.value);
+  visit.nullable("predicted", comparison.predicted);
+  visit.field("predicted_at_observed_payload", comparison.predicted_at_observed_payload);
+  if (comparison.predicted_at_observed_payload) {
+    visit.derived("error_at_observed_payload_pct", [&] { return comparison.error_at_observed_payload_pct(); });
+  }
+  visit.derived("error_pct", [&] { return comparison.error_pct(); });
+  visit.word("role", published.fitted, "predicted", "fitted");
+  visit.field("source", published.source);
+  visit(published.at_observed_payload, published.derived, published.note);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<MemoryPeak> auto& peak) {
+  visit(peak.amounts.bytes, peak.at_us, peak.op);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlacementMemory> auto& memory) {
+  visit(memory.host_bytes);
+  visit.field("at_rest_bytes", memory.static_bytes);
+  visit.field("optimizer_bytes", memory.optimizer_bytes);
+  visit.field("cache_bytes", memory.cache_bytes);
+  visit.field("buffer_bytes", memory.dynamic_bytes);
+}
+
+// What result.json tells of a MemoryProfile: the marks of all ranks, and of the fullest one what makes it, beside the
+// memory model's figures for that rank.
+struct HighWater {
+  std::vector<std::int64_t> per_rank_bytes;
+  std::size_t rank = 0;
+  double at_us = 0;
+  std::string operation;
+  MemoryAmounts parts;
+  PlacementMemory estimate;
+  std::optional<std::int64_t> over_capacity;  // of the fullest rank, if it holds more than it has
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<HighWater> auto& high) {
+  visit.field("per_rank_bytes", high.per_rank_bytes);
+  visit.field("rank", high.rank);
+  visit.scaled("at_ms", high.at_us, 1e-3);
+  visit.field("operation", high.operation);
+  visit.group("parts", [&](auto& parts) {
+    for (std::size_t part = 0; part < kMemoryParts; ++part) parts.field(kMemoryPartNames[part], high.parts.bytes[part]);
+  });
+  visit.field("estimate", high.estimate);
+  visit.field("over_capacity_bytes", high.over_capacity);
+}
+
+std::optional<HighWater> high_water_of(const CaseResult& result);  // nothing where the profile is not known
+// Of ranks other than the fullest the sum alone is known then; it stands as `tables`. The operation becomes the only
+// one that the Timeline knows.
+void set_high_water(CaseResult& result, const HighWater& high);
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<ParetoPoint> auto& point) {
+  visit(point.rows, point.memory_bytes, point.time_seconds);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<ParetoFigure> auto& figure) {
+  visit(figure.table, figure.rows, figure.curve, figure.a, figure.b, figure.c, figure.d);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<WorkTimes> auto& work) {
+  visit(work.ids, work.other, work.lookups, work.updates, work.all_to_all, work.reduce_scatter, work.all_reduce);
+}
+
+// Milliseconds by Effect, each under its key.
+template <typename Visitor>
+void effect_fields(Visitor& visit, std::string_view name, MaybeConst<EffectTimes> auto& times) {
+  visit.group(name, [&](auto& inner) {
+    for (std::size_t i = 0; i < kEffects; ++i) inner.field(effect_key(effect_at(i)), times[i]);
+  });
+}
+
+// Of work without waiting result.json has the sum alone, which stands as `other` when it is read.
+double total_of(const WorkTimes& work);
+void set_total(WorkTimes& work, double ms);
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
+  auto& mean = checked.estimate.mean;
+  auto& removed = checked.removed;
+  visit.field("iteration_ms", checked.estimate.iteration_ms);
+  visit.field("busiest_rank", checked.estimate.busiest);
+  visit.group("mean_ms", [&](auto& inner) {
+    inner.field("lookup", mean.lookup);
+    inner.field("update", mean.update);
+    inner.field("all_to_all", mean.all_to_all);
+    inner.field("reduce_scatter", mean.reduce_scatter);
+    inner.field("all_reduce", mean.all_reduce);
+    inner.field("copies", mean.copies);
+    inner.field("prefetch", mean.prefetch);
+  });
+  visit.group("simulated_without_ms", [&](auto& inner) {
+    inner.field("contention", removed.uncontended);
+    inner.field("overlap", removed.serial);
+    inner.field("start_ups", removed.without_starts);
+    inner.view("uneven_loads", removed.even, total_of, set_total);
+  });
+  visit(removed.even);
+  effect_fields(visit, "effects_ms", checked.effects);
+}
+
+bool fits(const CaseResult& result);  // by the memory model, on every rank
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
+  visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu);
+  visit.field("name", result.name);
+  visit.field("iteration_ms", result.iteration_ms);
+  visit.field("samples_per_s", result.samples_per_s);
+  visit.text_if_any("relative_to", result.relative_to);
+  visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
+  visit.group_if("job", result.job, [&](auto& inner, auto& job) {
+    inner.field("fabric", job.fabric);
+    inner.field("nodes", job.nodes);
+    inner.field("start_ms", job.start_ms);
+    inner.field("alone_iteration_ms", job.alone_ms);
+    inner.derived("slowdown_pct", [&] { return job.slowdown_pct(result.iteration_ms); });
+    inner.field("measured_iterations", job.measured);
+    inner.field("shortest_iteration_ms", job.shortest_ms);
+    inner.field("longest_iteration_ms", job.longest_ms);
+  });
+  visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
+  visit.field("torchrec", result.torchrec);
+  visit.field("limited_by", result.limit);
+  visit.group("memory", [&](auto& inner) {
+    inner.field("per_rank_bytes", result.memory_per_rank);
+    inner.field("capacity_bytes", result.memory_capacity);
+    inner.derived("fits", [&] { return fits(result); });
+    inner.view("simulated", result, high_water_of, set_high_water);
+  });
+  visit(result.memory_profile.ranks, result.estimated_memory);
+  visit.view("collectives", result.times, collective_times, add_collective_times);
+  visit.view("compute", result.times, compute_times, add_compute_times);
+  visit(result.times);
+  visit.field("placements", result.placements);
+  visit.field("published", result.published);
+  visit.field("notes", result.notes);
+  visit(result.pareto, result.timeline, result.observed_payload_timeline);
+}
+
+// Of a study's cross-check. Cases stand in result.json by their names.
+template <typename Visitor>
+void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst<StudyResult> auto& study) {
+  visit.field("workload", check.workload);
+  visit.field("cluster", check.cluster);
+  visit.field("cases", check.compared);
+  visit.field("spearman", check.spearman);
+  visit.field("kendall_tau_b", check.kendall);
+  visit.index("choice_of_estimate", check.estimates_choice, study.cases);
+  visit.index("fastest", check.fastest, study.cases);
+  visit.field("regret_pct", check.regret_pct);
+  effect_fields(visit, "mean_effects_ms", check.mean_effects);
+  effect_fields(visit, "spearman_with", check.spearman_with);
+  visit.list("missing", check.missing, [](auto& inner, auto& term) {
+    inner.field("effect", term.effect);
+    inner.field("spearman_with", term.spearman);
+  });
+  visit.list("worst", check.worst, [&](auto& inner, auto& plan) {
+    inner.index("case", plan.index, study.cases);
+    inner.field("place_estimated", plan.place_estimated);
+    inner.field("place_simulated", plan.place_simulated);
+    inner.field("changed_with", plan.changed);
+    effect_fields(inner, "effects_ms", plan.here);
+    effect_fields(inner, "effects_of_changed_ms", plan.others);
+    inner.derived("largest", [&] { return plan.largest(); });
+    inner.derived("explanation", [&] { return explanation(plan, study); });
+  });
+}
+
+// A fit that does not say how many rows it took would otherwise read as one on none.
+std::optional<std::int64_t> known_rows(const SourcedValue& constant);
+void set_rows(SourcedValue& constant, std::int64_t rows);
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
+  visit.field("path", constant.path);
+  visit.field("value", constant.value);
+  visit.field("source", constant.source);
+  visit.field("fitted_on", constant.fitted_on);
+  visit.view("rows_used", constant, known_rows, set_rows);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<StudyResult> auto& study) {
+  visit.field("scenario", study.scenario);
+  visit.field("seed", study.seed);
+  visit.field("version", study.version);
+  visit.field("cases", study.cases);
+  visit.list(
+      "cross_checks", study.cross_checks, [&](auto& inner, auto& check) { check_fields(inner, check, study); }, false);
+  visit.field("fitted_constants", study.fitted);
+}
+
+}  // namespace shardsim

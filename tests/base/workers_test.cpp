@@ -1,0 +1,74 @@
+#include "base/workers.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "base/packed.h"
+
+using namespace shardsim;
+
+namespace {
+
+WorkerTask says(const std::string& text, double weight = 1) {
+  return {text, [text] { return text; }, weight};
+}
+
+WorkerTask fails(const std::string& text) {
+  return {text, [text]() -> std::string { throw run_error(text, ""); }};
+}
+
+std::string failure_of(const std::vector<WorkerTask>& tasks, int jobs) {
+  try {
+    run_in_workers(tasks, {jobs, {}, {}});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("results stand in task order, whichever begin first") {
+  for (const int jobs : {1, 2, 8}) {
+    const std::vector<WorkerTask> tasks{says("a", 1), says("b", 5), says("c", 3), says("d", 5)};
+    CHECK(run_in_workers(tasks, {jobs, {}, {}}) == std::vector<std::string>{"a", "b", "c", "d"});
+  }
+}
+
+TEST_CASE("the heaviest tasks begin first, of equal ones the first; a result is taken as soon as it is there") {
+  std::string order;
+  std::vector<WorkerTask> tasks{says("a", 1), says("b", 5), says("c", 3), says("d", 5)};
+  for (WorkerTask& task : tasks) task.taken = [&order](std::string_view bytes) { order += bytes; };
+  const std::vector<std::string> results = run_in_workers(tasks, {1, {}, {}});
+  CHECK(order == "bdca");
+  CHECK(results == std::vector<std::string>(4));
+}
+
+TEST_CASE("of several failures the first in task order is told, for any number of processes") {
+  for (const int jobs : {1, 2, 8}) {
+    std::vector<WorkerTask> tasks{says("a"), fails("first"), fails("second"), says("d")};
+    tasks[2].weight = 9;
+    CHECK(failure_of(tasks, jobs).find("first") != std::string::npos);
+  }
+}
+
+TEST_CASE("a worker may have workers of its own") {
+  const auto outer = [] { return run_in_workers({says("inner")}, {}).front(); };
+  CHECK(run_in_workers({{"outer", outer}}, {}).front() == "inner");
+}
+
+TEST_CASE("without a number of processes there are as many as processors") {
+  CHECK(processors() >= 1);
+  CHECK(WorkerOptions{}.jobs == processors());
+}
+
+TEST_CASE("values come back equal from their packed form; bytes that do not add up are refused") {
+  const std::vector<std::optional<std::string>> values{"one", std::nullopt, ""};
+  const std::string bytes = packed(values);
+  CHECK(unpacked<std::vector<std::optional<std::string>>>(bytes) == values);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_THROWS_AS(unpacked<std::vector<std::optional<std::string>>>(bytes.substr(0, size)), Error);
+  }
+  CHECK_THROWS_AS(unpacked<std::vector<std::optional<std::string>>>(bytes + "x"), Error);
+  CHECK(unpacked<double>(packed(0.1 + 0.2)) == 0.1 + 0.2);
+}

@@ -88,8 +88,8 @@ struct WireDtype {
   bool operator==(const WireDtype&) const = default;
 };
 
-// Where the workload states none it is fp32, whatever the rows are: TorchRec's lookups return fp32 unless told otherwise
-// (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
+// Where the workload states none it is fp32, whatever the rows are: TorchRec's lookups return fp32 unless told
+// otherwise (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
 Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
 
 struct Workload {

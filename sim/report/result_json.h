@@ -12,10 +12,10 @@ namespace shardsim {
 // sim/study/result_fields.h. Throws std::logic_error when a number is not finite: that is a bug, not a result.
 std::string result_to_json(const StudyResult& study);
 
-// The study as far as result.json tells it: no Timelines, no names of workloads, clusters and planners of cases. Written
-// again, it gives the same text. Keys that this version does not know are passed over, for they are added within a
-// schema. Errors: Failure::input with the line for a missing key, a value of another type, a case that is named and not
-// there.
+// The study as far as result.json tells it: no Timelines, no names of workloads, clusters and planners of cases.
+// Written again, it gives the same text. Keys that this version does not know are passed over, for they are added
+// within a schema. Errors: Failure::input with the line for a missing key, a value of another type, a case that is
+// named and not there.
 StudyResult result_from_tree(const Tree& tree);
 
 }  // namespace shardsim

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/workers.h"
 #include "base/yaml.h"
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
@@ -16,7 +17,6 @@
 #include "sim/scenario/scenario.h"
 #include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
-#include "base/workers.h"
 #include "sim/timeline/timeline.h"
 
 // What physics tests are made of: programs simulated in processes of their own (SimGrid allows one engine per process),

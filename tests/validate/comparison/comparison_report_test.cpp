@@ -1,3 +1,5 @@
+#include "validate/comparison/comparison_report.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -5,7 +7,6 @@
 #include "base/error.h"
 #include "tests/sim/sample_timeline.h"
 #include "validate/comparison/comparison_document.h"
-#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

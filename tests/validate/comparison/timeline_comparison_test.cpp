@@ -4,8 +4,8 @@
 
 #include "sim/timeline/timeline_figures.h"
 #include "tests/sim/sample_timeline.h"
-#include "validate/comparison/comparison_report.h"
 #include "validate/comparison/compared_side.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

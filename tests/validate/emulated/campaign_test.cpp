@@ -139,8 +139,8 @@ TEST_CASE("the Programs move what the campaign says") {
       for (const auto& set : program.groups.at(op.group)) {
         const auto member = std::find(set.begin(), set.end(), rank);
         if (member == set.end()) continue;
-        total += resolve_matrix(program, op.matrix).bytes_sent(static_cast<int>(member - set.begin()),
-                                                           static_cast<int>(set.size()));
+        total += resolve_matrix(program, op.matrix)
+                     .bytes_sent(static_cast<int>(member - set.begin()), static_cast<int>(set.size()));
       }
     }
     return total;

@@ -104,8 +104,8 @@ TEST_CASE("keys stand in the order of the format") {
   CHECK(keys(first) == Keys{"name", "iteration_ms", "samples_per_s", "estimate", "limited_by", "memory", "collectives",
                             "compute", "placements", "published", "notes"});
   CHECK(keys(first.at("memory")) == Keys{"per_rank_bytes", "capacity_bytes", "fits"});
-  CHECK(keys(first.at("collectives").at(0)) ==
-        Keys{"name", "kind", "calls", "total_ms", "exposed_ms", "bytes_per_rank", "in_iteration_ms"});
+  CHECK(keys(first.at("collectives").at(0)) == Keys{"name", "kind", "calls", "total_ms", "exposed_ms", "bytes_per_rank",
+                                                    "in_iteration_ms", "transfer_ms", "waiting_ms", "waited_for"});
   CHECK(keys(first.at("placements").at(0)) == Keys{"table", "strategy", "rows", "access_share", "ranks"});
   CHECK(keys(first.at("published").at(0)) == Keys{"quantity", "unit", "value", "predicted",
                                                   "predicted_at_observed_payload", "error_at_observed_payload_pct",

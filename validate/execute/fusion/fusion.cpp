@@ -63,7 +63,8 @@ class FusionReader {
     fusion.shards = part.shards;
     if (fusion.pooled) fusion.parts = {part};
     // Sequences sum their gradients in one buffer; further buckets are plain collectives.
-    if (!fusion.pooled && fusion.reduces.size() > 1) fusion.reduces.resize(1);
+    if (!fusion.pooled && fusion.reduces.size() > 1)
+      fusion.reduces.erase(fusion.reduces.begin() + 1, fusion.reduces.end());
     fusions_.push_back(fusion);
   }
 

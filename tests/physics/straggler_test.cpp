@@ -52,8 +52,9 @@ TEST_CASE("a GPU at half speed lengthens the iteration by the compute that it ad
   const ClusterSpec spec = cluster_spec("a100_mesh_4x8.yaml");
   const double before = run("{name: row_wise}", spec, {}).iteration_ms;
   const Timeline slow = run("{name: row_wise}", spec, {slow_gpu(1, 2, 0.5)});
-  // Nothing overlaps in the row-wise plan, so all of its 97 ms of compute take twice as long.
-  CHECK(off(slow.iteration_ms, before + 97) <= 1e-5);
+  // Nothing overlaps in the row-wise plan, so all of its compute takes twice as long: 6 + 27.26 + 54.51 + 13 ms
+  // (scenarios/workloads/rm1.yaml, dense.measured.split).
+  CHECK(off(slow.iteration_ms, before + 100.77) <= 1e-5);
 }
 
 TEST_CASE("one straggler is felt by all: every rank's iteration is the slow one's") {
@@ -79,7 +80,9 @@ TEST_CASE("a NIC at half rate doubles the bytes' time of the collectives across 
   CHECK(slow.iteration_ms > before.iteration_ms);
   for (std::size_t op = 0; op < slow.ops.size(); ++op) {
     if (slow.ops[op].op_class != "all_to_all") continue;
-    CHECK(off(slow.ops[op].alone_us - 3873, 2 * (before.ops[op].alone_us - 3873)) <= 1e-6);
+    // The fitted start holds for the large exchanges of vectors; that of ids has the default, 60 + 24 x 5 us.
+    const double start = slow.ops[op].name == "input_all_to_all" ? 180 : 3873;
+    CHECK(off(slow.ops[op].alone_us - start, 2 * (before.ops[op].alone_us - start)) <= 1e-6);
   }
 }
 

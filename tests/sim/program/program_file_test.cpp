@@ -243,8 +243,9 @@ TEST_CASE("sizes by rank set are one for each set, bags belong to pooled lookups
   CHECK(says(error_of(spoiled(reduce, "\"bytes\": [1, -1, 2, 3]")), "-1"));
   CHECK(
       says(error_of(spoiled("\"pooled\": false", "\"pooled\": false, \"bags\": 3")), "it has bags and is not pooled"));
-  const std::string pooled = with(with(toy_text(), "\"sequence\"", "\"pooled\"", true), "\"pooled\": false",
-                                  "\"pooled\": true, \"bags\": 3", true);
+  const std::string law = "\"family\": \"piecewise_power_law\"";  // its sum is scaled to the one id of a pooled feature
+  const std::string kind = with(with(toy_text(), "\"sequence\"", "\"pooled\"", true), law, law + ", \"rescale\": true");
+  const std::string pooled = with(kind, "\"pooled\": false", "\"pooled\": true, \"bags\": 3", true);
   CHECK(error_of(pooled).empty());
   CHECK(says(error_of(with(pooled, "\"bags\": 3", "\"bags\": [3, 4]")), "2 numbers for 8 ranks"));
 }

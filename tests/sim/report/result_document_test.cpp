@@ -62,7 +62,7 @@ TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
 
 TEST_CASE("collectives show time alone, in the run and exposed, calls and bytes") {
   CHECK(holds(result_table(sample::twelve_cases(), 100, false),
-              "  intra_node_all_to_all      2     30.00      30.00        0.00     1,190.0\n"));
+              "  intra_node_all_to_all      2     30.00      30.00        0.00        0.00     1,190.0\n"));
 }
 
 TEST_CASE("published numbers stand beside both predictions with error and role") {

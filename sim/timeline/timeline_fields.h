@@ -19,6 +19,10 @@ struct Field {
   bool required = true;  // else a reader takes a file without it, and JSON leaves it out when it is empty or 0
 };
 
+// Compilers before clang 17 do not deduce the arguments of aggregates by themselves.
+template <typename Owner, typename Value>
+Field(const char*, Value Owner::*, const char*, const char*, bool = true) -> Field<Owner, Value>;
+
 inline constexpr std::tuple kHeadFields = {
     Field{"kind", &Timeline::kind, "", "predicted or observed"},
     Field{"complete", &Timeline::complete, "1", "the run came to its end"},

@@ -144,6 +144,7 @@ TEST_CASE("the worst operations are those with the largest error in time, not in
 
 TEST_CASE("operations of one side are listed, and are outside any tolerance when they take one percent") {
   Timeline predicted = one_rank({40}), observed = one_rank({40});
+  predicted.kind = "predicted";
   predicted.ops.push_back({"gone", "update"});
   predicted.spans.push_back({0, 0.5, 0, 0, 2, 0, 0});
   sort_spans(predicted);

@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 
-#include "base/hdf5.h"
 #include "models/access/access_distribution.h"
 
 namespace shardsim {
@@ -26,37 +22,12 @@ double observed_share(const std::vector<Share>& shares, const AccessDistribution
   return low.share + part * (high.share - low.share);
 }
 
-std::vector<std::int64_t> read_counts(const Hdf5Reader& reader, const std::string& name, std::uint64_t rows) {
-  if (!reader.has(name)) reader.refuse(fmt::format("there is no dataset {}", name));
-  const std::vector<std::size_t> shape = reader.shape(name);
-  if (shape.size() != 1 || shape[0] != rows)
-    reader.refuse(fmt::format("{} holds {} counts, the table has {} rows", name, fmt::join(shape, " x "), rows));
-  std::vector<std::int64_t> counts = reader.integers(name);
-  if (std::any_of(counts.begin(), counts.end(), [](std::int64_t count) { return count < 0; }))
-    reader.refuse(fmt::format("{} holds a negative count", name));
-  return counts;
-}
-
 }  // namespace
 
 double ObservedAccess::sum(const AccessDistribution& planned, std::uint64_t first, std::uint64_t end) const {
   if (first >= end) return 0;
   const double length = average_length > 0 ? average_length : planned.total();
   return length * (observed_share(shares, planned, end) - observed_share(shares, planned, first));
-}
-
-std::vector<double> read_access_counts(const std::filesystem::path& file, const std::string& table,
-                                       std::uint64_t rows) {
-  const Hdf5Reader reader(file);
-  const std::string name = "/tables/" + table + "/count";
-  std::vector<std::int64_t> counts = read_counts(reader, name, rows);
-  const std::int64_t samples = reader.integer_attribute(name, "samples");
-  if (samples < 1) reader.refuse(fmt::format("attribute samples of {} is {}", name, samples));
-  std::sort(counts.begin(), counts.end(), std::greater<>());
-  std::vector<double> p(counts.size());
-  std::transform(counts.begin(), counts.end(), p.begin(),
-                 [&](std::int64_t count) { return static_cast<double>(count) / static_cast<double>(samples); });
-  return p;
 }
 
 }  // namespace shardsim

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/access/access_counts.h"
 #include "models/access/access_distribution.h"
 #include "models/access/families/family.h"
 #include "models/workload/workload_parts.h"

@@ -1,6 +1,7 @@
-// models/access/access_counts.h on a compute node without HDF5.
+// On a compute node without HDF5.
+#include "models/access/access_counts.h"
+
 #include "base/error.h"
-#include "models/access/access_distribution.h"
 
 namespace shardsim {
 

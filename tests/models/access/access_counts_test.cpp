@@ -1,3 +1,5 @@
+#include "models/access/access_counts.h"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,7 +8,6 @@
 
 #include "base/files.h"
 #include "base/hdf5.h"
-#include "models/access/access_distribution.h"
 #include "tests/models/workload_text.h"
 
 namespace shardsim {

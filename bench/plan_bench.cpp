@@ -1,8 +1,8 @@
 // A plan must cost the same whatever the number of rows: planners work on the closed form of the access distribution.
 #include <benchmark/benchmark.h>
 
-#include "base/map_reader.h"
-#include "base/yaml.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
 #include "plan/planner.h"
 #include "sim/scenario/scenario.h"
 

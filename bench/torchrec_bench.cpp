@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "plan/torchrec/bridge/planner_options.h"
 #include "sim/scenario/scenario.h"
 

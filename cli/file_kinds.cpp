@@ -1,7 +1,7 @@
 #include "cli/file_kinds.h"
 
 #include "base/files.h"
-#include "base/json.h"
+#include "base/tree/json.h"
 #include "base/version.h"
 #include "cli/commands/shared.h"
 #include "sim/program/program_file.h"

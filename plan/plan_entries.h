@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 

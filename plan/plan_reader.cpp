@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "base/tree/json.h"
 #include "plan/check.h"
 #include "plan/plan_entries.h"
 #include "plan/plan_file.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "plan/plan_file.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$1"
 rooms=(
-  base base/document
+  base base/hdf5 base/tree base/document
   topology/spec topology/graph topology/import topology/export
   models/access models/workload models/collective models/compute
   plan plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report

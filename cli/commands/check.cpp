@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/json.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/tree/json.h"
+#include "base/tree/yaml.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"

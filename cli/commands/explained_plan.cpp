@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "base/tree/json.h"
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 
 namespace shardsim {
 namespace {

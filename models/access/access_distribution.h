@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 
 namespace shardsim {
 

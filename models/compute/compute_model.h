@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "topology/spec/cluster_spec.h"
 
 namespace shardsim {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "plan/memory_model.h"
 
 namespace shardsim {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "plan/planner.h"
 #include "plan/planners/factories.h"
 

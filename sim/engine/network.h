@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "topology/graph/link.h"
 
 namespace shardsim {

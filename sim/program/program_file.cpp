@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/json.h"
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/json.h"
+#include "base/tree/map_reader.h"
 #include "sim/program/program_table.h"
 #include "sim/program/program_values.h"
 #include "topology/spec/rank_set.h"

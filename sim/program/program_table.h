@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "models/workload/workload.h"
 
 namespace shardsim {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "sim/program/program.h"
 
 namespace shardsim {

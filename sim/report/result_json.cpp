@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 #include "sim/study/result_fields.h"
 
 namespace shardsim {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 #include "sim/study/result.h"
 
 namespace shardsim {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/scenario/settings.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 #include "plan/planner.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/named_tree.h"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 
 namespace shardsim {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"

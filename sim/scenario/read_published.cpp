@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 #include "plan/plan.h"
 #include "sim/scenario/read_case.h"
 

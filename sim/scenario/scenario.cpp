@@ -8,9 +8,9 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/map_reader.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/read_case.h"
 #include "sim/scenario/settings.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 #include "models/workload/workload.h"
 #include "plan/torchrec/bridge/planner_options.h"
 #include "topology/spec/cluster_spec.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 
 namespace shardsim {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardsim {

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 #include "base/text.h"
 #include "base/workers.h"
 #include "sim/timeline/timeline_hdf5.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {

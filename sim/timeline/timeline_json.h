@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {

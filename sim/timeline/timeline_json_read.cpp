@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/json.h"
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/json.h"
+#include "base/tree/map_reader.h"
 #include "base/units.h"
 #include "sim/timeline/timeline_fields.h"
 #include "sim/timeline/timeline_json.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/fuzz/error_at_most.h"
 #include "validate/measurements/read/measurements.h"
 #include "validate/measurements/read/system_map.h"

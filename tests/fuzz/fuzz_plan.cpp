@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/json.h"
-#include "base/yaml.h"
+#include "base/tree/json.h"
+#include "base/tree/yaml.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "tests/fuzz/error_at_most.h"

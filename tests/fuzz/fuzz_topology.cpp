@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/fuzz/error_at_most.h"
 #include "topology/graph/cluster.h"
 #include "topology/import/node_inventory.h"

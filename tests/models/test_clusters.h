@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "models/collective/collective.h"
 #include "topology/graph/cluster.h"
 

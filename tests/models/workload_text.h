@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "models/workload/workload.h"
 
 // Workload files as text, right and wrong.

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/tree/yaml.h"
 #include "base/workers.h"
-#include "base/yaml.h"
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/planner.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
-#include "base/json.h"
 #include "base/rng.h"
+#include "base/tree/json.h"
 #include "sim/program/program_file.h"
 #include "sim/timeline/traffic.h"
 #include "tests/physics/two_tables.h"

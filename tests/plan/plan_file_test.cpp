@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "base/json.h"
 #include "base/rng.h"
+#include "base/tree/json.h"
 #include "plan/check.h"
 #include "tests/plan/test_setting.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "models/workload/workload.h"
 #include "plan/planner.h"
 #include "topology/graph/cluster.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim::testing {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/exact_text.h"
 #include "topology/spec/gpu_models.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "base/units.h"
 
 namespace shardsim {

@@ -4,8 +4,8 @@
 
 #include <unordered_set>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 
 namespace shardsim {
 namespace {

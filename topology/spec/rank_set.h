@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 
 namespace shardsim {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/map_reader.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/exact_text.h"
 

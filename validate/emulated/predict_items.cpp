@@ -2,8 +2,8 @@
 #include <map>
 
 #include "base/files.h"
+#include "base/tree/yaml.h"
 #include "base/workers.h"
-#include "base/yaml.h"
 #include "models/compute/compute_model.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/network.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 
 namespace shardsim {
 namespace {

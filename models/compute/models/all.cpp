@@ -1,6 +1,6 @@
 #include <array>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "models/compute/compute_model.h"
 #include "models/compute/models/models.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "models/workload/workload.h"
 #include "plan/torchrec/search/planner_run.h"
 #include "plan/torchrec/spec/table_spec.h"

@@ -1,4 +1,4 @@
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "sim/engine/network.h"
 
 namespace shardsim {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 #include "tests/models/workload_text.h"
 
 namespace shardsim {

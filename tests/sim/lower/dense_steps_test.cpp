@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 
 using namespace shardsim;
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "base/json.h"
+#include "base/tree/json.h"
 #include "plan/planner.h"
 #include "sim/lower/lower.h"
 #include "sim/scenario/scenario.h"

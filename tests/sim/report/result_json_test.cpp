@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/tree/json.h"
 #include "sim/study/result_fields.h"
 #include "sim/study/study.h"
 

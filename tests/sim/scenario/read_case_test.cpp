@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.h"
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/sim/scenario_text.h"
 
 using namespace shardsim;

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 #include "tests/sim/scenario_text.h"
 
 using namespace shardsim;

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 #include "base/rng.h"
 #include "tests/sim/sample_timeline.h"
 

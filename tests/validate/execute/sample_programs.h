@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "base/yaml.h"
+#include "base/tree/json.h"
+#include "base/tree/yaml.h"
 #include "plan/check.h"
 #include "plan/planner.h"
 #include "sim/lower/lower.h"

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement_document.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "base/map_reader.h"
-#include "base/yaml.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
 #include "validate/measurements/read/system_map.h"
 
 namespace shardsim {

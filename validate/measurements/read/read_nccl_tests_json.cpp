@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/json.h"
-#include "base/map_reader.h"
 #include "base/text.h"
+#include "base/tree/json.h"
+#include "base/tree/map_reader.h"
 #include "validate/measurements/read/measurements.h"
 
 namespace shardsim {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/map_reader.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
 #include "sim/scenario/named_tree.h"
 #include "sim/scenario/scenario.h"
 

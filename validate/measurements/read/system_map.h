@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 #include "models/collective/fitted_overheads.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/read/measurements.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "models/compute/models/models.h"
 
 namespace shardsim {

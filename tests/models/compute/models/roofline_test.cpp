@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
 
 namespace shardsim {

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "base/json.h"
+#include "base/tree/json.h"
 #include "plan/check.h"
 #include "plan/plan_file.h"
 #include "tests/plan/test_setting.h"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "validate/measurements/judgement.h"
 #include "validate/measurements/read/system_map.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/graph/cluster.h"
 

@@ -1,8 +1,8 @@
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 
 #include <doctest/doctest.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
 
 using namespace shardsim;

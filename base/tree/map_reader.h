@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/tree.h"
+#include "base/tree/tree.h"
 #include "base/units.h"
 
 namespace shardsim {

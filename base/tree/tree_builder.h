@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/tree.h"
+#include "base/tree/tree.h"
 
 namespace shardsim {
 

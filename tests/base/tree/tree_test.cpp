@@ -1,8 +1,8 @@
-#include "base/tree.h"
+#include "base/tree/tree.h"
 
 #include <doctest/doctest.h>
 
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
 
 using namespace shardsim;

@@ -1,4 +1,4 @@
-#include "base/hdf5.h"
+#include "base/hdf5/hdf5.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "base/map_reader.h"
 #include "base/rng.h"
+#include "base/tree/map_reader.h"
 #include "tests/base/error_text.h"
 
 using namespace shardsim;

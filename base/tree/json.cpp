@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/tree/json.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/tree_builder.h"
+#include "base/tree/tree_builder.h"
 
 namespace shardsim {
 namespace {

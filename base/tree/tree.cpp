@@ -1,4 +1,4 @@
-#include "base/tree.h"
+#include "base/tree/tree.h"
 
 #include <algorithm>
 #include <array>

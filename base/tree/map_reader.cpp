@@ -1,4 +1,4 @@
-#include "base/map_reader.h"
+#include "base/tree/map_reader.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/tree/json.h"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/hdf5.h"
-#include "base/hdf5_handle.h"
+#include "base/hdf5/hdf5.h"
+#include "base/hdf5/hdf5_handle.h"
 
 namespace shardsim {
 

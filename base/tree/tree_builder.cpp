@@ -1,4 +1,4 @@
-#include "base/tree_builder.h"
+#include "base/tree/tree_builder.h"
 
 #include <algorithm>
 

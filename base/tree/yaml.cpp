@@ -1,4 +1,4 @@
-#include "base/yaml.h"
+#include "base/tree/yaml.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/tree_builder.h"
+#include "base/tree/tree_builder.h"
 
 namespace shardsim {
 namespace {

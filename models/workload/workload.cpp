@@ -157,6 +157,10 @@ Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table) {
   return stated ? stated->dtype.value_or(table.dtype) : Dtype::fp32;
 }
 
+Dtype gradient_dtype(const Table& table) {
+  return table.dtype == Dtype::int8 ? Dtype::fp32 : table.dtype;
+}
+
 std::optional<Dtype> read_dtype(MapReader& reader, std::string_view key) {
   if (!reader.has(key)) return std::nullopt;
   std::vector<std::string> names;

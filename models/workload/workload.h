@@ -92,6 +92,10 @@ struct WireDtype {
 // otherwise (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
 Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
 
+// Of the gradient of replicated rows, as PyTorch's DistributedDataParallel reduces it: that of the rows; fp32 where
+// these are integers, which have no gradient of their own.
+Dtype gradient_dtype(const Table& table);
+
 struct Workload {
   std::string name;
   std::string summary;

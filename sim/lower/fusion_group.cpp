@@ -70,7 +70,8 @@ class GroupMaker {
     if (!replicated(group_.strategy)) return;
     for (const GroupMember& member : members_) {
       const auto rows = static_cast<std::int64_t>(member.placement->shard_rows(0));  // the largest shard, on every rank
-      group_.replicated_bytes.push_back(rows * member.row_bytes);
+      const std::int64_t row = member.placement->columns() * dtype_bytes(gradient_dtype(*member.table));
+      group_.replicated_bytes.push_back(rows * row);
     }
     if (group_.strategy == Strategy::data_parallel) return;
     group_.replicated_bytes = {

@@ -168,6 +168,18 @@ TEST_CASE("data-parallel: no exchange, the whole table is reduced") {
   CHECK(reduce[0]->bytes == 409'600);
 }
 
+// DistributedDataParallel reduces gradients, and those of integer rows are not integers.
+TEST_CASE("the gradient of replicated int8 rows is reduced as fp32, that of fp16 rows as fp16") {
+  for (const auto& [dtype, bytes] : {std::pair{Dtype::int8, 409'600}, {Dtype::fp16, 204'800}}) {
+    Workload workload = two_tables();
+    for (Table& table : workload.tables) table.dtype = dtype;
+    const Program program = lowered_by_hand(uniform(Strategy::data_parallel), workload);
+    const auto reduce = ops_named(program, "global_all_reduce");
+    REQUIRE(reduce.size() == 1);
+    CHECK(reduce[0]->bytes == bytes);
+  }
+}
+
 TEST_CASE("three tiers: a quarter of the items goes over the world, a quarter stays in the node, half needs nothing") {
   const Program program = lowered_by_hand(tiers());
   const Exchanges rw = exchanges(program, "rw", "global_all_to_all");

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sim/memory/buffers.h"
+#include "sim/timeline/iteration_window.h"
 
 namespace shardsim {
 namespace {
@@ -45,8 +46,9 @@ struct MemoryEvent {
 // One rank after the other.
 class Peaks {
  public:
-  Peaks(const std::vector<Buffer>& buffers, const Times& times, double period)
-      : buffers_(buffers), times_(times), period_(period) {}
+  // `begin`, `period`: of the steady iteration, us.
+  Peaks(const std::vector<Buffer>& buffers, const Times& times, double begin, double period)
+      : buffers_(buffers), times_(times), begin_(begin), period_(period) {}
 
   MemoryPeak of(int rank, const MemoryAmounts& resident) {
     events_.clear();
@@ -58,11 +60,18 @@ class Peaks {
       return std::tuple(a.at, -a.bytes, a.op) < std::tuple(b.at, -b.bytes, b.op);
     });
     MemoryPeak peak = highest(resident);
-    if (peak.op >= 0) peak.at_us = times_.of(rank, peak.op).start;
+    if (peak.op >= 0) peak.at_us = in_period(times_.of(rank, peak.op).start);
     return peak;
   }
 
  private:
+  // With a pipeline an operation may start a period or more before or after the window of its iteration.
+  double in_period(double at) const {
+    if (period_ <= 0) return at;
+    const double since = std::fmod(at - begin_, period_);
+    return since < 0 ? since + period_ : since;
+  }
+
   Interval life(const Buffer& buffer, int rank) const {
     Interval life = times_.of(rank, buffer.writer);
     for (const Buffer::Reader& reader : buffer.readers) {
@@ -109,7 +118,7 @@ class Peaks {
 
   const std::vector<Buffer>& buffers_;
   const Times& times_;
-  double period_;
+  double begin_, period_;
   std::vector<MemoryEvent> events_;
 };
 
@@ -162,7 +171,8 @@ MemoryProfile memory_profile(const Program& program, const Timeline& timeline, c
   const std::vector<Buffer> buffers = buffers_of(program, workload);
   const std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
   const Times times(timeline, program.ops.size());
-  Peaks peaks(buffers, times, timeline.iteration_ms * 1e3);
+  const std::vector<IterationWindow> windows = iteration_windows(timeline);
+  Peaks peaks(buffers, times, windows.empty() ? 0 : windows.front().begin_us, timeline.iteration_ms * 1e3);
   MemoryProfile profile;
   for (int rank = 0; rank < program.world_size; ++rank) {
     profile.ranks.push_back(peaks.of(rank, resident[static_cast<std::size_t>(rank)]));

@@ -49,7 +49,7 @@ struct MemoryAmounts {
 // The most that a rank's device memory holds at any instant of the steady iteration.
 struct MemoryPeak {
   MemoryAmounts amounts;  // at that instant
-  double at_us = 0;       // in the Timeline; the first such instant
+  double at_us = 0;       // since the steady iteration's window began; the first such instant
   int op = -1;            // whose start made it so; -1: nothing comes on top of what stays
   std::int64_t bytes() const { return amounts.total(); }
   bool operator==(const MemoryPeak&) const = default;

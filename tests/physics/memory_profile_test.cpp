@@ -93,6 +93,19 @@ TEST_CASE("sparse_dist keeps the next batch's ids and the copy of the one after 
   CHECK(peak.amounts == expected);
 }
 
+// The Timeline's one iteration starts half a period before its window ends the one before.
+TEST_CASE("the instant of the peak lies in the steady iteration") {
+  const Workload workload = two_tables_of(TableKind::pooled, "input_exchange: full\npipeline: sparse_dist\n");
+  const Plan plan = plan_of(Strategy::table_wise);
+  const Program program = lowered_plan(plan, workload, toy_cluster());
+  Timeline timeline = one_by_one(program);
+  timeline.iteration_ms /= 2;
+  for (const MemoryPeak& peak : memory_profile(program, timeline, plan, workload).ranks) {
+    CHECK(peak.at_us >= 0);
+    CHECK(peak.at_us < timeline.iteration_ms * 1e3);
+  }
+}
+
 // As many bytes when vectors leave (what was received for the next batch, and the copy of the one after it) as when
 // their gradients come back (the same after recat); the first instant counts.
 TEST_CASE("prefetch_sparse_dist has the next batch's ids before this one's vectors leave") {

@@ -45,6 +45,16 @@ void add_chart(std::vector<Chart>& charts, Chart chart) {
   if (!chart.data.front().rows.empty()) charts.push_back(std::move(chart));
 }
 
+// `data`: the spans and the lanes of the chart.
+std::string timeline_caption(const CaseResult& item, const std::vector<DataSet>& data) {
+  double last = 0;
+  for (const auto& lane : data.back().rows) last = std::max(last, std::get<double>(lane.front()));
+  return fmt::format(
+      "The fastest case of {}: everything that runs in one period of the steady state on GPUs 0 to {} of {}, one lane "
+      "per stream; paler what already belongs to a later iteration. Gaps on the compute lane are time spent waiting.",
+      item.workload, last, item.timeline.world_size);
+}
+
 void add_timelines(std::vector<Chart>& charts, const StudyResult& study) {
   std::vector<const CaseResult*> cases = timeline_cases(study);
   if (cases.size() > kTimelineCases) cases.resize(kTimelineCases);
@@ -52,11 +62,10 @@ void add_timelines(std::vector<Chart>& charts, const StudyResult& study) {
     Chart chart{fmt::format("timeline-{}", charts.size()),
                 "timeline",
                 "One iteration of " + item->name,
-                "Everything that runs in one period of the steady state on the GPUs of the first node, one lane per "
-                "stream; paler what already belongs to a later iteration. Gaps on the compute lane are time spent "
-                "waiting.",
+                "",
                 item != cases.front(),
                 timeline_spans(*item, kSpansPerTimeline)};
+    chart.caption = timeline_caption(*item, chart.data);
     add_chart(charts, std::move(chart));
   }
 }

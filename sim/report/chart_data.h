@@ -33,7 +33,7 @@ DataSet memory_bars(const StudyResult& study);
 // capacity_gib.
 DataSet memory_at_peak(const StudyResult& study);
 
-// The case of each workload with the most streams in use; the fastest of several.
+// The fastest case of each workload.
 std::vector<const CaseResult*> timeline_cases(const StudyResult& study);
 
 // One iteration on the first ranks (those of node 0, fewer when there are many streams) as two data sets:

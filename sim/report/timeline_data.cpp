@@ -12,7 +12,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kRanks = 16;
-constexpr std::size_t kLanes = 40;
+constexpr std::size_t kLanes = 96;
 constexpr double kPlotPixels = 900;
 
 struct Mark {
@@ -122,18 +122,14 @@ DataSet lanes_of(const Timeline& timeline, int ranks, const std::set<int>& strea
 
 std::vector<const CaseResult*> timeline_cases(const StudyResult& study) {
   std::vector<const CaseResult*> chosen;
-  std::map<std::string, std::pair<std::size_t, double>> best;  // workload: streams, minus the iteration's time
-  std::map<std::string, std::size_t> position;
+  std::map<std::string, std::size_t> position;  // of a workload's case in `chosen`
   for (const CaseResult& item : study.cases) {
     if (item.timeline.spans.empty()) continue;
-    const std::pair score{streams_in_use(item.timeline).size(), -item.iteration_ms};
-    const auto [entry, is_new] = best.try_emplace(item.workload, score);
+    const auto [entry, is_new] = position.try_emplace(item.workload, chosen.size());
     if (is_new) {
-      position[item.workload] = chosen.size();
       chosen.push_back(&item);
-    } else if (score > entry->second) {
-      entry->second = score;
-      chosen[position[item.workload]] = &item;
+    } else if (item.iteration_ms < chosen[entry->second]->iteration_ms) {
+      chosen[entry->second] = &item;
     }
   }
   return chosen;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tests/sim/report/sample_study.h"
@@ -125,7 +126,7 @@ TEST_CASE("what memory holds at its peak: parts of the fullest GPU, beside those
   CHECK(number(memory, 0, "capacity_gib") == 40);
 }
 
-TEST_CASE("the timeline of a workload is its case with the most streams") {
+TEST_CASE("the timeline of a workload is its fastest case") {
   const StudyResult study = sample::twelve_cases();
   const auto cases = timeline_cases(study);
   REQUIRE(cases.size() == 4);
@@ -138,6 +139,15 @@ TEST_CASE("a timeline of 1,024 ranks shows the first node") {
   CHECK(sets[1].rows.size() == 8 * 2);  // 8 GPUs a node, streams compute and world
   CHECK(sets[0].rows.size() <= 1500);
   for (std::size_t row = 0; row < sets[0].rows.size(); ++row) CHECK(number(sets[0], row, "rank") < 8);
+}
+
+TEST_CASE("the caption of a timeline says which case it is and which GPUs it shows") {
+  const StudyResult study = sample::one_case(1024);
+  const std::vector<Chart> charts = charts_of(study);
+  const auto chart = std::ranges::find(charts, "timeline", &Chart::plot);
+  REQUIRE(chart != charts.end());
+  CHECK(chart->caption.starts_with("The fastest case of " + study.cases[0].workload + ":"));
+  CHECK(chart->caption.find("on GPUs 0 to 7 of 1024,") != std::string::npos);
 }
 
 TEST_CASE("marks the eye cannot tell apart are joined, and the budget holds") {

@@ -79,6 +79,9 @@ Tree top_value(const Tree& scenario, const std::string& key, const Overrides& ov
   for (const auto& [path, value] : settings_of(overrides)) {
     const auto [head, rest] = split_head(path);
     if (head != key) continue;
+    if (value.kind == Tree::Kind::null) {
+      throw input_error(value.place, fmt::format("'{}' has no value", path), "Write one after '='");
+    }
     if (rest.empty()) {
       result = value;
     } else {

@@ -45,6 +45,16 @@ TEST_CASE("a table is addressed by its name, in `set` and in --set") {
   CHECK(says(error_of(kCases, set("workload.tables.histori.rows", "7000")), "Known: history"));
 }
 
+TEST_CASE("a top key is not emptied by --set") {
+  for (const char* const key : {"seed", "title", "cross_check"}) {
+    Overrides overrides;
+    overrides.set.emplace_back(key, "");
+    const std::string wrong = error_of(kCases, overrides);
+    CHECK(wrong.find(std::string("argument --set ") + key) != std::string::npos);
+    CHECK(wrong.find("has no value") != std::string::npos);
+  }
+}
+
 TEST_CASE("with --case changes hold for the cases that its patterns fit") {
   const Scenario scenario = read(kCases, set("workload.batch_per_gpu", "8", "la*"));
   CHECK(scenario.cases[0].workload.batch_per_gpu != 8);

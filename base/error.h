@@ -16,12 +16,12 @@ struct Place {
   std::string text() const;  // "FILE:LINE:COLUMN", or the source alone
 };
 
-// What kind of failure it is; decides the exit code of the command (docs/formats.md).
+// What kind of failure it is, by the exit code of the command (docs/formats.md).
 enum class Failure {
-  input,       // bad usage or bad input file: exit 2
-  infeasible,  // the plan does not fit in memory: exit 3
-  run,         // the run itself failed (a write error, a worker died): exit 1
-  tolerance,   // a comparison is outside its tolerance: exit 4
+  run = 1,         // the run itself failed (a write error, a worker died)
+  input = 2,       // bad usage or bad input file
+  infeasible = 3,  // the plan does not fit in memory
+  tolerance = 4,   // a comparison is outside its tolerance
 };
 
 // The one exception type. `what()` reads "PLACE: what is wrong. What to do."

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/version.h"
 
 #ifndef SHARDSIM_DEFAULT_DATA
 #error "SHARDSIM_DEFAULT_DATA, the source tree, is set by base/CMakeLists.txt"
@@ -59,6 +58,11 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
   if (std::ferror(file) != 0) throw cannot_read(path, cause(errno));
   return text;
 }
+
+struct AtEnd {
+  std::function<void()> run;
+  ~AtEnd() { run(); }
+};
 
 bool holds_scenarios(const fs::path& folder) {
   return is_folder(folder / "scenarios" / "clusters");
@@ -136,68 +140,35 @@ std::string read_file(const std::string& path, std::size_t most) {
   return read_all(file.get(), path, most);
 }
 
-AtomicFile::AtomicFile(fs::path target) : target_(result_target(std::move(target))) {
-  temporary_ = target_;
-  temporary_ += ".tmp." + std::to_string(::getpid());
-}
-
-AtomicFile::~AtomicFile() {
-  if (file_ != nullptr) std::fclose(file_);
-  std::error_code ignored;
-  if (!temporary_.empty()) fs::remove(temporary_, ignored);
-}
-
-void AtomicFile::write(std::string_view text) {
-  if (file_ == nullptr) file_ = std::fopen(temporary_.c_str(), "wb");
-  if (file_ == nullptr) throw cannot_write(target_, cause(errno));
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) throw cannot_write(target_, cause(errno));
-}
-
-void AtomicFile::commit() {
-  if (file_ != nullptr) {
-    const bool flushed = std::fflush(file_) == 0;
-    const int flush_error = errno;
-    const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (!flushed) throw cannot_write(target_, cause(flush_error));
-    if (!closed) throw cannot_write(target_, cause(errno));
-  }
-  std::error_code failure;
-  fs::rename(temporary_, target_, failure);
-  if (failure) throw cannot_write(target_, failure.message());
-  temporary_.clear();
-}
-
 void write_file(const fs::path& path, std::string_view text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
+  const fs::path target = result_target(path);
+  const fs::path temporary = target.string() + ".tmp." + std::to_string(::getpid());
+  std::error_code failure, ignored;
+  const AtEnd tidy{[&] { fs::remove(temporary, ignored); }};
+  File file(std::fopen(temporary.c_str(), "wb"));
+  if (!file) throw cannot_write(target, cause(errno));
+  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) throw cannot_write(target, cause(errno));
+  if (std::fclose(file.release()) != 0) throw cannot_write(target, cause(errno));
+  fs::rename(temporary, target, failure);
+  if (failure) throw cannot_write(target, failure.message());
 }
 
-StagedFolder::StagedFolder(fs::path target) : target_(std::move(target)) {
-  made_target_ = !is_there(target_);
-  hidden_ = target_ / (".writing." + std::to_string(::getpid()));
-  std::error_code failure;
-  fs::create_directories(hidden_, failure);
-  if (failure) throw cannot_write(target_, failure.message());
-}
-
-StagedFolder::~StagedFolder() {
-  std::error_code ignored;
-  fs::remove_all(hidden_, ignored);
-  if (made_target_) fs::remove(target_, ignored);  // only when empty
-}
-
-void StagedFolder::fill(const std::function<void(const fs::path&)>& write) const {
+void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
+  const bool is_new = !is_there(target);
+  const fs::path hidden = target / (".writing." + std::to_string(::getpid()));
+  std::error_code failure, ignored;
+  const AtEnd tidy{[&] {
+    fs::remove_all(hidden, ignored);
+    if (is_new) fs::remove(target, ignored);  // only when empty
+  }};
+  fs::create_directories(hidden, failure);
+  if (failure) throw cannot_write(target, failure.message());
   try {
-    write(hidden_);
+    write(hidden);
   } catch (const Error& error) {
-    throw Error(error.failure(), Place{}, replaced(error.what(), hidden_.string(), target_.string()), "");
+    throw Error(error.failure(), Place{}, replaced(error.what(), hidden.string(), target.string()), "");
   }
-}
-
-void StagedFolder::commit() {
-  for (const Move& move : planned_moves(hidden_, target_)) {
-    std::error_code failure;
+  for (const Move& move : planned_moves(hidden, target)) {
     fs::rename(move.from, move.to, failure);
     if (failure) throw cannot_write(move.to, failure.message());
   }

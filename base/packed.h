@@ -1,14 +1,9 @@
 #pragma once
 
-#include <array>
 #include <concepts>
-#include <cstring>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "base/error.h"
 
@@ -34,167 +29,131 @@ namespace shardsim {
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 
-// What Packer and Unpacker make of names: nothing.
-template <typename Self>
-class UnnamedFields {
+// Appends values to a std::string, or takes them from the front of a std::string_view; names say nothing to it.
+// Errors: Failure::run when the bytes end before the values do.
+template <typename Bytes>
+class PackedFields {
+  static constexpr bool kReads = std::is_same_v<Bytes, std::string_view>;
+
  public:
+  explicit PackedFields(Bytes& bytes) : bytes_(bytes) {}
+
   template <typename... Values>
   void operator()(Values&... values) {
-    (self().each(values), ...);
+    (each(values), ...);
   }
-  void field(std::string_view, auto& value) { self().each(value); }
-  void nullable(std::string_view, auto& value) { self().each(value); }
-  void text_if_any(std::string_view, auto& text) { self().each(text); }
-  void scaled(std::string_view, auto& value, double) { self().each(value); }
-  void word(std::string_view, auto& flag, const char*, const char*) { self().each(flag); }
-  void group(std::string_view, auto members) { members(self()); }
-  void group_or_null(std::string_view, bool, auto members) { members(self()); }
-  template <typename Item>
-  void group_if(std::string_view, Item& item, auto members) {
-    self().presence(item);
-    if (item) members(self(), *item);
+  void field(std::string_view, auto& value) { each(value); }
+  void nullable(std::string_view, auto& value) { each(value); }
+  void text_if_any(std::string_view, auto& text) { each(text); }
+  void scaled(std::string_view, auto& value, double) { each(value); }
+  void word(std::string_view, auto& flag, const char*, const char*) { each(flag); }
+  void group(std::string_view, auto members) { members(*this); }
+  void group_or_null(std::string_view, bool, auto members) { members(*this); }
+  void group_if(std::string_view, auto& item, auto members) {
+    if (presence(item)) members(*this, *item);
   }
   void derived(std::string_view, auto) {}
   void view(std::string_view, auto&, auto, auto) {}
 
- private:
-  Self& self() { return static_cast<Self&>(*this); }
-};
-
-class Packer : public UnnamedFields<Packer> {
- public:
-  explicit Packer(std::string& out) : out_(out) {}
-
-  template <typename Value>
-  void each(const Value& value) {
-    if constexpr (std::is_arithmetic_v<Value> || std::is_enum_v<Value>) {
-      raw(&value, sizeof value);
-    } else {
-      fields(*this, value);
-    }
-  }
-  void each(const std::string& text) {
-    each(text.size());
-    out_ += text;
-  }
-  template <typename Item>
-  void each(const std::vector<Item>& items) {
-    each(items.size());
-    if constexpr (std::is_arithmetic_v<Item>) {
-      raw(items.data(), items.size() * sizeof(Item));
-    } else {
-      for (const Item& item : items) each(item);
-    }
-  }
-  template <typename Item, std::size_t kItems>
-  void each(const std::array<Item, kItems>& items) {
-    for (const Item& item : items) each(item);
-  }
-  template <typename Value>
-  void each(const std::map<std::string, Value>& entries) {
-    each(entries.size());
-    for (const auto& [key, value] : entries) each(key), each(value);
-  }
-  template <typename Value>
-  void each(const std::optional<Value>& value) {
-    presence(value);
-    if (value) each(*value);
-  }
-  template <typename Value>
-  void presence(const std::optional<Value>& value) {
-    each(value.has_value());
-  }
-
- private:
-  void raw(const void* bytes, std::size_t count) { out_.append(static_cast<const char*>(bytes), count); }
-
-  std::string& out_;
-};
-
-class Unpacker : public UnnamedFields<Unpacker> {
- public:
-  explicit Unpacker(std::string_view rest) : rest_(rest) {}
-
-  template <typename Value>
-  void each(Value& value) {
-    if constexpr (std::is_arithmetic_v<Value> || std::is_enum_v<Value>) {
-      std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    } else {
-      fields(*this, value);
-    }
-  }
-  void each(bool& flag) {
-    const char raw = take(1)[0];
-    if (raw != 0 && raw != 1) fail();
-    flag = raw == 1;
-  }
-  void each(std::string& text) { text = take(length()); }
-  template <typename Item>
-  void each(std::vector<Item>& items) {
-    items.resize(length());
-    for (Item& item : items) each(item);
-  }
-  template <typename Item, std::size_t kItems>
-  void each(std::array<Item, kItems>& items) {
-    for (Item& item : items) each(item);
-  }
-  template <typename Value>
-  void each(std::map<std::string, Value>& entries) {
-    for (std::size_t left = length(); left > 0; --left) {
-      std::string key;
-      each(key);
-      each(entries[key]);
-    }
-  }
-  template <typename Value>
-  void each(std::optional<Value>& value) {
-    presence(value);
-    if (value) each(*value);
-  }
-  template <typename Value>
-  void presence(std::optional<Value>& value) {
-    bool there = false;
-    each(there);
-    if (there) value.emplace();
-  }
-
-  bool finished() const { return rest_.empty(); }
   [[noreturn]] static void fail() {
     throw run_error("a worker process sent a broken result: its fields do not add up to its length", "Run again");
   }
 
  private:
-  std::string_view take(std::size_t count) {
-    if (count > rest_.size()) fail();
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
+  void each(auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
+      each_flag(value);
+    } else if constexpr (std::is_arithmetic_v<Value> || std::is_enum_v<Value>) {
+      raw(&value, sizeof value);
+    } else if constexpr (requires { value.has_value(); }) {
+      if (presence(value)) each(*value);
+    } else if constexpr (requires { typename Value::mapped_type; }) {
+      each_entry(value);
+    } else if constexpr (requires { value.capacity(); }) {  // texts and lists
+      each_item(value);
+    } else if constexpr (requires { value.max_size(); }) {
+      for (auto& item : value) each(item);
+    } else {
+      fields(*this, value);
+    }
   }
+
+  void each_flag(auto& flag) {
+    char byte = flag ? 1 : 0;
+    raw(&byte, 1);
+    if (byte != 0 && byte != 1) fail();
+    if constexpr (kReads) flag = byte == 1;
+  }
+
+  void each_entry(auto& entries) {
+    std::size_t left = length_of(entries);
+    if constexpr (kReads) {
+      for (typename std::remove_cvref_t<decltype(entries)>::key_type key; left > 0; --left) {
+        each(key);
+        each(entries[key]);
+      }
+    } else {
+      for (const auto& [key, value] : entries) each(key), each(value);
+    }
+  }
+
+  void each_item(auto& items) {
+    const std::size_t count = length_of(items);
+    if constexpr (kReads) items.resize(count);
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(items[0])>>) {
+      raw(items.data(), count * sizeof items[0]);
+    } else {
+      for (auto& item : items) each(item);
+    }
+  }
+
+  bool presence(auto& item) {
+    bool there = item.has_value();
+    each(there);
+    if constexpr (kReads) {
+      if (there) item.emplace();
+    }
+    return there;
+  }
+
   // No item is shorter than a byte, so a length beyond what is left is broken: nothing is allocated for it.
-  std::size_t length() {
-    std::size_t count = 0;
-    each(count);
-    if (count > rest_.size()) fail();
+  std::size_t length_of(const auto& items) {
+    std::size_t count = items.size();
+    raw(&count, sizeof count);
+    if constexpr (kReads) {
+      if (count > bytes_.size()) fail();
+    }
     return count;
   }
 
-  std::string_view rest_;
+  void raw(auto* value, std::size_t count) {
+    if constexpr (kReads) {
+      if (count > bytes_.size()) fail();
+      bytes_.copy(reinterpret_cast<char*>(value), count);
+      bytes_.remove_prefix(count);
+    } else {
+      bytes_.append(reinterpret_cast<const char*>(value), count);
+    }
+  }
+
+  Bytes& bytes_;
 };
 
 template <typename Value>
 std::string packed(const Value& value) {
   std::string bytes;
-  Packer(bytes).each(value);
+  PackedFields<std::string>{bytes}(value);
   return bytes;
 }
 
 // Errors: Failure::run when the bytes are not what `packed` made of such a value.
 template <typename Value>
 Value unpacked(std::string_view bytes) {
-  Unpacker unpacker(bytes);
+  PackedFields<std::string_view> fields(bytes);
   Value value{};
-  unpacker.each(value);
-  if (!unpacker.finished()) Unpacker::fail();
+  fields(value);
+  if (!bytes.empty()) fields.fail();
   return value;
 }
 

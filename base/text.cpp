@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 namespace shardsim {
 namespace {
@@ -82,6 +83,10 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
+bool continues_code_point(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
 }  // namespace
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
@@ -157,6 +162,34 @@ std::string printable(std::string text) {
     if (is_control(c)) c = '?';
   }
   return text;
+}
+
+int display_width(const std::string& text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
+}
+
+std::string clipped(const std::string& text, int width) {
+  std::string result = printable(text);
+  if (display_width(result) <= width) return result;
+  int kept = 0;
+  std::size_t end = 0;
+  while (end < result.size() && (continues_code_point(result[end]) || ++kept < width)) ++end;
+  return width > 0 ? result.substr(0, end) + "~" : "";
+}
+
+std::string wrapped(const std::string& text, int width, const std::string& indent) {
+  std::istringstream words(printable(text));
+  std::string result, line = indent, word;
+  while (words >> word) {
+    const bool first = line.size() == indent.size();
+    if (!first && display_width(line) + 1 + display_width(word) > width) {
+      result += line + "\n";
+      line = indent;
+    }
+    line += (line.size() == indent.size() ? "" : " ") + word;
+    line = clipped(line, width);
+  }
+  return line.size() > indent.size() ? result + line + "\n" : result;
 }
 
 bool is_plain_text(std::string_view text, std::size_t& bad_offset) {

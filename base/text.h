@@ -35,6 +35,15 @@ std::string excerpt(std::string_view text);
 // Control characters as "?": what steers a terminal does not go through.
 std::string printable(std::string text);
 
+// Columns that a text takes on a terminal, one per code point.
+int display_width(const std::string& text);
+
+// Text without control characters, at most `width` columns wide.
+std::string clipped(const std::string& text, int width);
+
+// Words of one paragraph on lines of at most `width` columns, each line led by `indent` and ending in a line feed.
+std::string wrapped(const std::string& text, int width, const std::string& indent);
+
 // True when the text holds no byte that only a binary file has (NUL and other control characters but tab and line ends)
 // and is well-formed UTF-8. `bad_offset` is where it first is not.
 bool is_plain_text(std::string_view text, std::size_t& bad_offset);

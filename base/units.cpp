@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <span>
 
-#include "base/decimal.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -82,10 +82,91 @@ constexpr Quantity kRate{kRateUnits, "GB/s", "B/s, KB/s ... TB/s, KiB/s ... TiB/
 constexpr Quantity kFlops{kFlopsUnits, "TFLOP/s", "FLOP/s with K, M, G, T or P in front", {}};
 constexpr Quantity kPercent{kShareUnits, "%", "%", {}};
 
-struct Measured {
-  Decimal number;
-  Unit unit;
+// A number as written, not yet rounded to a machine number: digits * 10^tens * 2^twos.
+struct Decimal {
+  std::string digits;  // without point, leading or trailing zeros; "" is zero
+  std::int64_t tens = 0;
+  int twos = 0;
+  char sign = 0;  // as written, 0 without one
+  bool has_point = false;
+  bool has_exponent = false;
 };
+
+std::string_view take_digits(std::string_view& text) {
+  const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+char take_sign(std::string_view& text) {
+  const char sign = text.starts_with('-') || text.starts_with('+') ? text.front() : '\0';
+  text.remove_prefix(sign == 0 ? 0 : 1);
+  return sign;
+}
+
+// The exponent, if an "e" with digits follows. Beyond six digits it only has to stay out of range.
+void take_exponent(std::string_view& text, Decimal& number) {
+  if (!text.starts_with('e') && !text.starts_with('E')) return;
+  std::string_view rest = text.substr(1);
+  const char sign = take_sign(rest);
+  const std::string_view digits = take_digits(rest);
+  if (digits.empty()) return;
+  std::int64_t exponent = 0;
+  for (const char digit : digits) exponent = exponent > 1'000'000 ? exponent : exponent * 10 + (digit - '0');
+  number.tens += sign == '-' ? -exponent : exponent;
+  number.has_exponent = true;
+  text = rest;
+}
+
+// Takes "[sign] 0|[1-9][0-9]* [. digits] [e [sign] digits]" from the front of `text`. Nothing when the front is no such
+// number: a leading zero, hexadecimal, "nan", "inf". The rest stays in `text`.
+std::optional<Decimal> read_decimal(std::string_view& text) {
+  std::string_view rest = text;
+  Decimal number;
+  number.sign = take_sign(rest);
+  number.digits = take_digits(rest);
+  if (number.digits.empty() || (number.digits.size() > 1 && number.digits.front() == '0')) return std::nullopt;
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    const std::string_view fraction = take_digits(rest);
+    if (fraction.empty()) return std::nullopt;
+    number.has_point = true;
+    number.digits += fraction;
+    number.tens = -static_cast<std::int64_t>(fraction.size());
+  }
+  take_exponent(rest, number);
+  number.digits.erase(0, number.digits.find_first_not_of('0'));
+  const std::size_t kept = number.digits.find_last_not_of('0') + 1;  // npos + 1 is 0
+  number.tens += static_cast<std::int64_t>(number.digits.size() - kept);
+  number.digits.resize(kept);
+  text = rest;
+  return number;
+}
+
+enum class Whole { exact, fraction, overflow };
+
+// The number as an exact whole number below 2^63, or why not.
+Whole to_whole(const Decimal& number, std::int64_t& value) {
+  if (number.digits.empty()) return Whole::exact;
+  const auto failure = std::from_chars(number.digits.data(), number.digits.data() + number.digits.size(), value).ec;
+  if (failure != std::errc{}) return number.tens < 0 ? Whole::fraction : Whole::overflow;  // over 19 digits
+  if (number.sign == '-') value = -value;
+  // Divisions first, so that no product overflows on its way to a number in range. Beyond 63 steps the outcome is
+  // known.
+  const std::pair<int, std::int64_t> powers[] = {{5, number.tens}, {2, number.tens + number.twos}};
+  for (auto [factor, times] : powers) {
+    for (; times < 0; ++times) {
+      if (value % factor != 0) return Whole::fraction;
+      value /= factor;
+    }
+  }
+  for (auto [factor, times] : powers) {
+    for (; times > 0; --times) {
+      if (__builtin_mul_overflow(value, factor, &value)) return Whole::overflow;
+    }
+  }
+  return Whole::exact;
+}
 
 std::string advice_for(std::string_view unit, const Quantity& quantity) {
   for (const Hint& hint : quantity.ambiguous) {
@@ -106,9 +187,9 @@ const Unit& find_unit(std::string_view text, std::string_view unit, const Quanti
                     advice_for(unit, quantity));
 }
 
-Measured read(std::string_view text, const Quantity& quantity, const Place& place) {
+Decimal read(std::string_view text, const Quantity& quantity, const Place& place) {
   std::string_view rest = text;
-  const std::optional<Decimal> number = read_decimal(rest);
+  std::optional<Decimal> number = read_decimal(rest);
   if (!number) {
     throw input_error(place, fmt::format("{} does not start with a finite decimal number", excerpt(text)),
                       fmt::format("Write for example \"25 {}\"", quantity.proposed));
@@ -119,37 +200,43 @@ Measured read(std::string_view text, const Quantity& quantity, const Place& plac
     throw input_error(place, fmt::format("{} has no unit", excerpt(text)),
                       fmt::format("Write for example \"{} {}\"", digits.substr(0, 40), quantity.proposed));
   }
-  return {*number, find_unit(text, rest, quantity, place)};
+  const Unit& unit = find_unit(text, rest, quantity, place);
+  number->tens += unit.tens;
+  number->twos = unit.twos;
+  return *number;
 }
 
-// Every size of ours is below 2^63 bytes, every other quantity a finite double.
-double real_value(const Measured& measured, std::string_view text, const Place& place) {
-  const std::optional<double> value = to_double(measured.number, measured.unit.tens, measured.unit.twos);
-  if (!value) throw input_error(place, excerpt(text) + " is too large or too small", "Write a number within reach");
-  return *value;
+// Every size of ours is below 2^63 bytes, every other quantity a finite double: rounded once where `twos` is 0.
+double real_value(const Decimal& number, std::string_view text, const Place& place) {
+  if (number.digits.empty()) return 0;
+  const std::string all = fmt::format("{}{}e{}", number.sign == '-' ? "-" : "", number.digits, number.tens);
+  double value = 0;
+  const auto failure = std::from_chars(all.data(), all.data() + all.size(), value).ec;
+  value = std::ldexp(value, number.twos);
+  if (failure == std::errc{} && std::isfinite(value) && value != 0) return value;
+  throw input_error(place, excerpt(text) + " is too large or too small", "Write a number within reach");
 }
 
 void refuse_sign(const Decimal& number, std::string_view text, const Place& place) {
-  if (!number.has_sign) return;
+  if (number.sign == 0) return;
   throw input_error(place, excerpt(text) + " has a sign, which is not allowed here",
-                    number.negative ? "Write 0 or more" : "Leave the + out");
+                    number.sign == '-' ? "Write 0 or more" : "Leave the + out");
 }
 
-Bytes whole_bytes(const Measured& measured, std::string_view text, const Place& place) {
-  const Whole whole = to_whole(measured.number, measured.unit.tens, measured.unit.twos);
-  if (whole.outcome == Whole::Outcome::fraction) {
-    throw input_error(place, excerpt(text) + " is not a whole number of bytes", "Round it, or write it in B");
-  }
-  if (whole.outcome == Whole::Outcome::overflow) {
+Bytes whole_bytes(const Decimal& number, std::string_view text, const Place& place) {
+  Bytes bytes;
+  const Whole whole = to_whole(number, bytes.count);
+  if (whole == Whole::exact) return bytes;
+  if (whole == Whole::overflow) {
     throw input_error(place, excerpt(text) + " is too large", "Sizes stay below 2^63 bytes");
   }
-  return {whole.value};
+  throw input_error(place, excerpt(text) + " is not a whole number of bytes", "Round it, or write it in B");
 }
 
 double unsigned_real(std::string_view text, const Quantity& quantity, const Place& place) {
-  const Measured measured = read(text, quantity, place);
-  refuse_sign(measured.number, text, place);
-  return real_value(measured, text, place);
+  const Decimal number = read(text, quantity, place);
+  refuse_sign(number, text, place);
+  return real_value(number, text, place);
 }
 
 double positive_real(std::string_view text, const Quantity& quantity, const Place& place) {
@@ -159,38 +246,25 @@ double positive_real(std::string_view text, const Quantity& quantity, const Plac
                     fmt::format("Write for example \"25 {}\"", quantity.proposed));
 }
 
-struct Scale {
-  std::string_view name;
-  double factor;
-};
-
 // Three significant digits, without exponent where the scale reaches.
 std::string three_digits(double value) {
   return std::fabs(value) < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
-// In the largest scale that leaves at least 1, after rounding (999.6 MB/s is 1 GB/s).
-std::string scaled(double value, std::span<const Scale> ascending, double step) {
-  const double size = std::fabs(value);
-  std::size_t chosen = 0;
-  while (chosen + 1 < ascending.size() && size / ascending[chosen].factor >= step - 0.5) ++chosen;
-  return fmt::format("{} {}", three_digits(value / ascending[chosen].factor), ascending[chosen].name);
+// In the largest unit that leaves at least 1, after rounding (999.6 MB/s is 1 GB/s).
+std::string scaled(double value, std::span<const Unit> ascending, double step) {
+  const auto factor = [](const Unit& unit) { return std::ldexp(std::pow(10.0, unit.tens), unit.twos); };
+  const Unit* chosen = &ascending.front();
+  while (chosen != &ascending.back() && std::fabs(value) / factor(*chosen) >= step - 0.5) ++chosen;
+  return fmt::format("{} {}", three_digits(value / factor(*chosen)), chosen->name);
 }
-
-constexpr std::array kByteScales = {Scale{"B", 1.0}, Scale{"KiB", 0x1p10}, Scale{"MiB", 0x1p20}, Scale{"GiB", 0x1p30},
-                                    Scale{"TiB", 0x1p40}};
-constexpr std::array kTimeScales = {Scale{"ns", 1e-9}, Scale{"us", 1e-6}, Scale{"ms", 1e-3}, Scale{"s", 1.0}};
-constexpr std::array kRateScales = {Scale{"B/s", 1.0}, Scale{"KB/s", 1e3}, Scale{"MB/s", 1e6}, Scale{"GB/s", 1e9},
-                                    Scale{"TB/s", 1e12}};
-constexpr std::array kFlopsScales = {Scale{"FLOP/s", 1.0},  Scale{"KFLOP/s", 1e3},  Scale{"MFLOP/s", 1e6},
-                                     Scale{"GFLOP/s", 1e9}, Scale{"TFLOP/s", 1e12}, Scale{"PFLOP/s", 1e15}};
 
 }  // namespace
 
 Bytes parse_bytes(std::string_view text, const Place& place) {
-  const Measured measured = read(text, kSize, place);
-  refuse_sign(measured.number, text, place);
-  return whole_bytes(measured, text, place);
+  const Decimal number = read(text, kSize, place);
+  refuse_sign(number, text, place);
+  return whole_bytes(number, text, place);
 }
 
 Bytes parse_signed_bytes(std::string_view text, const Place& place) {
@@ -216,9 +290,9 @@ double parse_share(std::string_view text, const Place& place) {
 }
 
 double parse_percent(std::string_view text, const Place& place) {
-  Measured measured = read(text, kPercent, place);
-  measured.unit.tens = 0;
-  return real_value(measured, text, place);
+  Decimal number = read(text, kPercent, place);
+  number.tens += 2;
+  return real_value(number, text, place);
 }
 
 std::int64_t parse_count(std::string_view text, const Place& place) {
@@ -233,14 +307,15 @@ std::int64_t parse_count(std::string_view text, const Place& place) {
                       "Write the digits only, for example 8 or 1e6");
   }
   refuse_sign(*number, text, place);
-  const Whole whole = to_whole(*number, 0, 0);
-  if (whole.outcome == Whole::Outcome::fraction) {
+  std::int64_t count = 0;
+  const Whole whole = to_whole(*number, count);
+  if (whole == Whole::fraction) {
     throw input_error(place, excerpt(text) + " is not a whole number", "Counts have no fraction");
   }
-  if (whole.outcome == Whole::Outcome::overflow || whole.value >= kLimit) {
+  if (whole == Whole::overflow || count >= kLimit) {
     throw input_error(place, excerpt(text) + " is too large", "Counts stay below 2^53");
   }
-  return whole.value;
+  return count;
 }
 
 double parse_real(std::string_view text, const Place& place) {
@@ -253,20 +328,22 @@ double parse_real(std::string_view text, const Place& place) {
     throw input_error(place, fmt::format("{} is not a plain number: it ends in {}", excerpt(text), excerpt(rest)),
                       "This value has no unit");
   }
-  return real_value({*number, {"", 0, 0}}, text, place);
+  return real_value(*number, text, place);
 }
 
 std::string to_text(Bytes bytes) {
-  return scaled(static_cast<double>(bytes.count), kByteScales, 1024);
+  constexpr std::array kBinary = {Unit{"B", 0, 0}, Unit{"KiB", 0, 10}, Unit{"MiB", 0, 20}, Unit{"GiB", 0, 30},
+                                  Unit{"TiB", 0, 40}};
+  return scaled(static_cast<double>(bytes.count), kBinary, 1024);
 }
 std::string to_text(Seconds seconds) {
-  return scaled(seconds.value, kTimeScales, 1000);
+  return scaled(seconds.value, kTimeUnits, 1000);
 }
 std::string to_text(Bandwidth rate) {
-  return scaled(rate.bytes_per_second, kRateScales, 1000);
+  return scaled(rate.bytes_per_second, std::span(kRateUnits).first(5), 1000);
 }
 std::string to_text(Flops rate) {
-  return scaled(rate.per_second, kFlopsScales, 1000);
+  return scaled(rate.per_second, kFlopsUnits, 1000);
 }
 
 }  // namespace shardsim

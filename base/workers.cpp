@@ -26,10 +26,6 @@ namespace {
 
 constexpr int kPollMilliseconds = 100;  // how soon an interrupt is noticed
 
-// First byte of what a worker sends: a result, or the parts of an Error.
-constexpr char kResult = 'R';
-constexpr char kError = 'E';
-
 void write_all(int fd, const std::string& bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t wrote = ::write(fd, bytes.data() + done, bytes.size() - done);
@@ -39,14 +35,17 @@ void write_all(int fd, const std::string& bytes) {
   }
 }
 
-std::string outcome(const WorkerTask& task) {
+// Sends the result, or the text of an Error; returns the exit code that says which: 0, or the Failure.
+int work_and_tell(const WorkerTask& task, int to) {
   try {
-    return kResult + task.run();
+    write_all(to, task.run());
+    return 0;
   } catch (const Error& error) {
-    return std::string(1, kError) + static_cast<char>('0' + static_cast<int>(error.failure())) + error.what();
+    write_all(to, error.what());
+    return static_cast<int>(error.failure());
   } catch (const std::exception& error) {
-    return std::string(1, kError) + static_cast<char>('0' + static_cast<int>(Failure::run)) + task.name + ": " +
-           error.what();
+    write_all(to, task.name + ": " + error.what());
+    return static_cast<int>(Failure::run);
   }
 }
 
@@ -99,13 +98,11 @@ class Worker {
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     process_ = 0;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || sent_.empty()) {
-      const std::string how =
-          WIFSIGNALED(status) ? std::string("killed by ") + strsignal(WTERMSIG(status)) : "it gave no result";
-      throw run_error("the worker of case '" + name + "' died (" + how + ")", "Run it with more memory, or report it");
-    }
-    if (sent_[0] == kResult) return sent_.substr(1);
-    throw Error(static_cast<Failure>(sent_[1] - '0'), Place{}, sent_.substr(2), "");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(sent_);
+    if (WIFEXITED(status) && !sent_.empty()) throw Error(static_cast<Failure>(WEXITSTATUS(status)), Place{}, sent_, "");
+    const std::string how =
+        WIFSIGNALED(status) ? std::string("killed by ") + strsignal(WTERMSIG(status)) : "it gave no result";
+    throw run_error("the worker of case '" + name + "' died (" + how + ")", "Run it with more memory, or report it");
   }
 
  private:
@@ -115,8 +112,7 @@ class Worker {
     ::signal(SIGINT, SIG_IGN);              // the parent decides
     ::signal(SIGTERM, SIG_DFL);
     keep_freed_memory();
-    write_all(to, outcome(work));
-    ::_exit(0);  // no destructors of the parent's objects, no flushing of its streams
+    ::_exit(work_and_tell(work, to));  // no destructors of the parent's objects, no flushing of its streams
   }
 
   std::size_t task_;

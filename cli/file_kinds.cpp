@@ -2,7 +2,6 @@
 
 #include "base/files.h"
 #include "base/tree/json.h"
-#include "base/version.h"
 #include "cli/commands/shared.h"
 #include "sim/program/program_file.h"
 #include "sim/study/study.h"
@@ -47,7 +46,6 @@ ValidateSource load_source(const Arguments& given) {
   if (is_program_file(path)) {
     refuse_scenario_options(given);
     source.program = read_program_file(path);
-    source.seed = source.program.seed;
     return source;
   }
   const Scenario scenario = read_scenario(path, overrides(given));
@@ -55,7 +53,6 @@ ValidateSource load_source(const Arguments& given) {
   const Cluster cluster = cluster_of(item);
   source.program = make_program(item, cluster, make_plan(item, cluster, scenario.seed, {}), scenario, false);
   source.scenario_text = scenario.text;
-  source.seed = scenario.seed;
   return source;
 }
 
@@ -67,7 +64,8 @@ void check_timeline_ending(const std::string& path) {
 
 void save_timeline(const std::filesystem::path& path, const ValidateSource& source, const Timeline& timeline) {
   if (path.extension() == ".json") return write_file(path, timeline_to_json(timeline, source.program.case_name));
-  write_timelines(path, {source.scenario_text, source.seed, version(), "", {{source.program.case_name, &timeline}}});
+  write_timelines(path,
+                  {source.scenario_text, source.program.seed, version(), "", {{source.program.case_name, &timeline}}});
 }
 
 std::vector<std::string> measured_endings() {

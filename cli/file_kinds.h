@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,7 +19,6 @@ namespace shardsim {
 struct ValidateSource {
   Program program;
   std::string scenario_text;
-  std::uint64_t seed = 1;
 };
 
 std::vector<Positional> source_positionals();

@@ -137,8 +137,8 @@ int bench(const Arguments& given, const Terminal& terminal) {
   const Request request = request_of(given);
   if (request.collectives) return run_collectives(request);
   // Folders that cannot be written are told before the run, not after it.
-  AtomicFile{result_target(request.output)};
-  if (!request.csv.empty()) AtomicFile{result_target(request.csv)};
+  result_target(request.output);
+  if (!request.csv.empty()) result_target(request.csv);
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   const std::int64_t memory = device->facts().memory_bytes;
   const std::vector<BenchPoint> points = request.quick ? quick_sweep(memory) : full_sweep(memory, request.options.seed);

@@ -216,7 +216,7 @@ int validate(const Arguments& given, const Terminal&) {
   if (machine.check != nullptr) machine.check(source.program, places);
   const std::vector<Launch> ranks = ranks_here(source.program);
   // A folder that cannot be written is told before the run, not after it.
-  if (!request.output.empty() && ranks.front().rank == 0) AtomicFile{result_target(request.output)};
+  if (!request.output.empty() && ranks.front().rank == 0) result_target(request.output);
   try {
     run_ranks(ranks, source, request);
   } catch (const Error&) {

@@ -118,15 +118,6 @@ std::string document_html(const Document& document, const ChartDrawer& draw);
 std::string sheet_text(const Sheet& sheet, int width, bool colour);
 std::string sheet_html(const Sheet& sheet);
 
-// Columns that a text takes on a terminal, one per code point.
-int display_width(const std::string& text);
-
-// Text without control characters, at most `width` columns wide.
-std::string clipped(const std::string& text, int width);
-
-// Words of one paragraph on lines of at most `width` columns, each line led by `indent` and ending in a line feed.
-std::string wrapped(const std::string& text, int width, const std::string& indent);
-
 // Text as element content or as a quoted attribute value.
 std::string escape_html(std::string_view text);
 

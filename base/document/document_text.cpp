@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <sstream>
 
 #include "base/document/document.h"
 #include "base/text.h"
@@ -14,10 +13,6 @@ namespace {
 constexpr int kIndent = 2;
 constexpr int kGap = 2;
 constexpr int kLeastTextWidth = 8;
-
-bool continues_code_point(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
 
 std::string bold(const std::string& text, bool colour) {
   return colour ? "\033[1m" + text + "\033[0m" : text;
@@ -82,34 +77,6 @@ std::string line_of(const Sheet& sheet, const std::vector<int>& widths, const st
 }
 
 }  // namespace
-
-int display_width(const std::string& text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
-}
-
-std::string clipped(const std::string& text, int width) {
-  std::string result = printable(text);
-  if (display_width(result) <= width) return result;
-  int kept = 0;
-  std::size_t end = 0;
-  while (end < result.size() && (continues_code_point(result[end]) || ++kept < width)) ++end;
-  return width > 0 ? result.substr(0, end) + "~" : "";
-}
-
-std::string wrapped(const std::string& text, int width, const std::string& indent) {
-  std::istringstream words(printable(text));
-  std::string result, line = indent, word;
-  while (words >> word) {
-    const bool first = line.size() == indent.size();
-    if (!first && display_width(line) + 1 + display_width(word) > width) {
-      result += line + "\n";
-      line = indent;
-    }
-    line += (line.size() == indent.size() ? "" : " ") + word;
-    line = clipped(line, width);
-  }
-  return line.size() > indent.size() ? result + line + "\n" : result;
-}
 
 std::string sheet_text(const Sheet& sheet, int width, bool colour) {
   std::vector<int> widths = natural_widths(sheet);

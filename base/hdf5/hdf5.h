@@ -83,8 +83,10 @@ class Hdf5Reader {
   [[noreturn]] void refuse(const std::string& wrong) const;
 
  private:
-  template <typename Number>
-  std::vector<Number> numbers(const std::string& path, int type_class, const char* expected) const;
+  template <typename Value>
+  Value attribute(const std::string& object, const std::string& name, const char* expected) const;
+  template <typename Value>
+  std::vector<Value> values(const std::string& path, const char* expected) const;
 
   std::string path_;
   std::int64_t file_ = -1;

@@ -33,7 +33,4 @@ void silence_hdf5();
 // The cause of the last failed HDF5 call, in its own words: the innermost line of its error stack.
 std::string hdf5_cause();
 
-// UTF-8 text of variable length.
-Hdf5Handle hdf5_text_type();
-
 }  // namespace shardsim::detail

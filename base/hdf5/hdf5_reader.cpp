@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 #include <hdf5.h>
+#include <hdf5_hl.h>
 
 #include <algorithm>
 #include <limits>
@@ -18,19 +19,33 @@ namespace {
 constexpr hsize_t kBestCompression = 1032;  // of deflate (RFC 1951): 258 bytes by 2 bits
 constexpr hsize_t kSmall = 1 << 16;         // bytes; below this nothing is asked of the storage
 
-hid_t native_type(double) {
+// A text that HDF5 allocated.
+std::string taken(char* start) {
+  const std::string text = start == nullptr ? "" : start;
+  H5free_memory(start);
+  return text;
+}
+
+// Whether values of a type in a file may be read as the values of ours.
+bool holds(double, hid_t type) {
+  return H5Tget_class(type) == H5T_FLOAT;
+}
+bool holds(std::int64_t, hid_t type) {
+  return H5Tget_class(type) == H5T_INTEGER;
+}
+bool holds(const char*, hid_t type) {
+  return H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+}
+
+// The type in memory; texts are read as they are in the file.
+hid_t in_memory(double, hid_t) {
   return H5T_NATIVE_DOUBLE;
 }
-hid_t native_type(std::int64_t) {
+hid_t in_memory(std::int64_t, hid_t) {
   return H5T_NATIVE_INT64;
 }
-
-std::string text_of(const char* start) {
-  return start == nullptr ? std::string() : std::string(start);
-}
-
-bool is_variable_text(hid_t type) {
-  return H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+hid_t in_memory(const char*, hid_t stored) {
+  return stored;
 }
 
 // The number of values; lengths whose product overflows count as more than any file holds.
@@ -69,13 +84,6 @@ std::string hdf5_cause() {
   return text.empty() ? "HDF5 gives no cause" : text;
 }
 
-Hdf5Handle hdf5_text_type() {
-  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  return type;
-}
-
 }  // namespace detail
 
 Hdf5Reader::Hdf5Reader(const std::filesystem::path& path) : path_(path.string()) {
@@ -96,52 +104,33 @@ void Hdf5Reader::refuse(const std::string& wrong) const {
 }
 
 bool Hdf5Reader::has(const std::string& path) const {
-  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const std::string upto = path.substr(0, end);
-    if (H5Lexists(file_, upto.c_str(), H5P_DEFAULT) <= 0) return false;
-    if (end == std::string::npos) return H5Oexists_by_name(file_, path.c_str(), H5P_DEFAULT) > 0;
-  }
+  return H5LTpath_valid(file_, path.c_str(), true) > 0;
+}
+
+template <typename Value>
+Value Hdf5Reader::attribute(const std::string& object, const std::string& name, const char* expected) const {
+  const Hdf5Handle attribute(H5Aopen_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.valid()) refuse(fmt::format("attribute {} of {} is missing", name, object));
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
+  Value value{};
+  if (!holds(value, type) || H5Sget_simple_extent_npoints(space) != 1)
+    refuse(fmt::format("attribute {} of {} is no {}", name, object, expected));
+  if (H5Aread(attribute, in_memory(value, type), &value) < 0)
+    refuse(fmt::format("attribute {} of {} cannot be read: {}", name, object, detail::hdf5_cause()));
+  return value;
 }
 
 std::string Hdf5Reader::text_attribute(const std::string& object, const std::string& name) const {
-  const Hdf5Handle attribute(H5Aopen_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  if (!attribute.valid()) refuse(fmt::format("attribute {} of {} is missing", name, object));
-  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
-  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
-  if (!is_variable_text(type) || H5Sget_simple_extent_npoints(space) != 1)
-    refuse(fmt::format("attribute {} of {} is no text", name, object));
-  char* start = nullptr;
-  if (H5Aread(attribute, type, &start) < 0)
-    refuse(fmt::format("attribute {} of {} cannot be read: {}", name, object, detail::hdf5_cause()));
-  std::string text = text_of(start);
-  H5Dvlen_reclaim(type, space, H5P_DEFAULT, &start);
-  return text;
+  return taken(attribute<char*>(object, name, "text"));
 }
 
 std::int64_t Hdf5Reader::integer_attribute(const std::string& object, const std::string& name) const {
-  const Hdf5Handle attribute(H5Aopen_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  if (!attribute.valid()) refuse(fmt::format("attribute {} of {} is missing", name, object));
-  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
-  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
-  std::int64_t value = 0;
-  if (H5Tget_class(type) != H5T_INTEGER || H5Sget_simple_extent_npoints(space) != 1)
-    refuse(fmt::format("attribute {} of {} is no whole number", name, object));
-  if (H5Aread(attribute, H5T_NATIVE_INT64, &value) < 0)
-    refuse(fmt::format("attribute {} of {} cannot be read: {}", name, object, detail::hdf5_cause()));
-  return value;
+  return attribute<std::int64_t>(object, name, "whole number");
 }
 
 double Hdf5Reader::real_attribute(const std::string& object, const std::string& name) const {
-  const Hdf5Handle attribute(H5Aopen_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  if (!attribute.valid()) refuse(fmt::format("attribute {} of {} is missing", name, object));
-  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
-  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
-  double value = 0;
-  if (H5Tget_class(type) != H5T_FLOAT || H5Sget_simple_extent_npoints(space) != 1)
-    refuse(fmt::format("attribute {} of {} is no real number", name, object));
-  if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &value) < 0)
-    refuse(fmt::format("attribute {} of {} cannot be read: {}", name, object, detail::hdf5_cause()));
-  return value;
+  return attribute<double>(object, name, "real number");
 }
 
 std::vector<std::size_t> Hdf5Reader::shape(const std::string& path) const {
@@ -156,41 +145,31 @@ std::vector<std::size_t> Hdf5Reader::shape(const std::string& path) const {
   return {lengths.begin(), lengths.end()};
 }
 
-template <typename Number>
-std::vector<Number> Hdf5Reader::numbers(const std::string& path, int type_class, const char* expected) const {
+template <typename Value>
+std::vector<Value> Hdf5Reader::values(const std::string& path, const char* expected) const {
   const std::size_t count = count_of(shape(path));
   const Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
   const Hdf5Handle type(H5Dget_type(set), H5Tclose);
-  if (H5Tget_class(type) != type_class) refuse(fmt::format("{} does not hold {}", path, expected));
+  if (!holds(Value{}, type)) refuse(fmt::format("{} does not hold {}", path, expected));
   if (!is_backed(set, type, count)) refuse(fmt::format("{} says {} values, more than the file holds", path, count));
-  std::vector<Number> values(count);
-  if (count > 0 && H5Dread(set, native_type(Number{}), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+  std::vector<Value> values(count);
+  if (count > 0 && H5Dread(set, in_memory(Value{}, type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
     refuse(fmt::format("{} cannot be read: {}", path, detail::hdf5_cause()));
   return values;
 }
 
 std::vector<double> Hdf5Reader::reals(const std::string& path) const {
-  return numbers<double>(path, H5T_FLOAT, "real numbers");
+  return values<double>(path, "real numbers");
 }
 
 std::vector<std::int64_t> Hdf5Reader::integers(const std::string& path) const {
-  return numbers<std::int64_t>(path, H5T_INTEGER, "whole numbers");
+  return values<std::int64_t>(path, "whole numbers");
 }
 
 std::vector<std::string> Hdf5Reader::texts(const std::string& path) const {
-  const std::size_t count = count_of(shape(path));
-  const Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle type(H5Dget_type(set), H5Tclose);
-  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
-  if (!is_variable_text(type)) refuse(path + " does not hold texts of variable length");
-  if (!is_backed(set, type, count)) refuse(fmt::format("{} says {} values, more than the file holds", path, count));
-  std::vector<char*> starts(count, nullptr);
-  if (count > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, starts.data()) < 0)
-    refuse(fmt::format("{} cannot be read: {}", path, detail::hdf5_cause()));
-  std::vector<std::string> values;
-  for (const char* start : starts) values.push_back(text_of(start));
-  if (count > 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, starts.data());
-  return values;
+  std::vector<std::string> texts;
+  for (char* start : values<char*>(path, "texts of variable length")) texts.push_back(taken(start));
+  return texts;
 }
 
 }  // namespace shardsim

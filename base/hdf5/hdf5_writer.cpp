@@ -35,27 +35,28 @@ struct Types {
   hid_t memory, file;
 };
 
-template <typename Number>
-Types types_of();
-template <>
-Types types_of<double>() {
+Types types_of(double) {
   return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
 }
-template <>
-Types types_of<std::int8_t>() {
+Types types_of(std::int8_t) {
   return {H5T_NATIVE_INT8, H5T_STD_I8LE};
 }
-template <>
-Types types_of<std::int32_t>() {
+Types types_of(std::int32_t) {
   return {H5T_NATIVE_INT32, H5T_STD_I32LE};
 }
-template <>
-Types types_of<std::int64_t>() {
+Types types_of(std::int64_t) {
   return {H5T_NATIVE_INT64, H5T_STD_I64LE};
 }
-template <>
-Types types_of<std::uint64_t>() {
+Types types_of(std::uint64_t) {
   return {H5T_NATIVE_UINT64, H5T_STD_U64LE};
+}
+
+// UTF-8 text of variable length.
+Hdf5Handle text_type() {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
 }
 
 void write_attribute(hid_t file, const std::string& object, const std::string& name, const Types& types,
@@ -66,6 +67,12 @@ void write_attribute(hid_t file, const std::string& object, const std::string& n
   const Hdf5Handle attribute =
       checked(H5Acreate2(owner, name.c_str(), types.file, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, doing);
   check(H5Awrite(attribute, types.memory, value) >= 0, doing);
+}
+
+void write_text_attribute(hid_t file, const std::string& object, const std::string& name, const std::string& value) {
+  const Hdf5Handle text = text_type();
+  const char* start = value.c_str();
+  write_attribute(file, object, name, {text, text}, &start);
 }
 
 std::vector<hsize_t> lengths_of(hid_t file, const std::vector<std::string>& axes) {
@@ -120,13 +127,8 @@ void write_dataset(hid_t file, const NewDataset& what, const void* values, const
     if (H5Sget_simple_extent_npoints(space) > 0)
       check(H5Dwrite(set, what.types.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, doing);
   }
-  const Hdf5Handle text = detail::hdf5_text_type();
-  const auto attribute = [&](const char* name, const std::string& value) {
-    const char* start = value.c_str();
-    if (!value.empty()) write_attribute(file, what.path, name, {text, text}, &start);
-  };
-  attribute("units", meaning.units);
-  attribute("long_name", meaning.long_name);
+  if (!meaning.units.empty()) write_text_attribute(file, what.path, "units", meaning.units);
+  if (!meaning.long_name.empty()) write_text_attribute(file, what.path, "long_name", meaning.long_name);
 }
 
 void attach_scales(hid_t file, const std::string& path, const std::vector<std::string>& axes) {
@@ -177,22 +179,20 @@ void Hdf5Writer::make_group(const std::string& path) {
 
 void Hdf5Writer::text_attribute(const std::string& object, const std::string& name, const std::string& value) {
   make_group(object);
-  const Hdf5Handle text = detail::hdf5_text_type();
-  const char* start = value.c_str();
-  write_attribute(file_, object, name, {text, text}, &start);
+  write_text_attribute(file_, object, name, value);
 }
 
 template <typename Number>
 void Hdf5Writer::attribute(const std::string& object, const std::string& name, Number value) {
   make_group(object);
-  write_attribute(file_, object, name, types_of<Number>(), &value);
+  write_attribute(file_, object, name, types_of(Number{}), &value);
 }
 
 template <typename Number>
 void Hdf5Writer::scale(const std::string& path, std::size_t length, const Hdf5Meaning& meaning, Hdf5Layout layout) {
   std::vector<Number> values(length);
   std::iota(values.begin(), values.end(), Number{0});
-  write_dataset(file_, {path, {length}, types_of<Number>(), layout}, values.data(), meaning);
+  write_dataset(file_, {path, {length}, types_of(Number{}), layout}, values.data(), meaning);
   const Hdf5Handle set = checked(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose, "open " + path);
   check(H5DSset_scale(set, nullptr) >= 0, "make a scale of " + path);
 }
@@ -202,7 +202,7 @@ void Hdf5Writer::dataset(const std::string& path, std::span<const Number> values
                          const Hdf5Meaning& meaning, Hdf5Layout layout) {
   const std::vector<hsize_t> lengths = lengths_of(file_, axes);
   check_size(path, lengths, values.size());
-  write_dataset(file_, {path, lengths, types_of<Number>(), layout}, values.data(), meaning);
+  write_dataset(file_, {path, lengths, types_of(Number{}), layout}, values.data(), meaning);
   attach_scales(file_, path, axes);
 }
 
@@ -212,7 +212,7 @@ void Hdf5Writer::texts(const std::string& path, const std::vector<std::string>& 
   check_size(path, lengths, values.size());
   std::vector<const char*> starts;
   for (const std::string& value : values) starts.push_back(value.c_str());
-  const Hdf5Handle text = detail::hdf5_text_type();
+  const Hdf5Handle text = text_type();
   write_dataset(file_, {path, lengths, {text, text}}, starts.data(), meaning);
   attach_scales(file_, path, {axis});
 }

@@ -37,13 +37,7 @@ class CountingIterator {
     if (progress_->last == '\n') ++progress_->line;
     return *this;
   }
-  CountingIterator operator++(int) {
-    CountingIterator before = *this;
-    ++*this;
-    return before;
-  }
   bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
-  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
 
  private:
   const char* at_;
@@ -61,22 +55,19 @@ class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
   // A number is known to end only by the character after it, which may be a line end.
   Place place() const { return {source_, progress_.line - (progress_.last == '\n' ? 1 : 0), 0}; }
 
-  bool null() override { return add(Tree::Kind::null, "", false); }
-  bool boolean(bool value) override { return add(Tree::Kind::scalar, value ? "true" : "false", false); }
-  bool number_integer(number_integer_t value) override { return add_number(std::to_string(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return add_number(std::to_string(value)); }
-  bool number_float(number_float_t, const string_t& text) override { return add_number(text); }
-  bool string(string_t& text) override { return add(Tree::Kind::scalar, std::move(text), true); }
+  bool null() override { return leaf("", false, Tree::Kind::null); }
+  bool boolean(bool value) override { return leaf(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return leaf(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return leaf(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return leaf(text); }
+  bool string(string_t& text) override { return leaf(std::move(text), true); }
   bool binary(binary_t&) override { return false; }
 
-  bool start_object(std::size_t) override { return open(Tree::Kind::map); }
-  bool start_array(std::size_t) override { return open(Tree::Kind::list); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(string_t& name) override {
-    builder_.key(std::move(name), place());
-    return true;
-  }
+  bool start_object(std::size_t) override { return builder_.open(Tree::Kind::map, place()), true; }
+  bool start_array(std::size_t) override { return builder_.open(Tree::Kind::list, place()), true; }
+  bool end_object() override { return builder_.close(), true; }
+  bool end_array() override { return builder_.close(), true; }
+  bool key(string_t& name) override { return builder_.key(std::move(name), place()), true; }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
     // "[json.exception.KIND.NUMBER] parse error at line L, column C: CAUSE", or without the part up to the colon.
@@ -96,26 +87,8 @@ class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
     return shown;
   }
 
-  bool open(Tree::Kind kind) {
-    builder_.open(kind, place());
-    return true;
-  }
-
-  bool close() {
-    builder_.close();
-    return true;
-  }
-
-  bool add_number(std::string text) { return add(Tree::Kind::scalar, std::move(text), false); }
-
-  bool add(Tree::Kind kind, std::string text, bool quoted) {
-    Tree tree;
-    tree.kind = kind;
-    tree.place = place();
-    tree.scalar = std::move(text);
-    tree.quoted = quoted;
-    builder_.value(std::move(tree));
-    return true;
+  bool leaf(std::string text, bool quoted = false, Tree::Kind kind = Tree::Kind::scalar) {
+    return builder_.leaf(kind, std::move(text), quoted, place()), true;
   }
 
   const std::string& source_;

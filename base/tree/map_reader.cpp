@@ -30,29 +30,16 @@ auto parsed(const std::string& name, const Tree& tree, std::string_view expected
   }
 }
 
-// No machine has a value outside these, and a simulation would divide by it until its times mean nothing.
-void refuse_unless(bool in_reason, std::string_view range, std::string_view text, const Place& place) {
-  if (in_reason) return;
-  throw input_error(place, excerpt(text) + " is absurd", fmt::format("Write a value {}. Is the unit right?", range));
-}
-
-Seconds time_in_reason(std::string_view text, const Place& place) {
-  const Seconds time = parse_seconds(text, place);
-  refuse_unless(time.value <= 1e6, "of at most 1000000 s", text, place);
-  return time;
-}
-
-Bandwidth rate_in_reason(std::string_view text, const Place& place) {
-  const Bandwidth rate = parse_bandwidth(text, place);
-  refuse_unless(rate.bytes_per_second >= 1e3 && rate.bytes_per_second <= 1e18, "from 1 KB/s to 1000000 TB/s", text,
-                place);
-  return rate;
-}
-
-Flops flops_in_reason(std::string_view text, const Place& place) {
-  const Flops flops = parse_flops(text, place);
-  refuse_unless(flops.per_second >= 1e3 && flops.per_second <= 1e24, "from 1 KFLOP/s to 1e24 FLOP/s", text, place);
-  return flops;
+// A parser that refuses what lies outside `least` to `most`: no machine has such a value, and a simulation would divide
+// by it until its times mean nothing.
+template <typename Quantity>
+auto in_reason(Quantity (*parse)(std::string_view, const Place&), double Quantity::*member, double least, double most,
+               const char* range) {
+  return [=](std::string_view text, const Place& place) {
+    const Quantity quantity = parse(text, place);
+    if (quantity.*member >= least && quantity.*member <= most) return quantity;
+    throw input_error(place, excerpt(text) + " is absurd", fmt::format("Write a value {}. Is the unit right?", range));
+  };
 }
 
 std::int64_t parse_count_from(std::int64_t least, std::string_view text, const Place& place) {
@@ -237,15 +224,18 @@ Bytes MapReader::bytes(std::string_view key, std::optional<Bytes> fallback) {
 }
 
 Seconds MapReader::time(std::string_view key, std::optional<Seconds> fallback) {
-  return read(key, fallback, "a time, for example \"3 us\"", time_in_reason);
+  return read(key, fallback, "a time, for example \"3 us\"",
+              in_reason(parse_seconds, &Seconds::value, 0, 1e6, "of at most 1000000 s"));
 }
 
 Bandwidth MapReader::rate(std::string_view key, std::optional<Bandwidth> fallback) {
-  return read(key, fallback, "a rate, for example \"25 GB/s\"", rate_in_reason);
+  return read(key, fallback, "a rate, for example \"25 GB/s\"",
+              in_reason(parse_bandwidth, &Bandwidth::bytes_per_second, 1e3, 1e18, "from 1 KB/s to 1000000 TB/s"));
 }
 
 Flops MapReader::flops(std::string_view key) {
-  return read<Flops>(key, {}, "a compute rate, for example \"19.5 TFLOP/s\"", flops_in_reason);
+  return read<Flops>(key, {}, "a compute rate, for example \"19.5 TFLOP/s\"",
+                     in_reason(parse_flops, &Flops::per_second, 1e3, 1e24, "from 1 KFLOP/s to 1e24 FLOP/s"));
 }
 
 MapReader MapReader::map(std::string_view key) {

@@ -195,10 +195,10 @@ Tree merged(const Tree& under, const Tree& over) {
   return laid_over(under, raised(over, top_layer(under) + 1));
 }
 
-Tree text_tree(const std::string& text, const Place& place) {
+Tree text_tree(std::string text, const Place& place) {
   Tree tree;
   tree.kind = Tree::Kind::scalar;
-  tree.scalar = text;
+  tree.scalar = std::move(text);
   tree.place = place;
   return tree;
 }
@@ -212,17 +212,8 @@ Tree named_map(const std::string& name, const Place& place) {
 }
 
 std::string kind_name(Tree::Kind kind) {
-  switch (kind) {
-    case Tree::Kind::map:
-      return "map";
-    case Tree::Kind::list:
-      return "list";
-    case Tree::Kind::scalar:
-      return "text";
-    case Tree::Kind::null:
-      break;
-  }
-  return "nothing";
+  static constexpr std::array kNames = {"nothing", "text", "list", "map"};
+  return kNames.at(static_cast<std::size_t>(kind));
 }
 
 }  // namespace shardsim

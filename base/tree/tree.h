@@ -47,7 +47,7 @@ struct Tree {
 int top_layer(const Tree& tree);
 
 // A leaf with that text, and the map {name: NAME}, both at `place`.
-Tree text_tree(const std::string& text, const Place& place = {});
+Tree text_tree(std::string text, const Place& place = {});
 Tree named_map(const std::string& name, const Place& place = {});
 
 // A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.

@@ -60,9 +60,12 @@ void TreeBuilder::key(std::string name, const Place& place) {
   level.key_place = place;
 }
 
-void TreeBuilder::value(Tree tree) {
-  spend(1, tree.place);
-  check_text(tree.scalar, tree.place);
+void TreeBuilder::leaf(Tree::Kind kind, std::string text, bool quoted, const Place& place) {
+  spend(1, place);
+  check_text(text, place);
+  Tree tree = text_tree(std::move(text), place);
+  tree.kind = kind;
+  tree.quoted = quoted;
   add(std::move(tree));
 }
 

@@ -29,13 +29,12 @@ class TreeBuilder {
 
   void open(Tree::Kind kind, const Place& place);
   void close();
-  void key(std::string name, const Place& place);   // of the value that comes next
-  void value(Tree tree);                            // a scalar or a null
+  void key(std::string name, const Place& place);                                 // of the value that comes next
+  void leaf(Tree::Kind kind, std::string text, bool quoted, const Place& place);  // a scalar or a null
   void copy(const Tree& tree, const Place& place);  // a whole tree once more: what an alias stands for
 
   // True when the next value belongs into a map whose key has not come yet.
   bool wants_key() const;
-  bool is_open() const { return !open_.empty(); }
   const Tree& last() const { return *last_; }  // the value finished last; valid until the next event
   void spend(std::size_t values, const Place& place);
   Tree take() { return std::move(root_); }

@@ -43,14 +43,16 @@ class TreeHandler : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (builder_.wants_key()) refuse_key(mark);
-    finish_scalar(Tree::Kind::null, mark, "", false, anchor);
+    builder_.leaf(Tree::Kind::null, "", false, place(mark));
+    keep(anchor);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     refuse_tag(mark, tag);
     if (builder_.wants_key()) return builder_.key(checked_key(mark, text), place(mark));
-    finish_scalar(Tree::Kind::scalar, mark, text, tag == "!", anchor);
+    builder_.leaf(Tree::Kind::scalar, text, tag == "!", place(mark));
+    keep(anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -118,17 +120,6 @@ class TreeHandler : public YAML::EventHandler {
     builder_.close();
     const YAML::anchor_t anchor = open_anchors_.back();
     open_anchors_.pop_back();
-    keep(anchor);
-  }
-
-  void finish_scalar(Tree::Kind kind, const YAML::Mark& mark, const std::string& text, bool quoted,
-                     YAML::anchor_t anchor) {
-    Tree tree;
-    tree.kind = kind;
-    tree.place = place(mark);
-    tree.scalar = text;
-    tree.quoted = quoted;
-    builder_.value(std::move(tree));
     keep(anchor);
   }
 

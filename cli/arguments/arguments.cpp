@@ -8,6 +8,16 @@
 #include "base/units.h"
 
 namespace shardsim {
+namespace {
+
+// An empty list of choices allows any value.
+void check_choice(const std::string& what, const std::string& value, const std::vector<std::string>& choices,
+                  const Place& place) {
+  if (choices.empty() || std::ranges::find(choices, value) != choices.end()) return;
+  throw input_error(place, fmt::format("unknown {} {}", what, excerpt(value)), known_names_hint(value, choices));
+}
+
+}  // namespace
 
 // Walks the words once and fills an Arguments.
 class Arguments::Reader {
@@ -146,12 +156,6 @@ std::optional<std::int64_t> Arguments::count(const std::string& name, std::int64
       place(name),
       fmt::format("{} is no count from {} to {}", excerpt(*text), with_thousands(least), with_thousands(most)),
       "Give another number");
-}
-
-void check_choice(const std::string& what, const std::string& value, const std::vector<std::string>& choices,
-                  const Place& place) {
-  if (choices.empty() || std::ranges::find(choices, value) != choices.end()) return;
-  throw input_error(place, fmt::format("unknown {} {}", what, excerpt(value)), known_names_hint(value, choices));
 }
 
 }  // namespace shardsim

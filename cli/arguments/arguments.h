@@ -37,8 +37,4 @@ class Arguments {
   std::vector<std::string> positional_, rest_;
 };
 
-// Errors: Failure::input at `place`, listing the choices, where `value` is none of them; an empty list allows any.
-void check_choice(const std::string& what, const std::string& value, const std::vector<std::string>& choices,
-                  const Place& place);
-
 }  // namespace shardsim

@@ -5,38 +5,20 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/files.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "cli/arguments/arguments.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kHelpColumn = 27, kHelpWidth = 100;
-
-// The words of `text` in lines that begin at the column of help texts; `text` begins there already.
-std::string wrapped_help(const std::string& text) {
-  std::string lines;
-  std::size_t column = kHelpColumn;
-  for (const std::string& word : split(text, ' ')) {
-    if (column > kHelpColumn && column + 1 + word.size() > kHelpWidth) {
-      lines += "\n" + std::string(kHelpColumn, ' ');
-      column = kHelpColumn;
-    } else if (column > kHelpColumn) {
-      lines += ' ';
-      ++column;
-    }
-    lines += word;
-    column += word.size();
-  }
-  return lines + "\n";
-}
+constexpr std::size_t kHelpColumn = 27;
+constexpr int kHelpWidth = 100;
 
 // What is declared on the left, what it means on the right, or below where the left is too long.
 std::string help_line(const std::string& left, const std::string& help) {
-  const bool fits = left.size() + 2 <= kHelpColumn;
-  return left + (fits ? std::string(kHelpColumn - left.size(), ' ') : "\n" + std::string(kHelpColumn, ' ')) +
-         wrapped_help(help);
+  const std::string lines = wrapped(help, kHelpWidth, std::string(kHelpColumn, ' '));
+  return left.size() + 2 <= kHelpColumn ? left + lines.substr(left.size()) : left + "\n" + lines;
 }
 
 std::string with_choices(std::string help, const std::vector<std::string>& choices) {

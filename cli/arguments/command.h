@@ -29,7 +29,6 @@ struct Positional {
 
 // What every command gets beside its arguments.
 struct Terminal {
-  bool stdout_is_terminal = false;
   bool stderr_is_terminal = false;
   bool colour = false;  // on stdout; NO_COLOR, TERM=dumb and pipes switch it off
   int width = 100;      // columns of stdout

@@ -38,7 +38,7 @@ int caught(const std::function<int()>& body) {
   try {
     return body();
   } catch (const Error& error) {
-    return report_error(exit_code(error.failure()), error.what());
+    return report_error(static_cast<int>(error.failure()), error.what());
   } catch (const std::bad_alloc&) {
     return report_error(1, "out of memory. Give the machine more, or the scenario fewer ranks.");
   } catch (const std::filesystem::filesystem_error& error) {
@@ -50,20 +50,6 @@ int caught(const std::function<int()>& body) {
 }
 
 }  // namespace
-
-int exit_code(Failure failure) {
-  switch (failure) {
-    case Failure::input:
-      return 2;
-    case Failure::infeasible:
-      return 3;
-    case Failure::tolerance:
-      return 4;
-    case Failure::run:
-      break;
-  }
-  return 1;
-}
 
 void say(const std::string& line) {
   std::fflush(stdout);
@@ -88,10 +74,10 @@ int guarded(const std::function<int()>& body) {
 
 Terminal look_at_terminal() {
   Terminal terminal;
-  terminal.stdout_is_terminal = isatty(STDOUT_FILENO) != 0;
+  const bool stdout_is_terminal = isatty(STDOUT_FILENO) != 0;
   terminal.stderr_is_terminal = isatty(STDERR_FILENO) != 0;
-  terminal.colour = wants_colour(terminal.stdout_is_terminal);
-  terminal.width = columns(terminal.stdout_is_terminal);
+  terminal.colour = wants_colour(stdout_is_terminal);
+  terminal.width = columns(stdout_is_terminal);
   terminal.interrupted = [] { return caught_signal() != 0; };
   return terminal;
 }

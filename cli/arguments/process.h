@@ -11,8 +11,8 @@ namespace shardsim {
 
 // How a program speaks to the terminal, is stopped and ends: what the three programs share beside their arguments.
 
-int exit_code(Failure failure);              // docs/formats.md, exit codes
-inline constexpr int kOutsideTolerance = 4;  // exit code: a figure is outside what was asked or promised
+// Exit code: a figure is outside what was asked or promised.
+inline constexpr int kOutsideTolerance = static_cast<int>(Failure::tolerance);
 
 // A line on stderr, after what stdout was given: where both go to one file, lines stay whole and in order.
 void say(const std::string& line);

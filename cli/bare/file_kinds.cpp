@@ -25,10 +25,7 @@ ValidateSource load_source(const Arguments& arguments) {
   if (!path.ends_with(".json"))
     throw input_error({path}, "this build reads program files only",
                       "Where scenarios are read: shardsim lower SCENARIO --case NAME -o program.json");
-  ValidateSource source;
-  source.program = read_program_file(path);
-  source.seed = source.program.seed;
-  return source;
+  return {read_program_file(path), ""};
 }
 
 void check_timeline_ending(const std::string& path) {

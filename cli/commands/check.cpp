@@ -46,13 +46,11 @@ std::string schema_of(const Tree& tree) {
 void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
   try {
     const Cluster cluster = cluster_of(item);
-    const Plan plan = make_plan(item, cluster, scenario.seed, watch);
-    const Program program = make_program(item, cluster, plan, scenario, false);
-    check_program(program, item.place);
+    const PreparedCase prepared(scenario, item, cluster, make_plan(item, cluster, scenario.seed, watch));
+    check_program(prepared.program(), item.place);
     make_network(item.network);
     // The closed form is quick, and expands every collective as the simulation would.
-    const auto compute = make_compute_model(item.compute_model);
-    simulate(program, cluster, *compute, *make_network(named_map("closed_form")), engine_options(item));
+    simulate_case(prepared, prepared.program(), named_map("closed_form"));
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
     if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
@@ -98,7 +96,7 @@ Checked check_system_map(const Tree& tree, const std::string& path) {
 
 Checked check_result(const Tree& tree) {
   const std::size_t cases = result_from_tree(tree).cases.size();
-  return {"result", fmt::format("{} case{}", cases, cases == 1 ? "" : "s"), {}, Failure::input};
+  return {"result", counted(cases, "case")};
 }
 
 // The file is read once: it may be a pipe.

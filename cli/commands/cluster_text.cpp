@@ -68,24 +68,23 @@ std::string tiers(const Cluster& cluster) {
                       : "NET: no NICs, so one node alone can run\n");
 }
 
-// Sum of the GPU's own outgoing links of some kinds, node 0.
-Bandwidth out_of_gpu(const Cluster& cluster, int gpu, LinkKind kind) {
+// Sum of the GPU's own outgoing NVLinks, node 0.
+double nvlink_out_of(const Cluster& cluster, int gpu) {
   double sum = 0;
   for (const LinkId id : cluster.links_of(gpu)) {
     const Link& link = cluster.links()[id];
-    const bool leaves =
-        kind != LinkKind::nvlink_mesh || link.name.find(fmt::format("/nvlink/{}-", gpu)) != std::string::npos;
-    if (link.kind == kind && leaves) sum += link.rate.bytes_per_second;
+    const bool leaves = link.name.find(fmt::format("/nvlink/{}-", gpu)) != std::string::npos;
+    if (link.kind == LinkKind::nvlink_out || (link.kind == LinkKind::nvlink_mesh && leaves))
+      sum += link.rate.bytes_per_second;
   }
-  return {sum};
+  return sum;
 }
 
 std::string ports(const Cluster& cluster) {
   std::string text = fmt::format("\n{:<5} {:>12} {:>10} {:>5} {:>10} {:>12}\n", "GPU", "NVLink GB/s", "PCIe GB/s",
                                  "NIC", "NIC GB/s", "GPUs on it");
   for (int gpu = 0; gpu < cluster.ranks_per_node(); ++gpu) {
-    const double nvlink = out_of_gpu(cluster, gpu, LinkKind::nvlink_out).bytes_per_second +
-                          out_of_gpu(cluster, gpu, LinkKind::nvlink_mesh).bytes_per_second;
+    const double nvlink = nvlink_out_of(cluster, gpu);
     const int nic = cluster.nic_of(gpu);
     int sharing = 0;
     for (int other = 0; other < cluster.ranks_per_node(); ++other) sharing += cluster.nic_of(other) == nic;

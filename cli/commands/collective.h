@@ -34,23 +34,15 @@ std::vector<Option> collective_request_options();
 // 1,000 sizes.
 std::vector<std::int64_t> parse_sizes(const std::string& text, const Place& place);
 
-// A cell of a table: bytes as a plain count or with a unit. Errors as parse_count() and parse_bytes().
-std::int64_t cell_bytes(const std::string& text, const Place& place);
+// Reads the bytes of an all-to-all from each member of the group to each, header `source,0,1,...` and one line per
+// source: member i sends cell [i][j] to member j. Errors (Failure::input): other columns or lines than these, a cell
+// that is no number of bytes.
+std::vector<std::vector<std::int64_t>> read_byte_matrix(const std::string& file, std::size_t ranks);
 
 // Reads the sums of an all-to-all, one line per member of the group: columns rank, sent_in_node, received_in_node,
 // sent_off_node, received_off_node, and where the rails are known rail_0, rail_1, ... (docs/formats.md). Lines in any
 // order. Errors (Failure::input, with the line where there is one): a column missing or unknown, a rank that is not of
 // the group, missing or there twice, a cell that is no number of bytes; as check_rank_bytes().
 std::vector<RankBytes> read_rank_bytes(const std::string& file, const std::vector<int>& ranks, const Cluster& cluster);
-
-// Predictions in the layout of nccl-tests (src/common.cu): `#` header lines, then a row per size with size and count of
-// elements (of 4 bytes; a peer's part where the size is a total), type, redop, root, time in us, algbw and busbw in
-// GB/s; at its right end algorithm, protocol and bottleneck link. Uneven bytes have no busbw.
-std::string collective_table(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
-                             const Cluster& cluster);
-
-// The same as one JSON document (docs/formats.md, schema shardsim.collective/1).
-std::string collective_json(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
-                            const Cluster& cluster);
 
 }  // namespace shardsim

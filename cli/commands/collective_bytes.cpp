@@ -61,13 +61,6 @@ constexpr Sum kSums[] = {{"sent_in_node", &RankBytes::sent_in_node},
                          {"sent_off_node", &RankBytes::sent_off_node},
                          {"received_off_node", &RankBytes::received_off_node}};
 
-// Cells of a line by what they mean.
-struct Columns {
-  std::size_t rank = 0;
-  std::vector<std::size_t> sums;   // as kSums
-  std::vector<std::size_t> rails;  // rail_0, rail_1, ...
-};
-
 std::size_t column_of(const CsvTable& table, std::string_view name) {
   const auto column = table.column(name);
   if (column) return *column;
@@ -76,22 +69,31 @@ std::size_t column_of(const CsvTable& table, std::string_view name) {
                     "where they are known");
 }
 
-Columns columns_of(const CsvTable& table) {
-  Columns columns;
-  columns.rank = column_of(table, "rank");
-  for (const Sum& sum : kSums) columns.sums.push_back(column_of(table, sum.name));
-  while (const auto rail = table.column("rail_" + std::to_string(columns.rails.size()))) columns.rails.push_back(*rail);
-  const std::size_t known = 1 + columns.sums.size() + columns.rails.size();
-  if (table.header.size() == known) return columns;
+std::string rail_name(std::size_t rail) {
+  return "rail_" + std::to_string(rail);
+}
+
+// How many rails the table knows. Errors: a column of the sums is missing, or there is one that is nothing of the kind.
+std::size_t rails_of(const CsvTable& table) {
+  column_of(table, "rank");
+  for (const Sum& sum : kSums) column_of(table, sum.name);
+  std::size_t rails = 0;
+  while (table.column(rail_name(rails))) ++rails;
+  if (table.header.size() == 1 + std::size(kSums) + rails) return rails;
   throw input_error(table.place, "there are columns that mean nothing here",
                     "Leave out all but rank, the four sums and rail_0, rail_1, ...");
 }
 
-RankBytes bytes_of(const CsvTable::Row& row, const Columns& columns) {
+// A cell of a table: bytes as a plain count or with a unit. Errors as parse_count() and parse_bytes().
+std::int64_t cell_bytes(const std::string& text, const Place& place) {
+  return text.find_first_of("KMGTBib") == std::string::npos ? parse_count(text, place) : parse_bytes(text, place).count;
+}
+
+RankBytes bytes_of(const CsvTable& table, const CsvTable::Row& row, std::size_t rails) {
+  const auto bytes_in = [&](std::string_view name) { return cell_bytes(row.cells[column_of(table, name)], row.place); };
   RankBytes bytes;
-  for (std::size_t i = 0; i < columns.sums.size(); ++i)
-    bytes.*kSums[i].field = cell_bytes(row.cells[columns.sums[i]], row.place);
-  for (std::size_t rail : columns.rails) bytes.sent_to_rail.push_back(cell_bytes(row.cells[rail], row.place));
+  for (const Sum& sum : kSums) bytes.*sum.field = bytes_in(sum.name);
+  for (std::size_t rail = 0; rail < rails; ++rail) bytes.sent_to_rail.push_back(bytes_in(rail_name(rail)));
   return bytes;
 }
 
@@ -110,13 +112,27 @@ std::vector<std::int64_t> parse_sizes(const std::string& text, const Place& plac
   return sizes;
 }
 
-std::int64_t cell_bytes(const std::string& text, const Place& place) {
-  return text.find_first_of("KMGTBib") == std::string::npos ? parse_count(text, place) : parse_bytes(text, place).count;
+std::vector<std::vector<std::int64_t>> read_byte_matrix(const std::string& file, std::size_t ranks) {
+  const CsvTable table = parse_csv(read_file(file, kMostFile), file);
+  const std::string how = "Write the header source,0,1,... and one line per source for the " + std::to_string(ranks) +
+                          " members of the group";
+  bool fits = table.header.size() == ranks + 1 && table.header[0] == "source";
+  for (std::size_t i = 0; fits && i < ranks; ++i) fits = table.header[i + 1] == std::to_string(i);
+  if (!fits) throw input_error(table.place, "the columns are not source and every member of the group", how);
+  std::vector<std::vector<std::int64_t>> dense;
+  for (const CsvTable::Row& row : table.rows) {
+    if (row.cells[0] != std::to_string(dense.size()))
+      throw input_error(row.place, "source " + excerpt(row.cells[0]) + " out of order", how);
+    auto& line = dense.emplace_back();
+    for (std::size_t i = 1; i < row.cells.size(); ++i) line.push_back(cell_bytes(row.cells[i], row.place));
+  }
+  if (dense.size() != ranks) throw input_error({file}, std::to_string(dense.size()) + " sources", how);
+  return dense;
 }
 
 std::vector<RankBytes> read_rank_bytes(const std::string& file, const std::vector<int>& ranks, const Cluster& cluster) {
   const CsvTable table = parse_csv(read_file(file, kMostFile), file);
-  const Columns columns = columns_of(table);
+  const std::size_t rails = rails_of(table);
   std::map<std::int64_t, std::size_t> positions;
   for (std::size_t i = 0; i < ranks.size(); ++i) positions[ranks[i]] = i;
   std::vector<RankBytes> bytes(ranks.size());
@@ -124,11 +140,12 @@ std::vector<RankBytes> read_rank_bytes(const std::string& file, const std::vecto
   places.whole.source = file;
   places.each.resize(ranks.size());
   for (const CsvTable::Row& row : table.rows) {
-    const auto position = positions.find(parse_count(row.cells[columns.rank], row.place));
+    const auto position = positions.find(parse_count(row.cells[column_of(table, "rank")], row.place));
     if (position == positions.end())
-      throw input_error(row.place, "rank " + row.cells[columns.rank] + " is not of the group, or there twice",
+      throw input_error(row.place,
+                        "rank " + row.cells[column_of(table, "rank")] + " is not of the group, or there twice",
                         "Write one line for each of the " + std::to_string(ranks.size()) + " ranks of the group");
-    bytes[position->second] = bytes_of(row, columns);
+    bytes[position->second] = bytes_of(table, row, rails);
     places.each[position->second] = row.place;
     positions.erase(position);
   }

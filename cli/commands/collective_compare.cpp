@@ -107,9 +107,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
   print_notes(measurements);
   const std::string json = judgement_json(judgement);
   const int code = verdict(judgement, most);
-  StagedFolder staged(folder);
-  staged.fill([&](const std::filesystem::path& hidden) { write_files(comparison, hidden, json); });
-  staged.commit();
+  write_folder(folder, [&](const std::filesystem::path& hidden) { write_files(comparison, hidden, json); });
   print_result(given.has("json") ? json
                                  : judgement_text(judgement, terminal.width, terminal.colour) + comparison.remark);
   if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));

@@ -1,10 +1,22 @@
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/collective.h"
 #include "cli/commands/shared.h"
+#include "models/collective/fitted_overheads.h"
 
 namespace shardsim {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kElement = 4;  // bytes of a float
 
 std::vector<CollectivePrediction> predictions_of(const CollectiveRequest& request, const Cluster& cluster) {
   CollectiveQuestion question;
@@ -19,6 +31,104 @@ std::vector<CollectivePrediction> predictions_of(const CollectiveRequest& reques
     predictions.push_back(predict_collective(question, cluster));
   }
   return predictions;
+}
+
+bool is_total(CollectiveKind kind) {
+  return kind == CollectiveKind::all_to_all || kind == CollectiveKind::all_gather ||
+         kind == CollectiveKind::reduce_scatter;
+}
+
+// One line of the table: sizes in bytes, rates in GB/s; uneven bytes have no bus rate.
+Json prediction_row(const CollectiveRequest& request, std::int64_t size, const CollectivePrediction& prediction) {
+  const int ranks = static_cast<int>(request.groups.front().size());
+  const CollectiveKind kind = request.kind;
+  const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+  const double seconds = prediction.time.value;
+  const double algbw = seconds > 0 ? static_cast<double>(size) / seconds * 1e-9 : 0;
+  return {{"size", size},
+          {"count", size / kElement / (is_total(kind) ? std::max(1, ranks) : 1)},
+          {"type", "float"},
+          {"redop", reduces ? "sum" : "none"},
+          {"root", kind == CollectiveKind::broadcast ? 0 : -1},
+          {"time_us", prediction.time.us()},
+          {"alg_bw", algbw},
+          {"bus_bw", request.uneven() ? Json() : Json(algbw * bus_factor(kind, ranks))},
+          {"algorithm", prediction.algorithm},
+          {"protocol", prediction.protocol},
+          {"bottleneck", prediction.bottleneck}};
+}
+
+std::vector<Json> prediction_rows(const CollectiveRequest& request,
+                                  const std::vector<CollectivePrediction>& predictions) {
+  std::vector<Json> rows;
+  for (std::size_t row = 0; row < predictions.size(); ++row)
+    rows.push_back(prediction_row(request, request.sizes[row], predictions[row]));
+  return rows;
+}
+
+std::string groups_text(const CollectiveRequest& request) {
+  const std::size_t groups = request.groups.size();
+  return counted(request.groups.front().size(), "rank") +
+         (groups > 1 ? fmt::format(", {} such groups at once", groups) : "");
+}
+
+std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
+  std::vector<std::string> notes = cluster_notes(cluster.spec());
+  const auto outside = [](const CollectivePrediction& prediction) { return !prediction.outside_fit.empty(); };
+  const auto first = std::ranges::find_if(predictions, outside);
+  if (first == predictions.end()) return notes;
+  notes.push_back(
+      fmt::format("The cluster's fitted overheads do not hold for {} of {} rows (first: {}): those take the "
+                  "public defaults.",
+                  std::ranges::count_if(predictions, outside), predictions.size(), first->outside_fit));
+  return notes;
+}
+
+std::string cell_text(const Json& value) {
+  if (value.is_string()) return value == "" ? "-" : value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{:.2f}", value.get<double>());
+  return value.is_null() ? "N/A" : value.dump();
+}
+
+// In the columns of nccl-tests (src/common.cu), and right of them algorithm, protocol and bottleneck.
+std::string table_line(const std::vector<std::string>& cells) {
+  fmt::dynamic_format_arg_store<fmt::format_context> columns;
+  for (const std::string& cell : cells) columns.push_back(cell);
+  return fmt::vformat("{:>12} {:>13} {:>9} {:>7} {:>7} {:>10} {:>7} {:>7}   {:<9} {:<8} {}\n", columns);
+}
+
+// The layout of nccl-tests: `#` header lines, then a row per size; count is of elements, of a peer's part where the
+// size is a total.
+std::string collective_table(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                             const Cluster& cluster) {
+  std::string text = fmt::format("# {} on {}, {}: group {}, {}; NCCL {} constants\n", request.label,
+                                 cluster.spec().name, counted(static_cast<std::size_t>(cluster.nodes()), "node"),
+                                 request.group, groups_text(request), cluster.spec().nccl);
+  text += table_line({"#       size", "count", "type", "redop", "root", "time", "algbw", "busbw", "algorithm",
+                      "protocol", "bottleneck"});
+  text += table_line({"#        (B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "link"});
+  for (const Json& row : prediction_rows(request, predictions)) {
+    std::vector<std::string> cells;
+    for (const Json& value : row) cells.push_back(cell_text(value));
+    text += table_line(cells);
+  }
+  for (const std::string& note : notes_of(predictions, cluster)) text += "# note: " + note + "\n";
+  return text;
+}
+
+std::string collective_json(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
+                            const Cluster& cluster) {
+  const Json json = {{"schema", "shardsim.collective/1"},
+                     {"cluster", cluster.spec().name},
+                     {"nodes", cluster.nodes()},
+                     {"nccl", cluster.spec().nccl},
+                     {"kind", request.label},
+                     {"group", request.group},
+                     {"ranks_per_group", request.groups.front().size()},
+                     {"groups_at_once", request.groups.size()},
+                     {"results", prediction_rows(request, predictions)},
+                     {"notes", notes_of(predictions, cluster)}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 int predict(const Arguments& given, const Terminal&) {

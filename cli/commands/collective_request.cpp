@@ -2,16 +2,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/csv.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/collective.h"
 
 namespace shardsim {
 namespace {
-
-constexpr std::size_t kMostMatrix = std::size_t{64} << 20;
 
 // Weights of the destinations, the same from every source.
 struct Skew {
@@ -118,25 +114,6 @@ void read_groups(const Arguments& given, const Cluster& cluster, CollectiveReque
   check_members(request.groups);
 }
 
-// Header `source,0,1,...` and one line per source: member i of the group sends cell [i][j] to member j.
-std::vector<std::vector<std::int64_t>> read_matrix(const std::string& file, std::size_t ranks) {
-  const CsvTable table = parse_csv(read_file(file, kMostMatrix), file);
-  const std::string how = "Write the header source,0,1,... and one line per source for the " + std::to_string(ranks) +
-                          " members of the group";
-  bool fits = table.header.size() == ranks + 1 && table.header[0] == "source";
-  for (std::size_t i = 0; fits && i < ranks; ++i) fits = table.header[i + 1] == std::to_string(i);
-  if (!fits) throw input_error(table.place, "the columns are not source and every member of the group", how);
-  std::vector<std::vector<std::int64_t>> dense;
-  for (const CsvTable::Row& row : table.rows) {
-    if (row.cells[0] != std::to_string(dense.size()))
-      throw input_error(row.place, "source " + excerpt(row.cells[0]) + " out of order", how);
-    auto& line = dense.emplace_back();
-    for (std::size_t i = 1; i < row.cells.size(); ++i) line.push_back(cell_bytes(row.cells[i], row.place));
-  }
-  if (dense.size() != ranks) throw input_error({file}, std::to_string(dense.size()) + " sources", how);
-  return dense;
-}
-
 // Bytes that a rank sends, on average.
 std::int64_t mean_sent(const std::vector<std::vector<std::int64_t>>& dense, const Place& place) {
   double sum = 0;
@@ -157,7 +134,7 @@ ByteMatrix scaled(const std::vector<std::vector<std::int64_t>>& dense, double fa
 }
 
 void take_matrix(const std::string& file, CollectiveRequest& request) {
-  const auto dense = read_matrix(file, request.groups.front().size());
+  const auto dense = read_byte_matrix(file, request.groups.front().size());
   const std::int64_t mean = mean_sent(dense, {file});
   if (request.sizes.empty()) request.sizes = {mean};
   for (std::int64_t size : request.sizes)

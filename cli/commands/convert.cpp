@@ -4,7 +4,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "sim/study/timeline_file.h"

@@ -4,13 +4,19 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/tree/json.h"
 #include "cli/commands/all.h"
-#include "cli/commands/explained_plan.h"
 #include "cli/commands/shared.h"
 #include "plan/memory_model.h"
+#include "plan/plan_file.h"
+#include "plan/planner.h"
+#include "plan/torchrec/bridge/choice.h"
+#include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/report/explanation.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
+#include "sim/scenario/read_case.h"
+#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
 
 namespace shardsim {
@@ -18,15 +24,138 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json unsized_json(const std::vector<UnsizedTable>& tables) {
-  Json list = Json::array();
-  for (const UnsizedTable& table : tables) {
-    list.push_back({{"fqn", table.fqn},
-                    {"sharding_type", table.sharding_type},
-                    {"compute_kernel", table.compute_kernel},
-                    {"ranks", table.ranks}});
+// A plan with the inputs that its figures follow from.
+struct PlanToExplain {
+  torchrec::RunSettings settings;
+  torchrec::RunResult run;
+  std::vector<std::string> notes;  // for the reader, a sentence or two each
+  Json unsized = Json::array();    // tables that are part of the plan and of no figure: the file says no size of them
+};
+
+bool is_unsized(const StandalonePlan& plan, std::size_t table) {
+  return std::find(plan.unsized.begin(), plan.unsized.end(), static_cast<int>(table)) != plan.unsized.end();
+}
+
+// Takes the tables of unknown size out of `plan`: of one row and one column they would be, in every total.
+Json take_unsized(StandalonePlan& given) {
+  const std::vector<std::string> modules = module_paths(given.workload, given.plan);
+  Json unsized = Json::array();
+  std::vector<Placement> rest;
+  for (Placement& placement : given.plan.placements) {
+    const auto index = static_cast<std::size_t>(placement.table);
+    if (!is_unsized(given, index)) {
+      rest.push_back(std::move(placement));
+      continue;
+    }
+    unsized.push_back({{"fqn", modules[index] + "." + given.workload.tables[index].name},
+                       {"sharding_type", strategy_name(placement.strategy)},
+                       {"compute_kernel", placement.compute_kernel},
+                       {"ranks", placement.holders.front()}});
   }
-  return list;
+  given.plan.placements = std::move(rest);
+  return unsized;
+}
+
+torchrec::PlannerRequest request_of(const StandalonePlan& given) {
+  torchrec::PlannerRequest request;
+  for (torchrec::WorkloadTable& table : torchrec::tables_of(given.workload)) {
+    if (is_unsized(given, table.index)) continue;
+    request.tables.push_back({std::move(table.spec), {}});
+    request.order.push_back(table.index);
+  }
+  torchrec::Topology& topology = request.settings.topology;
+  if (given.cpus) topology.device = torchrec::Device::cpu;
+  topology.world_size = given.ranks;
+  topology.local_world_size = given.ranks_per_host;
+  set_capacity(topology, 0, 0);
+  return request;
+}
+
+std::vector<std::string> fqns_of(const Json& unsized) {
+  std::vector<std::string> names;
+  for (const Json& table : unsized) names.push_back(table["fqn"]);
+  return names;
+}
+
+// "a, b, c and 6 more".
+std::string some_names(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 3;
+  const std::string more = names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "";
+  names.resize(std::min(names.size(), kShown));
+  return printable(join(names)) + more;
+}
+
+bool plans_by_torchrec(const Case& item) {
+  return item.plan_file.empty() && item.planner.find("name")->scalar == "torchrec";
+}
+
+torchrec::PlannerOptions options_of(const Case& item) {
+  Tree map = plans_by_torchrec(item) ? item.planner : named_map("torchrec"), memory = item.memory_model;
+  share_torchrec_rules(map, memory);
+  MapReader reader(map, "planner");
+  reader.name("name");
+  return torchrec::read_planner_options(reader);
+}
+
+// What the planner of the case chose, with its own figures.
+PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions options, std::uint64_t seed,
+                                 const PlanWatch& watch) {
+  const auto memory = make_memory_model(item.memory_model);
+  PlanToExplain explained;
+  if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
+  options.simulated = false;
+  const PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if_interrupted(watch.interrupted); }};
+  torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
+  explained.settings = std::move(choice.request.settings);
+  explained.run = std::move(choice.run);
+  return explained;
+}
+
+PlanToExplain estimated(const Case& item, const torchrec::PlannerOptions& options, std::uint64_t seed,
+                        const PlanWatch& watch) {
+  const Cluster cluster = cluster_of(item);
+  torchrec::PlannerRequest request = torchrec::planner_request(options, item.workload, cluster);
+  PlanToExplain explained;
+  try {
+    explained.run = torchrec::given_run(unchecked_plan(item, cluster, seed, watch), item.workload, request);
+  } catch (const torchrec::PlannerError& error) {
+    throw torchrec::as_input_error(error);
+  }
+  explained.settings = std::move(request.settings);
+  return explained;
+}
+
+// A plan file alone: TorchRec's own defaults stand for what it does not say. Errors: Failure::input with the line.
+PlanToExplain explained_plan_file(const std::string& path) {
+  StandalonePlan given = standalone_plan(read_json_file(path));
+  PlanToExplain explained;
+  explained.unsized = take_unsized(given);
+  const torchrec::PlannerRequest request = request_of(given);
+  explained.settings = request.settings;
+  explained.run = torchrec::given_run(given.plan, given.workload, request);
+  explained.notes = {
+      "A plan file alone: fp32 pooled tables, one id a sample, batch 512, and TorchRec's default machine are "
+      "assumed. Point a scenario at it (plan: {file: ...}) for your own."};
+  if (explained.unsized.empty()) return explained;
+  const std::size_t count = explained.unsized.size();
+  explained.notes.push_back(fmt::format(
+      "Of unknown size, and in no figure: {} ({}), of which a plan file says no "
+      "size. Explain the "
+      "scenario that names the plan to have {} counted.",
+      counted(count, "data_parallel table"), some_names(fqns_of(explained.unsized)), count == 1 ? "it" : "them"));
+  return explained;
+}
+
+// The plan of a case. It need not fit: how far it is from fitting is what one may want to know.
+// Errors: Failure::infeasible, naming the case, when its planner finds no plan; Failure::input; Interrupted.
+PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWatch& watch) {
+  try {
+    const torchrec::PlannerOptions options = options_of(item);
+    return plans_by_torchrec(item) ? chosen_by_torchrec(item, options, seed, watch)
+                                   : estimated(item, options, seed, watch);
+  } catch (const Error& error) {
+    throw in_case(item, error);
+  }
 }
 
 // A plan's figures, as far as they are asked for.
@@ -37,20 +166,20 @@ struct Figures {
 };
 
 // Leaves the parts of table `name` only, which may be written with the path of its module.
-void keep_table(Figures& figures, const std::string& name, const std::vector<UnsizedTable>& unsized) {
+void keep_table(Figures& figures, const std::string& name, const Json& unsized) {
   const auto other = [&](const torchrec::TableSpec& table) { return table.name != name && table.fqn() != name; };
+  const std::vector<std::string> left_out = fqns_of(unsized);
   std::vector<std::string> names;
   for (const auto& row : figures.tables) names.push_back(row.table->name);
-  for (const UnsizedTable& table : unsized) names.push_back(table.fqn);
+  names.insert(names.end(), left_out.begin(), left_out.end());
   std::erase_if(figures.tables, [&](const auto& row) { return other(*row.table); });
   std::erase_if(figures.statistics.tables, [&](const auto& row) { return other(*row.table); });
   figures.one_table = true;
   if (!figures.tables.empty()) return;
   constexpr std::size_t kShown = 20;  // names in a message
   const std::string likely = nearest(name, names);
-  const bool known = std::any_of(unsized.begin(), unsized.end(), [&](const UnsizedTable& table) {
-    return table.fqn == name || table.fqn.ends_with("." + name);
-  });
+  const bool known =
+      std::ranges::any_of(left_out, [&](const std::string& fqn) { return fqn == name || fqn.ends_with("." + name); });
   if (known) {
     throw input_error(Arguments::place("table"),
                       fmt::format("table {} is data_parallel, and a plan file says no size of it", excerpt(name)),
@@ -69,7 +198,7 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
                    {"memory_model", "torchrec"},
                    {"statistics", std::move(statistics)},
                    {"tables", Json::parse(torchrec::explanation_json(figures.tables))}};
-  if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = unsized_json(plan.unsized);
+  if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = plan.unsized;
   return document;
 }
 

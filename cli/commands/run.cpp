@@ -1,7 +1,7 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -38,19 +38,12 @@ std::vector<std::string> traced(const Arguments& given, const Scenario& scenario
   return chosen;
 }
 
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
 TimelineFile timeline_file(const StudyResult& study, bool stamp) {
   TimelineFile file;
   file.scenario_text = study.scenario_text;
   file.seed = study.seed;
   file.version = study.version;
-  if (stamp) file.created = now_text();
+  if (stamp) file.created = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
   for (const CaseResult& result : study.cases) file.cases.emplace_back(result.name, &result.timeline);
   return file;
 }
@@ -64,7 +57,7 @@ Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) 
       return true;
     } catch (const Error& error) {
       if (error.failure() != Failure::infeasible) throw;
-      if (!quiet) std::fputs(fmt::format("warning: left out: {}\n", error.what()).c_str(), stderr);
+      if (!quiet) say(fmt::format("warning: left out: {}", error.what()));
       last = error;
       return false;
     }
@@ -76,13 +69,10 @@ Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) 
 // What -v adds on stderr.
 void describe_runs(const StudyResult& study) {
   for (const CaseResult& result : study.cases) {
-    std::fputs(fmt::format("info: {}: {} after {} iterations, {} spans\n", result.name,
-                           result.timeline.steady ? "steady" : "not steady", result.timeline.iterations_run,
-                           result.timeline.spans.size())
-                   .c_str(),
-               stderr);
-    for (const std::string& note : result.notes)
-      std::fputs(fmt::format("info: {}: {}\n", result.name, note).c_str(), stderr);
+    say(fmt::format("info: {}: {} after {} iterations, {} spans", result.name,
+                    result.timeline.steady ? "steady" : "not steady", result.timeline.iterations_run,
+                    result.timeline.spans.size()));
+    for (const std::string& note : result.notes) say(fmt::format("info: {}: {}", result.name, note));
   }
 }
 
@@ -124,9 +114,8 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
     print_note("there is no cross-check: too few cases of one workload on one cluster are left");
 
   const std::string json = result_to_json(study);
-  StagedFolder staged(folder);
-  staged.fill([&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
-  staged.commit();
+  write_folder(folder,
+               [&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
   print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
   return 0;

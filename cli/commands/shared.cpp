@@ -1,6 +1,5 @@
 #include "cli/commands/shared.h"
 
-#include <cstdio>
 #include <set>
 
 #include "base/files.h"
@@ -142,7 +141,7 @@ std::optional<double> tolerance(const Arguments& given) {
 }
 
 void print_note(const std::string& note) {
-  std::fputs(("note: " + note + "\n").c_str(), stderr);
+  say("note: " + note);
 }
 
 }  // namespace shardsim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/version.h"
+#include "base/files.h"
 #include "sim/study/case_result.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/result_fields.h"

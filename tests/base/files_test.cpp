@@ -76,56 +76,61 @@ TEST_CASE("a file of exactly the limit is read, one byte more is not") {
   CHECK_THROWS_AS(read_file((folder / "x").string(), 999), Error);
 }
 
-TEST_CASE("a result appears at commit and not before") {
+TEST_CASE("a result appears in folders that are made for it, and nothing beside it") {
   const Folder folder;
   const fs::path target = folder / "sub/deep/result.json";
-  {
-    AtomicFile file(target);
-    file.write("{}");
-    CHECK_FALSE(fs::exists(target));
-    CHECK(file.temporary().parent_path() == target.parent_path());
-    file.commit();
-  }
+  write_file(target, "{}");
   CHECK(read_file(target.string()) == "{}");
   CHECK(std::distance(fs::directory_iterator(target.parent_path()), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("without commit the old result stays and the temporary goes") {
+TEST_CASE("when it cannot be written whole the old result stays and the temporary goes") {
   const Folder folder;
   write_file(folder / "x", "old");
-  {
-    AtomicFile file(folder / "x");
-    file.write("new");
-  }
+  const FileSizeLimit limit(2);
+  CHECK(has(error_of([&] { write_file(folder / "x", "new"); }), "x: cannot write it: "));
   CHECK(read_file((folder / "x").string()) == "old");
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("a library may write the temporary by its name") {
+TEST_CASE("files of a folder appear together, over those of an earlier run") {
   const Folder folder;
-  AtomicFile file(folder / "x");
-  std::FILE* other = std::fopen(file.temporary().c_str(), "wb");
-  REQUIRE(other != nullptr);
-  std::fputs("by name", other);
-  std::fclose(other);
-  file.commit();
-  CHECK(read_file((folder / "x").string()) == "by name");
+  const fs::path target = folder / "out";
+  for (const char* text : {"old", "new"}) {
+    write_folder(target, [&](const fs::path& hidden) {
+      write_file(hidden / "x", text);
+      write_file(hidden / "sub/y", text);
+      CHECK(hidden.parent_path() == target);
+      CHECK((text == std::string("old") ? !fs::exists(target / "x") : read_file((target / "x").string()) == "old"));
+    });
+    CHECK(read_file((target / "x").string()) == text);
+    CHECK(read_file((target / "sub/y").string()) == text);
+  }
+  CHECK(std::distance(fs::directory_iterator(target), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a folder that is not filled is left as it was, and the error names it") {
+  const Folder folder;
+  const auto fail = [](const fs::path& hidden) {
+    write_file(hidden / "x", "new");
+    throw cannot_write(hidden / "y", "no space");
+  };
+  CHECK(has(error_of([&] { write_folder(folder / "out", fail); }), (folder / "out/y").string() + ": cannot write it"));
+  CHECK(folder.entries() == 0);
+  write_file(folder / "out/x", "old");
+  CHECK(has(error_of([&] { write_folder(folder / "out", fail); }), "no space"));
+  CHECK(read_file((folder / "out/x").string()) == "old");
 }
 
 TEST_CASE("a full disk is a failed run that leaves nothing") {
   const Folder folder;
-  const std::string much(100'000, 'x');
-  for (const std::size_t writes : {std::size_t{1}, std::size_t{20}}) {
-    const FileSizeLimit limit(50'000);
-    try {
-      AtomicFile file(folder / "x");
-      for (std::size_t i = 0; i < writes; ++i) file.write(std::string_view(much).substr(0, much.size() / writes));
-      file.commit();
-      FAIL("nothing thrown");
-    } catch (const Error& error) {
-      CHECK(error.failure() == Failure::run);
-      CHECK(has(error.what(), "x: cannot write it: "));
-    }
+  const FileSizeLimit limit(50'000);
+  try {
+    write_file(folder / "x", std::string(100'000, 'x'));
+    FAIL("nothing thrown");
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::run);
+    CHECK(has(error.what(), "x: cannot write it: "));
   }
   CHECK(folder.entries() == 0);
 }

@@ -1,6 +1,6 @@
-#include "base/version.h"
-
 #include <doctest/doctest.h>
+
+#include "base/files.h"
 
 using namespace shardsim;
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "base/packed.h"
 

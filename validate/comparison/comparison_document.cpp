@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "base/document/cells.h"
+#include "base/files.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "sim/report/page.h"
 #include "sim/report/result_sheets.h"
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/version.h"
+#include "base/files.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {

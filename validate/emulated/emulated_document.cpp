@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/document/document.h"
+#include "base/files.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_report.h"
 #include "validate/emulated/campaign_report.h"

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/statistics.h"
-#include "base/version.h"
 #include "validate/emulated/emulated_scenario.h"
 #include "validate/emulated/rank_processes.h"
 #include "validate/execute/buffers/lookup_buffers.h"

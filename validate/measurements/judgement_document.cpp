@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/document/cells.h"
-#include "base/version.h"
+#include "base/files.h"
 #include "sim/report/page.h"
 
 namespace shardsim {

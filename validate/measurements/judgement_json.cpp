@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/version.h"
+#include "base/files.h"
 #include "validate/measurements/judgement.h"
 
 namespace shardsim {

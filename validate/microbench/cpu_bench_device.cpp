@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/rng.h"
-#include "base/version.h"
 #include "validate/execute/kernels/cpu_kernels.h"
 #include "validate/execute/kernels/parallel.h"
 #include "validate/microbench/bench_device.h"

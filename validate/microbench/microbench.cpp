@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/files.h"
 #include "base/rng.h"
 #include "base/statistics.h"
-#include "base/version.h"
 #include "plan/row_hash.h"
 
 namespace shardsim {

@@ -50,7 +50,7 @@ class Random : public Planner {
       const auto draw = draws.next(rng);
       if (!draw) continue;
       placed = true;
-      Plan plan = torchrec::plan_of(draw->options, draw->assignment, space, request.order, context.seed);
+      Plan plan = torchrec::plan_of(draw->plan, draw->assignment, space, request.order, context.seed);
       if (fits(plan, workload, cluster, context.memory)) return plan;
     }
     throw no_plan(placed, draws.failed_table());

@@ -24,7 +24,7 @@ std::string more_text(double bytes) {
 // Least memory of every table over all its options, largest first.
 std::string largest_tables(const RunResult& run) {
   std::vector<std::pair<std::string, double>> least;
-  for (const Proposal& options : options_by_table(run.space.options)) {
+  for (const Proposal& options : options_by_table(proposal_of(run.space.options))) {
     const auto smallest = std::min_element(options.begin(), options.end(),
                                            [](const auto* a, const auto* b) { return a->total < b->total; });
     const Storage& total = (*smallest)->total;

@@ -6,15 +6,16 @@
 namespace shardsim::torchrec {
 namespace {
 
+constexpr double kSlack = 1e-6;  // sums in another order than the partitioner's differ in their last bits
+
+std::uint64_t mixed(std::uint64_t key) {
+  return (key ^ (key >> 29)) * 0x9e3779b97f4a7c15ULL;
+}
+
 std::vector<ShardingOption> copies_of(const Proposal& proposal) {
   std::vector<ShardingOption> options;
   for (const ShardingOption* option : proposal) options.push_back(*option);
   return options;
-}
-
-bool independent(const SearchSpace& space) {
-  return std::all_of(space.tables.begin(), space.tables.end(),
-                     [](const TableSpec& table) { return table.dependency.empty(); });
 }
 
 }  // namespace
@@ -22,39 +23,60 @@ bool independent(const SearchSpace& space) {
 Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
     : settings_(settings),
       result_(result),
-      partitioner_(make_partitioner(settings.partitioner, result.space, result.reservation.topology)),
-      sums_(result.reservation.topology),
-      prune_(!settings.rater && independent(result.space)) {}
-
-// A proposer that wants ratings owns its options and changes them: nothing of its proposals is carried on.
-Feedback Evaluator::evaluate(const Proposal& proposal, bool rating_wanted) {
-  if (rating_wanted) sums_ = ProposalSums(result_.reservation.topology);
-  sums_.follow(proposal);
-  const auto [found, added] = seen_.try_emplace(sums_.key());
-  Seen& seen = found->second;
-  if (added) {
-    ++result_.num_proposals;
-    seen = judge(proposal, rating_wanted);
-    result_.num_plans += seen.partitionable ? 1 : 0;
-  } else if (rating_wanted && seen.partitionable && !seen.rating) {
-    seen = place(proposal);
+      partitioner_(settings.partitioner, result.space, result.reservation.topology) {
+  for (const Storage& device : result.reservation.topology.devices) {
+    available_ += device;
+    largest_ = {std::max(largest_.hbm, device.hbm), std::max(largest_.ddr, device.ddr)};
   }
-  if (rating_wanted) sums_ = ProposalSums(result_.reservation.topology);
-  return {seen.partitionable, seen.rating, &result_.reservation.topology};
 }
 
-Evaluator::Seen Evaluator::judge(const Proposal& proposal, bool rating_wanted) {
-  if (!prune_ || rating_wanted) return place(proposal);
-  if (sums_.surely_too_large()) {
-    if (!result_.found) failed_ = proposal;
-    result_.lowest = std::min(result_.lowest, sums_.total());
-    return {};
+// A shard larger than any rank, or a group larger than any host.
+bool Evaluator::hopeless(const ShardingOption& option) const {
+  if (!option.largest.fits_in(largest_)) return true;
+  if (option.partition != PartitionBy::host) return false;
+  const double ranks = settings_.topology.local_world_size;
+  return static_cast<double>(option.total.hbm) > ranks * static_cast<double>(largest_.hbm) ||
+         static_cast<double>(option.total.ddr) > ranks * static_cast<double>(largest_.ddr);
+}
+
+// No rank is done before the average of all, nor before what is spread evenly and the slowest other shard.
+Evaluator::Outlook Evaluator::outlook_of(const Proposal& proposal) const {
+  Outlook outlook;
+  double all_ms = 0, even_ms = 0, slowest = 0;
+  for (const ShardingOption* option : proposal) {
+    outlook.key.first += option->key;
+    outlook.key.second += mixed(option->key);
+    outlook.total += option->total;
+    outlook.too_large = outlook.too_large || hopeless(*option);
+    all_ms += option->sum;
+    if (option->partition != PartitionBy::uniform) slowest = std::max(slowest, option->depth);
+    if (option->partition == PartitionBy::uniform && option->even_perf) even_ms += option->depth;
   }
-  if (!needs_no_rating(proposal)) return place(proposal);
-  if (sums_.surely_fits(proposal)) return {true, std::nullopt};
-  if (settings_.count_plans) return place(proposal);
+  outlook.too_large = outlook.too_large || !outlook.total.fits_in(available_);
+  outlook.least_rating = std::max(all_ms / settings_.topology.world_size, even_ms + slowest) * (1 - kSlack);
+  return outlook;
+}
+
+std::optional<double> Evaluator::evaluate(const Proposal& proposal) {
+  const Outlook outlook = outlook_of(proposal);
+  const auto [found, added] = seen_.try_emplace(outlook.key);
+  if (!added) return found->second;
+  ++result_.num_proposals;
+  found->second = judge(proposal, outlook);
+  result_.num_plans += found->second ? 1 : 0;
+  return found->second;
+}
+
+std::optional<double> Evaluator::judge(const Proposal& proposal, const Outlook& outlook) {
+  if (settings_.count_plans) return place(proposal, outlook);
+  if (outlook.too_large) {
+    result_.lowest = std::min(result_.lowest, outlook.total);
+    if (!result_.found) failed_ = proposal;
+    return std::nullopt;
+  }
+  if (!result_.found || outlook.least_rating <= worst_kept()) return place(proposal, outlook);
   ++result_.num_untried;
-  return {};
+  return std::nullopt;
 }
 
 double Evaluator::worst_kept() const {
@@ -64,51 +86,39 @@ double Evaluator::worst_kept() const {
   return result_.candidates.size() < wanted ? kAny : result_.candidates.back().rating;
 }
 
-bool Evaluator::needs_no_rating(const Proposal& proposal) const {
-  return result_.found && sums_.least_rating(proposal) > worst_kept();
-}
-
-double Evaluator::rate(const Proposal& proposal) const {
-  if (settings_.rater) return settings_.rater(proposal, partitioner_->assignment());
-  return perf_rating(proposal, partitioner_->assignment(), settings_.topology.world_size);
-}
-
-Evaluator::Seen Evaluator::place(const Proposal& proposal) {
-  if (!partitioner_->partition(proposal)) return no_place(proposal);
-  const double rating = rate(proposal);
-  keep(proposal, rating);
-  return {true, rating};
-}
-
-Evaluator::Seen Evaluator::no_place(const Proposal& proposal) {
-  result_.lowest = std::min(result_.lowest, total_storage(proposal));
-  if (result_.found) return {};
+std::optional<double> Evaluator::place(const Proposal& proposal, const Outlook& outlook) {
+  if (partitioner_.partition(proposal)) {
+    const double rating = perf_rating(proposal, partitioner_.assignment(), settings_.topology.world_size);
+    keep(proposal, rating);
+    return rating;
+  }
+  result_.lowest = std::min(result_.lowest, outlook.total);
+  if (result_.found) return std::nullopt;
   failed_.clear();
-  result_.last_error = partitioner_->failure();
+  result_.last_error = partitioner_.failure();
   result_.last_proposal = copies_of(proposal);
-  return {};
+  return std::nullopt;
 }
 
 void Evaluator::keep(const Proposal& proposal, double rating) {
   if (!(rating < worst_kept())) return;
+  const Candidate candidate{copies_of(proposal), partitioner_.assignment(), rating};
   if (!result_.found || rating < result_.rating) {
     result_.found = true;
     result_.rating = rating;
-    result_.plan = copies_of(proposal);
-    result_.assignment = partitioner_->assignment();
+    result_.plan = candidate.plan;
+    result_.assignment = candidate.assignment;
   }
   if (settings_.candidates == 0) return;
   std::vector<Candidate>& kept = result_.candidates;
-  const auto place = std::upper_bound(kept.begin(), kept.end(), rating,
-                                      [](double value, const Candidate& other) { return value < other.rating; });
-  kept.insert(place, {copies_of(proposal), partitioner_->assignment(), rating});
+  kept.insert(std::ranges::upper_bound(kept, rating, {}, &Candidate::rating), candidate);
   if (kept.size() > static_cast<std::size_t>(settings_.candidates)) kept.pop_back();
 }
 
 void Evaluator::finish() {
   if (result_.found || failed_.empty()) return;
-  partitioner_->partition(failed_);
-  result_.last_error = partitioner_->failure();
+  partitioner_.partition(failed_);
+  result_.last_error = partitioner_.failure();
   result_.last_proposal = copies_of(failed_);
 }
 

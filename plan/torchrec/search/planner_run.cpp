@@ -68,37 +68,27 @@ std::unique_ptr<Proposer> make_proposer(ProposerKind kind, const RunResult& resu
     case ProposerKind::uniform:
       return make_uniform_proposer(space);
     case ProposerKind::dynamic_programming:
-      return make_dynamic_programming_proposer(space, settings.bins_per_device);
+      return make_dynamic_programming_proposer(space, result.reservation.topology, settings.bins_per_device);
     case ProposerKind::embedding_offload_scaleup:
       break;
   }
-  return make_offload_scaleup_proposer(space, settings.topology, settings.estimate);
+  return make_offload_proposer(space, settings.topology, settings.estimate);
 }
-
-class Deadline {
- public:
-  explicit Deadline(std::optional<double> seconds) : seconds_(seconds) {}
-  bool passed() const {
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
-    return seconds_ && gone.count() > *seconds_;
-  }
-
- private:
-  std::optional<double> seconds_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 void search(RunResult& result, const RunSettings& settings) {
   Evaluator evaluator(settings, result);
-  std::vector<std::unique_ptr<Proposer>> proposers;
-  for (const ProposerKind kind : settings.proposers) proposers.push_back(make_proposer(kind, result, settings));
-  const Deadline deadline(settings.timeout_seconds);
-  for (const auto& proposer : proposers) {
-    while (const Proposal* proposal = proposer->propose()) {
-      result.timed_out = deadline.passed();
+  std::vector<std::unique_ptr<Proposer>> proposers;  // own what their proposals point at
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds_gone = [begin] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (const ProposerKind kind : settings.proposers) {
+    proposers.push_back(make_proposer(kind, result, settings));
+    while (const Proposal* proposal = proposers.back()->propose()) {
+      result.timed_out = settings.timeout_seconds && seconds_gone() > *settings.timeout_seconds;
       if (result.timed_out) break;
       if (settings.check_stop) settings.check_stop();
-      proposer->feedback(evaluator.evaluate(*proposal, proposer->needs_rating()));
+      proposers.back()->feedback(evaluator.evaluate(*proposal));
     }
   }
   evaluator.finish();
@@ -134,12 +124,6 @@ Reservation reserve(const ReservationSettings& settings, const Topology& topolog
                     result.dense.hbm, result.kjt.hbm, topology.devices.front().hbm, settings.percentage));
   }
   return result;
-}
-
-Proposal proposal_of(const std::vector<ShardingOption>& options) {
-  Proposal proposal;
-  for (const ShardingOption& option : options) proposal.push_back(&option);
-  return proposal;
 }
 
 RunResult run_planner(const std::vector<ConstrainedTable>& tables, const RunSettings& settings) {

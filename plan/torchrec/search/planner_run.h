@@ -36,9 +36,6 @@ Reservation reserve(const ReservationSettings& settings, const Topology& topolog
 
 enum class ProposerKind { grid_search, greedy, greedy_sum, uniform, dynamic_programming, embedding_offload_scaleup };
 
-// Rates a placed proposal, lower is better; stands for TorchRec's sum of parts.
-using Rater = std::function<double(const Proposal&, const Assignment&)>;
-
 struct RunSettings {
   Topology topology;
   EstimateSettings estimate;
@@ -50,18 +47,10 @@ struct RunSettings {
   double max_grid_proposals = 10000;
   int bins_per_device = 100;  // dynamic programming
   std::optional<double> timeout_seconds;
-  Rater rater;         // empty: perf_rating
   int candidates = 0;  // how many of the best different plans to keep beside the best
   // Count every proposal that can be placed, as TorchRec prints it; else those that cannot be the best are not tried.
   bool count_plans = true;
   std::function<void()> check_stop;  // called before every proposal; may throw; may be empty
-};
-
-// A plan that was found on the way.
-struct Candidate {
-  std::vector<ShardingOption> plan;
-  Assignment assignment;
-  double rating = 0;
 };
 
 // What a run of EmbeddingShardingPlanner found (planner/planners.py).
@@ -84,8 +73,6 @@ struct RunResult {
   std::vector<ShardingOption> last_proposal;   // the last one evaluated
   Storage lowest;                              // the least that any proposal needs, over all ranks
 };
-
-Proposal proposal_of(const std::vector<ShardingOption>& options);
 
 // Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError (other) from the
 // estimates and the constraints.

@@ -12,7 +12,7 @@ namespace {
 class Greedy : public Proposer {
  public:
   Greedy(const SearchSpace& space, bool use_depth, int threshold)
-      : tables_(options_by_table(space.options)), next_(tables_.size(), 1), threshold_(threshold) {
+      : tables_(options_by_table(proposal_of(space.options))), next_(tables_.size(), 1), threshold_(threshold) {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       sort_by_score(tables_[t], use_depth);
       proposal_.push_back(tables_[t].front());
@@ -21,15 +21,9 @@ class Greedy : public Proposer {
     done_ = proposal_.empty();
   }
 
-  const Proposal* propose() override { return done_ ? nullptr : &proposal_; }
-  bool needs_rating() const override { return threshold_ > 0; }
-
-  void feedback(const Feedback& feedback) override {
-    if (threshold_ > 0 && feedback.rating.value_or(0) != 0 && stops_at(*feedback.rating)) {
-      done_ = true;
-    } else {
-      advance();
-    }
+  void feedback(std::optional<double> rating) override {
+    done_ = queue_.empty() || (threshold_ > 0 && rating.value_or(0) != 0 && stops_at(*rating));
+    if (!done_) advance();
   }
 
  private:
@@ -63,10 +57,6 @@ class Greedy : public Proposer {
   }
 
   void advance() {
-    if (queue_.empty()) {
-      done_ = true;
-      return;
-    }
     const std::size_t table = queue_.top().table;
     queue_.pop();
     proposal_[table] = tables_[table][next_[table]++];
@@ -75,11 +65,9 @@ class Greedy : public Proposer {
 
   std::vector<Proposal> tables_;
   std::vector<std::size_t> next_;  // option of each table, by position in tables_
-  Proposal proposal_;
   std::priority_queue<Candidate> queue_;
   int threshold_, inferior_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
-  bool done_ = false;
 };
 
 }  // namespace

@@ -83,9 +83,9 @@ Json partition(const Json& input) {
   fields.finish();
   Proposal proposal;
   for (const ShardingOption& option : space.options) proposal.push_back(&option);
-  const auto partitioner = make_partitioner(settings, space, topology);
-  if (!partitioner->partition(proposal)) return {{"error", "PlannerError"}, {"error_type", "partition"}};
-  return result_json(proposal, space, partitioner->assignment(), topology.world_size);
+  Partitioner partitioner(settings, space, topology);
+  if (!partitioner.partition(proposal)) return {{"error", "PlannerError"}, {"error_type", "partition"}};
+  return result_json(proposal, space, partitioner.assignment(), topology.world_size);
 }
 
 }  // namespace

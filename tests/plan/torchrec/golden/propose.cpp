@@ -32,7 +32,7 @@ void add_option(SearchSpace& space, std::map<std::string, int>& tables, std::vec
   fields.finish();
 }
 
-std::unique_ptr<Proposer> make(const Json& json, const SearchSpace& space) {
+std::unique_ptr<Proposer> make(const Json& json, const SearchSpace& space, const Topology& topology) {
   Fields fields(json, "proposer");
   const std::string type = fields.text("type");
   const bool depth = fields.flag("use_depth", true);
@@ -43,7 +43,9 @@ std::unique_ptr<Proposer> make(const Json& json, const SearchSpace& space) {
   if (type == "greedy") return make_greedy_proposer(space, depth, threshold ? threshold->get<int>() : 0);
   if (type == "uniform") return make_uniform_proposer(space, depth);
   if (type == "grid_search") return make_grid_search_proposer(space, most ? most->get<double>() : 10000);
-  if (type == "dynamic_programming") return make_dynamic_programming_proposer(space, bins ? bins->get<int>() : 100);
+  if (type == "dynamic_programming") {
+    return make_dynamic_programming_proposer(space, topology, bins ? bins->get<int>() : 100);
+  }
   throw std::runtime_error(fmt::format("unknown proposer '{}'", type));
 }
 
@@ -60,7 +62,7 @@ Json propose(const Json& input) {
   for (const Json& option : fields.at("search_space")) add_option(space, tables, ids, option);
   const Topology topology =
       default_topology(static_cast<int>(fields.whole("world_size")), fields.whole("hbm_cap_per_rank"));
-  const auto proposer = make(fields.at("proposer"), space);
+  const auto proposer = make(fields.at("proposer"), space, topology);
   const Json* ratings = fields.given("feedback_perf_ratings");
   const auto most = static_cast<std::size_t>(fields.whole("max_recorded"));
   fields.finish();
@@ -71,7 +73,7 @@ Json propose(const Json& input) {
     for (const ShardingOption* option : *proposal) {
       list.push_back(ids[static_cast<std::size_t>(option - space.options.data())]);
     }
-    proposer->feedback({true, rating_of(ratings, proposals.size()), &topology});
+    proposer->feedback(rating_of(ratings, proposals.size()));
     proposals.push_back(list);
   }
   return {{"num_proposals", proposals.size()}, {"truncated", proposer->propose() != nullptr}, {"proposals", proposals}};

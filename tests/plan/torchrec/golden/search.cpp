@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "plan/torchrec/search/proposers/cache_search.h"
 #include "tests/plan/torchrec/golden/binary_search.h"
+#include "tests/plan/torchrec/golden/cache_search.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 

@@ -48,17 +48,17 @@ int first_empty(const SearchSpace& space, const Json& stop) {
   double rating = stop.at("first_rating").get<double>();
   int count = 0;
   while (++count && proposer->propose() != nullptr) {
-    proposer->feedback({true, rating, nullptr});
+    proposer->feedback(rating);
     rating += stop.at("rating_step").get<double>();
   }
   return count;
 }
 
-int count_proposals(Proposer& proposer, const Topology& topology) {
+int count_proposals(Proposer& proposer) {
   int count = 0;
   while (proposer.propose() != nullptr) {
     ++count;
-    proposer.feedback({true, std::nullopt, &topology});
+    proposer.feedback(std::nullopt);
   }
   return count;
 }
@@ -84,7 +84,7 @@ std::vector<std::string> check_proposer_sequence(const Json& input, const Json& 
   Json first = Json::array();
   while (first.size() < 5 && proposer->propose() != nullptr) {
     first.push_back(proposal_json(*proposer->propose(), space));
-    proposer->feedback({true, std::nullopt, nullptr});
+    proposer->feedback(std::nullopt);
   }
   const Json& stop = fields.at("early_stop");
   fields.finish();
@@ -114,9 +114,9 @@ std::vector<std::string> check_proposer_count(const Json& input, const Json& exp
   return differences(
       expect,
       {{"uniform_types", types},
-       {"grid_search_options_per_table", options_by_table(space.options).front().size()},
-       {"grid_search_num_proposals", count_proposals(*make_grid_search_proposer(space), topology)},
-       {"dynamic_programming_num_proposals", count_proposals(*make_dynamic_programming_proposer(space), large)}});
+       {"grid_search_options_per_table", options_by_table(proposal_of(space.options)).front().size()},
+       {"grid_search_num_proposals", count_proposals(*make_grid_search_proposer(space))},
+       {"dynamic_programming_num_proposals", count_proposals(*make_dynamic_programming_proposer(space, large))}});
 }
 
 std::vector<std::string> check_dense_reservation(const Json& input, const Json& expect) {

@@ -216,12 +216,8 @@ Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const Pla
 
 }  // namespace
 
-std::unique_ptr<Planner> make_flexshard_2tier(MapReader& options) {
-  return std::make_unique<Flexshard>(options, 2);
-}
-
-std::unique_ptr<Planner> make_flexshard_3tier(MapReader& options) {
-  return std::make_unique<Flexshard>(options, 3);
+std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options) {
+  return std::make_unique<Flexshard>(options, tiers);
 }
 
 }  // namespace shardsim

@@ -12,8 +12,6 @@
 namespace shardsim::golden {
 namespace {
 
-using namespace torchrec;
-
 constexpr double kPrinted = 5.1e-6;  // half of the last of five decimals
 
 double value_at(const std::string& function, double x) {

@@ -8,7 +8,6 @@
 #include "cli/commands/explained_plan.h"
 #include "cli/commands/shared.h"
 #include "plan/memory_model.h"
-#include "plan/torchrec/report/explanation.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
 #include "sim/study/study.h"
@@ -32,7 +31,6 @@ Json unsized_json(const std::vector<UnsizedTable>& tables) {
 // A plan's figures, as far as they are asked for.
 struct Figures {
   torchrec::Statistics statistics;
-  std::vector<torchrec::TableExplanation> tables;  // the same as in `statistics`
   bool one_table = false;
 };
 
@@ -40,12 +38,11 @@ struct Figures {
 void keep_table(Figures& figures, const std::string& name, const std::vector<UnsizedTable>& unsized) {
   const auto other = [&](const torchrec::TableSpec& table) { return table.name != name && table.fqn() != name; };
   std::vector<std::string> names;
-  for (const auto& row : figures.tables) names.push_back(row.table->name);
+  for (const auto& row : figures.statistics.tables) names.push_back(row.table->name);
   for (const UnsizedTable& table : unsized) names.push_back(table.fqn);
-  std::erase_if(figures.tables, [&](const auto& row) { return other(*row.table); });
   std::erase_if(figures.statistics.tables, [&](const auto& row) { return other(*row.table); });
   figures.one_table = true;
-  if (!figures.tables.empty()) return;
+  if (!figures.statistics.tables.empty()) return;
   constexpr std::size_t kShown = 20;  // names in a message
   const std::string likely = nearest(name, names);
   const bool known = std::any_of(unsized.begin(), unsized.end(), [&](const UnsizedTable& table) {
@@ -68,7 +65,7 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
   Json document = {{"schema", "shardsim.explanation/1"},
                    {"memory_model", "torchrec"},
                    {"statistics", std::move(statistics)},
-                   {"tables", Json::parse(torchrec::explanation_json(figures.tables))}};
+                   {"tables", Json::parse(torchrec::explanation_json(figures.statistics))}};
   if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = unsized_json(plan.unsized);
   return document;
 }
@@ -77,11 +74,11 @@ std::string text_of(const Figures& figures, const PlanToExplain& plan) {
   std::string text;
   for (const std::string& note : plan.notes) text += torchrec::wrapped(note) + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
-  return text + torchrec::explanation_text(figures.tables, figures.statistics);
+  return text + torchrec::explanation_text(figures.statistics);
 }
 
 void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
-  Figures figures{torchrec::statistics_of(plan.run, plan.settings), torchrec::explain(plan.run, plan.settings), false};
+  Figures figures{torchrec::statistics_of(plan.run, plan.settings), false};
   if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
   const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan);
   print_result(text);

@@ -7,18 +7,10 @@
 
 namespace shardsim::torchrec {
 
-// A candidate of a run, with what the simulation says of it.
-struct JudgedPlan {
-  Plan plan;
-  double estimated_ms = 0;
-  std::optional<Seconds> simulated;  // only by the simulated objective
-};
-
 struct Choice {
   PlannerRequest request;
   RunResult run;  // its plan, assignment and rating are the chosen ones
   Plan plan;
-  std::vector<JudgedPlan> judged;  // by the simulated objective: best estimate first
 };
 
 // Runs the planner. With objective simulated the candidates of best estimates are simulated (context.simulate) and the

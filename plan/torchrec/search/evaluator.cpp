@@ -23,9 +23,9 @@ std::vector<ShardingOption> copies_of(const Proposal& proposal) {
 Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
     : settings_(settings),
       result_(result),
-      partitioner_(settings.partitioner, result.space, result.reservation.topology) {
+      partitioner_(settings.partitioner, result.space, result.reservation.topology),
+      available_(capacity_of(result.reservation.topology)) {
   for (const Storage& device : result.reservation.topology.devices) {
-    available_ += device;
     largest_ = {std::max(largest_.hbm, device.hbm), std::max(largest_.ddr, device.ddr)};
   }
 }

@@ -95,9 +95,8 @@ void search(RunResult& result, const RunSettings& settings) {
 }
 
 PlannerFailure failure_of(const RunResult& result) {
-  Storage available;
-  for (const Storage& device : result.reservation.topology.devices) available += device;
-  return result.lowest.fits_in(available) ? PlannerFailure::strict_constraints : PlannerFailure::insufficient_storage;
+  return result.lowest.fits_in(capacity_of(result.reservation.topology)) ? PlannerFailure::strict_constraints
+                                                                         : PlannerFailure::insufficient_storage;
 }
 
 }  // namespace

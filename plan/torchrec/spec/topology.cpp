@@ -38,6 +38,12 @@ void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr) {
   topology.devices.assign(static_cast<std::size_t>(topology.world_size), {device_hbm, ddr > 0 ? ddr : kDdrCap});
 }
 
+Storage capacity_of(const Topology& topology) {
+  Storage sum;
+  for (const Storage& device : topology.devices) sum += device;
+  return sum;
+}
+
 double collective_bandwidth(const Topology& topology, int local, int world, CollectiveKind kind) {
   if (kind == CollectiveKind::all_reduce) return topology.inter_host_bandwidth * local;
   return world <= local ? topology.intra_host_bandwidth : topology.inter_host_bandwidth;

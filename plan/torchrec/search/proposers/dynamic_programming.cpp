@@ -44,8 +44,7 @@ class DynamicProgramming : public Proposer {
   };
 
   void fill(const Topology& topology) {
-    double hbm = 0;
-    for (const Storage& device : topology.devices) hbm += static_cast<double>(device.hbm);
+    const auto hbm = static_cast<double>(capacity_of(topology).hbm);
     if (hbm <= 0) return;
     const double bin_size = hbm / static_cast<double>(bins_);
     Bins reached = nothing_reached();

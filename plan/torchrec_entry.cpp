@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -117,61 +117,48 @@ std::vector<int> ranks_of_shards(const PlanEntry& entry) {
   return ranks;
 }
 
-// table_wise: one shard, the table; column_wise and table_column_wise: slices of all rows.
-std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whole) {
-  const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
+// Shards that are no blocks of rows hold all rows; of row_wise and table_row_wise check_row_blocks says it.
+void check_columns(const PlanEntry& entry, const Shard& shard, bool blocks_of_rows) {
+  const bool columns = shard.sizes.second > 0 && shard.offsets.second + shard.sizes.second <= entry.table.dim;
+  const bool rows = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
+  if (columns && (rows || blocks_of_rows)) return;
+  throw input_error(
+      shard.tree->place,
+      fmt::format("table '{}': this shard is no {} of it", entry.table.name, blocks_of_rows ? "block" : "slice"),
+      fmt::format("Write {}columns inside 0 to {}",
+                  blocks_of_rows ? "" : fmt::format("all {} rows, and ", entry.table.rows), entry.table.dim));
+}
+
+// Blocks of columns, each of one shard or of blocks of rows, which may stand anywhere in the list: row_wise and
+// table_row_wise have one, of all columns; table_wise has one of one shard.
+std::vector<Placement> read_blocks(const PlanEntry& entry, const Placement& whole) {
+  const bool by_rows = in_rows(whole.strategy), by_columns = in_columns(whole.strategy);
+  const std::vector<int> ranks = by_rows && !by_columns
+                                     ? read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)
+                                     : ranks_of_shards(entry);
+  const std::vector<Shard> shards = read_shards(entry, ranks);
   if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
     throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, shards.size()),
                       "A table_wise table is one shard");
   }
-  std::vector<Placement> placements;
-  for (const Shard& shard : shards) {
-    const bool slice = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
-    if (!slice || shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
-      throw input_error(
-          shard.tree->place, fmt::format("table '{}': this shard is no slice of it", entry.table.name),
-          fmt::format("Write all {} rows, and columns inside 0 to {}", entry.table.rows, entry.table.dim));
-    }
-    Placement placement = whole;
-    placement.column_begin = shard.offsets.second;
-    placement.column_end = shard.offsets.second + shard.sizes.second;
-    placement.holders = {{shard.rank}};
-    placements.push_back(std::move(placement));
-  }
-  return placements;
-}
-
-std::vector<int> ranks_of(const std::vector<Shard>& shards) {
-  std::vector<int> ranks;
-  for (const Shard& shard : shards) ranks.push_back(shard.rank);
-  return ranks;
-}
-
-// row_wise and table_row_wise: blocks of rows with all columns.
-std::vector<Placement> read_row_blocks(const PlanEntry& entry, Placement whole) {
-  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
-  check_row_blocks(entry, read_shards(entry, whole.holders.front()), 0, entry.table.dim);
-  return {whole};
-}
-
-// grid_shard: blocks of columns, each of blocks of rows; the shards of a block may stand anywhere in the list.
-std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Shard>> blocks;  // by first column and width
-  for (const Shard& shard : read_shards(entry, ranks_of_shards(entry))) {
-    if (shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
-      throw input_error(shard.tree->place, fmt::format("table '{}': this shard is no block of it", entry.table.name),
-                        fmt::format("Write columns inside 0 to {}", entry.table.dim));
-    }
-    blocks[{shard.offsets.second, shard.sizes.second}].push_back(shard);
+  // By first column and width, and, where no rows are shared, by place in the list.
+  std::map<std::array<std::int64_t, 3>, std::vector<Shard>> blocks;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const Shard& shard = shards[i];
+    if (by_columns || !by_rows) check_columns(entry, shard, by_rows);
+    const bool one_block = by_rows && !by_columns;
+    blocks[{one_block ? 0 : shard.offsets.second, one_block ? entry.table.dim : shard.sizes.second,
+            by_rows ? 0 : static_cast<std::int64_t>(i)}]
+        .push_back(shard);
   }
   std::vector<Placement> placements;
-  for (const auto& [columns, shards] : blocks) {
-    check_row_blocks(entry, shards, columns.first, columns.second);
-    Placement placement = whole;
-    placement.column_begin = columns.first;
-    placement.column_end = columns.first + columns.second;
-    placement.holders = {ranks_of(shards)};
-    placements.push_back(std::move(placement));
+  for (const auto& [key, block] : blocks) {
+    if (by_rows) check_row_blocks(entry, block, key[0], key[1]);
+    placements.push_back(whole);
+    placements.back().column_begin = key[0];
+    placements.back().column_end = key[0] + key[1];
+    placements.back().holders = {{}};
+    for (const Shard& shard : block) placements.back().holders.front().push_back(shard.rank);
   }
   return placements;
 }
@@ -209,22 +196,9 @@ std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy stra
   Placement whole = whole_table(entry.index, entry.table, strategy, {});
   read_kernel(entry, whole);
   read_cache(entry, whole);
-  switch (strategy) {
-    case Strategy::row_wise:
-    case Strategy::table_row_wise:
-      return read_row_blocks(entry, whole);
-    case Strategy::grid_shard:
-      return read_grid(entry, whole);
-    case Strategy::data_parallel:
-      whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
-      return {whole};
-    case Strategy::column_wise:
-    case Strategy::table_column_wise:
-    case Strategy::table_wise:
-    case Strategy::flex:
-      break;
-  }
-  return read_slices(entry, whole);
+  if (strategy != Strategy::data_parallel) return read_blocks(entry, whole);
+  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+  return {whole};
 }
 
 }  // namespace shardsim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/document/document.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/explained_plan.h"
@@ -72,7 +73,8 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
 
 std::string text_of(const Figures& figures, const PlanToExplain& plan) {
   std::string text;
-  for (const std::string& note : plan.notes) text += torchrec::wrapped(note) + "\n";
+  for (const std::string& note : plan.notes)
+    text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
   return text + torchrec::explanation_text(figures.statistics);
 }

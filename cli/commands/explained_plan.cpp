@@ -42,11 +42,11 @@ std::vector<UnsizedTable> take_unsized(StandalonePlan& given) {
 }
 
 torchrec::PlannerRequest request_of(const StandalonePlan& given) {
-  torchrec::PlannerRequest request;
-  for (torchrec::WorkloadTable& table : torchrec::tables_of(given.workload)) {
-    if (is_unsized(given, table.index)) continue;
-    request.tables.push_back({std::move(table.spec), {}});
-    request.order.push_back(table.index);
+  torchrec::PlannerRequest request = torchrec::request_of(given.workload);
+  for (std::size_t i = request.order.size(); i-- > 0;) {
+    if (!is_unsized(given, request.order[i])) continue;
+    request.tables.erase(request.tables.begin() + static_cast<std::ptrdiff_t>(i));
+    request.order.erase(request.order.begin() + static_cast<std::ptrdiff_t>(i));
   }
   torchrec::Topology& topology = request.settings.topology;
   if (given.cpus) topology.device = torchrec::Device::cpu;

@@ -23,7 +23,7 @@ class Random : public Planner {
  public:
   explicit Random(MapReader& reader) {
     torchrec::ConstraintOptions all;
-    all.place = reader.tree().place;
+    all.allowed.place = reader.tree().place;
     all.allowed.sharding_types = torchrec::some_of(reader, "sharding_types", torchrec::parse_sharding_type);
     if (all.allowed.sharding_types.empty()) all.allowed.sharding_types = every_type();
     all.allowed.compute_kernels = torchrec::some_of(reader, "compute_kernels", torchrec::parse_compute_kernel);

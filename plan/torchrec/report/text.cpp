@@ -71,19 +71,6 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string wrapped(const std::string& text) {
-  std::string lines;
-  std::size_t begin = 0;
-  while (text.size() - begin > kTerminalColumns) {
-    std::size_t end = text.rfind(' ', begin + kTerminalColumns);
-    if (end == std::string::npos || end <= begin) end = text.find(' ', begin);
-    if (end == std::string::npos) break;
-    lines += text.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
-  return lines + text.substr(begin) + "\n";
-}
-
 std::string short_ranks(std::vector<int> ranks, std::size_t width) {
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());

@@ -42,8 +42,6 @@ inline constexpr std::size_t kTerminalColumns = 100;
 // its longest cell.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
-std::string wrapped(const std::string& text);  // at blanks, with a line end
-
 // "0-3,8": ascending, each once; cut at `width` with "..." for the rest.
 std::string short_ranks(std::vector<int> ranks, std::size_t width);
 

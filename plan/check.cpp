@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <optional>
 
 #include "base/text.h"
@@ -116,60 +116,41 @@ Bytes whole(double bytes) {
   return {static_cast<std::int64_t>(std::min(bytes, 0x1.0p62))};
 }
 
-// Of `bytes`, [table].
-std::string largest_tables(const std::vector<double>& bytes, const Workload& workload) {
+// Bytes of each table as `of` counts a placement; the largest as a message names them.
+template <typename Of>
+std::string largest_tables(const Plan& plan, const Workload& workload, Of of) {
   std::vector<std::pair<std::string, double>> tables;
-  for (std::size_t t = 0; t < bytes.size(); ++t) tables.emplace_back(workload.tables[t].name, bytes[t]);
-  return largest_tables_text(std::move(tables));
-}
-
-std::vector<double> bytes_of_tables(int rank, const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                    const MemoryModel& model) {
-  std::vector<double> bytes(workload.tables.size(), 0.0);
+  for (const Table& table : workload.tables) tables.emplace_back(table.name, 0.0);
   for (const Placement& placement : plan.placements) {
-    const PlacementMemory memory = model.on_rank(placement, rank, workload, cluster);
-    bytes[static_cast<std::size_t>(placement.table)] += memory.static_bytes + memory.dynamic_bytes;
+    tables[static_cast<std::size_t>(placement.table)].second += of(placement);
   }
-  return bytes;
-}
-
-std::vector<double> sums_of(const std::vector<std::vector<double>>& lists) {
-  std::vector<double> sums;
-  for (const std::vector<double>& list : lists) sums.push_back(std::reduce(list.begin(), list.end()));
-  return sums;
-}
-
-// [node][table], rows in host memory.
-std::vector<std::vector<double>> host_bytes(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                            const MemoryModel& model) {
-  std::vector<std::vector<double>> bytes(static_cast<std::size_t>(cluster.nodes()),
-                                         std::vector<double>(workload.tables.size(), 0.0));
-  for (const Placement& placement : plan.placements) {
-    if (!on_host(placement)) continue;
-    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
-    for (int rank = 0; rank < cluster.world_size(); ++rank) {
-      bytes[static_cast<std::size_t>(cluster.node_of(rank))][static_cast<std::size_t>(placement.table)] +=
-          memory[static_cast<std::size_t>(rank)].host_bytes;
-    }
-  }
-  return bytes;
+  return "Largest tables there: " + largest_tables_text(std::move(tables));
 }
 
 void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
   const std::optional<Bytes> capacity = cluster.spec().host.memory;
   if (!capacity) return;
-  const std::vector<std::vector<double>> tables = host_bytes(plan, workload, cluster, model);
-  const std::vector<double> sums = sums_of(tables);
-  const auto fullest = std::max_element(sums.begin(), sums.end());
-  if (*fullest <= static_cast<double>(capacity->count)) return;
-  const Bytes needed = whole(*fullest);
-  const std::string wrong =
-      fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest - sums.begin(),
-                  to_text(needed), to_text(Bytes{needed.count - capacity->count}), to_text(*capacity));
-  throw Error(
-      Failure::infeasible, Place{}, wrong,
-      "Largest tables there: " + largest_tables(tables[static_cast<std::size_t>(fullest - sums.begin())], workload) +
-          ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
+  const auto on_nodes = [&](const Placement& placement) {
+    std::vector<double> bytes(static_cast<std::size_t>(cluster.nodes()), 0.0);
+    if (!on_host(placement)) return bytes;
+    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
+    for (int rank = 0; rank < cluster.world_size(); ++rank) {
+      bytes[static_cast<std::size_t>(cluster.node_of(rank))] += memory[static_cast<std::size_t>(rank)].host_bytes;
+    }
+    return bytes;
+  };
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (const Placement& placement : plan.placements) {
+    if (on_host(placement)) std::ranges::transform(sums, on_nodes(placement), sums.begin(), std::plus());
+  }
+  const auto fullest = static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
+  if (sums[fullest] <= static_cast<double>(capacity->count)) return;
+  const Bytes needed = whole(sums[fullest]);
+  throw Error(Failure::infeasible, Place{},
+              fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest,
+                          to_text(needed), to_text(needed - *capacity), to_text(*capacity)),
+              largest_tables(plan, workload, [&](const Placement& placement) { return on_nodes(placement)[fullest]; }) +
+                  ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
 const Place& place_of(std::size_t table, const std::vector<Place>& tables, const Place& plan) {
@@ -221,10 +202,13 @@ void check_memory(const Plan& plan, const Workload& workload, const Cluster& clu
   const std::string wrong = fmt::format("the plan does not fit in memory: rank {} needs {}, {} bytes ({}) over its {}",
                                         rank, to_text(Bytes{*fullest}), *fullest - capacity,
                                         to_text(Bytes{*fullest - capacity}), to_text(Bytes{capacity}));
-  throw Error(
-      Failure::infeasible, Place{}, wrong,
-      "Largest tables there: " + largest_tables(bytes_of_tables(rank, plan, workload, cluster, model), workload) +
-          ". Spread them over more ranks, replicate less, or take GPUs with more memory");
+  const auto on_fullest = [&](const Placement& placement) {
+    const PlacementMemory memory = model.on_rank(placement, rank, workload, cluster);
+    return memory.static_bytes + memory.dynamic_bytes;
+  };
+  throw Error(Failure::infeasible, Place{}, wrong,
+              largest_tables(plan, workload, on_fullest) +
+                  ". Spread them over more ranks, replicate less, or take GPUs with more memory");
 }
 
 }  // namespace shardsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
@@ -47,7 +48,7 @@ void check_schema(const Tree& tree) {
 // Tables of the workload by name, each to be met once.
 class TableFinder {
  public:
-  explicit TableFinder(const Workload& workload) : seen_(workload.tables.size(), false) {
+  explicit TableFinder(const Workload& workload) {
     for (const Table& table : workload.tables) {
       numbers_[table.name] = static_cast<int>(names_.size());
       names_.push_back(table.name);
@@ -59,11 +60,9 @@ class TableFinder {
     if (found == numbers_.end()) {
       throw input_error(place, fmt::format("the workload has no table {}", excerpt(name)), hint(name));
     }
-    const auto index = static_cast<std::size_t>(found->second);
-    if (seen_[index]) {
+    if (!seen_.insert(found->second).second) {
       throw input_error(place, fmt::format("table {} is in two modules", excerpt(name)), "Keep one of them");
     }
-    seen_[index] = true;
     return found->second;
   }
 
@@ -78,7 +77,7 @@ class TableFinder {
 
   std::map<std::string, int> numbers_;
   std::vector<std::string> names_;
-  std::vector<bool> seen_;
+  std::set<int> seen_;
 };
 
 bool by_table_and_place(const Placement& a, const Placement& b) {

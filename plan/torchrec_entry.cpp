@@ -117,7 +117,7 @@ std::vector<int> ranks_of_shards(const PlanEntry& entry) {
   return ranks;
 }
 
-// Shards that are no blocks of rows hold all rows; of row_wise and table_row_wise check_row_blocks says it.
+// A shard holds all rows, or is a block of them.
 void check_columns(const PlanEntry& entry, const Shard& shard, bool blocks_of_rows) {
   const bool columns = shard.sizes.second > 0 && shard.offsets.second + shard.sizes.second <= entry.table.dim;
   const bool rows = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
@@ -129,36 +129,42 @@ void check_columns(const PlanEntry& entry, const Shard& shard, bool blocks_of_ro
                   blocks_of_rows ? "" : fmt::format("all {} rows, and ", entry.table.rows), entry.table.dim));
 }
 
+// Shards by first column and width of their block, and, where no rows are shared, by place in the list.
+using Blocks = std::map<std::array<std::int64_t, 3>, std::vector<Shard>>;
+
+Blocks blocks_of(const PlanEntry& entry, Strategy strategy) {
+  const bool all_columns = in_rows(strategy) && !in_columns(strategy);
+  const std::vector<int> ranks =
+      all_columns ? read_rank_set(required_field(entry.tree, "ranks"), entry.world_size) : ranks_of_shards(entry);
+  Blocks blocks;
+  if (all_columns) {
+    blocks[{0, entry.table.dim, 0}] = read_shards(entry, ranks);
+    return blocks;
+  }
+  std::int64_t place = 0;
+  for (const Shard& shard : read_shards(entry, ranks)) {
+    check_columns(entry, shard, in_rows(strategy));
+    blocks[{shard.offsets.second, shard.sizes.second, in_rows(strategy) ? 0 : place++}].push_back(shard);
+  }
+  return blocks;
+}
+
 // Blocks of columns, each of one shard or of blocks of rows, which may stand anywhere in the list: row_wise and
 // table_row_wise have one, of all columns; table_wise has one of one shard.
 std::vector<Placement> read_blocks(const PlanEntry& entry, const Placement& whole) {
-  const bool by_rows = in_rows(whole.strategy), by_columns = in_columns(whole.strategy);
-  const std::vector<int> ranks = by_rows && !by_columns
-                                     ? read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)
-                                     : ranks_of_shards(entry);
-  const std::vector<Shard> shards = read_shards(entry, ranks);
-  if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
-    throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, shards.size()),
+  const Blocks blocks = blocks_of(entry, whole.strategy);
+  if (whole.strategy == Strategy::table_wise && blocks.size() != 1) {
+    throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, blocks.size()),
                       "A table_wise table is one shard");
   }
-  // By first column and width, and, where no rows are shared, by place in the list.
-  std::map<std::array<std::int64_t, 3>, std::vector<Shard>> blocks;
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const Shard& shard = shards[i];
-    if (by_columns || !by_rows) check_columns(entry, shard, by_rows);
-    const bool one_block = by_rows && !by_columns;
-    blocks[{one_block ? 0 : shard.offsets.second, one_block ? entry.table.dim : shard.sizes.second,
-            by_rows ? 0 : static_cast<std::int64_t>(i)}]
-        .push_back(shard);
-  }
   std::vector<Placement> placements;
-  for (const auto& [key, block] : blocks) {
-    if (by_rows) check_row_blocks(entry, block, key[0], key[1]);
+  for (const auto& [key, shards] : blocks) {
+    if (in_rows(whole.strategy)) check_row_blocks(entry, shards, key[0], key[1]);
     placements.push_back(whole);
     placements.back().column_begin = key[0];
     placements.back().column_end = key[0] + key[1];
     placements.back().holders = {{}};
-    for (const Shard& shard : block) placements.back().holders.front().push_back(shard.rank);
+    for (const Shard& shard : shards) placements.back().holders.front().push_back(shard.rank);
   }
   return placements;
 }

@@ -34,10 +34,6 @@ class TorchrecMemory : public MemoryModel {
     return memory;
   }
 
-  double dp_static_multiplier() const override { return 6; }
-  double mp_dynamic_copies() const override { return 2; }
-  double dp_dynamic_copies() const override { return 1; }
-
  private:
   static PlacementMemory of_shard(const torchrec::ShardStorage& storage, bool cpu) {
     const torchrec::Storage resident = storage.resident();

@@ -42,7 +42,7 @@ class Random : public Planner {
     torchrec::PlannerRequest request = torchrec::planner_request(options_, workload, cluster);
     if (max_replicated_) keep_large_tables_single(request);
     const torchrec::SearchSpace space = space_of(request);
-    const torchrec::Topology left = capacities(request);
+    const torchrec::Topology left = torchrec::reservation_of(request).topology;
     torchrec::RandomDraw draws(space, left);
     Rng rng(seed_.value_or(context.seed));
     bool placed = false;
@@ -78,18 +78,6 @@ class Random : public Planner {
                                          request.settings.estimate);
     } catch (const torchrec::PlannerError& error) {
       throw input_error({"planner random"}, error.what(), "Allow more sharding_types or compute_kernels");
-    }
-  }
-
-  static torchrec::Topology capacities(const torchrec::PlannerRequest& request) {
-    std::vector<torchrec::TableSpec> specs;
-    for (const torchrec::ConstrainedTable& table : request.tables) specs.push_back(table.table);
-    try {
-      return torchrec::reserve(request.settings.reservation, request.settings.topology, specs,
-                               request.settings.estimate)
-          .topology;
-    } catch (const torchrec::PlannerError& error) {
-      throw Error(Failure::infeasible, Place{}, error.what(), "Take a smaller batch, or more device memory");
     }
   }
 

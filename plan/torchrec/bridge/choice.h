@@ -20,6 +20,9 @@ struct Choice {
 Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context);
 
+// What is left for the tables of a request. Errors: Failure::infeasible when nothing is.
+Reservation reservation_of(const PlannerRequest& request);
+
 // The error of a planner in the project's words.
 Error as_input_error(const PlannerError& error);
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "plan/torchrec/bridge/choice.h"
+
 namespace shardsim::torchrec {
 namespace {
 
@@ -155,14 +157,7 @@ RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerReq
 }
 
 RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
-  std::vector<TableSpec> specs;
-  for (const ConstrainedTable& table : request.tables) specs.push_back(table.table);
-  Reservation reservation;
-  try {
-    reservation = reserve(request.settings.reservation, request.settings.topology, specs, request.settings.estimate);
-  } catch (const PlannerError& error) {
-    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
-  }
+  Reservation reservation = reservation_of(request);
   RunResult run = rated_run(plan, workload, request);
   run.reservation = std::move(reservation);
   return run;

@@ -84,6 +84,15 @@ Error no_place(const RunResult& run) {
 
 }  // namespace
 
+Reservation reservation_of(const PlannerRequest& request) {
+  const RunSettings& settings = request.settings;
+  try {
+    return reserve(settings.reservation, settings.topology, request.tables, settings.estimate);
+  } catch (const PlannerError& error) {
+    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
+  }
+}
+
 Error infeasible(const RunResult& run, const RunSettings& settings) {
   if (!run.reason.empty()) {
     return Error(Failure::infeasible, Place{}, "no memory is left for tables: " + run.reason,

@@ -110,7 +110,7 @@ std::string body_text(const TableStatistics& table, const RunSettings& settings)
                                  name_of(table.option->kernel), number(spec.rows), spec.dim, spec.element_bytes,
                                  spec.pooled ? "pooled" : "sequence");
   if (table.option->flex) text += "  Estimated as table_row_wise on the ranks of each replica group.\n";
-  text += fmt::format("  {}\n", ids_of_table(row)) + perf_line(row);
+  text += fmt::format("  {}\n", ids_of_table(table)) + perf_line(table);
   for (const ShardExplanation& shard : table.shards) add_shard_text(text, table, shard, settings);
   return text;
 }

@@ -19,12 +19,12 @@ namespace {
 constexpr double kTrainingBatches = 20;  // batches of ids held while training
 
 // TorchRec rounds the bytes of the whole model and of every sharded module apart, then subtracts.
-double dense_bytes(const ReservationSettings& settings, double multiplier, const std::vector<TableSpec>& tables,
+double dense_bytes(const ReservationSettings& settings, double multiplier, const std::vector<ConstrainedTable>& tables,
                    const EstimateSettings& estimate) {
   if (settings.dense_tensor_estimate.value_or(0) != 0) return *settings.dense_tensor_estimate;
   std::map<std::string, double> module_bytes;
   double sharded = 0;
-  for (const TableSpec& table : tables) {
+  for (const auto& [table, constraints] : tables) {
     const double bytes = static_cast<double>(table.rows) * static_cast<double>(table.dim) * table.element_bytes;
     module_bytes[table.module] += bytes;
     sharded += bytes;
@@ -41,9 +41,9 @@ double dense_bytes(const ReservationSettings& settings, double multiplier, const
 }
 
 // Leaves num_poolings out, as TorchRec does.
-double kjt_bytes(double batches, const std::vector<TableSpec>& tables, const EstimateSettings& estimate) {
+double kjt_bytes(double batches, const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate) {
   double ids = 0;
-  for (const TableSpec& table : tables) {
+  for (const auto& [table, constraints] : tables) {
     for (std::size_t f = 0; f < table.pooling_factors.size(); ++f) {
       ids += table.pooling_factors[f] * (table.batch_sizes.empty() ? estimate.batch_size : table.batch_sizes.at(f));
     }
@@ -101,8 +101,8 @@ PlannerFailure failure_of(const RunResult& result) {
 
 }  // namespace
 
-Reservation reserve(const ReservationSettings& settings, const Topology& topology, const std::vector<TableSpec>& tables,
-                    const EstimateSettings& estimate) {
+Reservation reserve(const ReservationSettings& settings, const Topology& topology,
+                    const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate) {
   Reservation result;
   result.topology = topology;
   for (Storage& device : result.topology.devices) {
@@ -129,10 +129,8 @@ RunResult run_planner(const std::vector<ConstrainedTable>& tables, const RunSett
   RunResult result;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   result.lowest = {kMost, kMost};
-  std::vector<TableSpec> specs;
-  for (const ConstrainedTable& table : tables) specs.push_back(table.table);
   try {
-    result.reservation = reserve(settings.reservation, settings.topology, specs, settings.estimate);
+    result.reservation = reserve(settings.reservation, settings.topology, tables, settings.estimate);
   } catch (const PlannerError& error) {
     if (error.failure() != PlannerFailure::insufficient_storage) throw;
     result.failure = error.failure();

@@ -31,8 +31,8 @@ struct Reservation {
 };
 
 // Errors: PlannerError (insufficient_storage) when nothing is left on rank 0, by the heuristic.
-Reservation reserve(const ReservationSettings& settings, const Topology& topology, const std::vector<TableSpec>& tables,
-                    const EstimateSettings& estimate);
+Reservation reserve(const ReservationSettings& settings, const Topology& topology,
+                    const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate);
 
 enum class ProposerKind { grid_search, greedy, greedy_sum, uniform, dynamic_programming, embedding_offload_scaleup };
 

@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, 4> kPipelines = {"none", "train_base", "t
                                                         "train_prefetch_sparse_dist"};
 constexpr std::array<std::string_view, 8> kOptimizers = {"none",      "torch_sgd",       "trec_sgd",      "torch_adam",
                                                          "trec_adam", "rowwise_adagrad", "torch_adagrad", "lamb"};
-constexpr std::array<std::string_view, 4> kPartitions = {"device", "host", "uniform", "multi_host"};
 constexpr std::array<std::string_view, 3> kDevices = {"cpu", "cuda", "mtia"};
 
 template <typename Enum, std::size_t N>
@@ -65,9 +64,6 @@ std::string_view name_of(Pipeline pipeline) {
 }
 std::string_view name_of(Optimizer optimizer) {
   return at(kOptimizers, optimizer);
-}
-std::string_view name_of(PartitionBy partition) {
-  return at(kPartitions, partition);
 }
 std::string_view name_of(Device device) {
   return at(kDevices, device);

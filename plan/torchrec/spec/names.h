@@ -48,7 +48,6 @@ std::string_view name_of(ShardingType type);
 std::string_view name_of(ComputeKernel kernel);
 std::string_view name_of(Pipeline pipeline);
 std::string_view name_of(Optimizer optimizer);
-std::string_view name_of(PartitionBy partition);
 std::string_view name_of(Device device);
 std::string_view abbreviation(ShardingType type);  // "DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"
 
@@ -66,14 +65,7 @@ bool quantized(ComputeKernel kernel);       // of an inference sharder
 bool key_value_like(ComputeKernel kernel);  // key_value and the virtual tables: HBM is a first-level cache
 
 // What TorchRec calls a PlannerError, by its type. Whoever asks for a plan turns it into an Error of the project.
-enum class PlannerFailure {
-  insufficient_storage,
-  strict_constraints,
-  partition,
-  other,
-  planner_input_context_mismatch,
-  plan_loading_failed
-};
+enum class PlannerFailure { insufficient_storage, strict_constraints, other };
 
 class PlannerError : public std::runtime_error {
  public:

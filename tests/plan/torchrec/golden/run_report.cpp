@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/torchrec/report/text.h"
+#include "tests/plan/torchrec/golden/failure_name.h"
 
 namespace shardsim::golden {
 namespace {
@@ -36,7 +37,7 @@ Json entry_json(const ShardingOption& option, std::span<const int> ranks, const 
 }
 
 Json error_json(const PlacementFailure& failure) {
-  Json json = {{"rule", name_of(failure.rule)},
+  Json json = {{"rule", rule_name(failure.rule)},
                {"table", failure.table},
                {"shard_hbm_bytes", failure.shard.hbm},
                {"shard_ddr_bytes", failure.shard.ddr}};

@@ -134,7 +134,7 @@ std::vector<std::string> check_dense_reservation(const Json& input, const Json& 
   Json bytes = Json::array();
   for (const Json& given : fields.at("dense_tensor_estimate")) {
     settings.dense_tensor_estimate = given.is_null() ? std::nullopt : std::optional(given.get<double>());
-    bytes.push_back(reserve(settings, topology, {tables.front().table}, estimate).dense.hbm);
+    bytes.push_back(reserve(settings, topology, {tables.front()}, estimate).dense.hbm);
   }
   fields.finish();
   return differences(expect, {{"dense_hbm_bytes", bytes}});

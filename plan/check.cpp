@@ -84,10 +84,14 @@ void check_replicas(const Placement& placement, const std::string& name, int wor
 
 void check_kernel(const Placement& placement, const std::string& name, const Place& place) {
   const std::vector<std::string> known = compute_kernels();
-  if (std::find(known.begin(), known.end(), placement.compute_kernel) != known.end()) return;
-  throw input_error(place,
-                    fmt::format("table '{}': unknown compute kernel {}", name, excerpt(placement.compute_kernel)),
-                    known_names_hint(placement.compute_kernel, known));
+  const std::string kernel = excerpt(placement.compute_kernel);
+  if (std::ranges::find(known, placement.compute_kernel) == known.end()) {
+    throw input_error(place, fmt::format("table '{}': unknown compute kernel {}", name, kernel),
+                      known_names_hint(placement.compute_kernel, known));
+  }
+  if (!replicated(placement.strategy) || placement.compute_kernel == "dense") return;
+  throw input_error(place, fmt::format("table '{}': compute kernel {} for replicated rows", name, kernel),
+                    "Replicated rows are \"dense\"");
 }
 
 // Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table

@@ -49,14 +49,6 @@ std::vector<std::string> compute_kernels() {
   return {kKernels.begin(), kKernels.end()};
 }
 
-std::string kernel_fault(Strategy strategy, std::string_view kernel) {
-  if (std::find(kKernels.begin(), kKernels.end(), kernel) == kKernels.end()) {
-    return "unknown compute kernel " + excerpt(kernel);
-  }
-  if (!replicated(strategy) || kernel == "dense") return "";
-  return "compute kernel " + excerpt(kernel) + " for replicated rows";
-}
-
 bool has_cache(std::string_view kernel) {
   return kernel == "fused_uvm_caching" || kernel == "quant_uvm_caching";
 }

@@ -36,8 +36,6 @@ std::string default_kernel(Strategy strategy);  // "dense" where replicated, els
 
 // TorchRec's compute kernels. Of these dense, fused, fused_uvm and fused_uvm_caching can be lowered.
 std::vector<std::string> compute_kernels();
-// "" when a placement of that strategy may have the kernel, else what is wrong.
-std::string kernel_fault(Strategy strategy, std::string_view kernel);
 
 // TorchRec's default cache_load_factor (pytorch/torchrec torchrec/distributed/planner/constants.py).
 inline constexpr double kCacheLoadFactor = 0.2;

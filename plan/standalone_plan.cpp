@@ -24,10 +24,6 @@ std::int64_t count_of(const Tree& tree) {
   return parse_count(scalar_text(tree, "a whole number"), tree.place);
 }
 
-void raise_to(std::int64_t& highest, std::int64_t value) {
-  highest = std::max(highest, value);
-}
-
 int highest_rank(const Tree& set) {
   const std::vector<int> ranks = read_rank_set(set, kMostRanks);
   return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
@@ -38,10 +34,9 @@ void extend(Table& table, const Tree& shard) {
   const Tree* offsets = shard.find("shard_offsets");
   const Tree* sizes = shard.find("shard_sizes");
   if (!offsets || !sizes || offsets->items.size() != 2 || sizes->items.size() != 2) return;
-  std::int64_t rows = static_cast<std::int64_t>(table.rows);
-  raise_to(rows, count_of(offsets->items[0]) + count_of(sizes->items[0]));
-  raise_to(table.dim, count_of(offsets->items[1]) + count_of(sizes->items[1]));
-  table.rows = static_cast<std::uint64_t>(rows);
+  const auto end = [&](std::size_t i) { return count_of(offsets->items[i]) + count_of(sizes->items[i]); };
+  table.rows = std::max(table.rows, static_cast<std::uint64_t>(end(0)));
+  table.dim = std::max(table.dim, end(1));
 }
 
 // The world that a file speaks of: its tables at the size it gives them, and as many ranks as it names.

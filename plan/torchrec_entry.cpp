@@ -185,22 +185,13 @@ void read_cache(const PlanEntry& entry, Placement& whole) {
   if (has_cache(whole.compute_kernel)) whole.cache_load_factor = share;
 }
 
-void read_kernel(const PlanEntry& entry, Placement& whole) {
-  const Tree* const kernel = entry.tree.find("compute_kernel");
-  if (kernel == nullptr) return;
-  whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
-  const std::string fault = kernel_fault(whole.strategy, whole.compute_kernel);
-  if (fault.empty()) return;
-  throw input_error(kernel->place, fmt::format("table '{}': {}", entry.table.name, fault),
-                    replicated(whole.strategy) ? "Replicated rows are \"dense\""
-                                               : known_names_hint(whole.compute_kernel, compute_kernels()));
-}
-
 }  // namespace
 
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = whole_table(entry.index, entry.table, strategy, {});
-  read_kernel(entry, whole);
+  if (const Tree* const kernel = entry.tree.find("compute_kernel")) {
+    whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+  }
   read_cache(entry, whole);
   if (strategy != Strategy::data_parallel) return read_blocks(entry, whole);
   whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};

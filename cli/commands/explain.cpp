@@ -121,21 +121,11 @@ std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t see
 
 std::string memory_text(const std::vector<PlacementMemory>& memory) {
   const auto gb = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
-  std::vector<std::pair<std::vector<std::string>, std::vector<int>>> lines;  // ranks of equal cells share one
-  for (std::size_t r = 0; r < memory.size(); ++r) {
-    const PlacementMemory& rank = memory[r];
-    std::vector<std::string> cells = {gb(rank.static_bytes), gb(rank.dynamic_bytes),
-                                      gb(rank.static_bytes + rank.dynamic_bytes)};
-    auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& other) { return other.first == cells; });
-    if (line == lines.end()) line = lines.insert(line, {std::move(cells), {}});
-    line->second.push_back(static_cast<int>(r));
+  std::vector<std::vector<std::string>> cells;
+  for (const PlacementMemory& rank : memory) {
+    cells.push_back({gb(rank.static_bytes), gb(rank.dynamic_bytes), gb(rank.static_bytes + rank.dynamic_bytes)});
   }
-  std::vector<std::vector<std::string>> rows = {{"Ranks", "Static (GB)", "Dynamic (GB)", "HBM (GB)"}};
-  for (const auto& [cells, ranks] : lines) {
-    rows.push_back({torchrec::short_ranks(ranks, 48)});
-    rows.back().insert(rows.back().end(), cells.begin(), cells.end());
-  }
-  return torchrec::table_text(rows);
+  return torchrec::ranks_text({"Ranks", "Static (GB)", "Dynamic (GB)", "HBM (GB)"}, cells, 48);
 }
 
 void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given, const PlanWatch& watch) {

@@ -64,13 +64,10 @@ Parts parts_of(const ShardRun& run, const ShardingOption& option, const TableSpe
 }
 
 void add(Parts& sum, const Parts& parts, double times) {
-  sum.lookup += times * parts.lookup;
-  sum.update += times * parts.update;
-  sum.all_to_all += times * parts.all_to_all;
-  sum.reduce_scatter += times * parts.reduce_scatter;
-  sum.all_reduce += times * parts.all_reduce;
-  sum.copies += times * parts.copies;
-  sum.prefetch += times * parts.prefetch;
+  for (double Parts::*part : {&Parts::lookup, &Parts::update, &Parts::all_to_all, &Parts::reduce_scatter,
+                              &Parts::all_reduce, &Parts::copies, &Parts::prefetch}) {
+    sum.*part += times * parts.*part;
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace shardsim::torchrec {
 namespace {
 
 constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
-constexpr const char* kRanksHere = "\v";  // stands for ", on ranks 0-7" while tables are compared
+constexpr char kRanksHere = '\v';  // stands for ", on ranks 0-7" while tables are compared
 
 std::string number(std::int64_t value) {
   return with_thousands(value);
@@ -117,56 +117,51 @@ std::string body_text(const TableStatistics& table, const RunSettings& settings)
 
 // Tables that are equal in all but their names and ranks.
 struct TableGroup {
-  std::size_t first = 0;  // its first table
-  int count = 0;
   std::string body;
-  std::vector<std::vector<int>> ranks;  // by kind of shard, of all its tables
-  bool same_ranks = true;
-};
+  std::vector<const TableStatistics*> tables;
 
-void add_to(TableGroup& group, const TableStatistics& table) {
-  ++group.count;
-  group.ranks.resize(table.shards.size());
-  for (std::size_t i = 0; i < table.shards.size(); ++i) {
-    const std::vector<int>& ranks = table.shards[i].ranks;
-    group.same_ranks = group.same_ranks && (group.count == 1 || group.ranks[i] == ranks);
-    if (group.count == 1 || !group.same_ranks) group.ranks[i].insert(group.ranks[i].end(), ranks.begin(), ranks.end());
+  std::vector<int> ranks_of(std::size_t shard) const {  // of all tables, by kind of shard
+    std::vector<int> ranks;
+    for (const TableStatistics* table : tables) {
+      const std::vector<int>& more = table->shards[shard].ranks;
+      ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    return ranks;
   }
-}
+};
 
 std::vector<TableGroup> groups_of(const Statistics& statistics) {
   std::vector<TableGroup> groups;
   std::map<std::string, std::size_t> known;
-  const std::vector<TableStatistics>& tables = statistics.tables;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    std::string body = body_text(tables[i], *statistics.settings);
-    const auto [entry, added] = known.try_emplace(tables[i].table->module + body, groups.size());
-    if (added) groups.push_back({i, 0, std::move(body), {}, true});
-    add_to(groups[entry->second], tables[i]);
+  for (const TableStatistics& table : statistics.tables) {
+    std::string body = body_text(table, *statistics.settings);
+    const auto [entry, added] = known.try_emplace(table.table->module + body, groups.size());
+    if (added) groups.push_back({std::move(body), {}});
+    groups[entry->second].tables.push_back(&table);
   }
   return groups;
 }
 
-std::string group_name(const TableGroup& group, const std::vector<TableStatistics>& tables) {
-  const std::string name = name_of_part(tables[group.first]);
-  if (group.count == 1) return name;
-  return fmt::format("{} and {} other{}", name, group.count - 1, group.count == 2 ? "" : "s");
+std::string group_name(const TableGroup& group) {
+  const std::string name = name_of_part(*group.tables.front());
+  const std::size_t others = group.tables.size() - 1;
+  return others == 0 ? name : name + " and " + counted(others, "other");
 }
 
-std::vector<std::string> overview_row(const TableGroup& group, const std::vector<TableStatistics>& tables) {
-  const TableStatistics& table = tables[group.first];
+std::vector<std::string> overview_row(const TableGroup& group) {
+  const TableStatistics& table = *group.tables.front();
   const ShardingOption& option = *table.option;
   std::vector<int> ranks;
-  for (const std::vector<int>& some : group.ranks) ranks.insert(ranks.end(), some.begin(), some.end());
-  return {group_name(group, tables),
+  for (const TableStatistics* one : group.tables) ranks.insert(ranks.end(), one->ranks.begin(), one->ranks.end());
+  return {group_name(group),
           std::string(option.type_label()),
           std::string(name_of(option.kernel)),
-          decimals_text(option.perf_sum().total(), 3),
+          decimals_text(table.perf.total(), 3),
           decimals_text(gigabytes(option.total.hbm), 3),
           decimals_text(gigabytes(option.total.ddr), 3),
           fmt::format("{}", table.table->rows),
-          column_type(option.type) ? fmt::format("{} ({})", table.table->dim, option.runs.front().cols)
-                                   : fmt::format("{}", table.table->dim),
+          table.column_width ? fmt::format("{} ({})", table.table->dim, *table.column_width)
+                             : fmt::format("{}", table.table->dim),
           short_ranks(ranks, kRanksWidth)};
 }
 
@@ -180,15 +175,16 @@ std::string overview_text(std::vector<std::vector<std::string>> rows) {
 }
 
 std::string with_ranks(const TableGroup& group) {
+  const bool same = std::ranges::all_of(
+      group.tables, [&](const TableStatistics* table) { return table->ranks == group.tables.front()->ranks; });
   std::string text;
   std::size_t shard = 0;
-  for (const char c : group.body) {
-    if (c != *kRanksHere) {
-      text += c;
-      continue;
+  for (const std::string& part : split(group.body, kRanksHere)) {
+    if (!text.empty()) {
+      text += fmt::format(", on ranks {}{}\n", short_ranks(group.ranks_of(shard++), kLongRanksWidth),
+                          same ? "" : " between the tables");
     }
-    text += fmt::format(", on ranks {}{}\n", short_ranks(group.ranks[shard++], kLongRanksWidth),
-                        group.same_ranks ? "" : " between the tables");
+    text += part;
   }
   return text;
 }
@@ -200,8 +196,8 @@ std::string explanation_text(const Statistics& statistics) {
       {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GB)", "DDR (GB)", "Rows", "Dim", "Ranks"}};
   std::string details;
   for (const TableGroup& group : groups_of(statistics)) {
-    rows.push_back(overview_row(group, statistics.tables));
-    details += "\n" + group_name(group, statistics.tables) + with_ranks(group);
+    rows.push_back(overview_row(group));
+    details += "\n" + group_name(group) + with_ranks(group);
   }
   return overview_text(std::move(rows)) + details;
 }

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <map>
-
 #include "base/text.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
@@ -32,12 +30,6 @@ std::string on_ranks(const std::vector<int>& ranks) {
   return ranks.empty() ? "on no rank" : "on ranks " + short_ranks(ranks, kSpotRanksWidth);
 }
 
-// Cells of a rank, with the ranks that have the same.
-struct RankGroup {
-  std::vector<int> ranks;
-  std::vector<std::string> cells;
-};
-
 std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i) {
   const RankStatistics& rank = statistics.ranks[i];
   const auto cell = [](std::int64_t bytes, double share) {
@@ -55,23 +47,10 @@ std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i)
           join(shards, " ")};
 }
 
-// Ranks with equal cells share a line.
 void add_ranks(std::string& text, const Statistics& statistics) {
-  std::vector<RankGroup> groups;
-  std::map<std::vector<std::string>, std::size_t> known;
-  for (std::size_t i = 0; i < statistics.ranks.size(); ++i) {
-    std::vector<std::string> cells = rank_cells(statistics, i);
-    const auto [entry, added] = known.try_emplace(cells, groups.size());
-    if (added) groups.push_back({{}, std::move(cells)});
-    groups[entry->second].ranks.push_back(static_cast<int>(i));
-  }
-  std::vector<std::vector<std::string>> rows = {
-      {"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "In (MB)", "Out (MB)", "Shards"}};
-  for (const RankGroup& group : groups) {
-    rows.push_back({short_ranks(group.ranks, 16)});
-    rows.back().insert(rows.back().end(), group.cells.begin(), group.cells.end());
-  }
-  text += table_text(rows) + "\n";
+  std::vector<std::vector<std::string>> cells;
+  for (std::size_t i = 0; i < statistics.ranks.size(); ++i) cells.push_back(rank_cells(statistics, i));
+  text += ranks_text({"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "In (MB)", "Out (MB)", "Shards"}, cells, 16) + "\n";
 }
 
 std::string over_mean(double most, double mean) {

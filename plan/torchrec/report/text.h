@@ -38,6 +38,10 @@ inline constexpr std::size_t kTerminalColumns = 100;
 // its longest cell.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
+// The same of the cells of each rank: the first column are the ranks, at most `width` wide, that share a row.
+std::string ranks_text(std::vector<std::string> header, const std::vector<std::vector<std::string>>& cells,
+                       std::size_t width);
+
 // "0-3,8": ascending, each once; cut at `width` with "..." for the rest.
 std::string short_ranks(std::vector<int> ranks, std::size_t width);
 

@@ -72,19 +72,17 @@ class Flexshard : public Planner {
  private:
   void read_budget(MapReader& options);
   void read_stop(MapReader& options);
-  void read_bandwidths(MapReader& options);
+  void read_bandwidths(MapReader& options, int tiers);
   CostParameters cost(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
   double budget(const CostParameters& cost, const MergedRows& rows) const;
   double flex_stop(const CostParameters& cost) const;
   void check_budget(double extra, double smallest, double base) const;
 
   Place place_;
-  int tiers_;
-  CutRule rule_ = CutRule::paper;  // three tiers
+  TierRequest request_;  // as far as the options say it
   std::int64_t budget_bytes_ = 0;
   std::optional<std::int64_t> limit_bytes_;
-  std::optional<double> stop_;  // a probability, 0 for off; absent: from the bandwidths
-  bool cap_at_comm_neutral_ = true;
+  std::optional<double> stop_;            // a probability, 0 for off; absent: from the bandwidths
   std::optional<std::int64_t> rounding_;  // absent: the world size
   bool simulated_rates_ = false;
   Place rates_place_;
@@ -92,14 +90,12 @@ class Flexshard : public Planner {
   std::int64_t passes_ = 2;
 };
 
-Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().place), tiers_(tiers) {
+Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().place) {
   read_budget(options);
-  if (tiers_ == 3) {
-    rule_ = read_rule(options);
-    read_stop(options);
-  }
-  read_bandwidths(options);
-  if (tiers_ == 2) cap_at_comm_neutral_ = options.flag("cap_at_comm_neutral", true);
+  request_.rule = tiers == 3 ? read_rule(options) : CutRule::two_tiers;
+  if (tiers == 3) read_stop(options);
+  read_bandwidths(options, tiers);
+  if (tiers == 2) request_.cap_at_comm_neutral = options.flag("cap_at_comm_neutral", true);
   if (options.has("rounding")) rounding_ = options.count("rounding");
   passes_ = options.count("all_to_all_passes", 2);
 }
@@ -128,7 +124,7 @@ void Flexshard::read_stop(MapReader& options) {
   throw input_error(stop->place, "flex_stop is '" + text + "'", "Write off, from_bandwidths, or a probability above 0");
 }
 
-void Flexshard::read_bandwidths(MapReader& options) {
+void Flexshard::read_bandwidths(MapReader& options, int tiers) {
   const Tree* rates = options.value("bandwidths");
   rates_place_ = options.place_of("bandwidths");
   if (rates == nullptr) return;
@@ -142,7 +138,7 @@ void Flexshard::read_bandwidths(MapReader& options) {
   };
   read("all_to_all_global", bandwidths_.all_to_all_global);
   read("all_reduce_global", bandwidths_.all_reduce_global);
-  if (tiers_ == 3) {
+  if (tiers == 3) {
     read("all_to_all_intra", bandwidths_.all_to_all_intra);
     read("all_reduce_cross", bandwidths_.all_reduce_cross);
   }
@@ -186,16 +182,13 @@ Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const Pla
   refuse_pooled(workload);
   const CostParameters parameters = cost(workload, cluster, context);
   const MergedRows rows = merged_rows(workload);
-  TierRequest request;
+  TierRequest request = request_;
   request.extra_bytes = budget(parameters, rows);
   request.rounding = static_cast<std::uint64_t>(rounding_.value_or(cluster.world_size()));
-  request.cap_at_comm_neutral = cap_at_comm_neutral_;
-  request.rule = rule_;
   request.flex_stop = flex_stop(parameters);
   check_budget(request.extra_bytes, smallest_extra_bytes(parameters, rows, request.rounding),
                row_wise_bytes(parameters, rows));
-  const TierCut cut = tiers_ == 2 ? two_tier_cut(parameters, rows, request) : three_tier_cut(parameters, rows, request);
-  return plan_of(cut, workload, cluster, context.seed);
+  return plan_of(tier_cut(parameters, rows, request), workload, cluster, context.seed);
 }
 
 }  // namespace

@@ -156,12 +156,9 @@ double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, 
   return extra_bytes(cost, rows, {lowest, rows.none()});
 }
 
-TierCut two_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
-  return {Cutter(cost, rows, request).two_tiers(), rows.none()};
-}
-
-TierCut three_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
+TierCut tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
   const Cutter cutter(cost, rows, request);
+  if (request.rule == CutRule::two_tiers) return {cutter.two_tiers(), rows.none()};
   if (request.rule == CutRule::optimal) return cutter.optimal();
   return cutter.paper(request.rule == CutRule::crossover);
 }

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "plan/torchrec/estimate/shard_estimate.h"
-#include "plan/torchrec/search/evaluator.h"
-#include "plan/torchrec/search/proposer.h"
 #include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
@@ -54,44 +51,6 @@ double kjt_bytes(double batches, const std::vector<ConstrainedTable>& tables, co
 Storage where(Device device, double bytes) {
   const std::int64_t whole = whole_bytes(bytes);
   return device == Device::cpu ? Storage{0, whole} : Storage{whole, 0};
-}
-
-std::unique_ptr<Proposer> make_proposer(ProposerKind kind, const RunResult& result, const RunSettings& settings) {
-  const SearchSpace& space = result.space;
-  switch (kind) {
-    case ProposerKind::grid_search:
-      return make_grid_search_proposer(space, settings.max_grid_proposals);
-    case ProposerKind::greedy:
-      return make_greedy_proposer(space, true);
-    case ProposerKind::greedy_sum:
-      return make_greedy_proposer(space, false);
-    case ProposerKind::uniform:
-      return make_uniform_proposer(space);
-    case ProposerKind::dynamic_programming:
-      return make_dynamic_programming_proposer(space, result.reservation.topology, settings.bins_per_device);
-    case ProposerKind::embedding_offload_scaleup:
-      break;
-  }
-  return make_offload_proposer(space, settings.topology, settings.estimate);
-}
-
-void search(RunResult& result, const RunSettings& settings) {
-  Evaluator evaluator(settings, result);
-  std::vector<std::unique_ptr<Proposer>> proposers;  // own what their proposals point at
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds_gone = [begin] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  for (const ProposerKind kind : settings.proposers) {
-    proposers.push_back(make_proposer(kind, result, settings));
-    while (const Proposal* proposal = proposers.back()->propose()) {
-      result.timed_out = settings.timeout_seconds && seconds_gone() > *settings.timeout_seconds;
-      if (result.timed_out) break;
-      if (settings.check_stop) settings.check_stop();
-      proposers.back()->feedback(evaluator.evaluate(*proposal));
-    }
-  }
-  evaluator.finish();
 }
 
 PlannerFailure failure_of(const RunResult& result) {

@@ -74,6 +74,9 @@ struct RunResult {
   Storage lowest;                              // the least that any proposal needs, over all ranks
 };
 
+// Proposes and places, for a run that has its space and its reservation (search.cpp).
+void search(RunResult& result, const RunSettings& settings);
+
 // Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError (other) from the
 // estimates and the constraints.
 RunResult run_planner(const std::vector<ConstrainedTable>& tables, const RunSettings& settings);

@@ -1,7 +1,10 @@
-#include "plan/torchrec/search/evaluator.h"
-
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <map>
+
+#include "plan/torchrec/search/planner_run.h"
+#include "plan/torchrec/search/proposer.h"
 
 namespace shardsim::torchrec {
 namespace {
@@ -18,7 +21,45 @@ std::vector<ShardingOption> copies_of(const Proposal& proposal) {
   return options;
 }
 
-}  // namespace
+// Places and rates proposals for a run and keeps the best. A proposal that was met before is not placed again.
+//
+// Large models make tens of thousands of proposals that differ in one table. Without RunSettings::count_plans those get
+// no placement whose bytes exceed all ranks together, or that cannot be among the best. Results are those of placing
+// every proposal.
+class Evaluator {
+ public:
+  Evaluator(const RunSettings& settings, RunResult& result);
+
+  // The rating, where the proposal was placed.
+  std::optional<double> evaluate(const Proposal& proposal);
+  // Fills in what is only needed at the end: why the last proposal without a place had none.
+  void finish();
+
+ private:
+  // Tells sets of options apart, whatever their order.
+  using Key = std::pair<std::uint64_t, std::uint64_t>;
+  // What the options of a proposal alone tell of its placement.
+  struct Outlook {
+    Key key;
+    Storage total;
+    bool too_large = false;   // more bytes than all ranks have, or an option that not even empty ranks could hold
+    double least_rating = 0;  // no placement rates better
+  };
+
+  Outlook outlook_of(const Proposal& proposal) const;
+  bool hopeless(const ShardingOption& option) const;
+  std::optional<double> judge(const Proposal& proposal, const Outlook& outlook);
+  std::optional<double> place(const Proposal& proposal, const Outlook& outlook);
+  void keep(const Proposal& proposal, double rating);
+  double worst_kept() const;  // a rating that is not better than this changes nothing
+
+  const RunSettings& settings_;
+  RunResult& result_;
+  Partitioner partitioner_;
+  Storage available_, largest_;  // of all ranks together; of the largest
+  std::map<Key, std::optional<double>> seen_;
+  Proposal failed_;  // the last one without a place whose reason is not known yet
+};
 
 Evaluator::Evaluator(const RunSettings& settings, RunResult& result)
     : settings_(settings),
@@ -120,6 +161,46 @@ void Evaluator::finish() {
   partitioner_.partition(failed_);
   result_.last_error = partitioner_.failure();
   result_.last_proposal = copies_of(failed_);
+}
+
+std::unique_ptr<Proposer> make_proposer(ProposerKind kind, const RunResult& result, const RunSettings& settings) {
+  const SearchSpace& space = result.space;
+  switch (kind) {
+    case ProposerKind::grid_search:
+      return make_grid_search_proposer(space, settings.max_grid_proposals);
+    case ProposerKind::greedy:
+      return make_greedy_proposer(space, true);
+    case ProposerKind::greedy_sum:
+      return make_greedy_proposer(space, false);
+    case ProposerKind::uniform:
+      return make_uniform_proposer(space);
+    case ProposerKind::dynamic_programming:
+      return make_dynamic_programming_proposer(space, result.reservation.topology, settings.bins_per_device);
+    case ProposerKind::embedding_offload_scaleup:
+      break;
+  }
+  return make_offload_proposer(space, settings.topology, settings.estimate);
+}
+
+}  // namespace
+
+void search(RunResult& result, const RunSettings& settings) {
+  Evaluator evaluator(settings, result);
+  std::vector<std::unique_ptr<Proposer>> proposers;  // own what their proposals point at
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds_gone = [begin] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (const ProposerKind kind : settings.proposers) {
+    proposers.push_back(make_proposer(kind, result, settings));
+    while (const Proposal* proposal = proposers.back()->propose()) {
+      result.timed_out = settings.timeout_seconds && seconds_gone() > *settings.timeout_seconds;
+      if (result.timed_out) break;
+      if (settings.check_stop) settings.check_stop();
+      proposers.back()->feedback(evaluator.evaluate(*proposal));
+    }
+  }
+  evaluator.finish();
 }
 
 }  // namespace shardsim::torchrec

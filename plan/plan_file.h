@@ -14,7 +14,9 @@ namespace shardsim {
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster);
 
 // Errors: Failure::input with the line: unknown table or type, rows or ranks that do not fit. Call check_plan after.
-Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster);
+// `places` gets the place of each table's entry.
+Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster,
+                    std::vector<Place>* places = nullptr);
 
 // The same, checked: what check_plan says of a table has the line of its entry, too.
 Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known = true);

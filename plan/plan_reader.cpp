@@ -113,10 +113,7 @@ NumberPair read_number_pair(const Tree& tree, std::string_view what) {
   throw input_error(tree.place, fmt::format("{} has {} numbers", what, items.size()), "Write two, [A, B]");
 }
 
-namespace {
-
-// `places` gets the place of each table's entry.
-Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, std::vector<Place>& places) {
+Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster, std::vector<Place>* places) {
   required_map(tree, "a plan file");
   check_schema(tree);
   std::optional<std::uint64_t> seed;
@@ -124,13 +121,13 @@ Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluste
   TableFinder tables(workload);
   const bool cpus = cluster.spec().device == "cpu";
   Plan plan;
-  places.assign(workload.tables.size(), Place{});
+  if (places != nullptr) places->assign(workload.tables.size(), Place{});
   const std::vector<std::string> usual = module_paths(workload);
   for (const auto& [module, entries] : required_map(required_field(tree, "plan"), "'plan'").fields) {
     for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
       const int index = tables.take(name, entry.place);
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
-      places[static_cast<std::size_t>(index)] = entry.place;
+      if (places != nullptr) (*places)[static_cast<std::size_t>(index)] = entry.place;
       if (module != usual[static_cast<std::size_t>(index)]) plan.modules[index] = module;
       for (Placement& placement :
            read_entry({entry, index, table, cluster.world_size(), cluster.ranks_per_node(), cpus}, seed)) {
@@ -143,16 +140,9 @@ Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluste
   return plan;
 }
 
-}  // namespace
-
-Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster) {
-  std::vector<Place> places;
-  return read_plan(tree, workload, cluster, places);
-}
-
 Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known) {
   std::vector<Place> places;
-  Plan plan = read_plan(tree, workload, cluster, places);
+  Plan plan = plan_from_tree(tree, workload, cluster, &places);
   check_plan(plan, workload, cluster, {tree.place.source}, nodes_known, places);
   return plan;
 }

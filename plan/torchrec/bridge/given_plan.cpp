@@ -11,16 +11,6 @@
 namespace shardsim::torchrec {
 namespace {
 
-// Both name the seven types alike. TorchRec does not know flex: on each node it is table_row_wise.
-Strategy strategy_of(ShardingType type) {
-  return parse_strategy(name_of(type), Place{});
-}
-
-ShardingType type_of(Strategy strategy) {
-  return strategy == Strategy::flex ? ShardingType::table_row_wise
-                                    : parse_sharding_type(strategy_name(strategy), Place{});
-}
-
 // Placements of one table that are one option: the slices of a table, or one tier.
 using Part = std::vector<const Placement*>;
 
@@ -80,7 +70,7 @@ double cache_share(const ShardingOption& option, const TableSpec& spec) {
 Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t table) {
   Placement placement;
   placement.table = static_cast<int>(table);
-  placement.strategy = strategy_of(option.type);
+  placement.strategy = option.type;
   placement.compute_kernel = name_of(option.kernel);
   if (has_cache(placement.compute_kernel)) placement.cache_load_factor = cache_share(option, spec);
   placement.holders = {{}};
@@ -123,8 +113,8 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
     if (const auto module = plan.modules.find(first.table); module != plan.modules.end()) {
       given.table.module = module->second;
     }
-    given.option.type = type_of(first.strategy);
-    given.option.flex = first.strategy == Strategy::flex;
+    given.option.flex = first.strategy == Strategy::flex;  // which TorchRec does not know: on each node the type below
+    given.option.type = given.option.flex ? ShardingType::table_row_wise : first.strategy;
     given.option.kernel = parse_compute_kernel(first.compute_kernel, {"compute kernel of the plan"});
     given.option.partition = partition_by(given.option.type);
     if (has_cache(first.compute_kernel)) given.table.cache_load_factor = first.cache_load_factor;

@@ -23,11 +23,11 @@ std::uint64_t key_of(const ShardingOption& option) {
 }  // namespace
 
 std::string_view ShardingOption::type_name() const {
-  return flex ? "flex" : name_of(type);
+  return name_of(flex ? Strategy::flex : type);
 }
 
 std::string_view ShardingOption::type_label() const {
-  return flex ? "FLEX" : abbreviation(type);
+  return abbreviation(flex ? Strategy::flex : type);
 }
 
 void ShardingOption::summarise() {

@@ -32,7 +32,7 @@ TableStatistics table_statistics(const RunResult& run, const ShardingOption& opt
     result.poolings += poolings;
     result.indices += result.table->pooling_factors[f] * poolings;
   }
-  if (column_type(option.type)) result.column_width = option.runs.front().cols;
+  if (in_columns(option.type)) result.column_width = option.runs.front().cols;
   return result;
 }
 

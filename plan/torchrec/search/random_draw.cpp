@@ -13,7 +13,7 @@ void shuffle(std::vector<Value>& values, Rng& rng) {
 }
 
 bool uncut(const ShardingOption& option, const TableSpec& table) {
-  return column_type(option.type) && option.runs.front().cols == table.dim;
+  return in_columns(option.type) && option.runs.front().cols == table.dim;
 }
 
 Proposal worth_drawing(const Proposal& options, const SearchSpace& space) {

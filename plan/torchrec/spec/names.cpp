@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kTypes = {
     "data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard"};
-constexpr std::array<std::string_view, 7> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"};
+constexpr std::array<std::string_view, 8> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS", "FLEX"};
 constexpr std::array<std::string_view, 11> kKernels = {"dense",
                                                        "fused",
                                                        "fused_uvm",
@@ -53,9 +53,6 @@ std::string_view without_alias(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(ShardingType type) {
-  return at(kTypes, type);
-}
 std::string_view name_of(ComputeKernel kernel) {
   return at(kKernels, kernel);
 }
@@ -98,11 +95,6 @@ PartitionBy partition_by(ShardingType type) {
     default:
       return PartitionBy::host;
   }
-}
-
-bool column_type(ShardingType type) {
-  return type == ShardingType::column_wise || type == ShardingType::table_column_wise ||
-         type == ShardingType::grid_shard;
 }
 
 bool cached(ComputeKernel kernel) {

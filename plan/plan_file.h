@@ -23,11 +23,9 @@ Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& clu
 Plan read_plan_file(const std::string& path, const Workload& workload, const Cluster& cluster);
 
 // Path of the module that holds each table of the workload: its pooled or its sequence module. TorchRec's
-// EmbeddingCollection has one dimension, so sequence tables of several are in several, MODULE_DIM.
-std::vector<std::string> module_paths(const Workload& workload);
-
-// The same under a plan, which may name others.
-std::vector<std::string> module_paths(const Workload& workload, const Plan& plan);
+// EmbeddingCollection has one dimension, so sequence tables of several are in several, MODULE_DIM. A plan may name
+// others.
+std::vector<std::string> module_paths(const Workload& workload, const Plan& plan = {});
 
 // What a plan file says of itself, without the workload and cluster that it was made for.
 struct StandalonePlan {

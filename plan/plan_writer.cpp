@@ -175,7 +175,7 @@ Entries& entries_of(const std::string& module, std::vector<std::pair<std::string
 
 }  // namespace
 
-std::vector<std::string> module_paths(const Workload& workload) {
+std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
   std::set<std::int64_t> dims;
   for (const Table& table : workload.tables) {
     if (table.kind == TableKind::sequence) dims.insert(table.dim);
@@ -188,11 +188,6 @@ std::vector<std::string> module_paths(const Workload& workload) {
       paths.push_back(workload.sequence_module + (dims.size() > 1 ? fmt::format("_{}", table.dim) : ""));
     }
   }
-  return paths;
-}
-
-std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
-  std::vector<std::string> paths = module_paths(workload);
   for (const auto& [table, path] : plan.modules) paths.at(static_cast<std::size_t>(table)) = path;
   return paths;
 }

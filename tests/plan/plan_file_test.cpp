@@ -19,7 +19,7 @@ struct Setting {
 
   Plan read(const std::string& json) const { return plan_from_tree(parse_json(json, "plan.json"), workload, cluster); }
   std::string fault(const std::string& json) const {
-    return error_of([&] { check_plan(read(json), workload, cluster, {"plan.json", 0, 0}); });
+    return error_of([&] { checked_plan(parse_json(json, "plan.json"), workload, cluster); });
   }
 };
 

@@ -53,14 +53,6 @@ void ShardingOption::summarise() {
   key = key_of(*this);
 }
 
-Perf ShardingOption::perf_sum() const {
-  Perf total_perf;
-  for (const ShardRun& run : runs) {
-    for (int i = 0; i < run.count; ++i) total_perf += run.perf;
-  }
-  return total_perf;
-}
-
 std::vector<ShardExplanation> explain(const ShardingOption& option, const TableSpec& table, std::span<const int> ranks,
                                       const Topology& topology, const EstimateSettings& settings) {
   std::vector<ShardExplanation> shards;

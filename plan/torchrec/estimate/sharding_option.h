@@ -68,7 +68,6 @@ struct ShardingOption {
   std::string_view type_name() const;   // "table_wise", "flex"
   std::string_view type_label() const;  // "TW", "FLEX"
   void summarise();
-  Perf perf_sum() const;  // component by component over all shards
 };
 
 // Calls visit(rank, run) for every shard; `ranks` of them, in shard order.

@@ -25,7 +25,9 @@ TableStatistics table_statistics(const RunResult& run, const ShardingOption& opt
   TableStatistics result;
   result.option = &option;
   result.table = &run.space.table_of(option);
-  result.perf = option.perf_sum();
+  for (const ShardRun& shards : option.runs) {
+    for (int i = 0; i < shards.count; ++i) result.perf += shards.perf;
+  }
   for (std::size_t f = 0; f < result.table->pooling_factors.size(); ++f) {
     const double poolings = result.table->num_poolings.empty() ? 1 : result.table->num_poolings[f];
     result.pooling += result.table->pooling_factors[f];

@@ -101,8 +101,4 @@ std::string statistics_json(const Statistics& statistics);
 std::string explanation_text(const Statistics& statistics);
 std::string explanation_json(const Statistics& statistics);  // a JSON list
 
-// Batch sizes of the table's features ("512 * 2, 256*3"), and whether any table states them.
-std::string batches_cell(const TableSpec& table);
-bool shows_batches(const Statistics& statistics);
-
 }  // namespace shardsim::torchrec

@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
 
@@ -47,7 +43,7 @@ Json maybe(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json table_json(const TableStatistics& row, bool batches) {
+Json table_json(const TableStatistics& row) {
   const TableSpec& table = *row.table;
   const bool with_cache = row.option->kernel == ComputeKernel::fused_uvm_caching;
   const auto factor = row.option->load_factor ? row.option->load_factor : table.sharder_cache_load_factor;
@@ -71,7 +67,6 @@ Json table_json(const TableStatistics& row, bool batches) {
                {"hash_size", table.rows},
                {"ranks", row.ranks.empty() ? Json(nullptr) : Json(rank_text(row.ranks))}};
   if (const auto& tier = row.option->tier) json["tier_rows"] = {tier->begin, tier->end};
-  if (batches) json["batch_sizes"] = batches_cell(table);
   return json;
 }
 
@@ -157,7 +152,7 @@ Json statistics_tree(const Statistics& statistics) {
   const bool placed = !statistics.ranks.empty();
   Json ranks = Json::array(), tables = Json::array(), kernels = Json::array();
   for (std::size_t i = 0; i < statistics.ranks.size(); ++i) ranks.push_back(rank_json(statistics, i));
-  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row, shows_batches(statistics)));
+  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row));
   for (const auto& [name, kernel] : statistics.kernels) {
     Json row = {{"kernel", name}, {"count", kernel.count}};
     row.update(storage_json(kernel.storage));
@@ -204,28 +199,6 @@ Json shard_json(const ShardExplanation& shard) {
 }
 
 }  // namespace
-
-// "512 * 2, 256*3": equal sizes joined, the last ones without blanks.
-std::string batches_cell(const TableSpec& table) {
-  if (table.batch_sizes.empty()) return "n/a";
-  std::vector<std::pair<double, int>> runs;
-  for (const double batch : table.batch_sizes) {
-    if (runs.empty() || runs.back().first != batch) runs.emplace_back(batch, 0);
-    ++runs.back().second;
-  }
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::string size = shortest(runs[i].first);
-    const char* times = i + 1 < runs.size() ? " * " : "*";
-    parts.push_back(runs[i].second == 1 ? size : fmt::format("{}{}{}", size, times, runs[i].second));
-  }
-  return join(parts);
-}
-
-bool shows_batches(const Statistics& statistics) {
-  return std::any_of(statistics.tables.begin(), statistics.tables.end(),
-                     [](const TableStatistics& row) { return !row.table->batch_sizes.empty(); });
-}
 
 std::string statistics_json(const Statistics& statistics) {
   return statistics_tree(statistics).dump();

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "plan/torchrec/search/search_space.h"
 #include "plan/torchrec/spec/topology.h"
@@ -12,10 +11,9 @@ namespace shardsim::torchrec {
 class Proposer {
  public:
   virtual ~Proposer() = default;
-  // The current proposal, valid until the next feedback; null: no more.
+  // The current proposal, valid until the next one; null: no more.
   const Proposal* propose() const { return done_ ? nullptr : &proposal_; }
-  // `rating` of the current proposal: absent where it found no place, or nobody rated it.
-  virtual void feedback(std::optional<double> rating) = 0;
+  virtual void advance() = 0;
 
  protected:
   Proposal proposal_;
@@ -23,8 +21,7 @@ class Proposer {
 };
 
 // `space` outlives them. `topology`: with the capacities left after reservations.
-// threshold: stop after more than so many ratings in a row that were no better; 0: never.
-std::unique_ptr<Proposer> make_greedy_proposer(const SearchSpace& space, bool use_depth, int threshold = 0);
+std::unique_ptr<Proposer> make_greedy_proposer(const SearchSpace& space, bool use_depth);
 std::unique_ptr<Proposer> make_uniform_proposer(const SearchSpace& space, bool use_depth = true);
 std::unique_ptr<Proposer> make_grid_search_proposer(const SearchSpace& space, double max_proposals = 10000);
 std::unique_ptr<Proposer> make_dynamic_programming_proposer(const SearchSpace& space, const Topology& topology,

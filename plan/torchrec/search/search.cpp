@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
+#include <set>
 
 #include "plan/torchrec/search/planner_run.h"
 #include "plan/torchrec/search/proposer.h"
@@ -30,8 +30,7 @@ class Evaluator {
  public:
   Evaluator(const RunSettings& settings, RunResult& result);
 
-  // The rating, where the proposal was placed.
-  std::optional<double> evaluate(const Proposal& proposal);
+  void evaluate(const Proposal& proposal);
   // Fills in what is only needed at the end: why the last proposal without a place had none.
   void finish();
 
@@ -48,8 +47,7 @@ class Evaluator {
 
   Outlook outlook_of(const Proposal& proposal) const;
   bool hopeless(const ShardingOption& option) const;
-  std::optional<double> judge(const Proposal& proposal, const Outlook& outlook);
-  std::optional<double> place(const Proposal& proposal, const Outlook& outlook);
+  void place(const Proposal& proposal, const Outlook& outlook);
   void keep(const Proposal& proposal, double rating);
   double worst_kept() const;  // a rating that is not better than this changes nothing
 
@@ -57,7 +55,7 @@ class Evaluator {
   RunResult& result_;
   Partitioner partitioner_;
   Storage available_, largest_;  // of all ranks together; of the largest
-  std::map<Key, std::optional<double>> seen_;
+  std::set<Key> seen_;
   Proposal failed_;  // the last one without a place whose reason is not known yet
 };
 
@@ -98,26 +96,20 @@ Evaluator::Outlook Evaluator::outlook_of(const Proposal& proposal) const {
   return outlook;
 }
 
-std::optional<double> Evaluator::evaluate(const Proposal& proposal) {
+void Evaluator::evaluate(const Proposal& proposal) {
   const Outlook outlook = outlook_of(proposal);
-  const auto [found, added] = seen_.try_emplace(outlook.key);
-  if (!added) return found->second;
+  if (!seen_.insert(outlook.key).second) return;
   ++result_.num_proposals;
-  found->second = judge(proposal, outlook);
-  result_.num_plans += found->second ? 1 : 0;
-  return found->second;
-}
-
-std::optional<double> Evaluator::judge(const Proposal& proposal, const Outlook& outlook) {
-  if (settings_.count_plans) return place(proposal, outlook);
-  if (outlook.too_large) {
+  if (settings_.count_plans) {
+    place(proposal, outlook);
+  } else if (outlook.too_large) {
     result_.lowest = std::min(result_.lowest, outlook.total);
     if (!result_.found) failed_ = proposal;
-    return std::nullopt;
+  } else if (result_.found && outlook.least_rating > worst_kept()) {
+    ++result_.num_untried;
+  } else {
+    place(proposal, outlook);
   }
-  if (!result_.found || outlook.least_rating <= worst_kept()) return place(proposal, outlook);
-  ++result_.num_untried;
-  return std::nullopt;
 }
 
 double Evaluator::worst_kept() const {
@@ -127,18 +119,16 @@ double Evaluator::worst_kept() const {
   return result_.candidates.size() < wanted ? kAny : result_.candidates.back().rating;
 }
 
-std::optional<double> Evaluator::place(const Proposal& proposal, const Outlook& outlook) {
+void Evaluator::place(const Proposal& proposal, const Outlook& outlook) {
   if (partitioner_.partition(proposal)) {
-    const double rating = perf_rating(proposal, partitioner_.assignment(), settings_.topology.world_size);
-    keep(proposal, rating);
-    return rating;
+    ++result_.num_plans;
+    return keep(proposal, perf_rating(proposal, partitioner_.assignment(), settings_.topology.world_size));
   }
   result_.lowest = std::min(result_.lowest, outlook.total);
-  if (result_.found) return std::nullopt;
+  if (result_.found) return;
   failed_.clear();
   result_.last_error = partitioner_.failure();
   result_.last_proposal = copies_of(proposal);
-  return std::nullopt;
 }
 
 void Evaluator::keep(const Proposal& proposal, double rating) {
@@ -197,7 +187,8 @@ void search(RunResult& result, const RunSettings& settings) {
       result.timed_out = settings.timeout_seconds && seconds_gone() > *settings.timeout_seconds;
       if (result.timed_out) break;
       if (settings.check_stop) settings.check_stop();
-      proposers.back()->feedback(evaluator.evaluate(*proposal));
+      evaluator.evaluate(*proposal);
+      proposers.back()->advance();
     }
   }
   evaluator.finish();

@@ -1,5 +1,6 @@
 #include "plan/torchrec/spec/topology.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardsim::torchrec {
@@ -39,8 +40,12 @@ void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr) {
 }
 
 Storage capacity_of(const Topology& topology) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
   Storage sum;
-  for (const Storage& device : topology.devices) sum += device;
+  for (const Storage& device : topology.devices) {
+    sum += device;
+    sum = {std::min(sum.hbm, kMost), std::min(sum.ddr, kMost)};
+  }
   return sum;
 }
 

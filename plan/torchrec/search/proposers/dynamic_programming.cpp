@@ -23,7 +23,7 @@ class DynamicProgramming : public Proposer {
   }
 
   // From the fullest bin down; each is traced back through the tables.
-  void feedback(std::optional<double>) override {
+  void advance() override {
     done_ = ends_.empty();
     if (done_) return;
     int bin = ends_.back();

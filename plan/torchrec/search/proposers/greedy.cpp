@@ -1,4 +1,3 @@
-#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -11,8 +10,8 @@ namespace {
 // memory gets its next option.
 class Greedy : public Proposer {
  public:
-  Greedy(const SearchSpace& space, bool use_depth, int threshold)
-      : tables_(options_by_table(proposal_of(space.options))), next_(tables_.size(), 1), threshold_(threshold) {
+  Greedy(const SearchSpace& space, bool use_depth)
+      : tables_(options_by_table(proposal_of(space.options))), next_(tables_.size(), 1) {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       sort_by_score(tables_[t], use_depth);
       proposal_.push_back(tables_[t].front());
@@ -21,9 +20,13 @@ class Greedy : public Proposer {
     done_ = proposal_.empty();
   }
 
-  void feedback(std::optional<double> rating) override {
-    done_ = queue_.empty() || (threshold_ > 0 && rating.value_or(0) != 0 && stops_at(*rating));
-    if (!done_) advance();
+  void advance() override {
+    done_ = queue_.empty();
+    if (done_) return;
+    const std::size_t table = queue_.top().table;
+    queue_.pop();
+    proposal_[table] = tables_[table][next_[table]++];
+    enqueue(table);
   }
 
  private:
@@ -38,15 +41,6 @@ class Greedy : public Proposer {
     }
   };
 
-  bool stops_at(double rating) {
-    ++inferior_;
-    if (rating < best_) {
-      best_ = rating;
-      inferior_ = 0;
-    }
-    return inferior_ > threshold_;
-  }
-
   // A table with no further option, or whose option takes no memory, stays as it is.
   void enqueue(std::size_t table) {
     if (next_[table] == tables_[table].size()) return;
@@ -56,24 +50,15 @@ class Greedy : public Proposer {
       queue_.push(candidate);
   }
 
-  void advance() {
-    const std::size_t table = queue_.top().table;
-    queue_.pop();
-    proposal_[table] = tables_[table][next_[table]++];
-    enqueue(table);
-  }
-
   std::vector<Proposal> tables_;
   std::vector<std::size_t> next_;  // option of each table, by position in tables_
   std::priority_queue<Candidate> queue_;
-  int threshold_, inferior_ = 0;
-  double best_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
 
-std::unique_ptr<Proposer> make_greedy_proposer(const SearchSpace& space, bool use_depth, int threshold) {
-  return std::make_unique<Greedy>(space, use_depth, threshold);
+std::unique_ptr<Proposer> make_greedy_proposer(const SearchSpace& space, bool use_depth) {
+  return std::make_unique<Greedy>(space, use_depth);
 }
 
 }  // namespace shardsim::torchrec

@@ -19,7 +19,7 @@ class GridSearch : public Proposer {
     done_ = tables_.empty() || combinations > max_proposals;
   }
 
-  void feedback(std::optional<double>) override {
+  void advance() override {
     for (std::size_t t = tables_.size(); t-- > 0;) {
       index_[t] = (index_[t] + 1) % tables_[t].size();
       proposal_[t] = tables_[t][index_[t]];
@@ -52,10 +52,10 @@ class Uniform : public Proposer {
       }
       if (best.size() == tables) proposals_.push_back(std::move(best));
     }
-    feedback({});
+    advance();
   }
 
-  void feedback(std::optional<double>) override {
+  void advance() override {
     done_ = next_ == proposals_.size();
     if (!done_) proposal_ = proposals_[next_++];
   }
@@ -79,7 +79,7 @@ class Offload : public Proposer {
     done_ = proposal_.empty();
   }
 
-  void feedback(std::optional<double>) override { done_ = true; }
+  void advance() override { done_ = true; }
 
  private:
   static void hold_where_smaller(ShardingOption& option, const SearchSpace& space, const Topology& topology,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/torchrec/search/proposer.h"
 #include "tests/plan/torchrec/golden/cache_search.h"
 
 namespace shardsim::golden {
@@ -17,7 +18,7 @@ constexpr double kLowProbe = 0.1, kHighProbe = 0.9;  // load factors that show h
 
 // Starts where the planner's own proposer does and spends what device memory is left on larger caches; the amount is
 // searched for.
-class OffloadScaleup : public Proposer {
+class OffloadScaleup : public RatedProposer {
  public:
   OffloadScaleup(const SearchSpace& space, const Topology& topology, const EstimateSettings& settings)
       : space_(space), topology_(topology), settings_(settings) {
@@ -129,8 +130,8 @@ std::int64_t total_hbm(const Proposal& proposal) {
   return hbm;
 }
 
-std::unique_ptr<Proposer> make_offload_scaleup_proposer(const SearchSpace& space, const Topology& topology,
-                                                        const EstimateSettings& settings) {
+std::unique_ptr<RatedProposer> make_offload_scaleup_proposer(const SearchSpace& space, const Topology& topology,
+                                                             const EstimateSettings& settings) {
   return std::make_unique<OffloadScaleup>(space, topology, settings);
 }
 

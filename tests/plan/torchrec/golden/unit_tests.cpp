@@ -11,6 +11,7 @@
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
+#include "tests/plan/torchrec/golden/offload_scaleup.h"
 
 namespace shardsim::golden {
 namespace {
@@ -44,11 +45,13 @@ Json proposal_json(Proposal proposal, const SearchSpace& space) {
 }
 
 int first_empty(const SearchSpace& space, const Json& stop) {
-  const auto proposer = make_greedy_proposer(space, true, stop.at("threshold").get<int>());
+  const auto proposer = make_greedy_proposer(space, true);
+  EarlyStop early(stop.at("threshold").get<int>());
   double rating = stop.at("first_rating").get<double>();
   int count = 0;
   while (++count && proposer->propose() != nullptr) {
-    proposer->feedback(rating);
+    if (early.after(rating)) return count + 1;
+    proposer->advance();
     rating += stop.at("rating_step").get<double>();
   }
   return count;
@@ -58,7 +61,7 @@ int count_proposals(Proposer& proposer) {
   int count = 0;
   while (proposer.propose() != nullptr) {
     ++count;
-    proposer.feedback(std::nullopt);
+    proposer.advance();
   }
   return count;
 }
@@ -84,7 +87,7 @@ std::vector<std::string> check_proposer_sequence(const Json& input, const Json& 
   Json first = Json::array();
   while (first.size() < 5 && proposer->propose() != nullptr) {
     first.push_back(proposal_json(*proposer->propose(), space));
-    proposer->feedback(std::nullopt);
+    proposer->advance();
   }
   const Json& stop = fields.at("early_stop");
   fields.finish();
@@ -109,7 +112,7 @@ std::vector<std::string> check_proposer_count(const Json& input, const Json& exp
   const auto uniform = make_uniform_proposer(four);
   while (const Proposal* proposal = uniform->propose()) {
     types.push_back(name_of(proposal->front()->type));
-    uniform->feedback({});
+    uniform->advance();
   }
   return differences(
       expect,

@@ -14,7 +14,7 @@ using torchrec::ComputeKernel;
 using torchrec::ShardingType;
 
 std::vector<ShardingType> every_type() {
-  using enum ShardingType;
+  using enum Strategy;
   return {data_parallel, table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard};
 }
 

@@ -84,7 +84,7 @@ void add_options(SearchSpace& space, const ConstrainedTable& table, const Sharde
 }  // namespace
 
 std::vector<ShardingType> sharder_types(bool pooled, Device device) {
-  using enum ShardingType;
+  using enum Strategy;
   if (!pooled) return {data_parallel, table_wise, column_wise, row_wise};
   if (device == Device::cpu) return {data_parallel, table_wise, column_wise, table_column_wise};
   std::vector<ShardingType> types = {data_parallel, table_wise,     column_wise, table_column_wise,

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/tree/yaml.h"
 #include "plan/plan_file.h"
@@ -103,10 +104,8 @@ class World {
     const std::size_t colon = placement.rfind(':');
     if (placement.find("/cuda:") == std::string::npos || placement.size() - colon > 5) return;
     int number = 0;
-    for (const char digit : placement.substr(colon + 1)) {
-      if (digit < '0' || digit > '9') return;
-      number = 10 * number + (digit - '0');
-    }
+    const char* const last = placement.data() + placement.size();
+    if (std::from_chars(placement.data() + colon + 1, last, number).ptr != last || number < 0) return;
     highest_device_ = std::max(highest_device_, number);
   }
 

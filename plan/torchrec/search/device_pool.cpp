@@ -70,19 +70,14 @@ std::vector<int> DevicePool::ranks_of(std::span<const int> hosts) const {
   return ranks;
 }
 
-DevicePool::HostState DevicePool::save(int host) const {
-  const auto first = static_cast<std::ptrdiff_t>(host) * per_host_;
-  return {host,
-          {room_.begin() + first, room_.begin() + first + per_host_},
-          {perf_.begin() + first, perf_.begin() + first + per_host_}};
+std::vector<DevicePool::RankState> DevicePool::save(std::span<const int> ranks) const {
+  std::vector<RankState> states;
+  for (const int rank : ranks) states.push_back({rank, room(rank), perf_[static_cast<std::size_t>(rank)]});
+  return states;
 }
 
-void DevicePool::restore(const HostState& state) {
-  std::size_t i = 0;
-  for (const int rank : ranks_of({&state.host, 1})) {
-    set(rank, state.room[i], state.perf[i]);
-    ++i;
-  }
+void DevicePool::restore(const std::vector<RankState>& states) {
+  for (const RankState& state : states) set(state.rank, state.room, state.perf);
 }
 
 bool place_on(DevicePool& pool, const ShardingOption& option, std::span<int> ranks, std::span<const int> targets) {

@@ -34,13 +34,13 @@ class DevicePool {
   Storage host_room(int host) const;
   std::vector<int> ranks_of(std::span<const int> hosts) const;
 
-  struct HostState {
-    int host = 0;
-    std::vector<Storage> room;
-    std::vector<Perf> perf;
+  struct RankState {
+    int rank = 0;
+    Storage room;
+    Perf perf;
   };
-  HostState save(int host) const;
-  void restore(const HostState& state);
+  std::vector<RankState> save(std::span<const int> ranks) const;
+  void restore(const std::vector<RankState>& states);
 
  private:
   using Work = std::tuple<double, int, int>;  // ms, number inside the host, rank

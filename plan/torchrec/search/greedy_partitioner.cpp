@@ -66,11 +66,6 @@ bool Partitioner::place(const Proposal& proposal, std::optional<std::int64_t> hb
          std::ranges::all_of(grouped(proposal), [&](const Group& group) { return place_group(proposal, group); });
 }
 
-Partitioner::Ranks Partitioner::ranks_of(std::size_t option) {
-  const std::size_t first = assignment_.first[option];
-  return Ranks(assignment_.ranks).subspan(first, assignment_.first[option + 1] - first);
-}
-
 bool Partitioner::fail(const ShardingOption& option, const std::string& text) {
   failure_ = {};
   failure_.rule = option.partition;
@@ -103,7 +98,7 @@ bool Partitioner::spread_evenly(const Proposal& proposal) {
       return fail(option, fmt::format("table '{}': {} shards for {} ranks", space_.table_of(option).name, option.shards,
                                       pool_.size()));
     }
-    const Ranks ranks = ranks_of(i);
+    const Ranks ranks = assignment_.of(i);
     std::iota(ranks.begin(), ranks.end(), 0);
     even = even && option.even_perf;
   }
@@ -140,7 +135,7 @@ bool Partitioner::spread_one_by_one(const Proposal& proposal) {
       const int rank = static_cast<int>(shard);
       return pool_.fits(rank, storage) ? rank : -1;
     };
-    const auto failed = place_each(pool_, option, ranks_of(i), own_rank);
+    const auto failed = place_each(pool_, option, assignment_.of(i), own_rank);
     if (failed) return blame(option, *failed, pool_.room(static_cast<int>(failed->shard)));
   }
   return true;
@@ -151,8 +146,8 @@ bool Partitioner::place_group(const Proposal& proposal, const Group& group) {
   const ShardingOption& option = *proposal[first];
   if (option.partition == PartitionBy::host) return on_one_host(proposal, group);
   if (group.options.size() == 1) {
-    return option.partition == PartitionBy::device ? on_devices(option, ranks_of(first))
-                                                   : on_several_hosts(option, ranks_of(first));
+    return option.partition == PartitionBy::device ? on_devices(option, assignment_.of(first))
+                                                   : on_several_hosts(option, assignment_.of(first));
   }
   return fail(option, fmt::format("table '{}' depends on others, but {} cannot keep them together",
                                   space_.table_of(option).name, name_of(option.type)));
@@ -167,7 +162,7 @@ bool Partitioner::on_devices(const ShardingOption& option, Ranks ranks) {
 bool Partitioner::on_one_host(const Proposal& proposal, const Group& group) {
   for (const int host : pool_.hosts_by_work()) {
     if (!group.storage.fits_in(pool_.host_room(host))) continue;
-    const DevicePool::HostState before = pool_.save(host);
+    const auto before = pool_.save(pool_.ranks_of({&host, 1}));
     if (in_host(proposal, group, host)) return true;
     pool_.restore(before);
   }
@@ -182,11 +177,12 @@ bool Partitioner::in_host(const Proposal& proposal, const Group& group, int host
   const std::vector<int> targets = pool_.ranks_of({&host, 1});
   return std::ranges::all_of(group.options, [&](std::size_t position) {
     const ShardingOption& option = *proposal[position];
-    if (option.type == ShardingType::table_row_wise) return place_on(pool_, option, ranks_of(position), targets);
+    if (option.type == ShardingType::table_row_wise) return place_on(pool_, option, assignment_.of(position), targets);
     const auto least_busy = [&](std::size_t, const Storage& storage) {
       return pool_.least_busy_in_host(host, storage);
     };
-    return option.type == ShardingType::table_column_wise && !place_each(pool_, option, ranks_of(position), least_busy);
+    return option.type == ShardingType::table_column_wise &&
+           !place_each(pool_, option, assignment_.of(position), least_busy);
   });
 }
 
@@ -206,10 +202,10 @@ bool Partitioner::on_several_hosts(const ShardingOption& option, Ranks ranks) {
 }
 
 bool Partitioner::in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts) {
-  std::vector<DevicePool::HostState> before;
-  for (const int host : hosts) before.push_back(pool_.save(host));
-  if (place_on(pool_, option, ranks, pool_.ranks_of(hosts))) return true;
-  for (const DevicePool::HostState& state : before) pool_.restore(state);
+  const std::vector<int> targets = pool_.ranks_of(hosts);
+  const auto before = pool_.save(targets);
+  if (place_on(pool_, option, ranks, targets)) return true;
+  pool_.restore(before);
   return false;
 }
 

@@ -24,6 +24,9 @@ struct Assignment {
   std::span<const int> of(std::size_t option) const {
     return std::span(ranks).subspan(first[option], first[option + 1] - first[option]);
   }
+  std::span<int> of(std::size_t option) {
+    return std::span(ranks).subspan(first[option], first[option + 1] - first[option]);
+  }
 };
 
 // Why a proposal found no place.
@@ -70,7 +73,6 @@ class Partitioner {
   // With every rank's device memory taken as `hbm_per_device`.
   bool place(const Proposal& proposal, std::optional<std::int64_t> hbm_per_device);
   void balance(const Proposal& proposal);
-  Ranks ranks_of(std::size_t option);
   std::vector<Group> grouped(const Proposal& proposal) const;
   bool spread_evenly(const Proposal& proposal);
   bool spread_at_once(const Proposal& proposal);

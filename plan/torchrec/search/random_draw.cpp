@@ -123,9 +123,8 @@ std::pair<const ShardingOption*, std::vector<int>> place_any(const Proposal& opt
 }
 
 std::int64_t least_bytes(const Proposal& options) {
-  std::int64_t least = options.front()->total.hbm + options.front()->total.ddr;
-  for (const ShardingOption* option : options) least = std::min(least, option->total.hbm + option->total.ddr);
-  return least;
+  const auto bytes = [](const ShardingOption* option) { return option->total.hbm + option->total.ddr; };
+  return bytes(*std::ranges::min_element(options, {}, bytes));
 }
 
 }  // namespace

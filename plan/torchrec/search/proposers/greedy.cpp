@@ -23,31 +23,22 @@ class Greedy : public Proposer {
   void advance() override {
     done_ = queue_.empty();
     if (done_) return;
-    const std::size_t table = queue_.top().table;
+    const auto table = static_cast<std::size_t>(-std::get<4>(queue_.top()));
     queue_.pop();
     proposal_[table] = tables_[table][next_[table]++];
     enqueue(table);
   }
 
  private:
-  // Memory of a table's current option; the first table comes first among equals.
-  struct Candidate {
-    std::int64_t hbm, sum_hbm, ddr, sum_ddr;
-    std::size_t table;
-    bool operator<(const Candidate& other) const {
-      const auto mine = std::tie(hbm, sum_hbm, ddr, sum_ddr);
-      const auto others = std::tie(other.hbm, other.sum_hbm, other.ddr, other.sum_ddr);
-      return mine == others ? table > other.table : mine < others;
-    }
-  };
+  // Memory of a table's current option; minus its number, so that the first table comes first among equals.
+  using Candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
   // A table with no further option, or whose option takes no memory, stays as it is.
   void enqueue(std::size_t table) {
     if (next_[table] == tables_[table].size()) return;
     const ShardingOption& now = *proposal_[table];
-    const Candidate candidate{now.largest.hbm, now.total.hbm, now.largest.ddr, now.total.ddr, table};
-    if (candidate.hbm > 0 || candidate.sum_hbm > 0 || candidate.ddr > 0 || candidate.sum_ddr > 0)
-      queue_.push(candidate);
+    if (now.total == Storage{}) return;
+    queue_.emplace(now.largest.hbm, now.total.hbm, now.largest.ddr, now.total.ddr, -static_cast<std::int64_t>(table));
   }
 
   std::vector<Proposal> tables_;

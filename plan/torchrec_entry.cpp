@@ -32,16 +32,10 @@ bool is_placement_of(const std::string& text, int rank, int per_node, bool cpus)
 // A table in the memory of the node's CPU, beside others on GPUs, is no kind of plan that is simulated; rows that a GPU
 // looks up in host memory are.
 Error wrong_device(const PlanEntry& entry, const Place& place, const std::string& text, const std::string& due) {
-  if (entry.cpus) {
-    return input_error(
-        place, fmt::format("table '{}': placement {} where the ranks are CPUs", entry.table.name, excerpt(text)),
-        fmt::format("Write \"{}\"", due));
-  }
-  return input_error(
-      place, fmt::format("table '{}': placement {}, but tables lie on GPUs here", entry.table.name, excerpt(text)),
-      fmt::format("Write \"{}\"; for rows in host memory take compute kernel fused_uvm or "
-                  "fused_uvm_caching",
-                  due));
+  const char* wrong = entry.cpus ? " where the ranks are CPUs" : ", but tables lie on GPUs here";
+  const char* other = entry.cpus ? "" : "; for rows in host memory take compute kernel fused_uvm or fused_uvm_caching";
+  return input_error(place, fmt::format("table '{}': placement {}{}", entry.table.name, excerpt(text), wrong),
+                     fmt::format("Write \"{}\"{}", due, other));
 }
 
 void check_placement(const PlanEntry& entry, const Tree& placement, int rank) {

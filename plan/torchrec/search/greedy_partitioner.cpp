@@ -75,15 +75,11 @@ bool Partitioner::fail(const ShardingOption& option, const std::string& text) {
 }
 
 bool Partitioner::blame(const ShardingOption& option, const Homeless& shard, const Storage& room) {
-  const ShardRun& run = *shard.run;
   fail(option, fmt::format("a shard of table '{}' {} finds no rank with room", space_.table_of(option).name,
-                           bytes_text(option, run.storage)));
-  failure_.rows = run.rows;
-  failure_.cols = run.cols;
-  failure_.row_offset = run.row_offset_of(shard.index);
-  failure_.col_offset = run.col_offset_of(shard.index);
-  failure_.shard = run.storage;
-  failure_.perf = run.perf;
+                           bytes_text(option, shard.run->storage)));
+  failure_.run = *shard.run;
+  failure_.index = shard.index;
+  failure_.shard = shard.run->storage;
   failure_.device = room;
   return false;
 }

@@ -33,9 +33,9 @@ struct Assignment {
 struct PlacementFailure {
   PartitionBy rule = PartitionBy::device;
   std::string table;
-  std::int64_t rows = 0, cols = 0, row_offset = 0, col_offset = 0;  // of the shard, where one is to blame
+  ShardRun run;  // of the shard, where one is to blame, and its number there
+  int index = 0;
   Storage shard;
-  Perf perf;
   Storage device;    // what is left: of the rank it was for (uniform), or of the emptiest rank (device)
   std::string text;  // for people
 };

@@ -46,7 +46,8 @@ std::vector<Partitioner::Group> Partitioner::grouped(const Proposal& proposal) c
     groups[place].add(option, i);
   }
   for (Group& group : groups) {
-    group.module_options = options_of[space_.table_of(*proposal[group.options.front()]).module];
+    if (settings_.balance_modules)
+      group.module_options = options_of[space_.table_of(*proposal[group.options.front()]).module];
   }
   const bool by_perf = settings_.sort_by_perf || settings_.kind == PartitionerKind::memory_balanced;
   std::ranges::stable_sort(groups, [by_perf](const Group& a, const Group& b) {
@@ -60,8 +61,9 @@ bool Partitioner::place(const Proposal& proposal, std::optional<std::int64_t> hb
   pool_ = DevicePool(topology_, hbm_per_device);
   assignment_ = {};
   for (const ShardingOption* option : proposal) {
-    assignment_.add(std::vector<int>(static_cast<std::size_t>(option->shards), -1));
+    assignment_.first.push_back(assignment_.first.back() + static_cast<std::size_t>(option->shards));
   }
+  assignment_.ranks.assign(assignment_.first.back(), -1);
   return spread_evenly(proposal) &&
          std::ranges::all_of(grouped(proposal), [&](const Group& group) { return place_group(proposal, group); });
 }

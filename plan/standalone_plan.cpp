@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/tree/yaml.h"
+#include "plan/plan_entries.h"
 #include "plan/plan_file.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"
@@ -21,10 +22,6 @@ gpu: {{model: unknown, count: 1, compute_capability: "8.0", hbm: "1 B", hbm_band
 nics: {{per_gpu: 1, rate: "1 GB/s"}}
 )";
 
-std::int64_t count_of(const Tree& tree) {
-  return parse_count(scalar_text(tree, "a whole number"), tree.place);
-}
-
 int highest_rank(const Tree& set) {
   const std::vector<int> ranks = read_rank_set(set, kMostRanks);
   return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
@@ -35,7 +32,9 @@ void extend(Table& table, const Tree& shard) {
   const Tree* offsets = shard.find("shard_offsets");
   const Tree* sizes = shard.find("shard_sizes");
   if (!offsets || !sizes || offsets->items.size() != 2 || sizes->items.size() != 2) return;
-  const auto end = [&](std::size_t i) { return count_of(offsets->items[i]) + count_of(sizes->items[i]); };
+  const auto end = [&](std::size_t i) {
+    return read_whole_number(offsets->items[i]) + read_whole_number(sizes->items[i]);
+  };
   table.rows = std::max(table.rows, static_cast<std::uint64_t>(end(0)));
   table.dim = std::max(table.dim, end(1));
 }
@@ -72,8 +71,8 @@ class World {
     table.kind = TableKind::pooled;
     table.features = {{name, 1, 1, false}};
     table.average_length = 1;
-    if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(count_of(*rows));
-    if (const Tree* dim = entry.find("dim")) table.dim = count_of(*dim);
+    if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(read_whole_number(*rows));
+    if (const Tree* dim = entry.find("dim")) table.dim = read_whole_number(*dim);
     if (const Tree* shards = entry.find("shards")) {
       for (const Tree& shard : shards->items) {
         extend(table, shard);

@@ -1,6 +1,7 @@
 // The planners that treat every table alike, whatever the workload does with it: one strategy for all of them.
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "plan/planners/factories.h"
@@ -19,9 +20,7 @@ double table_bytes(const Table& table) {
 std::vector<std::size_t> least_loaded(const Workload& workload, std::size_t places) {
   std::vector<std::size_t> order(workload.tables.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return table_bytes(workload.tables[a]) > table_bytes(workload.tables[b]);
-  });
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t t) { return table_bytes(workload.tables[t]); });
   std::vector<double> load(places, 0.0);
   std::vector<std::size_t> place(workload.tables.size());
   for (const std::size_t t : order) {

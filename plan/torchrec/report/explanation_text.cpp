@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
 constexpr char kRanksHere = '\v';  // stands for ", on ranks 0-7" while tables are compared
 
-std::string number(std::int64_t value) {
-  return with_thousands(value);
-}
-
 std::string optimizer_note(const TableSpec& table) {
   const double m = optimizer_multiplier(table.optimizer, table.dim);
   if (m == 0) return fmt::format("{} keeps no state", name_of(table.optimizer));
@@ -54,8 +50,9 @@ std::string pipeline_note(const RunSettings& settings, ComputeKernel kernel) {
 }
 
 void add_step(std::string& text, const char* what, const Storage& bytes, const std::string& note) {
-  text += fmt::format("    {:<10}{:>20} B  {}\n", what, number(bytes.hbm), note);
-  if (bytes.ddr != 0) text += fmt::format("    {:<10}{:>20} B  in DDR, the host's memory\n", "", number(bytes.ddr));
+  text += fmt::format("    {:<10}{:>20} B  {}\n", what, with_thousands(bytes.hbm), note);
+  if (bytes.ddr != 0)
+    text += fmt::format("    {:<10}{:>20} B  in DDR, the host's memory\n", "", with_thousands(bytes.ddr));
 }
 
 void add_shard_text(std::string& text, const TableStatistics& table, const ShardExplanation& shard,
@@ -64,15 +61,15 @@ void add_shard_text(std::string& text, const TableStatistics& table, const Shard
   const TableSpec& spec = *table.table;
   const ComputeKernel kernel = table.option->kernel;
   const BatchLoad load = batch_load(spec, settings.estimate.batch_size);
-  text += fmt::format("  {} of {} x {}{}", counted(shard.ranks.size(), "shard"), number(shard.rows), shard.cols,
+  text += fmt::format("  {} of {} x {}{}", counted(shard.ranks.size(), "shard"), with_thousands(shard.rows), shard.cols,
                       kRanksHere);
   if (storage.first_level_cache) {
     add_step(text, "cache", {*storage.first_level_cache, 0}, "first-level cache, sized for the whole table");
   } else {
     const TableStorage stored = table_storage(spec, kernel, settings.topology.device, settings.estimate.rules);
     add_step(text, "tensor", storage.tensor,
-             fmt::format("{} B x {} / {} elements", number(stored.whole), number(shard.rows * shard.cols),
-                         number(spec.rows * spec.dim)));
+             fmt::format("{} B x {} / {} elements", with_thousands(stored.whole),
+                         with_thousands(shard.rows * shard.cols), with_thousands(spec.rows * spec.dim)));
     add_step(text, "optimizer", storage.optimizer, optimizer_note(spec));
     add_step(text, "cache", {storage.cache_aux, 0},
              cached(kernel) ? fmt::format("rows x (4 + {} x 16) B", decimals_text(storage_load_factor(spec), 4))
@@ -107,7 +104,7 @@ std::string perf_line(const TableStatistics& row) {
 std::string body_text(const TableStatistics& table, const RunSettings& settings) {
   const TableSpec& spec = *table.table;
   std::string text = fmt::format(": {}, {}, {} rows x {} columns x {} B, {}\n", table.option->type_name(),
-                                 name_of(table.option->kernel), number(spec.rows), spec.dim, spec.element_bytes,
+                                 name_of(table.option->kernel), with_thousands(spec.rows), spec.dim, spec.element_bytes,
                                  spec.pooled ? "pooled" : "sequence");
   if (table.option->flex) text += "  Estimated as table_row_wise on the ranks of each replica group.\n";
   text += fmt::format("  {}\n", ids_of_table(table)) + perf_line(table);

@@ -89,7 +89,8 @@ Reservation reservation_of(const PlannerRequest& request) {
   try {
     return reserve(settings.reservation, settings.topology, request.tables, settings.estimate);
   } catch (const PlannerError& error) {
-    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
+    throw Error(Failure::infeasible, Place{}, error.what(),
+                "Take a smaller batch or more device memory, or reserve a smaller share of it");
   }
 }
 

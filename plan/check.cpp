@@ -88,8 +88,6 @@ void check_kernel(const Checked& of) {
   if (std::ranges::find(known, kernel) == known.end()) {
     of.refuse(": unknown compute kernel " + excerpt(kernel), known_names_hint(kernel, known));
   }
-  if (!replicated(of.placement.strategy) || kernel == "dense") return;
-  of.refuse(fmt::format(": compute kernel {} for replicated rows", excerpt(kernel)), "Replicated rows are \"dense\"");
 }
 
 // Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table

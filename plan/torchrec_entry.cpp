@@ -185,6 +185,12 @@ std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy stra
   Placement whole = whole_table(entry.index, entry.table, strategy, {});
   if (const Tree* const kernel = entry.tree.find("compute_kernel")) {
     whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+    if (replicated(strategy) && whole.compute_kernel != "dense") {
+      throw input_error(kernel->place,
+                        fmt::format("table '{}': compute kernel {} for replicated rows", entry.table.name,
+                                    excerpt(whole.compute_kernel)),
+                        "Replicated rows are \"dense\"");
+    }
   }
   read_cache(entry, whole);
   if (strategy != Strategy::data_parallel) return read_blocks(entry, whole);

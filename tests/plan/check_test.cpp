@@ -105,7 +105,6 @@ TEST_CASE("replica groups are of equal length and share no rank; only flex has s
   placement.holders = {{0, 1}, {2, 3}};
   CHECK(has(setting.fault(), "Only flex has replica groups"));
   placement.strategy = Strategy::flex;
-  placement.compute_kernel = default_kernel(Strategy::flex);
   CHECK(has(setting.fault(), "table 'a' has replicated rows (flex) on 4 of 8 ranks. Name all 8 ranks"));
   placement.holders = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
   CHECK(setting.fault().empty());

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <optional>
+#include <tuple>
 
 #include "base/text.h"
 #include "plan/plan.h"
@@ -12,82 +13,81 @@
 namespace shardsim {
 namespace {
 
-void check_extent(const Placement& placement, const Workload& workload, const Place& place) {
-  if (placement.table < 0 || static_cast<std::size_t>(placement.table) >= workload.tables.size()) {
-    throw input_error(place, fmt::format("the plan names table number {}", placement.table),
-                      fmt::format("The workload has {}", workload.tables.size()));
+// One placement with what it has to fit.
+struct Checked {
+  const Placement& placement;
+  const Table& table;
+  int world_size;
+  const Place& place;
+
+  [[noreturn]] void refuse(const std::string& wrong, const std::string& remedy) const {
+    throw input_error(place, fmt::format("table '{}'{}", table.name, wrong), remedy);
   }
-  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
-  if (placement.row_begin >= placement.row_end || placement.row_end > table.rows) {
-    throw input_error(place,
-                      fmt::format("table '{}': rows {} to {}", table.name, placement.row_begin, placement.row_end),
-                      fmt::format("Row intervals rise, are not empty and end at {} at most", table.rows));
+  [[noreturn]] void refuse_holders(const std::string& wrong, const std::string& remedy) const {
+    refuse(fmt::format(", {}: {}", strategy_name(placement.strategy), wrong), remedy);
   }
-  if (placement.column_begin < 0 || placement.column_begin >= placement.column_end ||
-      placement.column_end > table.dim) {
-    throw input_error(
-        place, fmt::format("table '{}': columns {} to {}", table.name, placement.column_begin, placement.column_end),
-        fmt::format("Column intervals rise, are not empty and end at {} at most", table.dim));
+};
+
+void check_extent(const Checked& of) {
+  const auto& [row_begin, row_end] = std::tie(of.placement.row_begin, of.placement.row_end);
+  if (row_begin >= row_end || row_end > of.table.rows) {
+    of.refuse(fmt::format(": rows {} to {}", row_begin, row_end),
+              fmt::format("Row intervals rise, are not empty and end at {} at most", of.table.rows));
+  }
+  const auto& [begin, end] = std::tie(of.placement.column_begin, of.placement.column_end);
+  if (begin < 0 || begin >= end || end > of.table.dim) {
+    of.refuse(fmt::format(": columns {} to {}", begin, end),
+              fmt::format("Column intervals rise, are not empty and end at {} at most", of.table.dim));
   }
 }
 
-void check_group_shapes(const Placement& placement, const std::string& name, const Place& place) {
-  const std::string what = fmt::format("table '{}', {}", name, strategy_name(placement.strategy));
-  if (placement.holders.empty() || placement.holders.front().empty()) {
-    throw input_error(place, what + ": no rank holds it", "Name the ranks");
+void check_group_shapes(const Checked& of) {
+  const Strategy strategy = of.placement.strategy;
+  const std::vector<std::vector<int>>& groups = of.placement.holders;
+  if (groups.empty() || groups.front().empty()) of.refuse_holders("no rank holds it", "Name the ranks");
+  if (strategy != Strategy::flex && groups.size() != 1) {
+    of.refuse_holders("several lists of ranks", "Only flex has replica groups");
   }
-  if (placement.strategy != Strategy::flex && placement.holders.size() != 1) {
-    throw input_error(place, what + ": several lists of ranks", "Only flex has replica groups");
+  if (!in_rows(strategy) && !replicated(strategy) && groups.front().size() != 1) {
+    of.refuse_holders(fmt::format("{} ranks", groups.front().size()), "It lies on one rank");
   }
-  const bool whole = !in_rows(placement.strategy) && !replicated(placement.strategy);
-  if (whole && placement.holders.front().size() != 1) {
-    throw input_error(place, what + fmt::format(": {} ranks", placement.holders.front().size()), "It lies on one rank");
-  }
-  for (const std::vector<int>& group : placement.holders) {
-    if (group.size() == placement.holders.front().size()) continue;
-    throw input_error(
-        place,
-        what + fmt::format(": replica groups of {} and {} ranks", placement.holders.front().size(), group.size()),
-        "Give all replica groups the same length");
-  }
-}
-
-void check_ranks(const Placement& placement, const std::string& name, int world_size, const Place& place) {
-  const auto refuse = [&](int rank, const char* wrong, const std::string& remedy) {
-    const std::string what = fmt::format("table '{}', {}: rank {}", name, strategy_name(placement.strategy), rank);
-    throw input_error(place, what + wrong, remedy);
-  };
-  std::vector<bool> seen(static_cast<std::size_t>(world_size), false);
-  for (const std::vector<int>& group : placement.holders) {
-    for (const int rank : group) {
-      if (rank < 0 || rank >= world_size) {
-        refuse(rank, " is outside the world", fmt::format("Ranks go from 0 to {}", world_size - 1));
-      }
-      if (seen[static_cast<std::size_t>(rank)]) refuse(rank, " is named twice", "Name each rank once");
-      seen[static_cast<std::size_t>(rank)] = true;
-    }
+  for (const std::vector<int>& group : groups) {
+    if (group.size() == groups.front().size()) continue;
+    of.refuse_holders(fmt::format("replica groups of {} and {} ranks", groups.front().size(), group.size()),
+                      "Give all replica groups the same length");
   }
 }
 
 // Every rank looks replicated rows up in its own copy, so every rank needs one. In a plan that is checked without its
 // cluster the world is what the plan names.
-void check_replicas(const Placement& placement, const std::string& name, int world_size, const Place& place) {
-  if (!replicated(placement.strategy)) return;
+void check_ranks(const Checked& of) {
+  std::vector<bool> seen(static_cast<std::size_t>(of.world_size), false);
   std::size_t reached = 0;
-  for (const auto& group : placement.holders) reached += group.size();
-  if (reached == static_cast<std::size_t>(world_size)) return;
-  throw input_error(place,
-                    fmt::format("table '{}' has replicated rows ({}) on {} of {} ranks", name,
-                                strategy_name(placement.strategy), reached, world_size),
-                    fmt::format("Name all {} ranks as holders", world_size));
+  for (const std::vector<int>& group : of.placement.holders) {
+    reached += group.size();
+    for (const int rank : group) {
+      if (rank < 0 || rank >= of.world_size) {
+        of.refuse_holders(fmt::format("rank {} is outside the world", rank),
+                          fmt::format("Ranks go from 0 to {}", of.world_size - 1));
+      }
+      if (seen[static_cast<std::size_t>(rank)]) {
+        of.refuse_holders(fmt::format("rank {} is named twice", rank), "Name each rank once");
+      }
+      seen[static_cast<std::size_t>(rank)] = true;
+    }
+  }
+  if (!replicated(of.placement.strategy) || reached == seen.size()) return;
+  of.refuse(fmt::format(" has replicated rows ({}) on {} of {} ranks", strategy_name(of.placement.strategy), reached,
+                        of.world_size),
+            fmt::format("Name all {} ranks as holders", of.world_size));
 }
 
-void check_kernel(const Placement& placement, const std::string& name, const Place& place) {
+void check_kernel(const Checked& of) {
   const std::vector<std::string> known = compute_kernels();
-  if (std::find(known.begin(), known.end(), placement.compute_kernel) != known.end()) return;
-  throw input_error(place,
-                    fmt::format("table '{}': unknown compute kernel {}", name, excerpt(placement.compute_kernel)),
-                    known_names_hint(placement.compute_kernel, known));
+  const std::string& kernel = of.placement.compute_kernel;
+  if (std::ranges::find(known, kernel) == known.end()) {
+    of.refuse(": unknown compute kernel " + excerpt(kernel), known_names_hint(kernel, known));
+  }
 }
 
 // Ranks of table_row_wise and of a block of grid_shard lie on one node; table_column_wise keeps all blocks of a table
@@ -116,60 +116,41 @@ Bytes whole(double bytes) {
   return {static_cast<std::int64_t>(std::min(bytes, 0x1.0p62))};
 }
 
-// Of `bytes`, [table].
-std::string largest_tables(const std::vector<double>& bytes, const Workload& workload) {
+// Bytes of each table as `of` counts a placement; the largest as a message names them.
+template <typename Of>
+std::string largest_tables(const Plan& plan, const Workload& workload, Of of) {
   std::vector<std::pair<std::string, double>> tables;
-  for (std::size_t t = 0; t < bytes.size(); ++t) tables.emplace_back(workload.tables[t].name, bytes[t]);
-  return largest_tables_text(std::move(tables));
-}
-
-std::vector<double> bytes_of_tables(int rank, const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                    const MemoryModel& model) {
-  std::vector<double> bytes(workload.tables.size(), 0.0);
+  for (const Table& table : workload.tables) tables.emplace_back(table.name, 0.0);
   for (const Placement& placement : plan.placements) {
-    const PlacementMemory memory = model.on_rank(placement, rank, workload, cluster);
-    bytes[static_cast<std::size_t>(placement.table)] += memory.static_bytes + memory.dynamic_bytes;
+    tables[static_cast<std::size_t>(placement.table)].second += of(placement);
   }
-  return bytes;
-}
-
-std::vector<double> sums_of(const std::vector<std::vector<double>>& lists) {
-  std::vector<double> sums;
-  for (const std::vector<double>& list : lists) sums.push_back(std::reduce(list.begin(), list.end()));
-  return sums;
-}
-
-// [node][table], rows in host memory.
-std::vector<std::vector<double>> host_bytes(const Plan& plan, const Workload& workload, const Cluster& cluster,
-                                            const MemoryModel& model) {
-  std::vector<std::vector<double>> bytes(static_cast<std::size_t>(cluster.nodes()),
-                                         std::vector<double>(workload.tables.size(), 0.0));
-  for (const Placement& placement : plan.placements) {
-    if (!on_host(placement)) continue;
-    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
-    for (int rank = 0; rank < cluster.world_size(); ++rank) {
-      bytes[static_cast<std::size_t>(cluster.node_of(rank))][static_cast<std::size_t>(placement.table)] +=
-          memory[static_cast<std::size_t>(rank)].host_bytes;
-    }
-  }
-  return bytes;
+  return "Largest tables there: " + largest_tables_text(std::move(tables));
 }
 
 void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {
   const std::optional<Bytes> capacity = cluster.spec().host.memory;
   if (!capacity) return;
-  const std::vector<std::vector<double>> tables = host_bytes(plan, workload, cluster, model);
-  const std::vector<double> sums = sums_of(tables);
-  const auto fullest = std::max_element(sums.begin(), sums.end());
-  if (*fullest <= static_cast<double>(capacity->count)) return;
-  const Bytes needed = whole(*fullest);
-  const std::string wrong =
-      fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest - sums.begin(),
-                  to_text(needed), to_text(Bytes{needed.count - capacity->count}), to_text(*capacity));
-  throw Error(
-      Failure::infeasible, Place{}, wrong,
-      "Largest tables there: " + largest_tables(tables[static_cast<std::size_t>(fullest - sums.begin())], workload) +
-          ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
+  const auto on_nodes = [&](const Placement& placement) {
+    std::vector<double> bytes(static_cast<std::size_t>(cluster.nodes()), 0.0);
+    if (!on_host(placement)) return bytes;
+    const std::vector<PlacementMemory> memory = model.on_ranks(placement, workload, cluster);
+    for (int rank = 0; rank < cluster.world_size(); ++rank) {
+      bytes[static_cast<std::size_t>(cluster.node_of(rank))] += memory[static_cast<std::size_t>(rank)].host_bytes;
+    }
+    return bytes;
+  };
+  std::vector<double> sums(static_cast<std::size_t>(cluster.nodes()), 0.0);
+  for (const Placement& placement : plan.placements) {
+    if (on_host(placement)) std::ranges::transform(sums, on_nodes(placement), sums.begin(), std::plus());
+  }
+  const auto fullest = static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
+  if (sums[fullest] <= static_cast<double>(capacity->count)) return;
+  const Bytes needed = whole(sums[fullest]);
+  throw Error(Failure::infeasible, Place{},
+              fmt::format("the plan does not fit in host memory: node {} needs {}, {} over its {}", fullest,
+                          to_text(needed), to_text(needed - *capacity), to_text(*capacity)),
+              largest_tables(plan, workload, [&](const Placement& placement) { return on_nodes(placement)[fullest]; }) +
+                  ". Spread them over more nodes, keep some in the GPUs' memory, or take nodes with more memory");
 }
 
 const Place& place_of(std::size_t table, const std::vector<Place>& tables, const Place& plan) {
@@ -187,12 +168,15 @@ void check_plan(const Plan& plan, const Workload& workload, const Cluster& clust
   std::vector<std::vector<const Placement*>> by_table(workload.tables.size());
   for (const Placement& placement : plan.placements) {
     const auto table = static_cast<std::size_t>(placement.table);
-    const Place& here = place_of(table, tables, place);
-    check_extent(placement, workload, here);
-    check_group_shapes(placement, workload.tables[table].name, here);
-    check_ranks(placement, workload.tables[table].name, cluster.world_size(), here);
-    check_replicas(placement, workload.tables[table].name, cluster.world_size(), here);
-    check_kernel(placement, workload.tables[table].name, here);
+    if (table >= workload.tables.size()) {
+      throw input_error(place, fmt::format("the plan names table number {}", placement.table),
+                        fmt::format("The workload has {}", workload.tables.size()));
+    }
+    const Checked of{placement, workload.tables[table], cluster.world_size(), place_of(table, tables, place)};
+    check_extent(of);
+    check_group_shapes(of);
+    check_ranks(of);
+    check_kernel(of);
     by_table[table].push_back(&placement);
   }
   for (std::size_t t = 0; t < by_table.size(); ++t) {
@@ -221,10 +205,13 @@ void check_memory(const Plan& plan, const Workload& workload, const Cluster& clu
   const std::string wrong = fmt::format("the plan does not fit in memory: rank {} needs {}, {} bytes ({}) over its {}",
                                         rank, to_text(Bytes{*fullest}), *fullest - capacity,
                                         to_text(Bytes{*fullest - capacity}), to_text(Bytes{capacity}));
-  throw Error(
-      Failure::infeasible, Place{}, wrong,
-      "Largest tables there: " + largest_tables(bytes_of_tables(rank, plan, workload, cluster, model), workload) +
-          ". Spread them over more ranks, replicate less, or take GPUs with more memory");
+  const auto on_fullest = [&](const Placement& placement) {
+    const PlacementMemory memory = model.on_rank(placement, rank, workload, cluster);
+    return memory.static_bytes + memory.dynamic_bytes;
+  };
+  throw Error(Failure::infeasible, Place{}, wrong,
+              largest_tables(plan, workload, on_fullest) +
+                  ". Spread them over more ranks, replicate less, or take GPUs with more memory");
 }
 
 }  // namespace shardsim

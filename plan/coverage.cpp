@@ -29,40 +29,37 @@ std::string not_held(std::uint64_t begin, std::uint64_t end, const std::string& 
 class RowSlice {
  public:
   // The one that overlaps `placement`, or null after adding it.
-  const Placement* add(const Placement& placement);
-  void remove(const Placement& placement);
+  const Placement* add(const Placement& placement) {
+    const auto after = by_column_.lower_bound(placement.column_begin);
+    if (after != by_column_.end() && after->first < placement.column_end) return after->second;
+    if (after != by_column_.begin() && std::prev(after)->second->column_end > placement.column_begin) {
+      return std::prev(after)->second;
+    }
+    by_column_.emplace_hint(after, placement.column_begin, &placement);
+    covered_ += placement.columns();
+    return nullptr;
+  }
+
+  void remove(const Placement& placement) {
+    by_column_.erase(placement.column_begin);
+    covered_ -= placement.columns();
+  }
+
   bool full(const Table& table) const { return covered_ == table.dim; }
-  std::string first_gap(const Table& table) const;
+
+  std::string first_gap(const Table& table) const {
+    std::int64_t end = 0;
+    for (const auto& [begin, placement] : by_column_) {
+      if (begin > end) return columns_text(end, begin, table);
+      end = placement->column_end;
+    }
+    return columns_text(end, table.dim, table);
+  }
 
  private:
   std::map<std::int64_t, const Placement*> by_column_;
   std::int64_t covered_ = 0;
 };
-
-const Placement* RowSlice::add(const Placement& placement) {
-  const auto after = by_column_.lower_bound(placement.column_begin);
-  if (after != by_column_.end() && after->second->column_begin < placement.column_end) return after->second;
-  if (after != by_column_.begin() && std::prev(after)->second->column_end > placement.column_begin) {
-    return std::prev(after)->second;
-  }
-  by_column_.emplace_hint(after, placement.column_begin, &placement);
-  covered_ += placement.columns();
-  return nullptr;
-}
-
-void RowSlice::remove(const Placement& placement) {
-  by_column_.erase(placement.column_begin);
-  covered_ -= placement.columns();
-}
-
-std::string RowSlice::first_gap(const Table& table) const {
-  std::int64_t end = 0;
-  for (const auto& [begin, placement] : by_column_) {
-    if (begin > end) return columns_text(end, begin, table);
-    end = placement->column_end;
-  }
-  return columns_text(end, table.dim, table);
-}
 
 struct Event {
   std::uint64_t row = 0;

@@ -12,20 +12,6 @@ double threshold(double numerator, double denominator) {
   return denominator > 0 ? numerator / denominator : std::numeric_limits<double>::infinity();
 }
 
-// The largest n in [least, most] for which `fits` holds; it must hold at `least` and turn false once at most.
-template <typename Fits>
-std::uint64_t last_that(std::uint64_t least, std::uint64_t most, Fits fits) {
-  while (least < most) {
-    const std::uint64_t middle = most - (most - least) / 2;
-    if (fits(middle)) {
-      least = middle;
-    } else {
-      most = middle - 1;
-    }
-  }
-  return least;
-}
-
 // Rows with probability `p` or more, for any threshold.
 std::uint64_t rows_at_least(const AccessDistribution& rows, double p) {
   return p <= 0 ? rows.rows() : rows.count_at_least(p);

@@ -8,6 +8,21 @@
 
 namespace shardsim {
 
+// The largest n in [least, most] for which `fits` holds, by bisection; it must hold at `least` and turn false once at
+// most.
+template <typename Fits>
+std::uint64_t last_that(std::uint64_t least, std::uint64_t most, const Fits& fits) {
+  while (least < most) {
+    const std::uint64_t middle = most - (most - least) / 2;
+    if (fits(middle)) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return least;
+}
+
 // The FlexShard paper's cost equations (Sethi et al., section on the sharding cost model; docs/flexshard.md).
 
 // Algorithm bandwidths, bytes per second: payload per GPU of one call (own chunk included) over its time.

@@ -15,6 +15,15 @@ PlacementMemory MemoryModel::on_rank(const Placement& placement, int rank, const
   return on_ranks(placement, workload, cluster).at(static_cast<std::size_t>(rank));
 }
 
+CostParameters MemoryModel::cost_parameters(const Workload& workload, const Cluster& cluster) const {
+  CostParameters cost;
+  cost.batch = static_cast<double>(workload.batch_per_gpu);
+  cost.world = cluster.world_size();
+  cost.per_node = cluster.ranks_per_node();
+  set_copies(cost);
+  return cost;
+}
+
 PlacementMemory& PlacementMemory::operator+=(const PlacementMemory& other) {
   static_bytes += other.static_bytes;
   dynamic_bytes += other.dynamic_bytes;

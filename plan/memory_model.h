@@ -7,6 +7,7 @@
 
 #include "base/tree/map_reader.h"
 #include "models/workload/workload.h"
+#include "plan/flexshard_equations.h"
 #include "plan/plan.h"
 #include "topology/graph/cluster.h"
 
@@ -31,10 +32,12 @@ class MemoryModel {
   virtual std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                                 const Cluster& cluster) const = 0;  // by rank
   PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload, const Cluster& cluster) const;
-  // Parameters that the FlexShard equations need.
-  virtual double dp_static_multiplier() const = 0;
-  virtual double mp_dynamic_copies() const = 0;
-  virtual double dp_dynamic_copies() const = 0;
+  // What the FlexShard equations need, with their own bandwidths.
+  CostParameters cost_parameters(const Workload& workload, const Cluster& cluster) const;
+
+ private:
+  // Only where they are others than the equations' defaults.
+  virtual void set_copies(CostParameters& /*cost*/) const {}
 };
 
 struct MemoryModelEntry {

@@ -12,8 +12,9 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {"column_wise", "data_parallel",     "flex",           "grid_shard",
-                                                    "row_wise",    "table_column_wise", "table_row_wise", "table_wise"};
+constexpr std::array<std::string_view, 8> kNames = {"data_parallel",     "table_wise", "column_wise",
+                                                    "table_column_wise", "row_wise",   "table_row_wise",
+                                                    "grid_shard",        "flex"};
 
 // github.com/pytorch/torchrec, torchrec/distributed/embedding_types.py, EmbeddingComputeKernel.
 constexpr std::array<std::string_view, 11> kKernels = {"customized_kernel",  "dense",
@@ -33,8 +34,7 @@ Strategy parse_strategy(std::string_view name, const Place& place) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == name) return static_cast<Strategy>(i);
   }
-  throw input_error(place, "unknown strategy '" + std::string(name) + "'",
-                    known_names_hint(name, {kNames.begin(), kNames.end()}));
+  throw input_error(place, "unknown strategy '" + std::string(name) + "'", known_names_hint(name, strategy_names()));
 }
 
 Strategy parse_strategy(std::string_view name, const std::string& source) {
@@ -42,19 +42,13 @@ Strategy parse_strategy(std::string_view name, const std::string& source) {
 }
 
 std::vector<std::string> strategy_names() {
-  return {kNames.begin(), kNames.end()};
+  std::vector<std::string> names(kNames.begin(), kNames.end());
+  std::ranges::sort(names);
+  return names;
 }
 
 std::vector<std::string> compute_kernels() {
   return {kKernels.begin(), kKernels.end()};
-}
-
-std::string kernel_fault(Strategy strategy, std::string_view kernel) {
-  if (std::find(kKernels.begin(), kKernels.end(), kernel) == kKernels.end()) {
-    return "unknown compute kernel " + excerpt(kernel);
-  }
-  if (!replicated(strategy) || kernel == "dense") return "";
-  return "compute kernel " + excerpt(kernel) + " for replicated rows";
 }
 
 bool has_cache(std::string_view kernel) {

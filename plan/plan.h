@@ -12,32 +12,31 @@ namespace shardsim {
 
 struct Table;
 
+// TorchRec's sharding types, in its order, and flex.
 enum class Strategy {
-  column_wise,
   data_parallel,
-  flex,
-  grid_shard,
-  row_wise,
+  table_wise,
+  column_wise,
   table_column_wise,
+  row_wise,
   table_row_wise,
-  table_wise
+  grid_shard,
+  flex
 };
 
 std::string_view strategy_name(Strategy strategy);
 // Errors: Failure::input for an unknown name, at `place` or `source`; lists the known ones.
 Strategy parse_strategy(std::string_view name, const Place& place);
 Strategy parse_strategy(std::string_view name, const std::string& source);
-std::vector<std::string> strategy_names();
-bool replicated(Strategy strategy);   // data_parallel and flex hold copies of a row on several ranks
-bool in_rows(Strategy strategy);      // row_wise, table_row_wise, grid_shard and flex: the holders share the rows
-bool in_columns(Strategy strategy);   // column_wise, table_column_wise and grid_shard: one placement per block
-bool within_node(Strategy strategy);  // table_row_wise and grid_shard (each block), table_column_wise (the table)
+std::vector<std::string> strategy_names();  // alphabetical
+bool replicated(Strategy strategy);         // data_parallel and flex hold copies of a row on several ranks
+bool in_rows(Strategy strategy);            // row_wise, table_row_wise, grid_shard and flex: the holders share the rows
+bool in_columns(Strategy strategy);         // column_wise, table_column_wise and grid_shard: one placement per block
+bool within_node(Strategy strategy);        // table_row_wise and grid_shard (each block), table_column_wise (the table)
 std::string default_kernel(Strategy strategy);  // "dense" where replicated, else "fused"
 
 // TorchRec's compute kernels. Of these dense, fused, fused_uvm and fused_uvm_caching can be lowered.
 std::vector<std::string> compute_kernels();
-// "" when a placement of that strategy may have the kernel, else what is wrong.
-std::string kernel_fault(Strategy strategy, std::string_view kernel);
 
 // TorchRec's default cache_load_factor (pytorch/torchrec torchrec/distributed/planner/constants.py).
 inline constexpr double kCacheLoadFactor = 0.2;

@@ -14,18 +14,18 @@ namespace shardsim {
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster);
 
 // Errors: Failure::input with the line: unknown table or type, rows or ranks that do not fit. Call check_plan after.
-Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster);
+// `places` gets the place of each table's entry.
+Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster,
+                    std::vector<Place>* places = nullptr);
 
 // The same, checked: what check_plan says of a table has the line of its entry, too.
 Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known = true);
 Plan read_plan_file(const std::string& path, const Workload& workload, const Cluster& cluster);
 
 // Path of the module that holds each table of the workload: its pooled or its sequence module. TorchRec's
-// EmbeddingCollection has one dimension, so sequence tables of several are in several, MODULE_DIM.
-std::vector<std::string> module_paths(const Workload& workload);
-
-// The same under a plan, which may name others.
-std::vector<std::string> module_paths(const Workload& workload, const Plan& plan);
+// EmbeddingCollection has one dimension, so sequence tables of several are in several, MODULE_DIM. A plan may name
+// others.
+std::vector<std::string> module_paths(const Workload& workload, const Plan& plan = {});
 
 // What a plan file says of itself, without the workload and cluster that it was made for.
 struct StandalonePlan {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
@@ -47,7 +48,7 @@ void check_schema(const Tree& tree) {
 // Tables of the workload by name, each to be met once.
 class TableFinder {
  public:
-  explicit TableFinder(const Workload& workload) : seen_(workload.tables.size(), false) {
+  explicit TableFinder(const Workload& workload) {
     for (const Table& table : workload.tables) {
       numbers_[table.name] = static_cast<int>(names_.size());
       names_.push_back(table.name);
@@ -59,11 +60,9 @@ class TableFinder {
     if (found == numbers_.end()) {
       throw input_error(place, fmt::format("the workload has no table {}", excerpt(name)), hint(name));
     }
-    const auto index = static_cast<std::size_t>(found->second);
-    if (seen_[index]) {
+    if (!seen_.insert(found->second).second) {
       throw input_error(place, fmt::format("table {} is in two modules", excerpt(name)), "Keep one of them");
     }
-    seen_[index] = true;
     return found->second;
   }
 
@@ -78,7 +77,7 @@ class TableFinder {
 
   std::map<std::string, int> numbers_;
   std::vector<std::string> names_;
-  std::vector<bool> seen_;
+  std::set<int> seen_;
 };
 
 bool by_table_and_place(const Placement& a, const Placement& b) {
@@ -114,10 +113,7 @@ NumberPair read_number_pair(const Tree& tree, std::string_view what) {
   throw input_error(tree.place, fmt::format("{} has {} numbers", what, items.size()), "Write two, [A, B]");
 }
 
-namespace {
-
-// `places` gets the place of each table's entry.
-Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, std::vector<Place>& places) {
+Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster, std::vector<Place>* places) {
   required_map(tree, "a plan file");
   check_schema(tree);
   std::optional<std::uint64_t> seed;
@@ -125,13 +121,13 @@ Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluste
   TableFinder tables(workload);
   const bool cpus = cluster.spec().device == "cpu";
   Plan plan;
-  places.assign(workload.tables.size(), Place{});
+  if (places != nullptr) places->assign(workload.tables.size(), Place{});
   const std::vector<std::string> usual = module_paths(workload);
   for (const auto& [module, entries] : required_map(required_field(tree, "plan"), "'plan'").fields) {
     for (const auto& [name, entry] : required_map(entries, fmt::format("module {}", excerpt(module))).fields) {
       const int index = tables.take(name, entry.place);
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
-      places[static_cast<std::size_t>(index)] = entry.place;
+      if (places != nullptr) (*places)[static_cast<std::size_t>(index)] = entry.place;
       if (module != usual[static_cast<std::size_t>(index)]) plan.modules[index] = module;
       for (Placement& placement :
            read_entry({entry, index, table, cluster.world_size(), cluster.ranks_per_node(), cpus}, seed)) {
@@ -144,16 +140,9 @@ Plan read_plan(const Tree& tree, const Workload& workload, const Cluster& cluste
   return plan;
 }
 
-}  // namespace
-
-Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& cluster) {
-  std::vector<Place> places;
-  return read_plan(tree, workload, cluster, places);
-}
-
 Plan checked_plan(const Tree& tree, const Workload& workload, const Cluster& cluster, bool nodes_known) {
   std::vector<Place> places;
-  Plan plan = read_plan(tree, workload, cluster, places);
+  Plan plan = plan_from_tree(tree, workload, cluster, &places);
   check_plan(plan, workload, cluster, {tree.place.source}, nodes_known, places);
   return plan;
 }

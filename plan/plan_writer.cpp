@@ -153,45 +153,29 @@ Json entry_json(const Placements& parts, const Plan& plan, const Table& table, c
   return flex ? flex_entry(*parts.front(), table, plan.hash_seed) : tiers_entry(parts, table, plan.hash_seed);
 }
 
-// The tables of each module, modules in order of first appearance.
-using Modules = std::vector<std::pair<std::string, std::vector<int>>>;
+// Texts of values by key, in their order.
+using Entries = std::vector<std::pair<std::string, std::string>>;
 
-Modules modules_of(const std::map<int, Placements>& by_table, const std::vector<std::string>& paths) {
-  Modules modules;
-  for (const auto& [table, parts] : by_table) {
-    const std::string& path = paths.at(static_cast<std::size_t>(table));
-    const auto found = std::ranges::find(modules, path, &Modules::value_type::first);
-    if (found == modules.end()) {
-      modules.push_back({path, {table}});
-    } else {
-      found->second.push_back(table);
-    }
-  }
-  return modules;
-}
-
-// Appends "KEY": VALUE with that indentation, behind a comma unless it is the first of its map.
-void append_entry(std::string& text, int indent, const std::string& key, const std::string& value) {
-  const std::string line = "\n" + std::string(static_cast<std::size_t>(indent), ' ');
-  if (text.back() != '{') text += ',';
-  text += line + Json(key).dump() + ": ";
-  for (const char c : value) {
-    if (c == '\n') {
-      text += line;
-    } else {
+std::string map_text(const Entries& entries) {
+  std::string text;
+  for (const auto& [key, value] : entries) {
+    text += (text.empty() ? "{\n " : ",\n ") + Json(key).dump() + ": ";
+    for (const char c : value) {
       text += c;
+      if (c == '\n') text += ' ';
     }
   }
+  return text.empty() ? "{}" : text + "\n}";
 }
 
-void close_map(std::string& text, int indent) {
-  if (text.back() != '{') text += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
-  text += '}';
+Entries& entries_of(const std::string& module, std::vector<std::pair<std::string, Entries>>& modules) {
+  const auto found = std::ranges::find(modules, module, [](const auto& known) { return known.first; });
+  return found == modules.end() ? modules.emplace_back(module, Entries{}).second : found->second;
 }
 
 }  // namespace
 
-std::vector<std::string> module_paths(const Workload& workload) {
+std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
   std::set<std::int64_t> dims;
   for (const Table& table : workload.tables) {
     if (table.kind == TableKind::sequence) dims.insert(table.dim);
@@ -204,11 +188,6 @@ std::vector<std::string> module_paths(const Workload& workload) {
       paths.push_back(workload.sequence_module + (dims.size() > 1 ? fmt::format("_{}", table.dim) : ""));
     }
   }
-  return paths;
-}
-
-std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
-  std::vector<std::string> paths = module_paths(workload);
   for (const auto& [table, path] : plan.modules) paths.at(static_cast<std::size_t>(table)) = path;
   return paths;
 }
@@ -221,21 +200,19 @@ std::string plan_to_json(const Plan& plan, const Workload& workload, const Clust
   const bool seed_told = plan.hash_seed == Plan{}.hash_seed || std::ranges::any_of(by_table, [&](const auto& entry) {
                            return !is_torchrec(entry.second, table_of(entry.first));
                          });
-  std::string text = "{";
-  append_entry(text, 1, "schema", Json("shardsim.plan/1").dump());
-  if (!seed_told) append_entry(text, 1, "hash", hash_json(plan.hash_seed).dump(1));
-  append_entry(text, 1, "plan", "{");
-  for (const auto& [module, tables] : modules_of(by_table, module_paths(workload, plan))) {
-    append_entry(text, 2, module, "{");
-    for (const int index : tables) {
-      const Table& table = table_of(index);
-      append_entry(text, 3, table.name, entry_json(by_table.at(index), plan, table, cluster).dump(1));
-    }
-    close_map(text, 2);
+  const std::vector<std::string> paths = module_paths(workload, plan);
+  std::vector<std::pair<std::string, Entries>> modules;  // in order of first appearance
+  for (const auto& [index, parts] : by_table) {
+    const Table& table = table_of(index);
+    entries_of(paths.at(static_cast<std::size_t>(index)), modules)
+        .emplace_back(table.name, entry_json(parts, plan, table, cluster).dump(1));
   }
-  close_map(text, 1);
-  close_map(text, 0);
-  return text + "\n";
+  Entries texts, whole;
+  for (const auto& [module, tables] : modules) texts.emplace_back(module, map_text(tables));
+  whole.emplace_back("schema", Json("shardsim.plan/1").dump());
+  if (!seed_told) whole.emplace_back("hash", hash_json(plan.hash_seed).dump(1));
+  whole.emplace_back("plan", map_text(texts));
+  return map_text(whole) + "\n";
 }
 
 }  // namespace shardsim

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/tree/yaml.h"
+#include "plan/plan_entries.h"
 #include "plan/plan_file.h"
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/rank_set.h"
@@ -20,14 +22,6 @@ gpu: {{model: unknown, count: 1, compute_capability: "8.0", hbm: "1 B", hbm_band
 nics: {{per_gpu: 1, rate: "1 GB/s"}}
 )";
 
-std::int64_t count_of(const Tree& tree) {
-  return parse_count(scalar_text(tree, "a whole number"), tree.place);
-}
-
-void raise_to(std::int64_t& highest, std::int64_t value) {
-  highest = std::max(highest, value);
-}
-
 int highest_rank(const Tree& set) {
   const std::vector<int> ranks = read_rank_set(set, kMostRanks);
   return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
@@ -38,10 +32,11 @@ void extend(Table& table, const Tree& shard) {
   const Tree* offsets = shard.find("shard_offsets");
   const Tree* sizes = shard.find("shard_sizes");
   if (!offsets || !sizes || offsets->items.size() != 2 || sizes->items.size() != 2) return;
-  std::int64_t rows = static_cast<std::int64_t>(table.rows);
-  raise_to(rows, count_of(offsets->items[0]) + count_of(sizes->items[0]));
-  raise_to(table.dim, count_of(offsets->items[1]) + count_of(sizes->items[1]));
-  table.rows = static_cast<std::uint64_t>(rows);
+  const auto end = [&](std::size_t i) {
+    return read_whole_number(offsets->items[i]) + read_whole_number(sizes->items[i]);
+  };
+  table.rows = std::max(table.rows, static_cast<std::uint64_t>(end(0)));
+  table.dim = std::max(table.dim, end(1));
 }
 
 // The world that a file speaks of: its tables at the size it gives them, and as many ranks as it names.
@@ -76,8 +71,8 @@ class World {
     table.kind = TableKind::pooled;
     table.features = {{name, 1, 1, false}};
     table.average_length = 1;
-    if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(count_of(*rows));
-    if (const Tree* dim = entry.find("dim")) table.dim = count_of(*dim);
+    if (const Tree* rows = entry.find("rows")) table.rows = static_cast<std::uint64_t>(read_whole_number(*rows));
+    if (const Tree* dim = entry.find("dim")) table.dim = read_whole_number(*dim);
     if (const Tree* shards = entry.find("shards")) {
       for (const Tree& shard : shards->items) {
         extend(table, shard);
@@ -108,10 +103,8 @@ class World {
     const std::size_t colon = placement.rfind(':');
     if (placement.find("/cuda:") == std::string::npos || placement.size() - colon > 5) return;
     int number = 0;
-    for (const char digit : placement.substr(colon + 1)) {
-      if (digit < '0' || digit > '9') return;
-      number = 10 * number + (digit - '0');
-    }
+    const char* const last = placement.data() + placement.size();
+    if (std::from_chars(placement.data() + colon + 1, last, number).ptr != last || number < 0) return;
     highest_device_ = std::max(highest_device_, number);
   }
 

@@ -22,53 +22,14 @@ void read_head(MapReader& reader, const PlanEntry& entry, std::optional<std::uin
   read_hash(reader.map("hash"), seed);
 }
 
-void read_kernel(MapReader& reader, const Placement& placement) {
-  if (reader.has("compute_kernel")) reader.choice("compute_kernel", {placement.compute_kernel});
-}
-
-std::vector<std::vector<int>> read_groups(MapReader& reader, int world_size) {
-  std::vector<std::vector<int>> groups;
-  for (const Tree& group : reader.list("replica_groups")) groups.push_back(read_rank_set(group, world_size));
-  return groups;
-}
-
-// Replica groups are checked here so that the error has a line.
-void check_groups(const Placement& placement, const MapReader& reader, int world_size) {
-  std::vector<bool> seen(static_cast<std::size_t>(world_size), false);
-  for (const std::vector<int>& group : placement.holders) {
-    if (group.size() != placement.holders.front().size()) {
-      throw input_error(
-          reader.place_of("replica_groups"),
-          fmt::format("replica groups of {} and {} ranks", placement.holders.front().size(), group.size()),
-          "Give all replica groups the same length");
-    }
-    for (const int rank : group) {
-      if (seen[static_cast<std::size_t>(rank)]) {
-        throw input_error(reader.place_of("replica_groups"), fmt::format("rank {} is in two replica groups", rank),
-                          "Replica groups share no rank");
-      }
-      seen[static_cast<std::size_t>(rank)] = true;
-    }
-  }
-}
-
+// Whether these ranks may hold the rows is for check_plan to say.
 void read_holders(MapReader& reader, Placement& placement, int world_size) {
-  read_kernel(reader, placement);
-  const bool flex = placement.strategy == Strategy::flex;
-  const std::string_view key = flex ? "replica_groups" : "ranks";
-  if (flex) {
-    placement.holders = read_groups(reader, world_size);
-    check_groups(placement, reader, world_size);
-  } else {
-    placement.holders = {read_rank_set(reader.required(key), world_size)};
+  if (reader.has("compute_kernel")) reader.choice("compute_kernel", {placement.compute_kernel});
+  if (placement.strategy != Strategy::flex) {
+    placement.holders = {read_rank_set(reader.required("ranks"), world_size)};
+    return;
   }
-  const bool none = placement.holders.empty() || placement.holders.front().empty();
-  const bool many = placement.strategy == Strategy::table_wise && !none && placement.holders.front().size() > 1;
-  if (none || many) {
-    throw input_error(reader.place_of(key),
-                      fmt::format("{}.{}: {}", reader.path(), key, none ? "no rank" : "several ranks"),
-                      none ? "Name the ranks that hold these rows" : "A table_wise tier lies on one rank");
-  }
+  for (const Tree& group : reader.list("replica_groups")) placement.holders.push_back(read_rank_set(group, world_size));
 }
 
 Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begin) {

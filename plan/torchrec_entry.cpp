@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -32,16 +32,10 @@ bool is_placement_of(const std::string& text, int rank, int per_node, bool cpus)
 // A table in the memory of the node's CPU, beside others on GPUs, is no kind of plan that is simulated; rows that a GPU
 // looks up in host memory are.
 Error wrong_device(const PlanEntry& entry, const Place& place, const std::string& text, const std::string& due) {
-  if (entry.cpus) {
-    return input_error(
-        place, fmt::format("table '{}': placement {} where the ranks are CPUs", entry.table.name, excerpt(text)),
-        fmt::format("Write \"{}\"", due));
-  }
-  return input_error(
-      place, fmt::format("table '{}': placement {}, but tables lie on GPUs here", entry.table.name, excerpt(text)),
-      fmt::format("Write \"{}\"; for rows in host memory take compute kernel fused_uvm or "
-                  "fused_uvm_caching",
-                  due));
+  const char* wrong = entry.cpus ? " where the ranks are CPUs" : ", but tables lie on GPUs here";
+  const char* other = entry.cpus ? "" : "; for rows in host memory take compute kernel fused_uvm or fused_uvm_caching";
+  return input_error(place, fmt::format("table '{}': placement {}{}", entry.table.name, excerpt(text), wrong),
+                     fmt::format("Write \"{}\"{}", due, other));
 }
 
 void check_placement(const PlanEntry& entry, const Tree& placement, int rank) {
@@ -117,61 +111,54 @@ std::vector<int> ranks_of_shards(const PlanEntry& entry) {
   return ranks;
 }
 
-// table_wise: one shard, the table; column_wise and table_column_wise: slices of all rows.
-std::vector<Placement> read_slices(const PlanEntry& entry, const Placement& whole) {
-  const std::vector<Shard> shards = read_shards(entry, ranks_of_shards(entry));
-  if (whole.strategy == Strategy::table_wise && shards.size() != 1) {
-    throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, shards.size()),
+// A shard holds all rows, or is a block of them.
+void check_columns(const PlanEntry& entry, const Shard& shard, bool blocks_of_rows) {
+  const bool columns = shard.sizes.second > 0 && shard.offsets.second + shard.sizes.second <= entry.table.dim;
+  const bool rows = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
+  if (columns && (rows || blocks_of_rows)) return;
+  throw input_error(
+      shard.tree->place,
+      fmt::format("table '{}': this shard is no {} of it", entry.table.name, blocks_of_rows ? "block" : "slice"),
+      fmt::format("Write {}columns inside 0 to {}",
+                  blocks_of_rows ? "" : fmt::format("all {} rows, and ", entry.table.rows), entry.table.dim));
+}
+
+// Shards by first column and width of their block, and, where no rows are shared, by place in the list.
+using Blocks = std::map<std::array<std::int64_t, 3>, std::vector<Shard>>;
+
+Blocks blocks_of(const PlanEntry& entry, Strategy strategy) {
+  const bool all_columns = in_rows(strategy) && !in_columns(strategy);
+  const std::vector<int> ranks =
+      all_columns ? read_rank_set(required_field(entry.tree, "ranks"), entry.world_size) : ranks_of_shards(entry);
+  Blocks blocks;
+  if (all_columns) {
+    blocks[{0, entry.table.dim, 0}] = read_shards(entry, ranks);
+    return blocks;
+  }
+  std::int64_t place = 0;
+  for (const Shard& shard : read_shards(entry, ranks)) {
+    check_columns(entry, shard, in_rows(strategy));
+    blocks[{shard.offsets.second, shard.sizes.second, in_rows(strategy) ? 0 : place++}].push_back(shard);
+  }
+  return blocks;
+}
+
+// Blocks of columns, each of one shard or of blocks of rows, which may stand anywhere in the list: row_wise and
+// table_row_wise have one, of all columns; table_wise has one of one shard.
+std::vector<Placement> read_blocks(const PlanEntry& entry, const Placement& whole) {
+  const Blocks blocks = blocks_of(entry, whole.strategy);
+  if (whole.strategy == Strategy::table_wise && blocks.size() != 1) {
+    throw input_error(entry.tree.place, fmt::format("table '{}': {} shards", entry.table.name, blocks.size()),
                       "A table_wise table is one shard");
   }
   std::vector<Placement> placements;
-  for (const Shard& shard : shards) {
-    const bool slice = shard.offsets.first == 0 && shard.sizes.first == static_cast<std::int64_t>(entry.table.rows);
-    if (!slice || shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
-      throw input_error(
-          shard.tree->place, fmt::format("table '{}': this shard is no slice of it", entry.table.name),
-          fmt::format("Write all {} rows, and columns inside 0 to {}", entry.table.rows, entry.table.dim));
-    }
-    Placement placement = whole;
-    placement.column_begin = shard.offsets.second;
-    placement.column_end = shard.offsets.second + shard.sizes.second;
-    placement.holders = {{shard.rank}};
-    placements.push_back(std::move(placement));
-  }
-  return placements;
-}
-
-std::vector<int> ranks_of(const std::vector<Shard>& shards) {
-  std::vector<int> ranks;
-  for (const Shard& shard : shards) ranks.push_back(shard.rank);
-  return ranks;
-}
-
-// row_wise and table_row_wise: blocks of rows with all columns.
-std::vector<Placement> read_row_blocks(const PlanEntry& entry, Placement whole) {
-  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
-  check_row_blocks(entry, read_shards(entry, whole.holders.front()), 0, entry.table.dim);
-  return {whole};
-}
-
-// grid_shard: blocks of columns, each of blocks of rows; the shards of a block may stand anywhere in the list.
-std::vector<Placement> read_grid(const PlanEntry& entry, const Placement& whole) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Shard>> blocks;  // by first column and width
-  for (const Shard& shard : read_shards(entry, ranks_of_shards(entry))) {
-    if (shard.sizes.second == 0 || shard.offsets.second + shard.sizes.second > entry.table.dim) {
-      throw input_error(shard.tree->place, fmt::format("table '{}': this shard is no block of it", entry.table.name),
-                        fmt::format("Write columns inside 0 to {}", entry.table.dim));
-    }
-    blocks[{shard.offsets.second, shard.sizes.second}].push_back(shard);
-  }
-  std::vector<Placement> placements;
-  for (const auto& [columns, shards] : blocks) {
-    check_row_blocks(entry, shards, columns.first, columns.second);
-    Placement placement = whole;
-    placement.column_begin = columns.first;
-    placement.column_end = columns.first + columns.second;
-    placement.holders = {ranks_of(shards)};
-    placements.push_back(std::move(placement));
+  for (const auto& [key, shards] : blocks) {
+    if (in_rows(whole.strategy)) check_row_blocks(entry, shards, key[0], key[1]);
+    placements.push_back(whole);
+    placements.back().column_begin = key[0];
+    placements.back().column_end = key[0] + key[1];
+    placements.back().holders = {{}};
+    for (const Shard& shard : shards) placements.back().holders.front().push_back(shard.rank);
   }
   return placements;
 }
@@ -192,39 +179,23 @@ void read_cache(const PlanEntry& entry, Placement& whole) {
   if (has_cache(whole.compute_kernel)) whole.cache_load_factor = share;
 }
 
-void read_kernel(const PlanEntry& entry, Placement& whole) {
-  const Tree* const kernel = entry.tree.find("compute_kernel");
-  if (kernel == nullptr) return;
-  whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
-  const std::string fault = kernel_fault(whole.strategy, whole.compute_kernel);
-  if (fault.empty()) return;
-  throw input_error(kernel->place, fmt::format("table '{}': {}", entry.table.name, fault),
-                    replicated(whole.strategy) ? "Replicated rows are \"dense\""
-                                               : known_names_hint(whole.compute_kernel, compute_kernels()));
-}
-
 }  // namespace
 
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = whole_table(entry.index, entry.table, strategy, {});
-  read_kernel(entry, whole);
-  read_cache(entry, whole);
-  switch (strategy) {
-    case Strategy::row_wise:
-    case Strategy::table_row_wise:
-      return read_row_blocks(entry, whole);
-    case Strategy::grid_shard:
-      return read_grid(entry, whole);
-    case Strategy::data_parallel:
-      whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
-      return {whole};
-    case Strategy::column_wise:
-    case Strategy::table_column_wise:
-    case Strategy::table_wise:
-    case Strategy::flex:
-      break;
+  if (const Tree* const kernel = entry.tree.find("compute_kernel")) {
+    whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
+    if (replicated(strategy) && whole.compute_kernel != "dense") {
+      throw input_error(kernel->place,
+                        fmt::format("table '{}': compute kernel {} for replicated rows", entry.table.name,
+                                    excerpt(whole.compute_kernel)),
+                        "Replicated rows are \"dense\"");
+    }
   }
-  return read_slices(entry, whole);
+  read_cache(entry, whole);
+  if (strategy != Strategy::data_parallel) return read_blocks(entry, whole);
+  whole.holders = {read_rank_set(required_field(entry.tree, "ranks"), entry.world_size)};
+  return {whole};
 }
 
 }  // namespace shardsim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/document/document.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "cli/commands/all.h"
@@ -12,7 +13,6 @@
 #include "plan/planner.h"
 #include "plan/torchrec/bridge/choice.h"
 #include "plan/torchrec/bridge/given_plan.h"
-#include "plan/torchrec/report/explanation.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
 #include "sim/scenario/read_case.h"
@@ -57,11 +57,11 @@ Json take_unsized(StandalonePlan& given) {
 }
 
 torchrec::PlannerRequest request_of(const StandalonePlan& given) {
-  torchrec::PlannerRequest request;
-  for (torchrec::WorkloadTable& table : torchrec::tables_of(given.workload)) {
-    if (is_unsized(given, table.index)) continue;
-    request.tables.push_back({std::move(table.spec), {}});
-    request.order.push_back(table.index);
+  torchrec::PlannerRequest request = torchrec::request_of(given.workload);
+  for (std::size_t i = request.order.size(); i-- > 0;) {
+    if (!is_unsized(given, request.order[i])) continue;
+    request.tables.erase(request.tables.begin() + static_cast<std::ptrdiff_t>(i));
+    request.order.erase(request.order.begin() + static_cast<std::ptrdiff_t>(i));
   }
   torchrec::Topology& topology = request.settings.topology;
   if (given.cpus) topology.device = torchrec::Device::cpu;
@@ -161,7 +161,6 @@ PlanToExplain explained_case(const Case& item, std::uint64_t seed, const PlanWat
 // A plan's figures, as far as they are asked for.
 struct Figures {
   torchrec::Statistics statistics;
-  std::vector<torchrec::TableExplanation> tables;  // the same as in `statistics`
   bool one_table = false;
 };
 
@@ -170,12 +169,11 @@ void keep_table(Figures& figures, const std::string& name, const Json& unsized) 
   const auto other = [&](const torchrec::TableSpec& table) { return table.name != name && table.fqn() != name; };
   const std::vector<std::string> left_out = fqns_of(unsized);
   std::vector<std::string> names;
-  for (const auto& row : figures.tables) names.push_back(row.table->name);
+  for (const auto& row : figures.statistics.tables) names.push_back(row.table->name);
   names.insert(names.end(), left_out.begin(), left_out.end());
-  std::erase_if(figures.tables, [&](const auto& row) { return other(*row.table); });
   std::erase_if(figures.statistics.tables, [&](const auto& row) { return other(*row.table); });
   figures.one_table = true;
-  if (!figures.tables.empty()) return;
+  if (!figures.statistics.tables.empty()) return;
   constexpr std::size_t kShown = 20;  // names in a message
   const std::string likely = nearest(name, names);
   const bool known =
@@ -197,20 +195,21 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
   Json document = {{"schema", "shardsim.explanation/1"},
                    {"memory_model", "torchrec"},
                    {"statistics", std::move(statistics)},
-                   {"tables", Json::parse(torchrec::explanation_json(figures.tables))}};
+                   {"tables", Json::parse(torchrec::explanation_json(figures.statistics))}};
   if (!plan.unsized.empty() && !figures.one_table) document["tables_of_unknown_size"] = plan.unsized;
   return document;
 }
 
 std::string text_of(const Figures& figures, const PlanToExplain& plan) {
   std::string text;
-  for (const std::string& note : plan.notes) text += torchrec::wrapped(note) + "\n";
+  for (const std::string& note : plan.notes)
+    text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
-  return text + torchrec::explanation_text(figures.tables, figures.statistics);
+  return text + torchrec::explanation_text(figures.statistics);
 }
 
 void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
-  Figures figures{torchrec::statistics_of(plan.run, plan.settings), torchrec::explain(plan.run, plan.settings), false};
+  Figures figures{torchrec::statistics_of(plan.run, plan.settings), false};
   if (const auto table = given.value("table")) keep_table(figures, *table, plan.unsized);
   const std::string text = given.has("json") ? document_of(figures, plan).dump(1) + "\n" : text_of(figures, plan);
   print_result(text);
@@ -251,21 +250,11 @@ std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t see
 
 std::string memory_text(const std::vector<PlacementMemory>& memory) {
   const auto gb = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
-  std::vector<std::pair<std::vector<std::string>, std::vector<int>>> lines;  // ranks of equal cells share one
-  for (std::size_t r = 0; r < memory.size(); ++r) {
-    const PlacementMemory& rank = memory[r];
-    std::vector<std::string> cells = {gb(rank.static_bytes), gb(rank.dynamic_bytes),
-                                      gb(rank.static_bytes + rank.dynamic_bytes)};
-    auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& other) { return other.first == cells; });
-    if (line == lines.end()) line = lines.insert(line, {std::move(cells), {}});
-    line->second.push_back(static_cast<int>(r));
+  std::vector<std::vector<std::string>> cells;
+  for (const PlacementMemory& rank : memory) {
+    cells.push_back({gb(rank.static_bytes), gb(rank.dynamic_bytes), gb(rank.static_bytes + rank.dynamic_bytes)});
   }
-  std::vector<std::vector<std::string>> rows = {{"Ranks", "Static (GB)", "Dynamic (GB)", "HBM (GB)"}};
-  for (const auto& [cells, ranks] : lines) {
-    rows.push_back({torchrec::short_ranks(ranks, 48)});
-    rows.back().insert(rows.back().end(), cells.begin(), cells.end());
-  }
-  return torchrec::table_text(rows);
+  return torchrec::ranks_text({"Ranks", "Static (GB)", "Dynamic (GB)", "HBM (GB)"}, cells, 48);
 }
 
 void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given, const PlanWatch& watch) {

@@ -27,11 +27,12 @@ class PaperMemory : public MemoryModel {
   std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                         const Cluster& cluster) const override;
 
-  double dp_static_multiplier() const override { return static_multiplier_; }
-  double mp_dynamic_copies() const override { return mp_copies_; }
-  double dp_dynamic_copies() const override { return dp_copies_; }
-
  private:
+  void set_copies(CostParameters& cost) const override {
+    cost.static_multiplier = static_multiplier_;
+    cost.mp_copies = mp_copies_;
+    cost.dp_copies = dp_copies_;
+  }
   PlacementMemory of_holder(const Placement& placement, const Workload& workload, const Cluster& cluster,
                             double batch_bytes) const;
 

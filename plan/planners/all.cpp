@@ -7,25 +7,38 @@
 namespace shardsim {
 namespace {
 
+template <Strategy strategy>
+std::unique_ptr<Planner> uniform(MapReader& options) {
+  return make_uniform(strategy, options);
+}
+
+template <int tiers>
+std::unique_ptr<Planner> flexshard(MapReader& options) {
+  return make_flexshard(tiers, options);
+}
+
 constexpr std::array kPlanners = {
-    PlannerEntry{"column_wise", "each table cut into column slices, dealt over all ranks", make_column_wise},
-    PlannerEntry{"data_parallel", "every table whole on every rank", make_data_parallel},
-    PlannerEntry{"flex", "each table row-wise inside a node, replicated across nodes", make_flex},
-    PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", make_flexshard_2tier},
+    PlannerEntry{"column_wise", "each table cut into column slices, dealt over all ranks",
+                 uniform<Strategy::column_wise>},
+    PlannerEntry{"data_parallel", "every table whole on every rank", uniform<Strategy::data_parallel>},
+    PlannerEntry{"flex", "each table row-wise inside a node, replicated across nodes", uniform<Strategy::flex>},
+    PlannerEntry{"flexshard_2tier", "FlexShard: hot rows data-parallel, the rest row-wise", flexshard<2>},
     PlannerEntry{"flexshard_3tier", "FlexShard: hot rows data-parallel, warm rows flex, the rest row-wise",
-                 make_flexshard_3tier},
+                 flexshard<3>},
     PlannerEntry{"grid_shard", "column slices dealt over the nodes, each cut into row blocks inside its node",
-                 make_grid_shard},
+                 uniform<Strategy::grid_shard>},
     PlannerEntry{"memory_balanced",
                  "NVIDIA's distributed-embeddings: whole tables or column slices, dealt by size there and back",
                  make_memory_balanced},
     PlannerEntry{"random", "a sharding type and ranks for each table drawn at random, within memory", make_random,
                  true},
-    PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", make_row_wise},
+    PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", uniform<Strategy::row_wise>},
     PlannerEntry{"table_column_wise", "a node for each table, cut into column slices inside it",
-                 make_table_column_wise},
-    PlannerEntry{"table_row_wise", "a node for each table, cut into row blocks inside it", make_table_row_wise},
-    PlannerEntry{"table_wise", "whole tables, each to the rank with the least so far, largest first", make_table_wise},
+                 uniform<Strategy::table_column_wise>},
+    PlannerEntry{"table_row_wise", "a node for each table, cut into row blocks inside it",
+                 uniform<Strategy::table_row_wise>},
+    PlannerEntry{"table_wise", "whole tables, each to the rank with the least so far, largest first",
+                 uniform<Strategy::table_wise>},
     PlannerEntry{"torchrec", "TorchRec's planner: its estimates, proposers and partitioners", make_torchrec},
 };
 

@@ -70,40 +70,32 @@ class Flexshard : public Planner {
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override;
 
  private:
-  enum class Stop { off, from_bandwidths, probability };
-  enum class Rates { constants, simulated, given };
-
   void read_budget(MapReader& options);
   void read_stop(MapReader& options);
-  void read_bandwidths(MapReader& options);
+  void read_bandwidths(MapReader& options, int tiers);
   CostParameters cost(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
   double budget(const CostParameters& cost, const MergedRows& rows) const;
   double flex_stop(const CostParameters& cost) const;
   void check_budget(double extra, double smallest, double base) const;
 
   Place place_;
-  int tiers_;
-  CutRule rule_ = CutRule::paper;  // three tiers
+  TierRequest request_;  // as far as the options say it
   std::int64_t budget_bytes_ = 0;
   std::optional<std::int64_t> limit_bytes_;
-  Stop stop_ = Stop::from_bandwidths;
-  double stop_probability_ = 0;
-  bool cap_at_comm_neutral_ = true;
+  std::optional<double> stop_;            // a probability, 0 for off; absent: from the bandwidths
   std::optional<std::int64_t> rounding_;  // absent: the world size
-  Rates rates_ = Rates::constants;
+  bool simulated_rates_ = false;
   Place rates_place_;
   PlannerBandwidths bandwidths_;
   std::int64_t passes_ = 2;
 };
 
-Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().place), tiers_(tiers) {
+Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().place) {
   read_budget(options);
-  if (tiers_ == 3) {
-    rule_ = read_rule(options);
-    read_stop(options);
-  }
-  read_bandwidths(options);
-  if (tiers_ == 2) cap_at_comm_neutral_ = options.flag("cap_at_comm_neutral", true);
+  request_.rule = tiers == 3 ? read_rule(options) : CutRule::two_tiers;
+  if (tiers == 3) read_stop(options);
+  read_bandwidths(options, tiers);
+  if (tiers == 2) request_.cap_at_comm_neutral = options.flag("cap_at_comm_neutral", true);
   if (options.has("rounding")) rounding_ = options.count("rounding");
   passes_ = options.count("all_to_all_passes", 2);
 }
@@ -126,31 +118,27 @@ void Flexshard::read_stop(MapReader& options) {
   if (stop == nullptr) return;
   const std::string& text = scalar_text(*stop, "off, from_bandwidths or a probability");
   if (text == "from_bandwidths") return;
-  stop_ = text == "off" ? Stop::off : Stop::probability;
-  if (stop_ == Stop::off) return;
   const bool number = !text.empty() && std::string_view("0123456789.+-").find(text.front()) != std::string_view::npos;
-  stop_probability_ = number ? parse_real(text, stop->place) : -1;
-  if (stop_probability_ > 0) return;
+  stop_ = number ? parse_real(text, stop->place) : 0;
+  if (text == "off" || *stop_ > 0) return;
   throw input_error(stop->place, "flex_stop is '" + text + "'", "Write off, from_bandwidths, or a probability above 0");
 }
 
-void Flexshard::read_bandwidths(MapReader& options) {
+void Flexshard::read_bandwidths(MapReader& options, int tiers) {
   const Tree* rates = options.value("bandwidths");
   rates_place_ = options.place_of("bandwidths");
   if (rates == nullptr) return;
   if (rates->kind != Tree::Kind::map) {
-    const std::string text = options.choice("bandwidths", {"constants", "simulated"});
-    rates_ = text == "simulated" ? Rates::simulated : Rates::constants;
+    simulated_rates_ = options.choice("bandwidths", {"constants", "simulated"}) == "simulated";
     return;
   }
-  rates_ = Rates::given;
   MapReader map = options.map("bandwidths");
   const auto read = [&](std::string_view key, double& rate) {
     if (map.has(key)) rate = map.rate(key).bytes_per_second;
   };
   read("all_to_all_global", bandwidths_.all_to_all_global);
   read("all_reduce_global", bandwidths_.all_reduce_global);
-  if (tiers_ == 3) {
+  if (tiers == 3) {
     read("all_to_all_intra", bandwidths_.all_to_all_intra);
     read("all_reduce_cross", bandwidths_.all_reduce_cross);
   }
@@ -158,16 +146,10 @@ void Flexshard::read_bandwidths(MapReader& options) {
 }
 
 CostParameters Flexshard::cost(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
-  CostParameters cost;
-  cost.batch = static_cast<double>(workload.batch_per_gpu);
-  cost.world = cluster.world_size();
-  cost.per_node = cluster.ranks_per_node();
-  cost.static_multiplier = context.memory.dp_static_multiplier();
-  cost.mp_copies = context.memory.mp_dynamic_copies();
-  cost.dp_copies = context.memory.dp_dynamic_copies();
+  CostParameters cost = context.memory.cost_parameters(workload, cluster);
   cost.passes = static_cast<double>(passes_);
   cost.bandwidths = bandwidths_;
-  if (rates_ != Rates::simulated) return cost;
+  if (!simulated_rates_) return cost;
   if (!context.simulated_bandwidths) {
     throw input_error(rates_place_, "bandwidths: simulated needs a simulator, and none is at hand here",
                       "Write constants, or a map of four rates");
@@ -183,9 +165,7 @@ double Flexshard::budget(const CostParameters& cost, const MergedRows& rows) con
 }
 
 double Flexshard::flex_stop(const CostParameters& cost) const {
-  if (stop_ == Stop::off) return 0;
-  if (stop_ == Stop::probability) return stop_probability_;
-  return cost.p_flex_stop().value_or(std::numeric_limits<double>::infinity());
+  return stop_ ? *stop_ : cost.p_flex_stop().value_or(std::numeric_limits<double>::infinity());
 }
 
 void Flexshard::check_budget(double extra, double smallest, double base) const {
@@ -202,26 +182,19 @@ Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const Pla
   refuse_pooled(workload);
   const CostParameters parameters = cost(workload, cluster, context);
   const MergedRows rows = merged_rows(workload);
-  TierRequest request;
+  TierRequest request = request_;
   request.extra_bytes = budget(parameters, rows);
   request.rounding = static_cast<std::uint64_t>(rounding_.value_or(cluster.world_size()));
-  request.cap_at_comm_neutral = cap_at_comm_neutral_;
-  request.rule = rule_;
   request.flex_stop = flex_stop(parameters);
   check_budget(request.extra_bytes, smallest_extra_bytes(parameters, rows, request.rounding),
                row_wise_bytes(parameters, rows));
-  const TierCut cut = tiers_ == 2 ? two_tier_cut(parameters, rows, request) : three_tier_cut(parameters, rows, request);
-  return plan_of(cut, workload, cluster, context.seed);
+  return plan_of(tier_cut(parameters, rows, request), workload, cluster, context.seed);
 }
 
 }  // namespace
 
-std::unique_ptr<Planner> make_flexshard_2tier(MapReader& options) {
-  return std::make_unique<Flexshard>(options, 2);
-}
-
-std::unique_ptr<Planner> make_flexshard_3tier(MapReader& options) {
-  return std::make_unique<Flexshard>(options, 3);
+std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options) {
+  return std::make_unique<Flexshard>(options, tiers);
 }
 
 }  // namespace shardsim

@@ -8,14 +8,8 @@
 namespace shardsim {
 namespace {
 
-// One piece of a table, as large as its share of the elements.
-struct Piece {
-  double elements = 0;
-  std::size_t table = 0;
-  bool operator>(const Piece& other) const {
-    return std::pair(elements, table) > std::pair(other.elements, other.table);
-  }
-};
+// One piece of a table: its elements, and the table.
+using Piece = std::pair<double, std::size_t>;
 
 // Placement of NVIDIA-Merlin/distributed-embeddings, strategy "memory_balanced" (dist_model_parallel.py at c6b2e2f):
 // a table with more than `threshold` elements is cut into the least power of two of column slices that are not larger,
@@ -52,10 +46,10 @@ class MemoryBalanced : public Planner {
     for (std::size_t t = 0; t < workload.tables.size(); ++t) {
       const Table& table = workload.tables[t];
       for (const ColumnSlice& slice : column_slices(table.dim, 1, slices_of(table, world))) {
-        pieces.push_back({static_cast<double>(table.rows) * static_cast<double>(slice.end - slice.begin), t});
+        pieces.emplace_back(static_cast<double>(table.rows) * static_cast<double>(slice.end - slice.begin), t);
       }
     }
-    std::sort(pieces.begin(), pieces.end(), std::greater<>());
+    std::ranges::sort(pieces, std::greater<>());
     return pieces;
   }
 
@@ -66,7 +60,7 @@ class MemoryBalanced : public Planner {
     const auto turn = static_cast<std::size_t>(2 * world);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const auto at = static_cast<int>(i % turn);
-      ranks[pieces[i].table].push_back(std::min(at, 2 * world - 1 - at));
+      ranks[pieces[i].second].push_back(std::min(at, 2 * world - 1 - at));
     }
     for (std::vector<int>& of_table : ranks) std::sort(of_table.begin(), of_table.end());
     return ranks;

@@ -50,40 +50,21 @@ RowCut MergedRows::furthest(const RowCut& from, double p_end, const std::functio
   const auto cut_at = [&](std::uint64_t bits) { return maximum(from, at_least(std::bit_cast<double>(bits))); };
   // Patterns of doubles from 0 up are ordered like the doubles, so this bisects ln p, down to neighbouring doubles.
   std::uint64_t low = std::bit_cast<std::uint64_t>(std::max(p_end, 0.0));
-  std::uint64_t high = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
+  const std::uint64_t high = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
   if (low >= high) return from;
-  RowCut further = cut_at(low);
-  if (fits(further)) return further;
-  RowCut reached = from;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    RowCut cut = cut_at(middle);
-    if (fits(cut)) {
-      high = middle;
-      reached = std::move(cut);
-    } else {
-      low = middle;
-      further = std::move(cut);
-    }
-  }
-  return take_run(std::move(reached), further, fits);
+  if (RowCut further = cut_at(low); fits(further)) return further;
+  low = last_that(low, high - 1, [&](std::uint64_t bits) { return !fits(cut_at(bits)); });
+  return take_run(cut_at(low + 1), cut_at(low), fits);
 }
 
 // Rows of one probability, by table, then by position.
 RowCut MergedRows::take_run(RowCut from, const RowCut& to, const std::function<bool(const RowCut&)>& fits) const {
   for (std::size_t t = 0; t < tables_.size(); ++t) {
-    std::uint64_t least = from[t];
-    std::uint64_t most = to[t];
-    while (least < most) {
-      from[t] = most - (most - least) / 2;
-      if (fits(from)) {
-        least = from[t];
-      } else {
-        most = from[t] - 1;
-      }
-    }
-    from[t] = least;
-    if (least < to[t]) break;
+    from[t] = last_that(from[t], to[t], [&](std::uint64_t rows) {
+      from[t] = rows;
+      return fits(from);
+    });
+    if (from[t] < to[t]) break;
   }
   return from;
 }

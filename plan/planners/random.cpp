@@ -14,7 +14,7 @@ using torchrec::ComputeKernel;
 using torchrec::ShardingType;
 
 std::vector<ShardingType> every_type() {
-  using enum ShardingType;
+  using enum Strategy;
   return {data_parallel, table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard};
 }
 
@@ -23,7 +23,7 @@ class Random : public Planner {
  public:
   explicit Random(MapReader& reader) {
     torchrec::ConstraintOptions all;
-    all.place = reader.tree().place;
+    all.allowed.place = reader.tree().place;
     all.allowed.sharding_types = torchrec::some_of(reader, "sharding_types", torchrec::parse_sharding_type);
     if (all.allowed.sharding_types.empty()) all.allowed.sharding_types = every_type();
     all.allowed.compute_kernels = torchrec::some_of(reader, "compute_kernels", torchrec::parse_compute_kernel);
@@ -42,7 +42,7 @@ class Random : public Planner {
     torchrec::PlannerRequest request = torchrec::planner_request(options_, workload, cluster);
     if (max_replicated_) keep_large_tables_single(request);
     const torchrec::SearchSpace space = space_of(request);
-    const torchrec::Topology left = capacities(request);
+    const torchrec::Topology left = torchrec::reservation_of(request).topology;
     torchrec::RandomDraw draws(space, left);
     Rng rng(seed_.value_or(context.seed));
     bool placed = false;
@@ -50,7 +50,7 @@ class Random : public Planner {
       const auto draw = draws.next(rng);
       if (!draw) continue;
       placed = true;
-      Plan plan = torchrec::plan_of(draw->options, draw->assignment, space, request.order, context.seed);
+      Plan plan = torchrec::plan_of(draw->plan, draw->assignment, space, request.order, context.seed);
       if (fits(plan, workload, cluster, context.memory)) return plan;
     }
     throw no_plan(placed, draws.failed_table());
@@ -78,18 +78,6 @@ class Random : public Planner {
                                          request.settings.estimate);
     } catch (const torchrec::PlannerError& error) {
       throw input_error({"planner random"}, error.what(), "Allow more sharding_types or compute_kernels");
-    }
-  }
-
-  static torchrec::Topology capacities(const torchrec::PlannerRequest& request) {
-    std::vector<torchrec::TableSpec> specs;
-    for (const torchrec::ConstrainedTable& table : request.tables) specs.push_back(table.table);
-    try {
-      return torchrec::reserve(request.settings.reservation, request.settings.topology, specs,
-                               request.settings.estimate)
-          .topology;
-    } catch (const torchrec::PlannerError& error) {
-      throw Error(Failure::infeasible, Place{}, error.what(), "Take a smaller batch, or more device memory");
     }
   }
 

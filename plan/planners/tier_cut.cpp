@@ -118,21 +118,15 @@ TierEnds Cutter::priced(std::uint64_t rounding) const {
   const TierEnds free = ends_at(thresholds(cost_, request_.flex_stop, 0));
   if (in_budget(free)) return free;
 
-  TierEnds reached{lowest_, lowest_};
-  std::uint64_t low = 0;
-  std::uint64_t high = std::bit_cast<std::uint64_t>(kDearest);
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const TierEnds ends = ends_at(thresholds(cost_, request_.flex_stop, std::bit_cast<double>(middle)));
-    if (in_budget(ends)) {
-      high = middle;
-      reached = ends;
-    } else {
-      low = middle;
-    }
-  }
+  const auto at_price = [&](std::uint64_t bits) {
+    return thresholds(cost_, request_.flex_stop, std::bit_cast<double>(bits));
+  };
+  const std::uint64_t dearest = std::bit_cast<std::uint64_t>(kDearest);
+  const std::uint64_t low =
+      last_that(0, dearest - 1, [&](std::uint64_t bits) { return !in_budget(ends_at(at_price(bits))); });
+  TierEnds reached = low + 1 < dearest ? ends_at(at_price(low + 1)) : TierEnds{lowest_, lowest_};
   if (!in_budget(reached)) return reached;
-  const Thresholds beyond = thresholds(cost_, request_.flex_stop, std::bit_cast<double>(low));
+  const Thresholds beyond = at_price(low);
   reached.dp = rows_.furthest(reached.dp, beyond.dp, [&](const RowCut& dp) { return in_budget({dp, reached.flex}); });
   reached.flex = rows_.furthest(reached.flex, beyond.flex, [&](const RowCut& flex) {
     return in_budget({reached.dp, flex});
@@ -162,12 +156,9 @@ double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, 
   return extra_bytes(cost, rows, {lowest, rows.none()});
 }
 
-TierCut two_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
-  return {Cutter(cost, rows, request).two_tiers(), rows.none()};
-}
-
-TierCut three_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
+TierCut tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request) {
   const Cutter cutter(cost, rows, request);
+  if (request.rule == CutRule::two_tiers) return {cutter.two_tiers(), rows.none()};
   if (request.rule == CutRule::optimal) return cutter.optimal();
   return cutter.paper(request.rule == CutRule::crossover);
 }

@@ -58,6 +58,7 @@ struct TierCut {
 };
 
 enum class CutRule {
+  two_tiers,  // no Flex
   paper,      // DP while a row saves memory that way (FlexShard paper, planning section)
   crossover,  // DP while a row takes no more memory than as Flex
   optimal,    // least summed time of the four collectives
@@ -67,8 +68,8 @@ struct TierRequest {
   double extra_bytes = 0;           // allowed memory over all row-wise, per GPU; may be negative
   std::uint64_t rounding = 1;       // tiers but the last are multiples of it
   bool cap_at_comm_neutral = true;  // two tiers: stop where a row more as DP costs time
-  CutRule rule = CutRule::paper;    // three tiers
-  double flex_stop = 0;             // three tiers: no row of smaller probability is Flex; infinite: none is
+  CutRule rule = CutRule::paper;
+  double flex_stop = 0;  // three tiers: no row of smaller probability is Flex; infinite: none is
 };
 
 // Memory over all row-wise, bytes per GPU.
@@ -77,8 +78,7 @@ double extra_bytes(const CostParameters& cost, const MergedRows& rows, const Tie
 // The smallest extra_bytes for which there is a plan.
 double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, std::uint64_t rounding);
 
-// Both need request.extra_bytes >= smallest_extra_bytes and never exceed it.
-TierCut two_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request);
-TierCut three_tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request);
+// Needs request.extra_bytes >= smallest_extra_bytes and never exceeds it.
+TierCut tier_cut(const CostParameters& cost, const MergedRows& rows, const TierRequest& request);
 
 }  // namespace shardsim

@@ -42,13 +42,7 @@ ParetoPoint pareto_point(const CostParameters& cost, const AccessDistribution& a
 
 std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluster) {
   const auto memory = make_memory_model(item.memory_model);
-  CostParameters cost;
-  cost.batch = static_cast<double>(item.workload.batch_per_gpu);
-  cost.world = cluster.world_size();
-  cost.per_node = cluster.ranks_per_node();
-  cost.static_multiplier = memory->dp_static_multiplier();
-  cost.mp_copies = memory->mp_dynamic_copies();
-  cost.dp_copies = memory->dp_dynamic_copies();
+  const CostParameters cost = memory->cost_parameters(item.workload, cluster);
   std::vector<ParetoFigure> figures;
   for (const Table& table : item.workload.tables) {
     if (table.kind != TableKind::sequence) continue;

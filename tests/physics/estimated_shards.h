@@ -72,13 +72,9 @@ inline void add_shards(std::vector<EstimatedShard>& shards, const torchrec::Give
 }
 
 inline std::vector<EstimatedShard> estimated_shards(const RandomPlan& made) {
-  torchrec::PlannerRequest request;
+  torchrec::PlannerRequest request = torchrec::request_of(made.workload);
   request.settings.topology = torchrec::topology_of(*made.cluster);
   request.settings.estimate = torchrec::settings_for(made.workload);
-  for (const torchrec::WorkloadTable& table : torchrec::tables_of(made.workload)) {
-    request.tables.push_back({table.spec, {}});
-    request.order.push_back(table.index);
-  }
   std::vector<EstimatedShard> shards;
   for (const torchrec::GivenTable& given : torchrec::given_tables(made.plan, made.workload, request)) {
     add_shards(shards, given, made, request.settings);

@@ -19,7 +19,7 @@ struct Setting {
 
   Plan read(const std::string& json) const { return plan_from_tree(parse_json(json, "plan.json"), workload, cluster); }
   std::string fault(const std::string& json) const {
-    return error_of([&] { check_plan(read(json), workload, cluster, {"plan.json", 0, 0}); });
+    return error_of([&] { checked_plan(parse_json(json, "plan.json"), workload, cluster); });
   }
 };
 
@@ -282,7 +282,7 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"\"row_wise\"", "7", "plan.json:7"},
            Case{"\"fused\"", "\"dense\"", "plan.json:7"},
            Case{"\"0-3\"", "\"0-2\"", "replica groups of 3 and 4 ranks"},
-           Case{"\"0-3\"", "\"1-4\"", "rank 4 is in two replica groups"},
+           Case{"\"0-3\"", "\"1-4\"", "rank 4 is named twice"},
            Case{"[\"0-3\", \"4-7\"]", "[]", "no rank"},
            Case{"\"4-7\"", "\"4-8\"", "plan.json:6"},
            Case{"\"ranks\": \"0-7\"", "\"rank\": \"0-7\"", "ranks"},

@@ -21,11 +21,18 @@ RunResult run_or_throw(const PlannerRequest& request) {
   }
 }
 
+// A candidate of a run, with what the simulation says of it.
+struct JudgedPlan {
+  Candidate candidate;
+  Plan plan;
+  Seconds simulated;
+};
+
 std::size_t disagreements(const std::vector<JudgedPlan>& judged) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < judged.size(); ++i) {
     for (std::size_t j = i + 1; j < judged.size(); ++j) {
-      count += judged[j].simulated->value < judged[i].simulated->value ? 1 : 0;
+      count += judged[j].simulated < judged[i].simulated ? 1 : 0;
     }
   }
   return count;
@@ -51,19 +58,18 @@ std::string changes(const Candidate& to, const Candidate& from, const SearchSpac
   return join(texts) + (more > 0 ? fmt::format(" and {} others", more) : "");
 }
 
-void tell(const Choice& choice, const std::vector<Candidate>& candidates, std::size_t chosen,
+void tell(const std::vector<JudgedPlan>& judged, std::size_t chosen, const SearchSpace& space,
           const PlannerContext& context) {
   if (!context.note) return;
-  const std::vector<JudgedPlan>& judged = choice.judged;
   const auto text = [](const JudgedPlan& plan) {
-    return fmt::format("{:.3f} ms estimated, {:.3f} ms simulated", plan.estimated_ms, plan.simulated->ms());
+    return fmt::format("{:.3f} ms estimated, {:.3f} ms simulated", plan.candidate.rating, plan.simulated.ms());
   };
   context.note(fmt::format("estimate's first choice: {}", text(judged.front())));
   if (chosen == 0) {
     context.note("the simulation chooses the same plan");
   } else {
     context.note(fmt::format("simulation's choice, number {} of the estimate: {}", chosen + 1, text(judged[chosen])));
-    context.note("it differs in " + changes(candidates[chosen], candidates.front(), choice.run.space));
+    context.note("it differs in " + changes(judged[chosen].candidate, judged.front().candidate, space));
   }
   const std::size_t pairs = judged.size() * (judged.size() - 1) / 2;
   context.note(fmt::format("{} candidates: the two order {} of {} pairs differently", judged.size(),
@@ -71,28 +77,24 @@ void tell(const Choice& choice, const std::vector<Candidate>& candidates, std::s
 }
 
 // Simulates the candidates. One that cannot be simulated (a kernel that only estimates know) is left out.
-std::vector<Candidate> simulate_candidates(Choice& choice, const PlannerContext& context) {
-  std::vector<Candidate> simulated;
+std::vector<JudgedPlan> simulate_candidates(const Choice& choice, const PlannerContext& context) {
+  std::vector<JudgedPlan> judged;
   std::optional<Error> refused;
   for (const Candidate& candidate : choice.run.candidates) {
-    JudgedPlan judged;
-    judged.plan = plan_of(candidate.plan, candidate.assignment, choice.run.space, choice.request.order, context.seed);
-    judged.estimated_ms = candidate.rating;
+    Plan plan = plan_of(candidate.plan, candidate.assignment, choice.run.space, choice.request.order, context.seed);
     try {
-      judged.simulated = context.simulate(judged.plan);
+      const Seconds simulated = context.simulate(plan);
+      judged.push_back({candidate, std::move(plan), simulated});
     } catch (const Error& error) {
       if (error.failure() != Failure::input) throw;
       refused = error;
-      continue;
     }
-    choice.judged.push_back(std::move(judged));
-    simulated.push_back(candidate);
   }
-  if (simulated.empty()) throw *refused;
+  if (judged.empty()) throw *refused;
   if (refused && context.note)
     context.note(fmt::format("{} candidates cannot be simulated and are left out, the last one because: {}",
-                             choice.run.candidates.size() - simulated.size(), refused->what()));
-  return simulated;
+                             choice.run.candidates.size() - judged.size(), refused->what()));
+  return judged;
 }
 
 // No workload says what TorchRec's offload statistics say of a table's accesses.
@@ -103,16 +105,12 @@ void tell_of_scaleup(const std::vector<ProposerKind>& proposers, const PlannerCo
 }
 
 void judge(Choice& choice, const PlannerContext& context) {
-  const std::vector<Candidate> candidates = simulate_candidates(choice, context);
-  const auto fastest = std::min_element(
-      choice.judged.begin(), choice.judged.end(),
-      [](const JudgedPlan& a, const JudgedPlan& b) { return a.simulated->value < b.simulated->value; });
-  const auto chosen = static_cast<std::size_t>(fastest - choice.judged.begin());
-  tell(choice, candidates, chosen, context);
-  const Candidate& best = candidates[chosen];
-  choice.run.plan = best.plan;
-  choice.run.assignment = best.assignment;
-  choice.run.rating = best.rating;
+  std::vector<JudgedPlan> judged = simulate_candidates(choice, context);
+  const auto fastest = std::ranges::min_element(judged, {}, &JudgedPlan::simulated);
+  tell(judged, static_cast<std::size_t>(fastest - judged.begin()), choice.run.space, context);
+  choice.run.plan = std::move(fastest->candidate.plan);
+  choice.run.assignment = std::move(fastest->candidate.assignment);
+  choice.run.rating = fastest->candidate.rating;
 }
 
 }  // namespace

@@ -7,18 +7,10 @@
 
 namespace shardsim::torchrec {
 
-// A candidate of a run, with what the simulation says of it.
-struct JudgedPlan {
-  Plan plan;
-  double estimated_ms = 0;
-  std::optional<Seconds> simulated;  // only by the simulated objective
-};
-
 struct Choice {
   PlannerRequest request;
   RunResult run;  // its plan, assignment and rating are the chosen ones
   Plan plan;
-  std::vector<JudgedPlan> judged;  // by the simulated objective: best estimate first
 };
 
 // Runs the planner. With objective simulated the candidates of best estimates are simulated (context.simulate) and the
@@ -27,6 +19,9 @@ struct Choice {
 // simulator.
 Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context);
+
+// What is left for the tables of a request. Errors: Failure::infeasible when nothing is.
+Reservation reservation_of(const PlannerRequest& request);
 
 // The error of a planner in the project's words.
 Error as_input_error(const PlannerError& error);

@@ -62,16 +62,18 @@ TableSpec table_spec(const Table& table, const Workload& workload) {
   return spec;
 }
 
-std::vector<WorkloadTable> tables_of(const Workload& workload) {
-  std::vector<WorkloadTable> tables;
+PlannerRequest request_of(const Workload& workload) {
+  PlannerRequest request;
+  const std::vector<std::string> modules = module_paths(workload);
   for (const TableKind kind : {TableKind::sequence, TableKind::pooled}) {
     for (std::size_t i = 0; i < workload.tables.size(); ++i) {
-      if (workload.tables[i].kind == kind) tables.push_back({i, table_spec(workload.tables[i], workload)});
+      if (workload.tables[i].kind != kind) continue;
+      request.tables.push_back({table_spec(workload.tables[i], workload), {}});
+      request.tables.back().table.module = modules[i];
+      request.order.push_back(i);
     }
   }
-  const std::vector<std::string> modules = module_paths(workload);
-  for (WorkloadTable& table : tables) table.spec.module = modules[table.index];
-  return tables;
+  return request;
 }
 
 EstimateSettings settings_for(const Workload& workload, EstimateSettings settings) {

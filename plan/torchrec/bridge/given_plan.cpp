@@ -6,34 +6,33 @@
 #include <map>
 #include <tuple>
 
+#include "plan/torchrec/bridge/choice.h"
+
 namespace shardsim::torchrec {
 namespace {
 
 // Placements of one table that are one option: the slices of a table, or one tier.
-struct Part {
-  std::vector<const Placement*> placements;
-  std::uint64_t row_begin = 0, row_end = 0;
-  Strategy strategy = Strategy::table_wise;
-};
+using Part = std::vector<const Placement*>;
 
 std::vector<Part> parts_of(const Plan& plan) {
   std::vector<Part> parts;
   for (const Placement& placement : plan.placements) {
-    const bool slice = !parts.empty() && in_columns(placement.strategy) &&
-                       parts.back().placements.front()->table == placement.table &&
-                       parts.back().strategy == placement.strategy && parts.back().row_begin == placement.row_begin;
-    if (!slice) parts.push_back({{}, placement.row_begin, placement.row_end, placement.strategy});
-    parts.back().placements.push_back(&placement);
+    const auto same = [&](auto member) { return parts.back().front()->*member == placement.*member; };
+    const bool slice = !parts.empty() && in_columns(placement.strategy) && same(&Placement::table) &&
+                       same(&Placement::strategy) && same(&Placement::row_begin);
+    if (!slice) parts.emplace_back();
+    parts.back().push_back(&placement);
   }
   return parts;
 }
 
-void shrink_to(TableSpec& table, const Part& part, const Table& whole) {
+void shrink_to(GivenTable& given, const Placement& part, const Table& whole) {
   if (part.row_begin == 0 && part.row_end == whole.rows) return;
   const AccessDistribution access = whole.distribution();
   const double share = access.sum(part.row_begin, part.row_end) / access.total();
-  table.rows = static_cast<std::int64_t>(part.row_end - part.row_begin);
-  for (double& factor : table.pooling_factors) factor *= share;
+  given.table.rows = static_cast<std::int64_t>(part.rows());
+  for (double& factor : given.table.pooling_factors) factor *= share;
+  given.option.tier = {part.row_begin, part.row_end};
 }
 
 // The runs of one list of holders, in the order of its ranks.
@@ -53,7 +52,7 @@ std::vector<ShardRun> runs_of(const Placement& placement, int ranks) {
 }
 
 void cut(GivenTable& given, const Part& part) {
-  for (const Placement* placement : part.placements) {
+  for (const Placement* placement : part) {
     for (const std::vector<int>& ranks : placement->holders) {
       for (const ShardRun& run : runs_of(*placement, static_cast<int>(ranks.size()))) given.option.runs.push_back(run);
       given.ranks.insert(given.ranks.end(), ranks.begin(), ranks.end());
@@ -71,7 +70,7 @@ double cache_share(const ShardingOption& option, const TableSpec& spec) {
 Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t table) {
   Placement placement;
   placement.table = static_cast<int>(table);
-  placement.strategy = strategy_of(option.type);
+  placement.strategy = option.type;
   placement.compute_kernel = name_of(option.kernel);
   if (has_cache(placement.compute_kernel)) placement.cache_load_factor = cache_share(option, spec);
   placement.holders = {{}};
@@ -80,15 +79,16 @@ Placement blank(const ShardingOption& option, const TableSpec& spec, std::size_t
   return placement;
 }
 
-// One placement per column block; `rows` shards each.
+// One placement per column block, which all its shards hold.
 void add_blocks(std::vector<Placement>& placements, const ShardingOption& option, const Placement& whole,
                 std::span<const int> ranks) {
   std::size_t shard = 0;
   for (const ShardRun& run : option.runs) {
     for (int i = 0; i < run.count; ++i, ++shard) {
       const std::int64_t column = run.col_offset_of(i);
-      const bool same_block = in_rows(whole.strategy) && !placements.empty() &&
-                              placements.back().table == whole.table && placements.back().column_begin == column;
+      const bool shared = in_rows(whole.strategy) || replicated(whole.strategy);
+      const bool same_block = shared && !placements.empty() && placements.back().table == whole.table &&
+                              placements.back().column_begin == column;
       if (!same_block) {
         placements.push_back(whole);
         placements.back().column_begin = column;
@@ -106,17 +106,15 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
   for (std::size_t i = 0; i < request.order.size(); ++i) specs[request.order[i]] = &request.tables[i].table;
   std::vector<GivenTable> tables;
   for (const Part& part : parts_of(plan)) {
-    const Placement& first = *part.placements.front();
-    const Table& whole = workload.tables.at(static_cast<std::size_t>(first.table));
+    const Placement& first = *part.front();
     GivenTable given;
     given.table = *specs.at(static_cast<std::size_t>(first.table));
-    shrink_to(given.table, part, whole);
+    shrink_to(given, first, workload.tables.at(static_cast<std::size_t>(first.table)));
     if (const auto module = plan.modules.find(first.table); module != plan.modules.end()) {
       given.table.module = module->second;
     }
-    given.option.type = type_of(part.strategy);
-    given.option.flex = part.strategy == Strategy::flex;
-    if (part.row_begin > 0 || part.row_end < whole.rows) given.option.tier = {part.row_begin, part.row_end};
+    given.option.flex = first.strategy == Strategy::flex;  // which TorchRec does not know: on each node the type below
+    given.option.type = given.option.flex ? ShardingType::table_row_wise : first.strategy;
     given.option.kernel = parse_compute_kernel(first.compute_kernel, {"compute kernel of the plan"});
     given.option.partition = partition_by(given.option.type);
     if (has_cache(first.compute_kernel)) given.table.cache_load_factor = first.cache_load_factor;
@@ -138,12 +136,10 @@ std::vector<GivenTable> given_tables(const Plan& plan, const Workload& workload,
 RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
   RunResult run;
   run.found = true;
-  run.assignment.first = {0};
   for (GivenTable& given : given_tables(plan, workload, request)) {
     run.space.tables.push_back(std::move(given.table));
     run.plan.push_back(std::move(given.option));
-    run.assignment.ranks.insert(run.assignment.ranks.end(), given.ranks.begin(), given.ranks.end());
-    run.assignment.first.push_back(run.assignment.ranks.size());
+    run.assignment.add(given.ranks);
   }
   const Proposal proposal = proposal_of(run.plan);
   run.rating = perf_rating(proposal, run.assignment, request.settings.topology.world_size);
@@ -151,27 +147,10 @@ RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerReq
 }
 
 RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request) {
-  std::vector<TableSpec> specs;
-  for (const ConstrainedTable& table : request.tables) specs.push_back(table.table);
-  Reservation reservation;
-  try {
-    reservation = reserve(request.settings.reservation, request.settings.topology, specs, request.settings.estimate);
-  } catch (const PlannerError& error) {
-    throw Error(Failure::infeasible, Place{}, error.what(), "Reserve a smaller share, or take a smaller batch");
-  }
+  Reservation reservation = reservation_of(request);
   RunResult run = rated_run(plan, workload, request);
   run.reservation = std::move(reservation);
   return run;
-}
-
-// Both name the seven types alike. TorchRec does not know flex: on each node it is table_row_wise.
-Strategy strategy_of(ShardingType type) {
-  return parse_strategy(name_of(type), Place{});
-}
-
-ShardingType type_of(Strategy strategy) {
-  return strategy == Strategy::flex ? ShardingType::table_row_wise
-                                    : parse_sharding_type(strategy_name(strategy), Place{});
 }
 
 Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment, const SearchSpace& space,
@@ -180,14 +159,8 @@ Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assig
   plan.hash_seed = seed;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const ShardingOption& option = options[i];
-    Placement whole = blank(option, space.table_of(option), order.at(static_cast<std::size_t>(option.table)));
-    if (in_columns(whole.strategy)) {
-      add_blocks(plan.placements, option, whole, assignment.of(i));
-    } else {
-      const auto ranks = assignment.of(i);
-      whole.holders = {{ranks.begin(), ranks.end()}};
-      plan.placements.push_back(std::move(whole));
-    }
+    const Placement whole = blank(option, space.table_of(option), order.at(static_cast<std::size_t>(option.table)));
+    add_blocks(plan.placements, option, whole, assignment.of(i));
   }
   std::stable_sort(plan.placements.begin(), plan.placements.end(), [](const Placement& a, const Placement& b) {
     return std::tie(a.table, a.row_begin, a.column_begin) < std::tie(b.table, b.row_begin, b.column_begin);

@@ -25,10 +25,6 @@ RunResult rated_run(const Plan& plan, const Workload& workload, const PlannerReq
 // That with reservations, for its statistics.
 RunResult given_run(const Plan& plan, const Workload& workload, const PlannerRequest& request);
 
-ShardingType type_of(Strategy strategy);
-
-Strategy strategy_of(ShardingType type);
-
 // The plan that an assignment means. `order[i]` is the place in the workload of table i of the search space.
 Plan plan_of(const std::vector<ShardingOption>& options, const Assignment& assignment, const SearchSpace& space,
              const std::vector<std::size_t>& order, std::uint64_t seed);

@@ -24,7 +24,7 @@ std::string more_text(double bytes) {
 // Least memory of every table over all its options, largest first.
 std::string largest_tables(const RunResult& run) {
   std::vector<std::pair<std::string, double>> least;
-  for (const Proposal& options : options_by_table(run.space.options)) {
+  for (const Proposal& options : options_by_table(proposal_of(run.space.options))) {
     const auto smallest = std::min_element(options.begin(), options.end(),
                                            [](const auto* a, const auto* b) { return a->total < b->total; });
     const Storage& total = (*smallest)->total;
@@ -39,19 +39,6 @@ bool host_memory_allowed(const RunResult& run) {
   });
 }
 
-struct Room {
-  double hbm = 0, ddr = 0;
-};
-
-Room available(const RunResult& run) {
-  Room room;
-  for (const Storage& device : run.reservation.topology.devices) {
-    room.hbm += static_cast<double>(device.hbm);
-    room.ddr += static_cast<double>(device.ddr);
-  }
-  return room;
-}
-
 // More of the memory that is short: per rank, or on more ranks.
 std::string smallest_change(const RunResult& run, double needed, double usable, bool host) {
   const double ranks = static_cast<double>(run.reservation.topology.world_size);
@@ -63,10 +50,10 @@ std::string smallest_change(const RunResult& run, double needed, double usable, 
 }
 
 Error too_large(const RunResult& run) {
-  const Room room = available(run);
-  const bool host = static_cast<double>(run.lowest.hbm) <= room.hbm;
+  const Storage room = capacity_of(run.reservation.topology);
+  const bool host = run.lowest.hbm <= room.hbm;
   const double needed = static_cast<double>(host ? run.lowest.ddr : run.lowest.hbm);
-  const double usable = host ? room.ddr : room.hbm;
+  const double usable = static_cast<double>(host ? room.ddr : room.hbm);
   return Error(
       Failure::infeasible, Place{},
       fmt::format("no plan fits: the smallest proposal needs {} of {} memory, all ranks have {} for tables, {} "
@@ -96,6 +83,16 @@ Error no_place(const RunResult& run) {
 }
 
 }  // namespace
+
+Reservation reservation_of(const PlannerRequest& request) {
+  const RunSettings& settings = request.settings;
+  try {
+    return reserve(settings.reservation, settings.topology, request.tables, settings.estimate);
+  } catch (const PlannerError& error) {
+    throw Error(Failure::infeasible, Place{}, error.what(),
+                "Take a smaller batch or more device memory, or reserve a smaller share of it");
+  }
+}
 
 Error infeasible(const RunResult& run, const RunSettings& settings) {
   if (!run.reason.empty()) {

@@ -16,11 +16,6 @@ Topology with_free_memory(Topology topology) {
   return topology;
 }
 
-Topology with_free_host_links(Topology topology) {
-  topology.intra_host_bandwidth = kFree;
-  return topology;
-}
-
 // By one all-to-all, as sequences are under every type.
 bool sends_whole_rows(const ShardingOption& option, const TableSpec& table) {
   if (!table.pooled) return true;
@@ -56,21 +51,19 @@ Parts parts_of(const ShardRun& run, const ShardingOption& option, const TableSpe
   } else if (sends_whole_rows(option, table)) {
     parts.all_to_all = links;
   } else {
-    const bool two_levels = option.type != ShardingType::row_wise;
-    parts.all_to_all = two_levels ? on(with_free_host_links(free_memory)) : 0;
+    Topology free_host_links = free_memory;
+    free_host_links.intra_host_bandwidth = kFree;
+    parts.all_to_all = option.type == ShardingType::row_wise ? 0 : on(free_host_links);  // two levels
     parts.reduce_scatter = links - parts.all_to_all;
   }
   return parts;
 }
 
 void add(Parts& sum, const Parts& parts, double times) {
-  sum.lookup += times * parts.lookup;
-  sum.update += times * parts.update;
-  sum.all_to_all += times * parts.all_to_all;
-  sum.reduce_scatter += times * parts.reduce_scatter;
-  sum.all_reduce += times * parts.all_reduce;
-  sum.copies += times * parts.copies;
-  sum.prefetch += times * parts.prefetch;
+  for (double Parts::*part : {&Parts::lookup, &Parts::update, &Parts::all_to_all, &Parts::reduce_scatter,
+                              &Parts::all_reduce, &Parts::copies, &Parts::prefetch}) {
+    sum.*part += times * parts.*part;
+  }
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ std::vector<ProposerKind> read_proposers(MapReader& reader) {
   std::vector<ProposerKind> proposers;
   for (const Tree& item : reader.list("proposers")) {
     const std::string& name = scalar_text(item, "the name of a proposer");
-    const std::size_t before = proposers.size();
-    for (std::size_t i = 0; i < proposer_names().size(); ++i) {
-      if (proposer_names()[i] == name) proposers.push_back(static_cast<ProposerKind>(i));
+    const auto found = std::ranges::find(proposer_names(), name);
+    if (found != proposer_names().end()) {
+      proposers.push_back(static_cast<ProposerKind>(found - proposer_names().begin()));
+      continue;
     }
-    if (proposers.size() > before) continue;
     throw input_error(item.place, fmt::format("{} is no proposer of TorchRec", excerpt(name)),
                       known_names_hint(name, proposer_names()));
   }
@@ -89,26 +89,19 @@ ReservationSettings read_reservation(MapReader reader) {
   return settings;
 }
 
-template <typename Value, typename Read>
-std::optional<Value> maybe(MapReader& reader, const char* key, Read read) {
-  return reader.has(key) ? std::optional<Value>(read(key)) : std::nullopt;
-}
-
 // TorchRec reads 0 as "not given" and takes its own 32 or 128 GiB.
-void refuse_zero(MapReader& reader, const char* key, const std::optional<Bytes>& cap) {
-  if (!cap || cap->count > 0) return;
+std::optional<Bytes> read_capacity(MapReader& reader, const char* key) {
+  if (!reader.has(key)) return std::nullopt;
+  const Bytes capacity = reader.bytes(key);
+  if (capacity.count > 0) return capacity;
   throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which TorchRec takes for its default", key),
                     "For no memory at all write \"1 B\"; for the cluster's leave it out");
 }
 
 double element_bytes(MapReader& reader, const char* key) {
   const std::vector<std::string> names = {"fp32", "fp16", "bf16", "int8", "uint8", "nfp8", "int4", "int2"};
-  const double bytes[] = {4, 2, 2, 1, 1, 1, 0.5, 0.25};
-  const std::string name = reader.choice(key, names);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return bytes[i];
-  }
-  return 4;
+  constexpr double kBytes[] = {4, 2, 2, 1, 1, 1, 0.5, 0.25};
+  return kBytes[std::ranges::find(names, reader.choice(key, names)) - names.begin()];
 }
 
 double cache_load_factor(MapReader& reader) {
@@ -120,8 +113,7 @@ double cache_load_factor(MapReader& reader) {
 
 ConstraintOptions read_constraint(MapReader reader) {
   ConstraintOptions options;
-  options.place = reader.tree().place;
-  options.allowed.place = options.place;
+  options.allowed.place = reader.tree().place;
   options.allowed.sharding_types = some_of(reader, "sharding_types", parse_sharding_type);
   options.allowed.compute_kernels = some_of(reader, "compute_kernels", parse_compute_kernel);
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
@@ -145,39 +137,34 @@ std::map<std::string, ConstraintOptions> read_constraints(MapReader& reader) {
   return constraints;
 }
 
-// A rate of the other kind of device: a GPU looks rows up in its own memory and over its link to the host, a CPU in the
-// host's memory alone.
-void refuse_other_device(Device device, const TopologyOptions& options) {
-  const auto refuse = [&](const char* key, bool given) {
-    if (!given) return;
-    throw input_error(options.place, fmt::format("'{}' has no effect on device {}", key, name_of(device)),
-                      "Leave it out");
-  };
-  const bool cpu = device == Device::cpu;
-  refuse("ddr_bandwidth", !cpu && options.ddr);
-  refuse("hbm_cap", cpu && options.hbm_cap);
-  refuse("hbm_bandwidth", cpu && options.hbm);
-  refuse("hbm_to_ddr_bandwidth", cpu && options.hbm_to_ddr);
-}
+// A GPU looks rows up in its own memory and over its link to the host, a CPU in the host's memory alone: a rate of the
+// other kind of device would change nothing.
+struct RateKey {
+  const char* key;
+  double Topology::*rate;
+  bool on_gpu, on_cpu;
+};
+constexpr RateKey kRateKeys[] = {{"hbm_bandwidth", &Topology::hbm_bandwidth, true, false},
+                                 {"ddr_bandwidth", &Topology::ddr_bandwidth, false, true},
+                                 {"hbm_to_ddr_bandwidth", &Topology::hbm_to_ddr_bandwidth, true, false},
+                                 {"intra_bandwidth", &Topology::intra_host_bandwidth, true, true},
+                                 {"inter_bandwidth", &Topology::inter_host_bandwidth, true, true}};
 
 Topology with_options(Topology topology, const TopologyOptions& options) {
-  refuse_other_device(topology.device, options);
-  if (options.torchrec_rates) {
-    const Topology defaults;
-    topology.hbm_bandwidth = defaults.hbm_bandwidth;
-    topology.ddr_bandwidth = defaults.ddr_bandwidth;
-    topology.hbm_to_ddr_bandwidth = defaults.hbm_to_ddr_bandwidth;
-    topology.intra_host_bandwidth = defaults.intra_host_bandwidth;
-    topology.inter_host_bandwidth = defaults.inter_host_bandwidth;
-  }
-  const auto replace = [](double& rate, const std::optional<Bandwidth>& by) {
-    if (by) rate = by->bytes_per_second * 1e-3;
+  const bool cpu = topology.device == Device::cpu;
+  const auto refuse_unless = [&](bool has_effect, const char* key) {
+    if (has_effect) return;
+    throw input_error(options.place, fmt::format("'{}' has no effect on device {}", key, name_of(topology.device)),
+                      "Leave it out");
   };
-  replace(topology.hbm_bandwidth, options.hbm);
-  replace(topology.ddr_bandwidth, options.ddr);
-  replace(topology.hbm_to_ddr_bandwidth, options.hbm_to_ddr);
-  replace(topology.intra_host_bandwidth, options.intra);
-  replace(topology.inter_host_bandwidth, options.inter);
+  refuse_unless(!cpu || !options.hbm_cap, "hbm_cap");
+  for (const RateKey& rate : kRateKeys) {
+    if (options.torchrec_rates) topology.*rate.rate = Topology{}.*rate.rate;
+    const auto given = options.rates.find(rate.key);
+    if (given == options.rates.end()) continue;
+    refuse_unless(cpu ? rate.on_cpu : rate.on_gpu, rate.key);
+    topology.*rate.rate = given->second.bytes_per_second * 1e-3;
+  }
   if (options.bwd_compute_multiplier) topology.bwd_compute_multiplier = *options.bwd_compute_multiplier;
   const Storage device = topology.devices.front();
   set_capacity(topology, options.hbm_cap ? options.hbm_cap->count : device.hbm,
@@ -191,7 +178,7 @@ void check_names(const PlannerOptions& options, const Workload& workload) {
   for (const auto& [name, constraint] : options.constraints) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string likely = nearest(name, names);
-    throw input_error(constraint.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
+    throw input_error(constraint.allowed.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
                       likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
                                      : fmt::format("Did you mean '{}'?", likely));
   }
@@ -239,19 +226,14 @@ TopologyOptions read_topology_options(MapReader reader) {
   TopologyOptions options;
   options.place = reader.tree().place;
   options.torchrec_rates = reader.choice("rates", {"cluster", "torchrec"}, "cluster") == "torchrec";
-  const auto bytes = [&](const char* key) { return reader.bytes(key); };
-  const auto rate = [&](const char* key) { return reader.rate(key); };
-  const auto real = [&](const char* key) { return at_least_zero(reader, key, 0); };
-  options.hbm_cap = maybe<Bytes>(reader, "hbm_cap", bytes);
-  options.ddr_cap = maybe<Bytes>(reader, "ddr_cap", bytes);
-  refuse_zero(reader, "hbm_cap", options.hbm_cap);
-  refuse_zero(reader, "ddr_cap", options.ddr_cap);
-  options.hbm = maybe<Bandwidth>(reader, "hbm_bandwidth", rate);
-  options.ddr = maybe<Bandwidth>(reader, "ddr_bandwidth", rate);
-  options.hbm_to_ddr = maybe<Bandwidth>(reader, "hbm_to_ddr_bandwidth", rate);
-  options.intra = maybe<Bandwidth>(reader, "intra_bandwidth", rate);
-  options.inter = maybe<Bandwidth>(reader, "inter_bandwidth", rate);
-  options.bwd_compute_multiplier = maybe<double>(reader, "bwd_compute_multiplier", real);
+  options.hbm_cap = read_capacity(reader, "hbm_cap");
+  options.ddr_cap = read_capacity(reader, "ddr_cap");
+  for (const RateKey& rate : kRateKeys) {
+    if (reader.has(rate.key)) options.rates[rate.key] = reader.rate(rate.key);
+  }
+  if (reader.has("bwd_compute_multiplier")) {
+    options.bwd_compute_multiplier = at_least_zero(reader, "bwd_compute_multiplier", 0);
+  }
   reader.finish();
   return options;
 }
@@ -281,14 +263,10 @@ PlannerOptions read_planner_options(MapReader& reader) {
 PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster) {
   check_names(options, workload);
   const Topology topology = with_options(topology_of(cluster), options.topology);
-  PlannerRequest request;
-  for (WorkloadTable& table : tables_of(workload)) {
-    ConstrainedTable item;
-    item.table = std::move(table.spec);
-    constrain(item, options);
-    check_device(item, topology.device);
-    request.tables.push_back(std::move(item));
-    request.order.push_back(table.index);
+  PlannerRequest request = request_of(workload);
+  for (ConstrainedTable& table : request.tables) {
+    constrain(table, options);
+    check_device(table, topology.device);
   }
   RunSettings& settings = request.settings;
   settings = options.run;

@@ -14,15 +14,18 @@ namespace shardsim::torchrec {
 
 // The project's inputs in the words of TorchRec's planner.
 
-// One per table, in the order in which TorchRec meets them: sequence tables first, then pooled ones. `index` is the
-// table's place in the workload. Sequence tables of several dimensions are several collections, MODULE_DIM. A pooled
-// table is weighted when one of its features is.
-struct WorkloadTable {
-  std::size_t index = 0;
-  TableSpec spec;
-};
-std::vector<WorkloadTable> tables_of(const Workload& workload);
 TableSpec table_spec(const Table& table, const Workload& workload);
+
+// Everything that run_planner wants. `tables[i]` is table `order[i]` of the workload.
+struct PlannerRequest {
+  std::vector<ConstrainedTable> tables;
+  std::vector<std::size_t> order;
+  RunSettings settings;
+};
+
+// Its tables, in the order in which TorchRec meets them: sequence tables first, then pooled ones. Sequence tables of
+// several dimensions are several collections, MODULE_DIM. A pooled table is weighted when one of its features is.
+PlannerRequest request_of(const Workload& workload);
 
 // `settings` with the batch size and the pipeline of the workload.
 EstimateSettings settings_for(const Workload& workload, EstimateSettings settings = {});
@@ -36,7 +39,6 @@ struct ConstraintOptions {
   TableConstraints allowed;
   std::optional<std::int64_t> min_partition;
   std::optional<double> cache_load_factor, output_element_bytes;
-  Place place;
 };
 
 // The topology keys of a scenario; absent ones come from the cluster. Keys of another device than the cluster's are
@@ -44,7 +46,7 @@ struct ConstraintOptions {
 struct TopologyOptions {
   bool torchrec_rates = false;  // TorchRec's own constants instead of the cluster's rates
   std::optional<Bytes> hbm_cap, ddr_cap;
-  std::optional<Bandwidth> hbm, ddr, hbm_to_ddr, intra, inter;
+  std::map<std::string, Bandwidth> rates;  // by key
   std::optional<double> bwd_compute_multiplier;
   Place place;
 };
@@ -77,13 +79,6 @@ std::vector<Value> some_of(MapReader& reader, const char* key, Value (*parse)(st
 
 // Its map `topology` alone.
 TopologyOptions read_topology_options(MapReader reader);
-
-// Everything that run_planner wants. `tables[i]` of the result is table `order[i]` of the workload.
-struct PlannerRequest {
-  std::vector<ConstrainedTable> tables;
-  std::vector<std::size_t> order;
-  RunSettings settings;
-};
 
 // Errors: Failure::input for a constraint on a table that the workload does not have.
 PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster);

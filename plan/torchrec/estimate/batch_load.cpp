@@ -18,10 +18,6 @@ void require_equal_lengths(const TableSpec& table) {
                   features, table.num_poolings.size(), table.batch_sizes.size()));
 }
 
-bool row_type(ShardingType type) {
-  return type == ShardingType::row_wise || type == ShardingType::table_row_wise || type == ShardingType::grid_shard;
-}
-
 }  // namespace
 
 BatchLoad batch_load(const TableSpec& table, double batch_size) {
@@ -37,7 +33,7 @@ BatchLoad batch_load(const TableSpec& table, double batch_size) {
 }
 
 double inputs_per_shard(const BatchLoad& load, ShardingType type, const Topology& topology) {
-  if (!row_type(type)) return load.inputs;
+  if (!in_rows(type)) return load.inputs;
   return load.inputs / (type == ShardingType::row_wise ? topology.world_size : topology.local_world_size);
 }
 
@@ -50,7 +46,7 @@ BufferBytes buffer_bytes(const TableSpec& table, const BatchLoad& load, Sharding
   if (type == ShardingType::data_parallel) {
     return {whole_bytes(inputs * kIdBytes), whole_bytes(outputs * static_cast<double>(table.dim) * element_bytes)};
   }
-  if (row_type(type) && (rows == 0 || cols == 0)) return {};
+  if (in_rows(type) && (rows == 0 || cols == 0)) return {};
   const double world = topology.world_size;
   return {whole_bytes(inputs * world * kIdBytes),
           whole_bytes(outputs * world * static_cast<double>(cols) * element_bytes)};

@@ -141,8 +141,7 @@ Perf data_parallel(const Terms& terms, std::int64_t rows) {
   const double output = terms.outputs * terms.cols * terms.element;
   const double size = table_bytes(terms, rows);
   const double nodes = std::min(terms.world / terms.local, 2.0);
-  const double rate = collective_bandwidth(terms.topology, terms.topology.local_world_size, terms.topology.world_size,
-                                           CollectiveKind::all_reduce);
+  const double rate = world_bandwidth(terms, CollectiveKind::all_reduce);
   double all_reduce = size * (2 * nodes - 1) / nodes / rate;
   if (terms.world > 2 * terms.local) all_reduce *= 2;
   Perf perf;

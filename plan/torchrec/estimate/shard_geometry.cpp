@@ -152,7 +152,7 @@ std::vector<ShardRun> cut_table(const TableSpec& table, ShardingType type, const
       return row_wise(table, topology, rules);
     case ShardingType::table_row_wise:
       return even_rows(table.rows, table.dim, topology.local_world_size);
-    case ShardingType::grid_shard:
+    default:
       break;
   }
   return grid(table, topology.local_world_size);

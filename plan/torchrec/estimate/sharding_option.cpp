@@ -3,28 +3,19 @@
 #include <algorithm>
 #include <bit>
 
-#include "plan/torchrec/estimate/shard_estimate.h"
+#include "base/rng.h"
 
 namespace shardsim::torchrec {
 namespace {
 
-// The splitmix64 finaliser.
-std::uint64_t mix(std::uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9ULL;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 std::uint64_t key_of(const ShardingOption& option) {
-  std::uint64_t key = mix(static_cast<std::uint64_t>(option.table) + 0x9e3779b97f4a7c15ULL);
+  std::uint64_t key = mix(static_cast<std::uint64_t>(option.table), kGolden);
   const double load_factor = option.load_factor.value_or(-1);
   for (const std::uint64_t part :
        {static_cast<std::uint64_t>(option.type), static_cast<std::uint64_t>(option.kernel),
         std::bit_cast<std::uint64_t>(load_factor), static_cast<std::uint64_t>(option.shards),
         static_cast<std::uint64_t>(option.total.hbm), static_cast<std::uint64_t>(option.total.ddr)}) {
-    key = mix(key ^ mix(part + 0x9e3779b97f4a7c15ULL));
+    key = mix(key ^ mix(part, kGolden), 0);
   }
   return key;
 }
@@ -32,11 +23,11 @@ std::uint64_t key_of(const ShardingOption& option) {
 }  // namespace
 
 std::string_view ShardingOption::type_name() const {
-  return flex ? "flex" : name_of(type);
+  return name_of(flex ? Strategy::flex : type);
 }
 
 std::string_view ShardingOption::type_label() const {
-  return flex ? "FLEX" : abbreviation(type);
+  return abbreviation(flex ? Strategy::flex : type);
 }
 
 void ShardingOption::summarise() {
@@ -62,12 +53,22 @@ void ShardingOption::summarise() {
   key = key_of(*this);
 }
 
-Perf ShardingOption::perf_sum() const {
-  Perf total_perf;
-  for (const ShardRun& run : runs) {
-    for (int i = 0; i < run.count; ++i) total_perf += run.perf;
+std::vector<ShardExplanation> explain(const ShardingOption& option, const TableSpec& table, std::span<const int> ranks,
+                                      const Topology& topology, const EstimateSettings& settings) {
+  std::vector<ShardExplanation> shards;
+  each_shard(option, ranks, [&](int rank, const ShardRun& run) {
+    const auto same = [&](const ShardExplanation& other) { return other.rows == run.rows && other.cols == run.cols; };
+    auto shard = std::ranges::find_if(shards, same);
+    if (shard == shards.end()) shard = shards.insert(shard, {run.rows, run.cols, {}, {}});
+    shard->ranks.push_back(rank);
+  });
+  const BatchLoad load = batch_load(table, settings.batch_size);
+  const TableStorage stored = table_storage(table, option.kernel, topology.device, settings.rules);
+  for (ShardExplanation& shard : shards) {
+    shard.storage =
+        shard_storage(table, stored, option.type, option.kernel, topology, settings, shard.rows, shard.cols, load);
   }
-  return total_perf;
+  return shards;
 }
 
 // Time first, then storage: where both are at fault TorchRec speaks of the time.

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "plan/torchrec/estimate/shard_estimate.h"
 #include "plan/torchrec/spec/table_spec.h"
 #include "plan/torchrec/spec/topology.h"
 
@@ -66,8 +68,25 @@ struct ShardingOption {
   std::string_view type_name() const;   // "table_wise", "flex"
   std::string_view type_label() const;  // "TW", "FLEX"
   void summarise();
-  Perf perf_sum() const;  // component by component over all shards
 };
+
+// Calls visit(rank, run) for every shard; `ranks` of them, in shard order.
+template <typename Visit>
+void each_shard(const ShardingOption& option, std::span<const int> ranks, Visit visit) {
+  std::size_t shard = 0;
+  for (const ShardRun& run : option.runs) {
+    for (int i = 0; i < run.count; ++i) visit(ranks[shard++], run);
+  }
+}
+
+// The bytes of the shards of one size, however they alternate (grid_shard), step by step.
+struct ShardExplanation {
+  std::int64_t rows = 0, cols = 0;
+  std::vector<int> ranks;  // of each
+  ShardStorage storage;
+};
+std::vector<ShardExplanation> explain(const ShardingOption& option, const TableSpec& table, std::span<const int> ranks,
+                                      const Topology& topology, const EstimateSettings& settings);
 
 // Time and storage of every shard of an option that is cut already, and its sums. Errors: PlannerError (other).
 void estimate_shards(ShardingOption& option, const TableSpec& table, const Topology& topology,

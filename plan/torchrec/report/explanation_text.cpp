@@ -4,18 +4,14 @@
 #include <map>
 
 #include "base/text.h"
-#include "plan/torchrec/report/explanation.h"
+#include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
 
 namespace shardsim::torchrec {
 namespace {
 
 constexpr std::size_t kRanksWidth = 14, kLongRanksWidth = 40;
-constexpr const char* kRanksHere = "\v";  // stands for ", on ranks 0-7" while tables are compared
-
-std::string number(std::int64_t value) {
-  return with_thousands(value);
-}
+constexpr char kRanksHere = '\v';  // stands for ", on ranks 0-7" while tables are compared
 
 std::string optimizer_note(const TableSpec& table) {
   const double m = optimizer_multiplier(table.optimizer, table.dim);
@@ -24,19 +20,20 @@ std::string optimizer_note(const TableSpec& table) {
   return fmt::format("{} x tensor ({})", m, name_of(table.optimizer));
 }
 
-std::string ids_note(const TableExplanation& table, const RunSettings& settings) {
-  const std::string ids = decimals_text(table.inputs_per_shard, 3);
+std::string ids_note(const TableStatistics& table, const BatchLoad& load, const Topology& topology) {
+  const std::string ids = decimals_text(inputs_per_shard(load, table.option->type, topology), 3);
   if (table.option->type == ShardingType::data_parallel) return fmt::format("{} ids x 8 B", ids);
-  return fmt::format("{} ids x {} ranks x 8 B", ids, settings.topology.world_size);
+  return fmt::format("{} ids x {} ranks x 8 B", ids, topology.world_size);
 }
 
-std::string output_note(const TableExplanation& table, const ShardExplanation& shard, const RunSettings& settings) {
-  const double vectors = table.table->pooled ? table.load.bags : table.inputs_per_shard;
-  const double element = table.table->output_element_bytes.value_or(table.table->element_bytes);
+std::string output_note(const TableStatistics& table, const BatchLoad& load, std::int64_t cols,
+                        const Topology& topology) {
+  const TableSpec& spec = *table.table;
+  const double vectors = spec.pooled ? load.bags : inputs_per_shard(load, table.option->type, topology);
   const bool copies = table.option->type == ShardingType::data_parallel;
-  const std::string ranks = copies ? "" : fmt::format(" x {} ranks", settings.topology.world_size);
-  return fmt::format("{} {}{} x {} columns x {} B", decimals_text(vectors, 3), table.table->pooled ? "bags" : "items",
-                     ranks, shard.cols, element);
+  const std::string ranks = copies ? "" : fmt::format(" x {} ranks", topology.world_size);
+  return fmt::format("{} {}{} x {} columns x {} B", decimals_text(vectors, 3), spec.pooled ? "bags" : "items", ranks,
+                     cols, spec.output_element_bytes.value_or(spec.element_bytes));
 }
 
 std::string pipeline_note(const RunSettings& settings, ComputeKernel kernel) {
@@ -52,37 +49,39 @@ std::string pipeline_note(const RunSettings& settings, ComputeKernel kernel) {
   }
 }
 
-void add_step(std::string& text, const char* what, std::int64_t hbm, std::int64_t ddr, const std::string& note) {
-  text += fmt::format("    {:<10}{:>20} B  {}\n", what, number(hbm), note);
-  if (ddr != 0) text += fmt::format("    {:<10}{:>20} B  in DDR, the host's memory\n", "", number(ddr));
+void add_step(std::string& text, const char* what, const Storage& bytes, const std::string& note) {
+  text += fmt::format("    {:<10}{:>20} B  {}\n", what, with_thousands(bytes.hbm), note);
+  if (bytes.ddr != 0)
+    text += fmt::format("    {:<10}{:>20} B  in DDR, the host's memory\n", "", with_thousands(bytes.ddr));
 }
 
-void add_shard_text(std::string& text, const TableExplanation& table, const ShardExplanation& shard,
+void add_shard_text(std::string& text, const TableStatistics& table, const ShardExplanation& shard,
                     const RunSettings& settings) {
   const ShardStorage& storage = shard.storage;
   const TableSpec& spec = *table.table;
-  text +=
-      fmt::format("  {} shard{} of {} x {}", shard.count, shard.count == 1 ? "" : "s", number(shard.rows), shard.cols);
-  text += kRanksHere;
+  const ComputeKernel kernel = table.option->kernel;
+  const BatchLoad load = batch_load(spec, settings.estimate.batch_size);
+  text += fmt::format("  {} of {} x {}{}", counted(shard.ranks.size(), "shard"), with_thousands(shard.rows), shard.cols,
+                      kRanksHere);
   if (storage.first_level_cache) {
-    add_step(text, "cache", *storage.first_level_cache, 0, "first-level cache, sized for the whole table");
+    add_step(text, "cache", {*storage.first_level_cache, 0}, "first-level cache, sized for the whole table");
   } else {
-    add_step(text, "tensor", storage.tensor.hbm, storage.tensor.ddr,
-             fmt::format("{} B x {} / {} elements", number(table.stored.whole), number(shard.rows * shard.cols),
-                         number(spec.rows * spec.dim)));
-    add_step(text, "optimizer", storage.optimizer.hbm, storage.optimizer.ddr, optimizer_note(spec));
-    add_step(text, "cache", storage.cache_aux, 0,
-             cached(table.option->kernel)
-                 ? fmt::format("rows x (4 + {} x 16) B", decimals_text(storage_load_factor(spec), 4))
-                 : "no cache");
+    const TableStorage stored = table_storage(spec, kernel, settings.topology.device, settings.estimate.rules);
+    add_step(text, "tensor", storage.tensor,
+             fmt::format("{} B x {} / {} elements", with_thousands(stored.whole),
+                         with_thousands(shard.rows * shard.cols), with_thousands(spec.rows * spec.dim)));
+    add_step(text, "optimizer", storage.optimizer, optimizer_note(spec));
+    add_step(text, "cache", {storage.cache_aux, 0},
+             cached(kernel) ? fmt::format("rows x (4 + {} x 16) B", decimals_text(storage_load_factor(spec), 4))
+                            : "no cache");
   }
-  add_step(text, "input", storage.input, 0, ids_note(table, settings));
-  add_step(text, "output", storage.output, 0, output_note(table, shard, settings));
-  add_step(text, "pipeline", storage.buffers.hbm, storage.buffers.ddr, pipeline_note(settings, table.option->kernel));
-  add_step(text, "in all", storage.total().hbm, storage.total().ddr, "tensor + optimizer + cache + pipeline");
+  add_step(text, "input", {storage.input, 0}, ids_note(table, load, settings.topology));
+  add_step(text, "output", {storage.output, 0}, output_note(table, load, shard.cols, settings.topology));
+  add_step(text, "pipeline", storage.buffers, pipeline_note(settings, kernel));
+  add_step(text, "in all", storage.total(), "tensor + optimizer + cache + pipeline");
 }
 
-std::string name_of_part(const TableExplanation& table) {
+std::string name_of_part(const TableStatistics& table) {
   const auto& tier = table.option->tier;
   return printable(table.table->fqn()) + (tier ? fmt::format(" rows {}-{}", tier->begin, tier->end) : "");
 }
@@ -102,68 +101,64 @@ std::string perf_line(const TableStatistics& row) {
 }
 
 // All but name and ranks. In a plan of ours flex is estimated as the nearest of TorchRec's types.
-std::string body_text(const TableExplanation& table, const TableStatistics& row, const RunSettings& settings) {
+std::string body_text(const TableStatistics& table, const RunSettings& settings) {
   const TableSpec& spec = *table.table;
   std::string text = fmt::format(": {}, {}, {} rows x {} columns x {} B, {}\n", table.option->type_name(),
-                                 name_of(table.option->kernel), number(spec.rows), spec.dim, spec.element_bytes,
+                                 name_of(table.option->kernel), with_thousands(spec.rows), spec.dim, spec.element_bytes,
                                  spec.pooled ? "pooled" : "sequence");
   if (table.option->flex) text += "  Estimated as table_row_wise on the ranks of each replica group.\n";
-  text += fmt::format("  {}\n", ids_of_table(row)) + perf_line(row);
+  text += fmt::format("  {}\n", ids_of_table(table)) + perf_line(table);
   for (const ShardExplanation& shard : table.shards) add_shard_text(text, table, shard, settings);
   return text;
 }
 
 // Tables that are equal in all but their names and ranks.
 struct TableGroup {
-  std::size_t first = 0;  // its first table
-  int count = 0;
   std::string body;
-  std::vector<std::vector<int>> ranks;  // by kind of shard, of all its tables
-  bool same_ranks = true;
+  std::vector<const TableStatistics*> tables;
+
+  std::vector<int> ranks_of(std::size_t shard) const {  // of all tables, by kind of shard
+    std::vector<int> ranks;
+    for (const TableStatistics* table : tables) {
+      const std::vector<int>& more = table->shards[shard].ranks;
+      ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    return ranks;
+  }
 };
 
-void add_to(TableGroup& group, const TableExplanation& table) {
-  ++group.count;
-  group.ranks.resize(table.shards.size());
-  for (std::size_t i = 0; i < table.shards.size(); ++i) {
-    const std::vector<int>& ranks = table.shards[i].ranks;
-    group.same_ranks = group.same_ranks && (group.count == 1 || group.ranks[i] == ranks);
-    if (group.count == 1 || !group.same_ranks) group.ranks[i].insert(group.ranks[i].end(), ranks.begin(), ranks.end());
-  }
-}
-
-std::vector<TableGroup> groups_of(const std::vector<TableExplanation>& tables, const Statistics& statistics) {
+std::vector<TableGroup> groups_of(const Statistics& statistics) {
   std::vector<TableGroup> groups;
   std::map<std::string, std::size_t> known;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    std::string body = body_text(tables[i], statistics.tables[i], *statistics.settings);
-    const auto [entry, added] = known.try_emplace(tables[i].table->module + body, groups.size());
-    if (added) groups.push_back({i, 0, std::move(body), {}, true});
-    add_to(groups[entry->second], tables[i]);
+  for (const TableStatistics& table : statistics.tables) {
+    std::string body = body_text(table, *statistics.settings);
+    const auto [entry, added] = known.try_emplace(table.table->module + body, groups.size());
+    if (added) groups.push_back({std::move(body), {}});
+    groups[entry->second].tables.push_back(&table);
   }
   return groups;
 }
 
-std::string group_name(const TableGroup& group, const std::vector<TableExplanation>& tables) {
-  const std::string name = name_of_part(tables[group.first]);
-  if (group.count == 1) return name;
-  return fmt::format("{} and {} other{}", name, group.count - 1, group.count == 2 ? "" : "s");
+std::string group_name(const TableGroup& group) {
+  const std::string name = name_of_part(*group.tables.front());
+  const std::size_t others = group.tables.size() - 1;
+  return others == 0 ? name : name + " and " + counted(others, "other");
 }
 
-std::vector<std::string> overview_row(const TableGroup& group, const std::vector<TableExplanation>& tables) {
-  const TableExplanation& table = tables[group.first];
+std::vector<std::string> overview_row(const TableGroup& group) {
+  const TableStatistics& table = *group.tables.front();
   const ShardingOption& option = *table.option;
   std::vector<int> ranks;
-  for (const std::vector<int>& some : group.ranks) ranks.insert(ranks.end(), some.begin(), some.end());
-  return {group_name(group, tables),
+  for (const TableStatistics* one : group.tables) ranks.insert(ranks.end(), one->ranks.begin(), one->ranks.end());
+  return {group_name(group),
           std::string(option.type_label()),
           std::string(name_of(option.kernel)),
-          decimals_text(option.perf_sum().total(), 3),
+          decimals_text(table.perf.total(), 3),
           decimals_text(gigabytes(option.total.hbm), 3),
           decimals_text(gigabytes(option.total.ddr), 3),
           fmt::format("{}", table.table->rows),
-          column_type(option.type) ? fmt::format("{} ({})", table.table->dim, option.runs.front().cols)
-                                   : fmt::format("{}", table.table->dim),
+          table.column_width ? fmt::format("{} ({})", table.table->dim, *table.column_width)
+                             : fmt::format("{}", table.table->dim),
           short_ranks(ranks, kRanksWidth)};
 }
 
@@ -177,29 +172,29 @@ std::string overview_text(std::vector<std::vector<std::string>> rows) {
 }
 
 std::string with_ranks(const TableGroup& group) {
+  const bool same = std::ranges::all_of(
+      group.tables, [&](const TableStatistics* table) { return table->ranks == group.tables.front()->ranks; });
   std::string text;
   std::size_t shard = 0;
-  for (const char c : group.body) {
-    if (c != *kRanksHere) {
-      text += c;
-      continue;
+  for (const std::string& part : split(group.body, kRanksHere)) {
+    if (!text.empty()) {
+      text += fmt::format(", on ranks {}{}\n", short_ranks(group.ranks_of(shard++), kLongRanksWidth),
+                          same ? "" : " between the tables");
     }
-    text += fmt::format(", on ranks {}{}\n", short_ranks(group.ranks[shard++], kLongRanksWidth),
-                        group.same_ranks ? "" : " between the tables");
+    text += part;
   }
   return text;
 }
 
 }  // namespace
 
-std::string explanation_text(const std::vector<TableExplanation>& tables, const Statistics& statistics) {
-  const std::vector<TableGroup> groups = groups_of(tables, statistics);
+std::string explanation_text(const Statistics& statistics) {
   std::vector<std::vector<std::string>> rows = {
       {"Table", "Type", "Kernel", "Perf (ms)", "HBM (GB)", "DDR (GB)", "Rows", "Dim", "Ranks"}};
   std::string details;
-  for (const TableGroup& group : groups) {
-    rows.push_back(overview_row(group, tables));
-    details += "\n" + group_name(group, tables) + with_ranks(group);
+  for (const TableGroup& group : groups_of(statistics)) {
+    rows.push_back(overview_row(group));
+    details += "\n" + group_name(group) + with_ranks(group);
   }
   return overview_text(std::move(rows)) + details;
 }

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "plan/torchrec/estimate/shard_estimate.h"
 #include "plan/torchrec/report/text.h"
 
 namespace shardsim::torchrec {
@@ -26,27 +25,25 @@ TableStatistics table_statistics(const RunResult& run, const ShardingOption& opt
   TableStatistics result;
   result.option = &option;
   result.table = &run.space.table_of(option);
-  result.perf = option.perf_sum();
+  for (const ShardRun& shards : option.runs) {
+    for (int i = 0; i < shards.count; ++i) result.perf += shards.perf;
+  }
   for (std::size_t f = 0; f < result.table->pooling_factors.size(); ++f) {
     const double poolings = result.table->num_poolings.empty() ? 1 : result.table->num_poolings[f];
     result.pooling += result.table->pooling_factors[f];
     result.poolings += poolings;
     result.indices += result.table->pooling_factors[f] * poolings;
   }
-  if (column_type(option.type)) result.column_width = option.runs.front().cols;
+  if (in_columns(option.type)) result.column_width = option.runs.front().cols;
   return result;
 }
 
 void add_kernels(Statistics& statistics, const std::vector<ShardingOption>& options) {
-  std::map<std::string, KernelStatistics> kernels;
   for (const ShardingOption& option : options) {
-    const std::string name(name_of(option.kernel));
-    KernelStatistics& kernel = kernels[name];
-    kernel.kernel = name;
+    KernelStatistics& kernel = statistics.kernels[std::string(name_of(option.kernel))];
     ++kernel.count;
     kernel.storage += option.total;
   }
-  for (const auto& [name, kernel] : kernels) statistics.kernels.push_back(kernel);
 }
 
 // Input and output of the rank's shard as the statistics show them.
@@ -68,16 +65,15 @@ void add_option(Statistics& statistics, std::size_t position) {
   const auto ranks = run.assignment.of(position);
   statistics.tables.push_back(table_statistics(run, option));
   statistics.tables.back().ranks.assign(ranks.begin(), ranks.end());
-  std::size_t shard = 0;
-  for (const ShardRun& shards : option.runs) {
-    for (int i = 0; i < shards.count; ++i) {
-      RankStatistics& rank = statistics.ranks.at(static_cast<std::size_t>(ranks[shard++]));
-      rank.sparse += shards.storage;
-      rank.perf += shards.perf;
-      ++rank.shards[static_cast<std::size_t>(type)];
-      add_buffers(rank, table, option, shards, load, *statistics.settings);
-    }
-  }
+  statistics.tables.back().shards =
+      explain(option, table, ranks, statistics.settings->topology, statistics.settings->estimate);
+  each_shard(option, ranks, [&](int holder, const ShardRun& shard) {
+    RankStatistics& rank = statistics.ranks.at(static_cast<std::size_t>(holder));
+    rank.sparse += shard.storage;
+    rank.perf += shard.perf;
+    ++rank.shards[static_cast<std::size_t>(type)];
+    add_buffers(rank, table, option, shard, load, *statistics.settings);
+  });
 }
 
 void add_ranks(Statistics& statistics) {
@@ -113,35 +109,42 @@ std::vector<int> ranks_at(const std::vector<double>& values, double value) {
   return ranks;
 }
 
-Maximum maximum_of(const std::vector<double>& values) {
-  const double most = *std::max_element(values.begin(), values.end());
-  return {most, ranks_at(values, most)};
+Spot maximum_of(const std::vector<double>& values, const char* key, const char* label) {
+  const double most = *std::ranges::max_element(values);
+  return {key, label, most, ranks_at(values, most)};
 }
 
 bool near_to(double value, double other) {
   return std::abs(value - other) <= std::max(kNear, 1e-9 * std::max(value, other));
 }
 
-NearRanks near_ranks(const std::vector<double>& values, double value) {
-  NearRanks result{static_cast<std::int64_t>(std::nearbyint(value)), {}};
+void add_near(Statistics& statistics, const char* key, const char* label, const std::vector<double>& values,
+              double value) {
+  Spot spot{key, label, std::nearbyint(value), {}};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (near_to(values[i], static_cast<double>(result.bytes))) result.ranks.push_back(static_cast<int>(i));
+    if (near_to(values[i], spot.value)) spot.ranks.push_back(static_cast<int>(i));
   }
-  return result;
+  statistics.hbm.push_back(std::move(spot));
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 void add_maxima(Statistics& statistics) {
   const auto total = by_rank(statistics, [](const auto& rank) { return rank.perf.total(); });
-  statistics.total = maximum_of(total);
-  statistics.mean_total = std::accumulate(total.begin(), total.end(), 0.0) / static_cast<double>(total.size());
-  const auto part_of = [&](double Perf::*part) {
-    return maximum_of(by_rank(statistics, [part](const auto& rank) { return rank.perf.*part; }));
+  statistics.total = maximum_of(total, "total", "maximum of total perf");
+  statistics.mean_total = mean_of(total);
+  const auto add = [&](double Perf::*part, const char* key, const char* label) {
+    const auto of_part = by_rank(statistics, [part](const auto& rank) { return rank.perf.*part; });
+    statistics.maxima.push_back(maximum_of(of_part, key, label));
+    return statistics.maxima.back().value;
   };
-  statistics.fwd_compute = part_of(&Perf::fwd_compute);
-  statistics.fwd_comms = part_of(&Perf::fwd_comms);
-  statistics.bwd_compute = part_of(&Perf::bwd_compute);
-  statistics.bwd_comms = part_of(&Perf::bwd_comms);
-  statistics.prefetch_compute = part_of(&Perf::prefetch_compute);
+  statistics.critical_compute = add(&Perf::fwd_compute, "fwd_compute", "maximum of forward compute");
+  add(&Perf::fwd_comms, "fwd_comms", "maximum of forward comms");
+  statistics.critical_compute += add(&Perf::bwd_compute, "bwd_compute", "maximum of backward compute");
+  add(&Perf::bwd_comms, "bwd_comms", "maximum of backward comms");
+  add(&Perf::prefetch_compute, "prefetch_compute", "maximum of prefetch compute");
   statistics.perf_imbalance = imbalance_of(total);
 }
 
@@ -149,15 +152,17 @@ void add_distribution(Statistics& statistics) {
   const auto sparse = by_rank(statistics, [](const auto& rank) { return rank.sparse.hbm; });
   const auto used = by_rank(statistics, [](const auto& rank) { return rank.used.hbm; });
   auto sorted = used;
-  std::sort(sorted.begin(), sorted.end());
-  const double mean = std::accumulate(used.begin(), used.end(), 0.0) / static_cast<double>(used.size());
-  statistics.sparse_max = near_ranks(sparse, *std::max_element(sparse.begin(), sparse.end()));
-  statistics.sparse_min = near_ranks(sparse, *std::min_element(sparse.begin(), sparse.end()));
-  statistics.max = near_ranks(used, sorted.back());
-  statistics.min = near_ranks(used, sorted.front());
-  statistics.mean = near_ranks(used, mean);
-  statistics.low_median = near_ranks(used, sorted[(sorted.size() - 1) / 2]);
-  statistics.high_median = near_ranks(used, sorted[sorted.size() / 2]);
+  std::ranges::sort(sorted);
+  statistics.hbm_most = sorted.back();
+  statistics.hbm_mean = std::nearbyint(mean_of(used));
+  const auto [least, most] = std::ranges::minmax(sparse);
+  add_near(statistics, "sparse_max_hbm", "sparse only: most HBM", sparse, most);
+  add_near(statistics, "sparse_min_hbm", "sparse only: least HBM", sparse, least);
+  add_near(statistics, "max_hbm", "most HBM", used, sorted.back());
+  add_near(statistics, "min_hbm", "least HBM", used, sorted.front());
+  add_near(statistics, "mean_hbm", "mean HBM", used, mean_of(used));
+  add_near(statistics, "low_median_hbm", "low median of HBM", used, sorted[(sorted.size() - 1) / 2]);
+  add_near(statistics, "high_median_hbm", "high median of HBM", used, sorted[sorted.size() / 2]);
   statistics.hbm_imbalance = imbalance_of(used);
   statistics.ddr_imbalance = imbalance_of(by_rank(statistics, [](const auto& rank) { return rank.used.ddr; }));
 }
@@ -171,16 +176,12 @@ void add_critical_path(Statistics& statistics) {
     for (const bool forward : {true, false}) {
       std::vector<double>& comms = groups[{table.table->module, table.option->type, forward}];
       comms.resize(world);
-      std::size_t shard = 0;
-      for (const ShardRun& run : table.option->runs) {
-        for (int i = 0; i < run.count; ++i) {
-          comms[static_cast<std::size_t>(table.ranks[shard++])] += forward ? run.perf.fwd_comms : run.perf.bwd_comms;
-        }
-      }
+      each_shard(*table.option, table.ranks, [&](int rank, const ShardRun& shard) {
+        comms[static_cast<std::size_t>(rank)] += forward ? shard.perf.fwd_comms : shard.perf.bwd_comms;
+      });
     }
   }
-  for (const auto& [group, comms] : groups) statistics.critical_comms += *std::max_element(comms.begin(), comms.end());
-  statistics.critical_compute = statistics.fwd_compute.ms + statistics.bwd_compute.ms;
+  for (const auto& [group, comms] : groups) statistics.critical_comms += *std::ranges::max_element(comms);
 }
 
 void add_tiers(Statistics& statistics) {
@@ -206,35 +207,30 @@ void add_tiers(Statistics& statistics) {
 
 // Tables that lie on every rank of `fullest` and could lie elsewhere; largest by `of` first.
 template <typename Of>
-std::vector<TopTable> top_tables(const Statistics& statistics, const std::vector<int>& fullest, Of of) {
-  std::vector<const TableStatistics*> found;
-  for (const TableStatistics& table : statistics.tables) {
-    if (table.option->partition == PartitionBy::uniform) continue;
-    const bool on_all = std::all_of(fullest.begin(), fullest.end(), [&](int rank) {
-      return std::find(table.ranks.begin(), table.ranks.end(), rank) != table.ranks.end();
-    });
-    if (on_all) found.push_back(&table);
+std::vector<std::size_t> top_tables(const RunResult& run, const std::vector<int>& fullest, Of of) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < run.plan.size(); ++i) {
+    const auto ranks = run.assignment.of(i);
+    const auto holds = [&](int rank) { return std::ranges::find(ranks, rank) != ranks.end(); };
+    if (run.plan[i].partition != PartitionBy::uniform && std::ranges::all_of(fullest, holds)) found.push_back(i);
   }
-  std::stable_sort(found.begin(), found.end(), [&](const auto* a, const auto* b) {
-    return of(a->option->runs.front()) > of(b->option->runs.front());
-  });
-  std::vector<TopTable> top;
-  for (std::size_t i = 0; i < found.size() && i < kTop; ++i) {
-    top.push_back({found[i]->table->name, found[i]->option->runs.front().storage.hbm, found[i]->ranks});
-  }
-  return top;
+  const auto first_shard = [&](std::size_t i) { return of(run.plan[i].runs.front()); };
+  std::ranges::stable_sort(found, std::ranges::greater(), first_shard);
+  found.resize(std::min(found.size(), kTop));
+  return found;
 }
 
 void add_top_tables(Statistics& statistics) {
   const auto in_use = [](const RankStatistics& rank) {
-    return std::any_of(rank.shards.begin(), rank.shards.end(), [](int count) { return count > 0; });
+    return std::ranges::any_of(rank.shards, [](int count) { return count > 0; });
   };
-  if (std::count_if(statistics.ranks.begin(), statistics.ranks.end(), in_use) < 2) return;
+  if (std::ranges::count_if(statistics.ranks, in_use) < 2) return;
   const auto used = by_rank(statistics, [](const auto& rank) { return rank.used.hbm; });
-  const std::vector<int> fullest = maximum_of(used).ranks;
+  const RunResult& run = *statistics.run;
   statistics.top_perf =
-      top_tables(statistics, statistics.total.ranks, [](const ShardRun& run) { return run.perf.total(); });
-  statistics.top_hbm = top_tables(statistics, fullest, [](const ShardRun& run) { return run.storage.hbm; });
+      top_tables(run, statistics.total.ranks, [](const ShardRun& shard) { return shard.perf.total(); });
+  statistics.top_hbm =
+      top_tables(run, ranks_at(used, statistics.hbm_most), [](const ShardRun& shard) { return shard.storage.hbm; });
 }
 
 }  // namespace
@@ -279,6 +275,12 @@ double Statistics::hbm_share(std::size_t rank) const {
 double Statistics::ddr_share(std::size_t rank) const {
   const std::int64_t capacity = settings->topology.devices.at(rank).ddr;
   return capacity == 0 ? 0 : static_cast<double>(ranks[rank].used.ddr) / static_cast<double>(capacity);
+}
+
+double Statistics::sum_of_maxima() const {
+  double sum = 0;
+  for (const Spot& part : maxima) sum += part.value;
+  return sum;
 }
 
 Statistics statistics_of(const RunResult& run, const RunSettings& settings) {

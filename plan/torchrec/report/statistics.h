@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,23 +38,21 @@ struct TableStatistics {
   Perf perf;  // over all shards
   double pooling = 0, poolings = 0, indices = 0;
   std::optional<std::int64_t> column_width;
-  std::vector<int> ranks;  // empty without a plan
+  std::vector<int> ranks;                // empty without a plan, as `shards`
+  std::vector<ShardExplanation> shards;  // of one size each
 };
 
 struct KernelStatistics {
-  std::string kernel;
   int count = 0;
   Storage storage;
 };
 
-struct Maximum {
-  double ms = 0;
-  std::vector<int> ranks;  // exactly at the maximum
-};
-
-struct NearRanks {
-  std::int64_t bytes = 0;
-  std::vector<int> ranks;  // within 2^20 bytes
+// A figure of the ranks, with those that have it.
+struct Spot {
+  const char* key = "";    // in JSON
+  const char* label = "";  // for people
+  double value = 0;        // milliseconds, or whole bytes
+  std::vector<int> ranks;
 };
 
 struct Tier {
@@ -62,32 +61,29 @@ struct Tier {
   std::vector<int> ranks;      // the true ones
 };
 
-struct TopTable {
-  std::string name;
-  std::int64_t hbm = 0;  // of its first shard
-  std::vector<int> ranks;
-};
-
 struct Statistics {
   const RunResult* run = nullptr;
   const RunSettings* settings = nullptr;
   std::vector<std::string> types;     // labels of those in the plan, in order
   std::vector<RankStatistics> ranks;  // empty without a plan, as everything below `kernels`
   std::vector<TableStatistics> tables;
-  std::vector<KernelStatistics> kernels;
+  std::map<std::string, KernelStatistics> kernels;
   std::optional<Imbalance> perf_imbalance, hbm_imbalance, ddr_imbalance;
-  Maximum total, fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute;
+  Spot total;                // perf of the ranks exactly at the maximum
+  std::vector<Spot> maxima;  // the same of each part of Perf
   double mean_total = 0;
-  NearRanks sparse_max, sparse_min, max, min, mean, low_median, high_median;  // of hbm
+  std::vector<Spot> hbm;              // its distribution, with the ranks within 2^20 bytes
+  double hbm_most = 0, hbm_mean = 0;  // of it
   double critical_comms = 0, critical_compute = 0;
-  std::vector<Tier> tiers;  // the fullest first
-  std::vector<TopTable> top_perf, top_hbm;
+  std::vector<Tier> tiers;                     // the fullest first
+  std::vector<std::size_t> top_perf, top_hbm;  // positions in the plan
 
   Storage usable() const;    // rank 0 without the reserved share
   Storage reserved() const;  // of rank 0
   // Used bytes over what the planner may use of a rank.
   double hbm_share(std::size_t rank) const;
   double ddr_share(std::size_t rank) const;
+  double sum_of_maxima() const;
 };
 
 // Of a run without tables: no rows. `run` and `settings` outlive it.
@@ -100,8 +96,9 @@ std::string statistics_text(const Statistics& statistics);
 // The same as one JSON object, numbers rounded as they are printed.
 std::string statistics_json(const Statistics& statistics);
 
-// Batch sizes of the table's features ("512 * 2, 256*3"), and whether any table states them.
-std::string batches_cell(const TableSpec& table);
-bool shows_batches(const Statistics& statistics);
+// The bytes of every table, step by step: an overview, and the steps. Tables that are equal in every figure are one
+// entry there; figures are of one of them.
+std::string explanation_text(const Statistics& statistics);
+std::string explanation_json(const Statistics& statistics);  // a JSON list
 
 }  // namespace shardsim::torchrec

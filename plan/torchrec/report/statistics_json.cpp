@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
 
@@ -47,7 +43,7 @@ Json maybe(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json table_json(const TableStatistics& row, bool batches) {
+Json table_json(const TableStatistics& row) {
   const TableSpec& table = *row.table;
   const bool with_cache = row.option->kernel == ComputeKernel::fused_uvm_caching;
   const auto factor = row.option->load_factor ? row.option->load_factor : table.sharder_cache_load_factor;
@@ -71,7 +67,6 @@ Json table_json(const TableStatistics& row, bool batches) {
                {"hash_size", table.rows},
                {"ranks", row.ranks.empty() ? Json(nullptr) : Json(rank_text(row.ranks))}};
   if (const auto& tier = row.option->tier) json["tier_rows"] = {tier->begin, tier->end};
-  if (batches) json["batch_sizes"] = batches_cell(table);
   return json;
 }
 
@@ -91,8 +86,8 @@ Json imbalance_json(const Statistics& statistics) {
   return json;
 }
 
-Json maximum_json(const Maximum& maximum) {
-  return {{"ms", rounded_ms(maximum.ms)}, {"ranks", rank_text(maximum.ranks)}};
+Json maximum_json(const Spot& maximum) {
+  return {{"ms", rounded_ms(maximum.value)}, {"ranks", rank_text(maximum.ranks)}};
 }
 
 double over_mean_pct(double most, double mean) {
@@ -100,36 +95,24 @@ double over_mean_pct(double most, double mean) {
 }
 
 Json maxima_json(const Statistics& statistics) {
-  const double sum = statistics.fwd_compute.ms + statistics.fwd_comms.ms + statistics.bwd_compute.ms +
-                     statistics.bwd_comms.ms + statistics.prefetch_compute.ms;
-  return {{"total", maximum_json(statistics.total)},
-          {"mean_total_ms", rounded_ms(statistics.mean_total)},
-          {"max_over_mean_pct", over_mean_pct(statistics.total.ms, statistics.mean_total)},
-          {"fwd_compute", maximum_json(statistics.fwd_compute)},
-          {"fwd_comms", maximum_json(statistics.fwd_comms)},
-          {"bwd_compute", maximum_json(statistics.bwd_compute)},
-          {"bwd_comms", maximum_json(statistics.bwd_comms)},
-          {"prefetch_compute", maximum_json(statistics.prefetch_compute)},
-          {"sum_of_maxima_ms", rounded_ms(sum)}};
-}
-
-Json near_json(const NearRanks& near) {
-  return {{"gb", rounded_gigabytes(near.bytes)}, {"ranks", near.ranks}};
+  Json json = {{"total", maximum_json(statistics.total)},
+               {"mean_total_ms", rounded_ms(statistics.mean_total)},
+               {"max_over_mean_pct", over_mean_pct(statistics.total.value, statistics.mean_total)}};
+  for (const Spot& part : statistics.maxima) json[part.key] = maximum_json(part);
+  json["sum_of_maxima_ms"] = rounded_ms(statistics.sum_of_maxima());
+  return json;
 }
 
 Json distribution_json(const Statistics& statistics) {
-  return {{"sparse_max_hbm", near_json(statistics.sparse_max)},
-          {"sparse_min_hbm", near_json(statistics.sparse_min)},
-          {"max_hbm", near_json(statistics.max)},
-          {"min_hbm", near_json(statistics.min)},
-          {"mean_hbm", near_json(statistics.mean)},
-          {"low_median_hbm", near_json(statistics.low_median)},
-          {"high_median_hbm", near_json(statistics.high_median)},
-          {"critical_path_comms_ms", rounded_ms(statistics.critical_comms)},
-          {"critical_path_compute_ms", rounded_ms(statistics.critical_compute)},
-          {"critical_path_ms", rounded_ms(statistics.critical_comms + statistics.critical_compute)},
-          {"max_hbm_over_mean_pct",
-           over_mean_pct(static_cast<double>(statistics.max.bytes), static_cast<double>(statistics.mean.bytes))}};
+  Json json;
+  for (const Spot& spot : statistics.hbm) {
+    json[spot.key] = {{"gb", rounded_gigabytes(spot.value)}, {"ranks", spot.ranks}};
+  }
+  json["critical_path_comms_ms"] = rounded_ms(statistics.critical_comms);
+  json["critical_path_compute_ms"] = rounded_ms(statistics.critical_compute);
+  json["critical_path_ms"] = rounded_ms(statistics.critical_comms + statistics.critical_compute);
+  json["max_hbm_over_mean_pct"] = over_mean_pct(statistics.hbm_most, statistics.hbm_mean);
+  return json;
 }
 
 // The fullest comes last, as printed.
@@ -146,17 +129,21 @@ Json tiers_json(const Statistics& statistics) {
 }
 
 void add_plan_parts(Json& json, const Statistics& statistics) {
-  Json names = Json::array(), top = Json::array();
-  for (const TopTable& table : statistics.top_perf) names.push_back(table.name);
-  for (const TopTable& table : statistics.top_hbm) {
-    top.push_back({{"name", table.name}, {"gb", rounded_gigabytes(table.hbm)}, {"ranks", table.ranks}});
-  }
+  const RunResult& run = *statistics.run;
   json["maxima"] = maxima_json(statistics);
   json["distribution"] = distribution_json(statistics);
-  json["top_hbm_gb"] = rounded_gigabytes(statistics.max.bytes);
+  json["top_hbm_gb"] = rounded_gigabytes(statistics.hbm_most);
   json["hbm_tiers"] = tiers_json(statistics);
-  json["top_perf_tables"] = names;
-  json["top_hbm_tables"] = top;
+  json["top_perf_tables"] = json["top_hbm_tables"] = Json::array();
+  for (const std::size_t i : statistics.top_perf) {
+    json["top_perf_tables"].push_back(run.space.table_of(run.plan[i]).name);
+  }
+  for (const std::size_t i : statistics.top_hbm) {
+    const auto ranks = run.assignment.of(i);
+    json["top_hbm_tables"].push_back({{"name", run.space.table_of(run.plan[i]).name},
+                                      {"gb", rounded_gigabytes(run.plan[i].runs.front().storage.hbm)},
+                                      {"ranks", std::vector<int>(ranks.begin(), ranks.end())}});
+  }
 }
 
 Json statistics_tree(const Statistics& statistics) {
@@ -165,9 +152,9 @@ Json statistics_tree(const Statistics& statistics) {
   const bool placed = !statistics.ranks.empty();
   Json ranks = Json::array(), tables = Json::array(), kernels = Json::array();
   for (std::size_t i = 0; i < statistics.ranks.size(); ++i) ranks.push_back(rank_json(statistics, i));
-  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row, shows_batches(statistics)));
-  for (const KernelStatistics& kernel : statistics.kernels) {
-    Json row = {{"kernel", kernel.kernel}, {"count", kernel.count}};
+  for (const TableStatistics& row : statistics.tables) tables.push_back(table_json(row));
+  for (const auto& [name, kernel] : statistics.kernels) {
+    Json row = {{"kernel", name}, {"count", kernel.count}};
     row.update(storage_json(kernel.storage));
     kernels.push_back(row);
   }
@@ -192,32 +179,43 @@ Json statistics_tree(const Statistics& statistics) {
   return json;
 }
 
+Json bytes_json(const Storage& storage) {
+  return {{"hbm", storage.hbm}, {"ddr", storage.ddr}};
+}
+
+Json shard_json(const ShardExplanation& shard) {
+  const ShardStorage& storage = shard.storage;
+  return {{"shards", shard.ranks.size()},
+          {"ranks", shard.ranks},
+          {"rows", shard.rows},
+          {"cols", shard.cols},
+          {"tensor_bytes", bytes_json(storage.tensor)},
+          {"optimizer_bytes", bytes_json(storage.optimizer)},
+          {"cache_bytes", storage.first_level_cache.value_or(storage.cache_aux)},
+          {"input_bytes", storage.input},
+          {"output_bytes", storage.output},
+          {"pipeline_bytes", bytes_json(storage.buffers)},
+          {"total_bytes", bytes_json(storage.total())}};
+}
+
 }  // namespace
-
-// "512 * 2, 256*3": equal sizes joined, the last ones without blanks.
-std::string batches_cell(const TableSpec& table) {
-  if (table.batch_sizes.empty()) return "n/a";
-  std::vector<std::pair<double, int>> runs;
-  for (const double batch : table.batch_sizes) {
-    if (runs.empty() || runs.back().first != batch) runs.emplace_back(batch, 0);
-    ++runs.back().second;
-  }
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::string size = shortest(runs[i].first);
-    const char* times = i + 1 < runs.size() ? " * " : "*";
-    parts.push_back(runs[i].second == 1 ? size : fmt::format("{}{}{}", size, times, runs[i].second));
-  }
-  return join(parts);
-}
-
-bool shows_batches(const Statistics& statistics) {
-  return std::any_of(statistics.tables.begin(), statistics.tables.end(),
-                     [](const TableStatistics& row) { return !row.table->batch_sizes.empty(); });
-}
 
 std::string statistics_json(const Statistics& statistics) {
   return statistics_tree(statistics).dump();
+}
+
+std::string explanation_json(const Statistics& statistics) {
+  Json list = Json::array();
+  for (const TableStatistics& table : statistics.tables) {
+    Json shards = Json::array();
+    for (const ShardExplanation& shard : table.shards) shards.push_back(shard_json(shard));
+    list.push_back({{"fqn", table.table->fqn()},
+                    {"sharding_type", table.option->type_name()},
+                    {"compute_kernel", name_of(table.option->kernel)},
+                    {"shards", shards}});
+    if (const auto& tier = table.option->tier) list.back()["tier_rows"] = {tier->begin, tier->end};
+  }
+  return list.dump();
 }
 
 }  // namespace shardsim::torchrec

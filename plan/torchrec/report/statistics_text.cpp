@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <map>
-
 #include "base/text.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
@@ -9,8 +7,13 @@
 namespace shardsim::torchrec {
 namespace {
 
-std::string gigabytes_text(std::int64_t bytes) {
+std::string gigabytes_text(double bytes) {
   return decimals_text(gigabytes(bytes), 3) + " GB";
+}
+
+std::string gigabytes_text(const Storage& storage) {
+  return fmt::format("HBM {}, DDR {}", gigabytes_text(static_cast<double>(storage.hbm)),
+                     gigabytes_text(static_cast<double>(storage.ddr)));
 }
 
 std::string ms_text(double value) {
@@ -26,12 +29,6 @@ void add_labelled(std::string& text, const std::string& label, const std::string
 std::string on_ranks(const std::vector<int>& ranks) {
   return ranks.empty() ? "on no rank" : "on ranks " + short_ranks(ranks, kSpotRanksWidth);
 }
-
-// Cells of a rank, with the ranks that have the same.
-struct RankGroup {
-  std::vector<int> ranks;
-  std::vector<std::string> cells;
-};
 
 std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i) {
   const RankStatistics& rank = statistics.ranks[i];
@@ -50,23 +47,10 @@ std::vector<std::string> rank_cells(const Statistics& statistics, std::size_t i)
           join(shards, " ")};
 }
 
-// Ranks with equal cells share a line.
 void add_ranks(std::string& text, const Statistics& statistics) {
-  std::vector<RankGroup> groups;
-  std::map<std::vector<std::string>, std::size_t> known;
-  for (std::size_t i = 0; i < statistics.ranks.size(); ++i) {
-    std::vector<std::string> cells = rank_cells(statistics, i);
-    const auto [entry, added] = known.try_emplace(cells, groups.size());
-    if (added) groups.push_back({{}, std::move(cells)});
-    groups[entry->second].ranks.push_back(static_cast<int>(i));
-  }
-  std::vector<std::vector<std::string>> rows = {
-      {"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "In (MB)", "Out (MB)", "Shards"}};
-  for (const RankGroup& group : groups) {
-    rows.push_back({short_ranks(group.ranks, 16)});
-    rows.back().insert(rows.back().end(), group.cells.begin(), group.cells.end());
-  }
-  text += table_text(rows) + "\n";
+  std::vector<std::vector<std::string>> cells;
+  for (std::size_t i = 0; i < statistics.ranks.size(); ++i) cells.push_back(rank_cells(statistics, i));
+  text += ranks_text({"Ranks", "HBM (GB)", "DDR (GB)", "Perf (ms)", "In (MB)", "Out (MB)", "Shards"}, cells, 16) + "\n";
 }
 
 std::string over_mean(double most, double mean) {
@@ -83,61 +67,46 @@ void add_imbalance(std::string& text, const Statistics& of) {
   std::vector<std::vector<std::string>> rows = {
       {"Imbalance of", "total variation", "total distance", "chi divergence", "KL divergence", "most over mean"}};
   if (of.perf_imbalance) {
-    rows.push_back(imbalance_row("perf", *of.perf_imbalance, over_mean(of.total.ms, of.mean_total)));
+    rows.push_back(imbalance_row("perf", *of.perf_imbalance, over_mean(of.total.value, of.mean_total)));
   }
   if (of.hbm_imbalance) {
-    rows.push_back(imbalance_row("HBM", *of.hbm_imbalance,
-                                 over_mean(static_cast<double>(of.max.bytes), static_cast<double>(of.mean.bytes))));
+    rows.push_back(imbalance_row("HBM", *of.hbm_imbalance, over_mean(of.hbm_most, of.hbm_mean)));
   }
   if (of.ddr_imbalance) rows.push_back(imbalance_row("DDR", *of.ddr_imbalance, ""));
   if (rows.size() > 1) text += table_text(rows) + "\n";
 }
 
-void add_maximum(std::string& text, const char* what, const Maximum& maximum) {
-  add_labelled(text, fmt::format("maximum of {}", what),
-               fmt::format("{} {}", ms_text(maximum.ms), on_ranks(maximum.ranks)));
-}
-
-void add_near(std::string& text, const char* what, const NearRanks& near) {
-  add_labelled(text, what, fmt::format("{} {}", gigabytes_text(near.bytes), on_ranks(near.ranks)));
+void add_maximum(std::string& text, const Spot& maximum) {
+  add_labelled(text, maximum.label, ms_text(maximum.value) + " " + on_ranks(maximum.ranks));
 }
 
 void add_times(std::string& text, const Statistics& of) {
-  add_maximum(text, "total perf", of.total);
+  add_maximum(text, of.total);
   add_labelled(text, "mean of total perf", ms_text(of.mean_total));
-  add_maximum(text, "forward compute", of.fwd_compute);
-  add_maximum(text, "forward comms", of.fwd_comms);
-  add_maximum(text, "backward compute", of.bwd_compute);
-  add_maximum(text, "backward comms", of.bwd_comms);
-  add_maximum(text, "prefetch compute", of.prefetch_compute);
-  add_labelled(
-      text, "sum of these five maxima",
-      ms_text(of.fwd_compute.ms + of.fwd_comms.ms + of.bwd_compute.ms + of.bwd_comms.ms + of.prefetch_compute.ms));
+  for (const Spot& part : of.maxima) add_maximum(text, part);
+  add_labelled(text, "sum of these five maxima", ms_text(of.sum_of_maxima()));
   add_labelled(text, "critical path",
                fmt::format("{} comms + {} compute", ms_text(of.critical_comms), ms_text(of.critical_compute)));
 }
 
-void add_top(std::string& text, const char* what, const std::vector<TopTable>& tables) {
+void add_top(std::string& text, const char* what, const RunResult& run, const std::vector<std::size_t>& tables) {
   std::vector<std::string> names;
-  for (const TopTable& table : tables) names.push_back(table.name);
+  for (const std::size_t i : tables) names.push_back(run.space.table_of(run.plan[i]).name);
   if (!names.empty()) add_labelled(text, what, join(names));
 }
 
-void add_placed(std::string& text, const Statistics& statistics) {
-  add_times(text, statistics);
-  add_near(text, "sparse only: most HBM", statistics.sparse_max);
-  add_near(text, "sparse only: least HBM", statistics.sparse_min);
-  add_near(text, "most HBM", statistics.max);
-  add_near(text, "least HBM", statistics.min);
-  add_near(text, "mean HBM", statistics.mean);
-  add_near(text, "low median of HBM", statistics.low_median);
-  add_near(text, "high median of HBM", statistics.high_median);
-  for (std::size_t i = statistics.tiers.size(); i-- > 0;) {
-    add_labelled(text, fmt::format("peak HBM pressure, tier {}", i + 1),
-                 fmt::format("{} {}", gigabytes_text(statistics.tiers[i].bytes), on_ranks(statistics.tiers[i].ranks)));
+void add_placed(std::string& text, const Statistics& of) {
+  add_times(text, of);
+  for (const Spot& spot : of.hbm) {
+    add_labelled(text, spot.label, gigabytes_text(spot.value) + " " + on_ranks(spot.ranks));
   }
-  add_top(text, "slowest tables, slowest ranks", statistics.top_perf);
-  add_top(text, "largest tables, fullest ranks", statistics.top_hbm);
+  for (std::size_t i = of.tiers.size(); i-- > 0;) {
+    const auto bytes = static_cast<double>(of.tiers[i].bytes);
+    add_labelled(text, fmt::format("peak HBM pressure, tier {}", i + 1),
+                 gigabytes_text(bytes) + " " + on_ranks(of.tiers[i].ranks));
+  }
+  add_top(text, "slowest tables, slowest ranks", *of.run, of.top_perf);
+  add_top(text, "largest tables, fullest ranks", *of.run, of.top_hbm);
 }
 
 }  // namespace
@@ -156,25 +125,22 @@ std::string statistics_text(const Statistics& statistics) {
       add_labelled(text, "proposals not placed", fmt::format("{}, which cannot be the best", run.num_untried));
   }
   add_labelled(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
-  for (const KernelStatistics& kernel : statistics.kernels) {
-    add_labelled(text, "compute kernel " + kernel.kernel,
-                 fmt::format("{} tables, HBM {}, DDR {}", kernel.count, gigabytes_text(kernel.storage.hbm),
-                             gigabytes_text(kernel.storage.ddr)));
+  for (const auto& [name, kernel] : statistics.kernels) {
+    add_labelled(text, "compute kernel " + name,
+                 fmt::format("{} tables, {}", kernel.count, gigabytes_text(kernel.storage)));
   }
   if (!statistics.ranks.empty()) add_placed(text, statistics);
-  add_labelled(text, "reserved per rank",
-               fmt::format("HBM {} ({})", gigabytes_text(statistics.reserved().hbm),
-                           percent_text(settings.reservation.percentage)));
+  const double share = settings.reservation.percentage;
+  const auto hbm = [](const Storage& storage, double of_all) {
+    return fmt::format("HBM {} ({})", gigabytes_text(static_cast<double>(storage.hbm)), percent_text(of_all));
+  };
+  const Storage usable = statistics.usable();
+  add_labelled(text, "reserved per rank", hbm(statistics.reserved(), share));
   add_labelled(text, "for planning per rank",
-               fmt::format("HBM {} ({}), DDR {}", gigabytes_text(statistics.usable().hbm),
-                           percent_text(1 - settings.reservation.percentage), gigabytes_text(statistics.usable().ddr)));
+               hbm(usable, 1 - share) + ", DDR " + gigabytes_text(static_cast<double>(usable.ddr)));
   if (run.reservation.itemised) {
-    const Storage& dense = run.reservation.dense;
-    const Storage& kjt = run.reservation.kjt;
-    add_labelled(text, "dense part per rank",
-                 fmt::format("HBM {}, DDR {}", gigabytes_text(dense.hbm), gigabytes_text(dense.ddr)));
-    add_labelled(text, "ids of batches (KJT) per rank",
-                 fmt::format("HBM {}, DDR {}", gigabytes_text(kjt.hbm), gigabytes_text(kjt.ddr)));
+    add_labelled(text, "dense part per rank", gigabytes_text(run.reservation.dense));
+    add_labelled(text, "ids of batches (KJT) per rank", gigabytes_text(run.reservation.kjt));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace shardsim::torchrec {
 namespace {
@@ -71,17 +72,22 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string wrapped(const std::string& text) {
-  std::string lines;
-  std::size_t begin = 0;
-  while (text.size() - begin > kTerminalColumns) {
-    std::size_t end = text.rfind(' ', begin + kTerminalColumns);
-    if (end == std::string::npos || end <= begin) end = text.find(' ', begin);
-    if (end == std::string::npos) break;
-    lines += text.substr(begin, end - begin) + "\n";
-    begin = end + 1;
+std::string ranks_text(std::vector<std::string> header, const std::vector<std::vector<std::string>>& cells,
+                       std::size_t width) {
+  std::vector<std::vector<std::string>> rows = {std::move(header)};
+  std::map<std::vector<std::string>, std::size_t> row_of;
+  std::vector<std::vector<int>> ranks(1);  // by row
+  for (std::size_t rank = 0; rank < cells.size(); ++rank) {
+    const auto [row, added] = row_of.try_emplace(cells[rank], rows.size());
+    if (added) {
+      rows.push_back({""});
+      rows.back().insert(rows.back().end(), cells[rank].begin(), cells[rank].end());
+      ranks.emplace_back();
+    }
+    ranks[row->second].push_back(static_cast<int>(rank));
   }
-  return lines + text.substr(begin) + "\n";
+  for (std::size_t row = 1; row < rows.size(); ++row) rows[row].front() = short_ranks(ranks[row], width);
+  return table_text(rows);
 }
 
 std::string short_ranks(std::vector<int> ranks, std::size_t width) {

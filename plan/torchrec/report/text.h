@@ -19,16 +19,12 @@ double significant(double value, int digits);   // 0.0056 with one digit is 0.00
 double part(double ms);                         // of a perf cell: whole from 1 on, else one significant digit
 std::string rank_text(std::vector<int> ranks);  // "0-3", "1,2,2,3"
 
-inline double gigabytes(double bytes) {
-  return bytes / (1 << 30);
+template <typename Bytes>
+double gigabytes(Bytes bytes) {
+  return static_cast<double>(bytes) / (1 << 30);
 }
-inline double gigabytes(std::int64_t bytes) {
-  return gigabytes(static_cast<double>(bytes));
-}
-inline double rounded_gigabytes(double bytes) {
-  return rounded(gigabytes(bytes), 3);
-}
-inline double rounded_gigabytes(std::int64_t bytes) {
+template <typename Bytes>
+double rounded_gigabytes(Bytes bytes) {
   return rounded(gigabytes(bytes), 3);
 }
 inline double megabytes(std::int64_t bytes) {
@@ -42,7 +38,9 @@ inline constexpr std::size_t kTerminalColumns = 100;
 // its longest cell.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
-std::string wrapped(const std::string& text);  // at blanks, with a line end
+// The same of the cells of each rank: the first column are the ranks, at most `width` wide, that share a row.
+std::string ranks_text(std::vector<std::string> header, const std::vector<std::vector<std::string>>& cells,
+                       std::size_t width);
 
 // "0-3,8": ascending, each once; cut at `width` with "..." for the rest.
 std::string short_ranks(std::vector<int> ranks, std::size_t width);

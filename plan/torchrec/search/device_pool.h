@@ -1,5 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <set>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include "plan/torchrec/estimate/sharding_option.h"
@@ -7,22 +11,18 @@
 
 namespace shardsim::torchrec {
 
-// What is left of every rank while shards find their places, and how much work each has. Keeps the ranks in a tree of
-// winners, so that the least busy one is known at once.
+// What is left of every rank while shards find their places, and how much work each has.
 class DevicePool {
  public:
-  explicit DevicePool(const Topology& topology);
-
-  void reset(const Topology& topology, std::optional<std::int64_t> hbm_per_device);
+  // `hbm_per_device`: device memory of every rank, instead of the topology's.
+  explicit DevicePool(const Topology& topology, std::optional<std::int64_t> hbm_per_device = {});
 
   int size() const { return static_cast<int>(room_.size()); }
+  int per_host() const { return per_host_; }
+  Storage largest_room() const { return *std::ranges::max_element(room_); }  // hbm counts first
   const Storage& room(int rank) const { return room_[static_cast<std::size_t>(rank)]; }
-  Storage largest_room() const;  // hbm counts first
   bool fits(int rank, const Storage& storage) const { return storage.fits_in(room(rank)); }
   void place(int rank, const Storage& storage, const Perf& perf);
-
-  // The same work for every rank, and bytes for each: what evenly spread tables take, all at once.
-  void place_everywhere(const std::vector<Storage>& used, const Perf& perf);
 
   // The least busy rank that has room (ties: its number inside the host, then its number), or -1.
   int least_busy_with_room(const Storage& storage);
@@ -32,32 +32,51 @@ class DevicePool {
   // Hosts by the summed work of their ranks, least first.
   std::vector<int> hosts_by_work() const;
   Storage host_room(int host) const;
+  std::vector<int> ranks_of(std::span<const int> hosts) const;
 
-  struct HostState {
-    int host = 0;
-    std::vector<Storage> room;
-    std::vector<Perf> perf;
+  struct RankState {
+    int rank = 0;
+    Storage room;
+    Perf perf;
   };
-  HostState save(int host) const;
-  void restore(const HostState& state);
-
-  int per_host() const { return per_host_; }
+  std::vector<RankState> save(std::span<const int> ranks) const;
+  void restore(const std::vector<RankState>& states);
 
  private:
-  bool busier(int a, int b) const;  // is b the better choice
-  int better(int a, int b) const;
-  void update(int rank);
-  void build();
-  void set_work(int rank, const Perf& perf);
+  using Work = std::tuple<double, int, int>;  // ms, number inside the host, rank
+  Work work_of(int rank) const;
+  void set(int rank, const Storage& room, const Perf& perf);
 
-  int per_host_ = 1;
+  int per_host_;
   std::vector<Storage> room_;
   std::vector<Perf> perf_;
-  std::vector<double> work_;       // total of perf_
-  std::vector<double> host_work_;  // sum over the ranks of a host
-  std::vector<int> tree_;          // winners; leaves from leaves_ on; -1: nobody
-  int leaves_ = 1;
-  bool stale_ = true;
+  std::set<Work> by_work_;  // filled when the least busy rank is first asked for
 };
+
+// A shard that found no rank.
+struct Homeless {
+  const ShardRun* run;
+  int index;          // in the run
+  std::size_t shard;  // in the option
+};
+
+// Places every shard on the rank that `pick` names for it, by number and storage, and notes the ranks. The first for
+// which it names none (-1).
+template <typename Pick>
+std::optional<Homeless> place_each(DevicePool& pool, const ShardingOption& option, std::span<int> ranks, Pick pick) {
+  std::size_t shard = 0;
+  for (const ShardRun& run : option.runs) {
+    for (int i = 0; i < run.count; ++i, ++shard) {
+      const int rank = pick(shard, run.storage);
+      if (rank < 0) return Homeless{&run, i, shard};
+      pool.place(rank, run.storage, run.perf);
+      ranks[shard] = rank;
+    }
+  }
+  return std::nullopt;
+}
+
+// Shard i on the i-th of the targets. False: there are more or fewer of them, or one has no room.
+bool place_on(DevicePool& pool, const ShardingOption& option, std::span<int> ranks, std::span<const int> targets);
 
 }  // namespace shardsim::torchrec

@@ -1,136 +1,102 @@
-#include "plan/torchrec/search/greedy_partitioner.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <unordered_map>
+
+#include "plan/torchrec/search/partitioner.h"
 
 namespace shardsim::torchrec {
 namespace {
 
-void add(OptionGroup& group, const ShardingOption& option, std::size_t position) {
-  group.options.push_back(position);
-  group.storage += option.total;
-  group.perf += option.sum;
-}
-
-std::vector<OptionGroup> grouped(const Proposal& proposal, const SearchSpace& space) {
-  std::vector<OptionGroup> groups;
-  std::unordered_map<std::string, std::size_t> by_dependency;
-  for (std::size_t i = 0; i < proposal.size(); ++i) {
-    const ShardingOption& option = *proposal[i];
-    if (option.partition == PartitionBy::uniform) continue;
-    const std::string& dependency = space.table_of(option).dependency;
-    std::size_t place = groups.size();
-    if (!dependency.empty()) place = by_dependency.try_emplace(dependency, place).first->second;
-    if (place == groups.size()) groups.emplace_back();
-    add(groups[place], option, i);
-  }
-  return groups;
-}
-
-void count_modules(std::vector<OptionGroup>& groups, const Proposal& proposal, const SearchSpace& space) {
-  std::map<std::string, int> counts;
-  for (const ShardingOption* option : proposal) ++counts[space.table_of(*option).module];
-  for (OptionGroup& group : groups) {
-    group.module_options = counts[space.table_of(*proposal[group.options.front()]).module];
-  }
+std::string bytes_text(const ShardingOption& option, const Storage& storage) {
+  return fmt::format("({}, {} bytes)", name_of(option.type), storage.hbm + storage.ddr);
 }
 
 }  // namespace
 
-std::vector<OptionGroup> option_groups(const Proposal& proposal, const SearchSpace& space,
-                                       const PartitionerSettings& settings) {
-  std::vector<OptionGroup> groups = grouped(proposal, space);
-  if (settings.balance_modules) count_modules(groups, proposal, space);
-  const bool by_perf = settings.sort_by_perf;
-  std::stable_sort(groups.begin(), groups.end(), [by_perf](const OptionGroup& a, const OptionGroup& b) {
+// Options that must be placed together: those of one dependency, else a single one.
+struct Partitioner::Group {
+  std::vector<std::size_t> options;  // positions in the proposal
+  Storage storage;
+  double perf = 0;         // ms over all shards
+  int module_options = 0;  // how many options the first one's module has
+
+  void add(const ShardingOption& option, std::size_t position) {
+    options.push_back(position);
+    storage += option.total;
+    perf += option.sum;
+  }
+};
+
+// All but the evenly spread ones, in the order in which they are placed: largest first, equal ones in the proposal's
+// order.
+std::vector<Partitioner::Group> Partitioner::grouped(const Proposal& proposal) const {
+  std::vector<Group> groups;
+  std::unordered_map<std::string, std::size_t> by_dependency;
+  std::unordered_map<std::string, int> options_of;
+  for (std::size_t i = 0; i < proposal.size(); ++i) {
+    const ShardingOption& option = *proposal[i];
+    const TableSpec& table = space_.table_of(option);
+    if (settings_.balance_modules) ++options_of[table.module];
+    if (option.partition == PartitionBy::uniform) continue;
+    std::size_t place = groups.size();
+    if (!table.dependency.empty()) place = by_dependency.try_emplace(table.dependency, place).first->second;
+    if (place == groups.size()) groups.emplace_back();
+    groups[place].add(option, i);
+  }
+  for (Group& group : groups) {
+    if (settings_.balance_modules)
+      group.module_options = options_of[space_.table_of(*proposal[group.options.front()]).module];
+  }
+  const bool by_perf = settings_.sort_by_perf || settings_.kind == PartitionerKind::memory_balanced;
+  std::ranges::stable_sort(groups, [by_perf](const Group& a, const Group& b) {
     if (a.module_options != b.module_options) return a.module_options < b.module_options;
     return by_perf ? a.perf > b.perf : a.storage > b.storage;
   });
   return groups;
 }
 
-GreedyPartitioner::GreedyPartitioner(const PartitionerSettings& settings, const SearchSpace& space,
-                                     const Topology& topology)
-    : settings_(settings), space_(space), topology_(topology), pool_(topology) {}
-
-bool GreedyPartitioner::partition(const Proposal& proposal, std::optional<std::int64_t> hbm_per_device) {
-  pool_.reset(topology_, hbm_per_device);
-  start(proposal);
-  if (!spread_evenly(proposal)) return false;
-  for (const OptionGroup& group : option_groups(proposal, space_, settings_)) {
-    if (!place_group(proposal, group)) return false;
-  }
-  return true;
-}
-
-void GreedyPartitioner::start(const Proposal& proposal) {
-  assignment_.first.assign(1, 0);
+bool Partitioner::place(const Proposal& proposal, std::optional<std::int64_t> hbm_per_device) {
+  pool_ = DevicePool(topology_, hbm_per_device);
+  assignment_ = {};
   for (const ShardingOption* option : proposal) {
     assignment_.first.push_back(assignment_.first.back() + static_cast<std::size_t>(option->shards));
   }
   assignment_.ranks.assign(assignment_.first.back(), -1);
+  return spread_evenly(proposal) &&
+         std::ranges::all_of(grouped(proposal), [&](const Group& group) { return place_group(proposal, group); });
 }
 
-GreedyPartitioner::Ranks GreedyPartitioner::ranks_of(std::size_t option) {
-  const std::size_t first = assignment_.first[option];
-  return Ranks(assignment_.ranks).subspan(first, assignment_.first[option + 1] - first);
-}
-
-bool GreedyPartitioner::fail(PartitionBy rule, const ShardingOption& option, const std::string& text) {
+bool Partitioner::fail(const ShardingOption& option, const std::string& text) {
   failure_ = {};
-  failure_.rule = rule;
+  failure_.rule = option.partition;
   failure_.table = space_.table_of(option).name;
   failure_.text = text;
   return false;
 }
 
-void GreedyPartitioner::blame(const ShardingOption& option, const Homeless& shard, const Storage& room) {
-  const ShardRun& run = *shard.run;
-  failure_.rule = option.partition;
-  failure_.table = space_.table_of(option).name;
-  failure_.rows = run.rows;
-  failure_.cols = run.cols;
-  failure_.row_offset = run.row_offset_of(shard.index);
-  failure_.col_offset = run.col_offset_of(shard.index);
-  failure_.shard = run.storage;
-  failure_.perf = run.perf;
+bool Partitioner::blame(const ShardingOption& option, const Homeless& shard, const Storage& room) {
+  fail(option, fmt::format("a shard of table '{}' {} finds no rank with room", space_.table_of(option).name,
+                           bytes_text(option, shard.run->storage)));
+  failure_.run = *shard.run;
+  failure_.index = shard.index;
+  failure_.shard = shard.run->storage;
   failure_.device = room;
-  failure_.text = fmt::format("a shard of table '{}' ({}, {} bytes) finds no rank with room", failure_.table,
-                              name_of(option.type), run.storage.hbm + run.storage.ddr);
-}
-
-// Every shard on the rank that `pick` names for it, by number and storage. The first for which it names none (-1).
-template <typename Pick>
-std::optional<GreedyPartitioner::Homeless> GreedyPartitioner::place_each(const ShardingOption& option, Ranks ranks,
-                                                                         Pick pick) {
-  std::size_t shard = 0;
-  for (const ShardRun& run : option.runs) {
-    for (int i = 0; i < run.count; ++i, ++shard) {
-      const int rank = pick(shard, run.storage);
-      if (rank < 0) return Homeless{&run, i, shard};
-      pool_.place(rank, run.storage, run.perf);
-      ranks[shard] = rank;
-    }
-  }
-  return std::nullopt;
+  return false;
 }
 
 // Shard i of every evenly spread option on rank i.
-bool GreedyPartitioner::spread_evenly(const Proposal& proposal) {
+bool Partitioner::spread_evenly(const Proposal& proposal) {
   bool even = true;
   for (std::size_t i = 0; i < proposal.size(); ++i) {
     const ShardingOption& option = *proposal[i];
     if (option.partition != PartitionBy::uniform) continue;
     if (option.shards != pool_.size()) {
-      return fail(
-          PartitionBy::uniform, option,
-          fmt::format("table '{}': {} shards for {} ranks", space_.table_of(option).name, option.shards, pool_.size()));
+      return fail(option, fmt::format("table '{}': {} shards for {} ranks", space_.table_of(option).name, option.shards,
+                                      pool_.size()));
     }
-    const Ranks ranks = ranks_of(i);
+    const Ranks ranks = assignment_.of(i);
     std::iota(ranks.begin(), ranks.end(), 0);
     even = even && option.even_perf;
   }
@@ -138,7 +104,7 @@ bool GreedyPartitioner::spread_evenly(const Proposal& proposal) {
 }
 
 // Bytes of all options summed per rank first; every rank does the same work. False: something does not fit.
-bool GreedyPartitioner::spread_at_once(const Proposal& proposal) {
+bool Partitioner::spread_at_once(const Proposal& proposal) {
   std::vector<Storage> change(static_cast<std::size_t>(pool_.size()) + 1);
   Perf work;
   for (const ShardingOption* option : proposal) {
@@ -155,11 +121,11 @@ bool GreedyPartitioner::spread_at_once(const Proposal& proposal) {
     change[rank] = used += change[rank];
     if (!pool_.fits(static_cast<int>(rank), used)) return false;
   }
-  pool_.place_everywhere(change, work);
+  for (int rank = 0; rank < pool_.size(); ++rank) pool_.place(rank, change[static_cast<std::size_t>(rank)], work);
   return true;
 }
 
-bool GreedyPartitioner::spread_one_by_one(const Proposal& proposal) {
+bool Partitioner::spread_one_by_one(const Proposal& proposal) {
   for (std::size_t i = 0; i < proposal.size(); ++i) {
     const ShardingOption& option = *proposal[i];
     if (option.partition != PartitionBy::uniform) continue;
@@ -167,106 +133,77 @@ bool GreedyPartitioner::spread_one_by_one(const Proposal& proposal) {
       const int rank = static_cast<int>(shard);
       return pool_.fits(rank, storage) ? rank : -1;
     };
-    const auto failed = place_each(option, ranks_of(i), own_rank);
-    if (!failed) continue;
-    blame(option, *failed, pool_.room(static_cast<int>(failed->shard)));
-    return false;
+    const auto failed = place_each(pool_, option, assignment_.of(i), own_rank);
+    if (failed) return blame(option, *failed, pool_.room(static_cast<int>(failed->shard)));
   }
   return true;
 }
 
-bool GreedyPartitioner::place_group(const Proposal& proposal, const OptionGroup& group) {
+bool Partitioner::place_group(const Proposal& proposal, const Group& group) {
   const std::size_t first = group.options.front();
   const ShardingOption& option = *proposal[first];
   if (option.partition == PartitionBy::host) return on_one_host(proposal, group);
   if (group.options.size() == 1) {
-    return option.partition == PartitionBy::device ? on_devices(option, ranks_of(first))
-                                                   : on_several_hosts(option, ranks_of(first));
+    return option.partition == PartitionBy::device ? on_devices(option, assignment_.of(first))
+                                                   : on_several_hosts(option, assignment_.of(first));
   }
-  return fail(option.partition, option,
-              fmt::format("table '{}' depends on others, but {} cannot keep them together",
-                          space_.table_of(option).name, name_of(option.type)));
+  return fail(option, fmt::format("table '{}' depends on others, but {} cannot keep them together",
+                                  space_.table_of(option).name, name_of(option.type)));
 }
 
-bool GreedyPartitioner::on_devices(const ShardingOption& option, Ranks ranks) {
+bool Partitioner::on_devices(const ShardingOption& option, Ranks ranks) {
   const auto failed = place_each(
-      option, ranks, [&](std::size_t, const Storage& storage) { return pool_.least_busy_with_room(storage); });
-  if (failed) blame(option, *failed, pool_.largest_room());
-  return !failed;
+      pool_, option, ranks, [&](std::size_t, const Storage& storage) { return pool_.least_busy_with_room(storage); });
+  return !failed || blame(option, *failed, pool_.largest_room());
 }
 
-bool GreedyPartitioner::on_one_host(const Proposal& proposal, const OptionGroup& group) {
+bool Partitioner::on_one_host(const Proposal& proposal, const Group& group) {
   for (const int host : pool_.hosts_by_work()) {
     if (!group.storage.fits_in(pool_.host_room(host))) continue;
-    const DevicePool::HostState before = pool_.save(host);
+    const auto before = pool_.save(pool_.ranks_of({&host, 1}));
     if (in_host(proposal, group, host)) return true;
     pool_.restore(before);
   }
   const ShardingOption& option = *proposal[group.options.front()];
-  fail(PartitionBy::host, option,
-       fmt::format("no host has room for table '{}' ({}, {} bytes)", space_.table_of(option).name, name_of(option.type),
-                   group.storage.hbm + group.storage.ddr));
+  fail(option, fmt::format("no host has room for table '{}' {}", space_.table_of(option).name,
+                           bytes_text(option, group.storage)));
   failure_.shard = group.storage;
   return false;
 }
 
-bool GreedyPartitioner::in_host(const Proposal& proposal, const OptionGroup& group, int host) {
-  std::vector<int> targets(static_cast<std::size_t>(pool_.per_host()));
-  std::iota(targets.begin(), targets.end(), host * pool_.per_host());
-  for (const std::size_t position : group.options) {
+bool Partitioner::in_host(const Proposal& proposal, const Group& group, int host) {
+  const std::vector<int> targets = pool_.ranks_of({&host, 1});
+  return std::ranges::all_of(group.options, [&](std::size_t position) {
     const ShardingOption& option = *proposal[position];
-    const bool rows = option.type == ShardingType::table_row_wise;
-    if (!rows && option.type != ShardingType::table_column_wise) return false;
-    const bool placed =
-        rows ? over_ranks(option, ranks_of(position), targets) : devices_of_host(option, ranks_of(position), host);
-    if (!placed) return false;
-  }
-  return true;
-}
-
-// Shard i on the i-th of the ranks.
-bool GreedyPartitioner::over_ranks(const ShardingOption& option, Ranks ranks, std::span<const int> targets) {
-  if (ranks.size() != targets.size()) return false;
-  return !place_each(option, ranks, [&](std::size_t shard, const Storage& storage) {
-    return pool_.fits(targets[shard], storage) ? targets[shard] : -1;
+    if (option.type == ShardingType::table_row_wise) return place_on(pool_, option, assignment_.of(position), targets);
+    const auto least_busy = [&](std::size_t, const Storage& storage) {
+      return pool_.least_busy_in_host(host, storage);
+    };
+    return option.type == ShardingType::table_column_wise &&
+           !place_each(pool_, option, assignment_.of(position), least_busy);
   });
 }
 
-bool GreedyPartitioner::devices_of_host(const ShardingOption& option, Ranks ranks, int host) {
-  return !place_each(option, ranks,
-                     [&](std::size_t, const Storage& storage) { return pool_.least_busy_in_host(host, storage); });
-}
-
 // One host per column block, as far as there are hosts.
-bool GreedyPartitioner::on_several_hosts(const ShardingOption& option, Ranks ranks) {
+bool Partitioner::on_several_hosts(const ShardingOption& option, Ranks ranks) {
   const auto per_host = static_cast<std::size_t>(pool_.per_host());
   const std::size_t blocks = ranks.size() / per_host;
-  const std::vector<int> hosts = pool_.hosts_by_work();
+  std::vector<int> hosts = pool_.hosts_by_work();
   if (ranks.size() % per_host == 0 && blocks > 0 && !hosts.empty()) {
-    if (blocks >= hosts.size()) {
-      std::vector<int> round_robin;
-      for (std::size_t i = 0; i < blocks; ++i) round_robin.push_back(hosts[i % hosts.size()]);
-      if (in_hosts(option, ranks, round_robin)) return true;
-    } else {
-      for (std::size_t i = 0; i + blocks <= hosts.size(); ++i) {
-        if (in_hosts(option, ranks, std::span(hosts).subspan(i, blocks))) return true;
-      }
+    for (std::size_t i = 0; hosts.size() < blocks; ++i) hosts.push_back(hosts[i]);  // round robin
+    for (std::size_t i = 0; i + blocks <= hosts.size(); ++i) {
+      if (in_hosts(option, ranks, std::span(hosts).subspan(i, blocks))) return true;
     }
   }
-  return fail(PartitionBy::multi_host, option,
-              fmt::format("no {} hosts have room for table '{}' (grid_shard, {} bytes)", blocks,
-                          space_.table_of(option).name, option.total.hbm + option.total.ddr));
+  return fail(option, fmt::format("no {} hosts have room for table '{}' {}", blocks, space_.table_of(option).name,
+                                  bytes_text(option, option.total)));
 }
 
-bool GreedyPartitioner::in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts) {
-  std::vector<DevicePool::HostState> before;
-  std::vector<int> targets;
-  for (const int host : hosts) {
-    before.push_back(pool_.save(host));
-    for (int i = 0; i < pool_.per_host(); ++i) targets.push_back(host * pool_.per_host() + i);
-  }
-  if (over_ranks(option, ranks, targets)) return true;
-  for (const DevicePool::HostState& state : before) pool_.restore(state);
+bool Partitioner::in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts) {
+  const std::vector<int> targets = pool_.ranks_of(hosts);
+  const auto before = pool_.save(targets);
+  if (place_on(pool_, option, ranks, targets)) return true;
+  pool_.restore(before);
   return false;
 }
 

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
-#include "plan/torchrec/search/greedy_partitioner.h"
-
 namespace shardsim::torchrec {
 namespace {
 
 constexpr std::int64_t kNarrowEnough = 10 * (std::int64_t{1} << 20);  // bytes between the bounds
-
-PartitionerSettings by_perf(PartitionerSettings settings) {
-  settings.sort_by_perf = true;
-  return settings;
-}
 
 // No placement takes less on its fullest rank: the average, and the largest shard.
 std::int64_t least_hbm(const Proposal& proposal, int world_size) {
@@ -24,47 +17,6 @@ std::int64_t least_hbm(const Proposal& proposal, int world_size) {
   const double average = static_cast<double>(sum) / world_size;
   return std::max(static_cast<std::int64_t>(average), largest);
 }
-
-// MemoryBalancedPartitioner: the placement with the least memory on the fullest rank that is at most `tolerance` slower
-// than the fastest one, by bisection of the memory that a rank may use.
-class MemoryBalancedPartitioner : public Partitioner {
- public:
-  MemoryBalancedPartitioner(const PartitionerSettings& settings, const SearchSpace& space, const Topology& topology)
-      : settings_(settings), topology_(topology), greedy_(by_perf(settings), space, topology) {}
-
-  bool partition(const Proposal& proposal) override {
-    if (!greedy_.partition(proposal, std::nullopt)) return false;
-    best_ = greedy_.assignment();
-    bisect(proposal);
-    return true;
-  }
-  const Assignment& assignment() const override { return best_; }
-  const PlacementFailure& failure() const override { return greedy_.failure(); }
-
- private:
-  void bisect(const Proposal& proposal) {
-    const int world = topology_.world_size;
-    const double slowest = perf_rating(proposal, best_, world) * (1 + settings_.tolerance);
-    std::int64_t high = storage_rating(proposal, best_, world);
-    std::int64_t low = least_hbm(proposal, world);
-    for (int count = 0; count < settings_.max_search_count && low + kNarrowEnough < high; ++count) {
-      const std::int64_t middle = (high + low) / 2;
-      const bool good =
-          greedy_.partition(proposal, middle) && perf_rating(proposal, greedy_.assignment(), world) <= slowest;
-      if (good) {
-        best_ = greedy_.assignment();
-        high = middle;
-      } else {
-        low = middle;
-      }
-    }
-  }
-
-  PartitionerSettings settings_;
-  const Topology& topology_;
-  GreedyPartitioner greedy_;
-  Assignment best_;
-};
 
 template <typename Value, typename Of>
 std::vector<Value> sum_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size, Of of) {
@@ -81,12 +33,28 @@ std::vector<Value> sum_per_rank(const Proposal& proposal, const Assignment& assi
 
 }  // namespace
 
-std::unique_ptr<Partitioner> make_partitioner(const PartitionerSettings& settings, const SearchSpace& space,
-                                              const Topology& topology) {
-  if (settings.kind == PartitionerKind::memory_balanced) {
-    return std::make_unique<MemoryBalancedPartitioner>(settings, space, topology);
+bool Partitioner::partition(const Proposal& proposal) {
+  if (!place(proposal, std::nullopt)) return false;
+  if (settings_.kind == PartitionerKind::memory_balanced) balance(proposal);
+  return true;
+}
+
+void Partitioner::balance(const Proposal& proposal) {
+  const int world = topology_.world_size;
+  Assignment best = assignment_;
+  const double slowest = perf_rating(proposal, best, world) * (1 + settings_.tolerance);
+  std::int64_t high = storage_rating(proposal, best, world);
+  std::int64_t low = least_hbm(proposal, world);
+  for (int count = 0; count < settings_.max_search_count && low + kNarrowEnough < high; ++count) {
+    const std::int64_t middle = (high + low) / 2;
+    if (place(proposal, middle) && perf_rating(proposal, assignment_, world) <= slowest) {
+      best = assignment_;
+      high = middle;
+    } else {
+      low = middle;
+    }
   }
-  return std::make_unique<GreedyPartitioner>(settings, space, topology);
+  assignment_ = std::move(best);
 }
 
 std::vector<double> perf_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size) {

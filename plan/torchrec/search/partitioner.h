@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/rng.h"
+#include "plan/torchrec/search/device_pool.h"
 #include "plan/torchrec/search/search_space.h"
 #include "plan/torchrec/spec/topology.h"
 
@@ -14,9 +14,17 @@ namespace shardsim::torchrec {
 // Who holds each shard of a proposal: one list of ranks per option, in shard order, laid end to end.
 struct Assignment {
   std::vector<int> ranks;
-  std::vector<std::size_t> first;  // of each option; one more than options
+  std::vector<std::size_t> first = {0};  // of each option; one more than options
+
+  void add(std::span<const int> of_option) {
+    ranks.insert(ranks.end(), of_option.begin(), of_option.end());
+    first.push_back(ranks.size());
+  }
 
   std::span<const int> of(std::size_t option) const {
+    return std::span(ranks).subspan(first[option], first[option + 1] - first[option]);
+  }
+  std::span<int> of(std::size_t option) {
     return std::span(ranks).subspan(first[option], first[option + 1] - first[option]);
   }
 };
@@ -25,9 +33,9 @@ struct Assignment {
 struct PlacementFailure {
   PartitionBy rule = PartitionBy::device;
   std::string table;
-  std::int64_t rows = 0, cols = 0, row_offset = 0, col_offset = 0;  // of the shard, where one is to blame
+  ShardRun run;  // of the shard, where one is to blame, and its number there
+  int index = 0;
   Storage shard;
-  Perf perf;
   Storage device;    // what is left: of the rank it was for (uniform), or of the emptiest rank (device)
   std::string text;  // for people
 };
@@ -42,20 +50,49 @@ struct PartitionerSettings {
   double tolerance = 0.02;    // memory_balanced: how much slower than the fastest placement
 };
 
-// Finds a rank for every shard (planner/partitioners.py). Contract: a shard is on one rank with room for it; evenly
-// spread options have shard i on rank i; the ranks of a host hold the shards of host options.
+// Finds a rank for every shard (planner/partitioners.py): a rank with room for it; of evenly spread options shard i on
+// rank i; shards of host options on the ranks of one host. Evenly spread options come first; then groups, largest
+// first, each to the least busy rank or host (GreedyPerfPartitioner). memory_balanced then looks, by bisection of the
+// memory that a rank may use, for the placement with the least memory on the fullest rank that is at most `tolerance`
+// slower.
 class Partitioner {
  public:
-  virtual ~Partitioner() = default;
-  // False: no place; `failure()` says why.
-  virtual bool partition(const Proposal& proposal) = 0;
-  virtual const Assignment& assignment() const = 0;
-  virtual const PlacementFailure& failure() const = 0;
-};
+  // `space` and `topology` (the capacities left after reservations) outlive it.
+  Partitioner(const PartitionerSettings& settings, const SearchSpace& space, const Topology& topology)
+      : settings_(settings), space_(space), topology_(topology), pool_(topology) {}
 
-// `space` and `topology` (the capacities left after reservations) outlive it.
-std::unique_ptr<Partitioner> make_partitioner(const PartitionerSettings& settings, const SearchSpace& space,
-                                              const Topology& topology);
+  // False: no place; `failure()` says why.
+  bool partition(const Proposal& proposal);
+  const Assignment& assignment() const { return assignment_; }
+  const PlacementFailure& failure() const { return failure_; }
+
+ private:
+  using Ranks = std::span<int>;
+  struct Group;
+
+  // With every rank's device memory taken as `hbm_per_device`.
+  bool place(const Proposal& proposal, std::optional<std::int64_t> hbm_per_device);
+  void balance(const Proposal& proposal);
+  std::vector<Group> grouped(const Proposal& proposal) const;
+  bool spread_evenly(const Proposal& proposal);
+  bool spread_at_once(const Proposal& proposal);
+  bool spread_one_by_one(const Proposal& proposal);
+  bool place_group(const Proposal& proposal, const Group& group);
+  bool on_devices(const ShardingOption& option, Ranks ranks);
+  bool on_one_host(const Proposal& proposal, const Group& group);
+  bool in_host(const Proposal& proposal, const Group& group, int host);
+  bool on_several_hosts(const ShardingOption& option, Ranks ranks);
+  bool in_hosts(const ShardingOption& option, Ranks ranks, std::span<const int> hosts);
+  bool fail(const ShardingOption& option, const std::string& text);
+  bool blame(const ShardingOption& option, const Homeless& shard, const Storage& room);
+
+  PartitionerSettings settings_;
+  const SearchSpace& space_;
+  const Topology& topology_;
+  DevicePool pool_;
+  Assignment assignment_;
+  PlacementFailure failure_;
+};
 
 // ms of each rank: the sum of its shards' totals.
 std::vector<double> perf_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size);
@@ -65,10 +102,11 @@ double perf_rating(const Proposal& proposal, const Assignment& assignment, int w
 std::int64_t storage_rating(const Proposal& proposal, const Assignment& assignment, int world_size);
 std::vector<Storage> storage_per_rank(const Proposal& proposal, const Assignment& assignment, int world_size);
 
-// One option per table, in the order of the search space, and ranks for its shards.
-struct Draw {
-  std::vector<ShardingOption> options;
+// One option per table, and ranks for its shards.
+struct Candidate {
+  std::vector<ShardingOption> plan;
   Assignment assignment;
+  double rating = 0;
 };
 
 // Draws plans that TorchRec's rules of placement allow: evenly spread types on all ranks, table_row_wise and
@@ -83,7 +121,7 @@ class RandomDraw {
   RandomDraw(const SearchSpace& space, const Topology& topology);
 
   // Nothing when some table found no room: `failed_table` names it.
-  std::optional<Draw> next(Rng& rng);
+  std::optional<Candidate> next(Rng& rng);
   const std::string& failed_table() const { return failed_; }
 
  private:

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "plan/torchrec/estimate/shard_estimate.h"
-#include "plan/torchrec/search/evaluator.h"
-#include "plan/torchrec/search/proposer.h"
 #include "plan/torchrec/spec/names.h"
 
 namespace shardsim::torchrec {
@@ -19,12 +16,12 @@ namespace {
 constexpr double kTrainingBatches = 20;  // batches of ids held while training
 
 // TorchRec rounds the bytes of the whole model and of every sharded module apart, then subtracts.
-double dense_bytes(const ReservationSettings& settings, double multiplier, const std::vector<TableSpec>& tables,
+double dense_bytes(const ReservationSettings& settings, double multiplier, const std::vector<ConstrainedTable>& tables,
                    const EstimateSettings& estimate) {
   if (settings.dense_tensor_estimate.value_or(0) != 0) return *settings.dense_tensor_estimate;
   std::map<std::string, double> module_bytes;
   double sharded = 0;
-  for (const TableSpec& table : tables) {
+  for (const auto& [table, constraints] : tables) {
     const double bytes = static_cast<double>(table.rows) * static_cast<double>(table.dim) * table.element_bytes;
     module_bytes[table.module] += bytes;
     sharded += bytes;
@@ -41,9 +38,9 @@ double dense_bytes(const ReservationSettings& settings, double multiplier, const
 }
 
 // Leaves num_poolings out, as TorchRec does.
-double kjt_bytes(double batches, const std::vector<TableSpec>& tables, const EstimateSettings& estimate) {
+double kjt_bytes(double batches, const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate) {
   double ids = 0;
-  for (const TableSpec& table : tables) {
+  for (const auto& [table, constraints] : tables) {
     for (std::size_t f = 0; f < table.pooling_factors.size(); ++f) {
       ids += table.pooling_factors[f] * (table.batch_sizes.empty() ? estimate.batch_size : table.batch_sizes.at(f));
     }
@@ -56,64 +53,15 @@ Storage where(Device device, double bytes) {
   return device == Device::cpu ? Storage{0, whole} : Storage{whole, 0};
 }
 
-std::unique_ptr<Proposer> make_proposer(ProposerKind kind, const RunResult& result, const RunSettings& settings) {
-  const SearchSpace& space = result.space;
-  switch (kind) {
-    case ProposerKind::grid_search:
-      return make_grid_search_proposer(space, settings.max_grid_proposals);
-    case ProposerKind::greedy:
-      return make_greedy_proposer(space, true);
-    case ProposerKind::greedy_sum:
-      return make_greedy_proposer(space, false);
-    case ProposerKind::uniform:
-      return make_uniform_proposer(space);
-    case ProposerKind::dynamic_programming:
-      return make_dynamic_programming_proposer(space, settings.bins_per_device);
-    case ProposerKind::embedding_offload_scaleup:
-      break;
-  }
-  return make_offload_scaleup_proposer(space, settings.topology, settings.estimate);
-}
-
-class Deadline {
- public:
-  explicit Deadline(std::optional<double> seconds) : seconds_(seconds) {}
-  bool passed() const {
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
-    return seconds_ && gone.count() > *seconds_;
-  }
-
- private:
-  std::optional<double> seconds_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
-void search(RunResult& result, const RunSettings& settings) {
-  Evaluator evaluator(settings, result);
-  std::vector<std::unique_ptr<Proposer>> proposers;
-  for (const ProposerKind kind : settings.proposers) proposers.push_back(make_proposer(kind, result, settings));
-  const Deadline deadline(settings.timeout_seconds);
-  for (const auto& proposer : proposers) {
-    while (const Proposal* proposal = proposer->propose()) {
-      result.timed_out = deadline.passed();
-      if (result.timed_out) break;
-      if (settings.check_stop) settings.check_stop();
-      proposer->feedback(evaluator.evaluate(*proposal, proposer->needs_rating()));
-    }
-  }
-  evaluator.finish();
-}
-
 PlannerFailure failure_of(const RunResult& result) {
-  Storage available;
-  for (const Storage& device : result.reservation.topology.devices) available += device;
-  return result.lowest.fits_in(available) ? PlannerFailure::strict_constraints : PlannerFailure::insufficient_storage;
+  return result.lowest.fits_in(capacity_of(result.reservation.topology)) ? PlannerFailure::strict_constraints
+                                                                         : PlannerFailure::insufficient_storage;
 }
 
 }  // namespace
 
-Reservation reserve(const ReservationSettings& settings, const Topology& topology, const std::vector<TableSpec>& tables,
-                    const EstimateSettings& estimate) {
+Reservation reserve(const ReservationSettings& settings, const Topology& topology,
+                    const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate) {
   Reservation result;
   result.topology = topology;
   for (Storage& device : result.topology.devices) {
@@ -136,20 +84,12 @@ Reservation reserve(const ReservationSettings& settings, const Topology& topolog
   return result;
 }
 
-Proposal proposal_of(const std::vector<ShardingOption>& options) {
-  Proposal proposal;
-  for (const ShardingOption& option : options) proposal.push_back(&option);
-  return proposal;
-}
-
 RunResult run_planner(const std::vector<ConstrainedTable>& tables, const RunSettings& settings) {
   RunResult result;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   result.lowest = {kMost, kMost};
-  std::vector<TableSpec> specs;
-  for (const ConstrainedTable& table : tables) specs.push_back(table.table);
   try {
-    result.reservation = reserve(settings.reservation, settings.topology, specs, settings.estimate);
+    result.reservation = reserve(settings.reservation, settings.topology, tables, settings.estimate);
   } catch (const PlannerError& error) {
     if (error.failure() != PlannerFailure::insufficient_storage) throw;
     result.failure = error.failure();

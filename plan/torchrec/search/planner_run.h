@@ -31,13 +31,10 @@ struct Reservation {
 };
 
 // Errors: PlannerError (insufficient_storage) when nothing is left on rank 0, by the heuristic.
-Reservation reserve(const ReservationSettings& settings, const Topology& topology, const std::vector<TableSpec>& tables,
-                    const EstimateSettings& estimate);
+Reservation reserve(const ReservationSettings& settings, const Topology& topology,
+                    const std::vector<ConstrainedTable>& tables, const EstimateSettings& estimate);
 
 enum class ProposerKind { grid_search, greedy, greedy_sum, uniform, dynamic_programming, embedding_offload_scaleup };
-
-// Rates a placed proposal, lower is better; stands for TorchRec's sum of parts.
-using Rater = std::function<double(const Proposal&, const Assignment&)>;
 
 struct RunSettings {
   Topology topology;
@@ -50,18 +47,10 @@ struct RunSettings {
   double max_grid_proposals = 10000;
   int bins_per_device = 100;  // dynamic programming
   std::optional<double> timeout_seconds;
-  Rater rater;         // empty: perf_rating
   int candidates = 0;  // how many of the best different plans to keep beside the best
   // Count every proposal that can be placed, as TorchRec prints it; else those that cannot be the best are not tried.
   bool count_plans = true;
   std::function<void()> check_stop;  // called before every proposal; may throw; may be empty
-};
-
-// A plan that was found on the way.
-struct Candidate {
-  std::vector<ShardingOption> plan;
-  Assignment assignment;
-  double rating = 0;
 };
 
 // What a run of EmbeddingShardingPlanner found (planner/planners.py).
@@ -85,7 +74,8 @@ struct RunResult {
   Storage lowest;                              // the least that any proposal needs, over all ranks
 };
 
-Proposal proposal_of(const std::vector<ShardingOption>& options);
+// Proposes and places, for a run that has its space and its reservation (search.cpp).
+void search(RunResult& result, const RunSettings& settings);
 
 // Reserves, enumerates, proposes and places. Not finding a plan is a result. Errors: PlannerError (other) from the
 // estimates and the constraints.

@@ -84,7 +84,7 @@ void add_options(SearchSpace& space, const ConstrainedTable& table, const Sharde
 }  // namespace
 
 std::vector<ShardingType> sharder_types(bool pooled, Device device) {
-  using enum ShardingType;
+  using enum Strategy;
   if (!pooled) return {data_parallel, table_wise, column_wise, row_wise};
   if (device == Device::cpu) return {data_parallel, table_wise, column_wise, table_column_wise};
   std::vector<ShardingType> types = {data_parallel, table_wise,     column_wise, table_column_wise,
@@ -112,13 +112,19 @@ SearchSpace enumerate_options(const std::vector<ConstrainedTable>& tables, const
   return space;
 }
 
-std::vector<Proposal> options_by_table(const std::vector<ShardingOption>& options) {
+Proposal proposal_of(const std::vector<ShardingOption>& options) {
+  Proposal proposal;
+  for (const ShardingOption& option : options) proposal.push_back(&option);
+  return proposal;
+}
+
+std::vector<Proposal> options_by_table(const Proposal& options) {
   std::unordered_map<int, std::size_t> place;
   std::vector<Proposal> tables;
-  for (const ShardingOption& option : options) {
-    const auto [found, added] = place.try_emplace(option.table, tables.size());
+  for (const ShardingOption* option : options) {
+    const auto [found, added] = place.try_emplace(option->table, tables.size());
     if (added) tables.emplace_back();
-    tables[found->second].push_back(&option);
+    tables[found->second].push_back(option);
   }
   return tables;
 }
@@ -127,12 +133,6 @@ void sort_by_score(Proposal& options, bool use_depth) {
   std::stable_sort(options.begin(), options.end(), [use_depth](const ShardingOption* a, const ShardingOption* b) {
     return use_depth ? a->depth < b->depth : a->sum < b->sum;
   });
-}
-
-Storage total_storage(const Proposal& proposal) {
-  Storage total;
-  for (const ShardingOption* option : proposal) total += option->total;
-  return total;
 }
 
 }  // namespace shardsim::torchrec

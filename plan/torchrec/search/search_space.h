@@ -21,13 +21,13 @@ struct SearchSpace {
 // One option per table, in the proposer's order of tables. Points into a search space, or into its proposer.
 using Proposal = std::vector<const ShardingOption*>;
 
+Proposal proposal_of(const std::vector<ShardingOption>& options);
+
 // Options of each table, tables in order of first appearance.
-std::vector<Proposal> options_by_table(const std::vector<ShardingOption>& options);
+std::vector<Proposal> options_by_table(const Proposal& options);
 
 // Ascending by the slowest shard (use_depth) or by the sum over shards; equal ones keep their order.
 void sort_by_score(Proposal& options, bool use_depth);
-
-Storage total_storage(const Proposal& proposal);
 
 // What a user allows a table; an empty list allows what is usual.
 struct TableConstraints {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kTypes = {
     "data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard"};
-constexpr std::array<std::string_view, 7> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"};
+constexpr std::array<std::string_view, 8> kAbbreviations = {"DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS", "FLEX"};
 constexpr std::array<std::string_view, 11> kKernels = {"dense",
                                                        "fused",
                                                        "fused_uvm",
@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, 4> kPipelines = {"none", "train_base", "t
                                                         "train_prefetch_sparse_dist"};
 constexpr std::array<std::string_view, 8> kOptimizers = {"none",      "torch_sgd",       "trec_sgd",      "torch_adam",
                                                          "trec_adam", "rowwise_adagrad", "torch_adagrad", "lamb"};
-constexpr std::array<std::string_view, 4> kPartitions = {"device", "host", "uniform", "multi_host"};
 constexpr std::array<std::string_view, 3> kDevices = {"cpu", "cuda", "mtia"};
 
 template <typename Enum, std::size_t N>
@@ -54,9 +53,6 @@ std::string_view without_alias(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(ShardingType type) {
-  return at(kTypes, type);
-}
 std::string_view name_of(ComputeKernel kernel) {
   return at(kKernels, kernel);
 }
@@ -65,9 +61,6 @@ std::string_view name_of(Pipeline pipeline) {
 }
 std::string_view name_of(Optimizer optimizer) {
   return at(kOptimizers, optimizer);
-}
-std::string_view name_of(PartitionBy partition) {
-  return at(kPartitions, partition);
 }
 std::string_view name_of(Device device) {
   return at(kDevices, device);
@@ -102,11 +95,6 @@ PartitionBy partition_by(ShardingType type) {
     default:
       return PartitionBy::host;
   }
-}
-
-bool column_type(ShardingType type) {
-  return type == ShardingType::column_wise || type == ShardingType::table_column_wise ||
-         type == ShardingType::grid_shard;
 }
 
 bool cached(ComputeKernel kernel) {

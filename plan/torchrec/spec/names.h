@@ -6,21 +6,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "plan/plan.h"
 
 namespace shardsim::torchrec {
 
 // The words of TorchRec's planner (github.com/pytorch/torchrec, commit a48cef79, torchrec/distributed), as its plans,
 // constraints and statistics write them.
 
-enum class ShardingType {
-  data_parallel,
-  table_wise,
-  column_wise,
-  table_column_wise,
-  row_wise,
-  table_row_wise,
-  grid_shard
-};
+using ShardingType = Strategy;  // all but flex
 
 enum class ComputeKernel {
   dense,
@@ -44,13 +37,14 @@ enum class PartitionBy { device, host, uniform, multi_host };
 
 enum class Device { cpu, cuda, mtia };
 
-std::string_view name_of(ShardingType type);
+inline std::string_view name_of(ShardingType type) {
+  return strategy_name(type);
+}
 std::string_view name_of(ComputeKernel kernel);
 std::string_view name_of(Pipeline pipeline);
 std::string_view name_of(Optimizer optimizer);
-std::string_view name_of(PartitionBy partition);
 std::string_view name_of(Device device);
-std::string_view abbreviation(ShardingType type);  // "DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"
+std::string_view abbreviation(ShardingType type);  // "DP", "TW", "CW", "TWCW", "RW", "TWRW", "GS"; "FLEX"
 
 // Errors: Failure::input at `place` for an unknown name; lists the known ones. Pipelines have short aliases:
 // sparse_dist, prefetch_sparse_dist, prefetch_train_sparse_dist, base.
@@ -60,20 +54,12 @@ Pipeline parse_pipeline(std::string_view name, const Place& place);
 Device parse_device(std::string_view name, const Place& place);
 
 PartitionBy partition_by(ShardingType type);
-bool column_type(ShardingType type);        // cut into column blocks: CW, TWCW, GS
 bool cached(ComputeKernel kernel);          // part of the table in HBM, all of it elsewhere
 bool quantized(ComputeKernel kernel);       // of an inference sharder
 bool key_value_like(ComputeKernel kernel);  // key_value and the virtual tables: HBM is a first-level cache
 
 // What TorchRec calls a PlannerError, by its type. Whoever asks for a plan turns it into an Error of the project.
-enum class PlannerFailure {
-  insufficient_storage,
-  strict_constraints,
-  partition,
-  other,
-  planner_input_context_mismatch,
-  plan_loading_failed
-};
+enum class PlannerFailure { insufficient_storage, strict_constraints, other };
 
 class PlannerError : public std::runtime_error {
  public:

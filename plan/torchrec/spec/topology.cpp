@@ -1,5 +1,6 @@
 #include "plan/torchrec/spec/topology.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardsim::torchrec {
@@ -36,6 +37,16 @@ std::optional<double> on_cuda(const Topology& topology, ComputeKernel kernel, do
 void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr) {
   const std::int64_t device_hbm = topology.device == Device::cpu ? 0 : hbm > 0 ? hbm : kHbmCap;
   topology.devices.assign(static_cast<std::size_t>(topology.world_size), {device_hbm, ddr > 0 ? ddr : kDdrCap});
+}
+
+Storage capacity_of(const Topology& topology) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  Storage sum;
+  for (const Storage& device : topology.devices) {
+    sum += device;
+    sum = {std::min(sum.hbm, kMost), std::min(sum.ddr, kMost)};
+  }
+  return sum;
 }
 
 double collective_bandwidth(const Topology& topology, int local, int world, CollectiveKind kind) {

@@ -85,6 +85,9 @@ struct Topology {
 // Every rank with the same capacity; on a cpu no HBM.
 void set_capacity(Topology& topology, std::int64_t hbm, std::int64_t ddr);
 
+// Of all ranks together, 2^62 bytes at most.
+Storage capacity_of(const Topology& topology);
+
 enum class CollectiveKind { all_to_all, all_reduce, all_gather, reduce_scatter };
 
 // Bytes per ms among `world` ranks, `local` of them per host.

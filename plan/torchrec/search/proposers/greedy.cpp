@@ -1,4 +1,3 @@
-#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -11,8 +10,8 @@ namespace {
 // memory gets its next option.
 class Greedy : public Proposer {
  public:
-  Greedy(const SearchSpace& space, bool use_depth, int threshold)
-      : tables_(options_by_table(space.options)), next_(tables_.size(), 1), threshold_(threshold) {
+  Greedy(const SearchSpace& space, bool use_depth)
+      : tables_(options_by_table(proposal_of(space.options))), next_(tables_.size(), 1) {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       sort_by_score(tables_[t], use_depth);
       proposal_.push_back(tables_[t].front());
@@ -21,71 +20,36 @@ class Greedy : public Proposer {
     done_ = proposal_.empty();
   }
 
-  const Proposal* propose() override { return done_ ? nullptr : &proposal_; }
-  bool needs_rating() const override { return threshold_ > 0; }
-
-  void feedback(const Feedback& feedback) override {
-    if (threshold_ > 0 && feedback.rating.value_or(0) != 0 && stops_at(*feedback.rating)) {
-      done_ = true;
-    } else {
-      advance();
-    }
-  }
-
- private:
-  // Memory of a table's current option; the first table comes first among equals.
-  struct Candidate {
-    std::int64_t hbm, sum_hbm, ddr, sum_ddr;
-    std::size_t table;
-    bool operator<(const Candidate& other) const {
-      const auto mine = std::tie(hbm, sum_hbm, ddr, sum_ddr);
-      const auto others = std::tie(other.hbm, other.sum_hbm, other.ddr, other.sum_ddr);
-      return mine == others ? table > other.table : mine < others;
-    }
-  };
-
-  bool stops_at(double rating) {
-    ++inferior_;
-    if (rating < best_) {
-      best_ = rating;
-      inferior_ = 0;
-    }
-    return inferior_ > threshold_;
-  }
-
-  // A table with no further option, or whose option takes no memory, stays as it is.
-  void enqueue(std::size_t table) {
-    if (next_[table] == tables_[table].size()) return;
-    const ShardingOption& now = *proposal_[table];
-    const Candidate candidate{now.largest.hbm, now.total.hbm, now.largest.ddr, now.total.ddr, table};
-    if (candidate.hbm > 0 || candidate.sum_hbm > 0 || candidate.ddr > 0 || candidate.sum_ddr > 0)
-      queue_.push(candidate);
-  }
-
-  void advance() {
-    if (queue_.empty()) {
-      done_ = true;
-      return;
-    }
-    const std::size_t table = queue_.top().table;
+  void advance() override {
+    done_ = queue_.empty();
+    if (done_) return;
+    const auto table = static_cast<std::size_t>(-std::get<4>(queue_.top()));
     queue_.pop();
     proposal_[table] = tables_[table][next_[table]++];
     enqueue(table);
   }
 
+ private:
+  // Memory of a table's current option; minus its number, so that the first table comes first among equals.
+  using Candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+  // A table with no further option, or whose option takes no memory, stays as it is.
+  void enqueue(std::size_t table) {
+    if (next_[table] == tables_[table].size()) return;
+    const ShardingOption& now = *proposal_[table];
+    if (now.total == Storage{}) return;
+    queue_.emplace(now.largest.hbm, now.total.hbm, now.largest.ddr, now.total.ddr, -static_cast<std::int64_t>(table));
+  }
+
   std::vector<Proposal> tables_;
   std::vector<std::size_t> next_;  // option of each table, by position in tables_
-  Proposal proposal_;
   std::priority_queue<Candidate> queue_;
-  int threshold_, inferior_ = 0;
-  double best_ = std::numeric_limits<double>::infinity();
-  bool done_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Proposer> make_greedy_proposer(const SearchSpace& space, bool use_depth, int threshold) {
-  return std::make_unique<Greedy>(space, use_depth, threshold);
+std::unique_ptr<Proposer> make_greedy_proposer(const SearchSpace& space, bool use_depth) {
+  return std::make_unique<Greedy>(space, use_depth);
 }
 
 }  // namespace shardsim::torchrec

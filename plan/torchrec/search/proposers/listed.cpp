@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "plan/torchrec/search/proposer.h"
 
@@ -10,7 +9,7 @@ namespace {
 class GridSearch : public Proposer {
  public:
   GridSearch(const SearchSpace& space, double max_proposals)
-      : tables_(options_by_table(space.options)), index_(tables_.size(), 0) {
+      : tables_(options_by_table(proposal_of(space.options))), index_(tables_.size(), 0) {
     double combinations = 1;
     for (Proposal& options : tables_) {
       sort_by_score(options, true);
@@ -20,9 +19,7 @@ class GridSearch : public Proposer {
     done_ = tables_.empty() || combinations > max_proposals;
   }
 
-  const Proposal* propose() override { return done_ ? nullptr : &proposal_; }
-
-  void feedback(const Feedback&) override {
+  void advance() override {
     for (std::size_t t = tables_.size(); t-- > 0;) {
       index_[t] = (index_[t] + 1) % tables_[t].size();
       proposal_[t] = tables_[t][index_[t]];
@@ -34,52 +31,67 @@ class GridSearch : public Proposer {
  private:
   std::vector<Proposal> tables_;
   std::vector<std::size_t> index_;
-  Proposal proposal_;
-  bool done_ = false;
 };
 
 // One proposal per sharding type that every table allows.
 class Uniform : public Proposer {
  public:
   Uniform(const SearchSpace& space, bool use_depth) {
-    const std::size_t tables = options_by_table(space.options).size();
-    for (const ShardingType type : types_of(space)) {
-      Proposal best;
-      for (Proposal& options : tables_with(space, type)) {
+    std::vector<ShardingType> types;
+    for (const ShardingOption& option : space.options) {
+      if (std::ranges::find(types, option.type) == types.end()) types.push_back(option.type);
+    }
+    const Proposal all = proposal_of(space.options);
+    const std::size_t tables = options_by_table(all).size();
+    for (const ShardingType type : types) {
+      Proposal of_type = all, best;
+      std::erase_if(of_type, [type](const ShardingOption* option) { return option->type != type; });
+      for (Proposal& options : options_by_table(of_type)) {
         sort_by_score(options, use_depth);
         best.push_back(options.front());
       }
       if (best.size() == tables) proposals_.push_back(std::move(best));
     }
+    advance();
   }
 
-  const Proposal* propose() override { return next_ < proposals_.size() ? &proposals_[next_] : nullptr; }
-  void feedback(const Feedback&) override { ++next_; }
+  void advance() override {
+    done_ = next_ == proposals_.size();
+    if (!done_) proposal_ = proposals_[next_++];
+  }
 
  private:
-  static std::vector<ShardingType> types_of(const SearchSpace& space) {
-    std::vector<ShardingType> types;
-    for (const ShardingOption& option : space.options) {
-      if (std::find(types.begin(), types.end(), option.type) == types.end()) types.push_back(option.type);
-    }
-    return types;
-  }
-
-  // The tables in the order in which the type first appears for them.
-  static std::vector<Proposal> tables_with(const SearchSpace& space, ShardingType type) {
-    std::unordered_map<int, std::size_t> place;
-    std::vector<Proposal> tables;
-    for (const ShardingOption& option : space.options) {
-      if (option.type != type) continue;
-      const auto [found, added] = place.try_emplace(option.table, tables.size());
-      if (added) tables.emplace_back();
-      tables[found->second].push_back(&option);
-    }
-    return tables;
-  }
-
   std::vector<Proposal> proposals_;
   std::size_t next_ = 0;
+};
+
+// Of each table the fastest option with a cache, or held in device memory where that takes less; else the fastest.
+class Offload : public Proposer {
+ public:
+  Offload(const SearchSpace& space, const Topology& topology, const EstimateSettings& settings) {
+    for (Proposal& options : options_by_table(proposal_of(space.options))) {
+      sort_by_score(options, true);
+      const auto cached = std::ranges::find(options, ComputeKernel::fused_uvm_caching, &ShardingOption::kernel);
+      options_.push_back(cached == options.end() ? *options.front() : **cached);
+      if (cached != options.end()) hold_where_smaller(options_.back(), space, topology, settings);
+    }
+    proposal_ = proposal_of(options_);
+    done_ = proposal_.empty();
+  }
+
+  void advance() override { done_ = true; }
+
+ private:
+  static void hold_where_smaller(ShardingOption& option, const SearchSpace& space, const Topology& topology,
+                                 const EstimateSettings& settings) {
+    TableSpec table = space.table_of(option);
+    table.cache_load_factor.reset();
+    table.sharder_cache_load_factor.reset();
+    ShardingOption fused = estimate_option(table, option.table, option.type, ComputeKernel::fused, topology, settings);
+    if (fused.total.hbm < option.total.hbm) option = std::move(fused);
+  }
+
+  std::vector<ShardingOption> options_;
 };
 
 }  // namespace
@@ -90,6 +102,11 @@ std::unique_ptr<Proposer> make_grid_search_proposer(const SearchSpace& space, do
 
 std::unique_ptr<Proposer> make_uniform_proposer(const SearchSpace& space, bool use_depth) {
   return std::make_unique<Uniform>(space, use_depth);
+}
+
+std::unique_ptr<Proposer> make_offload_proposer(const SearchSpace& space, const Topology& topology,
+                                                const EstimateSettings& settings) {
+  return std::make_unique<Offload>(space, topology, settings);
 }
 
 }  // namespace shardsim::torchrec

@@ -17,7 +17,7 @@ BufferBytes buffers(double factor, bool pooled, ShardingType type) {
   Topology topology;
   topology.world_size = 8;
   topology.local_world_size = 4;
-  const std::int64_t columns = column_type(type) ? 32 : 64;
+  const std::int64_t columns = in_columns(type) ? 32 : 64;
   return buffer_bytes(table, batch_load(table, 32), type, topology, 10, columns, 4);
 }
 

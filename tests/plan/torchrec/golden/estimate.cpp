@@ -127,7 +127,7 @@ Json shards_json(const ShardingOption& option) {
 }
 
 Json option_json(const ShardingOption& option) {
-  return {{"num_shards", option.shards},         {"partition_by", name_of(option.partition)},
+  return {{"num_shards", option.shards},         {"partition_by", rule_name(option.partition)},
           {"total_hbm_bytes", option.total.hbm}, {"total_ddr_bytes", option.total.ddr},
           {"total_perf_ms", option.sum},         {"shards", shards_json(option)}};
 }

@@ -11,16 +11,15 @@ constexpr const char* failure_name(torchrec::PlannerFailure failure) {
       return "insufficient_storage";
     case torchrec::PlannerFailure::strict_constraints:
       return "strict_constraints";
-    case torchrec::PlannerFailure::partition:
-      return "partition";
-    case torchrec::PlannerFailure::planner_input_context_mismatch:
-      return "planner_input_context_mismatch";
-    case torchrec::PlannerFailure::plan_loading_failed:
-      return "plan_loading_failed";
     case torchrec::PlannerFailure::other:
       break;
   }
   return "other";
+}
+
+constexpr const char* rule_name(torchrec::PartitionBy rule) {
+  constexpr const char* kNames[] = {"device", "host", "uniform", "multi_host"};
+  return kNames[static_cast<int>(rule)];
 }
 
 }  // namespace shardsim::golden

@@ -4,6 +4,7 @@
 
 #include "plan/torchrec/search/partitioner.h"
 #include "tests/plan/torchrec/golden/compare.h"
+#include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 
@@ -14,7 +15,7 @@ using namespace torchrec;
 
 PartitionBy partition_named(const std::string& name) {
   for (const auto by : {PartitionBy::device, PartitionBy::host, PartitionBy::uniform, PartitionBy::multi_host}) {
-    if (name_of(by) == name) return by;
+    if (rule_name(by) == name) return by;
   }
   throw std::runtime_error(fmt::format("unknown partition_by '{}'", name));
 }
@@ -83,9 +84,9 @@ Json partition(const Json& input) {
   fields.finish();
   Proposal proposal;
   for (const ShardingOption& option : space.options) proposal.push_back(&option);
-  const auto partitioner = make_partitioner(settings, space, topology);
-  if (!partitioner->partition(proposal)) return {{"error", "PlannerError"}, {"error_type", "partition"}};
-  return result_json(proposal, space, partitioner->assignment(), topology.world_size);
+  Partitioner partitioner(settings, space, topology);
+  if (!partitioner.partition(proposal)) return {{"error", "PlannerError"}, {"error_type", "partition"}};
+  return result_json(proposal, space, partitioner.assignment(), topology.world_size);
 }
 
 }  // namespace

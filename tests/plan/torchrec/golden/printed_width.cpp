@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/torchrec/report/text.h"
+#include "tests/plan/torchrec/golden/batches.h"
 #include "tests/plan/torchrec/golden/perf_cell.h"
 
 namespace shardsim::golden {

@@ -6,6 +6,7 @@
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
+#include "tests/plan/torchrec/golden/offload_scaleup.h"
 
 namespace shardsim::golden {
 namespace {
@@ -32,18 +33,20 @@ void add_option(SearchSpace& space, std::map<std::string, int>& tables, std::vec
   fields.finish();
 }
 
-std::unique_ptr<Proposer> make(const Json& json, const SearchSpace& space) {
+std::unique_ptr<Proposer> make(const Json& json, const SearchSpace& space, const Topology& topology) {
   Fields fields(json, "proposer");
   const std::string type = fields.text("type");
   const bool depth = fields.flag("use_depth", true);
-  const Json* threshold = fields.given("threshold");
+  fields.ignore({"threshold"});
   const Json* bins = fields.given("hbm_bins_per_device");
   const Json* most = fields.given("max_proposals");
   fields.finish();
-  if (type == "greedy") return make_greedy_proposer(space, depth, threshold ? threshold->get<int>() : 0);
+  if (type == "greedy") return make_greedy_proposer(space, depth);
   if (type == "uniform") return make_uniform_proposer(space, depth);
   if (type == "grid_search") return make_grid_search_proposer(space, most ? most->get<double>() : 10000);
-  if (type == "dynamic_programming") return make_dynamic_programming_proposer(space, bins ? bins->get<int>() : 100);
+  if (type == "dynamic_programming") {
+    return make_dynamic_programming_proposer(space, topology, bins ? bins->get<int>() : 100);
+  }
   throw std::runtime_error(fmt::format("unknown proposer '{}'", type));
 }
 
@@ -60,21 +63,26 @@ Json propose(const Json& input) {
   for (const Json& option : fields.at("search_space")) add_option(space, tables, ids, option);
   const Topology topology =
       default_topology(static_cast<int>(fields.whole("world_size")), fields.whole("hbm_cap_per_rank"));
-  const auto proposer = make(fields.at("proposer"), space);
+  const Json& wanted = fields.at("proposer");
+  const auto proposer = make(wanted, space, topology);
+  EarlyStop early(wanted.contains("threshold") && !wanted["threshold"].is_null() ? wanted["threshold"].get<int>() : 0);
+  bool stopped = false;
   const Json* ratings = fields.given("feedback_perf_ratings");
   const auto most = static_cast<std::size_t>(fields.whole("max_recorded"));
   fields.finish();
   Json proposals = Json::array();
-  while (const Proposal* proposal = proposer->propose()) {
+  const auto current = [&] { return stopped ? nullptr : proposer->propose(); };
+  while (const Proposal* proposal = current()) {
     if (proposals.size() == most) break;
     Json list = Json::array();
     for (const ShardingOption* option : *proposal) {
       list.push_back(ids[static_cast<std::size_t>(option - space.options.data())]);
     }
-    proposer->feedback({true, rating_of(ratings, proposals.size()), &topology});
+    stopped = early.after(rating_of(ratings, proposals.size()));
+    proposer->advance();
     proposals.push_back(list);
   }
-  return {{"num_proposals", proposals.size()}, {"truncated", proposer->propose() != nullptr}, {"proposals", proposals}};
+  return {{"num_proposals", proposals.size()}, {"truncated", current() != nullptr}, {"proposals", proposals}};
 }
 
 }  // namespace

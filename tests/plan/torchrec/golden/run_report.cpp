@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/torchrec/report/text.h"
+#include "tests/plan/torchrec/golden/failure_name.h"
 
 namespace shardsim::golden {
 namespace {
@@ -36,18 +37,18 @@ Json entry_json(const ShardingOption& option, std::span<const int> ranks, const 
 }
 
 Json error_json(const PlacementFailure& failure) {
-  Json json = {{"rule", name_of(failure.rule)},
+  Json json = {{"rule", rule_name(failure.rule)},
                {"table", failure.table},
                {"shard_hbm_bytes", failure.shard.hbm},
                {"shard_ddr_bytes", failure.shard.ddr}};
   if (failure.rule == PartitionBy::host || failure.rule == PartitionBy::multi_host) return json;
-  json["shard_size"] = {failure.rows, failure.cols};
-  json["shard_offset"] = {failure.row_offset, failure.col_offset};
-  json["perf_ms"] = {{"fwd_compute", failure.perf.fwd_compute},
-                     {"fwd_comms", failure.perf.fwd_comms},
-                     {"bwd_compute", failure.perf.bwd_compute},
-                     {"bwd_comms", failure.perf.bwd_comms},
-                     {"prefetch_compute", failure.perf.prefetch_compute}};
+  json["shard_size"] = {failure.run.rows, failure.run.cols};
+  json["shard_offset"] = {failure.run.row_offset_of(failure.index), failure.run.col_offset_of(failure.index)};
+  json["perf_ms"] = {{"fwd_compute", failure.run.perf.fwd_compute},
+                     {"fwd_comms", failure.run.perf.fwd_comms},
+                     {"bwd_compute", failure.run.perf.bwd_compute},
+                     {"bwd_comms", failure.run.perf.bwd_comms},
+                     {"prefetch_compute", failure.run.perf.prefetch_compute}};
   json["device_hbm_bytes"] = failure.device.hbm;
   json["device_ddr_bytes"] = failure.device.ddr;
   return json;

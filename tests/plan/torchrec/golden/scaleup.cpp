@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "plan/torchrec/search/proposer.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
+#include "tests/plan/torchrec/golden/offload_scaleup.h"
 
 namespace shardsim::golden {
 
@@ -52,7 +52,7 @@ Scaleup run_scaleup(Fields& fields, double target, double most) {
   double best = INFINITY;
   while (const Proposal* proposal = proposer->propose()) {
     ++result.proposals;
-    const std::int64_t hbm = total_storage(*proposal).hbm;
+    const std::int64_t hbm = total_hbm(*proposal);
     const double rating = std::abs(static_cast<double>(hbm) - target);
     const bool fits = static_cast<double>(hbm) < most;
     if (fits && rating < best) {
@@ -61,7 +61,7 @@ Scaleup run_scaleup(Fields& fields, double target, double most) {
       result.best.clear();
       for (const ShardingOption* option : *proposal) result.best.push_back(*option);
     }
-    proposer->feedback({fits, fits ? std::optional(rating) : std::nullopt, &topology});
+    proposer->feedback(fits ? std::optional(rating) : std::nullopt);
   }
   return result;
 }

@@ -4,15 +4,13 @@
 
 #include <cmath>
 
-#include "plan/torchrec/search/proposers/cache_search.h"
 #include "tests/plan/torchrec/golden/binary_search.h"
+#include "tests/plan/torchrec/golden/cache_search.h"
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 
 namespace shardsim::golden {
 namespace {
-
-using namespace torchrec;
 
 constexpr double kPrinted = 5.1e-6;  // half of the last of five decimals
 

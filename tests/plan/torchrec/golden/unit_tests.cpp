@@ -11,6 +11,7 @@
 #include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
+#include "tests/plan/torchrec/golden/offload_scaleup.h"
 
 namespace shardsim::golden {
 namespace {
@@ -44,21 +45,23 @@ Json proposal_json(Proposal proposal, const SearchSpace& space) {
 }
 
 int first_empty(const SearchSpace& space, const Json& stop) {
-  const auto proposer = make_greedy_proposer(space, true, stop.at("threshold").get<int>());
+  const auto proposer = make_greedy_proposer(space, true);
+  EarlyStop early(stop.at("threshold").get<int>());
   double rating = stop.at("first_rating").get<double>();
   int count = 0;
   while (++count && proposer->propose() != nullptr) {
-    proposer->feedback({true, rating, nullptr});
+    if (early.after(rating)) return count + 1;
+    proposer->advance();
     rating += stop.at("rating_step").get<double>();
   }
   return count;
 }
 
-int count_proposals(Proposer& proposer, const Topology& topology) {
+int count_proposals(Proposer& proposer) {
   int count = 0;
   while (proposer.propose() != nullptr) {
     ++count;
-    proposer.feedback({true, std::nullopt, &topology});
+    proposer.advance();
   }
   return count;
 }
@@ -84,7 +87,7 @@ std::vector<std::string> check_proposer_sequence(const Json& input, const Json& 
   Json first = Json::array();
   while (first.size() < 5 && proposer->propose() != nullptr) {
     first.push_back(proposal_json(*proposer->propose(), space));
-    proposer->feedback({true, std::nullopt, nullptr});
+    proposer->advance();
   }
   const Json& stop = fields.at("early_stop");
   fields.finish();
@@ -109,14 +112,14 @@ std::vector<std::string> check_proposer_count(const Json& input, const Json& exp
   const auto uniform = make_uniform_proposer(four);
   while (const Proposal* proposal = uniform->propose()) {
     types.push_back(name_of(proposal->front()->type));
-    uniform->feedback({});
+    uniform->advance();
   }
   return differences(
       expect,
       {{"uniform_types", types},
-       {"grid_search_options_per_table", options_by_table(space.options).front().size()},
-       {"grid_search_num_proposals", count_proposals(*make_grid_search_proposer(space), topology)},
-       {"dynamic_programming_num_proposals", count_proposals(*make_dynamic_programming_proposer(space), large)}});
+       {"grid_search_options_per_table", options_by_table(proposal_of(space.options)).front().size()},
+       {"grid_search_num_proposals", count_proposals(*make_grid_search_proposer(space))},
+       {"dynamic_programming_num_proposals", count_proposals(*make_dynamic_programming_proposer(space, large))}});
 }
 
 std::vector<std::string> check_dense_reservation(const Json& input, const Json& expect) {
@@ -134,7 +137,7 @@ std::vector<std::string> check_dense_reservation(const Json& input, const Json& 
   Json bytes = Json::array();
   for (const Json& given : fields.at("dense_tensor_estimate")) {
     settings.dense_tensor_estimate = given.is_null() ? std::nullopt : std::optional(given.get<double>());
-    bytes.push_back(reserve(settings, topology, {tables.front().table}, estimate).dense.hbm);
+    bytes.push_back(reserve(settings, topology, {tables.front()}, estimate).dense.hbm);
   }
   fields.finish();
   return differences(expect, {{"dense_hbm_bytes", bytes}});

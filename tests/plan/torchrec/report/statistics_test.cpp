@@ -2,9 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "plan/torchrec/report/text.h"
+#include "tests/plan/torchrec/golden/batches.h"
 #include "tests/plan/torchrec/golden/perf_cell.h"
 
 namespace shardsim::torchrec {
@@ -52,9 +51,7 @@ TEST_CASE("batch sizes are a column once a table states them") {
   item.table.batch_sizes = {512, 512, 256, 256};
   CHECK(batches_cell(item.table) == "512 * 2, 256*2");
   const RunResult run = run_planner({item}, two_ranks());
-  const RunSettings settings = two_ranks();
-  const auto json = nlohmann::json::parse(statistics_json(statistics_of(run, settings)));
-  CHECK(json["tables"][0]["batch_sizes"] == "512 * 2, 256*2");
+  CHECK(shows_batches(statistics_of(run, two_ranks())));
 }
 
 TEST_CASE("a table on the only rank in use is no cause of imbalance") {

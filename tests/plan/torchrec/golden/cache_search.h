@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace shardsim::torchrec {
+namespace shardsim::golden {
 
 // The clamped Luus-Jaakola search of planner/utils.py for the least value of a function of one variable on [left,
 // right]: ask `next` for a probe, hand it the value there, and so on.
@@ -47,4 +47,4 @@ struct CacheLine {
 // to single precision. A cache that would take more than the whole table becomes 1.
 std::vector<double> spend_cache_budget(const std::vector<CacheLine>& tables, double budget);
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::golden

@@ -1,10 +1,10 @@
-#include "plan/torchrec/search/proposers/cache_search.h"
+#include "tests/plan/torchrec/golden/cache_search.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 
-namespace shardsim::torchrec {
+namespace shardsim::golden {
 namespace {
 
 constexpr double kContraction = 0.95;  // of the reach when a probe is better
@@ -111,4 +111,4 @@ std::vector<double> spend_cache_budget(const std::vector<CacheLine>& tables, dou
   return factors;
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::golden

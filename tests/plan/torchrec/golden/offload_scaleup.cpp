@@ -1,9 +1,14 @@
+#include "tests/plan/torchrec/golden/offload_scaleup.h"
+
 #include <algorithm>
 
 #include "plan/torchrec/search/proposer.h"
-#include "plan/torchrec/search/proposers/cache_search.h"
+#include "tests/plan/torchrec/golden/cache_search.h"
 
-namespace shardsim::torchrec {
+namespace shardsim::golden {
+
+using namespace torchrec;
+
 namespace {
 
 constexpr int kProbes = 16;
@@ -11,40 +16,29 @@ constexpr double kWorst = 1e99;                      // in place of a missing ra
 constexpr double kFullCache = 0.9999;                // a larger load factor becomes a table in device memory
 constexpr double kLowProbe = 0.1, kHighProbe = 0.9;  // load factors that show how a table grows
 
-// EmbeddingOffloadScaleupProposer: starts from the smallest caches and spends what device memory is left on larger
-// ones; the amount is searched for.
-class OffloadScaleup : public Proposer {
+// Starts where the planner's own proposer does and spends what device memory is left on larger caches; the amount is
+// searched for.
+class OffloadScaleup : public RatedProposer {
  public:
   OffloadScaleup(const SearchSpace& space, const Topology& topology, const EstimateSettings& settings)
       : space_(space), topology_(topology), settings_(settings) {
-    for (Proposal& options : options_by_table(space.options)) start_.push_back(*starting_option(options));
-    for (ShardingOption& option : start_) promote_where_smaller(option);
+    const auto first = make_offload_proposer(space, topology, settings);
+    if (const Proposal* start = first->propose()) {
+      for (const ShardingOption* option : *start) start_.push_back(*option);
+    }
     show(start_);
-    done_ = start_.empty();
   }
 
-  const Proposal* propose() override { return done_ ? nullptr : &proposal_; }
-  bool needs_rating() const override { return true; }
-
-  void feedback(const Feedback& feedback) override {
+  void feedback(std::optional<double> rating) override {
     if (!search_) {
-      if (!begin(feedback)) done_ = true;
-    } else if (!feedback.partitionable) {
-      search_->shrink_right(static_cast<double>(total_storage(proposal_).hbm - start_hbm_));
+      if (!begin(rating)) done_ = true;
+    } else if (!rating) {
+      search_->shrink_right(static_cast<double>(total_hbm(proposal_) - start_hbm_));
     }
-    if (!done_) spend_next(feedback);
+    if (!done_) spend_next(rating);
   }
 
  private:
-  static const ShardingOption* starting_option(Proposal& options) {
-    sort_by_score(options, true);
-    const auto is_cached = [](const ShardingOption* option) {
-      return option->kernel == ComputeKernel::fused_uvm_caching;
-    };
-    const auto found = std::find_if(options.begin(), options.end(), is_cached);
-    return found == options.end() ? options.front() : *found;
-  }
-
   ShardingOption estimate(const ShardingOption& option, ComputeKernel kernel, std::optional<double> load_factor) const {
     TableSpec table = space_.table_of(option);
     table.cache_load_factor = load_factor;
@@ -54,12 +48,6 @@ class OffloadScaleup : public Proposer {
 
   ShardingOption as_fused(const ShardingOption& option) const {
     return estimate(option, ComputeKernel::fused, std::nullopt);
-  }
-
-  void promote_where_smaller(ShardingOption& option) const {
-    if (option.kernel != ComputeKernel::fused_uvm_caching) return;
-    ShardingOption fused = as_fused(option);
-    if (fused.total.hbm < option.total.hbm) option = std::move(fused);
   }
 
   double priority(const ShardingOption& option) const {
@@ -85,11 +73,11 @@ class OffloadScaleup : public Proposer {
   }
 
   // The first feedback tells the memory to spend. False: nothing to search.
-  bool begin(const Feedback& feedback) {
-    if (!feedback.partitionable || feedback.topology == nullptr) return false;
-    start_hbm_ = total_storage(proposal_).hbm;
+  bool begin(std::optional<double> rating) {
+    if (!rating) return false;
+    start_hbm_ = total_hbm(proposal_);
     std::int64_t device_hbm = 0, fused_hbm = start_hbm_;
-    for (const Storage& device : feedback.topology->devices) device_hbm += device.hbm;
+    for (const Storage& device : topology_.devices) device_hbm += device.hbm;
     for (std::size_t i = 0; i < start_.size(); ++i) {
       if (!scalable(start_[i])) continue;
       scalable_.push_back(i);
@@ -98,13 +86,12 @@ class OffloadScaleup : public Proposer {
     }
     const std::int64_t budget = std::min(device_hbm, fused_hbm) - start_hbm_;
     if (scalable_.empty()) return false;
-    search_.emplace(0, static_cast<double>(budget), kProbes, 42, feedback.rating);
+    search_.emplace(0, static_cast<double>(budget), kProbes, 42, rating);
     return true;
   }
 
-  void spend_next(const Feedback& feedback) {
-    const double rating = feedback.rating.value_or(0);
-    const auto probe = search_->next(rating == 0 ? kWorst : rating);
+  void spend_next(std::optional<double> rating) {
+    const auto probe = search_->next(rating.value_or(0) == 0 ? kWorst : *rating);
     if (!probe) {
       done_ = true;
       return;
@@ -121,27 +108,31 @@ class OffloadScaleup : public Proposer {
   }
 
   void show(const std::vector<ShardingOption>& options) {
-    proposal_.clear();
-    for (const ShardingOption& option : options) proposal_.push_back(&option);
+    proposal_ = proposal_of(options);
+    done_ = options.empty();
   }
 
   const SearchSpace& space_;
   Topology topology_;
   EstimateSettings settings_;
   std::vector<ShardingOption> start_, current_;
-  Proposal proposal_;
   std::int64_t start_hbm_ = 0;
   std::vector<std::size_t> scalable_;  // positions in start_
   std::vector<CacheLine> lines_;       // of each of them
   std::optional<LuusJaakola> search_;
-  bool done_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Proposer> make_offload_scaleup_proposer(const SearchSpace& space, const Topology& topology,
-                                                        const EstimateSettings& settings) {
+std::int64_t total_hbm(const Proposal& proposal) {
+  std::int64_t hbm = 0;
+  for (const ShardingOption* option : proposal) hbm += option->total.hbm;
+  return hbm;
+}
+
+std::unique_ptr<RatedProposer> make_offload_scaleup_proposer(const SearchSpace& space, const Topology& topology,
+                                                             const EstimateSettings& settings) {
   return std::make_unique<OffloadScaleup>(space, topology, settings);
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::golden

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
@@ -80,6 +81,17 @@ int multiprocessors() {
   check(cudaGetDevice(&device), "the current GPU");
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "properties of the GPU");
   return count;
+}
+
+std::string driver_version() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  std::getline(file, version);
+  return version;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 namespace {

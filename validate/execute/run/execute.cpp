@@ -23,6 +23,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kStartDelay = 0.002;  // from the publication of a start time to the start: every rank has heard it
+constexpr std::chrono::milliseconds kBetweenTicks{200};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -61,35 +62,18 @@ void check_terms(const Program& program, Rendezvous& rendezvous, const ExecuteOp
   }
 }
 
-// Tells the other ranks what this one is doing while it lives: should this rank die, they name it.
-class Ticker {
- public:
-  Ticker(Rendezvous& rendezvous, const Machine& machine)
-      : thread_([this, &rendezvous, &machine] {
-          std::unique_lock lock(mutex_);
-          while (!wake_.wait_for(lock, kBetweenTicks, [this] { return over_; })) {
-            const std::string doing = machine.doing();
-            if (!doing.empty()) rendezvous.doing(doing);
-          }
-        }) {}
-  ~Ticker() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
+// Tells the other ranks what this one is doing until it ends: should this rank die, they name it.
+std::jthread ticker(Rendezvous& rendezvous, const Machine& machine) {
+  return std::jthread([&](const std::stop_token& over) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!wake.wait_for(lock, over, kBetweenTicks, [&] { return over.stop_requested(); })) {
+      const std::string doing = machine.doing();
+      if (!doing.empty()) rendezvous.doing(doing);
     }
-    wake_.notify_all();
-    thread_.join();
-  }
-  Ticker(const Ticker&) = delete;
-  Ticker& operator=(const Ticker&) = delete;
-
- private:
-  static constexpr std::chrono::milliseconds kBetweenTicks{200};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool over_ = false;
-  std::thread thread_;  // last: it uses the others
-};
+  });
+}
 
 // One run of the ranks: a machine that stops when the run fails, and the common start.
 class Run {
@@ -115,7 +99,7 @@ class Run {
     const std::string start =
         rendezvous_.from_root(shortest(monotonic_seconds() + kStartDelay), "waiting for the start");
     rendezvous_.doing("the first operations");
-    const Ticker ticker(rendezvous_, *machine_);
+    const std::jthread telling = ticker(rendezvous_, *machine_);
     machine_->run(first, count, first_kept, std::stod(start) - offset_.seconds);
   }
 

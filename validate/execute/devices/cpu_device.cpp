@@ -42,8 +42,6 @@ class CpuCall : public DeviceCall {
     }
   }
 
-  std::int64_t bytes() const override { return 0; }
-
  private:
   std::span<const std::int64_t> ids_at(const std::int64_t* ids) const {
     return {ids, static_cast<std::size_t>(call_.ids)};
@@ -94,7 +92,7 @@ class CpuDevice : public DevicePort {
     }
   }
 
-  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) override {
+  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls, std::int64_t&) override {
     std::vector<std::unique_ptr<DeviceCall>> prepared;
     for (const LookupCall& call : calls) prepared.push_back(std::make_unique<CpuCall>(call, threads_));
     return prepared;

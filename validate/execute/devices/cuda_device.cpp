@@ -71,12 +71,6 @@ class CudaCall : public DeviceCall {
     }
   }
 
-  // With its share of the workspace.
-  std::int64_t bytes() const override {
-    const std::size_t shared = workspace_->bytes() / static_cast<std::size_t>(workspace_.use_count());
-    return static_cast<std::int64_t>(offsets_.bytes() + shared);
-  }
-
  private:
   const std::int64_t* offsets() const { return offsets_.as<std::int64_t>(); }
   std::int64_t dim() const { return call_.tables.dim.front(); }
@@ -120,10 +114,14 @@ class CudaDevice : public DevicePort {
     cuda::check(cudaDeviceSynchronize(), "filling of tables");
   }
 
-  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) override {
+  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls, std::int64_t& bytes) override {
     const auto workspace = std::make_shared<cuda::UpdateWorkspace>(largest_count(calls), largest_dim(calls));
+    bytes += static_cast<std::int64_t>(workspace->buffer.bytes());
     std::vector<std::unique_ptr<DeviceCall>> prepared;
-    for (const LookupCall& call : calls) prepared.push_back(std::make_unique<CudaCall>(call, queue_, workspace));
+    for (const LookupCall& call : calls) {
+      prepared.push_back(std::make_unique<CudaCall>(call, queue_, workspace));
+      bytes += static_cast<std::int64_t>(call.offsets.size() * sizeof(std::int64_t));
+    }
     return prepared;
   }
 

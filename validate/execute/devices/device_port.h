@@ -40,7 +40,6 @@ class DeviceCall {
   // of the call, or fp32 where gradients are added up in dense ones.
   virtual void update(ElementType type, void* rows, float* state, const std::int64_t* ids, const float* gradients,
                       const OptimizerSettings& settings, int stream) = 0;
-  virtual std::int64_t bytes() const = 0;  // that it holds beside the arena
 };
 
 // The port of the executor to a device: what a CPU rank and a GPU each supply, so that one executor (rank_ops.h) works
@@ -55,7 +54,9 @@ class DevicePort {
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void download(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void fill_rows(ElementType type, std::int64_t elements, std::uint64_t seed, void* rows) = 0;  // any numbers
-  virtual std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) = 0;
+  // Adds what the calls hold beside the arena to `bytes`.
+  virtual std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls,
+                                                           std::int64_t& bytes) = 0;
 
   virtual void clear(void* data, std::int64_t bytes, int stream) = 0;
   // Blocks of `bytes` bytes, from one distance between their starts to another.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "validate/execute/fusion/id_streams.h"
 
 namespace shardsim {
 namespace {
@@ -23,6 +24,13 @@ const RankRows::Part* part_holding(const RankRows& rows, int shard) {
   return found == rows.parts.end() ? nullptr : &*found;
 }
 
+// Where the vectors of the own batch are, and the element at which they begin.
+std::pair<const DeviceMemory*, std::int64_t> own_part(const LookupBuffers::Sizes& sizes, const DeviceMemory& returned,
+                                                      const DeviceMemory& served) {
+  if (sizes.returned > 0) return {&returned, 0};
+  return {&served, sizes.own / kValue};
+}
+
 }  // namespace
 
 FusedLookup::FusedLookup(const Program& program, LookupBuffers buffers, int rank, bool check_data, DevicePort& device)
@@ -37,7 +45,7 @@ FusedLookup::FusedLookup(const Program& program, LookupBuffers buffers, int rank
   if (buffers_.rows.elements > 0) {
     device_.fill_rows(buffers_.type, buffers_.rows.elements, program.seed, arena_.as<void>());
   }
-  calls_ = device_.prepare(buffers_.calls);
+  calls_ = device_.prepare(buffers_.calls, bytes_);
   for (const LookupCall& call : buffers_.calls) {
     states_.push_back(reserve(states_of(call, settings_[call.part]) * kValue, "optimizer states"));
   }
@@ -61,7 +69,7 @@ DeviceMemory FusedLookup::uploaded(const std::vector<std::int64_t>& ids, const c
 void FusedLookup::draw(const Program& program, int rank) {
   std::vector<std::int64_t> all;
   for (int batch = 0; batch < batches_; ++batch) {
-    std::vector<std::int64_t> ids = wire_ids(program, buffers_.fusion, rank, batch);
+    std::vector<std::int64_t> ids = draw_ids(program, buffers_.fusion, rank, batch).ids;
     ids.resize(static_cast<std::size_t>(std::max<std::int64_t>(buffers_.asked, 0)));
     if (buffers_.exchanges() || buffers_.order.empty()) {
       all.insert(all.end(), ids.begin(), ids.end());
@@ -83,10 +91,10 @@ void FusedLookup::draw(const Program& program, int rank) {
 
 // The gradients are the same number everywhere, which does not change what it costs to sum them.
 void FusedLookup::reserve_vectors() {
-  vectors_ = reserve(buffers_.served_bytes, "vectors looked up");
-  returned_ = reserve(buffers_.returned_bytes, "vectors returned");
-  gradients_ = reserve(buffers_.gradient_served_bytes, "gradients of the vectors served", 0.5F);
-  gradients_asked_ = reserve(buffers_.gradient_asked_bytes, "gradients", 0.5F);
+  vectors_ = reserve(buffers_.vectors.served, "vectors looked up");
+  returned_ = reserve(buffers_.vectors.returned, "vectors returned");
+  gradients_ = reserve(buffers_.gradients.served, "gradients of the vectors served", 0.5F);
+  gradients_asked_ = reserve(buffers_.gradients.returned, "gradients", 0.5F);
   if (!buffers_.direct()) block_ = reserve(buffers_.largest_call() * kValue, "vectors of one call");
   dense_gradient_ = reserve(buffers_.dense_elements * kValue, "the summed gradient");
 }
@@ -100,8 +108,8 @@ void FusedLookup::set(std::vector<Action>& actions, int id, Act act) {
 }
 
 void FusedLookup::add_actions(std::vector<Action>& actions) {
-  for (std::size_t part = 0; part < buffers_.parts.size(); ++part) {
-    const Fusion::Part& of = buffers_.parts[part];
+  for (std::size_t part = 0; part < buffers_.fusion.parts.size(); ++part) {
+    const Fusion::Part& of = buffers_.fusion.parts[part];
     set(actions, of.lookup, [this, part](const Op& op, int iteration) { lookup(part, iteration, op.stream); });
     set(actions, of.gradient, [this, part](const Op& op, int iteration) { update(part, iteration, op.stream); });
     set(actions, of.apply, [this, part](const Op& op, int iteration) { apply(part, iteration, op.stream); });
@@ -110,10 +118,10 @@ void FusedLookup::add_actions(std::vector<Action>& actions) {
   const int ahead = flow.ids_came_before ? 1 : 0;
   set(actions, flow.ids, [this, ahead](const Op& op, int iteration) { exchange_ids(op, iteration + ahead); });
   set(actions, flow.output, [this](const Op& op, int) {
-    device_.collective(op, vectors_.at(buffers_.own_vectors), returned_.as<void>(), 0);
+    device_.collective(op, vectors_.at(buffers_.vectors.own), returned_.as<void>(), 0);
   });
   set(actions, flow.gradient_exchange, [this](const Op& op, int) {
-    device_.collective(op, gradients_asked_.as<void>(), gradients_.at(buffers_.own_gradients), 0);
+    device_.collective(op, gradients_asked_.as<void>(), gradients_.at(buffers_.gradients.own), 0);
   });
   const auto in_place = [&](int id, const DeviceMemory& memory) {
     if (id < 0) return;
@@ -224,17 +232,11 @@ void FusedLookup::apply_rows(std::size_t index, int stream) {
   }
 }
 
-std::int64_t FusedLookup::bytes() const {
-  std::int64_t sum = bytes_;
-  for (const auto& call : calls_) sum += call->bytes();
-  return sum;
-}
-
 std::vector<float> FusedLookup::gathered() const {
-  const DeviceMemory& from = buffers_.returns() ? returned_ : vectors_;
-  std::vector<float> wire(static_cast<std::size_t>(from.bytes() / kValue));
-  device_.download(wire.data(), from.as<void>(), from.bytes());
-  return by_shard(buffers_.returned, wire.data() + (buffers_.returns() ? 0 : buffers_.own_vectors / kValue));
+  const auto [memory, first] = own_part(buffers_.vectors, returned_, vectors_);
+  std::vector<float> wire(static_cast<std::size_t>(memory->bytes() / kValue));
+  device_.download(wire.data(), memory->as<void>(), memory->bytes());
+  return by_shard(buffers_.returned, wire.data() + first);
 }
 
 // Rows of fp32, the only ones that are compared.
@@ -253,12 +255,11 @@ void FusedLookup::load_rows(int shard, const std::vector<float>& rows) {
 }
 
 void FusedLookup::load_gradients(const std::vector<float>& gradients) {
-  const DeviceMemory& into = buffers_.asks_gradients() ? gradients_asked_ : gradients_;
-  std::vector<float> wire(static_cast<std::size_t>(into.bytes() / kValue));
-  device_.download(wire.data(), into.as<void>(), into.bytes());
-  to_wire(buffers_.returned, gradients,
-          wire.data() + (buffers_.asks_gradients() ? 0 : buffers_.own_gradients / kValue));
-  device_.upload(into.as<void>(), wire.data(), into.bytes());
+  const auto [memory, first] = own_part(buffers_.gradients, gradients_asked_, gradients_);
+  std::vector<float> wire(static_cast<std::size_t>(memory->bytes() / kValue));
+  device_.download(wire.data(), memory->as<void>(), memory->bytes());
+  to_wire(buffers_.returned, gradients, wire.data() + first);
+  device_.upload(memory->as<void>(), wire.data(), memory->bytes());
 }
 
 }  // namespace shardsim

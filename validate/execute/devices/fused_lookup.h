@@ -25,7 +25,7 @@ class FusedLookup {
   void add_actions(std::vector<Action>& actions);
 
   const Fusion& fusion() const { return buffers_.fusion; }
-  std::int64_t bytes() const;
+  std::int64_t bytes() const { return bytes_; }
 
   // As RankOps has them.
   std::vector<float> gathered() const;
@@ -59,7 +59,7 @@ class FusedLookup {
   LookupBuffers buffers_;
   std::vector<OptimizerSettings> settings_;  // [part]
   int batches_ = 1;
-  std::int64_t bytes_ = 0;  // of all that follow
+  std::int64_t bytes_ = 0;  // of device memory
   std::vector<std::unique_ptr<DeviceCall>> calls_;
   std::vector<DeviceMemory> states_;  // [call]
   DeviceMemory asked_;                // [batch][asked]; without an exchange in the order of the calls

@@ -2,11 +2,9 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <thread>
 
@@ -17,6 +15,7 @@
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/timeline_figures.h"
 #include "validate/execute/buffers/lookup_buffers.h"
+#include "validate/execute/kernels/parallel.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/execute/meet/tcp.h"
 #include "validate/execute/run/execute.h"
@@ -77,27 +76,13 @@ ValidateRequest validate_request(const Arguments& given) {
 }
 
 // Fails the run when this process is told to stop, so that what was measured reaches the disk.
-class StopWatch {
- public:
-  explicit StopWatch(Rendezvous& rendezvous)
-      : thread_([this, &rendezvous] {
-          while (!over_) {
-            if (caught_signal() != 0)
-              return rendezvous.fail(caught_signal() == SIGINT ? "stopped by Ctrl-C" : "stopped", "its work");
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-          }
-        }) {}
-  ~StopWatch() {
-    over_ = true;
-    thread_.join();
-  }
-  StopWatch(const StopWatch&) = delete;
-  StopWatch& operator=(const StopWatch&) = delete;
-
- private:
-  std::atomic<bool> over_ = false;
-  std::thread thread_;  // last: it uses the other
-};
+std::jthread stop_watch(Rendezvous& rendezvous) {
+  return std::jthread([&rendezvous](const std::stop_token& over) {
+    while (!over.stop_requested() && caught_signal() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (!over.stop_requested())
+      rendezvous.fail(caught_signal() == SIGINT ? "stopped by Ctrl-C" : "stopped", "its work");
+  });
+}
 
 int free_port() {
   return local_address(listen_on({"127.0.0.1", 0})).port;
@@ -160,7 +145,7 @@ std::string path_of_rank(const std::string& path, int rank) {
 
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
   const auto rendezvous = Rendezvous::join(launch);
-  const StopWatch watch(*rendezvous);
+  const std::jthread watch = stop_watch(*rendezvous);
   if (request.check_iterations > 0) {
     const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
     rendezvous->leave();
@@ -186,25 +171,6 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
   if (launch.rank == 0) print_summary(timeline, request.output);
 }
 
-// The first failure of a rank of this process, in order of rank.
-void run_ranks(const std::vector<Launch>& ranks, const ValidateSource& source, const ValidateRequest& request) {
-  std::vector<std::exception_ptr> failures(ranks.size());
-  std::vector<std::thread> threads;
-  for (std::size_t index = 0; index < ranks.size(); ++index) {
-    threads.emplace_back([&, index] {
-      try {
-        run_rank(ranks[index], source, request);
-      } catch (...) {
-        failures[index] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-}
-
 int validate(const Arguments& given, const Terminal&) {
   const ValidateRequest request = validate_request(given);
   const ValidateSource source = load_source(given);
@@ -218,7 +184,7 @@ int validate(const Arguments& given, const Terminal&) {
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) result_target(request.output);
   try {
-    run_ranks(ranks, source, request);
+    run_parts(static_cast<int>(ranks.size()), [&](int local) { run_rank(ranks[local], source, request); });
   } catch (const Error&) {
     if (caught_signal() == 0) throw;
     return report_error(128 + caught_signal(),

@@ -35,7 +35,7 @@ for file in validate/bare/*.cpp cli/bare/*.cpp; do
   stand_in[${header%.h}.cpp]=$file
 done
 
-# A file and what its #include lines lead to, as of one kind: all, cpu, cuda, mpi, no_mpi. What sources.txt states as of another kind
+# A file and what its #include lines lead to, as of one kind: all, cpu, cuda, mpi. What sources.txt states as of another kind
 # waits for that.
 take() {
   local kind=$1 open=("$2") file header source
@@ -64,7 +64,7 @@ while read -r word first second; do
       programs+=("$first $second"); stated[$second]=all; continue ;;
     cuda-program) [ -f "$second" ] || fail "validate/bare/sources.txt: no file $second"
       programs+=("$first $second cuda"); stated[$second]=cuda; continue ;;
-    also|cpu|cuda|mpi|no_mpi|never) ;;
+    also|cpu|cuda|mpi|never) ;;
     *) fail "validate/bare/sources.txt: unknown word $word" ;;
   esac
   files=($first)
@@ -76,7 +76,7 @@ while read -r word first second; do
     esac
   done
 done < validate/bare/sources.txt
-for kind in all cpu cuda mpi no_mpi; do
+for kind in all cpu cuda mpi; do
   for file in "${!stated[@]}"; do
     [ "${stated[$file]}" != "$kind" ] || take "$kind" "$file"
   done

@@ -101,6 +101,7 @@ struct Program {
     std::uint64_t row_begin = 0, row_end = 0;
     std::int64_t column_begin = 0, column_end = 0;
     std::vector<std::vector<int>> holders;
+    std::int64_t columns() const { return column_end - column_begin; }
     Placement placement() const;  // the rows, columns and holders that it has
     bool operator==(const Shard&) const = default;
   };
@@ -116,7 +117,9 @@ struct Program {
   std::vector<Fusion> fusions;
   std::vector<Op> ops;
 
+  const Op& op(int id) const { return ops[static_cast<std::size_t>(id)]; }
   const Shard& shard(int index) const { return shards[static_cast<std::size_t>(index)]; }
+  const Table& table_of(int shard_index) const { return tables[static_cast<std::size_t>(shard(shard_index).table)]; }
   std::vector<int> ranks_of(const Op& op) const;  // Op::ranks, or the whole world
   bool operator==(const Program&) const = default;
 };

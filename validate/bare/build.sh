@@ -73,9 +73,8 @@ fi
 linker=$CXX
 if [ -n "$mpi" ]; then
   kinds+='|mpi' linker=$MPICXX
+  flags+=(-DSHARDSIM_MPI)
   echo "with MPI: $MPICXX"
-else
-  kinds+='|no_mpi'
 fi
 
 compile() {

@@ -14,7 +14,6 @@ add_library(
   kernels/cuda_sort.cu
   kernels/cuda_update.cu
   kernels/cuda_work.cu
-  kernels/cuda_workspace.cu
   ${gemm_kernel})
 set_target_properties(shardsim_cuda_kernels PROPERTIES CUDA_ARCHITECTURES "${SHARDSIM_CUDA_ARCHITECTURES}")
 target_include_directories(shardsim_cuda_kernels PRIVATE ${CMAKE_SOURCE_DIR})

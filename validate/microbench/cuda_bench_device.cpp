@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "validate/execute/devices/cuda_device.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_work.h"
 #include "validate/microbench/bench_device.h"
@@ -77,14 +76,14 @@ DeviceFacts read_facts() {
   cuda::check(cudaRuntimeGetVersion(&runtime), "version of CUDA");
   DeviceFacts facts;
   facts.name = properties.name;
-  facts.software = "shardsim CUDA kernels, CUDA " + cuda_version_text(runtime) + ", driver " + driver_version();
+  facts.software = "shardsim CUDA kernels, CUDA " + cuda::version_text(runtime) + ", driver " + cuda::driver_version();
   facts.memory_bytes = static_cast<std::int64_t>(kUsable * static_cast<double>(free));
   facts.cache_bytes = properties.l2CacheSize;
   facts.more = {{"compute_capability", std::to_string(properties.major) + "." + std::to_string(properties.minor)},
                 {"sm_count", std::to_string(properties.multiProcessorCount)},
                 {"memory_total_bytes", std::to_string(total)},
-                {"driver", driver_version()},
-                {"cuda_runtime", cuda_version_text(runtime)},
+                {"driver", cuda::driver_version()},
+                {"cuda_runtime", cuda::version_text(runtime)},
                 {"gemm", cuda::Gemm::name()},
                 {"launch_hidden", "yes"}};
   return facts;

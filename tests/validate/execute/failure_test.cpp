@@ -4,7 +4,7 @@
 
 #include "tests/base/error_text.h"
 #include "tests/validate/execute/ranks.h"
-#include "validate/execute/meet/star.h"
+#include "validate/execute/meet/rendezvous.h"
 
 using namespace shardsim;
 
@@ -143,9 +143,9 @@ TEST_CASE("a rank that has stopped is no longer waited for") {
     const Launch launch = test::launch_of(rank, 3, port);
     RendezvousLimits limits;
     limits.silence_s = 2.5;
-    Star star(launch, join_ranks(launch, 30), limits);
-    star.barrier("the start");
-    star.barrier("the end");
+    const auto rendezvous = Rendezvous::join(launch, 30, limits);
+    rendezvous->barrier("the start");
+    rendezvous->barrier("the end");
   });
   for (const std::string& error : errors) CHECK(has(error, "rank 1 has not been heard of for 2.5 s"));
 }
@@ -156,9 +156,9 @@ TEST_CASE("a rank that never comes to a call is named after the limit") {
     const Launch launch = test::launch_of(rank, 3, port);
     RendezvousLimits limits;
     limits.collective_s = 0.3;
-    Star star(launch, join_ranks(launch, 30), limits);
-    while (rank == 2 && star.failure().empty()) std::this_thread::yield();
-    star.barrier("the end");
+    const auto rendezvous = Rendezvous::join(launch, 30, limits);
+    while (rank == 2 && rendezvous->failure().empty()) std::this_thread::yield();
+    rendezvous->barrier("the end");
   });
   for (const std::string& error : errors) CHECK(has(error, "rank 2 did not come to the end within 0.3 s"));
 }

@@ -211,8 +211,8 @@ TEST_CASE("chunks go to the ranks whose bags they hold") {
   CHECK(sources_of(rows, by_rows, 5) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
   // The rank at each place of the node passes on to those at that place of all nodes.
   CHECK(sources_of(node, by_node, 5) == std::vector<int>{0, 4, 1, 5, 2, 6, 3, 7});
-  CHECK(givers_of(rows, by_rows, 5) == std::vector<int>{5});
-  CHECK(givers_of(node, by_node, 5) == std::vector<int>{1, 5});
+  CHECK(set_of(rows, by_rows.output, 5) == std::vector<int>{5});
+  CHECK(set_of(node, by_node.output, 5) == std::vector<int>{1, 5});
   CHECK(chunk_of(rows, by_rows, 5).elements == 16 * 64);
   CHECK(chunk_of(node, by_node, 0).elements == 16 * 64);
   CHECK(chunk_of(node, by_node, 4).elements == 0);  // no table on that node

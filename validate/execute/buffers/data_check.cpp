@@ -31,19 +31,15 @@ namespace {
 
 constexpr double kExact = 16777216;     // 2^24: fp32 holds every whole number up to here
 constexpr double kLargestGradient = 2;  // of gradient_value
-constexpr std::string_view kWhole =
+constexpr const char* kWhole =
     "Whole-number checks need tables of fp32, of one dimension per sequence lookup, with updates";
-
-void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong) {
-  throw input_error(op_place(places, op.id), fmt::format("{}: {}", op_text(op), wrong), std::string(kWhole));
-}
 
 // The pieces of a shard with the rows that they start with.
 std::vector<ShardPiece> pieces_of(const Program& program, const Program::Shard& shard) {
   std::vector<ShardPiece> pieces(static_cast<std::size_t>(row_shards(shard)));
   for (int position = 0; position < row_shards(shard); ++position) {
     ShardPiece& piece = pieces[static_cast<std::size_t>(position)];
-    piece.dim = shard.column_end - shard.column_begin;
+    piece.dim = shard.columns();
     const auto rows = static_cast<std::size_t>(row_shard_rows(shard, position));
     piece.rows.resize(rows * static_cast<std::size_t>(piece.dim));
     piece.sums.resize(piece.rows.size());
@@ -72,30 +68,25 @@ struct Reference::State {
     }
   }
 
-  const Op& op(int id) const { return program.ops[static_cast<std::size_t>(id)]; }
-
   void check(const Fusion& fusion, const ProgramPlaces& places) const {
-    const Op& lookup = op(fusion.lookup);
-    if (fusion.gradient < 0) refuse(places, lookup, "nothing updates its rows");
+    const Op& lookup = program.op(fusion.lookup);
     for (const Fusion::Part& part : fusion.parts) {
-      if (part.gradient < 0) refuse(places, op(part.lookup), "nothing updates its rows");
+      if (part.gradient < 0) refuse(places, program.op(part.lookup), "nothing updates its rows", kWhole);
     }
     for (const int index : fusion.shards) {
-      const Program::Shard& shard = program.shard(index);
-      const Program::Shard& first = program.shard(fusion.shards.front());
-      const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
+      const Table& table = program.table_of(index);
       if (table.dtype != Dtype::fp32) {
-        refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)));
+        refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)), kWhole);
       }
-      if (!fusion.pooled && shard.column_end - shard.column_begin != first.column_end - first.column_begin) {
-        refuse(places, lookup, "its shards have different dimensions");
+      if (!fusion.pooled && program.shard(index).columns() != program.shard(fusion.shards.front()).columns()) {
+        refuse(places, lookup, "its shards have different dimensions", kWhole);
       }
     }
     std::vector<int> moves{fusion.output, fusion.gradient_exchange, fusion.scatter, fusion.gather};
     moves.insert(moves.end(), fusion.reduces.begin(), fusion.reduces.end());
     for (const int id : moves) {
-      if (id >= 0 && !op(id).dtype.empty() && op(id).dtype != "fp32") {
-        refuse(places, op(id), fmt::format("it moves {}", op(id).dtype));
+      if (id >= 0 && !program.op(id).dtype.empty() && program.op(id).dtype != "fp32") {
+        refuse(places, program.op(id), fmt::format("it moves {}", program.op(id).dtype), kWhole);
       }
     }
     check_reduce(fusion, places);
@@ -103,21 +94,22 @@ struct Reference::State {
 
   void check_reduce(const Fusion& fusion, const ProgramPlaces& places) const {
     if (fusion.reduces.empty()) return;
-    const Op& reduce = op(fusion.reduces.front());
-    for (const int rank : program.ranks_of(op(fusion.lookup))) {
+    const Op& reduce = program.op(fusion.reduces.front());
+    for (const int rank : program.ranks_of(program.op(fusion.lookup))) {
       std::int64_t summed = 0;
-      for (const int id : fusion.reduces) summed += collective_bytes(program, op(id), rank).in;
+      for (const int id : fusion.reduces) summed += collective_bytes(program, program.op(id), rank).in;
       const auto bytes = rank_rows(program, fusion, rank).elements * static_cast<std::int64_t>(sizeof(float));
       if (bytes <= summed) continue;
       const std::string sums = fusion.reduces.size() > 1 ? "it and those like it sum" : "it sums";
-      refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes));
+      refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes),
+             kWhole);
     }
   }
 
   void iterate() {
     const int batch = static_cast<int>(iteration % program.index_batches);
     for (const Fusion& fusion : fusions) {
-      for (const int rank : program.ranks_of(op(fusion.lookup))) {
+      for (const int rank : program.ranks_of(program.op(fusion.lookup))) {
         fusion.pooled ? read_pooled(fusion, rank, batch) : read(fusion, rank, batch);
       }
     }
@@ -127,52 +119,45 @@ struct Reference::State {
     ++iteration;
   }
 
+  // Vectors of one rank that belong together, those of a shard or all rows of a sequence, one after the other, and how
+  // large their sums can be on the way.
+  struct Vectors {
+    std::int64_t first = 0;  // number of the first one among the rank's
+    std::vector<float> sums;
+    std::vector<double> sizes;
+
+    void resize(std::int64_t vectors, std::int64_t dim) {
+      sums.resize(static_cast<std::size_t>(vectors * dim));
+      sizes.resize(sums.size());
+    }
+  };
+
   // Gathers the rows that the rank asks for, and adds their gradients to what their owners will subtract.
   void read(const Fusion& fusion, int rank, int batch) {
     const IdBatch asked = draw_ids(program, fusion, rank, batch);
-    std::vector<float>& rows = gathered[{rank, fusion.lookup}];
-    rows.clear();
+    Vectors rows;
+    rows.resize(static_cast<std::int64_t>(asked.ids.size()), program.shard(fusion.shards.front()).columns());
     std::int64_t request = 0;
-    const std::vector<int> owners = owners_of(program, fusion, rank);
+    const std::vector<int> owners = set_of(program, fusion.ids, rank);
     for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
       const RankRows held = rank_rows(program, fusion, owners[owner]);
       for (std::int64_t i = 0; i < asked.counts[owner]; ++i, ++request) {
         const std::int64_t id = asked.ids[static_cast<std::size_t>(request)];
         const RankRows::Part& part = held.part_of(id);
-        ShardPiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
-        take(piece, id - part.first_row, rank, fusion.lookup, request, rows);
+        take(part, id - part.first_row, rank, fusion.lookup, rows, request);
       }
     }
+    gathered[{rank, fusion.lookup}] = std::move(rows.sums);
   }
-
-  static void take(ShardPiece& piece, std::int64_t local, int rank, int lookup, std::int64_t request,
-                   std::vector<float>& rows) {
-    const float* const row = piece.row(local);
-    rows.insert(rows.end(), row, row + piece.dim);
-    float* const sums = piece.sums.data() + local * piece.dim;
-    for (std::int64_t c = 0; c < piece.dim; ++c) sums[c] += gradient_value(rank, lookup, request, c);
-    ++piece.reads[static_cast<std::size_t>(local)];
-  }
-
-  // The vectors of one shard for one rank: its bags one after the other, and how large their sums can be on the way.
-  struct Vectors {
-    std::int64_t first_bag = 0, bags = 0, dim = 0;
-    std::vector<float> sums;
-    std::vector<double> sizes;
-  };
 
   std::map<int, Vectors> empty_vectors(const Fusion& fusion) const {
     std::map<int, Vectors> all;
-    std::int64_t bags = 0;
+    std::int64_t first = 0;
     for (const int index : fusion.shards) {
-      const Program::Shard& shard = program.shard(index);
-      Vectors& vectors = all[index];
-      vectors.first_bag = bags;
-      vectors.bags = bags_per_rank(program, program.tables[static_cast<std::size_t>(shard.table)]);
-      vectors.dim = shard.column_end - shard.column_begin;
-      vectors.sums.resize(static_cast<std::size_t>(vectors.bags * vectors.dim));
-      vectors.sizes.resize(vectors.sums.size());
-      bags += vectors.bags;
+      const std::int64_t bags = bags_per_rank(program, program.table_of(index));
+      all[index].first = first;
+      all[index].resize(bags, program.shard(index).columns());
+      first += bags;
     }
     return all;
   }
@@ -181,14 +166,20 @@ struct Reference::State {
   void read_pooled(const Fusion& fusion, int rank, int batch) {
     const IdBatch asked = draw_ids(program, fusion, rank, batch);
     const PartShares shares(program, fusion);
-    const std::vector<int> owners = owners_of(program, fusion, rank);
+    const std::vector<int> owners = set_of(program, fusion.ids, rank);
     std::map<int, Vectors> vectors = empty_vectors(fusion);
     const std::int64_t* id = asked.ids.data();
     for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
       const RankRows held = rank_rows(program, fusion, owners[owner]);
       const std::vector<std::int64_t> counts = shares.split(held, asked.counts[owner]);
       for (std::size_t i = 0; i < counts.size(); ++i) {
-        id = read_bags(held.parts[i], counts[i], rank, fusion.lookup, vectors.at(held.parts[i].shard), id);
+        const RankRows::Part& part = held.parts[i];
+        std::int64_t bag = 0;
+        for (const std::int64_t length : bag_lengths(program, program.table_of(part.shard), counts[i], part.position,
+                                                     row_shards(program.shard(part.shard)))) {
+          for (std::int64_t k = 0; k < length; ++k) take(part, *id++, rank, fusion.lookup, vectors.at(part.shard), bag);
+          ++bag;
+        }
       }
     }
     std::vector<float>& all = gathered[{rank, fusion.lookup}];
@@ -196,28 +187,17 @@ struct Reference::State {
     for (const int shard : fusion.shards) append(vectors.at(shard), all);
   }
 
-  // Returns the id behind those of the part.
-  const std::int64_t* read_bags(const RankRows::Part& part, std::int64_t count, int rank, int lookup, Vectors& vectors,
-                                const std::int64_t* id) {
-    const Program::Shard& shard = program.shard(part.shard);
+  // One row of a part into one of the vectors.
+  void take(const RankRows::Part& part, std::int64_t local, int rank, int lookup, Vectors& vectors,
+            std::int64_t vector) {
     ShardPiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
-    std::size_t bag = 0;
-    for (const std::int64_t length : bag_lengths(program, program.tables[static_cast<std::size_t>(shard.table)], count,
-                                                 part.position, row_shards(shard))) {
-      for (std::int64_t i = 0; i < length; ++i) take(piece, *id++ - part.first_row, rank, lookup, vectors, bag);
-      ++bag;
-    }
-    return id;
-  }
-
-  static void take(ShardPiece& piece, std::int64_t local, int rank, int lookup, Vectors& vectors, std::size_t bag) {
     const float* const row = piece.row(local);
     float* const sums = piece.sums.data() + local * piece.dim;
-    const std::size_t first = bag * static_cast<std::size_t>(piece.dim);
+    const auto first = static_cast<std::size_t>(vector * piece.dim);
     for (std::int64_t c = 0; c < piece.dim; ++c) {
       vectors.sums[first + static_cast<std::size_t>(c)] += row[c];
       vectors.sizes[first + static_cast<std::size_t>(c)] += std::abs(static_cast<double>(row[c]));
-      sums[c] += gradient_value(rank, lookup, vectors.first_bag + static_cast<std::int64_t>(bag), c);
+      sums[c] += gradient_value(rank, lookup, vectors.first + vector, c);
     }
     ++piece.reads[static_cast<std::size_t>(local)];
   }

@@ -1,6 +1,7 @@
 #include "validate/execute/buffers/lookup_buffers.h"
 
 #include <algorithm>
+#include <map>
 
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
@@ -11,101 +12,188 @@ namespace {
 constexpr std::int64_t kFloat = sizeof(float);
 
 // Every rank has the same shards in mind, so every rank comes to the same answer.
-void check_lookup(const Program& program, const Fusion& fusion, const Place& place) {
-  if (fusion.shards.empty())
-    throw input_error(place, "looks up no shard", "Name at least one of the program's 'shards'");
-  const Program::Shard& first = program.shards[fusion.shards.front()];
+void check_sequence(const Program& program, const Fusion& fusion, const Place& place) {
+  const int first = fusion.shards.front();
   for (const int shard : fusion.shards) {
-    const Program::Shard& other = program.shards[shard];
-    const bool alike = other.column_end - other.column_begin == first.column_end - first.column_begin &&
-                       program.tables[other.table].dtype == program.tables[first.table].dtype;
+    const bool alike = program.shard(shard).columns() == program.shard(first).columns() &&
+                       program.table_of(shard).dtype == program.table_of(first).dtype;
     if (!alike)
       throw input_error(place, "looks up rows of different widths or types in one call",
                         "Give the tables of a sequence module one dim and one dtype, as TorchRec asks too");
   }
 }
 
-// A sequence lookup while it is arranged: one call, whose rows go as they are.
-class SequenceBuffers {
+// Where the ids of each source lie on the wire, by the parts of the rank's rows.
+class WireIds {
  public:
-  SequenceBuffers(const Program& program, const Fusion& fusion, int rank, const Place& place)
-      : program_(program), rank_(rank) {
-    check_lookup(program, fusion, place);
-    buffers_.fusion = fusion;
-    buffers_.parts = {{fusion.lookup, fusion.gradient, fusion.apply, fusion.shards}};
-    buffers_.rows = rank_rows(program, fusion, rank);
-    const Program::Shard& shard = program.shards[fusion.shards.front()];
-    dim_ = shard.column_end - shard.column_begin;
-    buffers_.type = element_type(program.tables[shard.table].dtype, place);
+  WireIds(const Program& program, const Fusion& fusion, const RankRows& rows, int rank)
+      : members_(set_of(program, fusion.ids, rank)) {
+    const PartShares shares(program, fusion);
+    for (const std::int64_t count : id_counts(program, fusion, rank, true)) {
+      const std::vector<std::int64_t> split = shares.split(rows, count);
+      first_.emplace_back();
+      counts_.push_back(split);
+      for (const std::int64_t ids : split) {
+        first_.back().push_back(all_);
+        all_ += ids;
+      }
+    }
+  }
+
+  std::int64_t first(int source, std::size_t part) const { return first_[position(source)][part]; }
+  std::int64_t count(int source, std::size_t part) const { return counts_[position(source)][part]; }
+
+ private:
+  std::size_t position(int source) const {
+    return static_cast<std::size_t>(std::ranges::find(members_, source) - members_.begin());
+  }
+
+  std::vector<int> members_;
+  std::vector<std::vector<std::int64_t>> first_, counts_;  // [source][part]
+  std::int64_t all_ = 0;
+};
+
+// One fusion while it is arranged.
+class BufferPlan {
+ public:
+  BufferPlan(const Program& program, const Fusion& fusion, int rank, const Place& place)
+      : program_(program), rank_(rank), takes_part_(takes_part(program, program.op(fusion.lookup), rank)) {
+    if (!fusion.pooled) check_sequence(program, fusion, place);
+    plan_.fusion = fusion;
+    plan_.rows = rank_rows(program, fusion, rank);
+    plan_.type = element_type(program.table_of(fusion.shards.front()).dtype, place);
   }
 
   LookupBuffers make() {
-    const Op& lookup = op(buffers_.fusion.lookup);
-    buffers_.asked = buffers_.served = static_cast<std::int64_t>(value_on(program_, lookup, lookup.lookups, rank_));
-    if (buffers_.exchanges()) set_exchange_sizes();
-    const std::int64_t row = dim_ * element_bytes(buffers_.type), fp32_row = dim_ * kFloat;
-    buffers_.served_bytes = std::max(buffers_.served_bytes, buffers_.served * row);
-    // Gradients are summed in fp32, whatever the wire carries.
-    buffers_.gradient_served_bytes = std::max(buffers_.gradient_served_bytes, buffers_.served * fp32_row);
-    buffers_.returned = {{buffers_.fusion.shards.front(), 0, dim_, buffers_.asked, dim_}};
-    add_call();
-    set_dense();
-    return buffers_;
+    const Fusion& fusion = plan_.fusion;
+    count_ids();
+    const std::int64_t served = fusion.pooled ? add_pooled_calls() : add_sequence_call();
+    // Pooled vectors are fp32, and so are gradients, whatever the wire carries.
+    const std::int64_t element = fusion.pooled ? kFloat : element_bytes(plan_.type);
+    plan_.vectors = sizes(fusion.scatter, fusion.output, served, element, false);
+    plan_.gradients = sizes(fusion.gather, fusion.gradient_exchange, served, kFloat, true);
+    set_reduced();
+    return plan_;
   }
 
  private:
-  const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
-
-  void set_exchange_sizes() {
-    const Fusion& fusion = buffers_.fusion;
-    const CollectiveBytes ids = collective_bytes(program_, op(fusion.ids), rank_);
-    buffers_.id_bytes = static_cast<int>(resolve_matrix(program_, op(fusion.ids).matrix).unit_bytes);
-    buffers_.asked = ids.in / buffers_.id_bytes;
-    buffers_.served = ids.out / buffers_.id_bytes;
-    buffers_.returned_bytes = buffers_.asked * dim_ * element_bytes(buffers_.type);
-    buffers_.gradient_asked_bytes = buffers_.asked * dim_ * kFloat;
-    if (fusion.output >= 0) {
-      const CollectiveBytes output = collective_bytes(program_, op(fusion.output), rank_);
-      buffers_.served_bytes = output.in;
-      buffers_.returned_bytes = std::max(buffers_.returned_bytes, output.out);
-    }
-    if (fusion.gradient_exchange < 0) return;
-    const CollectiveBytes gradients = collective_bytes(program_, op(fusion.gradient_exchange), rank_);
-    buffers_.gradient_asked_bytes = std::max(buffers_.gradient_asked_bytes, gradients.in);
-    buffers_.gradient_served_bytes = gradients.out;
+  void count_ids() {
+    if (!takes_part_) return;
+    for (const std::int64_t count : id_counts(program_, plan_.fusion, rank_, true)) plan_.served += count;
+    for (const std::int64_t count : id_counts(program_, plan_.fusion, rank_, false)) plan_.asked += count;
+    if (!plan_.exchanges()) return;
+    plan_.id_bytes = static_cast<int>(resolve_matrix(program_, program_.op(plan_.fusion.ids).matrix).unit_bytes);
   }
 
-  void add_call() {
+  // The rows go as they are. Returns the elements of the vectors served, as the next one does.
+  std::int64_t add_sequence_call() {
+    const std::int64_t dim = program_.shard(plan_.fusion.shards.front()).columns();
     LookupCall call;
-    call.tables.type = buffers_.type;
-    call.tables.rows = {buffers_.rows.rows};
-    call.tables.dim = {dim_};
+    call.tables.type = plan_.type;
+    call.tables.rows = {plan_.rows.rows};
+    call.tables.dim = {dim};
     call.tables.begin = {0};
-    call.ids = buffers_.served;
-    buffers_.calls.push_back(std::move(call));
+    call.ids = plan_.served;
+    plan_.calls.push_back(std::move(call));
+    plan_.returned = {{plan_.fusion.shards.front(), 0, dim, plan_.asked, dim}};
+    return plan_.served * dim;
   }
 
-  void set_dense() {
-    if (buffers_.fusion.apply < 0) return;
-    buffers_.dense_elements = buffers_.rows.elements;
-    for (const int id : buffers_.fusion.reduces) {
-      const std::int64_t bytes = collective_bytes(program_, op(id), rank_).in;
-      buffers_.reduced.push_back({0, std::max((bytes + kFloat - 1) / kFloat, buffers_.rows.elements)});
-      buffers_.dense_elements = std::max(buffers_.dense_elements, buffers_.reduced.back().count);
+  std::int64_t add_pooled_calls() {
+    sources_ = sources_of(program_, plan_.fusion, rank_);
+    plan_.sources = static_cast<std::int64_t>(sources_.size());
+    plan_.returned = returned_to(program_, plan_.fusion, rank_);
+    const VectorChunk chunk = chunk_of(program_, plan_.fusion, rank_);
+    plan_.chunk_elements = chunk.elements;
+    if (takes_part_) {
+      const WireIds wire(program_, plan_.fusion, plan_.rows, rank_);
+      for (const VectorChunk::Block& block : chunk.blocks) add_call(block, wire);
+    }
+    return plan_.sources * plan_.chunk_elements;
+  }
+
+  void add_call(const VectorChunk::Block& block, const WireIds& wire) {
+    const std::vector<Fusion::Part>& parts = plan_.fusion.parts;
+    LookupCall call;
+    call.part = static_cast<std::size_t>(std::ranges::find(parts, block.lookup, &Fusion::Part::lookup) - parts.begin());
+    call.pooled = true;
+    call.block = block;
+    call.tables.type = plan_.type;
+    call.tables.bags = block.bags * plan_.sources;
+    call.first_id = static_cast<std::int64_t>(plan_.order.size());
+    call.offsets.push_back(0);
+    for (const int shard : block.shards) add_table(call, shard, wire);
+    call.ids = call.offsets.back();
+    plan_.calls.push_back(std::move(call));
+  }
+
+  void add_table(LookupCall& call, int shard, const WireIds& wire) {
+    const auto& parts = plan_.rows.parts;
+    const auto part = std::ranges::find(parts, shard, &RankRows::Part::shard);
+    const bool here = part != parts.end() && part->rows > 0;
+    call.tables.rows.push_back(here ? part->rows : 0);
+    call.tables.begin.push_back(here ? part->first_element : 0);
+    call.tables.dim.push_back(program_.shard(shard).columns());
+    for (const int source : sources_) {
+      if (here) {
+        add_bags(call, *part, source, static_cast<std::size_t>(part - parts.begin()), wire);
+      } else {
+        call.offsets.insert(call.offsets.end(), static_cast<std::size_t>(call.block.bags), call.offsets.back());
+      }
+    }
+  }
+
+  void add_bags(LookupCall& call, const RankRows::Part& part, int source, std::size_t index, const WireIds& wire) {
+    const std::int64_t first = wire.first(source, index), count = wire.count(source, index);
+    for (std::int64_t i = 0; i < count; ++i) plan_.order.push_back(first + i);
+    for (const std::int64_t length : bag_lengths(program_, program_.table_of(part.shard), count, part.position,
+                                                 row_shards(program_.shard(part.shard)))) {
+      call.offsets.push_back(call.offsets.back() + length);
+    }
+  }
+
+  // What `sum` adds up or collects (-1: nothing), and what goes over an exchange, to this rank's sources or (`back`)
+  // from them. The kernels write `served` elements, and the wire may take fewer bytes or more.
+  LookupBuffers::Sizes sizes(int sum, int exchange, std::int64_t served, std::int64_t element, bool back) const {
+    LookupBuffers::Sizes bytes;
+    bytes.served = served * element;
+    if (sum >= 0) {
+      const Seat seat = seat_of(program_, program_.op(sum), rank_);
+      const std::int64_t summed = collective_bytes(program_, program_.op(sum), rank_).in;
+      bytes.served = std::max(bytes.served, summed);
+      if (!seat.ranks.empty()) bytes.own = summed / static_cast<std::int64_t>(seat.ranks.size()) * seat.position;
+    }
+    if (exchange < 0) return bytes;
+    const CollectiveBytes moved = collective_bytes(program_, program_.op(exchange), rank_);
+    bytes.served = std::max(bytes.served, bytes.own + (back ? moved.out : moved.in));
+    bytes.returned = std::max(elements_of(plan_.returned) * element, back ? moved.in : moved.out);
+    return bytes;
+  }
+
+  void set_reduced() {
+    const auto applied = [](const Fusion::Part& part) { return part.apply >= 0; };
+    if (std::ranges::any_of(plan_.fusion.parts, applied)) plan_.dense_elements = plan_.rows.elements;
+    std::int64_t end = plan_.rows.elements;
+    for (const int id : plan_.fusion.reduces) {
+      const std::int64_t count = collective_bytes(program_, program_.op(id), rank_).in / kFloat;
+      const std::int64_t first = std::max<std::int64_t>(end - count, 0);
+      plan_.reduced.push_back({first, count});
+      plan_.dense_elements = std::max(plan_.dense_elements, first + count);
+      end = first;
     }
   }
 
   const Program& program_;
   int rank_;
-  std::int64_t dim_ = 0;  // columns of every row
-  LookupBuffers buffers_;
+  bool takes_part_;  // in the lookup
+  LookupBuffers plan_;
+  std::vector<int> sources_;  // pooled
 };
 
 OptimizerSettings update_settings(const Program& program, const Fusion::Part& part, bool check_data) {
   const int update = part.apply >= 0 ? part.apply : part.gradient;
   if (update < 0) return {};
-  const Op& op = program.ops[static_cast<std::size_t>(update)];
-  return optimizer_settings(op.optimizer, check_data, {op.name});
+  return optimizer_settings(program.op(update).optimizer, check_data, {program.op(update).name});
 }
 
 template <typename Visit>
@@ -119,16 +207,9 @@ void visit_vectors(const std::vector<ReturnedVectors>& returned, const Visit& vi
 }  // namespace
 
 ElementType element_type(Dtype dtype, const Place& place) {
-  switch (dtype) {
-    case Dtype::fp32:
-      return ElementType::fp32;
-    case Dtype::fp16:
-      return ElementType::fp16;
-    case Dtype::bf16:
-      return ElementType::bf16;
-    case Dtype::int8:
-      break;
-  }
+  if (dtype == Dtype::fp32) return ElementType::fp32;
+  if (dtype == Dtype::fp16) return ElementType::fp16;
+  if (dtype == Dtype::bf16) return ElementType::bf16;
   throw input_error(place, "looks up rows of int8, which the executor has no kernel for", "Use fp32, fp16 or bf16");
 }
 
@@ -138,22 +219,19 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
     settings.learning_rate = 1;
     return settings;
   }
-  if (optimizer == "sgd") {
-    settings.optimizer = RowOptimizer::sgd;
-  } else if (optimizer == "rowwise_adagrad") {
-    settings.optimizer = RowOptimizer::rowwise_adagrad;
-  } else if (optimizer == "adam") {
-    settings.optimizer = RowOptimizer::adam;
-  } else {
+  const std::map<std::string_view, RowOptimizer> known{
+      {"sgd", RowOptimizer::sgd}, {"rowwise_adagrad", RowOptimizer::rowwise_adagrad}, {"adam", RowOptimizer::adam}};
+  const auto found = known.find(optimizer);
+  if (found == known.end())
     throw input_error(place, "updates with optimizer '" + optimizer + "', which the executor has no kernel for",
                       "It has sgd, rowwise_adagrad and adam");
-  }
+  settings.optimizer = found->second;
   return settings;
 }
 
 std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data) {
   std::vector<OptimizerSettings> settings;
-  for (const Fusion::Part& part : buffers.parts) settings.push_back(update_settings(program, part, check_data));
+  for (const Fusion::Part& part : buffers.fusion.parts) settings.push_back(update_settings(program, part, check_data));
   return settings;
 }
 
@@ -166,25 +244,9 @@ std::int64_t LookupBuffers::largest_call() const {
 std::vector<LookupBuffers> lookup_buffers(const Program& program, const ProgramPlaces& places, int rank) {
   std::vector<LookupBuffers> all;
   for (const Fusion& fusion : fusions_of(program, places)) {
-    const Place place = op_place(places, fusion.lookup);
-    all.push_back(fusion.pooled ? pooled_buffers(program, fusion, rank, place)
-                                : SequenceBuffers(program, fusion, rank, place).make());
+    all.push_back(BufferPlan(program, fusion, rank, op_place(places, fusion.lookup)).make());
   }
   return all;
-}
-
-std::vector<std::int64_t> wire_ids(const Program& program, const Fusion& fusion, int rank, int batch) {
-  IdBatch drawn = draw_ids(program, fusion, rank, batch);
-  if (!fusion.pooled) return drawn.ids;
-  const std::vector<int> owners = owners_of(program, fusion, rank);
-  std::size_t at = 0;
-  for (std::size_t owner = 0; owner < drawn.counts.size(); ++owner) {
-    const RankRows held = rank_rows(program, fusion, owners[owner]);
-    for (std::int64_t i = 0; i < drawn.counts[owner]; ++i, ++at) {
-      drawn.ids[at] -= held.part_of(drawn.ids[at]).first_row;
-    }
-  }
-  return drawn.ids;
 }
 
 std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire) {

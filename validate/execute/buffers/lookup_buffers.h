@@ -44,7 +44,6 @@ struct LookupCall {
 // the own chunk, what is returned is that chunk of the vectors served, and so with gradients.
 struct LookupBuffers {
   Fusion fusion;
-  std::vector<Fusion::Part> parts;  // its lookups: one of a sequence
   RankRows rows;
   ElementType type = ElementType::fp32;
   std::vector<LookupCall> calls;
@@ -55,17 +54,16 @@ struct LookupBuffers {
   // [served] where in the order of the wire the ids of the calls lie; empty: they are in that order.
   std::vector<std::int64_t> order;
   int id_bytes = 8;  // on the wire
-  // Bytes of vectors: in the type of the kernels, or what the wire takes where that is more.
-  std::int64_t served_bytes = 0;           // vectors and partial sums, all chunks
-  std::int64_t own_vectors = 0;            // bytes before the own chunk in them
-  std::int64_t returned_bytes = 0;         // 0: nothing is returned but the own chunk
-  std::int64_t gradient_served_bytes = 0;  // all chunks, fp32
-  std::int64_t own_gradients = 0;          // bytes before the own chunk in them
-  std::int64_t gradient_asked_bytes = 0;   // 0: as with vectors
+  // Bytes of vectors and of their gradients: in the type of the kernels, or what the wire takes where that is more.
+  struct Sizes {
+    std::int64_t served = 0;    // all chunks here, partial sums too
+    std::int64_t own = 0;       // bytes before the own chunk in them
+    std::int64_t returned = 0;  // of who asked; 0: that is the own chunk
+  };
+  Sizes vectors, gradients;  // the latter fp32
 
   // The elements of the dense gradient that each of fusion.reduces sums: buckets fill from the end of the rows, and a
-  // single one may be longer than the rows. (Of sequences the largest shard sets the payload; a smaller one sends zeros
-  // behind its rows.)
+  // single one may be longer than the rows.
   struct Reduced {
     std::int64_t first = 0, count = 0;
   };
@@ -73,12 +71,10 @@ struct LookupBuffers {
   std::int64_t dense_elements = 0;  // 0: gradients are applied as they come
 
   bool exchanges() const { return fusion.ids >= 0; }
-  bool returns() const { return returned_bytes > 0; }
-  bool asks_gradients() const { return gradient_asked_bytes > 0; }
   // One block fills whole chunks: the kernels write and read the buffers of the wire themselves.
   bool direct() const { return calls.size() == 1; }
   // Whether a part's gradients are summed into dense ones before they are applied, as those of replicated rows are.
-  bool sums(std::size_t part) const { return parts[part].apply >= 0; }
+  bool sums(std::size_t part) const { return fusion.parts[part].apply >= 0; }
   std::int64_t largest_call() const;  // elements of vectors, of all sources
 };
 
@@ -88,13 +84,6 @@ std::vector<LookupBuffers> lookup_buffers(const Program& program, const ProgramP
 
 // Of each part: what the operation that updates its rows asks for; plain SGD where there is none.
 std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data);
-
-// Of one fusion of pooled lookups; `place`: of its first one.
-LookupBuffers pooled_buffers(const Program& program, const Fusion& fusion, int rank, const Place& place);
-
-// The ids of a batch as the wire has them, in the order of draw_ids: running numbers of all rows that the owner holds,
-// or, of pooled lookups, rows of their shard's piece.
-std::vector<std::int64_t> wire_ids(const Program& program, const Fusion& fusion, int rank, int batch);
 
 // Vectors returned to the rank or their gradients, between the order of the wire and that of Machine::gathered: those
 // of a sequence in the order of the ids; of pooled lookups shard after shard of Fusion::shards, [bags][dim].

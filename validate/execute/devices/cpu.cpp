@@ -6,11 +6,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "validate/execute/devices/cpu_device.h"
 #include "validate/execute/devices/machine.h"
-#include "validate/execute/devices/rank_ops.h"
 #include "validate/execute/devices/stream_order.h"
 #include "validate/execute/meet/clock.h"
+#include "validate/execute/wires/wire.h"
 
 namespace shardsim {
 namespace {
@@ -86,8 +85,6 @@ class CpuMachine : public Machine {
     return join(names);
   }
 
-  std::int64_t peak_bytes() const override { return ops_.bytes(); }
-
   Timeline::Measured facts() const override {
     Timeline::Measured facts;
     facts.device = processor_name();
@@ -95,12 +92,7 @@ class CpuMachine : public Machine {
     return facts;
   }
 
-  std::vector<float> gathered(int lookup_op) override { return ops_.gathered(lookup_op); }
-  std::vector<float> shard_rows(int shard) override { return ops_.shard_rows(shard); }
-  void load_rows(int shard, const std::vector<float>& rows) override { ops_.load_rows(shard, rows); }
-  void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    ops_.load_gradients(lookup_op, gradients);
-  }
+  RankOps& ops() override { return ops_; }
 
  private:
   void run_stream(int stream, int first, int end, int first_kept, double start) {
@@ -123,8 +115,6 @@ class CpuMachine : public Machine {
     current_[op.stream] = op.id;
     const double start = monotonic_seconds();
     ops_.run(op, iteration);
-    // A duration that was measured elsewhere; asleep, the stream takes no core from the other ranks of this host.
-    if (op.fixed_ns > 0) sleep_until(start + static_cast<double>(op.fixed_ns) * 1e-9);
     const double end = monotonic_seconds();
     current_[op.stream] = -1;
     order_.ended(op.id);

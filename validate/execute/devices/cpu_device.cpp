@@ -1,18 +1,15 @@
-#include "validate/execute/devices/cpu_device.h"
-
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <map>
 
 #include "base/rng.h"
+#include "validate/execute/devices/device_port.h"
 #include "validate/execute/kernels/cpu_kernels.h"
+#include "validate/execute/meet/clock.h"
+#include "validate/execute/wires/cpu_collectives.h"
 
 namespace shardsim {
 namespace {
-
-constexpr std::int64_t kSide = 128;                    // of the square matrices of one product
-constexpr std::size_t kBlock = std::size_t{16} << 20;  // bytes of a copy before it starts over: beyond the caches
 
 std::uint32_t fill_bits(ElementType type, std::uint64_t at, std::uint64_t seed) {
   if (type == ElementType::fp16) return 0x3c00;  // 1
@@ -24,9 +21,7 @@ std::uint32_t fill_bits(ElementType type, std::uint64_t at, std::uint64_t seed) 
 
 class CpuCall : public DeviceCall {
  public:
-  CpuCall(const LookupCall& call, int threads) : call_(call), dense_(call.tables), threads_(threads) {
-    dense_.type = ElementType::fp32;
-  }
+  CpuCall(const LookupCall& call, int threads) : call_(call), threads_(threads) {}
 
   void lookup(const void* arena, const std::int64_t* ids, void* vectors, int) override {
     if (call_.pooled) {
@@ -36,24 +31,16 @@ class CpuCall : public DeviceCall {
     }
   }
 
-  void update(void* arena, float* state, const std::int64_t* ids, const float* gradients,
+  void update(ElementType type, void* arena, float* state, const std::int64_t* ids, const float* gradients,
               const OptimizerSettings& settings, int) override {
     if (call_.pooled) {
-      update_pooled(call_.tables, arena, state, ids_at(ids), call_.offsets, gradients, settings, threads_);
+      TableBatch tables = call_.tables;
+      tables.type = type;
+      update_pooled(tables, arena, state, ids_at(ids), call_.offsets, gradients, settings, threads_);
     } else {
-      update_rows(call_.tables.type, rows(), dim(), arena, state, ids_at(ids), gradients, settings, threads_);
+      update_rows(type, rows(), dim(), arena, state, ids_at(ids), gradients, settings, threads_);
     }
   }
-
-  void sum(float* dense, const std::int64_t* ids, const float* gradients, int) override {
-    if (call_.pooled) {
-      update_pooled(dense_, dense, nullptr, ids_at(ids), call_.offsets, gradients, summing_settings(), threads_);
-    } else {
-      scatter_add(rows(), dim(), ids_at(ids), gradients, dense, threads_);
-    }
-  }
-
-  std::int64_t bytes() const override { return 0; }
 
  private:
   std::span<const std::int64_t> ids_at(const std::int64_t* ids) const {
@@ -63,38 +50,8 @@ class CpuCall : public DeviceCall {
   std::int64_t dim() const { return call_.tables.dim.front(); }
 
   const LookupCall& call_;
-  TableBatch dense_;  // the tables in the dense gradient
   int threads_;
 };
-
-}  // namespace
-
-// Whole products; the rest is a product of fewer rows.
-void CpuDense::compute(double flops) {
-  const double of_row = 2.0 * kSide * kSide;
-  std::int64_t rows = static_cast<std::int64_t>(flops / of_row + 0.5);
-  if (rows <= 0) return;
-  a_.resize(kSide * kSide, 1.0F);
-  b_.resize(kSide * kSide, 1.0F);
-  c_.resize(kSide * kSide);
-  for (; rows > 0; rows -= kSide) {
-    gemm(std::min(rows, kSide), kSide, kSide, a_.data(), b_.data(), c_.data(), threads_);
-  }
-}
-
-void CpuDense::move(double bytes) {
-  std::size_t left = static_cast<std::size_t>(bytes / 2);
-  if (left == 0) return;
-  from_.resize(std::max(from_.size(), std::min(left, kBlock)));
-  to_.resize(from_.size());
-  while (left > 0) {
-    const std::size_t part = std::min(left, from_.size());
-    std::memcpy(to_.data(), from_.data(), part);
-    left -= part;
-  }
-}
-
-namespace {
 
 // One rank's part in a collective.
 struct CpuRoute {
@@ -102,53 +59,10 @@ struct CpuRoute {
   ByteMatrix matrix;  // of an all_to_all
 };
 
-// A collective that carries no rows of a lookup: bytes of its size.
-class PlainCollective {
- public:
-  PlainCollective(const Op& op, const CollectiveBytes& sizes)
-      : kind_(*collective_kind(op.op_class)),
-        in_(static_cast<std::size_t>(sizes.in)),
-        out_(static_cast<std::size_t>(sizes.out)) {
-    if (kind_ != CollectiveKind::all_to_all) values_.resize(in_.size() / sizeof(float));
-  }
-
-  void run(Wire& wire, const CpuRoute& route, std::vector<float>& scratch) {
-    float* const values = values_.data();
-    switch (kind_) {
-      case CollectiveKind::all_to_all:
-        return shardsim::all_to_all(wire, route.seat, route.matrix, in_.data(), out_.data());
-      case CollectiveKind::all_reduce:
-        return shardsim::all_reduce(wire, route.seat, values, values_.size(), scratch);
-      case CollectiveKind::reduce_scatter:
-        return shardsim::reduce_scatter(wire, route.seat, values, values_.size(), scratch);
-      case CollectiveKind::all_gather:
-        return shardsim::all_gather(wire, route.seat, values, values_.size());
-      case CollectiveKind::broadcast:
-        return broadcast(wire, route.seat, in_.data(), in_.size());
-      case CollectiveKind::send_recv:
-        return send_recv(wire, route.seat, in_.data(), out_.data(), in_.size());
-    }
-  }
-
-  std::int64_t bytes() const { return static_cast<std::int64_t>(in_.size() + out_.size()); }
-
- private:
-  CollectiveKind kind_;
-  std::vector<std::byte> in_, out_;
-  std::vector<float> values_;  // of kinds that add or gather
-};
-
-// The memory of this process, kernels of `threads` threads each, collectives over a Wire. Every call is done when it
-// returns; calls of different streams may come from different threads.
 class CpuDevice : public DevicePort {
  public:
   CpuDevice(const Program& program, int rank, Wire& wire, int threads)
-      : program_(program),
-        rank_(rank),
-        wire_(wire),
-        threads_(threads),
-        dense_(program.streams.size(), CpuDense(threads)),
-        scratch_(program.streams.size()) {
+      : wire_(wire), threads_(threads), scratch_(program.streams.size()) {
     for (const Op& op : program.ops) {
       if (!op.is_collective() || !takes_part(program, op, rank)) continue;
       Seat seat = seat_of(program, op, rank);
@@ -178,7 +92,7 @@ class CpuDevice : public DevicePort {
     }
   }
 
-  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) override {
+  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls, std::int64_t&) override {
     std::vector<std::unique_ptr<DeviceCall>> prepared;
     for (const LookupCall& call : calls) prepared.push_back(std::make_unique<CpuCall>(call, threads_));
     return prepared;
@@ -215,54 +129,44 @@ class CpuDevice : public DevicePort {
     shardsim::update_dense(type, rows, dim, arena, state, gradients, settings, threads_);
   }
 
-  void all_to_all(const Op& op, const void* in, void* out) override {
-    const CpuRoute& route = routes_.at(op.id);
-    shardsim::all_to_all(wire_, route.seat, route.matrix, static_cast<const std::byte*>(in),
-                         static_cast<std::byte*>(out));
-  }
-
-  void all_reduce(const Op& op, float* values, std::int64_t count) override {
-    shardsim::all_reduce(wire_, routes_.at(op.id).seat, values, static_cast<std::size_t>(count), scratch_[op.stream]);
-  }
-
-  void reduce_scatter(const Op& op, float* values, std::int64_t bytes) override {
-    shardsim::reduce_scatter(wire_, routes_.at(op.id).seat, values, static_cast<std::size_t>(bytes) / sizeof(float),
-                             scratch_[op.stream]);
-  }
-
-  void all_gather(const Op& op, float* values, std::int64_t bytes) override {
-    shardsim::all_gather(wire_, routes_.at(op.id).seat, values, static_cast<std::size_t>(bytes) / sizeof(float));
-  }
-
-  Action plain(const Op& op) override {
-    if (op.is_collective()) {
-      PlainCollective& plain = plain_.emplace_back(op, collective_bytes(program_, op, rank_));
-      return [this, &plain, &route = routes_.at(op.id), stream = op.stream](int) {
-        plain.run(wire_, route, scratch_[stream]);
-      };
+  void collective(const Op& op, const void* in, void* out, std::int64_t bytes) override {
+    const auto& [seat, matrix] = routes_.at(op.id);
+    std::vector<float>& scratch = scratch_[op.stream];
+    const auto* const from = static_cast<const std::byte*>(in);
+    auto* const to = static_cast<std::byte*>(out);
+    auto* const values = static_cast<float*>(out);
+    const auto size = static_cast<std::size_t>(bytes), count = size / sizeof(float);
+    switch (*collective_kind(op.op_class)) {
+      case CollectiveKind::all_to_all:
+        return all_to_all(wire_, seat, matrix, from, to);
+      case CollectiveKind::all_reduce:
+        return all_reduce(wire_, seat, values, count, scratch);
+      case CollectiveKind::reduce_scatter:
+        return reduce_scatter(wire_, seat, values, count, scratch);
+      case CollectiveKind::all_gather:
+        return all_gather(wire_, seat, values, count);
+      case CollectiveKind::broadcast:
+        return broadcast(wire_, seat, to, size);
+      case CollectiveKind::send_recv:
+        return send_recv(wire_, seat, from, to, size);
     }
-    if (op.fixed_ns > 0) return [](int) {};  // the machine holds the stream
-    const double flops = value_on(program_, op, op.flops, rank_), bytes = value_on(program_, op, op.hbm_bytes, rank_);
-    return [&dense = dense_[op.stream], flops, bytes](int) {
-      dense.compute(flops);
-      dense.move(bytes);
-    };
   }
 
-  std::int64_t plain_bytes() const override {
-    std::int64_t bytes = 0;
-    for (const PlainCollective& plain : plain_) bytes += plain.bytes();
-    return bytes;
+  void multiply(std::int64_t rows, std::int64_t side, const float* a, const float* b, float* c, int) override {
+    gemm(rows, side, side, a, b, c, threads_);
   }
+
+  // Asleep, the stream takes no core from the other ranks of this host.
+  void pass(std::int64_t nanoseconds, int) override {
+    sleep_until(monotonic_seconds() + static_cast<double>(nanoseconds) * 1e-9);
+  }
+
+  DenseLimits prepare_dense(int) override { return {128, 128, std::int64_t{16} << 20}; }
 
  private:
-  const Program& program_;
-  int rank_ = 0;
   Wire& wire_;
   int threads_ = 1;
-  std::map<int, CpuRoute> routes_;  // [op], of collectives that this rank takes part in
-  std::deque<PlainCollective> plain_;
-  std::vector<CpuDense> dense_;              // [stream]
+  std::map<int, CpuRoute> routes_;           // [op], of collectives that this rank takes part in
   std::vector<std::vector<float>> scratch_;  // [stream] of sums
 };
 

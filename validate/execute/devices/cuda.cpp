@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "validate/execute/devices/cuda_device.h"
+#include "validate/execute/devices/cuda_stream_queue.h"
 #include "validate/execute/devices/machine.h"
-#include "validate/execute/devices/rank_ops.h"
+#include "validate/execute/devices/nccl_set.h"
 #include "validate/execute/meet/clock.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -44,9 +44,9 @@ Timeline::Measured gpu_facts(int device) {
   Timeline::Measured facts;
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) facts.device = properties.name;
-  facts.driver = driver_version();
+  facts.driver = cuda::driver_version();
   int runtime = 0;
-  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = cuda_version_text(runtime);
+  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = cuda::version_text(runtime);
   facts.nccl = NcclSet::version();
   facts.transport = "nccl";
   return facts;
@@ -78,21 +78,17 @@ class CudaMachine : public Machine {
         rank_(rendezvous.rank()),
         device_(choose_device(rendezvous.launch())),
         queue_(program),
-        gpu_(make_cuda_device(program, rank_, queue_)) {
-    if (!options.transport.empty() && options.transport != "nccl")
-      throw input_error({"argument --transport"}, "'" + options.transport + "' does not carry bytes between GPUs",
-                        "Leave it out, or give nccl");
-    ops_ = std::make_unique<RankOps>(program, rank_, options.check_data, *gpu_);
+        nccl_(program, rendezvous),
+        gpu_(make_cuda_device(queue_, nccl_)),
+        ops_(program, rank_, options.check_data, *gpu_) {
     cuda::check(cudaDeviceSynchronize(), "preparing");
-    nccl_ = std::make_unique<NcclSet>(program, rendezvous);
-    gpu_->connect(*nccl_);
     watch_ = std::jthread([this](const std::stop_token& ending) { watch(ending); });
     run_guarded([this] { exchange_first_ids(); });
   }
 
   ~CudaMachine() override {
     watch_ = std::jthread();
-    nccl_->abort();  // kernels that wait for a peer end, so that memory can be freed
+    nccl_.abort();  // kernels that wait for a peer end, so that memory can be freed
     cudaDeviceSynchronize();
   }
 
@@ -114,34 +110,27 @@ class CudaMachine : public Machine {
 
   std::string doing() const override { return queue_.names(); }
 
-  std::int64_t peak_bytes() const override { return ops_->bytes(); }
-
   Timeline::Measured facts() const override { return gpu_facts(device_); }
 
-  std::vector<float> gathered(int lookup_op) override { return ops_->gathered(lookup_op); }
-  std::vector<float> shard_rows(int shard) override { return ops_->shard_rows(shard); }
-  void load_rows(int shard, const std::vector<float>& rows) override { ops_->load_rows(shard, rows); }
-  void load_gradients(int lookup_op, const std::vector<float>& gradients) override {
-    ops_->load_gradients(lookup_op, gradients);
-  }
+  RankOps& ops() override { return ops_; }
 
  private:
   void exchange_first_ids() {
-    for (const int id : ops_->first_ids()) {
+    for (const int id : ops_.first_ids()) {
       const Op& op = program_.ops[id];
       queue_.open(op, 0, false);
-      ops_->run(op, -1);
+      ops_.run(op, -1);
       queue_.close(op);
     }
     wait_until_under_way(0);
   }
 
   void launch(const Op& op, int iteration, bool kept) {
-    if (!ops_->has(op.id)) return;
+    if (!ops_.has(op.id)) return;
     wait_until_under_way(kAhead);
     const NvtxRange range(op.name.c_str());
     queue_.open(op, iteration, kept);
-    ops_->run(op, iteration);
+    ops_.run(op, iteration);
     queue_.close(op);
   }
 
@@ -175,7 +164,7 @@ class CudaMachine : public Machine {
       const std::string under_way = queue_.names();
       stopped_ = true;
       queue_.forget_under_way();
-      nccl_->abort();
+      nccl_.abort();
       throw run_error(
           "rank " + std::to_string(rank_) + (under_way.empty() ? "" : ", during " + under_way) + ": " + error.what(),
           "");
@@ -187,7 +176,7 @@ class CudaMachine : public Machine {
   void watch(const std::stop_token& ending) {
     cudaSetDevice(device_);
     while (!ending.stop_requested() && !stopped_ && !nccl_failed_) {
-      const std::string fault = nccl_->fault();
+      const std::string fault = nccl_.fault();
       if (!fault.empty()) {
         nccl_fault_ = fault;
         nccl_failed_ = true;
@@ -196,16 +185,16 @@ class CudaMachine : public Machine {
     }
     const double deadline = monotonic_seconds() + kPatience;
     while (!ending.stop_requested() && monotonic_seconds() < deadline) sleep_until(monotonic_seconds() + 0.02);
-    if (!ending.stop_requested()) nccl_->abort();
+    if (!ending.stop_requested()) nccl_.abort();
   }
 
   const Program& program_;
   int rank_ = 0;
   int device_ = 0;
   CudaStreamQueue queue_;
-  std::unique_ptr<CudaPort> gpu_;
-  std::unique_ptr<RankOps> ops_;
-  std::unique_ptr<NcclSet> nccl_;
+  NcclSet nccl_;
+  std::unique_ptr<DevicePort> gpu_;
+  RankOps ops_;
   std::atomic<bool> stopped_ = false, nccl_failed_ = false;
   std::string nccl_fault_;  // written before nccl_failed_
   std::jthread watch_;

@@ -1,15 +1,13 @@
-#include "validate/execute/devices/cuda_device.h"
-
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <cmath>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <vector>
 
-#include "base/error.h"
+#include "validate/execute/devices/cuda_stream_queue.h"
+#include "validate/execute/devices/device_port.h"
+#include "validate/execute/devices/nccl_set.h"
 #include "validate/execute/kernels/cuda_embedding.h"
 #include "validate/execute/kernels/cuda_work.h"
 
@@ -17,31 +15,6 @@ namespace shardsim {
 namespace {
 
 using cuda::DeviceBuffer;
-
-constexpr std::int64_t kLargestSide = 4096;             // of the square matrices of one product
-constexpr std::size_t kBlock = std::size_t{256} << 20;  // bytes of a copy before it starts over: beyond the caches
-
-// Products of side x side x side matrices, the last one with fewer rows.
-std::int64_t side_of(double flops) {
-  const auto side = static_cast<std::int64_t>(std::cbrt(flops / 2) / 64) * 64;
-  return std::clamp<std::int64_t>(side, 64, kLargestSide);
-}
-
-void grow(DeviceBuffer& buffer, std::size_t bytes, const char* what) {
-  if (buffer.bytes() >= bytes) return;
-  buffer = DeviceBuffer();
-  buffer = DeviceBuffer(bytes, what);
-  buffer.clear();
-}
-
-void grow_matrix(DeviceBuffer& matrix, std::int64_t side) {
-  const auto count = static_cast<std::size_t>(side * side);
-  if (matrix.bytes() >= count * sizeof(float)) return;
-  grow(matrix, count * sizeof(float), "a matrix of the dense part");
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i * 2654435761U % 1024U) / 1024.0F - 0.5F;
-  matrix.upload(values.data(), count * sizeof(float));
-}
 
 std::size_t size(std::int64_t bytes) {
   return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
@@ -87,35 +60,19 @@ class CudaCall : public DeviceCall {
     }
   }
 
-  void update(void* arena, float* state, const std::int64_t* ids, const float* gradients,
+  void update(ElementType type, void* rows, float* state, const std::int64_t* ids, const float* gradients,
               const OptimizerSettings& settings, int stream) override {
     if (call_.pooled) {
-      cuda::update_pooled(*tables_, arena, state, ids, call_.ids, offsets(), gradients, settings, *workspace_,
-                          queue_.stream(stream));
+      cuda::update_pooled(type == call_.tables.type ? *tables_ : *dense_, rows, state, ids, call_.ids, offsets(),
+                          gradients, settings, *workspace_, queue_.stream(stream));
     } else {
-      cuda::update_rows(call_.tables.type, rows(), dim(), arena, state, ids, call_.ids, gradients, settings,
+      cuda::update_rows(type, call_.tables.rows.front(), dim(), rows, state, ids, call_.ids, gradients, settings,
                         *workspace_, queue_.stream(stream));
     }
   }
 
-  void sum(float* dense, const std::int64_t* ids, const float* gradients, int stream) override {
-    if (call_.pooled) {
-      cuda::update_pooled(*dense_, dense, nullptr, ids, call_.ids, offsets(), gradients, summing_settings(),
-                          *workspace_, queue_.stream(stream));
-    } else {
-      cuda::scatter_add(rows(), dim(), ids, call_.ids, gradients, dense, *workspace_, queue_.stream(stream));
-    }
-  }
-
-  // With its share of the workspace.
-  std::int64_t bytes() const override {
-    const std::size_t shared = workspace_->bytes() / static_cast<std::size_t>(workspace_.use_count());
-    return static_cast<std::int64_t>(offsets_.bytes() + shared);
-  }
-
  private:
   const std::int64_t* offsets() const { return offsets_.as<std::int64_t>(); }
-  std::int64_t rows() const { return call_.tables.rows.front(); }
   std::int64_t dim() const { return call_.tables.dim.front(); }
 
   const LookupCall& call_;
@@ -125,82 +82,9 @@ class CudaCall : public DeviceCall {
   DeviceBuffer offsets_;
 };
 
-}  // namespace
-
-std::string driver_version() {
-  std::ifstream file("/sys/module/nvidia/version");
-  std::string version;
-  std::getline(file, version);
-  return version;
-}
-
-std::string cuda_version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-namespace {
-
-// Work that stands for the dense operations of one stream: so many floating-point operations, so many bytes read and
-// written. Sizes are reserved first, so that nothing is allocated later.
-class CudaDense {
+class CudaDevice : public DevicePort {
  public:
-  void reserve(double flops, double bytes);
-  void compute(double flops, cuda::Stream stream);
-  void move(double bytes, cuda::Stream stream);  // read plus written
-  std::int64_t bytes() const;
-
- private:
-  std::unique_ptr<cuda::Gemm> gemm_;
-  DeviceBuffer a_, b_, c_, from_, to_;
-};
-
-void CudaDense::reserve(double flops, double bytes) {
-  if (flops > 0) {
-    if (!gemm_) gemm_ = std::make_unique<cuda::Gemm>();
-    for (DeviceBuffer* matrix : {&a_, &b_, &c_}) grow_matrix(*matrix, side_of(flops));
-  }
-  const std::size_t block = std::min(static_cast<std::size_t>(bytes / 2), kBlock);
-  for (DeviceBuffer* buffer : {&from_, &to_}) grow(*buffer, block, "bytes of the dense part");
-}
-
-void CudaDense::compute(double flops, cuda::Stream stream) {
-  if (flops <= 0) return;
-  const std::int64_t side = side_of(flops);
-  auto rows = static_cast<std::int64_t>(flops / (2.0 * static_cast<double>(side * side)) + 0.5);
-  for (; rows > 0; rows -= side) {
-    gemm_->multiply(std::min(rows, side), side, side, a_.as<float>(), b_.as<float>(), c_.as<float>(), stream);
-  }
-}
-
-void CudaDense::move(double bytes, cuda::Stream stream) {
-  auto left = static_cast<std::size_t>(bytes / 2);
-  while (left > 0) {
-    const std::size_t part = std::min(left, from_.bytes());
-    cuda::check(cudaMemcpyAsync(to_.data(), from_.data(), part, cudaMemcpyDeviceToDevice, stream), "a copy");
-    left -= part;
-  }
-}
-
-std::int64_t CudaDense::bytes() const {
-  return static_cast<std::int64_t>(a_.bytes() + b_.bytes() + c_.bytes() + from_.bytes() + to_.bytes());
-}
-
-class CudaDevice : public CudaPort {
- public:
-  CudaDevice(const Program& program, int rank, const CudaStreamQueue& queue)
-      : program_(program), rank_(rank), queue_(queue) {
-    for (const Op& op : program.ops) {
-      if (op.op_class != OpClass::all_to_all || !takes_part(program, op, rank)) continue;
-      matrices_[op.id] = resolve_matrix(program, op.matrix);
-    }
-  }
-
-  void connect(NcclSet& nccl) override {
-    nccl_ = &nccl;
-    for (const Op& op : program_.ops) {
-      if (op.is_collective() && takes_part(program_, op, rank_)) seats_[op.id] = nccl.seat(op);
-    }
-  }
+  CudaDevice(const CudaStreamQueue& queue, NcclSet& nccl) : queue_(queue), nccl_(nccl) {}
 
   DeviceMemory memory(std::int64_t bytes, const char* what, float value) override {
     const std::size_t floats = size(bytes + 3) / 4;
@@ -230,10 +114,14 @@ class CudaDevice : public CudaPort {
     cuda::check(cudaDeviceSynchronize(), "filling of tables");
   }
 
-  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) override {
+  std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls, std::int64_t& bytes) override {
     const auto workspace = std::make_shared<cuda::UpdateWorkspace>(largest_count(calls), largest_dim(calls));
+    bytes += static_cast<std::int64_t>(workspace->buffer.bytes());
     std::vector<std::unique_ptr<DeviceCall>> prepared;
-    for (const LookupCall& call : calls) prepared.push_back(std::make_unique<CudaCall>(call, queue_, workspace));
+    for (const LookupCall& call : calls) {
+      prepared.push_back(std::make_unique<CudaCall>(call, queue_, workspace));
+      bytes += static_cast<std::int64_t>(call.offsets.size() * sizeof(std::int64_t));
+    }
     return prepared;
   }
 
@@ -244,6 +132,9 @@ class CudaDevice : public CudaPort {
   void copy_blocks(void* to, std::int64_t to_distance, const void* from, std::int64_t from_distance, std::int64_t bytes,
                    std::int64_t blocks, int on) override {
     if (bytes == 0 || blocks == 0) return;
+    if (blocks == 1) {
+      return cuda::check(cudaMemcpyAsync(to, from, size(bytes), cudaMemcpyDeviceToDevice, stream(on)), "a copy");
+    }
     cuda::check(cudaMemcpy2DAsync(to, size(to_distance), from, size(from_distance), size(bytes), size(blocks),
                                   cudaMemcpyDeviceToDevice, stream(on)),
                 "copying of vectors");
@@ -267,73 +158,33 @@ class CudaDevice : public CudaPort {
     cuda::update_dense(type, rows, dim, arena, state, gradients, settings, stream(on));
   }
 
-  void all_to_all(const Op& op, const void* in, void* out) override {
-    nccl_->all_to_all(seats_.at(op.id), op, matrices_.at(op.id), in, out, stream(op.stream));
+  void collective(const Op& op, const void* in, void* out, std::int64_t bytes) override {
+    nccl_.collective(op, in, out, size(bytes), stream(op.stream));
   }
 
-  void all_reduce(const Op& op, float* values, std::int64_t count) override {
-    nccl_->all_reduce(seats_.at(op.id), op, values, size(count), ncclFloat, stream(op.stream));
+  void multiply(std::int64_t rows, std::int64_t side, const float* a, const float* b, float* c, int on) override {
+    gemms_.at(on).multiply(rows, side, side, a, b, c, stream(on));
   }
 
-  void reduce_scatter(const Op& op, float* values, std::int64_t bytes) override {
-    nccl_->reduce_scatter(seats_.at(op.id), op, values, size(bytes), stream(op.stream));
-  }
+  void pass(std::int64_t nanoseconds, int on) override { cuda::pass(nanoseconds, stream(on)); }
 
-  void all_gather(const Op& op, float* values, std::int64_t bytes) override {
-    nccl_->all_gather(seats_.at(op.id), op, values, size(bytes), stream(op.stream));
-  }
-
-  Action plain(const Op& op) override {
-    if (op.is_collective()) return plain_collective(op);
-    if (op.fixed_ns > 0) return [this, &op](int) { cuda::pass(op.fixed_ns, stream(op.stream)); };
-    const double flops = value_on(program_, op, op.flops, rank_), bytes = value_on(program_, op, op.hbm_bytes, rank_);
-    CudaDense& dense = dense_[op.stream];
-    dense.reserve(flops, bytes);
-    return [&dense, flops, bytes, on = stream(op.stream)](int) {
-      dense.compute(flops, on);
-      dense.move(bytes, on);
-    };
-  }
-
-  Action plain_collective(const Op& op) {
-    const CollectiveBytes sizes = collective_bytes(program_, op, rank_);
-    Pair& pair = pairs_[op.id];
-    pair.in = memory(sizes.in, "what it sends", 0);
-    pair.out = memory(sizes.out, "what it receives", 0);
-    return [this, &op, &pair](int) {
-      if (op.op_class == OpClass::all_to_all) return all_to_all(op, pair.in.as<void>(), pair.out.as<void>());
-      nccl_->collective(seats_.at(op.id), op, pair.in.as<void>(), pair.out.as<void>(), stream(op.stream));
-    };
-  }
-
-  std::int64_t plain_bytes() const override {
-    std::int64_t bytes = 0;
-    for (const auto& [op, pair] : pairs_) bytes += pair.in.bytes() + pair.out.bytes();
-    for (const auto& [stream, dense] : dense_) bytes += dense.bytes();
-    return bytes;
+  DenseLimits prepare_dense(int on) override {
+    gemms_.try_emplace(on);
+    return {64, 4096, std::int64_t{256} << 20};
   }
 
  private:
-  struct Pair {
-    DeviceMemory in, out;
-  };
-
   cuda::Stream stream(int index) const { return queue_.stream(index); }
 
-  const Program& program_;
-  int rank_ = 0;
   const CudaStreamQueue& queue_;
-  NcclSet* nccl_ = nullptr;
-  std::map<int, NcclSeat> seats_;       // [op], of collectives that this rank takes part in
-  std::map<int, ByteMatrix> matrices_;  // [op], of its all_to_alls
-  std::map<int, Pair> pairs_;           // [op], of collectives without a lookup's rows
-  std::map<int, CudaDense> dense_;      // [stream]
+  NcclSet& nccl_;
+  std::map<int, cuda::Gemm> gemms_;  // [stream]
 };
 
 }  // namespace
 
-std::unique_ptr<CudaPort> make_cuda_device(const Program& program, int rank, const CudaStreamQueue& queue) {
-  return std::make_unique<CudaDevice>(program, rank, queue);
+std::unique_ptr<DevicePort> make_cuda_device(const CudaStreamQueue& queue, NcclSet& nccl) {
+  return std::make_unique<CudaDevice>(queue, nccl);
 }
 
 }  // namespace shardsim

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,12 +36,10 @@ class DeviceCall {
  public:
   virtual ~DeviceCall() = default;
   virtual void lookup(const void* arena, const std::int64_t* ids, void* vectors, int stream) = 0;
-  // Each touched row takes one step with the sum of its gradients.
-  virtual void update(void* arena, float* state, const std::int64_t* ids, const float* gradients,
+  // Each touched row takes one step with the sum of its gradients. `type`: of the rows, which lie as in the arena: that
+  // of the call, or fp32 where gradients are added up in dense ones.
+  virtual void update(ElementType type, void* rows, float* state, const std::int64_t* ids, const float* gradients,
                       const OptimizerSettings& settings, int stream) = 0;
-  // Adds the gradients of equal rows up in `dense`, fp32, which lies as the arena does.
-  virtual void sum(float* dense, const std::int64_t* ids, const float* gradients, int stream) = 0;
-  virtual std::int64_t bytes() const = 0;  // that it holds beside the arena
 };
 
 // The port of the executor to a device: what a CPU rank and a GPU each supply, so that one executor (rank_ops.h) works
@@ -50,8 +47,6 @@ class DeviceCall {
 // Errors: Failure::run, of memory naming what it was for.
 class DevicePort {
  public:
-  using Action = std::function<void(int iteration)>;
-
   virtual ~DevicePort() = default;
 
   // Memory for at least so many bytes, in whole floats of that value. Not for timed parts, as the next four.
@@ -59,7 +54,9 @@ class DevicePort {
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void download(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void fill_rows(ElementType type, std::int64_t elements, std::uint64_t seed, void* rows) = 0;  // any numbers
-  virtual std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls) = 0;
+  // Adds what the calls hold beside the arena to `bytes`.
+  virtual std::vector<std::unique_ptr<DeviceCall>> prepare(const std::vector<LookupCall>& calls,
+                                                           std::int64_t& bytes) = 0;
 
   virtual void clear(void* data, std::int64_t bytes, int stream) = 0;
   // Blocks of `bytes` bytes, from one distance between their starts to another.
@@ -73,17 +70,31 @@ class DevicePort {
   virtual void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                             const float* gradients, const OptimizerSettings& settings, int stream) = 0;
 
-  // Collectives that carry rows, on the stream of the operation. In place: reduce_scatter leaves the own chunk with the
-  // sum, all_gather fills the others' chunks; `bytes`: of all chunks.
-  virtual void all_to_all(const Op& op, const void* in, void* out) = 0;
-  virtual void all_reduce(const Op& op, float* values, std::int64_t count) = 0;
-  virtual void reduce_scatter(const Op& op, float* values, std::int64_t bytes) = 0;
-  virtual void all_gather(const Op& op, float* values, std::int64_t bytes) = 0;
+  // On the stream of the operation, over this rank's set of its group. An all_to_all moves the chunks of its matrix, a
+  // send_recv `bytes` bytes, both from `in` to `out`; the other kinds work in place (`in` is `out`) on a vector of
+  // `bytes` bytes: reduce_scatter leaves the own chunk with the sum, all_gather fills the others' chunks.
+  virtual void collective(const Op& op, const void* in, void* out, std::int64_t bytes) = 0;
 
-  // What the device does for an operation without a lookup's rows: a collective moves bytes of its size, a compute
-  // operation does as many floating-point operations and moves as many bytes, or takes as long as was measured.
-  virtual Action plain(const Op& op) = 0;
-  virtual std::int64_t plain_bytes() const = 0;  // memory that those take
+  // Dense work: c[rows][side] = a[rows][side] b[side][side], fp32; or nothing, for so long.
+  virtual void multiply(std::int64_t rows, std::int64_t side, const float* a, const float* b, float* c, int stream) = 0;
+  virtual void pass(std::int64_t nanoseconds, int stream) = 0;
+  struct DenseLimits {
+    std::int64_t least_side, most_side;  // of the matrices of a product
+    std::int64_t copied;                 // bytes of a copy before it starts over: beyond the caches
+  };
+  virtual DenseLimits prepare_dense(int stream) = 0;  // before the first product on the stream
 };
+
+class CudaStreamQueue;
+class NcclSet;
+class Wire;
+
+// The memory of this process, kernels of `threads` threads each, collectives over a Wire. Every call is done when it
+// returns; calls of different streams may come from different threads.
+std::unique_ptr<DevicePort> make_cpu_device(const Program& program, int rank, Wire& wire, int threads);
+
+// The memory and the kernels of one GPU; calls are launched on the streams of a queue and collectives go by NCCL.
+// Limits of its kernels: kernels/cuda_embedding.h.
+std::unique_ptr<DevicePort> make_cuda_device(const CudaStreamQueue& queue, NcclSet& nccl);
 
 }  // namespace shardsim

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "validate/execute/fusion/id_streams.h"
 
 namespace shardsim {
 namespace {
@@ -23,6 +24,13 @@ const RankRows::Part* part_holding(const RankRows& rows, int shard) {
   return found == rows.parts.end() ? nullptr : &*found;
 }
 
+// Where the vectors of the own batch are, and the element at which they begin.
+std::pair<const DeviceMemory*, std::int64_t> own_part(const LookupBuffers::Sizes& sizes, const DeviceMemory& returned,
+                                                      const DeviceMemory& served) {
+  if (sizes.returned > 0) return {&returned, 0};
+  return {&served, sizes.own / kValue};
+}
+
 }  // namespace
 
 FusedLookup::FusedLookup(const Program& program, LookupBuffers buffers, int rank, bool check_data, DevicePort& device)
@@ -33,22 +41,35 @@ FusedLookup::FusedLookup(const Program& program, LookupBuffers buffers, int rank
       settings_(part_settings(program, buffers_, check_data)),
       batches_(program.index_batches) {
   draw(program, rank);
-  arena_ = device_.memory(buffers_.rows.elements * element_bytes(buffers_.type), "rows of the tables");
+  arena_ = reserve(buffers_.rows.elements * element_bytes(buffers_.type), "rows of the tables");
   if (buffers_.rows.elements > 0) {
     device_.fill_rows(buffers_.type, buffers_.rows.elements, program.seed, arena_.as<void>());
   }
-  calls_ = device_.prepare(buffers_.calls);
+  calls_ = device_.prepare(buffers_.calls, bytes_);
   for (const LookupCall& call : buffers_.calls) {
-    states_.push_back(device_.memory(states_of(call, settings_[call.part]) * kValue, "optimizer states"));
+    states_.push_back(reserve(states_of(call, settings_[call.part]) * kValue, "optimizer states"));
   }
   reserve_vectors();
+}
+
+DeviceMemory FusedLookup::reserve(std::int64_t bytes, const char* what, float value) {
+  DeviceMemory memory = device_.memory(bytes, what, value);
+  bytes_ += memory.bytes();
+  return memory;
+}
+
+DeviceMemory FusedLookup::uploaded(const std::vector<std::int64_t>& ids, const char* what) {
+  const std::int64_t bytes = static_cast<std::int64_t>(ids.size()) * kId;
+  DeviceMemory memory = reserve(bytes, what);
+  device_.upload(memory.as<void>(), ids.data(), bytes);
+  return memory;
 }
 
 // Without an exchange the ids lie as the kernels want them from the start.
 void FusedLookup::draw(const Program& program, int rank) {
   std::vector<std::int64_t> all;
   for (int batch = 0; batch < batches_; ++batch) {
-    std::vector<std::int64_t> ids = wire_ids(program, buffers_.fusion, rank, batch);
+    std::vector<std::int64_t> ids = draw_ids(program, buffers_.fusion, rank, batch).ids;
     ids.resize(static_cast<std::size_t>(std::max<std::int64_t>(buffers_.asked, 0)));
     if (buffers_.exchanges() || buffers_.order.empty()) {
       all.insert(all.end(), ids.begin(), ids.end());
@@ -56,45 +77,39 @@ void FusedLookup::draw(const Program& program, int rank) {
       for (const std::int64_t at : buffers_.order) all.push_back(ids[static_cast<std::size_t>(at)]);
     }
   }
-  const auto uploaded = [&](const std::vector<std::int64_t>& values, const char* what) {
-    const std::int64_t bytes = static_cast<std::int64_t>(values.size()) * kId;
-    DeviceMemory memory = device_.memory(bytes, what);
-    device_.upload(memory.as<void>(), values.data(), bytes);
-    return memory;
-  };
   asked_ = uploaded(all, "ids asked");
   if (!buffers_.exchanges()) return;
-  for (DeviceMemory& ids : served_) ids = device_.memory(buffers_.served * kId, "ids served");
+  for (DeviceMemory& ids : served_) ids = reserve(buffers_.served * kId, "ids served");
   if (!buffers_.order.empty()) {
     order_ = uploaded(buffers_.order, "the order of the ids");
-    ids_came_ = device_.memory(buffers_.served * kId, "ids as they came");
+    ids_came_ = reserve(buffers_.served * kId, "ids as they came");
   }
   if (buffers_.id_bytes == kId) return;
-  narrow_in_ = device_.memory(buffers_.asked * buffers_.id_bytes, "ids on the wire");
-  narrow_out_ = device_.memory(buffers_.served * buffers_.id_bytes, "ids on the wire");
+  narrow_in_ = reserve(buffers_.asked * buffers_.id_bytes, "ids on the wire");
+  narrow_out_ = reserve(buffers_.served * buffers_.id_bytes, "ids on the wire");
 }
 
 // The gradients are the same number everywhere, which does not change what it costs to sum them.
 void FusedLookup::reserve_vectors() {
-  vectors_ = device_.memory(buffers_.served_bytes, "vectors looked up");
-  returned_ = device_.memory(buffers_.returned_bytes, "vectors returned");
-  gradients_ = device_.memory(buffers_.gradient_served_bytes, "gradients of the vectors served", 0.5F);
-  gradients_asked_ = device_.memory(buffers_.gradient_asked_bytes, "gradients", 0.5F);
-  if (!buffers_.direct()) block_ = device_.memory(buffers_.largest_call() * kValue, "vectors of one call");
-  dense_gradient_ = device_.memory(buffers_.dense_elements * kValue, "the summed gradient");
+  vectors_ = reserve(buffers_.vectors.served, "vectors looked up");
+  returned_ = reserve(buffers_.vectors.returned, "vectors returned");
+  gradients_ = reserve(buffers_.gradients.served, "gradients of the vectors served", 0.5F);
+  gradients_asked_ = reserve(buffers_.gradients.returned, "gradients", 0.5F);
+  if (!buffers_.direct()) block_ = reserve(buffers_.largest_call() * kValue, "vectors of one call");
+  dense_gradient_ = reserve(buffers_.dense_elements * kValue, "the summed gradient");
 }
 
 template <typename Act>
-void FusedLookup::set(std::vector<DevicePort::Action>& actions, int id, Act act) {
+void FusedLookup::set(std::vector<Action>& actions, int id, Act act) {
   if (id < 0) return;
   const Op& op = program_.ops[static_cast<std::size_t>(id)];
   if (!takes_part(program_, op, rank_)) return;
   actions[static_cast<std::size_t>(id)] = [&op, act](int iteration) { act(op, iteration); };
 }
 
-void FusedLookup::add_actions(std::vector<DevicePort::Action>& actions) {
-  for (std::size_t part = 0; part < buffers_.parts.size(); ++part) {
-    const Fusion::Part& of = buffers_.parts[part];
+void FusedLookup::add_actions(std::vector<Action>& actions) {
+  for (std::size_t part = 0; part < buffers_.fusion.parts.size(); ++part) {
+    const Fusion::Part& of = buffers_.fusion.parts[part];
     set(actions, of.lookup, [this, part](const Op& op, int iteration) { lookup(part, iteration, op.stream); });
     set(actions, of.gradient, [this, part](const Op& op, int iteration) { update(part, iteration, op.stream); });
     set(actions, of.apply, [this, part](const Op& op, int iteration) { apply(part, iteration, op.stream); });
@@ -102,23 +117,24 @@ void FusedLookup::add_actions(std::vector<DevicePort::Action>& actions) {
   const Fusion& flow = buffers_.fusion;
   const int ahead = flow.ids_came_before ? 1 : 0;
   set(actions, flow.ids, [this, ahead](const Op& op, int iteration) { exchange_ids(op, iteration + ahead); });
-  set(actions, flow.output,
-      [this](const Op& op, int) { device_.all_to_all(op, vectors_.at(buffers_.own_vectors), returned_.as<void>()); });
+  set(actions, flow.output, [this](const Op& op, int) {
+    device_.collective(op, vectors_.at(buffers_.vectors.own), returned_.as<void>(), 0);
+  });
   set(actions, flow.gradient_exchange, [this](const Op& op, int) {
-    device_.all_to_all(op, gradients_asked_.as<void>(), gradients_.at(buffers_.own_gradients));
+    device_.collective(op, gradients_asked_.as<void>(), gradients_.at(buffers_.gradients.own), 0);
   });
-  const auto bytes_of = [this](int id) {
-    return id < 0 ? 0 : collective_bytes(program_, program_.ops[static_cast<std::size_t>(id)], rank_).in;
+  const auto in_place = [&](int id, const DeviceMemory& memory) {
+    if (id < 0) return;
+    const std::int64_t bytes = collective_bytes(program_, program_.ops[static_cast<std::size_t>(id)], rank_).in;
+    set(actions, id,
+        [this, data = memory.as<void>(), bytes](const Op& op, int) { device_.collective(op, data, data, bytes); });
   };
-  set(actions, flow.scatter, [this, bytes = bytes_of(flow.scatter)](const Op& op, int) {
-    device_.reduce_scatter(op, vectors_.as<float>(), bytes);
-  });
-  set(actions, flow.gather, [this, bytes = bytes_of(flow.gather)](const Op& op, int) {
-    device_.all_gather(op, gradients_.as<float>(), bytes);
-  });
+  in_place(flow.scatter, vectors_);
+  in_place(flow.gather, gradients_);
   for (std::size_t which = 0; which < flow.reduces.size(); ++which) {
     set(actions, flow.reduces[which], [this, of = buffers_.reduced[which]](const Op& op, int) {
-      device_.all_reduce(op, dense_gradient_.as<float>() + of.first, of.count);
+      float* const sums = dense_gradient_.as<float>() + of.first;
+      device_.collective(op, sums, sums, of.count * kValue);
     });
   }
 }
@@ -139,10 +155,10 @@ void FusedLookup::exchange_ids(const Op& op, int iteration) {
   const bool in_order = buffers_.order.empty();
   std::int64_t* const came = in_order ? served : ids_came_.as<std::int64_t>();
   if (buffers_.id_bytes == kId) {
-    device_.all_to_all(op, asked(iteration), came);
+    device_.collective(op, asked(iteration), came, 0);
   } else {
     device_.narrow_ids(asked(iteration), buffers_.asked, narrow_in_.as<std::int32_t>(), op.stream);
-    device_.all_to_all(op, narrow_in_.as<void>(), narrow_out_.as<void>());
+    device_.collective(op, narrow_in_.as<void>(), narrow_out_.as<void>(), 0);
     device_.widen_ids(narrow_out_.as<std::int32_t>(), buffers_.served, came, op.stream);
   }
   if (!in_order) device_.put_in_order(came, order_.as<std::int64_t>(), buffers_.served, served, op.stream);
@@ -177,8 +193,8 @@ void FusedLookup::update(std::size_t part, int iteration, int stream) {
     if (buffers_.sums(part)) {
       sum_gradients(i, iteration, stream);
     } else {
-      calls_[i]->update(arena_.as<void>(), states_[i].as<float>(), ids_of(call, iteration), gradients_of(call, stream),
-                        settings_[part], stream);
+      calls_[i]->update(buffers_.type, arena_.as<void>(), states_[i].as<float>(), ids_of(call, iteration),
+                        gradients_of(call, stream), settings_[part], stream);
     }
   }
 }
@@ -192,7 +208,8 @@ void FusedLookup::sum_gradients(std::size_t index, int iteration, int stream) {
   for (int t = 0; t < tables.tables() && !buffers_.direct(); ++t) {
     device_.clear(dense_gradient_.as<float>() + tables.begin[t], tables.rows[t] * tables.dim[t] * kValue, stream);
   }
-  calls_[index]->sum(dense_gradient_.as<float>(), ids_of(call, iteration), gradients_of(call, stream), stream);
+  calls_[index]->update(ElementType::fp32, dense_gradient_.as<void>(), nullptr, ids_of(call, iteration),
+                        gradients_of(call, stream), summing_settings(), stream);
 }
 
 void FusedLookup::apply(std::size_t part, int iteration, int stream) {
@@ -215,23 +232,11 @@ void FusedLookup::apply_rows(std::size_t index, int stream) {
   }
 }
 
-std::int64_t FusedLookup::bytes() const {
-  std::int64_t sum = 0;
-  for (const DeviceMemory* memory :
-       {&asked_, &served_[0], &served_[1], &served_[2], &order_, &ids_came_, &narrow_in_, &narrow_out_, &arena_,
-        &vectors_, &returned_, &gradients_, &gradients_asked_, &block_, &dense_gradient_}) {
-    sum += memory->bytes();
-  }
-  for (const DeviceMemory& state : states_) sum += state.bytes();
-  for (const auto& call : calls_) sum += call->bytes();
-  return sum;
-}
-
 std::vector<float> FusedLookup::gathered() const {
-  const DeviceMemory& from = buffers_.returns() ? returned_ : vectors_;
-  std::vector<float> wire(static_cast<std::size_t>(from.bytes() / kValue));
-  device_.download(wire.data(), from.as<void>(), from.bytes());
-  return by_shard(buffers_.returned, wire.data() + (buffers_.returns() ? 0 : buffers_.own_vectors / kValue));
+  const auto [memory, first] = own_part(buffers_.vectors, returned_, vectors_);
+  std::vector<float> wire(static_cast<std::size_t>(memory->bytes() / kValue));
+  device_.download(wire.data(), memory->as<void>(), memory->bytes());
+  return by_shard(buffers_.returned, wire.data() + first);
 }
 
 // Rows of fp32, the only ones that are compared.
@@ -250,12 +255,11 @@ void FusedLookup::load_rows(int shard, const std::vector<float>& rows) {
 }
 
 void FusedLookup::load_gradients(const std::vector<float>& gradients) {
-  const DeviceMemory& into = buffers_.asks_gradients() ? gradients_asked_ : gradients_;
-  std::vector<float> wire(static_cast<std::size_t>(into.bytes() / kValue));
-  device_.download(wire.data(), into.as<void>(), into.bytes());
-  to_wire(buffers_.returned, gradients,
-          wire.data() + (buffers_.asks_gradients() ? 0 : buffers_.own_gradients / kValue));
-  device_.upload(into.as<void>(), wire.data(), into.bytes());
+  const auto [memory, first] = own_part(buffers_.gradients, gradients_asked_, gradients_);
+  std::vector<float> wire(static_cast<std::size_t>(memory->bytes() / kValue));
+  device_.download(wire.data(), memory->as<void>(), memory->bytes());
+  to_wire(buffers_.returned, gradients, wire.data() + first);
+  device_.upload(memory->as<void>(), wire.data(), memory->bytes());
 }
 
 }  // namespace shardsim

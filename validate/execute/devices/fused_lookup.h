@@ -1,11 +1,14 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "validate/execute/devices/device_port.h"
 
 namespace shardsim {
+
+using Action = std::function<void(int iteration)>;  // what an operation does on a rank
 
 // The rows, ids and vectors of one fusion on one rank, and what its operations do, on any device; sequences and pooled
 // lookups alike. `part`: which of the fusion's lookups; `iteration` counts from 0. The ids served have three buffers
@@ -19,12 +22,12 @@ class FusedLookup {
   FusedLookup& operator=(const FusedLookup&) = delete;
 
   // Says what the operations of the fusion that this rank takes part in do: [op].
-  void add_actions(std::vector<DevicePort::Action>& actions);
+  void add_actions(std::vector<Action>& actions);
 
   const Fusion& fusion() const { return buffers_.fusion; }
-  std::int64_t bytes() const;
+  std::int64_t bytes() const { return bytes_; }
 
-  // As Machine has them; nothing may be running.
+  // As RankOps has them.
   std::vector<float> gathered() const;
   std::vector<float> shard_rows(int shard) const;
   void load_rows(int shard, const std::vector<float>& rows);
@@ -33,10 +36,12 @@ class FusedLookup {
  private:
   static constexpr int kTurns = 3;
 
+  DeviceMemory reserve(std::int64_t bytes, const char* what, float value = 0);
+  DeviceMemory uploaded(const std::vector<std::int64_t>& ids, const char* what);
   void draw(const Program& program, int rank);
   void reserve_vectors();
   template <typename Act>
-  void set(std::vector<DevicePort::Action>& actions, int op, Act act);
+  void set(std::vector<Action>& actions, int op, Act act);
 
   const std::int64_t* asked(int iteration) const;
   const std::int64_t* ids_of(const LookupCall& call, int iteration) const;
@@ -54,6 +59,7 @@ class FusedLookup {
   LookupBuffers buffers_;
   std::vector<OptimizerSettings> settings_;  // [part]
   int batches_ = 1;
+  std::int64_t bytes_ = 0;  // of device memory
   std::vector<std::unique_ptr<DeviceCall>> calls_;
   std::vector<DeviceMemory> states_;  // [call]
   DeviceMemory asked_;                // [batch][asked]; without an exchange in the order of the calls

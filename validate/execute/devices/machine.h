@@ -9,6 +9,7 @@
 
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
+#include "validate/execute/devices/rank_ops.h"
 #include "validate/execute/meet/rendezvous.h"
 
 namespace shardsim {
@@ -31,19 +32,10 @@ class Machine {
   // From any thread: run() throws soon.
   virtual void stop() = 0;
 
-  virtual std::string doing() const = 0;  // the operations under way, for messages; from any thread
-  virtual std::int64_t peak_bytes() const = 0;
+  virtual std::string doing() const = 0;         // the operations under way, for messages; from any thread
   virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
 
-  // The data as it is, for checks, fp32, one row after the other: the rows that this rank asked for through lookup `op`
-  // in the last iteration, in the order of IdBatch::ids; of pooled lookups, `op` being the first one of its Fusion, the
-  // vectors that it got, shard after shard of Fusion::shards, [bags][dim]; and the rows of a shard that it holds (none:
-  // empty).
-  virtual std::vector<float> gathered(int lookup_op) = 0;
-  virtual std::vector<float> shard_rows(int shard) = 0;
-  // Replaces the rows of a shard that this rank holds, and the gradients of what gathered() gives. Tables of fp32.
-  virtual void load_rows(int shard, const std::vector<float>& rows) = 0;
-  virtual void load_gradients(int lookup_op, const std::vector<float>& gradients) = 0;
+  virtual RankOps& ops() = 0;  // what its operations do, and their data
 };
 
 struct MachineOptions {

@@ -70,8 +70,7 @@ std::size_t bytes_of(ncclDataType_t type) {
 
 }  // namespace
 
-NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s)
-    : program_(program), rank_(rendezvous.rank()) {
+NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s) : rank_(rendezvous.rank()) {
   std::set<Key> keys;
   for (const Op& op : program.ops) {
     if (op.is_collective()) keys.insert({op.stream, op.group});
@@ -81,6 +80,14 @@ NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s)
   } catch (...) {
     abort();
     throw;
+  }
+  for (const Op& op : program.ops) {
+    if (!op.is_collective() || !takes_part(program, op, rank_)) continue;
+    const Seat seat = seat_of(program, op, rank_);
+    const auto found = communicators_.find({op.stream, op.group});
+    parts_[op.id] = {static_cast<int>(seat.ranks.size()), seat.position,
+                     found == communicators_.end() ? nullptr : found->second,
+                     op.op_class == OpClass::all_to_all ? resolve_matrix(program, op.matrix) : ByteMatrix{}};
   }
 }
 
@@ -112,11 +119,6 @@ void NcclSet::connect(const Key& key, const Program& program, Rendezvous& rendez
   check(connection->result, "rank " + std::to_string(rank_) + ", " + doing);
   const std::lock_guard lock(mutex_);
   communicators_[key] = connection->communicator;
-}
-
-NcclSeat NcclSet::seat(const Op& op) const {
-  const auto found = communicators_.find({op.stream, op.group});
-  return {seat_of(program_, op, rank_), found == communicators_.end() ? nullptr : found->second};
 }
 
 std::string NcclSet::version() {
@@ -155,82 +157,53 @@ void NcclSet::call(const Op& op, const Calls& calls) {
   check(result, "rank " + std::to_string(rank_) + ", " + op.name);
 }
 
-void NcclSet::all_to_all(const NcclSeat& seat, const Op& op, const ByteMatrix& matrix, const void* in, void* out,
-                         cuda::Stream stream) {
-  const int members = seat.members(), own = seat.seat.position;
-  if (seat.communicator == nullptr) {
-    const auto bytes = static_cast<std::size_t>(matrix.bytes_between(0, 0, 1));
-    return cuda::check(cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream), op.name);
+ncclResult_t NcclSet::exchange(const Part& part, const char* in, char* out, cuda::Stream stream) {
+  for (int peer = 0; peer < part.members; ++peer) {
+    const auto sent = static_cast<std::size_t>(part.matrix.bytes_between(part.position, peer, part.members));
+    const auto received = static_cast<std::size_t>(part.matrix.bytes_between(peer, part.position, part.members));
+    ncclResult_t result = ncclSuccess;
+    if (sent > 0) result = ncclSend(in, sent, ncclUint8, peer, part.communicator, stream);
+    if (result == ncclSuccess && received > 0)
+      result = ncclRecv(out, received, ncclUint8, peer, part.communicator, stream);
+    if (result != ncclSuccess) return result;
+    in += sent;
+    out += received;
   }
-  const auto* from = static_cast<const char*>(in);
-  auto* to = static_cast<char*>(out);
-  call(op, [&] {
-    for (int peer = 0; peer < members; ++peer) {
-      const auto sent = static_cast<std::size_t>(matrix.bytes_between(own, peer, members));
-      const auto received = static_cast<std::size_t>(matrix.bytes_between(peer, own, members));
-      ncclResult_t result = ncclSuccess;
-      if (sent > 0) result = ncclSend(from, sent, ncclUint8, peer, seat.communicator, stream);
-      if (result == ncclSuccess && received > 0)
-        result = ncclRecv(to, received, ncclUint8, peer, seat.communicator, stream);
-      if (result != ncclSuccess) return result;
-      from += sent;
-      to += received;
-    }
-    return ncclSuccess;
-  });
-}
-
-void NcclSet::all_reduce(const NcclSeat& seat, const Op& op, void* values, std::size_t count, ncclDataType_t type,
-                         cuda::Stream stream) {
-  if (seat.communicator == nullptr) return;  // the sum over one rank
-  call(op, [&] { return ncclAllReduce(values, values, count, type, ncclSum, seat.communicator, stream); });
-}
-
-void NcclSet::reduce_scatter(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream) {
-  if (seat.communicator == nullptr) return;
-  const ncclDataType_t type = type_of(op.dtype);
-  const std::size_t chunk = bytes / static_cast<std::size_t>(seat.members());
-  char* const own = static_cast<char*>(values) + static_cast<std::size_t>(seat.seat.position) * chunk;
-  call(op, [&] {
-    return ncclReduceScatter(values, own, chunk / bytes_of(type), type, ncclSum, seat.communicator, stream);
-  });
-}
-
-void NcclSet::all_gather(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream) {
-  if (seat.communicator == nullptr) return;
-  const std::size_t chunk = bytes / static_cast<std::size_t>(seat.members());
-  const char* const own = static_cast<char*>(values) + static_cast<std::size_t>(seat.seat.position) * chunk;
-  call(op, [&] { return ncclAllGather(own, values, chunk, ncclUint8, seat.communicator, stream); });
+  return ncclSuccess;
 }
 
 // Vectors that do not divide by the ranks lose the rest, less than one element per rank.
-void NcclSet::collective(const NcclSeat& seat, const Op& op, void* in, void* out, cuda::Stream stream) {
-  const auto bytes = static_cast<std::size_t>(op.bytes_of_set(seat.seat.set));
-  const auto members = static_cast<std::size_t>(seat.members());
+ncclResult_t NcclSet::launch(const Op& op, const Part& part, const void* in, void* out, std::size_t bytes,
+                             cuda::Stream stream) {
+  const auto& [members, position, communicator, matrix] = part;
   const ncclDataType_t type = type_of(op.dtype);
-  const ncclComm_t communicator = seat.communicator;
-  if (communicator == nullptr) return;
-  const int next = (seat.seat.position + 1) % seat.members();
-  const int before = (seat.seat.position + seat.members() - 1) % seat.members();
+  const std::size_t count = bytes / bytes_of(type), chunk = bytes / static_cast<std::size_t>(members);
+  char* const own = static_cast<char*>(out) + static_cast<std::size_t>(position) * chunk;
   switch (*collective_kind(op.op_class)) {
-    case CollectiveKind::all_reduce:
-      return all_reduce(seat, op, in, bytes / bytes_of(type), type, stream);
-    case CollectiveKind::reduce_scatter:
-      return call(op, [&] {
-        return ncclReduceScatter(in, out, bytes / bytes_of(type) / members, type, ncclSum, communicator, stream);
-      });
-    case CollectiveKind::all_gather:
-      return call(op, [&] { return ncclAllGather(in, out, bytes / members, ncclUint8, communicator, stream); });
-    case CollectiveKind::broadcast:
-      return call(op, [&] { return ncclBroadcast(in, out, bytes, ncclUint8, 0, communicator, stream); });
-    case CollectiveKind::send_recv:
-      return call(op, [&] {
-        const ncclResult_t sent = ncclSend(in, bytes, ncclUint8, next, communicator, stream);
-        return sent != ncclSuccess ? sent : ncclRecv(out, bytes, ncclUint8, before, communicator, stream);
-      });
     case CollectiveKind::all_to_all:
+      return exchange(part, static_cast<const char*>(in), static_cast<char*>(out), stream);
+    case CollectiveKind::all_reduce:
+      return ncclAllReduce(in, out, count, type, ncclSum, communicator, stream);
+    case CollectiveKind::reduce_scatter:
+      return ncclReduceScatter(in, own, chunk / bytes_of(type), type, ncclSum, communicator, stream);
+    case CollectiveKind::all_gather:
+      return ncclAllGather(own, out, chunk, ncclUint8, communicator, stream);
+    case CollectiveKind::broadcast:
+      return ncclBroadcast(in, out, bytes, ncclUint8, 0, communicator, stream);
+    case CollectiveKind::send_recv:
       break;
   }
+  const ncclResult_t sent = ncclSend(in, bytes, ncclUint8, (position + 1) % members, communicator, stream);
+  if (sent != ncclSuccess) return sent;
+  return ncclRecv(out, bytes, ncclUint8, (position + members - 1) % members, communicator, stream);
+}
+
+void NcclSet::collective(const Op& op, const void* in, void* out, std::size_t bytes, cuda::Stream stream) {
+  const Part& part = parts_.at(op.id);
+  if (part.communicator != nullptr) return call(op, [&] { return launch(op, part, in, out, bytes, stream); });
+  // Alone, a rank has its own chunk already, or copies it.
+  if (op.op_class == OpClass::all_to_all) bytes = static_cast<std::size_t>(part.matrix.bytes_between(0, 0, 1));
+  if (in != out) cuda::check(cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream), op.name);
 }
 
 std::string NcclSet::fault() const {

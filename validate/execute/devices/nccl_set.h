@@ -16,13 +16,6 @@
 
 namespace shardsim {
 
-// This rank's place in one collective, and the communicator for it (null: it is alone in its rank set).
-struct NcclSeat {
-  Seat seat;
-  ncclComm_t communicator = nullptr;
-  int members() const { return static_cast<int>(seat.ranks.size()); }
-};
-
 // The communicators of one rank: one per stream and group, so that collectives of different streams can overlap.
 // A failure of one of them is noticed by fault(); abort() ends what is under way on the GPU and every later call
 // throws.
@@ -35,20 +28,11 @@ class NcclSet {
   NcclSet(const NcclSet&) = delete;
   NcclSet& operator=(const NcclSet&) = delete;
 
-  NcclSeat seat(const Op& op) const;  // of an operation that this rank takes part in
-  static std::string version();       // "2.28.9"
-  static bool shares_gpus();          // several ranks on one GPU: NCCL 2.30 or newer
+  static std::string version();  // "2.28.9"
+  static bool shares_gpus();     // several ranks on one GPU: NCCL 2.30 or newer
 
-  // Buffers are of device memory, on `stream`; errors: Failure::run naming the operation.
-  void all_to_all(const NcclSeat& seat, const Op& op, const ByteMatrix& matrix, const void* in, void* out,
-                  cuda::Stream stream);
-  void all_reduce(const NcclSeat& seat, const Op& op, void* values, std::size_t count, ncclDataType_t type,
-                  cuda::Stream stream);
-  // In place: the own chunk of `values` is left with the sum, or fills the others' chunks. `bytes`: of all chunks.
-  void reduce_scatter(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream);
-  void all_gather(const NcclSeat& seat, const Op& op, void* values, std::size_t bytes, cuda::Stream stream);
-  // The kinds of collective that carry no rows: as many bytes as the operation has.
-  void collective(const NcclSeat& seat, const Op& op, void* in, void* out, cuda::Stream stream);
+  // As DevicePort::collective, on `stream`. Errors: Failure::run naming the operation.
+  void collective(const Op& op, const void* in, void* out, std::size_t bytes, cuda::Stream stream);
 
   std::string fault() const;  // "" while all is well; from any thread
   void abort();               // from any thread, more than once
@@ -56,15 +40,26 @@ class NcclSet {
  private:
   using Key = std::pair<int, std::string>;  // stream, group
 
+  // This rank's part in one collective.
+  struct Part {
+    int members = 0, position = 0;
+    ncclComm_t communicator = nullptr;  // null: the rank is alone in its rank set
+    ByteMatrix matrix;                  // of an all_to_all
+  };
+
   template <typename Calls>
   void call(const Op& op, const Calls& calls);
   void enter();
   void leave();
   void connect(const Key& key, const Program& program, Rendezvous& rendezvous, double limit_s);
 
-  const Program& program_;
+  static ncclResult_t exchange(const Part& part, const char* in, char* out, cuda::Stream stream);
+  static ncclResult_t launch(const Op& op, const Part& part, const void* in, void* out, std::size_t bytes,
+                             cuda::Stream stream);
+
   int rank_ = 0;
   std::map<Key, ncclComm_t> communicators_;
+  std::map<int, Part> parts_;  // [op], of collectives that this rank takes part in
   mutable std::mutex mutex_;
   bool aborted_ = false, in_call_ = false;
 };

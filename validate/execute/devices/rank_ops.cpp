@@ -1,5 +1,8 @@
 #include "validate/execute/devices/rank_ops.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 
 namespace shardsim {
@@ -27,7 +30,76 @@ RankOps::RankOps(const Program& program, int rank, bool check_data, DevicePort& 
   }
   for (const Op& op : program.ops) {
     if (has(op.id) || !takes_part(program, op, rank)) continue;
-    naming(rank, op, [&] { actions_[static_cast<std::size_t>(op.id)] = device.plain(op); });
+    naming(rank, op, [&] {
+      actions_[static_cast<std::size_t>(op.id)] =
+          op.is_collective()
+              ? moving(op, collective_bytes(program, op, rank))
+              : working(op, value_on(program, op, op.flops, rank), value_on(program, op, op.hbm_bytes, rank));
+    });
+  }
+}
+
+// As many bytes as the operation has.
+Action RankOps::moving(const Op& op, const CollectiveBytes& sizes) {
+  const bool in_place = op.op_class != OpClass::all_to_all && op.op_class != OpClass::send_recv;
+  const DeviceMemory in = device_.memory(sizes.in, "what it sends");
+  const DeviceMemory out = in_place ? in : device_.memory(sizes.out, "what it receives");
+  plain_bytes_ += in.bytes() + (in_place ? 0 : out.bytes());
+  return [this, &op, in, out, bytes = sizes.in](int) { device_.collective(op, in.as<void>(), out.as<void>(), bytes); };
+}
+
+namespace {
+
+// Products of side x side x side matrices, the last one with fewer rows.
+std::int64_t side_of(double flops, const DevicePort::DenseLimits& limits) {
+  const auto side = static_cast<std::int64_t>(std::cbrt(flops / 2) / 64) * 64;
+  return std::clamp(side, limits.least_side, limits.most_side);
+}
+
+}  // namespace
+
+// So many floating-point operations, and so many bytes read and written; or as long as was measured elsewhere.
+Action RankOps::working(const Op& op, double flops, double bytes) {
+  if (op.fixed_ns > 0) return [this, &op](int) { device_.pass(op.fixed_ns, op.stream); };
+  const DevicePort::DenseLimits limits = device_.prepare_dense(op.stream);
+  const auto half = static_cast<std::int64_t>(bytes / 2);
+  const std::int64_t side = side_of(flops, limits);
+  Dense& dense = dense_[op.stream];
+  if (flops > 0) {
+    for (DeviceMemory* matrix : {&dense.a, &dense.b, &dense.c}) {
+      grow(*matrix, side * side * static_cast<std::int64_t>(sizeof(float)), "a matrix of the dense part");
+    }
+  }
+  for (DeviceMemory* buffer : {&dense.from, &dense.to}) {
+    grow(*buffer, std::min(half, limits.copied), "bytes of the dense part");
+  }
+  const auto rows = static_cast<std::int64_t>(flops / (2.0 * static_cast<double>(side * side)) + 0.5);
+  return [this, &dense, rows, side, half, stream = op.stream](int) {
+    multiply(dense, rows, side, stream);
+    copy(dense, half, stream);
+  };
+}
+
+void RankOps::grow(DeviceMemory& memory, std::int64_t bytes, const char* what) {
+  if (memory.bytes() >= bytes) return;
+  plain_bytes_ -= memory.bytes();
+  memory = {};
+  memory = device_.memory(bytes, what);
+  plain_bytes_ += memory.bytes();
+  device_.fill_rows(ElementType::fp32, memory.bytes() / static_cast<std::int64_t>(sizeof(float)), 1, memory.as<void>());
+}
+
+void RankOps::multiply(const Dense& dense, std::int64_t rows, std::int64_t side, int stream) {
+  for (; rows > 0; rows -= side) {
+    device_.multiply(std::min(rows, side), side, dense.a.as<float>(), dense.b.as<float>(), dense.c.as<float>(), stream);
+  }
+}
+
+void RankOps::copy(const Dense& dense, std::int64_t bytes, int stream) {
+  while (bytes > 0) {
+    const std::int64_t part = std::min(bytes, dense.from.bytes());
+    device_.copy_blocks(dense.to.as<void>(), part, dense.from.as<void>(), part, part, 1, stream);
+    bytes -= part;
   }
 }
 
@@ -41,7 +113,7 @@ std::vector<int> RankOps::first_ids() const {
 }
 
 std::int64_t RankOps::bytes() const {
-  std::int64_t bytes = device_.plain_bytes();
+  std::int64_t bytes = plain_bytes_;
   for (const auto& lookup : lookups_) bytes += lookup->bytes();
   return bytes;
 }

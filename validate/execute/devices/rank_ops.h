@@ -1,7 +1,7 @@
 #pragma once
 
+#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "validate/execute/devices/fused_lookup.h"
@@ -21,18 +21,35 @@ class RankOps {
   std::vector<int> first_ids() const;
 
   std::int64_t bytes() const;
-  // As Machine has them. Errors (Failure::run): the operation is no lookup.
+
+  // The data as it is, for checks, fp32, one row after the other; nothing may be running. The rows that this rank asked
+  // for through a lookup in the last iteration, in the order of IdBatch::ids; of pooled lookups, `lookup_op` being the
+  // first one of its Fusion, the vectors that it got, shard after shard of Fusion::shards, [bags][dim]. Errors
+  // (Failure::run): the operation is no lookup.
   std::vector<float> gathered(int lookup_op) const { return with(lookup_op).gathered(); }
-  std::vector<float> shard_rows(int shard) const;
+  std::vector<float> shard_rows(int shard) const;  // those that the rank holds; none: empty
+  // Replaces the rows of a shard that this rank holds, and the gradients of what gathered() gives. Tables of fp32.
   void load_rows(int shard, const std::vector<float>& rows);
   void load_gradients(int lookup_op, const std::vector<float>& gradients) { with(lookup_op).load_gradients(gradients); }
 
  private:
+  // What stands for the dense operations of one stream: matrices to multiply, bytes to copy.
+  struct Dense {
+    DeviceMemory a, b, c, from, to;
+  };
+
   FusedLookup& with(int lookup_op) const;
+  Action moving(const Op& op, const CollectiveBytes& sizes);
+  Action working(const Op& op, double flops, double bytes);
+  void grow(DeviceMemory& memory, std::int64_t bytes, const char* what);
+  void multiply(const Dense& dense, std::int64_t rows, std::int64_t side, int stream);
+  void copy(const Dense& dense, std::int64_t bytes, int stream);
 
   DevicePort& device_;
   std::vector<std::unique_ptr<FusedLookup>> lookups_;
-  std::vector<DevicePort::Action> actions_;  // [op]
+  std::map<int, Dense> dense_;    // [stream]
+  std::int64_t plain_bytes_ = 0;  // memory of operations without a lookup's rows
+  std::vector<Action> actions_;   // [op]
 };
 
 }  // namespace shardsim

@@ -58,13 +58,8 @@ class FusionReader {
     }
     first_.emplace(lookup.fusion, fusions_.size());
     fusion.lookup = part.lookup;
-    fusion.gradient = part.gradient;
-    fusion.apply = part.apply;
     fusion.shards = part.shards;
-    if (fusion.pooled) fusion.parts = {part};
-    // Sequences sum their gradients in one buffer; further buckets are plain collectives.
-    if (!fusion.pooled && fusion.reduces.size() > 1)
-      fusion.reduces.erase(fusion.reduces.begin() + 1, fusion.reduces.end());
+    fusion.parts = {part};
     fusions_.push_back(fusion);
   }
 
@@ -192,7 +187,7 @@ class FusionReader {
     return false;
   }
 
-  const Op& at(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
+  const Op& at(int id) const { return program_.op(id); }
   const std::vector<std::vector<int>>& sets(int id) const { return program_.groups.at(at(id).group); }
 
   [[noreturn]] void fail_ids(const Op& lookup, int ids) const {
@@ -201,7 +196,7 @@ class FusionReader {
   }
 
   [[noreturn]] void fail(const Op& op, const std::string& wrong, const std::string& remedy) const {
-    throw input_error(op_place(places_, op.id), fmt::format("{}: {}", op_text(op), wrong), remedy);
+    refuse(places_, op, wrong, remedy);
   }
 
   const Program& program_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "sim/program/program.h"
@@ -9,16 +10,22 @@ namespace shardsim {
 // The operations that belong together: one lookup (or, of pooled tables, several that share their exchanges), what
 // brings its ids and takes its rows away, and what updates its rows. Indices into Program::ops; -1: there is none.
 struct Fusion {
-  int lookup = -1;
+  int lookup = -1;               // the first one
   int ids = -1;                  // exchange of ids; -1: the own batch alone
   bool ids_came_before = false;  // they were exchanged in the previous iteration (a pipeline)
   int output = -1;               // exchange of the rows looked up
   int gradient_exchange = -1;
-  int gradient = -1;           // the fused update, or the summed gradient of replicated rows
-  std::vector<int> reduces{};  // all-reduces of that; of sequences the first one alone
-  int apply = -1;              // update of the replicated rows
+  std::vector<int> reduces{};  // all-reduces of the gradients of replicated rows
+  std::vector<int> shards;     // of all its lookups
 
-  std::vector<int> shards;  // of all its lookups
+  struct Part {
+    int lookup = -1;
+    int gradient = -1;  // the fused update, or the summed gradient of replicated rows
+    int apply = -1;     // update of the replicated rows
+    std::vector<int> shards;
+    bool operator==(const Part&) const = default;
+  };
+  std::vector<Part> parts{};  // its lookups: one of sequences
 
   // Pooled lookups. Rows that are cut over ranks make partial sums: `scatter` adds them up, and where the ranks that it
   // adds over are not all who exchanged ids, `output` takes the sums to the others; `gradient_exchange` and `gather`
@@ -26,12 +33,6 @@ struct Fusion {
   bool pooled = false;
   int scatter = -1;  // reduce_scatter
   int gather = -1;   // all_gather
-  struct Part {
-    int lookup = -1, gradient = -1, apply = -1;
-    std::vector<int> shards;
-    bool operator==(const Part&) const = default;
-  };
-  std::vector<Part> parts{};  // pooled: all lookups; the operations of the first one also stand above
 
   bool operator==(const Fusion&) const = default;
 };
@@ -65,5 +66,7 @@ int wire_bytes(const Op& exchange, Dtype otherwise);
 // "operation 3 "lookup_flex"", and the place of an operation.
 std::string op_text(const Op& op);
 Place op_place(const ProgramPlaces& places, int op);
+[[noreturn]] void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong,
+                         const std::string& remedy);
 
 }  // namespace shardsim

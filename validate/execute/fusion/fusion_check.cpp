@@ -15,15 +15,14 @@ namespace {
 class FusionCheck {
  public:
   FusionCheck(const Program& program, const ProgramPlaces& places, const Fusion& fusion)
-      : program_(program), places_(places), fusion_(fusion), lookup_(op(fusion.lookup)) {}
+      : program_(program), places_(places), fusion_(fusion), lookup_(program.op(fusion.lookup)) {}
 
   void run() const {
     for (const int index : fusion_.shards) check_shard(index);
     if (fusion_.ids < 0) {
       for (const int rank : program_.ranks_of(lookup_)) check_holders({rank});
     } else {
-      check_ranks(lookup_);
-      for (const Fusion::Part& part : fusion_.parts) check_ranks(op(part.lookup));
+      for (const Fusion::Part& part : fusion_.parts) check_ranks(program_.op(part.lookup));
       for (const std::vector<int>& set : sets(fusion_.ids)) check_set(set);
       if (!fusion_.pooled) check_exchange(fusion_.output, true);
       if (!fusion_.pooled && fusion_.gradient_exchange >= 0) check_exchange(fusion_.gradient_exchange, false);
@@ -33,8 +32,7 @@ class FusionCheck {
   }
 
  private:
-  const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
-  const std::vector<std::vector<int>>& sets(int id) const { return program_.groups.at(op(id).group); }
+  const std::vector<std::vector<int>>& sets(int id) const { return program_.groups.at(program_.op(id).group); }
 
   void check_shard(int index) const {
     const Program::Shard& held = program_.shard(index);
@@ -43,7 +41,7 @@ class FusionCheck {
       fail(fmt::format("shard {} is {} and has several holders", index, strategy_name(held.strategy)),
            "Rows are cut over several ranks in row_wise, table_row_wise, grid_shard and flex shards only");
     }
-    if (held.order == "row_id" && (held.row_begin != 0 || held.row_end != table_of(index).rows)) {
+    if (held.order == "row_id" && (held.row_begin != 0 || held.row_end != program_.table_of(index).rows)) {
       fail(fmt::format("shard {} is part of a table in the order of row ids", index),
            "Ids are drawn by popularity: write all rows, or the order popularity");
     }
@@ -57,7 +55,7 @@ class FusionCheck {
     std::vector<int> ranks = program_.ranks_of(lookup);
     std::ranges::sort(ranks);
     if (ranks != members) {
-      fail(fmt::format("its ranks are not those of {}, which brings its ids", op_text(op(fusion_.ids))),
+      fail(fmt::format("its ranks are not those of {}, which brings its ids", op_text(program_.op(fusion_.ids))),
            "Let the same ranks run both, as workloads with embedding_kernels: fused do");
     }
   }
@@ -79,7 +77,7 @@ class FusionCheck {
 
   void check_set(const std::vector<int>& set) const {
     check_holders(set);
-    const ByteMatrix ids = resolve_matrix(program_, op(fusion_.ids).matrix);
+    const ByteMatrix ids = resolve_matrix(program_, program_.op(fusion_.ids).matrix);
     if (ids.unit_bytes != program_.id_bytes) {
       fail(fmt::format("the exchange of its ids counts in units of {} bytes", ids.unit_bytes),
            fmt::format("An id has {}", program_.id_bytes));
@@ -93,55 +91,24 @@ class FusionCheck {
     }
   }
 
-  // The bytes of the widest and the narrowest row on the wire.
-  struct RowBytes {
-    std::int64_t least = 0, most = 0;
-  };
-
-  // Tables of several types leave open which of them the exchange's label is of: then any width may be meant.
-  RowBytes row_bytes(const Op& exchange) const {
-    std::set<int> widths;
-    for (const int index : fusion_.shards) widths.insert(wire_bytes(exchange, table_of(index).dtype));
-    if (dtypes_read().size() > 1) widths = {1, 4};
-    RowBytes bytes;
-    for (const int index : fusion_.shards) {
-      const std::int64_t columns = program_.shard(index).column_end - program_.shard(index).column_begin;
-      const std::int64_t least = columns * *widths.begin();
-      bytes.least = bytes.least == 0 ? least : std::min(bytes.least, least);
-      bytes.most = std::max(bytes.most, columns * *widths.rbegin());
-    }
-    return bytes;
-  }
-
-  std::set<Dtype> dtypes_read() const {
-    std::set<Dtype> dtypes;
-    for (const int index : fusion_.shards) dtypes.insert(table_of(index).dtype);
-    return dtypes;
-  }
-
-  const Table& table_of(int index) const {
-    return program_.tables[static_cast<std::size_t>(program_.shard(index).table)];
-  }
-
-  // `returns`: rows go from the owner to who asked; else gradients go the way of the ids.
+  // `returns`: rows go from the owner to who asked; else gradients go the way of the ids. Rows of several widths are
+  // refused where their buffers are arranged.
   void check_exchange(int id, bool returns) const {
-    const Op& exchange = op(id);
-    const ByteMatrix ids = resolve_matrix(program_, op(fusion_.ids).matrix);
+    const Op& exchange = program_.op(id);
+    std::set<std::int64_t> widths;
+    for (const int index : fusion_.shards) {
+      widths.insert(program_.shard(index).columns() * wire_bytes(exchange, program_.table_of(index).dtype));
+    }
+    if (widths.size() > 1) return;
+    const ByteMatrix ids = resolve_matrix(program_, program_.op(fusion_.ids).matrix);
     const ByteMatrix rows = resolve_matrix(program_, exchange.matrix);
+    if (rows.unit_bytes == *widths.begin() && same_counts(rows, ids, returns)) return;
     const int members = static_cast<int>(sets(id).front().size());
-    const RowBytes bytes = row_bytes(exchange);
-    if (bytes.least == bytes.most && rows.unit_bytes == bytes.least && same_counts(rows, ids, returns)) return;
     for (int source = 0; source < members; ++source) {
-      if (bytes.least != bytes.most) {
-        const std::int64_t asked = ids.bytes_sent(source, members) / ids.unit_bytes;
-        const std::int64_t moved = returns ? rows.bytes_received(source, members) : rows.bytes_sent(source, members);
-        if (moved < asked * bytes.least || moved > asked * bytes.most) misfit(exchange, source);
-        continue;
-      }
       for (int owner = 0; owner < members; ++owner) {
         const std::int64_t moved =
             returns ? rows.bytes_between(owner, source, members) : rows.bytes_between(source, owner, members);
-        if (moved != bytes.least * ids.units_between(source, owner, members)) misfit(exchange, source);
+        if (moved != *widths.begin() * ids.units_between(source, owner, members)) misfit(exchange, source);
       }
     }
   }
@@ -160,7 +127,7 @@ class FusionCheck {
     fail(fmt::format("{} does not move one row for each id that member {} of its group asked for", op_text(exchange),
                      source),
          fmt::format("Make the counts of matrix {} those of matrix {}, from owner to source or the other way round",
-                     matrix_name(exchange), matrix_name(op(fusion_.ids))));
+                     matrix_name(exchange), matrix_name(program_.op(fusion_.ids))));
   }
 
   // Ranks that hold the same piece; sorted, and only where there are several.
@@ -178,7 +145,7 @@ class FusionCheck {
   }
 
   void check_replicas() const {
-    if (fusion_.gradient < 0) return;
+    if (fusion_.parts.front().gradient < 0) return;
     std::set<std::vector<int>> needed, summed;
     for (const int index : fusion_.shards) needed.merge(replicas(program_.shard(index)));
     for (const int reduce : fusion_.reduces) {
@@ -194,7 +161,7 @@ class FusionCheck {
   }
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& remedy) const {
-    throw input_error(op_place(places_, fusion_.lookup), fmt::format("{}: {}", op_text(lookup_), wrong), remedy);
+    refuse(places_, lookup_, wrong, remedy);
   }
 
   const Program& program_;
@@ -223,6 +190,10 @@ std::string op_text(const Op& op) {
 Place op_place(const ProgramPlaces& places, int op) {
   const auto index = static_cast<std::size_t>(op);
   return index < places.ops.size() ? places.ops[index] : places.program;
+}
+
+void refuse(const ProgramPlaces& places, const Op& op, const std::string& wrong, const std::string& remedy) {
+  throw input_error(op_place(places, op.id), fmt::format("{}: {}", op_text(op), wrong), remedy);
 }
 
 }  // namespace shardsim

@@ -16,53 +16,9 @@ namespace {
 
 constexpr std::uint64_t kDrawSalt = 1000;  // of the keys that draw: beyond those of row ids and tiers
 
-// Expected items of one rank's batch in the shard's rows, rounded half up, as the lowering counts them.
-double planned_items(const Program& program, const Program::Shard& shard, const AccessDistribution& access) {
-  const double per_sample = access.sum(shard.row_begin, shard.row_end);
-  return std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5);
-}
-
-std::vector<double> planned_items(const Program& program, const Fusion& fusion) {
-  std::vector<double> items;
-  for (const int index : fusion.shards) {
-    const Program::Shard& shard = program.shard(index);
-    const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
-    items.push_back(planned_items(program, shard, table.distribution()));
-  }
-  return items;
-}
-
-// Ids of the own batch, of all lookups of the fusion.
-std::int64_t own_lookups(const Program& program, const Fusion& fusion, int rank) {
-  std::vector<int> lookups{fusion.lookup};
-  for (std::size_t i = 1; i < fusion.parts.size(); ++i) lookups.push_back(fusion.parts[i].lookup);
-  std::int64_t count = 0;
-  for (const int id : lookups) {
-    const Op& lookup = program.ops[static_cast<std::size_t>(id)];
-    const std::vector<int> ranks = program.ranks_of(lookup);
-    const auto place = std::ranges::find(ranks, rank);
-    if (place != ranks.end()) count += std::llround(lookup.lookups.at(static_cast<std::size_t>(place - ranks.begin())));
-  }
-  return count;
-}
-
-// How many ids the rank asks of each owner.
-std::vector<std::int64_t> counts_of(const Program& program, const Fusion& fusion, const std::vector<int>& owners,
-                                    int rank) {
-  const std::vector<int> ranks = program.ranks_of(program.ops[static_cast<std::size_t>(fusion.lookup)]);
-  if (std::ranges::find(ranks, rank) == ranks.end() || owners.empty()) return {};
-  if (fusion.ids < 0) return {own_lookups(program, fusion, rank)};
-  const ByteMatrix matrix = resolve_matrix(program, program.ops[static_cast<std::size_t>(fusion.ids)].matrix);
-  const int members = static_cast<int>(owners.size());
-  const int source = static_cast<int>(std::ranges::find(owners, rank) - owners.begin());
-  std::vector<std::int64_t> counts;
-  for (int owner = 0; owner < members; ++owner) counts.push_back(matrix.units_between(source, owner, members));
-  return counts;
-}
-
 // What one rank asks of one owner's part, in the order drawn, and how many it must be.
 struct Bucket {
-  RankRows::Part part;
+  std::int64_t first = 0;  // id of the part's first row
   std::vector<std::int64_t> ids;
   std::int64_t quota = 0;
 
@@ -70,7 +26,7 @@ struct Bucket {
   void append_to(std::vector<std::int64_t>& all) const {
     for (std::int64_t i = 0; i < quota; ++i) {
       const auto drawn = static_cast<std::int64_t>(ids.size());
-      all.push_back(drawn > 0 ? ids[static_cast<std::size_t>(i % drawn)] : part.first_row);
+      all.push_back(drawn > 0 ? ids[static_cast<std::size_t>(i % drawn)] : first);
     }
   }
 };
@@ -78,10 +34,9 @@ struct Bucket {
 // The buckets of one rank's batch: by owner, then by shard.
 class Buckets {
  public:
-  Buckets(const Program& program, const Fusion& fusion, const std::vector<int>& owners,
+  Buckets(const Program& program, const Fusion& fusion, const std::vector<int>& owners, const PartShares& shares,
           const std::vector<std::int64_t>& counts)
       : program_(program) {
-    const PartShares shares(program, fusion);
     for (std::size_t owner = 0; owner < owners.size(); ++owner) {
       const RankRows held = rank_rows(program, fusion, owners[owner]);
       const std::vector<std::int64_t> quotas = shares.split(held, counts[owner]);
@@ -89,7 +44,7 @@ class Buckets {
         const RankRows::Part& part = held.parts[i];
         if (part.rows == 0) continue;
         where_[{part.shard, part.position}] = buckets_.size();
-        buckets_.push_back({part, {}, quotas[i]});
+        buckets_.push_back({fusion.pooled ? 0 : part.first_row, {}, quotas[i]});
       }
     }
   }
@@ -97,7 +52,7 @@ class Buckets {
   void put(int index, std::uint64_t position) {
     const RowOwner owner = row_owner(program_, program_.shard(index), position);
     Bucket& bucket = buckets_[where_.at({index, owner.shard})];
-    bucket.ids.push_back(bucket.part.first_row + static_cast<std::int64_t>(owner.local_row));
+    bucket.ids.push_back(bucket.first + static_cast<std::int64_t>(owner.local_row));
   }
 
   std::vector<std::int64_t> ids() const {
@@ -141,16 +96,13 @@ class Draws {
 
 }  // namespace
 
-std::vector<int> owners_of(const Program& program, const Fusion& fusion, int rank) {
-  if (fusion.ids < 0) return {rank};
-  for (const std::vector<int>& set : program.groups.at(program.ops[static_cast<std::size_t>(fusion.ids)].group)) {
-    if (std::ranges::find(set, rank) != set.end()) return set;
+PartShares::PartShares(const Program& program, const Fusion& fusion) : program_(program), shards_(fusion.shards) {
+  for (const int index : shards_) {
+    const Program::Shard& shard = program.shard(index);
+    const double per_sample = program.table_of(index).distribution().sum(shard.row_begin, shard.row_end);
+    items_.push_back(std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5));  // as lowering counts
   }
-  return {};
 }
-
-PartShares::PartShares(const Program& program, const Fusion& fusion)
-    : program_(program), shards_(fusion.shards), items_(planned_items(program, fusion)) {}
 
 double PartShares::items(int shard) const {
   return items_.at(static_cast<std::size_t>(std::ranges::find(shards_, shard) - shards_.begin()));
@@ -168,30 +120,38 @@ std::vector<std::int64_t> PartShares::split(const RankRows& owner, std::int64_t 
   return all;
 }
 
-std::vector<std::int64_t> ids_by_source(const Program& program, const Fusion& fusion, int rank) {
-  if (fusion.ids < 0) return {own_lookups(program, fusion, rank)};
-  const std::vector<int> members = owners_of(program, fusion, rank);
-  const auto own = static_cast<int>(std::ranges::find(members, rank) - members.begin());
-  const ByteMatrix matrix = resolve_matrix(program, program.ops[static_cast<std::size_t>(fusion.ids)].matrix);
+std::vector<std::int64_t> PartShares::per_shard(std::int64_t total) const {
+  return split_by_largest_remainder(total, items_);
+}
+
+std::vector<std::int64_t> id_counts(const Program& program, const Fusion& fusion, int rank, bool served) {
+  if (!takes_part(program, program.op(fusion.lookup), rank)) return {};
   std::vector<std::int64_t> counts;
-  for (int source = 0; source < static_cast<int>(members.size()); ++source) {
-    counts.push_back(matrix.units_between(source, own, static_cast<int>(members.size())));
+  if (fusion.ids < 0) {
+    counts.push_back(0);
+    for (const Fusion::Part& part : fusion.parts) {
+      const Op& lookup = program.op(part.lookup);
+      counts.back() += std::llround(value_on(program, lookup, lookup.lookups, rank));
+    }
+    return counts;
+  }
+  const Seat seat = seat_of(program, program.op(fusion.ids), rank);
+  const ByteMatrix matrix = resolve_matrix(program, program.op(fusion.ids).matrix);
+  const int members = static_cast<int>(seat.ranks.size()), own = seat.position;
+  for (int other = 0; other < members; ++other) {
+    counts.push_back(served ? matrix.units_between(other, own, members) : matrix.units_between(own, other, members));
   }
   return counts;
 }
 
-std::vector<std::int64_t> ids_per_shard(const Program& program, const Fusion& fusion, std::int64_t total) {
-  return split_by_largest_remainder(total, planned_items(program, fusion));
-}
-
 IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b) {
-  const std::vector<int> owners = owners_of(program, fusion, rank);
   IdBatch batch;
-  batch.counts = counts_of(program, fusion, owners, rank);
+  batch.counts = id_counts(program, fusion, rank, false);
   if (batch.counts.empty()) return batch;
-  Buckets buckets(program, fusion, owners, batch.counts);
+  const PartShares shares(program, fusion);
+  Buckets buckets(program, fusion, set_of(program, fusion.ids, rank), shares, batch.counts);
   const std::int64_t total = std::accumulate(batch.counts.begin(), batch.counts.end(), std::int64_t{0});
-  const std::vector<std::int64_t> draws = ids_per_shard(program, fusion, total);
+  const std::vector<std::int64_t> draws = shares.per_shard(total);
   for (std::size_t i = 0; i < fusion.shards.size(); ++i) {
     Draws positions(program, program.shard(fusion.shards[i]), rank, b);
     for (std::int64_t draw = 0; draw < draws[i]; ++draw) buckets.put(fusion.shards[i], positions.next());

@@ -15,7 +15,7 @@ namespace shardsim {
 struct IdBatch {
   // By owner position in the exchange group, back to back; without an exchange, of the own arena. Of one owner: by
   // shard, in the order of Fusion::shards.
-  std::vector<std::int64_t> ids;     // running row numbers at the owner (RankRows)
+  std::vector<std::int64_t> ids;  // as on the wire: running row numbers at the owner (RankRows); pooled: in the piece
   std::vector<std::int64_t> counts;  // per owner position; one entry without an exchange
 };
 
@@ -24,14 +24,12 @@ struct IdBatch {
 // the shards once per owner.
 IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
 
-// The group's rank set that holds `rank`, or {rank} without an exchange. Empty for a rank outside the group.
-std::vector<int> owners_of(const Program& program, const Fusion& fusion, int rank);
-
 // How the ids that one rank asks of one owner spread over the shards there, which both sides know beforehand.
 class PartShares {
  public:
   PartShares(const Program& program, const Fusion& fusion);
   double items(int shard) const;  // expected of one rank's batch, half up; the shard is of the fusion
+  std::vector<std::int64_t> per_shard(std::int64_t total) const;  // those items, made to add up to `total`
   // Of `count` ids: [parts of the owner], 0 for a part without rows.
   std::vector<std::int64_t> split(const RankRows& owner, std::int64_t count) const;
 
@@ -41,10 +39,8 @@ class PartShares {
   std::vector<double> items_;  // [shards_]
 };
 
-// How many ids each member of its exchange group asks of `rank`, by position; of its own batch without an exchange.
-std::vector<std::int64_t> ids_by_source(const Program& program, const Fusion& fusion, int rank);
-
-// How many ids of one rank fall on each of the fusion's shards: the planned items of each, made to add up to `total`.
-std::vector<std::int64_t> ids_per_shard(const Program& program, const Fusion& fusion, std::int64_t total);
+// How many ids `rank` asks of each member of its exchange group, by position, or (`served`) each of them asks of it;
+// one entry without an exchange. Empty for a rank that does not run the lookup.
+std::vector<std::int64_t> id_counts(const Program& program, const Fusion& fusion, int rank, bool served);
 
 }  // namespace shardsim

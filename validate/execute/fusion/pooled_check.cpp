@@ -22,28 +22,24 @@ class PooledCheck {
   void run() {
     check_tables();
     const PartShares shares(program_, fusion_);
-    for (const int rank : program_.ranks_of(op(fusion_.lookup))) {
+    for (const int rank : program_.ranks_of(program_.op(fusion_.lookup))) {
       if (!chunks_.contains(rank)) add_chunk(rank);
       check_bags(rank, shares, check_sources(rank));
     }
     for (const int id : {fusion_.scatter, fusion_.gather}) {
-      if (id >= 0) check_summed(op(id));
+      if (id >= 0) check_summed(program_.op(id));
     }
-    if (fusion_.output >= 0) check_exchange(op(fusion_.output), true);
-    if (fusion_.gradient_exchange >= 0) check_exchange(op(fusion_.gradient_exchange), false);
+    if (fusion_.output >= 0) check_exchange(program_.op(fusion_.output), true);
+    if (fusion_.gradient_exchange >= 0) check_exchange(program_.op(fusion_.gradient_exchange), false);
   }
 
  private:
-  const Op& op(int id) const { return program_.ops[static_cast<std::size_t>(id)]; }
-  const Table& table_of(int index) const {
-    return program_.tables[static_cast<std::size_t>(program_.shard(index).table)];
-  }
-  Dtype dtype() const { return table_of(fusion_.shards.front()).dtype; }
+  Dtype dtype() const { return program_.table_of(fusion_.shards.front()).dtype; }
 
   void check_tables() const {
     const bool cut = in_rows(program_.shard(fusion_.shards.front()).strategy);
     for (const int index : fusion_.shards) {
-      if (table_of(index).dtype != dtype()) {
+      if (program_.table_of(index).dtype != dtype()) {
         fail("it looks up rows of different types, or shares its exchanges with a lookup of another type",
              "Give the tables of a strategy one dtype");
       }
@@ -51,8 +47,8 @@ class PooledCheck {
         fail(fmt::format("shard {} is cut by rows, or not, unlike the others of its exchanges", index),
              "Look up shards that are cut by rows, and others, through exchanges of their own");
       }
-      if (bags_per_rank(program_, table_of(index)) < 1) {
-        fail(fmt::format("a batch has no bag of table {}", excerpt(table_of(index).name)),
+      if (bags_per_rank(program_, program_.table_of(index)) < 1) {
+        fail(fmt::format("a batch has no bag of table {}", excerpt(program_.table_of(index).name)),
              "Raise batch_per_rank, or num_poolings of its features");
       }
     }
@@ -85,7 +81,7 @@ class PooledCheck {
 
   // Returns how many there are.
   double check_sources(int rank) const {
-    std::vector<int> sources = sources_of(program_, fusion_, rank), asking = owners_of(program_, fusion_, rank);
+    std::vector<int> sources = sources_of(program_, fusion_, rank), asking = set_of(program_, fusion_.ids, rank);
     std::ranges::sort(sources);
     std::ranges::sort(asking);
     if (sources == asking) return static_cast<double>(sources.size());
@@ -100,14 +96,15 @@ class PooledCheck {
       for (const int index : part.shards) {
         const int piece = row_shard_of(program_.shard(index), rank);
         const bool read = piece >= 0 && row_shard_rows(program_.shard(index), piece) > 0 && shares.items(index) > 0;
-        if (read) vectors += static_cast<double>(bags_per_rank(program_, table_of(index))) * sources;
+        if (read) vectors += static_cast<double>(bags_per_rank(program_, program_.table_of(index))) * sources;
       }
-      const double stated = value_on(program_, op(part.lookup), op(part.lookup).bags, rank);
+      const Op& lookup = program_.op(part.lookup);
+      const double stated = value_on(program_, lookup, lookup.bags, rank);
       if (std::abs(stated - vectors) < 0.5) continue;
-      throw input_error(op_place(places_, part.lookup),
-                        fmt::format("{}: it has {} bags on rank {}, and the batches of {} ranks have {}",
-                                    op_text(op(part.lookup)), stated, rank, sources, vectors),
-                        "Let 'bags' be batch_per_rank x num_poolings, over features, tables and ranks served");
+      refuse(
+          places_, lookup,
+          fmt::format("it has {} bags on rank {}, and the batches of {} ranks have {}", stated, rank, sources, vectors),
+          "Let 'bags' be batch_per_rank x num_poolings, over features, tables and ranks served");
     }
   }
 
@@ -145,8 +142,7 @@ class PooledCheck {
   }
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& remedy) const {
-    throw input_error(op_place(places_, fusion_.lookup), fmt::format("{}: {}", op_text(op(fusion_.lookup)), wrong),
-                      remedy);
+    refuse(places_, program_.op(fusion_.lookup), wrong, remedy);
   }
 
   const Program& program_;

@@ -21,12 +21,8 @@ std::vector<std::int64_t> bags_of_features(const Program& program, const Table& 
   return split_by_largest_remainder(bags_per_rank(program, table), weights);
 }
 
-std::int64_t bags_of(const Program& program, int shard) {
-  return bags_per_rank(program, program.tables[static_cast<std::size_t>(program.shard(shard).table)]);
-}
-
 void add_shard(VectorChunk& chunk, std::size_t first_block, const Program& program, int lookup, int shard) {
-  const std::int64_t bags = bags_of(program, shard);
+  const std::int64_t bags = bags_per_rank(program, program.table_of(shard));
   auto block = chunk.blocks.begin() + static_cast<std::ptrdiff_t>(first_block);
   while (block != chunk.blocks.end() && block->bags != bags) ++block;
   if (block == chunk.blocks.end()) {
@@ -36,7 +32,7 @@ void add_shard(VectorChunk& chunk, std::size_t first_block, const Program& progr
   }
   block->shards.push_back(shard);
   block->first.push_back(block->dim);
-  block->dim += program.shard(shard).column_end - program.shard(shard).column_begin;
+  block->dim += program.shard(shard).columns();
 }
 
 }  // namespace
@@ -63,14 +59,6 @@ std::vector<std::int64_t> bag_lengths(const Program& program, const Table& table
     }
   }
   return lengths;
-}
-
-std::vector<int> set_of(const Program& program, int op, int rank) {
-  if (op < 0) return {rank};
-  for (const std::vector<int>& set : program.groups.at(program.ops[static_cast<std::size_t>(op)].group)) {
-    if (std::ranges::find(set, rank) != set.end()) return set;
-  }
-  return {};
 }
 
 VectorChunk chunk_of(const Program& program, const Fusion& fusion, int rank) {
@@ -101,20 +89,15 @@ std::vector<int> sources_of(const Program& program, const Fusion& fusion, int ra
   return sources;
 }
 
-std::vector<int> givers_of(const Program& program, const Fusion& fusion, int rank) {
-  return set_of(program, fusion.output, rank);
-}
-
 std::vector<ReturnedVectors> returned_to(const Program& program, const Fusion& fusion, int rank) {
   std::vector<ReturnedVectors> all;
   std::int64_t before = 0;
-  for (const int giver : givers_of(program, fusion, rank)) {
+  for (const int giver : set_of(program, fusion.output, rank)) {
     const VectorChunk chunk = chunk_of(program, fusion, giver);
     for (const VectorChunk::Block& block : chunk.blocks) {
       for (std::size_t i = 0; i < block.shards.size(); ++i) {
-        const Program::Shard& shard = program.shard(block.shards[i]);
         all.push_back({block.shards[i], before + block.first_element + block.first[i], block.dim, block.bags,
-                       shard.column_end - shard.column_begin});
+                       program.shard(block.shards[i]).columns()});
       }
     }
     before += chunk.elements;

@@ -46,19 +46,13 @@ VectorChunk chunk_of(const Program& program, const Fusion& fusion, int rank);
 // for a rank outside.
 std::vector<int> sources_of(const Program& program, const Fusion& fusion, int rank);
 
-// The ranks that send vectors to `rank`, in the order of their chunks there; itself where the sums end there, or where
-// nothing is exchanged.
-std::vector<int> givers_of(const Program& program, const Fusion& fusion, int rank);
-
-// The rank set of an operation's group that holds `rank`; {rank} for no operation (-1). Empty outside.
-std::vector<int> set_of(const Program& program, int op, int rank);
-
 // Where the vectors of a shard are in what a rank gets back: bag b at first + b stride, `dim` elements.
 struct ReturnedVectors {
   int shard = 0;
   std::int64_t first = 0, stride = 0, bags = 0, dim = 0;
 };
-// In the order of Fusion::shards.
+// In the order of Fusion::shards. Chunks come from the ranks that Fusion::output joins, in its order; from the rank
+// itself where the sums end there, or where nothing is exchanged.
 std::vector<ReturnedVectors> returned_to(const Program& program, const Fusion& fusion, int rank);
 
 }  // namespace shardsim

@@ -33,10 +33,6 @@ RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uin
   return owner_of(offset, rows, row_shards(shard), hash_key(table, program.hash_seed, salt));
 }
 
-bool RankRows::one_dim() const {
-  return std::ranges::all_of(parts, [&](const Part& part) { return part.dim == parts.front().dim; });
-}
-
 const RankRows::Part& RankRows::part_of(std::int64_t row) const {
   const auto after = std::ranges::upper_bound(parts, row, {}, &Part::first_row);
   if (row < 0 || row >= rows || after == parts.begin()) {
@@ -57,7 +53,7 @@ RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
     part.position = position;
     part.first_row = held.rows;
     part.rows = row_shard_rows(shard, position);
-    part.dim = shard.column_end - shard.column_begin;
+    part.dim = shard.columns();
     part.first_element = held.elements;
     held.rows += part.rows;
     held.elements += part.rows * part.dim;
@@ -73,6 +69,10 @@ Seat seat_of(const Program& program, const Op& op, int rank) {
     if (found != sets[set].end()) return {sets[set], static_cast<int>(found - sets[set].begin()), set};
   }
   return {};
+}
+
+std::vector<int> set_of(const Program& program, int op, int rank) {
+  return op < 0 ? std::vector<int>{rank} : seat_of(program, program.op(op), rank).ranks;
 }
 
 CollectiveBytes collective_bytes(const Program& program, const Op& op, int rank) {

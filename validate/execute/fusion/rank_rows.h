@@ -10,7 +10,7 @@
 namespace shardsim {
 
 // The rows that one rank holds of a fusion's shards: local rows of its shards one after the other, in one arena. On the
-// wire an id is the running number of the row there.
+// wire the id of a sequence is the running number of the row there.
 struct RankRows {
   struct Part {
     int shard = 0;                   // of Program::shards
@@ -24,7 +24,6 @@ struct RankRows {
   std::int64_t rows = 0;
   std::int64_t elements = 0;
 
-  bool one_dim() const;                         // all parts have the same dim
   const Part& part_of(std::int64_t row) const;  // by running number, in [0, rows)
 };
 
@@ -47,6 +46,9 @@ struct Seat {
   std::size_t set = 0;  // which rank set of the group
 };
 Seat seat_of(const Program& program, const Op& op, int rank);
+
+// The rank set of an operation's group that holds `rank`; {rank} for no operation (-1). Empty outside.
+std::vector<int> set_of(const Program& program, int op, int rank);
 
 // Bytes that one rank gives to and takes from a collective, own chunk included. all_reduce, broadcast: the buffer;
 // all_gather, reduce_scatter: the whole vector on both sides.

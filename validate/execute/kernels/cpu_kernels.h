@@ -17,12 +17,9 @@ void pooled_lookup(const TableBatch& tables, const void* arena, std::span<const 
 void gather_rows(ElementType type, std::int64_t rows, std::int64_t dim, const void* arena,
                  std::span<const std::int64_t> indices, void* out, int threads);
 
-// Gradients of gathered rows ([n][dim], fp32) summed into dense[rows][dim], which is not cleared first.
-void scatter_add(std::int64_t rows, std::int64_t dim, std::span<const std::int64_t> indices, const float* gradients,
-                 float* dense, int threads);
-
 // Exact update after gather_rows: gradients of equal indices are summed in order of position, then each touched row is
-// updated once. `state`: of the table, see state_elements.
+// updated once. `state`: of the table, see state_elements. With summing_settings() they are added to what the rows
+// have.
 void update_rows(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                  std::span<const std::int64_t> indices, const float* gradients, const OptimizerSettings& settings,
                  int threads);

@@ -12,7 +12,8 @@ namespace shardsim::cuda {
 // device memory; everything is launched on `stream` and nothing is allocated or waited for, so calls can be timed with
 // events. Arenas, gradients and states start at a multiple of 16 bytes, as cudaMalloc gives them. Indices are not
 // checked: one outside its table reads or writes foreign memory.
-// Errors: Failure::run when a launch fails; Failure::input for sizes beyond the limits given.
+// Sizes are within the limits given: devices/gpu_limits.cpp refuses others before. Errors: Failure::run when a launch
+// fails.
 
 // What the kernels need to know of one table of a batch.
 struct TableView {
@@ -65,47 +66,34 @@ void pooled_lookup(const DeviceTables& tables, const void* arena, const std::int
 void gather_rows(std::int64_t row_bytes, const void* arena, const std::int64_t* indices, std::int64_t count, void* out,
                  Stream stream);
 
+constexpr std::int64_t kLongRun = 256;  // lookups of one row beyond which they are summed in parts
+
 // What sorting and summing `indices` gradients of up to `dim` columns takes, allocated once.
-class UpdateWorkspace {
- public:
-  // indices below 2^31; dim at most 12,288.
+struct UpdateWorkspace {
+  // indices below 2^31; dim at most 12,288: a row of fp32 sums in the 48 KiB that every GPU gives a block.
   UpdateWorkspace(std::int64_t indices, std::int64_t dim);
 
-  std::size_t bytes() const { return buffer_.bytes(); }
-  std::int64_t indices() const { return indices_; }
-  std::int64_t dim() const { return dim_; }
-
-  // Device arrays: keys and positions [indices] before and after sorting, starts of runs of equal keys and their
-  // number, sums of parts of long runs [2 x tiles x dim], and what the sorting itself takes.
-  std::uint64_t* keys() const { return keys_; }
-  std::uint64_t* sorted_keys() const { return sorted_keys_; }
-  std::uint32_t* numbers() const { return numbers_; }  // 0, 1, 2 ...
-  std::uint32_t* values() const { return values_; }
-  std::uint32_t* sorted_values() const { return sorted_values_; }
-  std::uint32_t* starts() const { return starts_; }
-  std::uint32_t* runs() const { return runs_; }
-  float* partial_sums() const { return partial_sums_; }
-  char* sort_memory() const { return sort_memory_; }
-  std::size_t sort_bytes() const { return sort_bytes_; }
-
- private:
-  std::int64_t indices_, dim_;
-  std::size_t sort_bytes_ = 0;
-  DeviceBuffer buffer_;
-  std::uint64_t *keys_ = nullptr, *sorted_keys_ = nullptr;
-  std::uint32_t *numbers_ = nullptr, *values_ = nullptr, *sorted_values_ = nullptr, *starts_ = nullptr,
-                *runs_ = nullptr;
-  float* partial_sums_ = nullptr;
-  char* sort_memory_ = nullptr;
+  std::int64_t indices, dim;
+  std::size_t sort_bytes;
+  DeviceBuffer buffer;  // of all that follow
+  // Keys and positions [indices] before and after sorting; numbers: 0, 1, 2 ...
+  std::uint64_t *keys = nullptr, *sorted_keys = nullptr;
+  std::uint32_t *numbers = nullptr, *values = nullptr, *sorted_values = nullptr;
+  std::uint32_t *starts = nullptr, *runs = nullptr;  // of runs of equal keys [indices], and their number
+  float* partial_sums = nullptr;                     // of parts of long runs [2 x tiles x dim]
+  char* sort_memory = nullptr;                       // what the sorting itself takes
 };
 
-// Gradients of gathered rows ([count][dim], fp32) summed into dense[rows][dim], which is not cleared first. Sorted, so
-// that the order of additions never changes.
-void scatter_add(std::int64_t rows, std::int64_t dim, const std::int64_t* indices, std::int64_t count,
-                 const float* gradients, float* dense, const UpdateWorkspace& workspace, Stream stream);
+// By CUB, in a file of their own because it takes longest to compile: device memory that sorting takes, and the sorting
+// itself into the workspace, by the lowest `bits` bits of the keys, with the starts of runs. Equal keys keep their
+// order.
+std::size_t sorting_bytes(std::int64_t count);
+void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                  const UpdateWorkspace& workspace, Stream stream);
 
 // Exact update after gather_rows: gradients of equal indices are summed in a fixed order (that of their positions, in
-// blocks where an index comes more than 256 times), then each touched row is updated once.
+// blocks where an index comes more than kLongRun times), then each touched row is updated once. With summing_settings()
+// they are added to what the rows have.
 void update_rows(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                  const std::int64_t* indices, std::int64_t count, const float* gradients,
                  const OptimizerSettings& settings, const UpdateWorkspace& workspace, Stream stream);

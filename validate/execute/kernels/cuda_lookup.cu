@@ -5,33 +5,6 @@
 namespace shardsim::cuda {
 namespace {
 
-constexpr int kInFlight = 4;  // rows that a thread loads before it uses the first
-
-template <typename T, int width>
-__device__ void add_row(const T* row, float (&sum)[width]) {
-  float values[width];
-  load<width>(row, values);
-#pragma unroll
-  for (int i = 0; i < width; ++i) sum[i] += values[i];
-}
-
-// Sum of `width` columns over the rows of one bag.
-template <typename T, int width>
-__device__ void sum_bag(const T* columns, std::int64_t dim, const std::int64_t* index, const std::int64_t* end,
-                        float (&sum)[width]) {
-  for (; index + kInFlight <= end; index += kInFlight) {
-    float rows[kInFlight][width];
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k) load<width>(columns + index[k] * dim, rows[k]);
-#pragma unroll
-    for (int k = 0; k < kInFlight; ++k) {
-#pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] += rows[k][i];
-    }
-  }
-  for (; index < end; ++index) add_row<T, width>(columns + *index * dim, sum);
-}
-
 template <int width>
 __device__ void write_sum(const float (&sum)[width], float* out, bool aligned) {
   if constexpr (width % 4 == 0) {
@@ -61,7 +34,9 @@ __global__ void pooled_lookup_kernel(const TableView* tables, const int* list, s
   const bool aligned = (pitch | table.column) % 4 == 0;
   for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x) * width; c < table.dim; c += blockDim.x * width) {
     float sum[width] = {};
-    sum_bag<T, width>(arena + table.begin + c, table.dim, indices + first, indices + end, sum);
+    const T* const columns = arena + table.begin + c;
+    add_rows<width>(
+        first, end, [&](std::int64_t i) { return columns + indices[i] * table.dim; }, sum);
     write_sum<width>(sum, out_row + c, aligned);
   }
 }

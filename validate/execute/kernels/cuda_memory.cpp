@@ -3,6 +3,8 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <fstream>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -82,23 +84,24 @@ int multiprocessors() {
   return count;
 }
 
+std::string driver_version() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  std::getline(file, version);
+  return version;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 namespace {
 
 constexpr std::int64_t kVectorBytes = 16;
-constexpr std::size_t kMostTables = 65535;  // layers of a grid
-
-void check_limits(const TableBatch& tables) {
-  const bool fits = tables.rows.size() <= kMostTables &&
-                    static_cast<std::int64_t>(tables.rows.size()) * tables.bags < (std::int64_t{1} << 32);
-  if (fits) return;
-  throw input_error({}, "too many tables or bags in one call of a GPU kernel (65,535 tables, 2^32 bags of all tables)",
-                    "Use a smaller batch per GPU");
-}
 
 }  // namespace
 
 DeviceTables::DeviceTables(const TableBatch& tables) : type_(tables.type), bags_(tables.bags) {
-  check_limits(tables);
   place_tables(tables);
   sort_by_alignment();
 }
@@ -144,6 +147,45 @@ bool DeviceTables::four_columns() const {
   return output_dim_ % 4 == 0 && std::all_of(host_.begin(), host_.end(), [](const TableView& table) {
            return table.dim % 4 == 0 && table.begin % 4 == 0 && table.column % 4 == 0;
          });
+}
+
+namespace {
+
+// Hands out aligned parts of one allocation: first counting, then for real.
+struct Parts {
+  char* base = nullptr;
+  std::size_t used = 0;
+
+  template <typename T>
+  void take(T*& part, std::int64_t count) {
+    if (base != nullptr) part = reinterpret_cast<T*>(base + used);
+    used += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
+  }
+};
+
+}  // namespace
+
+UpdateWorkspace::UpdateWorkspace(std::int64_t most, std::int64_t columns) : indices(most), dim(columns) {
+  sort_bytes = sorting_bytes(indices);
+  const auto place = [&](Parts parts) {
+    parts.take(keys, indices);
+    parts.take(sorted_keys, indices);
+    parts.take(numbers, indices);
+    parts.take(values, indices);
+    parts.take(sorted_values, indices);
+    parts.take(starts, indices);
+    parts.take(runs, 1);
+    parts.take(partial_sums, 2 * ((indices + kLongRun - 1) / kLongRun) * dim);
+    parts.take(sort_memory, static_cast<std::int64_t>(sort_bytes));
+    return parts.used;
+  };
+  buffer = DeviceBuffer(place({}), "the workspace of updates");
+  place({buffer.as<char>()});
+  std::vector<std::uint32_t> counting(static_cast<std::size_t>(indices));
+  std::iota(counting.begin(), counting.end(), 0U);
+  check(cudaMemcpy(numbers, counting.data(), counting.size() * sizeof(std::uint32_t), cudaMemcpyHostToDevice),
+        "numbering of lookups");
+  check(cudaDeviceSynchronize(), "numbering of lookups");
 }
 
 }  // namespace shardsim::cuda

@@ -43,4 +43,7 @@ class DeviceBuffer {
 
 int multiprocessors();  // of the current device
 
+std::string driver_version();           // of the kernel module: the runtime knows only which CUDA it supports
+std::string version_text(int version);  // 12040, as CUDA writes it, is "12.4"
+
 }  // namespace shardsim::cuda

@@ -96,10 +96,8 @@ __device__ void adam(const RowUpdate<T>& row, const OptimizerStep& step) {
   });
 }
 
-// RowOptimizer::none adds the gradient to the row.
 template <int width, typename T>
 __device__ void update_row(const RowUpdate<T>& row, const OptimizerStep& step) {
-  if (step.optimizer == RowOptimizer::none) step_down<width>(row, -1.0F);
   if (step.optimizer == RowOptimizer::sgd) step_down<width>(row, step.learning_rate);
   if (step.optimizer == RowOptimizer::rowwise_adagrad) rowwise_adagrad<width>(row, step);
   if (step.optimizer == RowOptimizer::adam) adam<width>(row, step);

@@ -2,13 +2,12 @@
 
 #include <cstdint>
 
+#include "validate/execute/kernels/cuda_embedding.h"
+
 namespace shardsim::cuda {
 
 // Sorted lookups: runs of equal keys, each the gradients of one row. A run of more than kLongRun lookups is summed in
 // parts, one per tile of kLongRun positions; so that one very hot row does not hold up the rest.
-constexpr std::int64_t kLongRun = 256;
-constexpr std::int64_t kLargestDim = 12288;  // a row of fp32 sums in the 48 KiB that every GPU gives a block
-
 struct Runs {
   const std::uint64_t* keys;
   const std::uint32_t* values;

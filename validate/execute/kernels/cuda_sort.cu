@@ -4,7 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "validate/execute/kernels/cuda_work.h"
+#include "validate/execute/kernels/cuda_embedding.h"
 
 namespace shardsim::cuda {
 namespace {
@@ -35,18 +35,16 @@ std::size_t sorting_bytes(std::int64_t count) {
   return std::max(for_sort, for_runs);
 }
 
-void sort_pairs(const std::uint64_t* keys, std::uint64_t* sorted_keys, const std::uint32_t* values,
-                std::uint32_t* sorted_values, std::int64_t count, int bits, const SortMemory& memory, Stream stream) {
-  std::size_t bytes = memory.bytes;
-  check(cub::DeviceRadixSort::SortPairs(memory.data, bytes, keys, sorted_keys, values, sorted_values,
-                                        static_cast<int>(count), 0, bits, stream),
+void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                  const UpdateWorkspace& workspace, Stream stream) {
+  std::size_t bytes = workspace.sort_bytes;
+  check(cub::DeviceRadixSort::SortPairs(workspace.sort_memory, bytes, keys, workspace.sorted_keys, values,
+                                        workspace.sorted_values, static_cast<int>(count), 0, bits, stream),
         "sorting of indices");
-}
-
-void find_runs(const std::uint64_t* sorted_keys, std::int64_t count, std::uint32_t* starts, std::uint32_t* runs,
-               const SortMemory& memory, Stream stream) {
-  std::size_t bytes = memory.bytes;
-  check(select_starts(memory.data, bytes, sorted_keys, count, starts, runs, stream), "finding of equal indices");
+  bytes = workspace.sort_bytes;
+  check(select_starts(workspace.sort_memory, bytes, workspace.sorted_keys, count, workspace.starts, workspace.runs,
+                      stream),
+        "finding of equal indices");
 }
 
 }  // namespace shardsim::cuda

@@ -7,14 +7,12 @@
 #include "validate/execute/kernels/cuda_launch.h"
 #include "validate/execute/kernels/cuda_optimizer.h"
 #include "validate/execute/kernels/cuda_runs.h"
-#include "validate/execute/kernels/cuda_work.h"
 
 namespace shardsim::cuda {
 namespace {
 
 constexpr std::size_t kSharedBytes = 48 * 1024;  // what every GPU gives a block without asking
 constexpr std::int64_t kBlocksPerMultiprocessor = 8;
-constexpr int kInFlight = 4;
 
 // Gradients by what was sorted along with the keys: the number of the bag over all tables, or of the gathered row.
 struct Gradients {
@@ -52,23 +50,8 @@ __device__ void sum_positions(const Runs& runs, const Gradients& gradients, std:
   const float* const block = gradients.block_of(runs.values[first], table);
   for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x) * width; c < table.dim; c += blockDim.x * width) {
     float sum[width] = {};
-    std::int64_t p = first;
-    for (; p + kInFlight <= end; p += kInFlight) {
-      float rows[kInFlight][width];
-#pragma unroll
-      for (int k = 0; k < kInFlight; ++k) load<width>(block + runs.values[p + k] * gradients.pitch + c, rows[k]);
-#pragma unroll
-      for (int k = 0; k < kInFlight; ++k) {
-#pragma unroll
-        for (int i = 0; i < width; ++i) sum[i] += rows[k][i];
-      }
-    }
-    for (; p < end; ++p) {
-      float row[width];
-      load<width>(block + runs.values[p] * gradients.pitch + c, row);
-#pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] += row[i];
-    }
+    add_rows<width>(
+        first, end, [&](std::int64_t p) { return block + runs.values[p] * gradients.pitch + c; }, sum);
     store<width>(sum, to + c);
   }
 }
@@ -119,10 +102,7 @@ __device__ void sum_parts(const float* partial_sums, std::int64_t partial_dim, s
   for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x) * width; c < dim; c += blockDim.x * width) {
     float sum[width] = {};
     for (std::int64_t part = threadIdx.y; part < parts; part += blockDim.y) {
-      float values[width];
-      load<width>(partial_sums + (2 * (tile + part) + (part == 0 ? 1 : 0)) * partial_dim + c, values);
-#pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] += values[i];
+      add<width>(partial_sums + (2 * (tile + part) + (part == 0 ? 1 : 0)) * partial_dim + c, sum);
     }
     store<width>(sum, to + c);
   }
@@ -133,12 +113,7 @@ template <int width>
 __device__ void add_up(float* sums, std::int64_t pitch, std::int64_t dim) {
   for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x) * width; c < dim; c += blockDim.x * width) {
     float sum[width] = {};
-    for (unsigned y = 0; y < blockDim.y; ++y) {
-      float values[width];
-      load<width>(sums + y * pitch + c, values);
-#pragma unroll
-      for (int i = 0; i < width; ++i) sum[i] += values[i];
-    }
+    for (unsigned y = 0; y < blockDim.y; ++y) add<width>(sums + y * pitch + c, sum);
     store<width>(sum, sums + c);
   }
 }
@@ -197,27 +172,15 @@ struct UpdateCall {
   std::int64_t rows;
 };
 
-void check_room(const UpdateCall& call, const UpdateWorkspace& workspace) {
-  if (call.count <= workspace.indices() && call.dim <= workspace.dim()) return;
-  throw run_error("an update of " + std::to_string(call.count) + " lookups does not fit its workspace of " +
-                      std::to_string(workspace.indices()),
-                  "This is a fault of the program; please report it");
-}
-
 template <typename T>
 void run_update(const UpdateCall& call, void* arena, float* state, const OptimizerSettings& settings,
                 const UpdateWorkspace& workspace, Stream stream) {
   if (call.count == 0) return;
-  check_room(call, workspace);
-  const SortMemory memory{workspace.sort_memory(), workspace.sort_bytes()};
   const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(call.rows - 1))));
-  sort_pairs(call.keys, workspace.sorted_keys(), call.values, workspace.sorted_values(), call.count, bits, memory,
-             stream);
-  find_runs(workspace.sorted_keys(), call.count, workspace.starts(), workspace.runs(), memory, stream);
-  const Runs runs{workspace.sorted_keys(), workspace.sorted_values(), workspace.starts(), workspace.runs(), call.count};
+  sort_lookups(call.keys, call.values, call.count, bits, workspace, stream);
+  const Runs runs{workspace.sorted_keys, workspace.sorted_values, workspace.starts, workspace.runs, call.count};
   const Update<T> update{
-      runs,    call.gradients, optimizer_step(settings), static_cast<T*>(arena), state, workspace.partial_sums(),
-      call.dim};
+      runs, call.gradients, optimizer_step(settings), static_cast<T*>(arena), state, workspace.partial_sums, call.dim};
   const bool in_fours = call.four_columns && aligned(arena) && aligned(call.gradients.values) && aligned(state);
   in_fours ? launch_update<T, 4>(update, stream) : launch_update<T, 1>(update, stream);
 }
@@ -232,7 +195,7 @@ UpdateCall call_of_rows(std::int64_t rows, std::int64_t dim, const std::int64_t*
                         const float* gradients, const UpdateWorkspace& workspace) {
   const TableView table{rows, dim, 0, 0, 0, 0};
   const Gradients from{gradients, dim, static_cast<std::uint32_t>(std::max<std::int64_t>(count, 1)), nullptr, table};
-  return {from, dim, dim % 4 == 0, reinterpret_cast<const std::uint64_t*>(indices), workspace.numbers(), count, rows};
+  return {from, dim, dim % 4 == 0, reinterpret_cast<const std::uint64_t*>(indices), workspace.numbers, count, rows};
 }
 
 // Keys and bags of all lookups; one row of threads per bag.
@@ -283,14 +246,6 @@ OptimizerStep optimizer_step(const OptimizerSettings& settings) {
           static_cast<float>(correction2)};
 }
 
-void scatter_add(std::int64_t rows, std::int64_t dim, const std::int64_t* indices, std::int64_t count,
-                 const float* gradients, float* dense, const UpdateWorkspace& workspace, Stream stream) {
-  OptimizerSettings adding;
-  adding.optimizer = RowOptimizer::none;
-  run_update<float>(call_of_rows(rows, dim, indices, count, gradients, workspace), dense, nullptr, adding, workspace,
-                    stream);
-}
-
 void update_rows(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                  const std::int64_t* indices, std::int64_t count, const float* gradients,
                  const OptimizerSettings& settings, const UpdateWorkspace& workspace, Stream stream) {
@@ -303,12 +258,11 @@ void update_pooled(const DeviceTables& tables, void* arena, float* state, const 
                    const OptimizerSettings& settings, const UpdateWorkspace& workspace, Stream stream) {
   if (count == 0) return;
   const Gradients from{gradients, tables.output_dim(), static_cast<std::uint32_t>(tables.bags()), tables.views(), {}};
-  const UpdateCall call{from,  tables.largest_dim(), tables.four_columns(), workspace.keys(), workspace.values(),
+  const UpdateCall call{from,  tables.largest_dim(), tables.four_columns(), workspace.keys, workspace.values,
                         count, tables.rows()};
-  check_room(call, workspace);
   const dim3 block = row_block(8);
   launch("keys of lookups", expand_bags_kernel, {blocks_for(tables.bags(), block.y), tables.tables(), block, 0}, stream,
-         tables.views(), tables.bags(), indices, offsets, workspace.keys(), workspace.values());
+         tables.views(), tables.bags(), indices, offsets, workspace.keys, workspace.values);
   updater_of(tables.type())(call, arena, state, settings, workspace, stream);
 }
 

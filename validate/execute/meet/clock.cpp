@@ -3,23 +3,20 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <vector>
 
 namespace shardsim {
 
 double monotonic_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  return static_cast<double>(monotonic_ns()) * 1e-9;
 }
 
 void sleep_until(double monotonic) {
@@ -35,12 +32,6 @@ namespace {
 
 using Offset = Rendezvous::ClockOffset;
 
-std::string link_target(const char* path) {
-  std::array<char, 128> target;
-  const ssize_t length = readlink(path, target.data(), target.size());
-  return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
-}
-
 // The lowest rank of each kernel other than rank 0's; a rank that does not know its kernel has one of its own.
 std::vector<int> measuring_ranks(const std::vector<std::string>& identities) {
   std::vector<int> ranks;
@@ -49,18 +40,6 @@ std::vector<int> measuring_ranks(const std::vector<std::string>& identities) {
     if (identities[rank].empty() || first == static_cast<std::ptrdiff_t>(rank)) ranks.push_back(static_cast<int>(rank));
   }
   return ranks;
-}
-
-std::string text_of(const Offset& offset) {
-  return fmt::format("{} {}", offset.seconds, offset.residual);
-}
-
-Offset offset_of(const std::string& text) {
-  Offset offset;
-  const char* const end = text.data() + text.size();
-  const char* const space = std::from_chars(text.data(), end, offset.seconds).ptr;
-  if (space != end) std::from_chars(space + 1, end, offset.residual);
-  return offset;
 }
 
 }  // namespace
@@ -72,8 +51,9 @@ std::int64_t monotonic_ns() {
 
 std::string clock_identity() {
   std::string boot;
+  std::error_code unknown;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return boot.empty() ? "" : boot + " " + link_target("/proc/self/ns/time");
+  return boot.empty() ? "" : boot + " " + std::filesystem::read_symlink("/proc/self/ns/time", unknown).string();
 }
 
 Offset measured_offset(const std::function<std::int64_t()>& now, const std::function<std::int64_t()>& ask,
@@ -91,17 +71,19 @@ Offset measured_offset(const std::function<std::int64_t()>& now, const std::func
   return {offset * 1e-9, static_cast<double>(shortest) / 2 * 1e-9};
 }
 
-Offset shared_offset(Rendezvous& rendezvous, const std::string& identity, const std::function<std::int64_t()>& ask) {
-  const std::vector<std::string> identities = rendezvous.all_gather(identity, "clock offset");
+// Per kernel one rank measures, one after the other; its neighbours take over what it found.
+Offset Rendezvous::clock_offset() {
+  const std::string identity = limits_.clock.empty() ? clock_identity() : limits_.clock;
+  const std::vector<std::string> identities = all_gather(identity, "clock offset");
   Offset own;
-  for (const int rank : measuring_ranks(identities)) {
-    if (rank == rendezvous.rank()) own = measured_offset(monotonic_ns, ask);
-    rendezvous.barrier("clock offset");
+  for (const int measuring : measuring_ranks(identities)) {
+    if (measuring == rank()) own = measured_offset(monotonic_ns, [this] { return ask_root_clock(); });
+    barrier("clock offset");
   }
-  const std::vector<std::string> offsets = rendezvous.all_gather(text_of(own), "clock offset");
-  const bool known = !identity.empty();
-  const auto first = known ? std::ranges::find(identities, identity) - identities.begin() : rendezvous.rank();
-  return offset_of(offsets[static_cast<std::size_t>(first)]);
+  const auto offsets = all_gather(fmt::format("{} {}", own.seconds, own.residual), "clock offset");
+  const auto first = identity.empty() ? rank() : std::ranges::find(identities, identity) - identities.begin();
+  std::istringstream(offsets[static_cast<std::size_t>(first)]) >> own.seconds >> own.residual;
+  return own;
 }
 
 }  // namespace shardsim

@@ -25,9 +25,4 @@ std::string clock_identity();
 Rendezvous::ClockOffset measured_offset(const std::function<std::int64_t()>& now,
                                         const std::function<std::int64_t()>& ask, int exchanges = 300);
 
-// The collective of Rendezvous::clock_offset over the calls of `rendezvous`: per kernel one rank measures, one after
-// the other; its neighbours take over what it found. identity: clock_identity(), or a test's own; ask: as above.
-Rendezvous::ClockOffset shared_offset(Rendezvous& rendezvous, const std::string& identity,
-                                      const std::function<std::int64_t()>& ask);
-
 }  // namespace shardsim

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace shardsim {
@@ -22,7 +24,9 @@ std::vector<std::string> runs_of(const std::vector<int>& ranks) {
 
 }  // namespace
 
-std::string rank_list(const std::vector<int>& ranks) {
+std::string rank_list(std::vector<int> ranks) {
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());  // clang 14 knows no ranges::unique
   std::vector<std::string> runs = runs_of(ranks);
   if (runs.empty()) return "no rank";
   const std::string last = runs.back();

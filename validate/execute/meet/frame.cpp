@@ -54,7 +54,7 @@ std::optional<Frame> FrameReader::next() {
   return frame;
 }
 
-std::string packed(const std::vector<std::string>& texts) {
+std::string pack_texts(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) {
     append_number(all, text.size());
@@ -63,7 +63,7 @@ std::string packed(const std::vector<std::string>& texts) {
   return all;
 }
 
-std::vector<std::string> unpacked(std::string_view text) {
+std::vector<std::string> unpack_texts(std::string_view text) {
   std::vector<std::string> texts;
   std::uint64_t bytes = 0;
   while (!text.empty()) {

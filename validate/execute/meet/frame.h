@@ -55,8 +55,8 @@ class FrameReader {
 };
 
 // Several texts as one.
-std::string packed(const std::vector<std::string>& texts);
-std::vector<std::string> unpacked(std::string_view text);  // {} when it is none
+std::string pack_texts(const std::vector<std::string>& texts);
+std::vector<std::string> unpack_texts(std::string_view text);  // {} when it is none
 
 // One connection that carries frames both ways without ever blocking. One thread reads and flushes; any may post.
 class FrameLink {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "validate/execute/meet/failure_cause.h"
-#include "validate/execute/meet/star.h"
+#include "validate/execute/meet/rendezvous.h"
 
 namespace shardsim {
 namespace {
@@ -99,7 +99,7 @@ class Door {
   }
 
   void seat(std::unique_ptr<FrameLink> link, const Frame& hello) {
-    const std::vector<std::string> parts = unpacked(hello.text);
+    const std::vector<std::string> parts = unpack_texts(hello.text);
     if (hello.kind != FrameKind::hello || parts.size() != 2) return;
     const int rank = number_or(parts[0], -1), world_size = number_or(parts[1], -1);
     const std::string wrong = objection(rank, world_size);
@@ -110,7 +110,7 @@ class Door {
       rejected_.push_back(wrong);
       link->post(
           {FrameKind::rejected,
-           packed({wrong, "Look at the launcher's variables; two runs on one host need different MASTER_PORTs"})});
+           pack_texts({wrong, "Look at the launcher's variables; two runs on one host need different MASTER_PORTs"})});
     }
   }
 
@@ -138,7 +138,7 @@ class Door {
     if (strangers_) wrong += " (something that is no rank connected to the port)";
     const std::string remedy = "Start all ranks, and look at what the missing ones printed";
     for (auto& link : joined_.links)
-      if (link) link->post({FrameKind::rejected, packed({wrong, remedy})});
+      if (link) link->post({FrameKind::rejected, pack_texts({wrong, remedy})});
     throw run_error(wrong, remedy);
   }
 
@@ -166,18 +166,6 @@ class Door {
   bool strangers_ = false;
 };
 
-}  // namespace
-
-Joined join_as_root(const Launch& launch, double limit_s) {
-  if (launch.world_size > 1) return Door(launch, limit_s).open();
-  Joined alone;
-  alone.links.resize(1);
-  alone.address = "127.0.0.1";
-  return alone;
-}
-
-namespace {
-
 constexpr auto kBetweenTries = std::chrono::milliseconds(50);
 constexpr double kVerdictOfRoot = 2;  // seconds that rank 0's answer may take after its own limit
 
@@ -190,7 +178,7 @@ class Visit {
   Joined arrive() {
     do {
       if (std::unique_ptr<FrameLink> link = connect()) {
-        link->post({FrameKind::hello, packed({std::to_string(launch_.rank), std::to_string(launch_.world_size)})});
+        link->post({FrameKind::hello, pack_texts({std::to_string(launch_.rank), std::to_string(launch_.world_size)})});
         if (std::optional<Frame> welcome = await_welcome(*link)) return seated(std::move(link), welcome->text);
       }
       std::this_thread::sleep_for(kBetweenTries);
@@ -234,7 +222,7 @@ class Visit {
   }
 
   [[noreturn]] void reject(const Frame& frame) const {
-    const std::vector<std::string> parts = unpacked(frame.text);
+    const std::vector<std::string> parts = unpack_texts(frame.text);
     throw run_error(parts.empty() ? "rank 0 refused this rank" : parts[0], parts.size() == 2 ? parts[1] : "");
   }
 
@@ -255,13 +243,13 @@ class Visit {
 
 }  // namespace
 
-Joined join_as_member(const Launch& launch, double limit_s) {
-  return Visit(launch, limit_s).arrive();
-}
-
 Joined join_ranks(const Launch& launch, double limit_s) {
-  if (launch.rank == 0) return join_as_root(launch, limit_s);
-  return join_as_member(launch, limit_s);
+  if (launch.rank > 0) return Visit(launch, limit_s).arrive();
+  if (launch.world_size > 1) return Door(launch, limit_s).open();
+  Joined alone;
+  alone.links.resize(1);
+  alone.address = "127.0.0.1";
+  return alone;
 }
 
 }  // namespace shardsim

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -12,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kMostNodes = 1'000'000;
+constexpr long kMostTasks = 1'000'000;
 
 Error bad_list(std::string_view text, const Place& place, std::string_view example) {
   return input_error(place, fmt::format("{} is no list that Slurm writes", excerpt(text)),
@@ -41,54 +43,37 @@ std::vector<std::string_view> split_outside_brackets(std::string_view text) {
   return parts;
 }
 
-// "01-04" -> 01 02 03 04, as wide as the first one is written. False where it is no range.
-bool append_range(std::string_view range, std::vector<std::string>& numbers) {
+bool is_range(std::string_view range) {
   const std::size_t dash = range.find('-');
-  const std::string_view first = range.substr(0, dash);
-  const std::optional<long> from = whole_number(first);
+  const std::optional<long> from = whole_number(range.substr(0, dash));
   const std::optional<long> to = dash == range.npos ? from : whole_number(range.substr(dash + 1));
-  if (!from || !to || *to < *from || *to - *from >= static_cast<long>(kMostNodes)) return false;
-  for (long number = *from; number <= *to; ++number) numbers.push_back(fmt::format("{:0{}}", number, first.size()));
-  return true;
+  return from && to && *from <= *to;
 }
 
-// Every name so far followed by every number.
-std::vector<std::string> product(const std::vector<std::string>& names, const std::vector<std::string>& numbers) {
-  std::vector<std::string> all;
-  for (const std::string& name : names)
-    for (const std::string& number : numbers) all.push_back(name + number);
-  return all;
-}
-
-// One name with its brackets; empty where it is malformed.
-std::vector<std::string> expand_name(std::string_view text) {
-  std::vector<std::string> names = {""};
+// A name with the first number of each of its brackets; empty where it is malformed.
+std::string first_of_name(std::string_view text) {
+  std::string name;
   while (!text.empty()) {
     const std::size_t open = text.find('[');
-    for (std::string& name : names) name += text.substr(0, open);
+    name += text.substr(0, open);
     if (open == text.npos) break;
     const std::size_t close = text.find(']', open);
     if (close == text.npos) return {};
-    std::vector<std::string> numbers;
-    for (std::string_view range : split_outside_brackets(text.substr(open + 1, close - open - 1)))
-      if (!append_range(range, numbers)) return {};
-    if (names.size() * numbers.size() > kMostNodes) return {};
-    names = product(names, numbers);
+    const std::vector<std::string_view> ranges = split_outside_brackets(text.substr(open + 1, close - open - 1));
+    if (!std::ranges::all_of(ranges, is_range)) return {};
+    name += ranges.front().substr(0, ranges.front().find('-'));
     text.remove_prefix(close + 1);
   }
-  return names.front().empty() || names.front().find(']') != std::string::npos ? std::vector<std::string>{} : names;
+  return name.find(']') == std::string::npos ? name : "";
 }
 
 }  // namespace
 
-std::vector<std::string> expand_node_list(std::string_view text, const Place& place) {
-  std::vector<std::string> nodes;
-  for (std::string_view part : split_outside_brackets(text)) {
-    const std::vector<std::string> names = expand_name(part);
-    if (names.empty()) throw bad_list(text, place, "gpu[01-04,07],x1");
-    nodes.insert(nodes.end(), names.begin(), names.end());
-  }
-  return nodes;
+std::string first_node(std::string_view text, const Place& place) {
+  std::vector<std::string> first;
+  for (std::string_view part : split_outside_brackets(text)) first.push_back(first_of_name(part));
+  if (std::ranges::find(first, "") != first.end()) throw bad_list(text, place, "gpu[01-04,07],x1");
+  return first.front();
 }
 
 std::vector<int> expand_tasks_per_node(std::string_view text, const Place& place) {
@@ -101,8 +86,7 @@ std::vector<int> expand_tasks_per_node(std::string_view text, const Place& place
       times = whole_number(part.substr(open + 2, part.size() - open - 3));
     }
     const std::optional<long> each = whole_number(part.substr(0, open));
-    if (!each || !times || *each > 1'000'000 || *times > static_cast<long>(kMostNodes))
-      throw bad_list(text, place, "4(x2),3");
+    if (!each || !times || *each > kMostTasks || *times > kMostTasks) throw bad_list(text, place, "4(x2),3");
     tasks.insert(tasks.end(), static_cast<std::size_t>(*times), static_cast<int>(*each));
   }
   return tasks;
@@ -132,13 +116,11 @@ struct Variables {
   std::optional<int> number(const char* name) const {
     const char* value = text(name);
     if (value == nullptr) return std::nullopt;
-    const std::string_view digits = value;
-    int result = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
-    if (error != std::errc() || end != digits.data() + digits.size() || result < 0)
-      throw input_error(place_of(name), fmt::format("{} is no whole number from 0 on", excerpt(digits)),
+    const std::optional<long> result = whole_number(value);
+    if (!result || *result > std::numeric_limits<int>::max())
+      throw input_error(place_of(name), fmt::format("{} is no whole number from 0 on", excerpt(value)),
                         "Set it to digits alone");
-    return result;
+    return static_cast<int>(*result);
   }
 
   int needed(const char* name, const char* because) const {
@@ -241,7 +223,7 @@ Launch from_slurm(const Variables& variables) {
   check(launch, names);
   const char* list = first_set(variables, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   if (list != nullptr)
-    launch.master_host = expand_node_list(variables.text(list), place_of(list)).front();
+    launch.master_host = first_node(variables.text(list), place_of(list));
   else if (launch.local_size < launch.world_size && variables.text("MASTER_ADDR") == nullptr)
     throw input_error(place_of("SLURM_STEP_NODELIST"), "not set, although the ranks are on several nodes",
                       "Set MASTER_ADDR to the host name of rank 0");

@@ -37,6 +37,13 @@ Address address_of(const sockaddr_in& address) {
   return {text, ntohs(address.sin_port)};
 }
 
+Address end_of(const Descriptor& socket, int (*name)(int, sockaddr*, socklen_t*)) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  name(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length);
+  return address_of(address);
+}
+
 void send_at_once(int fd) {
   const int yes = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -81,17 +88,11 @@ Address address_of_text(const std::string& text) {
 }
 
 Address local_address(const Descriptor& socket) {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length);
-  return address_of(address);
+  return end_of(socket, getsockname);
 }
 
 Address peer_address(const Descriptor& socket) {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length);
-  return address_of(address);
+  return end_of(socket, getpeername);
 }
 
 std::optional<std::string> resolve(const std::string& host, std::string& why) {
@@ -126,29 +127,17 @@ Descriptor accept_from(const Descriptor& listener) {
   return accepted;
 }
 
-Descriptor start_connect(const Address& address) {
+Descriptor connect_to(const Address& address, TimePoint deadline, int& error) {
   Descriptor socket = new_socket();
   const sockaddr_in place = socket_address(address);
-  // What fails at once, other than being under way, is found again by connect_error.
+  error = 0;
   if (connect(socket.fd(), reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0 && errno != EINPROGRESS)
-    socket.close();
-  return socket;
-}
-
-int connect_error(const Descriptor& socket) {
-  if (!socket.open()) return ENETUNREACH;
-  int error = 0;
-  socklen_t length = sizeof error;
-  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error == 0 && local_address(socket) == peer_address(socket)) return ECONNREFUSED;
-  return error;
-}
-
-Descriptor connect_to(const Address& address, TimePoint deadline, int& error) {
-  Descriptor socket = start_connect(address);
+    error = errno;
   pollfd wanted{socket.fd(), POLLOUT, 0};
-  const bool ready = socket.open() && poll(&wanted, 1, milliseconds_until(deadline)) > 0;
-  error = socket.open() && !ready ? ETIMEDOUT : connect_error(socket);
+  socklen_t length = sizeof error;
+  if (error == 0 && poll(&wanted, 1, milliseconds_until(deadline)) <= 0) error = ETIMEDOUT;
+  if (error == 0) getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error == 0 && local_address(socket) == peer_address(socket)) error = ECONNREFUSED;
   return error == 0 ? std::move(socket) : Descriptor();
 }
 

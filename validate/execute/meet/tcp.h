@@ -57,12 +57,8 @@ Descriptor listen_on(const Address& address);
 // A connection that waits; not open when none does.
 Descriptor accept_from(const Descriptor& listener);
 
-// Begins to connect; when poll says that it can be written, connect_error() says how it went (0: connected, else an
-// errno). A socket that met itself, which happens when nobody listens on an ephemeral port, counts as refused.
-Descriptor start_connect(const Address& address);
-int connect_error(const Descriptor& socket);
-
-// Both, waiting until `deadline`. Not open when it failed; then `error` is an errno.
+// Waits until `deadline`. Not open when it failed; then `error` is an errno. A socket that met itself, which happens
+// when nobody listens on an ephemeral port, counts as refused.
 Descriptor connect_to(const Address& address, TimePoint deadline, int& error);
 
 std::string error_text(int error_number);  // of an errno, in any thread

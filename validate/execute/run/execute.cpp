@@ -23,6 +23,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kStartDelay = 0.002;  // from the publication of a start time to the start: every rank has heard it
+constexpr std::chrono::milliseconds kBetweenTicks{200};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -61,35 +62,18 @@ void check_terms(const Program& program, Rendezvous& rendezvous, const ExecuteOp
   }
 }
 
-// Tells the other ranks what this one is doing while it lives: should this rank die, they name it.
-class Ticker {
- public:
-  Ticker(Rendezvous& rendezvous, const Machine& machine)
-      : thread_([this, &rendezvous, &machine] {
-          std::unique_lock lock(mutex_);
-          while (!wake_.wait_for(lock, kBetweenTicks, [this] { return over_; })) {
-            const std::string doing = machine.doing();
-            if (!doing.empty()) rendezvous.doing(doing);
-          }
-        }) {}
-  ~Ticker() {
-    {
-      const std::lock_guard lock(mutex_);
-      over_ = true;
+// Tells the other ranks what this one is doing until it ends: should this rank die, they name it.
+std::jthread ticker(Rendezvous& rendezvous, const Machine& machine) {
+  return std::jthread([&](const std::stop_token& over) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!wake.wait_for(lock, over, kBetweenTicks, [&] { return over.stop_requested(); })) {
+      const std::string doing = machine.doing();
+      if (!doing.empty()) rendezvous.doing(doing);
     }
-    wake_.notify_all();
-    thread_.join();
-  }
-  Ticker(const Ticker&) = delete;
-  Ticker& operator=(const Ticker&) = delete;
-
- private:
-  static constexpr std::chrono::milliseconds kBetweenTicks{200};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool over_ = false;
-  std::thread thread_;  // last: it uses the others
-};
+  });
+}
 
 // One run of the ranks: a machine that stops when the run fails, and the common start.
 class Run {
@@ -115,7 +99,7 @@ class Run {
     const std::string start =
         rendezvous_.from_root(shortest(monotonic_seconds() + kStartDelay), "waiting for the start");
     rendezvous_.doing("the first operations");
-    const Ticker ticker(rendezvous_, *machine_);
+    const std::jthread telling = ticker(rendezvous_, *machine_);
     machine_->run(first, count, first_kept, std::stod(start) - offset_.seconds);
   }
 
@@ -127,7 +111,7 @@ class Run {
       span.start_us += offset_.seconds * 1e6;
       span.end_us += offset_.seconds * 1e6;
     }
-    report.peak_bytes = machine_->peak_bytes();
+    report.peak_bytes = machine_->ops().bytes();
     report.host = host_name();
     report.facts = machine_->facts();
     report.clock_residual_us = offset_.residual * 1e6;
@@ -169,11 +153,11 @@ void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace
 
 // Replaces the machine's tables and gradients by whole numbers that every rank can work out: those that `reference`
 // starts with.
-void load_data(Machine& machine, const Program& program, const Reference& reference,
+void load_data(RankOps& ops, const Program& program, const Reference& reference,
                const std::vector<LookupBuffers>& lookups, int rank) {
   for (std::size_t shard = 0; shard < program.shards.size(); ++shard) {
     const std::vector<float> rows = reference.shard_rows(rank, static_cast<int>(shard));
-    if (!rows.empty()) machine.load_rows(static_cast<int>(shard), rows);
+    if (!rows.empty()) ops.load_rows(static_cast<int>(shard), rows);
   }
   for (const LookupBuffers& buffers : lookups) {
     const int lookup = buffers.fusion.lookup;
@@ -184,16 +168,16 @@ void load_data(Machine& machine, const Program& program, const Reference& refere
         for (std::int64_t c = 0; c < of.dim; ++c) gradients.push_back(gradient_value(rank, lookup, vector, c));
       }
     }
-    machine.load_gradients(lookup, gradients);
+    ops.load_gradients(lookup, gradients);
   }
 }
 
 // Shard by shard: their vectors may have different widths.
-std::string compare_vectors(Machine& machine, const Program& program, const Reference& reference,
+std::string compare_vectors(RankOps& ops, const Program& program, const Reference& reference,
                             const LookupBuffers& buffers, int rank) {
   const int lookup = buffers.fusion.lookup;
   const std::string name = program.ops[lookup].name, who = "rank " + std::to_string(rank);
-  const std::vector<float> got = machine.gathered(lookup), expected = reference.gathered(rank, lookup);
+  const std::vector<float> got = ops.gathered(lookup), expected = reference.gathered(rank, lookup);
   std::size_t at = 0;
   for (const ReturnedVectors& of : buffers.returned) {
     const std::size_t end = at + static_cast<std::size_t>(of.bags * of.dim);
@@ -210,12 +194,12 @@ std::string compare_vectors(Machine& machine, const Program& program, const Refe
   return first_difference(got, expected, 1, who + ", vectors by " + name);
 }
 
-std::string compare_shards(Machine& machine, const Program& program, const Reference& reference, int rank) {
+std::string compare_shards(RankOps& ops, const Program& program, const Reference& reference, int rank) {
   for (std::size_t index = 0; index < program.shards.size(); ++index) {
     const int shard = static_cast<int>(index);
     const Program::Shard& about = program.shards[index];
     const std::string difference = first_difference(
-        machine.shard_rows(shard), reference.shard_rows(rank, shard), about.column_end - about.column_begin,
+        ops.shard_rows(shard), reference.shard_rows(rank, shard), about.column_end - about.column_begin,
         "rank " + std::to_string(rank) + ", updated rows of '" + program.tables[about.table].name + "'");
     if (!difference.empty()) return difference;
   }
@@ -224,23 +208,23 @@ std::string compare_shards(Machine& machine, const Program& program, const Refer
 
 // "" when the vectors that the machine gathered last, and its updated rows, are those of `reference`; else where they
 // differ first.
-std::string compare_data(Machine& machine, const Program& program, const Reference& reference,
+std::string compare_data(RankOps& ops, const Program& program, const Reference& reference,
                          const std::vector<LookupBuffers>& lookups, int rank) {
   for (const LookupBuffers& buffers : lookups) {
-    const std::string difference = compare_vectors(machine, program, reference, buffers, rank);
+    const std::string difference = compare_vectors(ops, program, reference, buffers, rank);
     if (!difference.empty()) return difference;
   }
-  return compare_shards(machine, program, reference, rank);
+  return compare_shards(ops, program, reference, rank);
 }
 
 std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, int iterations) {
   const int rank = rendezvous.rank();
   const std::vector<LookupBuffers> lookups = lookup_buffers(program, {}, rank);
   Reference reference(program);
-  load_data(run.machine(), program, reference, lookups, rank);
+  load_data(run.machine().ops(), program, reference, lookups, rank);
   for (int iteration = 0; iteration < iterations; ++iteration) run.iterate(iteration, 1, iterations);
   reference.iterate(iterations);
-  const std::string own = compare_data(run.machine(), program, reference, lookups, rank);
+  const std::string own = compare_data(run.machine().ops(), program, reference, lookups, rank);
   for (const std::string& difference : rendezvous.all_gather(own, "comparing data")) {
     if (!difference.empty()) return difference;
   }

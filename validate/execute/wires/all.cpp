@@ -1,4 +1,4 @@
-// The wires of a build without MPI.
+// The wires; with MPI where it was there at build time (SHARDSIM_MPI).
 #include <array>
 
 #include "validate/execute/wires/wire.h"
@@ -7,6 +7,9 @@ namespace shardsim {
 namespace {
 
 constexpr std::array kTable = {
+#ifdef SHARDSIM_MPI
+    WireEntry{"mpi", "MPI, one communicator per channel, a process per rank", connect_mpi},
+#endif
     WireEntry{"sockets", "TCP, one connection per pair of ranks and channel, driven by poll", connect_sockets},
 };
 
@@ -17,7 +20,7 @@ std::span<const WireEntry> wires() {
 }
 
 std::string_view cpu_transports() {
-  return "sockets";
+  return kTable.size() > 1 ? "sockets,mpi" : "sockets";
 }
 
 }  // namespace shardsim

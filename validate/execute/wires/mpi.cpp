@@ -100,8 +100,6 @@ class Requests {
     std::vector<int> peers;
     for (std::size_t i = 0; i < requests_.size(); ++i)
       if (requests_[i] != MPI_REQUEST_NULL && facts_[i].peer >= 0) peers.push_back(facts_[i].peer);
-    std::ranges::sort(peers);
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());  // clang 14 knows no ranges::unique
     const std::string with = peers.empty() ? "" : " with " + rank_list(peers);
     return run_error(fmt::format("nothing was completed for {:g} s: {}{}", kStuckS, doing_, with),
                      "Look at what those ranks do");

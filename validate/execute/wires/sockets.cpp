@@ -34,15 +34,13 @@ struct Caller {
   std::size_t got = 0;
 };
 
-Error not_connected(const std::vector<int>& ranks, double limit_s) {
-  return run_error(fmt::format("{} did not connect to this rank within {:g} s", rank_list(ranks), limit_s),
-                   "Ranks must reach each other on any port: look for a firewall between them");
-}
+constexpr double kLimitS = 8;  // for all connections
+constexpr const char* kReach = "Ranks must reach each other on any port: look for a firewall between them";
 
 class Pairs {
  public:
-  Pairs(int rank, int world_size, int channels, const StopSign& stop, double limit_s)
-      : rank_(rank), stop_(stop), limit_s_(limit_s), deadline_(after_seconds(limit_s)), sockets_(channels) {
+  Pairs(int rank, int world_size, int channels, const StopSign& stop)
+      : rank_(rank), stop_(stop), deadline_(after_seconds(kLimitS)), sockets_(channels) {
     for (auto& of_channel : sockets_) of_channel.resize(static_cast<std::size_t>(world_size));
   }
 
@@ -54,7 +52,9 @@ class Pairs {
   void accept_higher(const Descriptor& listener) {
     while (!missing().empty()) {
       check_stop();
-      if (Clock::now() >= deadline_) throw not_connected(missing(), limit_s_);
+      if (Clock::now() >= deadline_)
+        throw run_error(fmt::format("{} did not connect to this rank within {:g} s", rank_list(missing()), kLimitS),
+                        kReach);
       wait(listener);
       for (Descriptor socket = accept_from(listener); socket.open(); socket = accept_from(listener))
         callers_.push_back({std::move(socket)});
@@ -78,7 +78,7 @@ class Pairs {
     if (socket.open() && send(socket.fd(), &greeting, sizeof greeting, MSG_NOSIGNAL) == sizeof greeting) return socket;
     throw run_error(
         fmt::format("no connection to rank {} at {}: {}", peer, door.text(), error_text(socket.open() ? errno : error)),
-        "Ranks must reach each other on any port: look for a firewall between them");
+        kReach);
   }
 
   std::vector<int> missing() const {
@@ -112,7 +112,6 @@ class Pairs {
 
   int rank_;
   const StopSign& stop_;
-  double limit_s_;
   TimePoint deadline_;
   PairSockets sockets_;
   std::vector<Caller> callers_;
@@ -124,21 +123,6 @@ Descriptor listen_here(const std::string& address) {
   } catch (const std::system_error& error) {
     throw run_error(fmt::format("cannot listen on {}: {}", address, error_text(error.code().value())), "");
   }
-}
-
-// One TCP connection per pair of ranks and channel: each rank connects to every lower one and accepts from every higher
-// one; the first 8 bytes say (rank, channel), each as 4 bytes in the byte order of the machine. Collective. `stop` ends
-// it early. Errors (Failure::run): peers that do not connect within `limit_s` are named.
-PairSockets connect_pairs(Rendezvous& rendezvous, int channels, const StopSign& stop, double limit_s = 8) {
-  const Descriptor listener = listen_here(rendezvous.address());
-  std::vector<Address> doors;
-  for (const std::string& door : rendezvous.all_gather(local_address(listener).text(), "connecting sockets"))
-    doors.push_back(address_of_text(door));
-  Pairs pairs(rendezvous.rank(), rendezvous.world_size(), channels, stop, limit_s);
-  pairs.connect_lower(doors);
-  pairs.accept_higher(listener);
-  rendezvous.barrier("connecting sockets");
-  return pairs.take();
 }
 
 constexpr std::size_t kChunk = 256 << 10;  // bytes of one send or recv, so that peers take turns
@@ -219,8 +203,6 @@ class Exchange {
   Error stuck() const {
     std::vector<int> peers;
     for (const Piece& piece : pieces_) peers.push_back(piece.peer);
-    std::ranges::sort(peers);
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());  // clang 14 knows no ranges::unique
     return run_error(fmt::format("nothing came from or went to {} for {} s (channel {})", rank_list(peers),
                                  kStuckMs / 1000, channel_),
                      "Look at what those ranks do");
@@ -253,11 +235,20 @@ class SocketWire final : public Wire {
 
 }  // namespace
 
+// One TCP connection per pair of ranks and channel: each rank connects to every lower one and accepts from every higher
+// one; the first 8 bytes say (rank, channel), each as 4 bytes in the byte order of the machine.
 std::unique_ptr<Wire> connect_sockets(Rendezvous& rendezvous, int channels) {
   auto stop = std::make_shared<StopSign>();
   rendezvous.on_failure([stop](const std::string& why) { stop->raise(why); });
-  PairSockets sockets = connect_pairs(rendezvous, channels, *stop);
-  return std::make_unique<SocketWire>(std::move(sockets), std::move(stop));
+  const Descriptor listener = listen_here(rendezvous.address());
+  std::vector<Address> doors;
+  for (const std::string& door : rendezvous.all_gather(local_address(listener).text(), "connecting sockets"))
+    doors.push_back(address_of_text(door));
+  Pairs pairs(rendezvous.rank(), rendezvous.world_size(), channels, *stop);
+  pairs.connect_lower(doors);
+  pairs.accept_higher(listener);
+  rendezvous.barrier("connecting sockets");
+  return std::make_unique<SocketWire>(pairs.take(), std::move(stop));
 }
 
 }  // namespace shardsim

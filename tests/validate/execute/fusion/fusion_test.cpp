@@ -42,9 +42,9 @@ bool says(const std::string& message, const std::string& part) {
 TEST_CASE("the fusions of the worked example") {
   const std::vector<Fusion> fusions = sample::fusions(sample::toy_program());
   REQUIRE(fusions.size() == 3);
-  CHECK(fusions[0] == Fusion{2, 1, false, 5, 9, 12, {14}, 17, {1}});
-  CHECK(fusions[1] == Fusion{3, 0, false, 6, 10, 13, {}, -1, {2}});
-  CHECK(fusions[2] == Fusion{4, -1, false, -1, -1, 11, {15}, 16, {0}});
+  CHECK(fusions[0] == Fusion{2, 1, false, 5, 9, {14}, {1}, {{2, 12, 17, {1}}}});
+  CHECK(fusions[1] == Fusion{3, 0, false, 6, 10, {}, {2}, {{3, 13, -1, {2}}}});
+  CHECK(fusions[2] == Fusion{4, -1, false, -1, -1, {15}, {0}, {{4, 11, 16, {0}}}});
 }
 
 TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit") {
@@ -67,9 +67,10 @@ TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit"
             CHECK((fusion.output >= 0) == (fusion.ids >= 0));
             CHECK((fusion.gradient_exchange >= 0) == (fusion.ids >= 0));
             CHECK(fusion.ids_came_before == (fusion.ids >= 0 && std::string(pipeline) != "none"));
-            CHECK(fusion.gradient >= 0);
+            REQUIRE(fusion.parts.size() == 1);
+            CHECK(fusion.parts[0].gradient >= 0);
             const bool copies = replicated(program.shards[static_cast<std::size_t>(fusion.shards[0])].strategy);
-            CHECK((fusion.apply >= 0) == copies);
+            CHECK((fusion.parts[0].apply >= 0) == copies);
             CHECK(fusion.reduces.size() == (copies ? 1 : 0));
           }
           CHECK(shards == program.shards.size());
@@ -128,7 +129,7 @@ TEST_CASE("an iteration without a backward pass has no updates") {
   for (Op& op : program.ops) op.after_previous.clear();
   const std::vector<Fusion> fusions = sample::fusions(program);
   REQUIRE(fusions.size() == 3);
-  CHECK(fusions[0] == Fusion{2, 1, false, 5, -1, -1, {}, -1, {1}});
+  CHECK(fusions[0] == Fusion{2, 1, false, 5, -1, {}, {1}, {{2, -1, -1, {1}}}});
 }
 
 TEST_CASE("rows are exchanged as they were asked for") {

@@ -58,7 +58,7 @@ std::vector<double> hits(const Program& program, const Fusion& fusion, int table
   }
   std::vector<double> counts(program.tables[static_cast<std::size_t>(table)].rows, 0);
   for (int rank = 0; rank < program.world_size; ++rank) {
-    const std::vector<int> owners = owners_of(program, fusion, rank);
+    const std::vector<int> owners = set_of(program, fusion.ids, rank);
     for (int b = 0; b < program.index_batches; ++b) {
       const IdBatch batch = draw_ids(program, fusion, rank, b);
       for (std::size_t owner = 0; owner < owners.size(); ++owner) {
@@ -131,9 +131,9 @@ TEST_CASE("the worked example asks every owner for what its matrices say") {
 
 TEST_CASE("who is asked") {
   const Program program = sample::toy_program();
-  CHECK(owners_of(program, fusion_of(program, "lookup_row_wise"), 5) == all_ranks(8));
-  CHECK(owners_of(program, fusion_of(program, "lookup_flex"), 5) == std::vector<int>{4, 5, 6, 7});
-  CHECK(owners_of(program, fusion_of(program, "lookup_data_parallel"), 5) == std::vector<int>{5});
+  CHECK(set_of(program, fusion_of(program, "lookup_row_wise").ids, 5) == all_ranks(8));
+  CHECK(set_of(program, fusion_of(program, "lookup_flex").ids, 5) == std::vector<int>{4, 5, 6, 7});
+  CHECK(set_of(program, fusion_of(program, "lookup_data_parallel").ids, 5) == std::vector<int>{5});
 }
 
 // The first position of tier 2 is j = 4969: row 509 of piece 5 (docs/formats.md).
@@ -166,7 +166,7 @@ TEST_CASE("a rank that does not look up asks for nothing") {
   program.ops[4].ranks = {0, 1};
   program.ops[4].lookups.values = {100, 7};
   program.ops[11].after = {};
-  const Fusion fusion{.lookup = 4, .shards = {0}};
+  const Fusion fusion{.lookup = 4, .shards = {0}, .parts = {{4, -1, -1, {0}}}};
   CHECK(draw_ids(program, fusion, 1, 0).counts == std::vector<std::int64_t>{7});
   CHECK(draw_ids(program, fusion, 2, 0).counts.empty());
   CHECK(draw_ids(program, fusion, 2, 0).ids.empty());
@@ -175,10 +175,11 @@ TEST_CASE("a rank that does not look up asks for nothing") {
 TEST_CASE("ids of several tables add up to what the matrix counts, in the proportion planned") {
   const Program program = sample::lowered("{name: row_wise}", sample::workload(sample::kTwoTables));
   const Fusion fusion = sample::fusions(program).front();
-  CHECK(ids_per_shard(program, fusion, 128) == std::vector<std::int64_t>{80, 48});  // 16 samples of 5 and of 3
-  CHECK(ids_per_shard(program, fusion, 64) == std::vector<std::int64_t>{40, 24});
-  CHECK(ids_per_shard(program, fusion, 129) == std::vector<std::int64_t>{81, 48});
-  CHECK(ids_per_shard(program, fusion, 0) == std::vector<std::int64_t>{0, 0});
+  const PartShares shares(program, fusion);
+  CHECK(shares.per_shard(128) == std::vector<std::int64_t>{80, 48});  // 16 samples of 5 and of 3
+  CHECK(shares.per_shard(64) == std::vector<std::int64_t>{40, 24});
+  CHECK(shares.per_shard(129) == std::vector<std::int64_t>{81, 48});
+  CHECK(shares.per_shard(0) == std::vector<std::int64_t>{0, 0});
 }
 
 TEST_CASE("every planner's ids fill the matrices and stay inside the rows of their owners") {
@@ -190,7 +191,7 @@ TEST_CASE("every planner's ids fill the matrices and stay inside the rows of the
       for (const Fusion& fusion : sample::fusions(program)) {
         for (int rank = 0; rank < program.world_size; ++rank) {
           const IdBatch batch = draw_ids(program, fusion, rank, rank);
-          const std::vector<int> owners = owners_of(program, fusion, rank);
+          const std::vector<int> owners = set_of(program, fusion.ids, rank);
           REQUIRE(batch.counts.size() == owners.size());
           REQUIRE(sum(batch.counts) == static_cast<std::int64_t>(batch.ids.size()));
           bool inside = true;
@@ -225,7 +226,7 @@ TEST_CASE("column shards of a table are asked for the same rows") {
   const Fusion fusion = sample::fusions(program).front();
   const IdBatch batch = draw_ids(program, fusion, 6, 1);
   std::map<int, std::vector<std::vector<std::int64_t>>> by_table;  // local rows, one list per column shard
-  const std::vector<int> owners = owners_of(program, fusion, 6);
+  const std::vector<int> owners = set_of(program, fusion.ids, 6);
   for (std::size_t owner = 0; owner < owners.size(); ++owner) {
     const RankRows held = rank_rows(program, fusion, owners[owner]);
     REQUIRE(held.parts.size() <= 1);  // four shards over eight ranks

@@ -137,11 +137,13 @@ TEST_CASE("scattered gradients are added to what is there") {
   const std::vector<float> gradients{1, 2, 3, 4, 5, 6, 7, 8};
   for (const int threads : {1, 3}) {
     std::vector<float> dense(6, 100);
-    scatter_add(3, 2, indices, gradients.data(), dense.data(), threads);
+    update_rows(ElementType::fp32, 3, 2, dense.data(), nullptr, indices, gradients.data(), summing_settings(), threads);
     CHECK(dense == std::vector<float>{103, 104, 100, 100, 113, 116});
   }
   std::vector<float> dense(6);
-  CHECK_THROWS_AS(scatter_add(2, 2, indices, gradients.data(), dense.data(), 2), std::out_of_range);
+  CHECK_THROWS_AS(
+      update_rows(ElementType::fp32, 2, 2, dense.data(), nullptr, indices, gradients.data(), summing_settings(), 2),
+      std::out_of_range);
 }
 
 TEST_CASE("plain SGD with rate 1 on whole numbers is exact, thousands of repeated indices included") {

@@ -172,8 +172,8 @@ std::string hot_fault(const std::vector<std::int64_t>& lengths, std::int64_t dim
   const DeviceBuffer dense = on_device(std::vector<float>(hot.sums.size(), 100)),
                      table = on_device(std::vector<float>(hot.sums.size(), 3));
   const cuda::UpdateWorkspace workspace(count, dim);
-  cuda::scatter_add(rows, dim, indices.as<std::int64_t>(), count, gradients.as<float>(), dense.as<float>(), workspace,
-                    nullptr);
+  cuda::update_rows(ElementType::fp32, rows, dim, dense.data(), nullptr, indices.as<std::int64_t>(), count,
+                    gradients.as<float>(), summing_settings(), workspace, nullptr);
   OptimizerSettings settings;
   settings.learning_rate = 1;
   cuda::update_rows(ElementType::fp32, rows, dim, table.data(), nullptr, indices.as<std::int64_t>(), count,

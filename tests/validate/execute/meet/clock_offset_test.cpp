@@ -4,7 +4,7 @@
 
 #include "tests/validate/execute/ranks.h"
 #include "validate/execute/meet/clock.h"
-#include "validate/execute/meet/star.h"
+#include "validate/execute/meet/rendezvous.h"
 
 using namespace shardsim;
 
@@ -44,9 +44,9 @@ TEST_CASE("one rank per foreign kernel measures, its neighbours take that over")
     const Launch launch = test::launch_of(rank, 4, port);
     RendezvousLimits limits;
     limits.clock = kernels[rank];
-    Star star(launch, join_ranks(launch, 30), limits);
-    offsets[rank] = star.clock_offset();
-    star.leave();
+    const auto rendezvous = Rendezvous::join(launch, 30, limits);
+    offsets[rank] = rendezvous->clock_offset();
+    rendezvous->leave();
   });
   CHECK(errors == std::vector<std::string>(4));
   CHECK(offsets[0].residual == 0);

@@ -40,8 +40,8 @@ TEST_CASE("a frame longer than allowed is refused before it is there") {
 
 TEST_CASE("texts packed into one come out again; what is no packed text gives none") {
   const std::vector<std::string> texts = {"a", "", std::string("\0b", 2)};
-  CHECK(unpacked(packed(texts)) == texts);
-  CHECK(unpacked("").empty());
-  CHECK(unpacked("abc").empty());
-  CHECK(unpacked(packed({"abc"}).substr(0, 9)).empty());
+  CHECK(unpack_texts(pack_texts(texts)) == texts);
+  CHECK(unpack_texts("").empty());
+  CHECK(unpack_texts("abc").empty());
+  CHECK(unpack_texts(pack_texts({"abc"}).substr(0, 9)).empty());
 }

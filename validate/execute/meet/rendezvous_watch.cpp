@@ -5,9 +5,9 @@
 
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/meet/failure_cause.h"
-#include "validate/execute/meet/star.h"
+#include "validate/execute/meet/rendezvous.h"
 
-// What the watch thread of a Star does.
+// What the watch thread of a Rendezvous does.
 namespace shardsim {
 namespace {
 
@@ -16,7 +16,7 @@ constexpr auto kSayStillAlive = std::chrono::seconds(1);
 
 }  // namespace
 
-void Star::watch() {
+void Rendezvous::watch() {
   while (!ending_) {
     wait_for_news();
     for (int rank = 0; rank < launch_.world_size; ++rank)
@@ -26,7 +26,7 @@ void Star::watch() {
   }
 }
 
-void Star::wait_for_news() {
+void Rendezvous::wait_for_news() {
   std::vector<pollfd> wanted = {{wake_.fd(), POLLIN, 0}};
   for (const auto& link : links_)
     if (link && !link->closed())
@@ -35,7 +35,7 @@ void Star::wait_for_news() {
   wake_.clear();
 }
 
-void Star::hear(int rank) {
+void Rendezvous::hear(int rank) {
   FrameLink& link = *links_[rank];
   link.read();
   while (std::optional<Frame> frame = link.next()) take(rank, std::move(*frame));
@@ -44,14 +44,17 @@ void Star::hear(int rank) {
   if (link.closed()) lost(rank);
 }
 
-void Star::take(int rank, Frame frame) {
+void Rendezvous::take(int rank, Frame frame) {
   if (frame.kind == FrameKind::ping) {  // at once: its round trip is measured
     links_[rank]->post({FrameKind::pong, std::to_string(monotonic_ns())});
     return;
   }
   const std::lock_guard lock(mutex_);
   if (frame.kind == FrameKind::contribution) take_contribution(rank, frame);
-  if (frame.kind == FrameKind::report) take_report(rank, frame);
+  if (frame.kind == FrameKind::report) {
+    const std::vector<std::string> parts = unpack_texts(frame.text);
+    if (parts.size() == 2) cause_.reported(report_text(rank, parts[0], parts[1]));
+  }
   if (frame.kind == FrameKind::alive && !frame.text.empty()) heard_[rank] = frame.text;
   if (frame.kind == FrameKind::failed && failure_.empty()) settle(frame.text);
   if (frame.kind == FrameKind::result) {
@@ -71,22 +74,14 @@ void Star::take(int rank, Frame frame) {
   changed_.notify_all();
 }
 
-void Star::take_contribution(int rank, const Frame& frame) {
-  std::optional<Contribution> contribution = unpacked_contribution(frame.text);
-  if (!contribution) return cause_.reported(report_text(rank, "it sent what is no contribution", ""));
-  const std::string what = contribution->what;
-  heard_[rank] = "during " + what;
-  const std::string wrong = round_.add(rank, *std::move(contribution));
-  if (!wrong.empty()) return cause_.reported(report_text(rank, wrong, what));
-  finish_round_if_complete();
+void Rendezvous::take_contribution(int rank, const Frame& frame) {
+  const std::vector<std::string> parts = unpack_texts(frame.text);
+  if (parts.size() != 3) return cause_.reported(report_text(rank, "it sent what is no contribution", ""));
+  heard_[rank] = "during " + parts[1];
+  add(rank, {parts[0], parts[1], parts[2]});
 }
 
-void Star::take_report(int rank, const Frame& frame) {
-  const std::vector<std::string> parts = unpacked(frame.text);
-  if (parts.size() == 2) cause_.reported(report_text(rank, parts[0], parts[1]));
-}
-
-void Star::lost(int rank) {
+void Rendezvous::lost(int rank) {
   const std::lock_guard lock(mutex_);
   gone_[rank] = true;
   if (!over_ && failure_.empty()) cause_.died(rank, last_known(rank));
@@ -94,13 +89,13 @@ void Star::lost(int rank) {
 }
 
 // Ranks do much the same at the same time: where the other one has said nothing, it is what this one does.
-std::string Star::last_known(int rank) const {
+std::string Rendezvous::last_known(int rank) const {
   if (!heard_[rank].empty()) return heard_[rank];
   if (!calling_.empty()) return "during " + calling_;
   return doing_.empty() ? "" : "during " + doing_;
 }
 
-void Star::tick() {
+void Rendezvous::tick() {
   const std::lock_guard lock(mutex_);
   if (over_ || !failure_.empty()) return;
   look_for_silence();
@@ -112,7 +107,7 @@ void Star::tick() {
   if (now - said_at_ >= kSayStillAlive || (news && now - said_at_ >= kSayAgain)) say_alive();
 }
 
-void Star::look_for_silence() {
+void Rendezvous::look_for_silence() {
   for (int rank = 0; rank < launch_.world_size; ++rank) {
     if (!links_[rank] || gone_[rank]) continue;
     if (Clock::now() - links_[rank]->heard() < std::chrono::duration<double>(limits_.silence_s)) continue;
@@ -122,19 +117,23 @@ void Star::look_for_silence() {
   }
 }
 
-void Star::look_for_stragglers() {
-  if (cause_.trouble() || round_.age() < limits_.collective_s) return;
-  cause_.reported(fmt::format("{} did not come to {} within {:g} s", rank_list(round_.missing()), round_.what(),
-                              limits_.collective_s));
+void Rendezvous::look_for_stragglers() {
+  const std::chrono::duration<double> limit(limits_.collective_s);
+  if (cause_.trouble() || here_ == 0 || Clock::now() - began_ < limit) return;
+  std::vector<int> missing;
+  for (int rank = 0; rank < launch_.world_size; ++rank)
+    if (!texts_[rank]) missing.push_back(rank);
+  cause_.reported(
+      fmt::format("{} did not come to {} within {:g} s", rank_list(missing), first_.what, limits_.collective_s));
 }
 
-void Star::say_alive() {
+void Rendezvous::say_alive() {
   said_ = doing_;
   said_at_ = Clock::now();
   post_to_all({FrameKind::alive, said_.empty() ? "" : "during " + said_});
 }
 
-void Star::run_reactions() {
+void Rendezvous::run_reactions() {
   std::vector<std::function<void(const std::string&)>> reactions;
   std::string why;
   {

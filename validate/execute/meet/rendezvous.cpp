@@ -1,14 +1,17 @@
-#include "validate/execute/meet/star.h"
+#include "validate/execute/meet/rendezvous.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "validate/execute/meet/clock.h"
 
 namespace shardsim {
 namespace {
 
-using Call = Contribution::Call;
+// Collective calls.
+constexpr const char *kAllGather = "all_gather", *kGather = "gather", *kFromRoot = "from_root", *kBarrier = "barrier",
+                     *kLeave = "leave";
 
 constexpr double kSettleS = 2;    // for a verdict
 constexpr double kFarewellS = 2;  // for the others to hang up
@@ -16,12 +19,12 @@ constexpr double kSayAgainS = 0.2;
 
 }  // namespace
 
-Star::Star(const Launch& launch, Joined joined, RendezvousLimits limits)
+Rendezvous::Rendezvous(const Launch& launch, Joined joined, RendezvousLimits limits)
     : launch_(launch),
       limits_(std::move(limits)),
       address_(joined.address),
       links_(std::move(joined.links)),
-      round_(launch.world_size),
+      texts_(links_.size()),
       said_at_(Clock::now()),
       heard_(links_.size()),
       gone_(links_.size(), false),
@@ -29,12 +32,8 @@ Star::Star(const Launch& launch, Joined joined, RendezvousLimits limits)
   watcher_ = std::thread([this] { watch(); });
 }
 
-Star::~Star() {
-  part();
-}
-
 // After a failure rank 0 stays until the others have heard of it: closing earlier could drop the message on its way.
-void Star::part() {
+Rendezvous::~Rendezvous() {
   if (watcher_.joinable() && root()) {
     Lock lock(mutex_);
     if (!failure_.empty()) wait_for_links(lock, kFarewellS);
@@ -42,23 +41,23 @@ void Star::part() {
   stop_watching();
 }
 
-void Star::stop_watching() {
+void Rendezvous::stop_watching() {
   ending_ = true;
   wake_.raise();
   if (watcher_.joinable()) watcher_.join();
 }
 
-void Star::check_failure() const {
+void Rendezvous::check_failure() const {
   if (!failure_.empty()) throw run_error(failure_, "What that rank printed may say more");
   if (over_) throw run_error("a call after the end of the rendezvous", "");
 }
 
-std::string Star::call(Contribution contribution) {
+std::string Rendezvous::call(const Contribution& contribution) {
   Lock lock(mutex_);
   check_failure();
   result_.reset();
   calling_ = contribution.what;
-  leaving_ = contribution.call == Call::leave;
+  leaving_ = contribution.call == kLeave;
   contribute(lock, contribution);
   changed_.wait(lock, [this] { return result_ || !failure_.empty(); });
   calling_.clear();
@@ -66,59 +65,70 @@ std::string Star::call(Contribution contribution) {
   return *std::move(result_);
 }
 
-void Star::contribute(Lock& lock, const Contribution& contribution) {
-  if (root()) {
-    const std::string wrong = round_.add(0, contribution);
-    if (!wrong.empty()) cause_.reported(report_text(0, wrong, contribution.what));
-    finish_round_if_complete();
-    return;
-  }
-  const Frame frame{FrameKind::contribution, packed_contribution(contribution)};
+void Rendezvous::contribute(Lock& lock, const Contribution& contribution) {
+  if (root()) return add(0, contribution);
+  const Frame frame{FrameKind::contribution, pack_texts({contribution.call, contribution.what, contribution.text})};
   lock.unlock();
   if (!links_[0]->post(frame)) wake_.raise();
   lock.lock();
 }
 
-void Star::finish_round_if_complete() {
-  if (!round_.complete()) return;
-  result_ = round_.result(true);
-  over_ = round_.call() == Call::leave;
-  std::ranges::fill(heard_, "after " + round_.what());
-  const Frame frame{FrameKind::result, round_.result(false)};
-  round_.clear();
-  post_to_all(frame);
+void Rendezvous::add(int rank, const Contribution& contribution) {
+  if (here_ == 0) {
+    first_ = contribution;
+    began_ = Clock::now();
+  }
+  const auto& [call, what, text] = contribution;
+  if (call != first_.call || texts_[rank]) {
+    const std::string wrong = fmt::format("the ranks do different things: '{}' and '{}'", what, first_.what);
+    return cause_.reported(report_text(rank, wrong, what));
+  }
+  texts_[rank] = text;
+  if (++here_ == texts_.size()) finish_round();
+}
+
+void Rendezvous::finish_round() {
+  std::string for_root, for_others;
+  if (first_.call == kFromRoot) for_others = for_root = *texts_[0];
+  if (first_.call == kAllGather || first_.call == kGather) {
+    std::vector<std::string> texts;
+    for (auto& text : texts_) texts.push_back(*std::move(text));
+    for_root = pack_texts(texts);
+    if (first_.call == kAllGather) for_others = for_root;
+  }
+  over_ = first_.call == kLeave;
+  std::ranges::fill(heard_, "after " + first_.what);
+  std::ranges::fill(texts_, std::nullopt);
+  here_ = 0;
+  result_ = std::move(for_root);
+  post_to_all({FrameKind::result, for_others});
   changed_.notify_all();
 }
 
-void Star::post_to_all(const Frame& frame) {
+void Rendezvous::post_to_all(const Frame& frame) {
   bool all_sent = true;
   for (std::size_t rank = 0; rank < links_.size(); ++rank)
     if (links_[rank] && !gone_[rank]) all_sent = links_[rank]->post(frame) && all_sent;
   if (!all_sent) wake_.raise();
 }
 
-std::vector<std::string> Star::all_gather(std::string_view text, std::string_view what) {
-  return unpacked(call({Call::all_gather, std::string(what), std::string(text)}));
+std::vector<std::string> Rendezvous::all_gather(std::string_view text, std::string_view what) {
+  return unpack_texts(call({kAllGather, std::string(what), std::string(text)}));
 }
 
-std::vector<std::string> Star::gather(std::string_view text, std::string_view what) {
-  return unpacked(call({Call::gather, std::string(what), std::string(text)}));
+std::vector<std::string> Rendezvous::gather(std::string_view text, std::string_view what) {
+  return unpack_texts(call({kGather, std::string(what), std::string(text)}));
 }
 
-std::string Star::from_root(std::string_view text, std::string_view what) {
-  return call({Call::from_root, std::string(what), root() ? std::string(text) : ""});
+std::string Rendezvous::from_root(std::string_view text, std::string_view what) {
+  return call({kFromRoot, std::string(what), root() ? std::string(text) : ""});
 }
 
-void Star::barrier(std::string_view what) {
-  call({Call::barrier, std::string(what), ""});
+void Rendezvous::barrier(std::string_view what) {
+  call({kBarrier, std::string(what), ""});
 }
 
-Rendezvous::ClockOffset Star::clock_offset() {
-  return shared_offset(*this, limits_.clock.empty() ? clock_identity() : limits_.clock,
-                       [this] { return ask_root_clock(); });
-}
-
-std::int64_t Star::ask_root_clock() {
+std::int64_t Rendezvous::ask_root_clock() {
   Lock lock(mutex_);
   check_failure();
   clock_answer_.reset();
@@ -130,10 +140,10 @@ std::int64_t Star::ask_root_clock() {
   return *clock_answer_;
 }
 
-void Star::fail(std::string_view why, std::string_view doing) {
+void Rendezvous::fail(std::string_view why, std::string_view doing) {
   Lock lock(mutex_);
   if (!failure_.empty() || over_) return;
-  const Frame report{FrameKind::report, packed({std::string(why), std::string(doing)})};
+  const Frame report{FrameKind::report, pack_texts({std::string(why), std::string(doing)})};
   if (root())
     cause_.reported(report_text(0, std::string(why), std::string(doing)));
   else if (!gone_[0])
@@ -144,41 +154,40 @@ void Star::fail(std::string_view why, std::string_view doing) {
   if (failure_.empty()) settle(report_text(launch_.rank, std::string(why), std::string(doing)));
 }
 
-void Star::settle(const std::string& failure) {
+void Rendezvous::settle(const std::string& failure) {
   failure_ = failure;
   if (root()) post_to_all({FrameKind::failed, failure});
   wake_.raise();
   changed_.notify_all();
 }
 
-std::string Star::failure() const {
+std::string Rendezvous::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }
 
-void Star::on_failure(std::function<void(const std::string&)> react) {
+void Rendezvous::on_failure(std::function<void(const std::string&)> react) {
   const std::lock_guard lock(mutex_);
   reactions_.push_back(std::move(react));
   wake_.raise();
 }
 
-void Star::doing(std::string_view operation) {
+void Rendezvous::doing(std::string_view operation) {
   const std::lock_guard lock(mutex_);
   doing_ = operation;
   if (Clock::now() - said_at_ >= std::chrono::duration<double>(kSayAgainS)) say_alive();
 }
 
-bool Star::any_link_open() const {
-  for (std::size_t rank = 0; rank < links_.size(); ++rank)
-    if (links_[rank] && !gone_[rank]) return true;
-  return false;
+// Until the others have hung up.
+void Rendezvous::wait_for_links(Lock& lock, double limit_s) {
+  changed_.wait_until(lock, after_seconds(limit_s), [this] {
+    for (std::size_t rank = 0; rank < links_.size(); ++rank)
+      if (links_[rank] && !gone_[rank]) return false;
+    return true;
+  });
 }
 
-void Star::wait_for_links(Lock& lock, double limit_s) {
-  changed_.wait_until(lock, after_seconds(limit_s), [this] { return !any_link_open(); });
-}
-
-std::vector<std::string> Star::salvage(std::string_view text, double limit_s) {
+std::vector<std::string> Rendezvous::salvage(std::string_view text, double limit_s) {
   if (root()) return salvage_at_root(text, limit_s);
   if (salvage_to_root(text, limit_s)) return {};
   std::vector<std::string> own(links_.size());
@@ -186,7 +195,7 @@ std::vector<std::string> Star::salvage(std::string_view text, double limit_s) {
   return own;
 }
 
-std::vector<std::string> Star::salvage_at_root(std::string_view text, double limit_s) {
+std::vector<std::string> Rendezvous::salvage_at_root(std::string_view text, double limit_s) {
   Lock lock(mutex_);
   changed_.wait_until(lock, after_seconds(limit_s), [this] {
     for (std::size_t rank = 1; rank < links_.size(); ++rank)
@@ -200,7 +209,7 @@ std::vector<std::string> Star::salvage_at_root(std::string_view text, double lim
 }
 
 // False when rank 0 has died, or does not answer.
-bool Star::salvage_to_root(std::string_view text, double limit_s) {
+bool Rendezvous::salvage_to_root(std::string_view text, double limit_s) {
   Lock lock(mutex_);
   if (gone_[0]) return false;
   lock.unlock();
@@ -212,8 +221,8 @@ bool Star::salvage_to_root(std::string_view text, double limit_s) {
 }
 
 // Rank 0 hangs up last, since closing with something unread drops what is still on its way to the others.
-void Star::leave() {
-  call({Call::leave, "the end of the run", ""});
+void Rendezvous::leave() {
+  call({kLeave, "the end of the run", ""});
   if (root()) {
     Lock lock(mutex_);
     wait_for_links(lock, kFarewellS);
@@ -223,8 +232,8 @@ void Star::leave() {
     if (link) link->hang_up();
 }
 
-std::unique_ptr<Rendezvous> Rendezvous::join(const Launch& launch, double limit_s) {
-  return std::make_unique<Star>(launch, join_ranks(launch, limit_s));
+std::unique_ptr<Rendezvous> Rendezvous::join(const Launch& launch, double limit_s, const RendezvousLimits& limits) {
+  return std::unique_ptr<Rendezvous>(new Rendezvous(launch, join_ranks(launch, limit_s), limits));
 }
 
 }  // namespace shardsim

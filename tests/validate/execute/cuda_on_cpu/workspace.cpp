@@ -1,1 +1,0 @@
-#include "validate/execute/kernels/cuda_workspace.cu"

@@ -42,6 +42,7 @@ struct CpuShares {
 
 // What validate-emulated found.
 struct CampaignReport {
+  std::string unfit;  // why it could not be judged here; then the rest is empty but for the rates
   EmulatedShape shape;
   int straggler = -1;  // rank
   std::vector<TierRate> rates;
@@ -55,6 +56,8 @@ struct CampaignReport {
 // One row for the item, and one more for each stream of an item with two (their ends are only reported).
 std::vector<CampaignRow> rows_of(const CampaignItem& item, const Timeline& predicted, const Timeline& observed);
 
+bool all_hold(const std::vector<CampaignRow>& rows);
+
 // Of the items of guard_items(), in their order, as observed.
 std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const std::vector<Timeline>& observed,
                                  const EmulatedShape& shape);
@@ -63,7 +66,9 @@ std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const s
 std::string unfit_text(const std::vector<TierRate>& rates);
 
 // The sentence that every report of the emulated cluster carries.
-std::string_view what_it_proves();
+inline constexpr const char* kWhatItProves =
+    "A pass validates the flow-and-port layer, the schedule code and the Timeline comparison, nothing else: not NCCL, "
+    "kernel launches, GPU copy engines, RoCE congestion control, or anything below about 0.1 ms.";
 
 std::string report_text(const CampaignReport& report, int width, bool colour);
 std::string report_json(const CampaignReport& report);  // schema shardsim.emulated/1

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <fstream>
-#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -17,13 +15,11 @@ namespace {
 
 constexpr const char* kRemedy = "It needs ip and tc of iproute2, and a kernel with veth, bridge and tbf";
 
-void batch(const std::string& program, const std::optional<std::string>& name_space, const std::string& lines) {
-  std::vector<std::string> command{program};
-  if (name_space) command.insert(command.end(), {"-n", *name_space});
-  command.insert(command.end(), {"-batch", "-"});
+void batch(const std::string& program, const std::string& name_space, const std::string& lines) {
+  const std::string command = program + (name_space.empty() ? "" : " -n " + name_space) + " -batch -";
   const ProgramOutput output = run_program(command, lines);
   if (output.code == 0) return;
-  throw run_error(fmt::format("the emulated cluster cannot be built: {} failed: {}", join(command, " "),
+  throw run_error(fmt::format("the emulated cluster cannot be built: {} failed: {}", command,
                               excerpt(output.err.substr(0, output.err.find('\n')))),
                   kRemedy);
 }
@@ -36,22 +32,17 @@ void set_kernel(const std::string& key, const std::string& value, bool must_exis
   if (!file && must_exist) throw run_error("the emulated cluster cannot be built: writing " + path, kRemedy);
 }
 
-void without_ipv6() {
+void tune(const std::string& name_space) {
   set_kernel("ipv6/conf/all/disable_ipv6", "1", false);  // absent where the kernel has none
   set_kernel("ipv6/conf/default/disable_ipv6", "1", false);
-}
-
-void tune_switch() {
-  without_ipv6();
-  set_kernel("bridge/bridge-nf-call-iptables", "0", false);
-  set_kernel("bridge/bridge-nf-call-arptables", "0", false);
-}
-
-void tune_rank() {
-  without_ipv6();
-  set_kernel("ipv4/tcp_congestion_control", "reno");
-  set_kernel("ipv4/tcp_slow_start_after_idle", "0");
-  set_kernel("ipv4/tcp_no_metrics_save", "1");
+  if (name_space == kSwitchNameSpace) {
+    set_kernel("bridge/bridge-nf-call-iptables", "0", false);
+    set_kernel("bridge/bridge-nf-call-arptables", "0", false);
+  } else {
+    set_kernel("ipv4/tcp_congestion_control", "reno");
+    set_kernel("ipv4/tcp_slow_start_after_idle", "0");
+    set_kernel("ipv4/tcp_no_metrics_save", "1");
+  }
 }
 
 std::string obstacle_met() {
@@ -78,9 +69,9 @@ EmulatedCluster::EmulatedCluster(const EmulatedShape& shape) : shape_((check_sha
 
 void EmulatedCluster::build() {
   const int ranks = shape_.ranks.world_size();
-  batch("ip", std::nullopt, make_name_spaces(shape_));
-  NetworkNameSpace(kSwitchNameSpace).inside(tune_switch);
-  for (int rank = 0; rank < ranks; ++rank) ranks_.emplace_back(rank_name_space(rank)).inside(tune_rank);
+  batch("ip", "", make_name_spaces(shape_));
+  inside_network(kSwitchNameSpace, tune);
+  for (int rank = 0; rank < ranks; ++rank) inside_network(rank_name_space(rank), tune);
   batch("ip", kSwitchNameSpace, make_bridges(shape_));
   for (int rank = 0; rank < ranks; ++rank) batch("ip", rank_name_space(rank), make_rank_links(shape_, rank));
   batch("ip", kSwitchNameSpace, make_switch_links(shape_));
@@ -105,7 +96,7 @@ void EmulatedCluster::set_nic_rate(int rank, Bandwidth rate) {
 int EmulatedCluster::run_ranks(const std::function<int(int rank)>& body, const Limits& limits) {
   const auto in_place = [&](int rank) {
     private_.release_in_child();
-    ranks_[rank].enter();
+    enter_network(rank_name_space(rank));
     set_rank_environment(shape_.ranks, rank, rank_address(0));
     return body(rank);
   };

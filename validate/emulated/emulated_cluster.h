@@ -3,9 +3,7 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "validate/emulated/emulated_shape.h"
 
@@ -31,23 +29,10 @@ class PrivateNameSpaces {
   int leash_ = -1;   // it ends when this closes
 };
 
-// A network name space that `ip netns add` made, by name.
-class NetworkNameSpace {
- public:
-  explicit NetworkNameSpace(const std::string& name);  // errors: Failure::run
-  ~NetworkNameSpace();
-  NetworkNameSpace(NetworkNameSpace&& other) noexcept;
-  NetworkNameSpace(const NetworkNameSpace&) = delete;
-  NetworkNameSpace& operator=(const NetworkNameSpace&) = delete;
-
-  void enter() const;  // for good. Errors: Failure::run
-  // `work` with the calling thread inside; back outside afterwards.
-  void inside(const std::function<void()>& work) const;
-
- private:
-  std::string name_;
-  int descriptor_ = -1;
-};
+// Takes the calling thread into a network name space that `ip netns add` made, for good. Errors: Failure::run.
+void enter_network(const std::string& name);
+// The same while `work` runs, which gets the name; when it fails the thread stays there: its cluster is lost.
+void inside_network(const std::string& name, const std::function<void(const std::string& name)>& work);
 
 // Why this process may not build an emulated cluster here, in words for the user; "" when it may. Tries it in a process
 // of its own.
@@ -82,7 +67,6 @@ class EmulatedCluster {
 
   EmulatedShape shape_;
   PrivateNameSpaces private_;
-  std::vector<NetworkNameSpace> ranks_;
 };
 
 }  // namespace shardsim

@@ -86,38 +86,18 @@ void PrivateNameSpaces::release_in_child() {
   leash_ = -1;
 }
 
-NetworkNameSpace::NetworkNameSpace(const std::string& name)
-    : name_(name), descriptor_(::open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (descriptor_ < 0) refused("name space " + name);
+void enter_network(const std::string& name) {
+  const int space = ::open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+  if (space < 0 || ::setns(space, CLONE_NEWNET) != 0) refused("entering name space " + name);
+  ::close(space);
 }
 
-NetworkNameSpace::~NetworkNameSpace() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-NetworkNameSpace::NetworkNameSpace(NetworkNameSpace&& other) noexcept
-    : name_(std::move(other.name_)), descriptor_(other.descriptor_) {
-  other.descriptor_ = -1;
-}
-
-void NetworkNameSpace::enter() const {
-  if (::setns(descriptor_, CLONE_NEWNET) != 0) refused("entering name space " + name_);
-}
-
-void NetworkNameSpace::inside(const std::function<void()>& work) const {
+void inside_network(const std::string& name, const std::function<void(const std::string& name)>& work) {
   const int own = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-  if (own < 0) refused("the own network name space");
-  enter();
-  std::exception_ptr failure;
-  try {
-    work();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool back = ::setns(own, CLONE_NEWNET) == 0;
+  enter_network(name);
+  work(name);
+  if (own < 0 || ::setns(own, CLONE_NEWNET) != 0) refused("going back from name space " + name);
   ::close(own);
-  if (failure) std::rethrow_exception(failure);
-  if (!back) refused("going back from name space " + name_);
 }
 
 }  // namespace shardsim

@@ -1,13 +1,12 @@
-#include <algorithm>
-#include <cstring>
 #include <set>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/packed.h"
 #include "base/statistics.h"
 #include "base/version.h"
+#include "base/workers.h"
 #include "validate/emulated/emulated_scenario.h"
-#include "validate/emulated/rank_processes.h"
 #include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/devices/cpu_device.h"
 #include "validate/execute/meet/clock.h"
@@ -95,21 +94,14 @@ std::vector<double> times_of_rank(const std::vector<BenchPoint>& points) {
   return times;
 }
 
+// All at once: the ranks of an emulated cluster share its processors.
 std::vector<std::vector<double>> times_of_ranks(int ranks, const std::vector<BenchPoint>& points) {
-  std::vector<MemoryFile> files(ranks);
-  RankProcesses processes(ranks, [&](int rank) {
-    const std::vector<double> times = times_of_rank(points);
-    files[rank].write({reinterpret_cast<const char*>(times.data()), times.size() * sizeof(double)});
-    return 0;
-  });
-  if (processes.wait({}) != 0) throw run_error("the micro-benchmark of a rank failed", "See what it printed");
-  std::vector<std::vector<double>> times(ranks, std::vector<double>(points.size() + 2));
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::string text = files[rank].read();
-    if (text.size() != times[rank].size() * sizeof(double))
-      throw run_error("the micro-benchmark of a rank broke off", "Run again");
-    std::memcpy(times[rank].data(), text.data(), text.size());
-  }
+  WorkerOptions at_once;
+  at_once.jobs = ranks;
+  const WorkerTask rank{"micro-benchmark of a rank", [&] { return packed(times_of_rank(points)); }};
+  std::vector<std::vector<double>> times;
+  for (const std::string& sent : run_in_workers(std::vector<WorkerTask>(ranks, rank), at_once))
+    times.push_back(unpacked<std::vector<double>>(sent));
   return times;
 }
 

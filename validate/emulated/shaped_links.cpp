@@ -13,15 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-std::string shown(const std::vector<std::string>& command) {
+std::string shown(const std::string& command) {
   const ProgramOutput output = run_program(command);
   if (output.code == 0) return output.out;
-  throw run_error(fmt::format("{} failed: {}", join(command, " "), excerpt(output.err)),
-                  "It needs ip and tc of iproute2");
+  throw run_error(fmt::format("{} failed: {}", command, excerpt(output.err)), "It needs ip and tc of iproute2");
 }
 
 std::string qdiscs_of(const std::string& name_space) {
-  return shown({"tc", "-j", "-n", name_space, "qdisc", "show"});
+  return shown("tc -j -n " + name_space + " qdisc show");
 }
 
 const json* entry_with(const json& list, const char* key, const std::string& value) {
@@ -80,7 +79,7 @@ std::string wrong_switch_shapers(const EmulatedShape& shape) {
 }
 
 std::string wrong_routes(const EmulatedShape& shape, int rank) {
-  return wrong_fast_routes(shown({"ip", "-j", "-n", rank_name_space(rank), "route"}), shape, rank);
+  return wrong_fast_routes(shown("ip -j -n " + rank_name_space(rank) + " route"), shape, rank);
 }
 
 }  // namespace shardsim

@@ -22,56 +22,38 @@ Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap
   return found;
 }
 
-class Calibrators {
- public:
-  Calibrators(const Rows& rows, const SystemMap& map, const LeftOutFits& fits, const CalibrationOptions& options)
-      : rows_(rows), stated_(map), calibrated_(map), fits_(fits), options_(options) {}
-
-  CalibratedJudgement result() {
-    for (std::size_t i = 0; i < stated_.systems.size(); ++i)
-      calibrate_system(stated_.systems[i], calibrated_.systems[i]);
-    if (unused_.empty()) {
-      throw input_error({options_.measurements}, "every row in the model was used to calibrate, none is left to judge",
-                        "Give more rows, or leave --calibrated out");
-    }
-    result_.judgement = judgement_of(unused_, calibrated_, LeftOutFits{}, options_.measurements);
-    for (JudgedRow& row : result_.judgement.rows) row.fits = FitsUsed::calibrated;
-    for (SystemFigures& system : result_.judgement.systems) system.fits = FitsUsed::calibrated;
-    return std::move(result_);
-  }
-
- private:
-  void calibrate_system(const MappedSystem& stated, MappedSystem& calibrated) {
-    const Rows rows = rows_in_model(rows_, stated, stated_);
-    if (rows.size() < 2) {
-      for (const MeasuredRow& row : rows) result_.pairs.push_back({row.system, row.kind, 0, 0});
-      return;
-    }
-    const ClusterSpec prior =
-        stated.spec.fits == "none" ? stated.spec : with_fits(stated.spec, fits_.table_for(rows.front().system));
-    Calibration calibration = calibrate(prior, rows, options_);
-    for (const CollectiveCalibration& one : calibration.collectives)
-      result_.pairs.push_back({calibration.system, one.kind, static_cast<int>(one.used.size()), one.unused_rows});
-    unused_.insert(unused_.end(), calibration.unused.begin(), calibration.unused.end());
-    calibrated.spec = std::move(calibration.spec);
-  }
-
-  const Rows& rows_;
-  const SystemMap& stated_;
-  SystemMap calibrated_;
-  const LeftOutFits& fits_;
-  const CalibrationOptions& options_;
-  Rows unused_;
-  CalibratedJudgement result_;
-};
-
 }  // namespace
 
 CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
-                                         const LeftOutFits& fits, const std::string& measurements,
-                                         int rows_per_collective) {
-  const CalibrationOptions options{rows_per_collective, measurements};
-  return Calibrators(rows, map, fits, options).result();
+                                         const LeftOutFits& fits, const std::string& measurements) {
+  CalibratedJudgement result;
+  SystemMap calibrated = map;
+  Rows unused;
+  for (std::size_t i = 0; i < map.systems.size(); ++i) {
+    const MappedSystem& stated = map.systems[i];
+    const Rows of_system = rows_in_model(rows, stated, map);
+    if (of_system.size() < 2) {
+      for (const MeasuredRow& row : of_system) result.pairs.push_back({row.system, row.kind, 0, 0});
+      continue;
+    }
+    const ClusterSpec prior =
+        stated.spec.fits == "none" ? stated.spec : with_fits(stated.spec, fits.table_for(of_system.front().system));
+    Calibration calibration = calibrate(prior, of_system, {.measurements = measurements});
+    for (const CollectiveCalibration& one : calibration.collectives) {
+      result.pairs.push_back(
+          {calibration.system, one.kind, static_cast<int>(one.used.size()), static_cast<int>(one.unused.size())});
+      unused.insert(unused.end(), one.unused.begin(), one.unused.end());
+    }
+    calibrated.systems[i].spec = std::move(calibration.spec);
+  }
+  if (unused.empty()) {
+    throw input_error({measurements}, "every row in the model was used to calibrate, none is left to judge",
+                      "Give more rows, or leave --calibrated out");
+  }
+  result.judgement = judgement_of(unused, calibrated, LeftOutFits{}, measurements);
+  for (JudgedRow& row : result.judgement.rows) row.fits = FitsUsed::calibrated;
+  for (SystemFigures& system : result.judgement.systems) system.fits = FitsUsed::calibrated;
+  return result;
 }
 
 std::string calibration_summary(const CalibratedJudgement& calibrated) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "validate/measurements/calibration.h"
 #include "validate/measurements/overhead_fit.h"
 
 namespace shardsim {
@@ -16,37 +17,21 @@ constexpr double kStartOfNone = 1e-6, kFillOfNone = 0.25e-6;    // priors of wha
 // Costs may be off by a factor of e or more, efficiencies by some percent, the rate of a channel by a third.
 constexpr double kCostSpread = 1, kEfficiencySpread = 0.15, kChannelSpread = 0.3;
 
-// What a key is called, how it is read and written, and what it may be.
+// What a key is called, its unit, what the prior is where it says 0, and what it may be.
 struct KeyEntry {
   const char* name;
-  bool is_time;
-  double of_none;  // where the prior says 0
+  const char* unit;
+  double in_unit;  // one of the unit, in s, bytes/s or as a plain number
+  double of_none;
   double most;
-  double (*get)(const OverheadSpec&);
-  void (*put)(OverheadSpec&, double);
 };
 
-using In = const OverheadSpec&;
-using Out = OverheadSpec&;
-
-// In the order of CalibratedKey. A start that is written is marked as fitted, as a reader of the file marks it.
+// In the order of CalibratedKey.
 constexpr KeyEntry kKeys[] = {
-    {"start", true, kStartOfNone, HUGE_VAL, [](In from) { return from.start.value; },
-     [](Out to, double value) {
-       to.start = {value};
-       to.start_is_fitted = true;
-     }},
-    {"per_remote_peer", true, kStartOfNone, HUGE_VAL, [](In from) { return from.per_remote_peer.value; },
-     [](Out to, double value) { to.per_remote_peer = {value}; }},
-    {"fill", true, kFillOfNone, HUGE_VAL, [](In from) { return from.fill.value; },
-     [](Out to, double value) { to.fill = {value}; }},
-    {"latency_share", false, 0, kMostLatencyShare, [](In from) { return from.latency_share; },
-     [](Out to, double value) { to.latency_share = value; }},
-    {"efficiency", false, 0, kMostEfficiency, [](In from) { return from.efficiency; },
-     [](Out to, double value) { to.efficiency = value; }},
-    {"nic_efficiency", false, 0, 1, [](In from) { return from.nic_efficiency.value_or(1); },
-     [](Out to, double value) { to.nic_efficiency = value; }},
-    {"channel_rate", false, 0, HUGE_VAL, nullptr, nullptr}};  // of the cluster, not of an overhead
+    {"start", " us", kMicro, kStartOfNone, HUGE_VAL}, {"per_remote_peer", " us", kMicro, kStartOfNone, HUGE_VAL},
+    {"fill", " us", kMicro, kFillOfNone, HUGE_VAL},   {"latency_share", "", 1, 0, kMostLatencyShare},
+    {"efficiency", "", 1, 0, kMostEfficiency},        {"nic_efficiency", "", 1, 0, 1},
+    {"channel_rate", " GB/s", kGiga, 0, HUGE_VAL}};
 
 const KeyEntry& entry_of(CalibratedKey key) {
   return kKeys[static_cast<std::size_t>(key)];
@@ -63,12 +48,31 @@ OverheadSpec& overhead(ClusterSpec& spec, const CalibratedNumber& number) {
   return number.across_nodes ? pair.across_nodes : pair.in_node;
 }
 
+double& number_of(OverheadSpec& spec, CalibratedKey key) {
+  switch (key) {
+    case CalibratedKey::start:
+      return spec.start.value;
+    case CalibratedKey::per_remote_peer:
+      return spec.per_remote_peer.value;
+    case CalibratedKey::fill:
+      return spec.fill.value;
+    case CalibratedKey::latency_share:
+      return spec.latency_share;
+    case CalibratedKey::nic_efficiency:
+      return spec.nic_efficiency ? *spec.nic_efficiency : spec.nic_efficiency.emplace(1);
+    default:
+      return spec.efficiency;
+  }
+}
+
 void put(ClusterSpec& spec, const CalibratedNumber& number, double value) {
-  if (number.key == CalibratedKey::channel_rate) {
+  if (number.is_shared()) {
     spec.p2p.channel_rate = {value};
     return;
   }
-  entry_of(number.key).put(overhead(spec, number), value);
+  OverheadSpec& to = overhead(spec, number);
+  number_of(to, number.key) = value;
+  if (number.key == CalibratedKey::start) to.start_is_fitted = true;  // as a reader of the file marks it
 }
 
 // Ranks of a row on other nodes than one of its ranks.
@@ -136,29 +140,26 @@ void for_launched_starts(ClusterSpec& spec, Visit visit) {
 }  // namespace
 
 std::string CalibratedNumber::path() const {
-  if (key == CalibratedKey::channel_rate) return "p2p.channel_rate";
+  if (is_shared()) return "p2p.channel_rate";
   return fmt::format("overheads.{}.{}.{}", collective_kind_name(kind), across_nodes ? "across_nodes" : "in_node",
                      entry_of(key).name);
 }
 
 double number_in(const ClusterSpec& spec, const CalibratedNumber& number) {
-  if (number.key == CalibratedKey::channel_rate) return spec.p2p.channel_rate.bytes_per_second;
+  if (number.is_shared()) return spec.p2p.channel_rate.bytes_per_second;
   const OverheadSpec* const from = find_overhead(spec, number);
-  return from == nullptr ? 0 : entry_of(number.key).get(*from);
+  if (from == nullptr) return 0;
+  OverheadSpec copy = *from;
+  return number_of(copy, number.key);
 }
 
 std::string number_text(const CalibratedNumber& number, double value, int digits) {
-  if (entry_of(number.key).is_time) return fmt::format("{:.{}g} us", value / kMicro, digits);
-  if (number.key == CalibratedKey::channel_rate) return fmt::format("{:.{}g} GB/s", value / kGiga, digits);
-  return fmt::format("{:.{}g}", value, digits);
+  const KeyEntry& entry = entry_of(number.key);
+  return fmt::format("{:.{}g}{}", value / entry.in_unit, digits, entry.unit);
 }
 
 void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::string& text) {
-  const Place place{number.path()};
-  if (entry_of(number.key).is_time) return put(spec, number, parse_seconds(text, place).value);
-  if (number.key == CalibratedKey::channel_rate)
-    return put(spec, number, parse_bandwidth(text, place).bytes_per_second);
-  put(spec, number, parse_real(text, place));
+  put(spec, number, fitted_number(text, {number.path()}));
 }
 
 double scaled_number(const ClusterSpec& prior, const CalibratedNumber& number, double logarithm) {

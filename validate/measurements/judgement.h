@@ -50,12 +50,11 @@ struct CalibratedJudgement {
   std::vector<Pair> pairs;
 };
 
-// Calibrates each system of the map on its own rows in the model, at most `rows_per_collective` of each collective,
+// Calibrates each system of the map on its own rows in the model, at most 4 of each collective,
 // from the fit that did not see the system, and judges the rest. Errors (Failure::input): no row is left to judge; as
 // judge().
 CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
-                                         const LeftOutFits& fits, const std::string& measurements,
-                                         int rows_per_collective = 4);
+                                         const LeftOutFits& fits, const std::string& measurements);
 
 // Which rows were used and who has none left, in sentences.
 std::string calibration_summary(const CalibratedJudgement& calibrated);

@@ -30,6 +30,7 @@ struct CalibratedNumber {
   CollectiveKind kind = CollectiveKind::all_reduce;  // all but channel_rate
   bool across_nodes = false;
 
+  bool is_shared() const { return key == CalibratedKey::channel_rate; }
   std::string path() const;  // "overheads.all_reduce.in_node.start", "p2p.channel_rate"
   bool operator==(const CalibratedNumber&) const = default;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "base/document/cells.h"
@@ -27,11 +26,6 @@ std::string signed_time(double ms) {
 
 std::string gib(const std::optional<std::int64_t>& bytes) {
   return bytes ? fixed(static_cast<double>(*bytes) / kGiB, 2) : "-";
-}
-
-std::string capital(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
 }
 
 std::string verdict(const ComparedTime& time, bool judged, double tolerance_pct) {
@@ -159,17 +153,17 @@ std::string comparison_summary(const TimelineComparison& comparison) {
 std::string observed_on(const TimelineComparison& comparison) {
   const Timeline::Measured& measured = comparison.measured;
   std::string text =
-      fmt::format("{} rank{}, {} iteration{} {}", comparison.world_size, comparison.world_size == 1 ? "" : "s",
-                  comparison.iterations, comparison.iterations == 1 ? "" : "s",
+      fmt::format("{}, {} {}", counted(static_cast<std::size_t>(comparison.world_size), "rank"),
+                  counted(static_cast<std::size_t>(comparison.iterations), "iteration"),
                   comparison.second == "observed" ? "observed" : "in the " + comparison.second + " timeline");
-  if (!measured.device.empty()) text += " on " + measured.device;
+  const auto add = [&](const char* lead, const std::string& fact) { text += fact.empty() ? "" : lead + fact; };
+  add(" on ", measured.device);
   if (!measured.hosts.empty()) text += " (" + join(measured.hosts) + ")";
-  if (!measured.transport.empty()) text += ", " + measured.transport;
-  if (!measured.nccl.empty()) text += ", NCCL " + measured.nccl;
-  if (!measured.cuda.empty()) text += ", CUDA " + measured.cuda;
-  if (!measured.driver.empty()) text += ", driver " + measured.driver;
-  if (!comparison.complete) text += ", INCOMPLETE";
-  return text;
+  add(", ", measured.transport);
+  add(", NCCL ", measured.nccl);
+  add(", CUDA ", measured.cuda);
+  add(", driver ", measured.driver);
+  return text + (comparison.complete ? "" : ", INCOMPLETE");
 }
 
 std::string comparison_legend() {

@@ -65,11 +65,8 @@ BandFigures band_figures(const std::vector<const JudgedRow*>& rows) {
   for (const JudgedRow* row : rows) systems.insert(row->measured.system);
   figures.rows = static_cast<int>(rows.size());
   figures.systems = static_cast<int>(systems.size());
-  for (std::size_t band = 0; band < kSizeBands.size(); ++band) {
-    figures.bands[band] = figures_in(kSizeBands[band], rows);
-  }
-  figures.from_1mib = figures_in(kFrom1MiB, rows);
-  figures.all = figures_in(kAllSizes, rows);
+  std::ranges::transform(kSizeBands, figures.bands.begin(),
+                         [&](const SizeBand& band) { return figures_in(band, rows); });
   return figures;
 }
 

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {
@@ -13,13 +14,6 @@ constexpr const char* kHeader =
     "pooling_factor_lookups_per_sample,weight_dtype,optimizer,index_distribution,cache_state,num_gpus,time_us,"
     "time_statistic,reported_bandwidth_GBps,reported_bandwidth_definition,derived_row_traffic_bytes,"
     "derived_row_bandwidth_GBps,measured_dram_traffic_bytes,source,notes\n";
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
 
 struct Cells {
   std::string op;
@@ -39,10 +33,10 @@ class CsvWriter {
     const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
     fmt::format_to(std::back_inserter(text_),
                    "s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", ++rows_, quality_,
-                   quoted(set_.device.name), quoted(set_.device.software), cells.op, s.tables, s.rows, s.dim, s.batch,
-                   s.pooling, s.dtype, cells.optimizer, quoted(cells.law), quoted(cells.cache), set_.device.num_gpus,
-                   cells.time_us, quoted(cells.statistic), traffic, rate, quoted("shardsim-microbench " + set_.version),
-                   quoted(cells.notes));
+                   csv_cell(set_.device.name), csv_cell(set_.device.software), cells.op, s.tables, s.rows, s.dim,
+                   s.batch, s.pooling, s.dtype, cells.optimizer, csv_cell(cells.law), csv_cell(cells.cache),
+                   set_.device.num_gpus, cells.time_us, csv_cell(cells.statistic), traffic, rate,
+                   csv_cell("shardsim-microbench " + set_.version), csv_cell(cells.notes));
   }
 
   std::string take() { return kHeader + std::move(text_); }

@@ -235,7 +235,7 @@ TEST_CASE("a calibrated comparison judges no row that it used, and none out of t
   CHECK(result.judgement.rows.size() == kStepsOfFour - 4);
   CHECK(result.judgement.systems.size() == 1);
   CHECK(result.judgement.systems[0].fits == FitsUsed::calibrated);
-  CHECK(*result.judgement.overall.from_1mib.median_abs_pct < 2);
+  CHECK(*result.judgement.overall.from_1mib().median_abs_pct < 2);
   REQUIRE(result.pairs.size() == 1);
   CHECK(result.pairs[0].used == 4);
   CHECK(has(calibrated_markdown(result), "| box | all_reduce | 4 | 5 |"));

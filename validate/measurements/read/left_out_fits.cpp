@@ -10,17 +10,10 @@ namespace {
 
 constexpr const char* kLeftOutFitsSchema = "shardsim.left_out_fits/1";
 
-const std::vector<std::pair<std::string, NcclGeneration>> kGenerations = {{"volta", NcclGeneration::volta},
-                                                                          {"ampere", NcclGeneration::ampere},
-                                                                          {"hopper", NcclGeneration::hopper},
-                                                                          {"blackwell", NcclGeneration::blackwell}};
-
 std::optional<NcclGeneration> generation_of(MapReader& reader) {
   if (!reader.has("generation")) return std::nullopt;
-  std::vector<std::string> names;
-  for (const auto& entry : kGenerations) names.push_back(entry.first);
-  const std::string name = reader.choice("generation", names);
-  return std::ranges::find(kGenerations, name, &std::pair<std::string, NcclGeneration>::first)->second;
+  const std::string name = reader.choice("generation", {kGenerations.begin(), kGenerations.end()});
+  return static_cast<NcclGeneration>(std::ranges::find(kGenerations, name) - kGenerations.begin());
 }
 
 FittedOverhead row_of(const Tree& tree) {

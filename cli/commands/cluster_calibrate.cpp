@@ -15,7 +15,6 @@
 #include "topology/import/node_inventory.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
-#include "validate/measurements/calibration_document.h"
 #include "validate/measurements/read/measurements.h"
 #include "validate/measurements/read/system_map.h"
 

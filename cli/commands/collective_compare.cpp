@@ -11,7 +11,6 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_document.h"
 #include "validate/measurements/read/measurements.h"
 
 namespace shardsim {

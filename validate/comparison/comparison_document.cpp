@@ -1,5 +1,3 @@
-#include "validate/comparison/comparison_document.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/version.h"
 #include "sim/report/page.h"
 #include "sim/report/result_sheets.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {

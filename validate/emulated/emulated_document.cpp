@@ -6,9 +6,8 @@
 #include "base/document/document.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_report.h"
-#include "validate/emulated/campaign_report.h"
+#include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_scenario.h"
 
 namespace shardsim {

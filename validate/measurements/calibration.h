@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/document/document.h"
 #include "models/compute/embedding_measurements.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/judged_row.h"
@@ -87,5 +88,12 @@ struct ComputeCalibration {
 // `measured`. Errors (Failure::input at `measurements`): fewer than four rows to fit, rows of several devices.
 ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
                                      const std::string& measurements);
+
+// Per collective which rows were used, how well they and the unused ones fit before and after, and the values that came
+// of it.
+Document calibration_document(const Calibration& calibration);
+
+// The same of a device: per kind of operation the errors before and after, and the fitted values.
+Document calibration_document(const ComputeCalibration& calibration);
 
 }  // namespace shardsim

@@ -1,9 +1,8 @@
-#include "validate/measurements/calibration_document.h"
-
 #include <fmt/format.h>
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "validate/measurements/calibration.h"
 
 namespace shardsim {
 namespace {

@@ -37,42 +37,30 @@ const KeyEntry& entry_of(CalibratedKey key) {
   return kKeys[static_cast<std::size_t>(key)];
 }
 
-const OverheadSpec* find_overhead(const ClusterSpec& spec, const CalibratedNumber& number) {
-  const auto found = spec.overheads.find(std::string(collective_kind_name(number.kind)));
-  if (found == spec.overheads.end()) return nullptr;
-  return number.across_nodes ? &found->second.across_nodes : &found->second.in_node;
-}
-
 OverheadSpec& overhead(ClusterSpec& spec, const CalibratedNumber& number) {
   OverheadPair& pair = spec.overheads[std::string(collective_kind_name(number.kind))];
   return number.across_nodes ? pair.across_nodes : pair.in_node;
 }
 
-double& number_of(OverheadSpec& spec, CalibratedKey key) {
-  switch (key) {
+// The number, about to be fitted: a start is marked so, as a reader of the file marks it.
+double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
+  if (number.is_shared()) return spec.p2p.channel_rate.bytes_per_second;
+  OverheadSpec& of = overhead(spec, number);
+  switch (number.key) {
     case CalibratedKey::start:
-      return spec.start.value;
+      of.start_is_fitted = true;
+      return of.start.value;
     case CalibratedKey::per_remote_peer:
-      return spec.per_remote_peer.value;
+      return of.per_remote_peer.value;
     case CalibratedKey::fill:
-      return spec.fill.value;
+      return of.fill.value;
     case CalibratedKey::latency_share:
-      return spec.latency_share;
+      return of.latency_share;
     case CalibratedKey::nic_efficiency:
-      return spec.nic_efficiency ? *spec.nic_efficiency : spec.nic_efficiency.emplace(1);
+      return of.nic_efficiency ? *of.nic_efficiency : of.nic_efficiency.emplace(1);
     default:
-      return spec.efficiency;
+      return of.efficiency;
   }
-}
-
-void put(ClusterSpec& spec, const CalibratedNumber& number, double value) {
-  if (number.is_shared()) {
-    spec.p2p.channel_rate = {value};
-    return;
-  }
-  OverheadSpec& to = overhead(spec, number);
-  number_of(to, number.key) = value;
-  if (number.key == CalibratedKey::start) to.start_is_fitted = true;  // as a reader of the file marks it
 }
 
 // Ranks of a row on other nodes than one of its ranks.
@@ -145,12 +133,8 @@ std::string CalibratedNumber::path() const {
                      entry_of(key).name);
 }
 
-double number_in(const ClusterSpec& spec, const CalibratedNumber& number) {
-  if (number.is_shared()) return spec.p2p.channel_rate.bytes_per_second;
-  const OverheadSpec* const from = find_overhead(spec, number);
-  if (from == nullptr) return 0;
-  OverheadSpec copy = *from;
-  return number_of(copy, number.key);
+double number_in(ClusterSpec spec, const CalibratedNumber& number) {
+  return number_of(spec, number);
 }
 
 std::string number_text(const CalibratedNumber& number, double value, int digits) {
@@ -159,20 +143,19 @@ std::string number_text(const CalibratedNumber& number, double value, int digits
 }
 
 void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::string& text) {
-  put(spec, number, fitted_number(text, {number.path()}));
-}
-
-double scaled_number(const ClusterSpec& prior, const CalibratedNumber& number, double logarithm) {
-  const double stated = number_in(prior, number), base = stated > 0 ? stated : entry_of(number.key).of_none;
-  return std::min(base * std::exp(logarithm), entry_of(number.key).most);
+  number_of(spec, number) = fitted_number(text, {number.path()});
 }
 
 ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,
                    const std::vector<double>& logarithms) {
   ClusterSpec spec = prior;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    for (const CalibratedNumber& number : parameters[i].numbers)
-      put(spec, number, scaled_number(prior, number, logarithms[i]));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    for (const CalibratedNumber& number : parameters[i].numbers) {
+      const KeyEntry& entry = entry_of(number.key);
+      double& value = number_of(spec, number);
+      value = std::min((value > 0 ? value : entry.of_none) * std::exp(logarithms[i]), entry.most);
+    }
+  }
   return spec;
 }
 
@@ -193,8 +176,8 @@ bool is_peer_to_peer(CollectiveKind kind) {
 
 bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec) {
   if (is_peer_to_peer(kind) || spec.device == "cpu") return false;
-  const OverheadSpec* const across = find_overhead(spec, {CalibratedKey::start, kind, true});
-  return across == nullptr || !across->nic_efficiency;
+  const auto stated = spec.overheads.find(std::string(collective_kind_name(kind)));
+  return stated == spec.overheads.end() || !stated->second.across_nodes.nic_efficiency;
 }
 
 ClusterSpec with_launch_in_starts(ClusterSpec spec) {

@@ -1,5 +1,3 @@
-#include "validate/measurements/judgement_document.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "sim/report/page.h"
+#include "validate/measurements/judgement.h"
 
 namespace shardsim {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "validate/measurements/judgement_document.h"
+#include "validate/measurements/judgement.h"
 
 namespace shardsim {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -85,5 +86,9 @@ std::string measured_csv(const MeasuredSet& set);
 
 // Everything, raw samples included, as one JSON object: schema shardsim.microbench/1.
 std::string measured_json(const MeasuredSet& set);
+
+// The set with its raw samples as an HDF5 file that xarray opens, schema shardsim.microbench/1 (docs/formats.md): axes
+// point, sample, bin, table and fact. Written whole or not at all.
+void save_measured_hdf5(const MeasuredSet& set, const std::filesystem::path& path);
 
 }  // namespace shardsim

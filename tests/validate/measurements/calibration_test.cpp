@@ -7,9 +7,7 @@
 #include "tests/models/test_clusters.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/spec/cluster_spec.h"
-#include "validate/measurements/calibration_document.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_document.h"
 #include "validate/measurements/overhead_fit.h"
 
 using namespace shardsim;

@@ -6,7 +6,6 @@
 
 #include "base/tree/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
-#include "validate/measurements/judgement_document.h"
 
 using namespace shardsim;
 using Json = nlohmann::json;

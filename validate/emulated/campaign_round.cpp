@@ -91,9 +91,7 @@ CampaignReport validate_emulated(const EmulatedShape& shape, const std::function
   EmulatedCluster cluster(shape);
   report.setup_s = monotonic_seconds() - setup;
   const CpuTicks ticks = cpu_ticks();
-  EmulatedCluster::Limits limits;
-  limits.interrupted = interrupted;
-  const ObserveItems observe = observer_of(cluster, limits);
+  const ObserveItems observe = observer_of(cluster, interrupted);
   report.rates = guarded_rates(shape, observe);
   report.unfit = unfit_text(report.rates);
   if (!report.unfit.empty()) return report;

@@ -89,11 +89,11 @@ std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, con
 // Runs every Program on the ranks of the cluster, one after the other, with one rendezvous for all. One Timeline each.
 // Errors: Failure::run with what the first rank said that failed; Interrupted.
 std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<Program>& programs,
-                                       const ExecuteOptions& options, const EmulatedCluster::Limits& limits);
+                                       const ExecuteOptions& options, const std::function<bool()>& interrupted);
 
 // The same for items of the campaign: each repeat starts alone and synchronised, after one that is not kept. Refers to
 // the cluster.
-ObserveItems observer_of(EmulatedCluster& cluster, const EmulatedCluster::Limits& limits);
+ObserveItems observer_of(EmulatedCluster& cluster, const std::function<bool()>& interrupted);
 
 // The whole round without a scenario: predicts the campaign, builds the emulated cluster in this process, checks its
 // rates point to point, runs the campaign, again with the NIC of rank 2 at half rate, and lays both side by side.

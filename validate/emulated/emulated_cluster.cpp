@@ -102,7 +102,7 @@ void EmulatedCluster::set_nic_rate(int rank, Bandwidth rate) {
   batch("tc", kSwitchNameSpace, change_nic_shaper(fmt::format("nic{}", rank), rate));
 }
 
-int EmulatedCluster::run_ranks(const std::function<int(int rank)>& body, const Limits& limits) {
+int EmulatedCluster::run_ranks(const std::function<int(int rank)>& body, const std::function<bool()>& interrupted) {
   const auto in_place = [&](int rank) {
     private_.release_in_child();
     enter_network(rank_name_space(rank));
@@ -110,7 +110,7 @@ int EmulatedCluster::run_ranks(const std::function<int(int rank)>& body, const L
     return body(rank);
   };
   RankProcesses processes(shape_.ranks.world_size(), in_place);
-  return processes.wait({limits.settle_s, limits.end_s, limits.interrupted});
+  return processes.wait({.interrupted = interrupted});
 }
 
 namespace {

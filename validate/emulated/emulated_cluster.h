@@ -51,15 +51,11 @@ class EmulatedCluster {
   // Live, at both ends; connections stay. Errors: Failure::run.
   void set_nic_rate(int rank, Bandwidth rate);
 
-  struct Limits {
-    double settle_s = 10;                    // once one rank has failed the others end by themselves ...
-    double end_s = 2;                        // ... or get SIGTERM, and after this time SIGKILL
-    std::function<bool()> interrupted = {};  // asked ten times a second; Interrupted is thrown when it says so
-  };
   // Runs `body` in a process per rank, inside its name space, with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
   // MASTER_ADDR and MASTER_PORT set as torchrun does; its result is the process's exit code. Returns when all have
-  // ended: 0, or the code of the first that failed (128 + N when signal N ended it).
-  int run_ranks(const std::function<int(int rank)>& body, const Limits& limits);
+  // ended: 0, or the code of the first that failed (128 + N when signal N ended it), as RankProcesses::wait() with its
+  // patience.
+  int run_ranks(const std::function<int(int rank)>& body, const std::function<bool()>& interrupted);
 
  private:
   void build();

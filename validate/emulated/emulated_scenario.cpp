@@ -74,15 +74,13 @@ ExecuteOptions back_to_back(const ScenarioRoundOptions& options) {
 std::vector<Timeline> observed_on(const ClusterSpec& spec, const std::vector<Program>& programs,
                                   const ScenarioRoundOptions& options, std::string& unfit) {
   EmulatedCluster cluster(shape_of(spec));
-  EmulatedCluster::Limits limits;
-  limits.interrupted = options.interrupted;
   const NodeShape& ranks = cluster.shape().ranks;
   if (ranks.nodes > 1 && ranks.ranks_per_node > 1) {
-    unfit = unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, limits)));
+    unfit = unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, options.interrupted)));
     if (!unfit.empty()) return {};
   }
   for (const SlowNic& slow : slow_nics(spec)) cluster.set_nic_rate(slow.rank, slow.factor * cluster.shape().nic);
-  return observe_programs(cluster, programs, back_to_back(options), limits);
+  return observe_programs(cluster, programs, back_to_back(options), options.interrupted);
 }
 
 // Of one collective: does it use links inside nodes, and between them?

@@ -54,18 +54,18 @@ ExecuteOptions alone_and_synchronised(int repeats) {
 }  // namespace
 
 std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<Program>& programs,
-                                       const ExecuteOptions& options, const EmulatedCluster::Limits& limits) {
+                                       const ExecuteOptions& options, const std::function<bool()>& interrupted) {
   const TemporaryFolder files;
-  const int code = cluster.run_ranks([&](int rank) { return run_rank(files, programs, options, rank); }, limits);
+  const int code = cluster.run_ranks([&](int rank) { return run_rank(files, programs, options, rank); }, interrupted);
   if (code != 0) fail(code, files, cluster.shape().ranks.world_size());
   return unpacked<std::vector<Timeline>>(files.text("0"));
 }
 
-ObserveItems observer_of(EmulatedCluster& cluster, const EmulatedCluster::Limits& limits) {
-  return [&cluster, limits](const std::vector<CampaignItem>& items, int repeats) {
+ObserveItems observer_of(EmulatedCluster& cluster, const std::function<bool()>& interrupted) {
+  return [&cluster, interrupted](const std::vector<CampaignItem>& items, int repeats) {
     std::vector<Program> programs;
     for (const CampaignItem& item : items) programs.push_back(item.program);
-    return observe_programs(cluster, programs, alone_and_synchronised(repeats), limits);
+    return observe_programs(cluster, programs, alone_and_synchronised(repeats), interrupted);
   };
 }
 

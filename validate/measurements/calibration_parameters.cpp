@@ -63,54 +63,28 @@ double& number_of(ClusterSpec& spec, const CalibratedNumber& number) {
   }
 }
 
-// Ranks of a row on other nodes than one of its ranks.
-int remote_peers(const MeasuredRow& row) {
-  return (row.nodes - 1) * row.gpus_per_node;
+// What the rows of one kind can tell, added to the list.
+void add_kind(std::vector<CalibratedParameter>& list, CollectiveKind kind, const std::vector<MeasuredRow>& rows,
+              const ClusterSpec& spec) {
+  std::set<bool> reaches;  // across nodes?
+  std::set<int> peers;     // on other nodes; where all rows have as many their cost cannot be told from the start
+  for (const MeasuredRow& row : rows) {
+    if (row.kind != kind) continue;
+    reaches.insert(row.nodes > 1);
+    if (row.nodes > 1) peers.insert((row.nodes - 1) * row.gpus_per_node);
+  }
+  const auto common = [&](CalibratedKey key) {
+    CalibratedParameter& parameter = list.emplace_back(CalibratedParameter{{}, kCostSpread});
+    for (bool across : reaches) parameter.numbers.push_back({key, kind, across});
+  };
+  common(CalibratedKey::start);
+  common(CalibratedKey::fill);
+  if (timed_by_nccl(kind, spec)) common(CalibratedKey::latency_share);
+  for (bool across : reaches) list.push_back({{{CalibratedKey::efficiency, kind, across}}, kEfficiencySpread});
+  if (peers.empty()) return;
+  if (!timed_by_nccl(kind, spec)) list.push_back({{{CalibratedKey::nic_efficiency, kind, true}}, kEfficiencySpread});
+  if (peers.size() > 1) list.push_back({{{CalibratedKey::per_remote_peer, kind, true}}, kCostSpread});
 }
-
-class ParameterList {
- public:
-  ParameterList(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec) : rows_(rows), spec_(spec) {}
-
-  void add_kind(CollectiveKind kind) {
-    common(CalibratedKey::start, kind, kCostSpread);
-    common(CalibratedKey::fill, kind, kCostSpread);
-    if (timed_by_nccl(kind, spec_)) common(CalibratedKey::latency_share, kind, kCostSpread);
-    for (bool across : reaches(kind)) list.push_back({{{CalibratedKey::efficiency, kind, across}}, kEfficiencySpread});
-    if (!reaches(kind).contains(true)) return;
-    if (!timed_by_nccl(kind, spec_)) list.push_back({{{CalibratedKey::nic_efficiency, kind, true}}, kEfficiencySpread});
-    if (differs_in_peers(kind)) list.push_back({{{CalibratedKey::per_remote_peer, kind, true}}, kCostSpread});
-    if (is_peer_to_peer(kind)) needs_channel_rate = true;
-  }
-
-  std::vector<CalibratedParameter> list;
-  bool needs_channel_rate = false;
-
- private:
-  void common(CalibratedKey key, CollectiveKind kind, double spread) {
-    CalibratedParameter parameter{{}, spread};
-    for (bool across : reaches(kind)) parameter.numbers.push_back({key, kind, across});
-    list.push_back(std::move(parameter));
-  }
-
-  std::set<bool> reaches(CollectiveKind kind) const {
-    std::set<bool> found;
-    for (const MeasuredRow& row : rows_)
-      if (row.kind == kind) found.insert(row.nodes > 1);
-    return found;
-  }
-
-  // Else the cost per peer cannot be told from the start.
-  bool differs_in_peers(CollectiveKind kind) const {
-    std::set<int> peers;
-    for (const MeasuredRow& row : rows_)
-      if (row.kind == kind && row.nodes > 1) peers.insert(remote_peers(row));
-    return peers.size() > 1;
-  }
-
-  const std::vector<MeasuredRow>& rows_;
-  const ClusterSpec& spec_;
-};
 
 // Calls `visit` with every start that the launch overhead is added to.
 template <typename Visit>
@@ -160,14 +134,13 @@ ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParamet
 }
 
 std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& rows, const ClusterSpec& spec) {
-  ParameterList parameters(rows, spec);
-  for (const CollectiveKind kind : kAllCollectiveKinds) {
-    const bool is_measured = std::ranges::find(rows, kind, &MeasuredRow::kind) != rows.end();
-    if (is_measured) parameters.add_kind(kind);
-  }
-  if (parameters.needs_channel_rate)
-    parameters.list.push_back({{{CalibratedKey::channel_rate, {}, true}}, kChannelSpread});
-  return std::move(parameters.list);
+  std::vector<CalibratedParameter> list;
+  for (const CollectiveKind kind : kAllCollectiveKinds)
+    if (std::ranges::find(rows, kind, &MeasuredRow::kind) != rows.end()) add_kind(list, kind, rows, spec);
+  const auto uses_channels = [](const MeasuredRow& row) { return is_peer_to_peer(row.kind) && row.nodes > 1; };
+  if (std::ranges::any_of(rows, uses_channels))
+    list.push_back({{{CalibratedKey::channel_rate, {}, true}}, kChannelSpread});
+  return list;
 }
 
 bool is_peer_to_peer(CollectiveKind kind) {

@@ -140,7 +140,6 @@ MeasuredRow row_of(const RowReader& reader) {
   row.gpus_per_node = reader.required_count("gpus_per_node");
   row.groups_at_once = static_cast<int>(reader.count("groups_at_once", kMostNodes).value_or(1));
   row.kind = kind_of(reader);
-  row.nccl_version = reader.text("nccl_version");
   row.record_kind = reader.text("record_kind");
   row.notes = reader.text("notes");
   row.source = reader.text("source");

@@ -84,5 +84,5 @@ TEST_CASE("bands begin where the last one ends") {
   CHECK(found.bands[2].rows == 2);
   CHECK(found.bands[3].rows == 1);
   CHECK(found.from_1mib().rows == 3);
-  CHECK(found.all.rows == 6);
+  CHECK(found.all().rows == 6);
 }

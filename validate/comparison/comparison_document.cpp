@@ -165,12 +165,10 @@ std::string observed_on(const TimelineComparison& comparison) {
   return text + (comparison.complete ? "" : ", INCOMPLETE");
 }
 
-std::string comparison_legend() {
-  return "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second "
-         "timeline (observed, as a rule): median, least and most over the iterations. An error is 100 (predicted - "
-         "observed) / observed, above 0 "
-         "where we predict too long. Share: of the iteration. Ranks: predicted / observed.";
-}
+constexpr const char* kLegendOfTimes =
+    "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second timeline "
+    "(observed, as a rule): median, least and most over the iterations. An error is 100 (predicted - observed) / "
+    "observed, above 0 where we predict too long. Share: of the iteration. Ranks: predicted / observed.";
 
 Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance) {
   Section section{"Iteration, classes, operations", {OperationRows(item.comparison, tolerance).sheet()}};
@@ -261,29 +259,25 @@ std::string title_of_sides(const TimelineComparison& comparison) {
                : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
 }
 
-Document document_of(const ComparisonReport& report, Medium medium) {
+}  // namespace
+
+Document comparison_document(const ComparisonReport& report, Medium medium) {
   const bool page = medium == Medium::page, one = report.cases.size() == 1;
   Document document;
-  if (page && report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
-  if (page && !one) document.add(overview(report));
-  document.blocks.emplace_back(Paragraph{comparison_legend(), Role::caption});
+  if (page) {
+    const TimelineComparison& first = report.cases.front().comparison;
+    document.title = title_of_sides(first) + (one ? ": " + first.case_name : "");
+    document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
+    if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
+    if (!one) document.add(overview(report));
+  }
+  document.blocks.emplace_back(Paragraph{kLegendOfTimes, Role::caption});
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;
     document.add(std::move(section));
   }
   document.add(notes_section(without_partner(report), ""));
-  return document;
-}
-
-}  // namespace
-
-Document comparison_document(const ComparisonReport& report, Medium medium) {
-  Document document = document_of(report, medium);
-  if (medium == Medium::terminal) return document;
-  document.title = title_of_sides(report.cases.front().comparison);
-  if (report.cases.size() == 1) document.title += ": " + report.cases.front().comparison.case_name;
-  document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
   return document;
 }
 

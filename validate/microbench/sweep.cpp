@@ -1,5 +1,3 @@
-#include "validate/microbench/sweep.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <numeric>
 
 #include "base/rng.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {

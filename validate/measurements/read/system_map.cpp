@@ -97,33 +97,24 @@ const MappedSystem* find_system(const SystemMap& map, const std::string& label) 
   return found == map.systems.end() ? nullptr : &*found;
 }
 
+void add_system(SystemMap& map, const std::string& label, const Tree& entry, const std::string& folder) {
+  if (find_system(map, label) != nullptr)
+    throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
+  map.systems.push_back(mapped_system(label, whole_entry(entry), folder));
+}
+
 void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
   if (tree.kind != Tree::Kind::map) {
     throw input_error(tree.place, fmt::format("'systems' is {}, not a map", kind_name(tree.kind)),
                       "Write one line LABEL: {cluster: NAME} for each system");
   }
-  for (const auto& [label, entry] : tree.fields) {
-    if (find_system(map, label) != nullptr) {
-      throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
-    }
-    map.systems.push_back(mapped_system(label, whole_entry(entry), folder));
-  }
-}
-
-bool is_key_of_map(const std::string& name) {
-  return name == "schema" || name == "systems" || name == "out_of_model";
+  for (const auto& [label, entry] : tree.fields) add_system(map, label, entry, folder);
 }
 
 // Labels may also stand at the top, beside the schema, in both forms of an entry.
-Tree systems_at_top(const Tree& tree) {
-  Tree systems;
-  systems.kind = Tree::Kind::map;
-  systems.place = tree.place;
-  for (const auto& field : tree.fields) {
-    const bool is_entry = field.second.kind == Tree::Kind::scalar || field.second.find("cluster") != nullptr;
-    if (is_entry && !is_key_of_map(field.first)) systems.fields.push_back(field);
-  }
-  return systems;
+bool is_entry_at_top(const std::string& key, const Tree& tree) {
+  if (key == "schema" || key == "systems" || key == "out_of_model") return false;
+  return tree.kind == Tree::Kind::scalar || tree.find("cluster") != nullptr;
 }
 
 void check_rules(const SystemMap& map, const Tree& entries) {
@@ -162,10 +153,9 @@ SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
   map.path = path;
   MapReader reader(tree, "");
   reader.choice("schema", {kSystemMapSchema});
-  const Tree at_top = systems_at_top(tree);
-  add_systems(map, at_top, folder);
-  for (const auto& field : at_top.fields) reader.has(field.first);
-  if (at_top.fields.empty() || reader.has("systems")) add_systems(map, reader.required("systems"), folder);
+  for (const auto& [key, entry] : tree.fields)
+    if (is_entry_at_top(key, entry) && reader.has(key)) add_system(map, key, entry, folder);
+  if (map.systems.empty() || reader.has("systems")) add_systems(map, reader.required("systems"), folder);
   if (reader.has("out_of_model")) {
     for (const Tree& entry : reader.list("out_of_model")) map.out_of_model.push_back(out_of_model_entry(entry));
     check_rules(map, reader.required("out_of_model"));

@@ -52,6 +52,8 @@ struct TimelineSource {
   std::vector<NamedTimeline> cases;
   bool names_no_case = false;  // Kineto traces
   std::vector<std::string> notes;
+
+  std::vector<std::string> names() const;  // of the cases
 };
 
 // timeline.h5 (`shardsim.timeline/1`) or *.timeline.json (`shardsim.timeline_json/1`), told apart by their first bytes.

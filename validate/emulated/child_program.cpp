@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include <boost/algorithm/string/replace.hpp>
+#include <cstdlib>
 #include <fstream>
 
 #include "base/error.h"
@@ -11,12 +11,13 @@
 
 namespace shardsim {
 
-TemporaryFolder::TemporaryFolder() {
+TemporaryFolder::TemporaryFolder(const std::string& parent) {
   std::error_code missing;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(missing);
-  std::string name = (parent / "shardsim-XXXXXX").string();
+  const std::filesystem::path place =
+      parent.empty() ? std::filesystem::temp_directory_path(missing) : std::filesystem::path(parent);
+  std::string name = (place / "shardsim-XXXXXX").string();
   if (missing || ::mkdtemp(name.data()) == nullptr)
-    throw run_error("cannot make a folder in " + (missing ? "TMPDIR" : parent.string()),
+    throw run_error("cannot make a folder in " + (missing ? "TMPDIR" : place.string()),
                     "Point TMPDIR at a folder that can be written");
   folder_ = name;
 }
@@ -36,11 +37,11 @@ std::string TemporaryFolder::text(const std::string& name) const {
 }
 
 ProgramOutput run_program(const std::string& command, const std::string& input) {
-  const TemporaryFolder files;
+  const TemporaryFolder files(kSharedMemory);
   files.put("in", input);
-  const std::string folder = boost::replace_all_copy(files.path("").string(), "'", "'\\''");
   const std::string line =
-      fmt::format("PATH=\"$PATH:/usr/sbin:/sbin\"; cd '{}' && {{ {}\n}} <in >out 2>err", folder, command);
+      fmt::format("PATH=\"${{PATH:-/usr/bin:/bin}}:/usr/sbin:/sbin\"; cd {} && {{ {}\n}} <in >out 2>err",
+                  files.path("").string(), command);
   const int status = std::system(line.c_str());
   if (status < 0) throw run_error("cannot start " + command, "");
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), files.text("out"), files.text("err")};

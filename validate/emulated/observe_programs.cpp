@@ -55,7 +55,7 @@ ExecuteOptions alone_and_synchronised(int repeats) {
 
 std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<Program>& programs,
                                        const ExecuteOptions& options, const std::function<bool()>& interrupted) {
-  const TemporaryFolder files;
+  const TemporaryFolder files(kSharedMemory);
   const int code = cluster.run_ranks([&](int rank) { return run_rank(files, programs, options, rank); }, interrupted);
   if (code != 0) fail(code, files, cluster.shape().ranks.world_size());
   return unpacked<std::vector<Timeline>>(files.text("0"));

@@ -78,16 +78,9 @@ MicrobenchOptions bench_options() {
   return options;
 }
 
-const BenchDeviceEntry& cpu_entry() {
-  for (const BenchDeviceEntry& entry : bench_devices()) {
-    if (entry.name == "cpu") return entry;
-  }
-  throw run_error("the micro-benchmark has no CPU device", "Please report it");
-}
-
 // Times of one rank: the copy, an empty call, then the points.
 std::vector<double> times_of_rank(const std::vector<BenchPoint>& points) {
-  const std::unique_ptr<BenchDevice> device = cpu_entry().make(1);
+  const std::unique_ptr<BenchDevice> device = make_cpu_bench_device(1);
   std::vector<double> times = {copy_us(), device->launch_floor_us()};
   for (const BenchPoint& point : points)
     times.push_back(measure_point(*device, point, bench_options(), {}).statistics.median);
@@ -116,7 +109,7 @@ std::string bench_on_ranks(int ranks, const std::vector<const Workload*>& worklo
     return values;
   };
   MeasuredSet set;
-  set.device = cpu_entry().make(1)->facts();
+  set.device = make_cpu_bench_device(1)->facts();
   set.version = version();
   set.before.copy_bandwidth = set.after.copy_bandwidth = kCopied / (median(of(0)) * 1e-6);
   set.before.launch_floor_us = set.after.launch_floor_us = median(of(1));

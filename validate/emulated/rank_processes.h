@@ -13,10 +13,13 @@
 
 namespace shardsim {
 
-// A folder in the folder for temporary files; gone with its owner, and with all that is in it.
+// An emulated cluster has one of its own: what is left there is gone with the cluster.
+inline constexpr const char* kSharedMemory = "/dev/shm";
+
+// A folder in another one, that for temporary files where it is ""; gone with its owner, and with all that is in it.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // errors: Failure::run
+  explicit TemporaryFolder(const std::string& parent = "");  // errors: Failure::run
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -101,13 +101,13 @@ void widen(std::optional<FitRange>& range, const MeasuredRow& row, std::string_v
 // The spec with what the rows of each kind and reach cover, those that judge the fit included.
 ClusterSpec with_ranges(ClusterSpec spec, const Parts& parts) {
   for (const CollectiveCalibration& part : parts) {
-    for (const auto* const rows : {&part.used, &part.unused}) {
-      for (const MeasuredRow& row : *rows) {
-        OverheadPair& reaches = spec.overheads[std::string(collective_kind_name(part.kind))];
-        OverheadSpec& reach = row.nodes > 1 ? reaches.across_nodes : reaches.in_node;
-        widen(reach.holds_for, row, nvlink_kind_name(spec.nvlink.kind));
-      }
-    }
+    std::optional<FitRange> in_node, across_nodes;
+    for (const auto* const rows : {&part.used, &part.unused})
+      for (const MeasuredRow& row : *rows)
+        widen(row.nodes > 1 ? across_nodes : in_node, row, nvlink_kind_name(spec.nvlink.kind));
+    OverheadPair& reaches = spec.overheads[std::string(collective_kind_name(part.kind))];
+    if (in_node) reaches.in_node.holds_for = in_node;
+    if (across_nodes) reaches.across_nodes.holds_for = across_nodes;
   }
   return spec;
 }

@@ -66,7 +66,6 @@ class RankProcesses {
   void collect(bool block);
   void signal_all(int number) const;
   void end_all(double grace_s);
-  void wait_until_all_ended(double limit_s);
 
   std::vector<pid_t> processes_;  // by rank; 0: has ended
   int running_ = 0;

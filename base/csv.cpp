@@ -135,4 +135,11 @@ CsvTable parse_csv(std::string_view text, const std::string& source) {
   return table;
 }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
 }  // namespace shardsim

@@ -28,4 +28,7 @@ struct CsvTable {
 // a quote that never closes, anything that is no UTF-8 text.
 CsvTable parse_csv(std::string_view text, const std::string& source);
 
+// Text as a cell of such a table, in quotes where it needs them.
+std::string csv_cell(const std::string& text);
+
 }  // namespace shardsim

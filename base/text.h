@@ -54,6 +54,9 @@ std::string with_thousands(std::int64_t number);
 // "1 table", "8 tables".
 std::string counted(std::size_t count, std::string_view noun);
 
+// "Volta" of "volta".
+std::string capital(std::string text);
+
 // Shortest text that reads back as the same double, decimal point in every locale.
 std::string shortest(double value);
 

@@ -7,7 +7,6 @@
 #include "sim/study/study.h"
 #include "sim/study/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
-#include "validate/measurements/microbench_hdf5.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {

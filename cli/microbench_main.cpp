@@ -12,8 +12,8 @@
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"
 #include "validate/execute/meet/launch.h"
-#include "validate/microbench/collective_bench.h"
-#include "validate/microbench/sweep.h"
+#include "validate/execute/run/execute.h"
+#include "validate/microbench/microbench.h"
 
 namespace {
 

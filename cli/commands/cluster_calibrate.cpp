@@ -15,7 +15,6 @@
 #include "topology/import/node_inventory.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
-#include "validate/measurements/calibration_document.h"
 #include "validate/measurements/read/measurements.h"
 #include "validate/measurements/read/system_map.h"
 
@@ -26,27 +25,11 @@ constexpr std::int64_t kMostRows = 1000;
 
 // The cluster as its file says, with the fit that its key `fits` asks for. Where these rows went into that fit, the one
 // made without them: else rows that are said to be unused would have been used before.
-ClusterSpec prior_of(const std::string& name, const std::string& system) {
-  ClusterSpec spec = read_cluster(load_named(name, "clusters", "", Arguments::place("cluster")));
+ClusterSpec prior_of(const Arguments& given, const std::string& system) {
+  ClusterSpec spec = read_cluster(load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster")));
   const LeftOutFits fits = shipped_left_out_fits();
   if (spec.fits != "none" && fits.saw(system)) return with_fits(std::move(spec), fits.table_for(system));
   return with_fits(std::move(spec));
-}
-
-Calibration calibrated(const Arguments& given) {
-  const std::string path = given.text("measurements");
-  const CalibrationOptions options{static_cast<int>(*given.count("rows", 2, kMostRows)), path};
-  Measurements measurements = read_measurements(path, measurement_hints(given));
-  print_notes(measurements);
-  const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
-  if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give at least two");
-  return calibrate(prior_of(given.text("cluster"), rows.front().system), rows, options);
-}
-
-void name_it(ClusterSpec& spec, const Calibration& calibration, const std::string& output) {
-  if (output != "-") spec.name = cluster_name_of(output);
-  spec.summary +=
-      fmt::format("{}overheads calibrated on measurements of {}", spec.summary.empty() ? "" : "; ", calibration.system);
 }
 
 // The table where `path` is one of embedding measurements, else nothing.
@@ -56,38 +39,40 @@ std::optional<CsvTable> embedding_table(const std::string& path) {
   return is_embedding_table(table) ? std::optional(std::move(table)) : std::nullopt;
 }
 
-// What the file of the cluster says, with another name and summary; the tables that are printed beside it.
-struct Written {
+// What was fitted to the measurements of what, and the tables that are printed beside it.
+struct Fitted {
   ClusterSpec spec;
-  std::string tables;
+  std::string what, subject;
+  Document tables;
 };
 
-Written compute_calibrated(const Arguments& given, const CsvTable& table, const std::string& output, int width,
-                           bool colour) {
-  const std::string path = given.text("measurements");
-  const ClusterSpec prior =
-      with_fits(read_cluster(load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster"))));
-  ComputeCalibration calibration = calibrate_compute(prior, read_embedding_table(table), path);
-  if (output != "-") calibration.spec.name = cluster_name_of(output);
-  calibration.spec.summary += fmt::format("{}compute calibrated on measurements of {}",
-                                          calibration.spec.summary.empty() ? "" : "; ", calibration.gpu);
-  return {calibration.spec, document_text(calibration_document(calibration), width, colour)};
+Fitted fitted_compute(const Arguments& given, const CsvTable& table) {
+  const ComputeCalibration made =
+      calibrate_compute(prior_of(given, ""), read_embedding_table(table), given.text("measurements"));
+  return {made.spec, "compute", made.gpu, calibration_document(made)};
 }
 
-Written collectives_calibrated(const Arguments& given, const std::string& output, int width, bool colour) {
-  Calibration calibration = calibrated(given);
-  name_it(calibration.spec, calibration, output);
-  return {calibration.spec, document_text(calibration_document(calibration), width, colour)};
+Fitted fitted_collectives(const Arguments& given) {
+  const std::string path = given.text("measurements");
+  const CalibrationOptions options{static_cast<int>(*given.count("rows", 2, kMostRows)), path};
+  const Measurements measurements = read_measurements(path, measurement_hints(given));
+  print_notes(measurements);
+  const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
+  if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give at least two");
+  const Calibration made = calibrate(prior_of(given, rows.front().system), rows, options);
+  return {made.spec, "overheads", made.system, calibration_document(made)};
 }
 
 int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
   const std::string output = given.text("output");
-  const bool colour = terminal.colour && output != "-";
   const auto table = embedding_table(given.text("measurements"));
-  const Written made = table ? compute_calibrated(given, *table, output, terminal.width, colour)
-                             : collectives_calibrated(given, output, terminal.width, colour);
-  deliver_cluster(made.spec, given);
-  std::fputs(made.tables.c_str(), output == "-" ? stderr : stdout);
+  Fitted fitted = table ? fitted_compute(given, *table) : fitted_collectives(given);
+  if (output != "-") fitted.spec.name = cluster_name_of(output);
+  fitted.spec.summary += fmt::format("{}{} calibrated on measurements of {}", fitted.spec.summary.empty() ? "" : "; ",
+                                     fitted.what, fitted.subject);
+  deliver_cluster(fitted.spec, given);
+  const std::string tables = document_text(fitted.tables, terminal.width, terminal.colour && output != "-");
+  std::fputs(tables.c_str(), output == "-" ? stderr : stdout);
   if (output != "-") say(fmt::format("wrote {}", output));
   return 0;
 }

@@ -11,7 +11,6 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/shared.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_document.h"
 #include "validate/measurements/read/measurements.h"
 
 namespace shardsim {
@@ -67,49 +66,43 @@ int verdict(const Judgement& judgement, std::optional<double> most) {
       fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
 }
 
-// What is compared, and what is said of it beside the figures.
-struct CollectiveComparison {
-  Judgement judgement;
+// The tables of accuracy.md, and what is said beside the figures.
+struct Words {
   std::string markdown, remark;
 };
 
-CollectiveComparison comparison_of(const Measurements& measurements, const SystemMap& map, const std::string& path,
-                                   bool calibrated) {
-  if (!calibrated) {
-    CollectiveComparison plain{judgement_of(measurements.rows, map, shipped_left_out_fits(), path), {}, {}};
-    plain.markdown = judgement_markdown(plain.judgement);
-    return plain;
+Judgement judged(const Arguments& given, const Measurements& measurements, Words& words) {
+  const SystemMap map = system_map(given);
+  const std::string path = given.text("measurements");
+  if (given.has("calibrated")) {
+    CalibratedJudgement result = calibrated_judgement(measurements.rows, map, shipped_left_out_fits(), path);
+    words = {calibrated_markdown(result), calibration_summary(result) + "\n"};
+    return std::move(result.judgement);
   }
-  CalibratedJudgement result = calibrated_judgement(measurements.rows, map, shipped_left_out_fits(), path);
-  CollectiveComparison comparison{{}, calibrated_markdown(result), calibration_summary(result) + "\n"};
-  comparison.judgement = std::move(result.judgement);
-  return comparison;
-}
-
-void write_files(const CollectiveComparison& comparison, const std::filesystem::path& folder, const std::string& json) {
-  const Judgement& judgement = comparison.judgement;
-  write_file(folder / "comparison.json", json);
-  write_file(folder / "predictions.csv", predictions_csv(judgement));
-  write_file(folder / "report.html", judgement_html(judgement));
-  write_file(folder / "accuracy.md", comparison.markdown);
+  Judgement judgement = judgement_of(measurements.rows, map, shipped_left_out_fits(), path);
+  words.markdown = judgement_markdown(judgement);
+  return judgement;
 }
 
 int compare_collectives(const Arguments& given, const Terminal& terminal) {
   const std::optional<double> most = tolerance(given);
   const std::filesystem::path folder =
       output_folder(given, "compare", std::filesystem::path("out") / "collective_compare");
-  const std::string path = given.text("measurements");
   const RunHints said = measurement_hints(given);
-  const Measurements measurements = read_measurements(path, said);
+  const Measurements measurements = read_measurements(given.text("measurements"), said);
   check_hints_are_used(said, measurements.rows);
-  const CollectiveComparison comparison = comparison_of(measurements, system_map(given), path, given.has("calibrated"));
-  const Judgement& judgement = comparison.judgement;
+  Words words;
+  const Judgement judgement = judged(given, measurements, words);
   print_notes(measurements);
   const std::string json = judgement_json(judgement);
   const int code = verdict(judgement, most);
-  write_folder(folder, [&](const std::filesystem::path& hidden) { write_files(comparison, hidden, json); });
-  print_result(given.has("json") ? json
-                                 : judgement_text(judgement, terminal.width, terminal.colour) + comparison.remark);
+  write_folder(folder, [&](const std::filesystem::path& hidden) {
+    write_file(hidden / "comparison.json", json);
+    write_file(hidden / "predictions.csv", predictions_csv(judgement));
+    write_file(hidden / "report.html", judgement_html(judgement));
+    write_file(hidden / "accuracy.md", words.markdown);
+  });
+  print_result(given.has("json") ? json : judgement_text(judgement, terminal.width, terminal.colour) + words.remark);
   if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
   return code;
 }

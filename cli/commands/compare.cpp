@@ -7,7 +7,6 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_report.h"
 
 namespace shardsim {

@@ -36,18 +36,12 @@ void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, 
   write_timelines(target, file);
 }
 
-std::vector<std::string> names_of(const TimelineSource& source) {
-  std::vector<std::string> names;
-  for (const NamedTimeline& item : source.cases) names.push_back(item.case_name);
-  return names;
-}
-
 int convert(const Arguments& given, const Terminal&) {
   const std::string target = given.text("output");
   if (target.empty())
     throw input_error(Arguments::place("output"), "the name is empty", "Name a file, e.g. timeline.h5");
   TimelineSource source = read_timeline_source(given.positional()[0]);
-  const std::vector<std::string> names = names_of(source);
+  const std::vector<std::string> names = source.names();
   if (!is_hdf5(target)) {
     const NamedTimeline& item = source.cases[chosen_name(names, given, "the file")];
     deliver(timeline_to_json(item.timeline, item.case_name), given, "shardsim.timeline_json/1");

@@ -59,9 +59,7 @@ int emulate(const Arguments& given, const Terminal& terminal) {
   const EmulatedShape shape = emulated_shape(given);
   EmulatedCluster cluster(shape);
   if (const auto straggler = straggler_of(given, shape)) cluster.set_nic_rate(*straggler, 0.5 * shape.nic);
-  EmulatedCluster::Limits limits;
-  limits.interrupted = terminal.interrupted;
-  return cluster.run_ranks([&](int rank) { return become(given.rest(), rank); }, limits);
+  return cluster.run_ranks([&](int rank) { return become(given.rest(), rank); }, terminal.interrupted);
 }
 
 }  // namespace

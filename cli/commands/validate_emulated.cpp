@@ -53,9 +53,8 @@ int judge_scenario(const Arguments& given, const Terminal& terminal) {
 }
 
 int judge_campaign(const Arguments& given, const Terminal& terminal) {
-  const EmulatedOutcome outcome = validate_emulated({}, terminal.interrupted);
-  if (!outcome.unfit.empty()) return tell(outcome.unfit, "", false);
-  const CampaignReport& report = outcome.report;
+  const CampaignReport report = validate_emulated({}, terminal.interrupted);
+  if (!report.unfit.empty()) return tell(report.unfit, "", false);
   return tell("", given.has("json") ? report_json(report) : report_text(report, terminal.width, terminal.colour),
               report.holds());
 }

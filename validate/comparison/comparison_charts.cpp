@@ -6,7 +6,7 @@
 
 #include "sim/report/chart_data.h"
 #include "sim/timeline/iteration_window.h"
-#include "validate/comparison/comparison_document.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {
@@ -77,34 +77,25 @@ std::vector<Span> drawn(const std::vector<Span>& spans, double blur_us) {
   return result;
 }
 
-class TimelineChart {
- public:
-  void add(const Strip& strip) {
-    const std::vector<Span> spans = drawn(spans_of(strip), (strip.window.end_us - strip.window.begin_us) / kPixels);
-    std::map<int, double> lane_of;
-    for (const Span& span : spans) lane_of.try_emplace(span.stream, 0);
-    for (auto& [stream, lane] : lane_of) {
-      lane = static_cast<double>(lanes_.rows.size());
-      lanes_.rows.push_back({lane, strip.row, strip.timeline.streams[static_cast<std::size_t>(stream)]});
-    }
-    for (const Span& span : spans) {
-      const Timeline::OpInfo& op = strip.timeline.ops[static_cast<std::size_t>(span.op)];
-      const auto since = [&](double us) {
-        return (std::clamp(us, strip.window.begin_us, strip.window.end_us) - strip.window.begin_us) / 1e3;
-      };
-      spans_.rows.push_back({lane_of[span.stream], strip.row,
-                             strip.timeline.streams[static_cast<std::size_t>(span.stream)], op.name,
-                             display_class(op.name, op.op_class), since(span.start_us), since(span.end_us),
-                             static_cast<double>(span.bytes) / 1e6});
-    }
+void add_strip(DataSet& marks, DataSet& lanes, const Strip& strip) {
+  const std::vector<Span> spans = drawn(spans_of(strip), (strip.window.end_us - strip.window.begin_us) / kPixels);
+  const auto stream_name = [&](int stream) { return strip.timeline.streams[static_cast<std::size_t>(stream)]; };
+  std::map<int, double> lane_of;
+  for (const Span& span : spans) lane_of.try_emplace(span.stream, 0);
+  for (auto& [stream, lane] : lane_of) {
+    lane = static_cast<double>(lanes.rows.size());
+    lanes.rows.push_back({lane, strip.row, stream_name(stream)});
   }
-
-  std::vector<DataSet> data() { return {std::move(spans_), std::move(lanes_)}; }
-
- private:
-  DataSet spans_{"spans", {"lane", "row", "stream", "op", "class", "start_ms", "end_ms", "moved_mb"}, {}};
-  DataSet lanes_{"lanes", {"lane", "row", "stream"}, {}};
-};
+  const auto since = [&](double us) {
+    return (std::clamp(us, strip.window.begin_us, strip.window.end_us) - strip.window.begin_us) / 1e3;
+  };
+  for (const Span& span : spans) {
+    const Timeline::OpInfo& op = strip.timeline.ops[static_cast<std::size_t>(span.op)];
+    marks.rows.push_back({lane_of[span.stream], strip.row, stream_name(span.stream), op.name,
+                          display_class(op.name, op.op_class), since(span.start_us), since(span.end_us),
+                          static_cast<double>(span.bytes) / 1e6});
+  }
+}
 
 Chart timeline_chart(const ComparedCase& item, const std::string& id) {
   const IterationWindow ours = typical_window(item.predicted), theirs = typical_window(item.observed);
@@ -112,10 +103,12 @@ Chart timeline_chart(const ComparedCase& item, const std::string& id) {
   if (!item.comparison.ranks.empty()) ranks.push_back(item.comparison.ranks.front().rank);
   const int busiest = busiest_rank(item.comparison);
   if (std::find(ranks.begin(), ranks.end(), busiest) == ranks.end()) ranks.push_back(busiest);
-  TimelineChart chart;
+  DataSet marks{"spans", {"lane", "row", "stream", "op", "class", "start_ms", "end_ms", "moved_mb"}, {}};
+  DataSet lanes{"lanes", {"lane", "row", "stream"}, {}};
   for (const int rank : ranks) {
-    chart.add({item.predicted, rank, ours, fmt::format("rank {} {}", rank, item.comparison.first)});
-    chart.add({item.observed, rank, theirs, fmt::format("rank {} {}", rank, item.comparison.second)});
+    const auto row = [&](const std::string& side) { return fmt::format("rank {} {}", rank, side); };
+    add_strip(marks, lanes, {item.predicted, rank, ours, row(item.comparison.first)});
+    add_strip(marks, lanes, {item.observed, rank, theirs, row(item.comparison.second)});
   }
   return {
       id + "-timelines",
@@ -125,7 +118,7 @@ Chart timeline_chart(const ComparedCase& item, const std::string& id) {
                   "the end of the iteration before.",
                   ranks.front(), ranks.size() > 1 ? fmt::format(", and rank {}, observed to be busiest", busiest) : ""),
       false,
-      chart.data()};
+      {marks, lanes}};
 }
 
 std::vector<DataSet::Cell> point(const std::string& name, const std::string& colour, const ComparedTime& time,

@@ -1,9 +1,6 @@
-#include "validate/comparison/comparison_document.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "base/document/cells.h"
@@ -11,6 +8,7 @@
 #include "base/text.h"
 #include "sim/report/page.h"
 #include "sim/report/result_sheets.h"
+#include "validate/comparison/comparison_report.h"
 
 namespace shardsim {
 namespace {
@@ -27,11 +25,6 @@ std::string signed_time(double ms) {
 
 std::string gib(const std::optional<std::int64_t>& bytes) {
   return bytes ? fixed(static_cast<double>(*bytes) / kGiB, 2) : "-";
-}
-
-std::string capital(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
 }
 
 std::string verdict(const ComparedTime& time, bool judged, double tolerance_pct) {
@@ -159,25 +152,23 @@ std::string comparison_summary(const TimelineComparison& comparison) {
 std::string observed_on(const TimelineComparison& comparison) {
   const Timeline::Measured& measured = comparison.measured;
   std::string text =
-      fmt::format("{} rank{}, {} iteration{} {}", comparison.world_size, comparison.world_size == 1 ? "" : "s",
-                  comparison.iterations, comparison.iterations == 1 ? "" : "s",
+      fmt::format("{}, {} {}", counted(static_cast<std::size_t>(comparison.world_size), "rank"),
+                  counted(static_cast<std::size_t>(comparison.iterations), "iteration"),
                   comparison.second == "observed" ? "observed" : "in the " + comparison.second + " timeline");
-  if (!measured.device.empty()) text += " on " + measured.device;
+  const auto add = [&](const char* lead, const std::string& fact) { text += fact.empty() ? "" : lead + fact; };
+  add(" on ", measured.device);
   if (!measured.hosts.empty()) text += " (" + join(measured.hosts) + ")";
-  if (!measured.transport.empty()) text += ", " + measured.transport;
-  if (!measured.nccl.empty()) text += ", NCCL " + measured.nccl;
-  if (!measured.cuda.empty()) text += ", CUDA " + measured.cuda;
-  if (!measured.driver.empty()) text += ", driver " + measured.driver;
-  if (!comparison.complete) text += ", INCOMPLETE";
-  return text;
+  add(", ", measured.transport);
+  add(", NCCL ", measured.nccl);
+  add(", CUDA ", measured.cuda);
+  add(", driver ", measured.driver);
+  return text + (comparison.complete ? "" : ", INCOMPLETE");
 }
 
-std::string comparison_legend() {
-  return "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second "
-         "timeline (observed, as a rule): median, least and most over the iterations. An error is 100 (predicted - "
-         "observed) / observed, above 0 "
-         "where we predict too long. Share: of the iteration. Ranks: predicted / observed.";
-}
+constexpr const char* kLegendOfTimes =
+    "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second timeline "
+    "(observed, as a rule): median, least and most over the iterations. An error is 100 (predicted - observed) / "
+    "observed, above 0 where we predict too long. Share: of the iteration. Ranks: predicted / observed.";
 
 Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance) {
   Section section{"Iteration, classes, operations", {OperationRows(item.comparison, tolerance).sheet()}};
@@ -268,29 +259,25 @@ std::string title_of_sides(const TimelineComparison& comparison) {
                : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
 }
 
-Document document_of(const ComparisonReport& report, Medium medium) {
+}  // namespace
+
+Document comparison_document(const ComparisonReport& report, Medium medium) {
   const bool page = medium == Medium::page, one = report.cases.size() == 1;
   Document document;
-  if (page && report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
-  if (page && !one) document.add(overview(report));
-  document.blocks.emplace_back(Paragraph{comparison_legend(), Role::caption});
+  if (page) {
+    const TimelineComparison& first = report.cases.front().comparison;
+    document.title = title_of_sides(first) + (one ? ": " + first.case_name : "");
+    document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
+    if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
+    if (!one) document.add(overview(report));
+  }
+  document.blocks.emplace_back(Paragraph{kLegendOfTimes, Role::caption});
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;
     document.add(std::move(section));
   }
   document.add(notes_section(without_partner(report), ""));
-  return document;
-}
-
-}  // namespace
-
-Document comparison_document(const ComparisonReport& report, Medium medium) {
-  Document document = document_of(report, medium);
-  if (medium == Medium::terminal) return document;
-  document.title = title_of_sides(report.cases.front().comparison);
-  if (report.cases.size() == 1) document.title += ": " + report.cases.front().comparison.case_name;
-  document.origin = fmt::format("{} beside {}, shardsim {}", report.predicted, report.observed, version());
   return document;
 }
 

@@ -23,6 +23,13 @@ Json percent_json(const std::optional<double>& value) {
   return value ? rounded(*value, 1e3) : Json(nullptr);
 }
 
+template <typename Item, typename Form>
+Json list_of(const std::vector<Item>& items, const Form& form) {
+  Json list = Json::array();
+  for (const Item& item : items) list.push_back(form(item));
+  return list;
+}
+
 Json time_json(const ComparedTime& time) {
   return {{"predicted_ms", ms(time.predicted_ms)},
           {"observed_min_ms", ms(time.observed_ms.min)},
@@ -53,13 +60,6 @@ Json operation_json(const ComparedOperation& row, bool is_class, const std::opti
   return judged_time(std::move(json), row.time, is_judged(row, is_class), tolerance);
 }
 
-Json operations_json(const std::vector<ComparedOperation>& rows, bool is_class,
-                     const std::optional<double>& tolerance) {
-  Json list = Json::array();
-  for (const ComparedOperation& row : rows) list.push_back(operation_json(row, is_class, tolerance));
-  return list;
-}
-
 Json alone_json(const TimelineComparison& comparison, bool predicted) {
   Json list = Json::array();
   for (const LoneOperation& lone : comparison.alone)
@@ -71,32 +71,26 @@ Json alone_json(const TimelineComparison& comparison, bool predicted) {
   return list;
 }
 
-Json worst_json(const TimelineComparison& comparison) {
-  Json list = Json::array();
-  for (const ComparedOperation& row : worst_operations(comparison, kWorstOperations))
-    list.push_back({{"name", row.name},
-                    {"class", row.op_class},
-                    {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
-                    {"error_pct", percent_json(row.time.error_pct())}});
-  return list;
+Json worst_json(const ComparedOperation& row) {
+  return {{"name", row.name},
+          {"class", row.op_class},
+          {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
+          {"error_pct", percent_json(row.time.error_pct())}};
 }
 
 Json bytes_json(const std::optional<std::int64_t>& bytes) {
   return bytes ? Json(*bytes) : Json(nullptr);
 }
 
-Json ranks_json(const TimelineComparison& comparison) {
-  Json list = Json::array();
-  for (const ComparedRank& rank : comparison.ranks)
-    list.push_back({{"rank", rank.rank},
-                    {"compute", time_json(rank.compute)},
-                    {"comm", time_json(rank.comm)},
-                    {"exposed", time_json(rank.exposed)},
-                    {"busy", time_json(rank.busy)},
-                    {"predicted_hbm_bytes", bytes_json(rank.predicted_bytes)},
-                    {"observed_hbm_bytes", bytes_json(rank.observed_bytes)},
-                    {"waiting", time_json(rank.waiting)}});
-  return list;
+Json rank_json(const ComparedRank& rank) {
+  return {{"rank", rank.rank},
+          {"compute", time_json(rank.compute)},
+          {"comm", time_json(rank.comm)},
+          {"exposed", time_json(rank.exposed)},
+          {"busy", time_json(rank.busy)},
+          {"predicted_hbm_bytes", bytes_json(rank.predicted_bytes)},
+          {"observed_hbm_bytes", bytes_json(rank.observed_bytes)},
+          {"waiting", time_json(rank.waiting)}};
 }
 
 Json wait_json(const NamedTime& time) {
@@ -107,13 +101,9 @@ Json wait_json(const NamedTime& time) {
           {"operation", whom.operation}};
 }
 
-Json waits_json(const TimelineComparison& comparison) {
-  Json list = Json::array();
-  for (const ComparedWait& wait : comparison.waits)
-    list.push_back({{"name", wait.predicted.name},
-                    {"predicted", wait_json(wait.predicted)},
-                    {"observed", wait_json(wait.observed)}});
-  return list;
+Json compared_wait_json(const ComparedWait& wait) {
+  return {
+      {"name", wait.predicted.name}, {"predicted", wait_json(wait.predicted)}, {"observed", wait_json(wait.observed)}};
 }
 
 Json memory_json(const TimelineComparison& comparison) {
@@ -147,14 +137,15 @@ Json case_json(const TimelineComparison& comparison, const std::optional<double>
   json["iteration"] = judged_time(Json::object(), comparison.iteration, true, tolerance);
   json["exposed_comm"] = time_json(comparison.exposed);
   json["exposed_waiting"] = time_json(comparison.waiting);
-  json["waits"] = waits_json(comparison);
+  json["waits"] = list_of(comparison.waits, compared_wait_json);
   json["memory"] = memory_json(comparison);
-  json["worst_operations"] = worst_json(comparison);
-  json["classes"] = operations_json(comparison.classes, true, tolerance);
-  json["operations"] = operations_json(comparison.operations, false, tolerance);
+  json["worst_operations"] = list_of(worst_operations(comparison, kWorstOperations), worst_json);
+  json["classes"] = list_of(comparison.classes, [&](const auto& row) { return operation_json(row, true, tolerance); });
+  json["operations"] =
+      list_of(comparison.operations, [&](const auto& row) { return operation_json(row, false, tolerance); });
   json["only_predicted"] = alone_json(comparison, true);
   json["only_observed"] = alone_json(comparison, false);
-  json["ranks"] = ranks_json(comparison);
+  json["ranks"] = list_of(comparison.ranks, rank_json);
   json["measured"] = measured_json(comparison.measured);
   json["notes"] = comparison.notes;
   return json;
@@ -169,9 +160,8 @@ std::string comparison_json(const ComparisonReport& report) {
             {"observed", report.observed}};
   root["tolerance_pct"] = report.tolerance_pct ? Json(*report.tolerance_pct) : Json(nullptr);
   root["within_tolerance"] = report.tolerance_pct ? Json(report.outside().empty()) : Json(nullptr);
-  root["cases"] = Json::array();
-  for (const ComparedCase& item : report.cases)
-    root["cases"].push_back(case_json(item.comparison, report.tolerance_pct));
+  root["cases"] =
+      list_of(report.cases, [&](const ComparedCase& item) { return case_json(item.comparison, report.tolerance_pct); });
   root["only_predicted_cases"] = report.only_predicted;
   root["only_observed_cases"] = report.only_observed;
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

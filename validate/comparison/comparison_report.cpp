@@ -33,12 +33,6 @@ std::string first_bytes(const fs::path& path) {
   return bytes;
 }
 
-std::vector<std::string> names_of(const TimelineSource& source) {
-  std::vector<std::string> names;
-  for (const NamedTimeline& item : source.cases) names.push_back(item.case_name);
-  return names;
-}
-
 const NamedTimeline* find_case(const TimelineSource& source, const std::string& name) {
   const auto found = std::find_if(source.cases.begin(), source.cases.end(),
                                   [&](const NamedTimeline& item) { return item.case_name == name; });
@@ -59,12 +53,12 @@ void add_case(ComparisonReport& report, const TimelineSource& predicted, const N
 
 const NamedTimeline& case_named(const TimelineSource& source, const std::string& name) {
   if (const NamedTimeline* found = find_case(source, name)) return *found;
-  throw input_error({source.path}, "there is no case " + excerpt(name), known_names_hint(name, names_of(source)));
+  throw input_error({source.path}, "there is no case " + excerpt(name), known_names_hint(name, source.names()));
 }
 
 // The cases that the patterns fit, in the order of the file.
 TimelineSource chosen_cases(const TimelineSource& source, const std::vector<std::string>& patterns) {
-  const std::vector<std::string> names = names_of(source);
+  const std::vector<std::string> names = source.names();
   std::set<std::size_t> chosen;
   for (const std::string& pattern : patterns) {
     const std::vector<std::size_t> fitting = fitting_names(names, pattern);
@@ -90,12 +84,18 @@ void add_all(ComparisonReport& report, const TimelineSource& predicted, const Ti
     if (find_case(predicted, theirs.case_name) == nullptr) report.only_observed.push_back(theirs.case_name);
   if (!report.cases.empty()) return;
   throw input_error({observed.path},
-                    fmt::format("no case of {} is here: {} there, {} here", predicted.path, join(names_of(predicted)),
-                                join(names_of(observed))),
+                    fmt::format("no case of {} is here: {} there, {} here", predicted.path, join(predicted.names()),
+                                join(observed.names())),
                     "Name the predicted case with --case NAME");
 }
 
 }  // namespace
+
+std::vector<std::string> TimelineSource::names() const {
+  std::vector<std::string> names;
+  for (const NamedTimeline& item : cases) names.push_back(item.case_name);
+  return names;
+}
 
 std::vector<ComparedOperation> worst_operations(const TimelineComparison& comparison, std::size_t count) {
   std::vector<ComparedOperation> worst = comparison.operations;
@@ -181,7 +181,7 @@ ComparisonReport compare_sources(const TimelineSource& predicted, const Timeline
   } else {
     if (observed.names_no_case)
       throw input_error({predicted.path}, "several cases, and traces do not say which one they are of",
-                        "Name it with --case: " + join(names_of(predicted)));
+                        "Name it with --case: " + join(predicted.names()));
     add_all(report, predicted, observed);
   }
   return report;

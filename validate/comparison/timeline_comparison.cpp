@@ -130,21 +130,25 @@ class Comparer {
   void compare_names() {
     const std::vector<OperationName>&ours = predicted_.times.names(), &theirs = observed_.times.names();
     std::vector<bool> matched(theirs.size(), false);
-    std::vector<std::string> left_classes;
-    std::vector<Indices> left;
+    Indices left;
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      const auto partner = static_cast<std::size_t>(std::find(theirs.begin(), theirs.end(), ours[i]) - theirs.begin());
-      if (partner < theirs.size()) {
-        matched[partner] = true;
-        result_.operations.push_back(together(ours[i].name, ours[i].op_class, {i}, {partner}));
+      const auto partner = static_cast<std::size_t>(std::ranges::find(theirs, ours[i]) - theirs.begin());
+      if (partner == theirs.size()) {
+        left.push_back(i);
         continue;
       }
-      const auto known = std::find(left_classes.begin(), left_classes.end(), ours[i].op_class);
-      left.resize(std::max(left.size(), static_cast<std::size_t>(known - left_classes.begin()) + 1));
-      left[static_cast<std::size_t>(known - left_classes.begin())].push_back(i);
-      if (known == left_classes.end()) left_classes.push_back(ours[i].op_class);
+      matched[partner] = true;
+      result_.operations.push_back(together(ours[i].name, ours[i].op_class, {i}, {partner}));
     }
-    for (std::size_t i = 0; i < left_classes.size(); ++i) match_rest(left_classes[i], left[i], matched);
+    while (!left.empty()) {
+      const std::string op_class = ours[left.front()].op_class;
+      Indices of_it;
+      std::erase_if(left, [&](std::size_t i) {
+        if (ours[i].op_class == op_class) of_it.push_back(i);
+        return ours[i].op_class == op_class;
+      });
+      match_rest(op_class, of_it, matched);
+    }
     for (std::size_t i = 0; i < theirs.size(); ++i)
       if (!matched[i]) add_lone(observed_, i, false);
   }

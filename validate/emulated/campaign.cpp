@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
-#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,12 +12,6 @@
 
 namespace shardsim {
 namespace {
-
-using Dense = std::vector<std::vector<std::int64_t>>;
-
-Dense nothing(std::size_t members) {
-  return Dense(members, std::vector<std::int64_t>(members, 0));
-}
 
 // The one that is `nodes` nodes and `places` places further on.
 int shifted(int rank, int nodes, int places, const NodeShape& shape) {
@@ -41,12 +33,15 @@ class CampaignBuilder {
   int nodes() const { return shape_.nodes; }
   int per_node() const { return shape_.ranks_per_node; }
 
-  // Each pair (from, to) of ranks at once.
-  void send(std::int64_t bytes, const std::vector<std::pair<int, int>>& pairs);
-  // Among all ranks at once; own chunks are left out.
-  void uneven(const std::function<std::int64_t(int from, int to)>& bytes);
+  // What each rank sends each other one, all at once.
+  void exchange(const std::function<std::int64_t(int from, int to)>& bytes) { exchange("world", bytes); }
+  void send(std::int64_t bytes, int sender, int receiver) {
+    exchange([=](int from, int to) { return from == sender && to == receiver ? bytes : 0; });
+  }
   // Every ordered pair of the group's members, at once.
-  void all_to_all(const std::string& group, std::int64_t bytes_per_pair);
+  void all_to_all(const std::string& group, std::int64_t bytes_per_pair) {
+    exchange(group, [=](int, int) { return bytes_per_pair; });
+  }
   // Among all ranks in steps, each a permutation inside one tier; a rank goes on when it has sent and received.
   void pairwise(const std::function<std::int64_t(int from)>& bytes);
   // all_reduce, reduce_scatter or all_gather of `bytes` by a ring, in whole blocks.
@@ -58,8 +53,8 @@ class CampaignBuilder {
 
  private:
   void add(Op op);
-  void exchange(const std::string& group, std::vector<std::vector<std::int64_t>> bytes);
-  std::size_t members(const std::string& group) const { return program_.groups.at(group).front().size(); }
+  void exchange(const std::string& group, const std::function<std::int64_t(int from, int to)>& bytes);
+  int members(const std::string& group) const { return static_cast<int>(program_.groups.at(group).front().size()); }
 
   NodeShape shape_;
   Program program_;
@@ -88,49 +83,32 @@ void CampaignBuilder::add(Op op) {
   program_.ops.push_back(std::move(op));
 }
 
-void CampaignBuilder::exchange(const std::string& group, Dense bytes) {
+void CampaignBuilder::exchange(const std::string& group, const std::function<std::int64_t(int, int)>& bytes) {
+  const int count = members(group);
+  std::vector<std::vector<std::int64_t>> matrix(count, std::vector<std::int64_t>(count, 0));
+  for (int from = 0; from < count; ++from) {
+    for (int to = 0; to < count; ++to) matrix[from][to] = from == to ? 0 : bytes(from, to);
+  }
   Op op;
   op.op_class = OpClass::all_to_all;
   op.name = group + "_all_to_all";
   op.group = group;
   op.matrix.index = static_cast<int>(program_.matrices.size());
   program_.matrices.push_back(
-      {"bytes" + std::to_string(op.matrix.index), {ByteMatrix::Kind::dense, 1, {}, std::move(bytes), false}});
+      {"bytes" + std::to_string(op.matrix.index), {ByteMatrix::Kind::dense, 1, {}, std::move(matrix), false}});
   add(std::move(op));
-}
-
-void CampaignBuilder::send(std::int64_t bytes, const std::vector<std::pair<int, int>>& pairs) {
-  Dense matrix = nothing(members("world"));
-  for (const auto& [from, to] : pairs) matrix[from][to] = bytes;
-  exchange("world", std::move(matrix));
-}
-
-void CampaignBuilder::uneven(const std::function<std::int64_t(int from, int to)>& bytes) {
-  Dense matrix = nothing(members("world"));
-  for (int from = 0; from < shape_.world_size(); ++from) {
-    for (int to = 0; to < shape_.world_size(); ++to) matrix[from][to] = from == to ? 0 : bytes(from, to);
-  }
-  exchange("world", std::move(matrix));
-}
-
-void CampaignBuilder::all_to_all(const std::string& group, std::int64_t bytes_per_pair) {
-  Dense matrix(members(group), std::vector<std::int64_t>(members(group), bytes_per_pair));
-  for (std::size_t member = 0; member < matrix.size(); ++member) matrix[member][member] = 0;
-  exchange(group, std::move(matrix));
 }
 
 void CampaignBuilder::pairwise(const std::function<std::int64_t(int from)>& bytes) {
   for (int step = 1; step < shape_.world_size(); ++step) {
-    Dense matrix = nothing(members("world"));
-    for (int from = 0; from < shape_.world_size(); ++from) {
-      matrix[from][shifted(from, step / shape_.ranks_per_node, step % shape_.ranks_per_node, shape_)] = bytes(from);
-    }
-    exchange("world", std::move(matrix));
+    exchange([&](int from, int to) {
+      return to == shifted(from, step / per_node(), step % per_node(), shape_) ? bytes(from) : 0;
+    });
   }
 }
 
 void CampaignBuilder::reduce(OpClass op_class, const std::string& group, std::int64_t bytes) {
-  const auto count = static_cast<std::int64_t>(members(group));
+  const std::int64_t count = members(group);
   Op op;
   op.op_class = op_class;
   op.name = group + "_" + std::string(op_class_name(op_class));
@@ -168,9 +146,14 @@ void hier_a2a(CampaignBuilder& build, std::int64_t n) {
   build.all_to_all("cross_node", n * build.per_node());
 }
 
+void bidir_inter(CampaignBuilder& build, std::int64_t n) {
+  build.exchange([n, other = build.per_node()](int from, int to) {
+    return std::min(from, to) == 0 && std::max(from, to) == other ? n : 0;
+  });
+}
+
 void incast_inter(CampaignBuilder& build, std::int64_t n) {
-  const int per_node = build.per_node();
-  build.uneven([n, per_node](int from, int to) { return to == 0 && from >= per_node ? n : 0; });
+  build.exchange([n, first = build.per_node()](int from, int to) { return to == 0 && from >= first ? n : 0; });
 }
 
 void ovl_disjoint(CampaignBuilder& build, std::int64_t n) {
@@ -196,20 +179,20 @@ constexpr std::array kEntries = std::to_array<Entry>({
     {"a2a_direct", [](Builder& build, std::int64_t n) { build.all_to_all("world", n); }},
     {"a2a_pairwise", [](Builder& build, std::int64_t n) { build.pairwise([n](int) { return n; }); }},
     {"a2av_direct",
-     [](Builder& build, std::int64_t n) { build.uneven([n](int from, int) { return skewed(from, n); }); }},
+     [](Builder& build, std::int64_t n) { build.exchange([n](int from, int) { return skewed(from, n); }); }},
     {"a2av_pairwise",
      [](Builder& build, std::int64_t n) { build.pairwise([n](int from) { return skewed(from, n); }); }},
-    {"bidir_inter",
-     [](Builder& build, std::int64_t n) { build.send(n, {{0, build.per_node()}, {build.per_node(), 0}}); }},
+    {"bidir_inter", bidir_inter},
     {"hier_a2a", hier_a2a},
     {"hier_ar", hier_ar},
-    {"incast_all", [](Builder& build, std::int64_t n) { build.uneven([n](int, int to) { return to == 0 ? n : 0; }); }},
+    {"incast_all",
+     [](Builder& build, std::int64_t n) { build.exchange([n](int, int to) { return to == 0 ? n : 0; }); }},
     {"incast_inter", incast_inter},
     {"intra_a2a", [](Builder& build, std::int64_t n) { build.all_to_all("node", n); }},
     {"ovl_contend", ovl_contend},
     {"ovl_disjoint", ovl_disjoint},
-    {"p2p_inter", [](Builder& build, std::int64_t n) { build.send(n, {{0, build.per_node()}}); }},
-    {"p2p_intra", [](Builder& build, std::int64_t n) { build.send(n, {{0, 1}}); }},
+    {"p2p_inter", [](Builder& build, std::int64_t n) { build.send(n, 0, build.per_node()); }},
+    {"p2p_intra", [](Builder& build, std::int64_t n) { build.send(n, 0, 1); }},
     {"ring_ar", [](Builder& build, std::int64_t n) { build.reduce(OpClass::all_reduce, "world", n); }},
     {"xnode_ar", [](Builder& build, std::int64_t n) { build.reduce(OpClass::all_reduce, "cross_node", n); }},
 });
@@ -222,33 +205,27 @@ const Entry& entry_named(std::string_view name) {
                     known_names_hint(name, campaign_names()));
 }
 
-struct Wanted {
-  std::string_view name;
-  std::int64_t bytes;
-  JudgedAs judged;
-};
-
-std::vector<CampaignItem> items_of(const NodeShape& shape, std::initializer_list<Wanted> wanted) {
+std::vector<CampaignItem> items_of(const NodeShape& shape, JudgedAs judged, std::int64_t bytes,
+                                   std::initializer_list<std::string_view> names) {
   std::vector<CampaignItem> items;
-  for (const Wanted& want : wanted) {
-    items.push_back({std::string(want.name), want.bytes, want.judged, campaign_program(want.name, want.bytes, shape)});
-  }
+  for (const std::string_view name : names)
+    items.push_back({std::string(name), bytes, judged, campaign_program(name, bytes, shape)});
+  return items;
+}
+
+std::vector<CampaignItem> joined(std::initializer_list<std::vector<CampaignItem>> parts) {
+  std::vector<CampaignItem> items;
+  for (const auto& part : parts) items.insert(items.end(), part.begin(), part.end());
   return items;
 }
 
 }  // namespace
 
-std::string_view judged_as_name(JudgedAs judged) {
-  constexpr std::array<std::string_view, 5> kNames = {"guard", "NIC-bound", "fast/mixed", "fault", "reported"};
-  return kNames[static_cast<std::size_t>(judged)];
-}
-
-Band band_of(JudgedAs judged) {
-  if (judged == JudgedAs::nic_bound) return {-0.05, 0.03};
-  if (judged == JudgedAs::fast_or_mixed) return {-0.10, 0.03};
-  if (judged == JudgedAs::fault) return {-0.12, 0.12};
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  return {-kAny, kAny};
+const Band& band_of(JudgedAs judged) {
+  static constexpr std::array<Band, 5> kBands = {Band{"guard"}, Band{"NIC-bound", -0.05, 0.03},
+                                                 Band{"fast/mixed", -0.10, 0.03}, Band{"fault", -0.12, 0.12},
+                                                 Band{"reported"}};
+  return kBands[static_cast<std::size_t>(judged)];
 }
 
 std::string CampaignItem::label() const {
@@ -274,34 +251,24 @@ Program campaign_program(std::string_view name, std::int64_t bytes, const NodeSh
 }
 
 std::vector<CampaignItem> guard_items(const NodeShape& shape) {
-  return items_of(shape, {{"p2p_intra", 64 * kKiB, JudgedAs::guard},
-                          {"p2p_intra", kMiB, JudgedAs::guard},
-                          {"p2p_inter", 64 * kKiB, JudgedAs::guard},
-                          {"p2p_inter", 256 * kKiB, JudgedAs::guard}});
+  return joined({items_of(shape, JudgedAs::guard, 64 * kKiB, {"p2p_intra"}),
+                 items_of(shape, JudgedAs::guard, kMiB, {"p2p_intra"}),
+                 items_of(shape, JudgedAs::guard, 64 * kKiB, {"p2p_inter"}),
+                 items_of(shape, JudgedAs::guard, 256 * kKiB, {"p2p_inter"})});
 }
 
 std::vector<CampaignItem> gated_items(const NodeShape& shape) {
-  return items_of(shape, {{"a2a_direct", 128 * kKiB, JudgedAs::nic_bound},
-                          {"a2a_pairwise", 128 * kKiB, JudgedAs::nic_bound},
-                          {"a2av_direct", 128 * kKiB, JudgedAs::nic_bound},
-                          {"ring_ar", 128 * kKiB, JudgedAs::nic_bound},
-                          {"xnode_ar", 128 * kKiB, JudgedAs::nic_bound},
-                          {"hier_a2a", 128 * kKiB, JudgedAs::nic_bound},
-                          {"incast_inter", 128 * kKiB, JudgedAs::nic_bound},
-                          {"ovl_contend", 128 * kKiB, JudgedAs::nic_bound},
-                          {"hier_ar", kMiB, JudgedAs::fast_or_mixed},
-                          {"intra_a2a", kMiB, JudgedAs::fast_or_mixed},
-                          {"ovl_disjoint", kMiB, JudgedAs::fast_or_mixed},
-                          {"a2av_pairwise", 128 * kKiB, JudgedAs::reported}});
+  return joined({items_of(shape, JudgedAs::nic_bound, 128 * kKiB,
+                          {"a2a_direct", "a2a_pairwise", "a2av_direct", "ring_ar", "xnode_ar", "hier_a2a",
+                           "incast_inter", "ovl_contend"}),
+                 items_of(shape, JudgedAs::fast_or_mixed, kMiB, {"hier_ar", "intra_a2a", "ovl_disjoint"}),
+                 items_of(shape, JudgedAs::reported, 128 * kKiB, {"a2av_pairwise"})});
 }
 
 std::vector<CampaignItem> straggler_items(const NodeShape& shape) {
-  return items_of(shape, {{"a2a_direct", 128 * kKiB, JudgedAs::fault},
-                          {"ring_ar", 128 * kKiB, JudgedAs::fault},
-                          {"xnode_ar", 128 * kKiB, JudgedAs::fault},
-                          {"hier_a2a", 128 * kKiB, JudgedAs::fault},
-                          {"incast_inter", 128 * kKiB, JudgedAs::fault},
-                          {"hier_ar", kMiB, JudgedAs::fault}});
+  return joined(
+      {items_of(shape, JudgedAs::fault, 128 * kKiB, {"a2a_direct", "ring_ar", "xnode_ar", "hier_a2a", "incast_inter"}),
+       items_of(shape, JudgedAs::fault, kMiB, {"hier_ar"})});
 }
 
 }  // namespace shardsim

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +26,13 @@ struct NodeShape {
 // reported: printed alone.
 enum class JudgedAs { guard, nic_bound, fast_or_mixed, fault, reported };
 
-std::string_view judged_as_name(JudgedAs judged);
-
-// Of predicted / observed - 1. One-sided, for the model has no CPU cost: it is faster than the sockets.
+// What a kind is called, and the band. It is one-sided, for the model has no CPU cost: it is faster than the sockets.
 struct Band {
-  double low = 0, high = 0;
+  std::string_view name;
+  double low = -HUGE_VAL, high = HUGE_VAL;  // of guard and reported: everything
   bool holds(double error) const { return error >= low && error <= high; }
 };
-Band band_of(JudgedAs judged);  // of guard and reported: everything
+const Band& band_of(JudgedAs judged);
 
 // One collective, or a few, that the ranks run and the simulator predicts.
 struct CampaignItem {
@@ -67,10 +68,8 @@ ClusterSpec emulated_cluster_spec(const NodeShape& shape);
 // The same with one rank's NIC at half rate.
 ClusterSpec with_straggler(ClusterSpec cluster, int rank);
 
-// From the first start to the last end of each iteration that the Timeline kept, in ms, in order.
-std::vector<double> makespans_ms(const Timeline& timeline);
-
-// The same for the operations of one stream, counted from the first start on any stream.
-std::vector<double> stream_ends_ms(const Timeline& timeline, int stream);
+// From the first start to the last end of each iteration that the Timeline kept, in ms, in order; the last end of one
+// stream where one is given.
+std::vector<double> makespans_ms(const Timeline& timeline, std::optional<int> stream = {});
 
 }  // namespace shardsim

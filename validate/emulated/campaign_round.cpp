@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <cmath>
 #include <fstream>
+#include <numeric>
 #include <string>
 
 #include "validate/emulated/campaign.h"
+#include "validate/execute/meet/clock.h"
 
 namespace shardsim {
 namespace {
@@ -16,131 +18,146 @@ namespace {
 constexpr int kRepeats = 3, kMoreRepeats = 5;
 constexpr int kGuardRepeats = 9;  // short ones: a busy moment must not hit them all
 
-bool all_hold(const std::vector<TierRate>& rates) {
-  return std::all_of(rates.begin(), rates.end(), [](const TierRate& rate) { return rate.holds(); });
-}
-
-bool all_hold(const std::vector<CampaignRow>& rows) {
-  return std::all_of(rows.begin(), rows.end(), [](const CampaignRow& row) { return row.holds(); });
-}
-
-void add_repeats(std::vector<CampaignRow>& rows, const std::vector<CampaignRow>& more) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].observed_ms.insert(rows[i].observed_ms.end(), more[i].observed_ms.begin(), more[i].observed_ms.end());
-  }
-}
-
-// Of the items in `missed`, the rest is left alone.
-void repeat_missed(const std::vector<CampaignItem>& items, const std::vector<Timeline>& predicted,
-                   const std::vector<std::size_t>& missed, const ObserveItems& observe,
-                   std::vector<std::vector<CampaignRow>>& rows) {
-  std::vector<CampaignItem> again;
-  for (const std::size_t i : missed) again.push_back(items[i]);
-  const std::vector<Timeline> observed = observe(again, kMoreRepeats);
-  for (std::size_t i = 0; i < missed.size(); ++i) {
-    add_repeats(rows[missed[i]], rows_of(again[i], predicted[missed[i]], observed.at(i)));
-  }
-}
-
 constexpr int kStraggler = 2;
 
-// A look at /proc/stat; all 0 where there is none.
-class CpuWatch {
- public:
-  CpuWatch() : start_(read()) {}
-  CpuShares since_start() const;
+// user nice system idle iowait irq softirq steal, as proc(5) has them; zeros where there is no such file.
+using CpuTicks = std::array<double, 8>;
 
- private:
-  struct Ticks {
-    double total = 0, idle = 0, stolen = 0, softirq = 0;
-  };
-  static Ticks read();
-  Ticks start_;
-};
-
-// proc(5): user nice system idle iowait irq softirq steal.
-CpuWatch::Ticks CpuWatch::read() {
+CpuTicks cpu_ticks() {
   std::ifstream file("/proc/stat");
   std::string label;
-  std::array<double, 8> ticks{};
+  CpuTicks ticks{};
   file >> label;
   for (double& count : ticks) file >> count;
-  if (!file) return {};
-  Ticks sums{0, ticks[3] + ticks[4], ticks[7], ticks[6]};
-  for (const double count : ticks) sums.total += count;
-  return sums;
+  return file ? ticks : CpuTicks{};
 }
 
-CpuShares CpuWatch::since_start() const {
-  const Ticks now = read();
-  const double total = now.total - start_.total;
+CpuShares shares_since(const CpuTicks& start) {
+  CpuTicks ticks = cpu_ticks();
+  for (std::size_t i = 0; i < ticks.size(); ++i) ticks[i] -= start[i];
+  const double total = std::accumulate(ticks.begin(), ticks.end(), 0.0);
   if (total <= 0) return {};
-  return {1 - (now.idle - start_.idle) / total, (now.stolen - start_.stolen) / total,
-          (now.softirq - start_.softirq) / total};
+  return {1 - (ticks[3] + ticks[4]) / total, ticks[7] / total, ticks[6] / total};
 }
-
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 }  // namespace
 
 std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveItems& observe) {
   const std::vector<CampaignItem> items = guard_items(shape.ranks);
   std::vector<TierRate> rates = tier_rates(items, observe(items, kGuardRepeats), shape);
-  if (!all_hold(rates)) rates = tier_rates(items, observe(items, kGuardRepeats), shape);
-  return rates;
+  const bool all_hold = std::ranges::all_of(rates, &TierRate::holds);
+  return all_hold ? rates : tier_rates(items, observe(items, kGuardRepeats), shape);
 }
 
 std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, const std::vector<Timeline>& predicted,
                                      const ObserveItems& observe) {
   const std::vector<Timeline> observed = observe(items, kRepeats);
   std::vector<std::vector<CampaignRow>> rows;
+  std::vector<CampaignItem> again;
   std::vector<std::size_t> missed;
   for (std::size_t i = 0; i < items.size(); ++i) {
     rows.push_back(rows_of(items[i], predicted.at(i), observed.at(i)));
-    if (!all_hold(rows.back())) missed.push_back(i);
+    if (all_hold(rows.back())) continue;
+    missed.push_back(i);
+    again.push_back(items[i]);
   }
-  if (!missed.empty()) repeat_missed(items, predicted, missed, observe, rows);
+  const std::vector<Timeline> more = missed.empty() ? std::vector<Timeline>{} : observe(again, kMoreRepeats);
+  for (std::size_t i = 0; i < missed.size(); ++i) {
+    const std::vector<CampaignRow> found = rows_of(again[i], predicted[missed[i]], more.at(i));
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      std::vector<double>& repeats = rows[missed[i]][row].observed_ms;
+      repeats.insert(repeats.end(), found[row].observed_ms.begin(), found[row].observed_ms.end());
+    }
+  }
   std::vector<CampaignRow> flat;
   for (const auto& of_item : rows) flat.insert(flat.end(), of_item.begin(), of_item.end());
   return flat;
 }
 
-EmulatedOutcome validate_emulated(const EmulatedShape& shape, const std::function<bool()>& interrupted) {
-  const Stopwatch all;
-  EmulatedOutcome outcome;
+CampaignReport validate_emulated(const EmulatedShape& shape, const std::function<bool()>& interrupted) {
+  const double start = monotonic_seconds();
+  CampaignReport report;
+  report.shape = shape;
+  report.straggler = kStraggler;
   const ClusterSpec spec = emulated_cluster_spec(shape.ranks);
   const std::vector<CampaignItem> plain = gated_items(shape.ranks), slowed = straggler_items(shape.ranks);
   // Before the cluster is built: afterwards this process lives in name spaces of its own.
   const std::vector<Timeline> of_plain = predict_items(plain, spec);
   const std::vector<Timeline> of_slowed = predict_items(slowed, with_straggler(spec, kStraggler));
-  outcome.unfit = emulation_obstacle();
-  if (!outcome.unfit.empty()) return outcome;
+  report.unfit = emulation_obstacle();
+  if (!report.unfit.empty()) return report;
 
-  const Stopwatch setup;
+  const double setup = monotonic_seconds();
   EmulatedCluster cluster(shape);
-  CampaignReport& report = outcome.report;
-  report.shape = shape;
-  report.straggler = kStraggler;
-  report.setup_s = setup.seconds();
-  const CpuWatch cpu;
-  EmulatedCluster::Limits limits;
-  limits.interrupted = interrupted;
-  const ObserveItems observe = observer_of(cluster, limits);
+  report.setup_s = monotonic_seconds() - setup;
+  const CpuTicks ticks = cpu_ticks();
+  const ObserveItems observe = observer_of(cluster, interrupted);
   report.rates = guarded_rates(shape, observe);
-  outcome.unfit = unfit_text(report.rates);
-  if (!outcome.unfit.empty()) return outcome;
+  report.unfit = unfit_text(report.rates);
+  if (!report.unfit.empty()) return report;
   report.plain = judged_rows(plain, of_plain, observe);
   cluster.set_nic_rate(kStraggler, 0.5 * shape.nic);
   report.slowed = judged_rows(slowed, of_slowed, observe);
-  report.cpu = cpu.since_start();
-  report.wall_s = all.seconds();
-  return outcome;
+  report.cpu = shares_since(ticks);
+  report.wall_s = monotonic_seconds() - start;
+  return report;
+}
+
+namespace {
+
+double least(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
+}
+
+}  // namespace
+
+double CampaignRow::least_ms() const {
+  return least(observed_ms);
+}
+
+bool TierRate::holds() const {
+  return std::abs(observed.bytes_per_second / expected.bytes_per_second - 1) <= tolerance;
+}
+
+bool all_hold(const std::vector<CampaignRow>& rows) {
+  return std::ranges::all_of(rows, &CampaignRow::holds);
+}
+
+bool CampaignReport::holds() const {
+  return all_hold(plain) && all_hold(slowed);
+}
+
+std::vector<CampaignRow> rows_of(const CampaignItem& item, const Timeline& predicted, const Timeline& observed) {
+  std::vector<CampaignRow> rows{{item.label(), item.judged, makespans_ms(predicted).at(0), makespans_ms(observed)}};
+  const int streams = static_cast<int>(item.program.streams.size());
+  for (int stream = 0; streams > 1 && stream < streams; ++stream) {
+    rows.push_back({"  its " + item.program.streams[stream] + " stream", JudgedAs::reported,
+                    makespans_ms(predicted, stream).at(0), makespans_ms(observed, stream)});
+  }
+  return rows;
+}
+
+std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const std::vector<Timeline>& observed,
+                                 const EmulatedShape& shape) {
+  std::vector<TierRate> rates{{"fast", payload_rate(shape.fast, kFastMtu), {}, 0.02},
+                              {"NIC", payload_rate(shape.nic, kNicMtu), {}, 0.01}};
+  for (std::size_t tier = 0; tier < rates.size(); ++tier) {
+    const std::size_t small = 2 * tier, large = small + 1;
+    const double ms = least(makespans_ms(observed.at(large))) - least(makespans_ms(observed.at(small)));
+    rates[tier].observed = {static_cast<double>(items.at(large).bytes - items.at(small).bytes) / ms * 1e3};
+  }
+  return rates;
+}
+
+std::string unfit_text(const std::vector<TierRate>& rates) {
+  for (const TierRate& rate : rates) {
+    if (rate.holds()) continue;
+    return fmt::format(
+        "environment unfit: the {} tier carries {} point to point, not {} within {:.0f} %. Try again on a machine that "
+        "is less busy",
+        rate.tier, to_text(rate.observed), to_text(rate.expected), 100 * rate.tolerance);
+  }
+  return "";
 }
 
 }  // namespace shardsim

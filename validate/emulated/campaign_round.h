@@ -2,15 +2,79 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/units.h"
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
-#include "validate/emulated/campaign_report.h"
+#include "validate/emulated/campaign.h"
 #include "validate/emulated/emulated_cluster.h"
 #include "validate/execute/run/execute.h"
 
 namespace shardsim {
+
+// One item of the campaign, predicted and observed.
+struct CampaignRow {
+  std::string item;  // "a2a_direct 128 KiB"
+  JudgedAs judged = JudgedAs::reported;
+  double predicted_ms = 0;
+  std::vector<double> observed_ms;  // every repeat
+
+  double least_ms() const;  // of the repeats: noise only lengthens
+  double error() const { return predicted_ms / least_ms() - 1; }
+  bool holds() const { return band_of(judged).holds(error()); }
+};
+
+// What one tier carries beyond its start-up: bytes over time between two sizes.
+struct TierRate {
+  std::string tier;    // "fast", "NIC"
+  Bandwidth expected;  // payload_rate() of its shaper
+  Bandwidth observed;
+  double tolerance = 0;  // relative
+  bool holds() const;
+};
+
+// What the machine's processors did between two looks, as shares of their time: an emulated cluster on a busy machine
+// is slower than its shapers.
+struct CpuShares {
+  double busy = 0;
+  double stolen = 0;   // by other virtual machines
+  double softirq = 0;  // carrying packets
+};
+
+// What validate-emulated found.
+struct CampaignReport {
+  std::string unfit;  // why it could not be judged here; then the rest is empty but for the rates
+  EmulatedShape shape;
+  int straggler = -1;  // rank
+  std::vector<TierRate> rates;
+  std::vector<CampaignRow> plain, slowed;  // slowed: with the straggler's NIC at half rate
+  CpuShares cpu;
+  double setup_s = 0, wall_s = 0;
+
+  bool holds() const;
+};
+
+// One row for the item, and one more for each stream of an item with two (their ends are only reported).
+std::vector<CampaignRow> rows_of(const CampaignItem& item, const Timeline& predicted, const Timeline& observed);
+
+bool all_hold(const std::vector<CampaignRow>& rows);
+
+// Of the items of guard_items(), in their order, as observed.
+std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const std::vector<Timeline>& observed,
+                                 const EmulatedShape& shape);
+
+// Why nothing can be judged with such rates; "" when it can.
+std::string unfit_text(const std::vector<TierRate>& rates);
+
+// The sentence that every report of the emulated cluster carries.
+inline constexpr const char* kWhatItProves =
+    "A pass validates the flow-and-port layer, the schedule code and the Timeline comparison, nothing else: not NCCL, "
+    "kernel launches, GPU copy engines, RoCE congestion control, or anything below about 0.1 ms.";
+
+std::string report_text(const CampaignReport& report, int width, bool colour);
+std::string report_json(const CampaignReport& report);  // schema shardsim.emulated/1
 
 // Items as the ranks ran them, each `repeats` times: one Timeline per item, its iterations are the repeats.
 using ObserveItems = std::function<std::vector<Timeline>(const std::vector<CampaignItem>& items, int repeats)>;
@@ -25,20 +89,15 @@ std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, con
 // Runs every Program on the ranks of the cluster, one after the other, with one rendezvous for all. One Timeline each.
 // Errors: Failure::run with what the first rank said that failed; Interrupted.
 std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<Program>& programs,
-                                       const ExecuteOptions& options, const EmulatedCluster::Limits& limits);
+                                       const ExecuteOptions& options, const std::function<bool()>& interrupted);
 
 // The same for items of the campaign: each repeat starts alone and synchronised, after one that is not kept. Refers to
 // the cluster.
-ObserveItems observer_of(EmulatedCluster& cluster, const EmulatedCluster::Limits& limits);
-
-struct EmulatedOutcome {
-  std::string unfit;  // why it could not be judged here; then the report is empty but for the rates
-  CampaignReport report;
-};
+ObserveItems observer_of(EmulatedCluster& cluster, const std::function<bool()>& interrupted);
 
 // The whole round without a scenario: predicts the campaign, builds the emulated cluster in this process, checks its
 // rates point to point, runs the campaign, again with the NIC of rank 2 at half rate, and lays both side by side.
 // Errors: Failure::run when a rank fails; Interrupted.
-EmulatedOutcome validate_emulated(const EmulatedShape& shape, const std::function<bool()>& interrupted);
+CampaignReport validate_emulated(const EmulatedShape& shape, const std::function<bool()>& interrupted);
 
 }  // namespace shardsim

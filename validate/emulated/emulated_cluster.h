@@ -3,9 +3,7 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "validate/emulated/emulated_shape.h"
 
@@ -31,23 +29,10 @@ class PrivateNameSpaces {
   int leash_ = -1;   // it ends when this closes
 };
 
-// A network name space that `ip netns add` made, by name.
-class NetworkNameSpace {
- public:
-  explicit NetworkNameSpace(const std::string& name);  // errors: Failure::run
-  ~NetworkNameSpace();
-  NetworkNameSpace(NetworkNameSpace&& other) noexcept;
-  NetworkNameSpace(const NetworkNameSpace&) = delete;
-  NetworkNameSpace& operator=(const NetworkNameSpace&) = delete;
-
-  void enter() const;  // for good. Errors: Failure::run
-  // `work` with the calling thread inside; back outside afterwards.
-  void inside(const std::function<void()>& work) const;
-
- private:
-  std::string name_;
-  int descriptor_ = -1;
-};
+// Takes the calling thread into a network name space that `ip netns add` made, for good. Errors: Failure::run.
+void enter_network(const std::string& name);
+// The same while `work` runs, which gets the name; when it fails the thread stays there: its cluster is lost.
+void inside_network(const std::string& name, const std::function<void(const std::string& name)>& work);
 
 // Why this process may not build an emulated cluster here, in words for the user; "" when it may. Tries it in a process
 // of its own.
@@ -66,15 +51,11 @@ class EmulatedCluster {
   // Live, at both ends; connections stay. Errors: Failure::run.
   void set_nic_rate(int rank, Bandwidth rate);
 
-  struct Limits {
-    double settle_s = 10;                    // once one rank has failed the others end by themselves ...
-    double end_s = 2;                        // ... or get SIGTERM, and after this time SIGKILL
-    std::function<bool()> interrupted = {};  // asked ten times a second; Interrupted is thrown when it says so
-  };
   // Runs `body` in a process per rank, inside its name space, with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
   // MASTER_ADDR and MASTER_PORT set as torchrun does; its result is the process's exit code. Returns when all have
-  // ended: 0, or the code of the first that failed (128 + N when signal N ended it).
-  int run_ranks(const std::function<int(int rank)>& body, const Limits& limits);
+  // ended: 0, or the code of the first that failed (128 + N when signal N ended it), as RankProcesses::wait() with its
+  // patience.
+  int run_ranks(const std::function<int(int rank)>& body, const std::function<bool()>& interrupted);
 
  private:
   void build();
@@ -82,7 +63,6 @@ class EmulatedCluster {
 
   EmulatedShape shape_;
   PrivateNameSpaces private_;
-  std::vector<NetworkNameSpace> ranks_;
 };
 
 }  // namespace shardsim

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_report.h"
-#include "validate/emulated/campaign_report.h"
+#include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_scenario.h"
 
 namespace shardsim {
@@ -25,7 +25,7 @@ double mbits(Bandwidth rate) {
 }
 
 std::string band_text(JudgedAs judged) {
-  const Band band = band_of(judged);
+  const Band& band = band_of(judged);
   return std::isfinite(band.low) ? fmt::format("{:+.0f} to {:+.0f}", 100 * band.low, 100 * band.high) : "";
 }
 
@@ -38,7 +38,7 @@ void add_rows(Sheet& sheet, const std::string& heading, const std::vector<Campai
   if (rows.empty()) return;
   sheet.rows.push_back({{heading}});
   for (const CampaignRow& row : rows) {
-    sheet.rows.push_back({{row.item, std::string(judged_as_name(row.judged)), fmt::format("{:.3f}", row.predicted_ms),
+    sheet.rows.push_back({{row.item, std::string(band_of(row.judged).name), fmt::format("{:.3f}", row.predicted_ms),
                            fmt::format("{:.3f}", row.least_ms()), fmt::format("{}", row.observed_ms.size()),
                            percent_of(row.error()), band_text(row.judged), verdict(row)},
                           row.judged == JudgedAs::reported});
@@ -61,12 +61,12 @@ double rounded(double value) {
 }
 
 Json row_json(const CampaignRow& row) {
-  const Band band = band_of(row.judged);
+  const Band& band = band_of(row.judged);
   const bool judged = std::isfinite(band.low);
   Json repeats = Json::array();
   for (const double ms : row.observed_ms) repeats.push_back(rounded(ms));
   return {{"item", row.item},
-          {"judged_as", judged_as_name(row.judged)},
+          {"judged_as", band.name},
           {"predicted_ms", rounded(row.predicted_ms)},
           {"observed_min_ms", rounded(row.least_ms())},
           {"observed_ms", repeats},
@@ -113,7 +113,7 @@ std::string report_text(const CampaignReport& report, int width, bool colour) {
                                  "packets {:.0f} %.",
                                  report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen,
                                  100 * report.cpu.softirq)},
-           Paragraph{std::string(what_it_proves())}}}};
+           Paragraph{kWhatItProves}}}};
   return document_text(document, width, colour);
 }
 
@@ -134,7 +134,7 @@ std::string report_json(const CampaignReport& report) {
                          {"cpu_busy_share", rounded(report.cpu.busy)},
                          {"cpu_stolen_share", rounded(report.cpu.stolen)},
                          {"cpu_softirq_share", rounded(report.cpu.softirq)},
-                         {"what_it_proves", what_it_proves()}};
+                         {"what_it_proves", kWhatItProves}};
   return document.dump(2) + "\n";
 }
 
@@ -153,7 +153,7 @@ std::string round_text(const ScenarioRound& round, int width, bool colour) {
   for (const std::string& miss : round.outside)
     judged.blocks.emplace_back(Paragraph{"OUTSIDE: " + miss, Paragraph::Role::notice});
   document.add(std::move(judged));
-  document.add({"", {Paragraph{std::string(what_it_proves())}}});
+  document.add({"", {Paragraph{kWhatItProves}}});
   return document_text(document, width, colour);
 }
 
@@ -167,7 +167,7 @@ std::string round_json(const ScenarioRound& round) {
                           {"iteration_tolerance_pct", kIterationTolerancePct},
                           {"collective_tolerance_pct", kCollectiveTolerancePct},
                           {"judged_from_ms", kJudgedCollectiveMs},
-                          {"what_it_proves", what_it_proves()}};
+                          {"what_it_proves", kWhatItProves}};
   return document.dump(2) + "\n";
 }
 

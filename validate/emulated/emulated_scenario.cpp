@@ -1,19 +1,17 @@
 #include "validate/emulated/emulated_scenario.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "sim/study/study.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_cluster.h"
+#include "validate/emulated/rank_processes.h"
 
 namespace shardsim {
 namespace {
@@ -76,15 +74,13 @@ ExecuteOptions back_to_back(const ScenarioRoundOptions& options) {
 std::vector<Timeline> observed_on(const ClusterSpec& spec, const std::vector<Program>& programs,
                                   const ScenarioRoundOptions& options, std::string& unfit) {
   EmulatedCluster cluster(shape_of(spec));
-  EmulatedCluster::Limits limits;
-  limits.interrupted = options.interrupted;
   const NodeShape& ranks = cluster.shape().ranks;
   if (ranks.nodes > 1 && ranks.ranks_per_node > 1) {
-    unfit = unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, limits)));
+    unfit = unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, options.interrupted)));
     if (!unfit.empty()) return {};
   }
   for (const SlowNic& slow : slow_nics(spec)) cluster.set_nic_rate(slow.rank, slow.factor * cluster.shape().nic);
-  return observe_programs(cluster, programs, back_to_back(options), limits);
+  return observe_programs(cluster, programs, back_to_back(options), options.interrupted);
 }
 
 // Of one collective: does it use links inside nodes, and between them?
@@ -107,37 +103,12 @@ Tiers tiers_of(const Timeline& timeline, int op) {
   return tiers;
 }
 
-// A table in a folder of its own, for compute models that read it by its name.
-class BenchFile {
- public:
-  BenchFile() {
-    std::error_code missing;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(missing);
-    std::string name = (parent / "shardsim-bench-XXXXXX").string();
-    if (missing || ::mkdtemp(name.data()) == nullptr)
-      throw run_error("cannot make a folder in " + (missing ? "TMPDIR" : parent.string()),
-                      "Point TMPDIR at a folder that can be written");
-    folder_ = name;
-  }
-  ~BenchFile() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  BenchFile(const BenchFile&) = delete;
-  BenchFile& operator=(const BenchFile&) = delete;
-  std::filesystem::path path() const { return folder_ / "measured.csv"; }
-
- private:
-  std::filesystem::path folder_;
-};
-
-void use_bench(Scenario& scenario, const BenchFile& file) {
+// Compute models read the table by its name.
+void use_bench(Scenario& scenario, const TemporaryFolder& folder) {
   std::vector<const Workload*> workloads;
   for (const Case& item : scenario.cases) workloads.push_back(&item.workload);
-  write_file(
-      file.path(),
-      bench_on_ranks(scenario.cases.front().cluster.nodes * scenario.cases.front().cluster.gpu.count, workloads));
-  const std::string model = "{\"name\": \"measured\", \"file\": \"" + file.path().string() + "\"}";
+  folder.put("measured.csv", bench_on_ranks(shape_of(scenario.cases.front().cluster).ranks.world_size(), workloads));
+  const std::string model = "{\"name\": \"measured\", \"file\": \"" + folder.path("measured.csv").string() + "\"}";
   for (Case& item : scenario.cases) item.compute_model = parse_json(model, "the micro-benchmark of this machine");
 }
 
@@ -232,7 +203,7 @@ ScenarioRound validate_emulated_scenario(Scenario scenario, const ScenarioRoundO
   ScenarioRound round;
   round.unfit = emulation_obstacle();
   if (!round.unfit.empty()) return round;
-  const BenchFile bench;  // as long as compute models read it
+  const TemporaryFolder bench;  // as long as compute models read it
   if (options.bench_compute) use_bench(scenario, bench);
   // Before the cluster is built: afterwards this process lives in name spaces of its own.
   const std::vector<Program> programs = programs_of(scenario);

@@ -13,31 +13,12 @@
 namespace shardsim {
 namespace {
 
-Tree named(const std::string& name) {
-  return parse_yaml("{name: " + name + "}", "campaign");
-}
-
 std::string simulated(const Program& program, const Cluster& cluster) {
   EngineOptions options;
   options.iterations = 1;
-  const auto compute = make_compute_model(named("roofline"));
-  const auto network = make_network(named("simgrid"));
+  const auto compute = make_compute_model(named_map("roofline"));
+  const auto network = make_network(named_map("simgrid"));
   return to_bytes(simulate(program, cluster, *compute, *network, options).timeline);
-}
-
-// Of all streams, or of one.
-std::vector<double> ends_ms(const Timeline& timeline, int stream) {
-  std::map<int, double> first, last;
-  for (const Span& span : timeline.spans) {
-    const auto start = first.try_emplace(span.iteration, span.start_us).first;
-    start->second = std::min(start->second, span.start_us);
-    if (stream >= 0 && span.stream != stream) continue;
-    double& end = last[span.iteration];
-    end = std::max(end, span.end_us);
-  }
-  std::vector<double> lengths;
-  for (const auto& [iteration, end] : last) lengths.push_back((end - first.at(iteration)) / 1e3);
-  return lengths;
 }
 
 }  // namespace
@@ -70,12 +51,18 @@ ClusterSpec with_straggler(ClusterSpec cluster, int rank) {
   return cluster;
 }
 
-std::vector<double> makespans_ms(const Timeline& timeline) {
-  return ends_ms(timeline, -1);
-}
-
-std::vector<double> stream_ends_ms(const Timeline& timeline, int stream) {
-  return ends_ms(timeline, stream);
+std::vector<double> makespans_ms(const Timeline& timeline, std::optional<int> stream) {
+  std::map<int, double> first, last;
+  for (const Span& span : timeline.spans) {
+    double& start = first.try_emplace(span.iteration, span.start_us).first->second;
+    start = std::min(start, span.start_us);
+    if (span.stream != stream.value_or(span.stream)) continue;
+    double& end = last[span.iteration];
+    end = std::max(end, span.end_us);
+  }
+  std::vector<double> lengths;
+  for (const auto& [iteration, end] : last) lengths.push_back((end - first.at(iteration)) / 1e3);
+  return lengths;
 }
 
 }  // namespace shardsim

@@ -1,13 +1,12 @@
-#include <algorithm>
-#include <cstring>
 #include <set>
 #include <tuple>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/packed.h"
 #include "base/statistics.h"
+#include "base/workers.h"
 #include "validate/emulated/emulated_scenario.h"
-#include "validate/emulated/rank_processes.h"
 #include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/meet/clock.h"
 #include "validate/microbench/microbench.h"
@@ -80,37 +79,23 @@ MicrobenchOptions bench_options() {
   return options;
 }
 
-const BenchDeviceEntry& cpu_entry() {
-  for (const BenchDeviceEntry& entry : bench_devices()) {
-    if (entry.name == "cpu") return entry;
-  }
-  throw run_error("the micro-benchmark has no CPU device", "Please report it");
-}
-
 // Times of one rank: the copy, an empty call, then the points.
 std::vector<double> times_of_rank(const std::vector<BenchPoint>& points) {
-  const std::unique_ptr<BenchDevice> device = cpu_entry().make(1);
+  const std::unique_ptr<BenchDevice> device = make_cpu_bench_device(1);
   std::vector<double> times = {copy_us(), device->launch_floor_us()};
   for (const BenchPoint& point : points)
     times.push_back(measure_point(*device, point, bench_options(), {}).statistics.median);
   return times;
 }
 
+// All at once: the ranks of an emulated cluster share its processors.
 std::vector<std::vector<double>> times_of_ranks(int ranks, const std::vector<BenchPoint>& points) {
-  std::vector<MemoryFile> files(ranks);
-  RankProcesses processes(ranks, [&](int rank) {
-    const std::vector<double> times = times_of_rank(points);
-    files[rank].write({reinterpret_cast<const char*>(times.data()), times.size() * sizeof(double)});
-    return 0;
-  });
-  if (processes.wait({}) != 0) throw run_error("the micro-benchmark of a rank failed", "See what it printed");
-  std::vector<std::vector<double>> times(ranks, std::vector<double>(points.size() + 2));
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::string text = files[rank].read();
-    if (text.size() != times[rank].size() * sizeof(double))
-      throw run_error("the micro-benchmark of a rank broke off", "Run again");
-    std::memcpy(times[rank].data(), text.data(), text.size());
-  }
+  WorkerOptions at_once;
+  at_once.jobs = ranks;
+  const WorkerTask rank{"micro-benchmark of a rank", [&] { return packed(times_of_rank(points)); }};
+  std::vector<std::vector<double>> times;
+  for (const std::string& sent : run_in_workers(std::vector<WorkerTask>(ranks, rank), at_once))
+    times.push_back(unpacked<std::vector<double>>(sent));
   return times;
 }
 
@@ -125,7 +110,7 @@ std::string bench_on_ranks(int ranks, const std::vector<const Workload*>& worklo
     return values;
   };
   MeasuredSet set;
-  set.device = cpu_entry().make(1)->facts();
+  set.device = make_cpu_bench_device(1)->facts();
   set.version = version();
   set.before.copy_bandwidth = set.after.copy_bandwidth = static_cast<double>(kCopied) / (median(of(0)) * 1e-6);
   set.before.launch_floor_us = set.after.launch_floor_us = median(of(1));

@@ -104,18 +104,10 @@ void RankProcesses::signal_all(int number) const {
   }
 }
 
-void RankProcesses::wait_until_all_ended(double limit_s) {
-  const auto start = Clock::now();
-  for (collect(false); running_ > 0 && seconds_since(start) < limit_s; collect(false)) {
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-}
-
 void RankProcesses::end_all(double grace_s) {
-  if (grace_s > 0) {
-    signal_all(SIGTERM);
-    wait_until_all_ended(grace_s);
-  }
+  const auto start = Clock::now();
+  if (grace_s > 0) signal_all(SIGTERM);
+  for (; running_ > 0 && seconds_since(start) < grace_s; collect(false)) std::this_thread::sleep_for(kBetweenLooks);
   signal_all(SIGKILL);
   while (running_ > 0) collect(true);
 }

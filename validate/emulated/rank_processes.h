@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,21 +13,23 @@
 
 namespace shardsim {
 
-// A file without a name, in memory, that processes forked from this one share.
-class MemoryFile {
- public:
-  MemoryFile();  // errors: Failure::run
-  ~MemoryFile();
-  MemoryFile(MemoryFile&& other) noexcept;
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
+// An emulated cluster has one of its own: what is left there is gone with the cluster.
+inline constexpr const char* kSharedMemory = "/dev/shm";
 
-  int descriptor() const { return descriptor_; }
-  void write(std::string_view text);  // all of the file, from its start; left at its start. Errors: Failure::run
-  std::string read() const;           // all of it
+// A folder in another one, that for temporary files where it is ""; gone with its owner, and with all that is in it.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::string& parent = "");  // errors: Failure::run
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+  void put(const std::string& name, std::string_view text) const;  // errors: Failure::run
+  std::string text(const std::string& name) const;                 // of a file that is not there: ""
 
  private:
-  int descriptor_ = -1;
+  std::filesystem::path folder_;
 };
 
 // What a program that was run to its end left behind.
@@ -35,9 +38,9 @@ struct ProgramOutput {
   std::string out, err;
 };
 
-// Runs a program with `input` as its standard input. It is searched for in PATH, /usr/sbin and /sbin.
+// Runs a line of the shell with `input` as its standard input. Programs are searched for in PATH, /usr/sbin and /sbin.
 // Errors: Failure::run when no process can be started.
-ProgramOutput run_program(const std::vector<std::string>& command, const std::string& input = {});
+ProgramOutput run_program(const std::string& command, const std::string& input = {});
 
 // One forked process per rank of a run.
 class RankProcesses {
@@ -63,7 +66,6 @@ class RankProcesses {
   void collect(bool block);
   void signal_all(int number) const;
   void end_all(double grace_s);
-  void wait_until_all_ended(double limit_s);
 
   std::vector<pid_t> processes_;  // by rank; 0: has ended
   int running_ = 0;

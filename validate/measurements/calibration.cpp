@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "base/text.h"
@@ -47,32 +48,29 @@ ErrorsBeforeAndAfter errors_on(const SizeBand& band, const std::vector<JudgedRow
   return {error_figures(errors_in(band, before)), error_figures(errors_in(band, after))};
 }
 
-// Rows of one collective, told apart.
-struct Part {
-  CollectiveKind kind;
-  MeasuredRows used, unused;
-};
+using Parts = std::vector<CollectiveCalibration>;
 
-std::vector<Part> parts_of(const MeasuredRows& rows, int most) {
-  std::vector<Part> parts;
+// Rows of each collective, those to be fitted told from the others.
+Parts parts_of(const MeasuredRows& rows, int most) {
+  Parts parts;
   for (const CollectiveKind kind : kAllCollectiveKinds) {
     MeasuredRows of_kind;
     std::ranges::copy_if(rows, std::back_inserter(of_kind), [&](const MeasuredRow& row) { return row.kind == kind; });
     if (of_kind.empty()) continue;
     const std::vector<std::size_t> chosen = rows_to_fit(of_kind, most);
-    Part part{kind, {}, {}};
+    CollectiveCalibration& part = parts.emplace_back();
+    part.kind = kind;
     for (std::size_t i = 0; i < of_kind.size(); ++i)
       (std::ranges::binary_search(chosen, i) ? part.used : part.unused).push_back(of_kind[i]);
-    parts.push_back(std::move(part));
   }
   return parts;
 }
 
 // Kinds that share a number are fitted together: all_to_all and send_recv share the rate of a channel.
-std::vector<MeasuredRows> fits_of(const std::vector<Part>& parts) {
+std::vector<MeasuredRows> fits_of(const Parts& parts) {
   std::vector<MeasuredRows> fits;
   MeasuredRows peer_to_peer;
-  for (const Part& part : parts) {
+  for (const CollectiveCalibration& part : parts) {
     if (is_peer_to_peer(part.kind)) {
       peer_to_peer.insert(peer_to_peer.end(), part.used.begin(), part.used.end());
     } else {
@@ -86,130 +84,105 @@ std::vector<MeasuredRows> fits_of(const std::vector<Part>& parts) {
 // Calls from so small a size on take little but their start, and smaller ones the same: there a fit has no lower end.
 constexpr std::int64_t kStartAlone = 64 << 10;
 
-// What the rows of one kind and reach cover, those that judge the fit included.
-FitRange covered(const std::vector<const MeasuredRow*>& rows, const ClusterSpec& spec) {
-  FitRange range;
-  range.bytes_from = {*rows.front()->bytes};
-  range.ranks_from = range.ranks_to = rows.front()->nodes * rows.front()->gpus_per_node;
-  for (const MeasuredRow* const row : rows) {
-    range.bytes_from = std::min(range.bytes_from, Bytes{*row->bytes});
-    range.ranks_from = std::min(range.ranks_from, row->nodes * row->gpus_per_node);
-    range.ranks_to = std::max(range.ranks_to, row->nodes * row->gpus_per_node);
+void widen(std::optional<FitRange>& range, const MeasuredRow& row, std::string_view nvlink) {
+  const Bytes bytes{*row.bytes <= kStartAlone ? 0 : *row.bytes};
+  const int ranks = row.nodes * row.gpus_per_node;
+  if (!range) {
+    range.emplace();
+    range->bytes_from = bytes;
+    range->ranks_from = range->ranks_to = ranks;
+    range->nvlink = nvlink;
   }
-  if (range.bytes_from.count <= kStartAlone) range.bytes_from = {0};
-  range.nvlink = nvlink_kind_name(spec.nvlink.kind);
-  return range;
+  range->bytes_from = std::min(range->bytes_from, bytes);
+  range->ranks_from = std::min(range->ranks_from, ranks);
+  range->ranks_to = std::max(range->ranks_to, ranks);
 }
 
-// The spec with the range of the measurements in each reach that is going to be fitted to them.
-ClusterSpec with_ranges(ClusterSpec spec, const std::vector<Part>& parts) {
-  for (const Part& part : parts) {
-    for (const bool across : {false, true}) {
-      std::vector<const MeasuredRow*> rows;
-      for (const auto* some : {&part.used, &part.unused})
-        for (const MeasuredRow& row : *some)
-          if ((row.nodes > 1) == across) rows.push_back(&row);
-      if (rows.empty()) continue;
-      OverheadPair& reaches = spec.overheads[std::string(collective_kind_name(part.kind))];
-      (across ? reaches.across_nodes : reaches.in_node).holds_for = covered(rows, spec);
-    }
+// The spec with what the rows of each kind and reach cover, those that judge the fit included.
+ClusterSpec with_ranges(ClusterSpec spec, const Parts& parts) {
+  for (const CollectiveCalibration& part : parts) {
+    std::optional<FitRange> in_node, across_nodes;
+    for (const auto* const rows : {&part.used, &part.unused})
+      for (const MeasuredRow& row : *rows)
+        widen(row.nodes > 1 ? across_nodes : in_node, row, nvlink_kind_name(spec.nvlink.kind));
+    OverheadPair& reaches = spec.overheads[std::string(collective_kind_name(part.kind))];
+    if (in_node) reaches.in_node.holds_for = in_node;
+    if (across_nodes) reaches.across_nodes.holds_for = across_nodes;
   }
   return spec;
 }
 
 class Calibrator {
  public:
-  Calibrator(const ClusterSpec& prior, const std::vector<Part>& parts, const CalibrationOptions& options)
-      : prior_(prior), parts_(parts), options_(options), spec_(with_ranges(with_launch_in_starts(prior), parts)) {}
+  Calibrator(const ClusterSpec& prior, Parts parts, const CalibrationOptions& options)
+      : prior_(prior), options_(options), parts_(std::move(parts)), system_(parts_.front().used.front().system) {}
 
   Calibration result() {
+    ClusterSpec fitted = with_ranges(with_launch_in_starts(prior_), parts_);
     for (const MeasuredRows& rows : fits_of(parts_)) {
-      OverheadFit fit = fit_overheads(spec_, rows);
-      spec_ = std::move(fit.spec);
+      OverheadFit fit = fit_overheads(fitted, rows);
+      fitted = std::move(fit.spec);
       changed_.insert(changed_.end(), fit.changed.begin(), fit.changed.end());
     }
-    spec_ = with_common_launch(std::move(spec_), prior_.launch_overhead);
-    Calibration calibration;
-    calibration.system = parts_.front().used.front().system;
-    for (const Part& part : parts_) calibration.collectives.push_back(collective(part));
-    note_values(calibration);
-    for (const Part& part : parts_)
-      calibration.unused.insert(calibration.unused.end(), part.unused.begin(), part.unused.end());
-    calibration.spec = std::move(spec_);
-    return calibration;
+    made_.spec = with_common_launch(std::move(fitted), prior_.launch_overhead);
+    made_.system = system_;
+    for (CollectiveCalibration& part : parts_) add_errors(part);
+    note_values();
+    made_.collectives = std::move(parts_);
+    return std::move(made_);
   }
 
  private:
-  CollectiveCalibration collective(const Part& part) const {
-    CollectiveCalibration result;
-    result.kind = part.kind;
-    result.used = part.used;
-    result.unused_rows = static_cast<int>(part.unused.size());
-    result.on_used = errors_on(kAllSizes, judged_on(prior_, part.used), judged_on(spec_, part.used));
-    const auto before = judged_on(prior_, part.unused), after = judged_on(spec_, part.unused);
-    result.below_1mib = errors_on(kBelow1MiB, before, after);
-    result.from_1mib = errors_on(kFrom1MiB, before, after);
-    return result;
+  using Kinds = std::function<bool(CollectiveKind)>;
+
+  void add_errors(CollectiveCalibration& part) const {
+    part.on_used = errors_on(kAllSizes, judged_on(prior_, part.used), judged_on(made_.spec, part.used));
+    const auto before = judged_on(prior_, part.unused), after = judged_on(made_.spec, part.unused);
+    part.below_1mib = errors_on(kBelow1MiB, before, after);
+    part.from_1mib = errors_on(kFrom1MiB, before, after);
   }
 
-  // Writes down where the value comes from, and gives what became of it.
-  CalibratedValue note(const std::string& path, const std::string& before, const std::string& after,
-                       const std::vector<const CollectiveCalibration*>& fitted) {
+  // Of each collective its own values, then those of several.
+  void note_values() {
+    for (const CollectiveCalibration& part : parts_)
+      note_changed([&](const CalibratedNumber& number) { return !number.is_shared() && number.kind == part.kind; },
+                   [&](CollectiveKind kind) { return kind == part.kind; });
+    if (prior_.launch_overhead != made_.spec.launch_overhead)
+      note(kLaunchPath, exact_text(prior_.launch_overhead), exact_text(made_.spec.launch_overhead),
+           std::not_fn(is_peer_to_peer));
+    note_changed(&CalibratedNumber::is_shared, is_peer_to_peer);
+  }
+
+  void note_changed(const std::function<bool(const CalibratedNumber&)>& is_one, const Kinds& fitted) {
+    for (const CalibratedNumber& number : changed_)
+      if (is_one(number))
+        note(number.path(), number_text(number, number_in(prior_, number), kWrittenDigits),
+             number_text(number, number_in(made_.spec, number), kWrittenDigits), fitted);
+  }
+
+  // Writes down what became of a value and where that comes from: the rows of the kinds that were fitted.
+  void note(const std::string& path, const std::string& before, const std::string& after, const Kinds& fitted) {
     SourcedValue source;
     source.path = path;
     source.value = after;
-    source.source = fmt::format("{}, system {}", options_.measurements, parts_.front().used.front().system);
+    source.source = fmt::format("{}, system {}", options_.measurements, system_);
     double worst = -1;
-    for (const CollectiveCalibration* one : fitted) {
-      for (const MeasuredRow& row : one->used) source.fitted_on.push_back(row_name(row));
-      worst = std::max(worst, one->stated_error_pct().value_or(-1));
+    for (const CollectiveCalibration& part : parts_) {
+      if (!fitted(part.kind)) continue;
+      for (const MeasuredRow& row : part.used) source.fitted_on.push_back(row_name(row));
+      worst = std::max(worst, part.stated_error_pct().value_or(-1));
     }
     source.rows_used = static_cast<std::int64_t>(source.fitted_on.size());
-    note_fitted(spec_, std::move(source), worst);
-    return {path, before, after};
-  }
-
-  void note_values(Calibration& calibration) {
-    for (CollectiveCalibration& one : calibration.collectives) {
-      for (const CalibratedNumber& number : changed_) {
-        if (number.key == CalibratedKey::channel_rate || number.kind != one.kind) continue;
-        one.values.push_back(note(number.path(), number_text(number, number_in(prior_, number), kWrittenDigits),
-                                  number_text(number, number_in(spec_, number), kWrittenDigits), {&one}));
-      }
-    }
-    note_launch(calibration);
-    note_channel_rate(calibration);
-  }
-
-  template <typename Test>
-  static std::vector<const CollectiveCalibration*> those(const Calibration& calibration, Test test) {
-    std::vector<const CollectiveCalibration*> found;
-    for (const CollectiveCalibration& one : calibration.collectives)
-      if (test(one.kind)) found.push_back(&one);
-    return found;
-  }
-
-  void note_launch(Calibration& calibration) {
-    if (prior_.launch_overhead == spec_.launch_overhead) return;
-    const auto launched = those(calibration, [&](CollectiveKind kind) { return !is_peer_to_peer(kind); });
-    calibration.shared.push_back(
-        note(kLaunchPath, exact_text(prior_.launch_overhead), exact_text(spec_.launch_overhead), launched));
-  }
-
-  void note_channel_rate(Calibration& calibration) {
-    for (const CalibratedNumber& number : changed_) {
-      if (number.key != CalibratedKey::channel_rate) continue;
-      calibration.shared.push_back(note(number.path(), exact_text(prior_.p2p.channel_rate),
-                                        number_text(number, number_in(spec_, number), kWrittenDigits),
-                                        those(calibration, is_peer_to_peer)));
-    }
+    note_fitted(made_.spec, std::move(source), worst);
+    made_.values.push_back({path, before, after});
   }
 
   const ClusterSpec& prior_;
-  const std::vector<Part>& parts_;
   const CalibrationOptions& options_;
-  ClusterSpec spec_;
+  Parts parts_;
+  std::string system_;
   std::vector<CalibratedNumber> changed_;
+  Calibration made_;
 };
 
 }  // namespace
@@ -227,8 +200,7 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
                       fmt::format("{} with both a size and a time", complete.empty() ? "no row" : "only one row"),
                       "Calibrating needs two rows at least, and more to judge it by");
   }
-  const std::vector<Part> parts = parts_of(complete, options.rows_per_collective);
-  Calibration calibration = Calibrator(prior, parts, options).result();
+  Calibration calibration = Calibrator(prior, parts_of(complete, options.rows_per_collective), options).result();
   calibration.incomplete = incomplete;
   return calibration;
 }
@@ -238,6 +210,12 @@ void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct) {
   if (error_pct >= 0) value.error_unused_pct = parse_real(fmt::format("{:.4g}", error_pct), {value.path});
   std::erase_if(spec.sources, [&](const SourcedValue& old) { return old.path == value.path; });
   spec.sources.push_back(std::move(value));
+}
+
+double fitted_number(const std::string& text, const Place& place) {
+  if (text.ends_with("/s")) return parse_bandwidth(text, place).bytes_per_second;
+  if (text.ends_with("s")) return parse_seconds(text, place).value;
+  return parse_real(text, place);
 }
 
 std::vector<MeasuredRow> rows_of_system(const std::vector<MeasuredRow>& rows, const std::string& label,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/document/document.h"
 #include "models/compute/embedding_measurements.h"
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/judged_row.h"
@@ -28,11 +29,9 @@ struct ErrorsBeforeAndAfter {
 // What became of one collective.
 struct CollectiveCalibration {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  std::vector<MeasuredRow> used;
-  int unused_rows = 0;
+  std::vector<MeasuredRow> used, unused;
   ErrorsBeforeAndAfter on_used;
   ErrorsBeforeAndAfter below_1mib, from_1mib;  // of the rows that were not used
-  std::vector<CalibratedValue> values;
 
   // The error that the file states: the median of the unused rows from 1 MiB up, of all unused ones when there is none;
   // nothing where every row was used.
@@ -44,9 +43,8 @@ struct Calibration {
       spec;  // its `fits` is "none"; fitted values are in `sources` with the rows used and the error on the rest
   std::string system;
   std::vector<CollectiveCalibration> collectives;  // in the order of kAllCollectiveKinds
-  std::vector<CalibratedValue> shared;             // values of several collectives: launch_overhead, channel_rate
-  std::vector<MeasuredRow> unused;
-  int incomplete = 0;  // rows without a size or a time, left out
+  std::vector<CalibratedValue> values;             // of each collective, then those of several
+  int incomplete = 0;                              // rows without a size or a time, left out
 };
 
 // Fits overheads and efficiencies of a cluster to a few rows of one system: those that make the rows likeliest when a
@@ -59,6 +57,9 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
 // Writes down in `spec` that a fit gave `path` the value that a text states: from which source, on which rows, and by
 // how many percent predictions of unused rows are off (below 0: not known). Replaces what was said of the path before.
 void note_fitted(ClusterSpec& spec, SourcedValue value, double error_pct);
+
+// The number of such a text: a time, a rate or a plain number, by its unit.
+double fitted_number(const std::string& text, const Place& place);
 
 // The rows of one system: of `label`, or of the only one when it is "". Errors (Failure::input): several systems and no
 // label, a label that none has.
@@ -87,5 +88,12 @@ struct ComputeCalibration {
 // `measured`. Errors (Failure::input at `measurements`): fewer than four rows to fit, rows of several devices.
 ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
                                      const std::string& measurements);
+
+// Per collective which rows were used, how well they and the unused ones fit before and after, and the values that came
+// of it.
+Document calibration_document(const Calibration& calibration);
+
+// The same of a device: per kind of operation the errors before and after, and the fitted values.
+Document calibration_document(const ComputeCalibration& calibration);
 
 }  // namespace shardsim

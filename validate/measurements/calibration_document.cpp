@@ -1,9 +1,8 @@
-#include "validate/measurements/calibration_document.h"
-
 #include <fmt/format.h>
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "validate/measurements/calibration.h"
 
 namespace shardsim {
 namespace {
@@ -29,7 +28,7 @@ Sheet error_sheet(const Calibration& calibration) {
                    {"after", true}, {"p95 % after", true}, {"signed % after", true}};
   for (const CollectiveCalibration& one : calibration.collectives) {
     sheet.rows.push_back({{fmt::format("{}: {} of {} rows used ({})", collective_kind_name(one.kind), one.used.size(),
-                                       static_cast<int>(one.used.size()) + one.unused_rows, used_rows(one))}});
+                                       one.used.size() + one.unused.size(), used_rows(one))}});
     add_errors(sheet, "not used, from 1 MiB", one.from_1mib, false);
     add_errors(sheet, "not used, below 1 MiB", one.below_1mib, false);
     add_errors(sheet, "used", one.on_used, true);
@@ -37,19 +36,11 @@ Sheet error_sheet(const Calibration& calibration) {
   return sheet;
 }
 
-Sheet value_sheet(const Calibration& calibration) {
-  Sheet sheet;
-  sheet.columns = {{"value", false}, {"before", true}, {"fitted", true}};
-  const auto add = [&](const CalibratedValue& value) {
-    sheet.rows.push_back({{value.path, value.before, value.after}});
-  };
-  for (const CollectiveCalibration& one : calibration.collectives)
-    for (const CalibratedValue& value : one.values) add(value);
-  for (const CalibratedValue& value : calibration.shared) add(value);
-  return sheet;
-}
-
-Document two_tables(Sheet errors, Sheet values, const std::string& legend, const std::string& left_out) {
+Document two_tables(Sheet errors, const std::vector<CalibratedValue>& fitted, const std::string& legend,
+                    const std::string& left_out) {
+  Sheet values;
+  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
+  for (const CalibratedValue& value : fitted) values.rows.push_back({{value.path, value.before, value.after}});
   Section words{"", {Paragraph{legend}}};
   if (!left_out.empty()) words.blocks.emplace_back(Paragraph{left_out});
   Document document;
@@ -61,7 +52,7 @@ Document two_tables(Sheet errors, Sheet values, const std::string& legend, const
 
 Document calibration_document(const Calibration& calibration) {
   return two_tables(
-      error_sheet(calibration), value_sheet(calibration),
+      error_sheet(calibration), calibration.values,
       "Errors of predicted against measured times. Start, fill and share of the latency explain the same rows between "
       "them: read them together, not one by one.",
       calibration.incomplete > 0 ? fmt::format("{} rows without a size or a time left out.", calibration.incomplete)
@@ -69,7 +60,7 @@ Document calibration_document(const Calibration& calibration) {
 }
 
 Document calibration_document(const ComputeCalibration& calibration) {
-  Sheet errors, values;
+  Sheet errors;
   errors.columns = {{"operations", false},     {"fitted", true}, {"checked", true},
                     {"median % before", true}, {"after", true},  {"P90 % after", true}};
   for (const ComputeErrors& one : calibration.errors) {
@@ -78,10 +69,8 @@ Document calibration_document(const ComputeCalibration& calibration) {
     errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
                             number(one.median_after), number(one.p90_after)}});
   }
-  values.columns = {{"value", false}, {"before", true}, {"fitted", true}};
-  for (const auto& value : calibration.values) values.rows.push_back({{value.path, value.before, value.after}});
   return two_tables(
-      std::move(errors), std::move(values),
+      std::move(errors), calibration.values,
       "Errors are those of the checked rows, which no fit looked at: shapes whose hash leaves 0 modulo 3.",
       calibration.left_out > 0
           ? fmt::format("{} rows left out: warm caches, skewed indices, or tables read more than once over.",

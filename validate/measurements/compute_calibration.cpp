@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 
 #include "base/statistics.h"
@@ -44,41 +43,32 @@ bool serves(const EmbeddingRow& row) {
   return row.has_tables() && row.uniform && !row.warm && row.rows >= row.batch * row.pooling;
 }
 
-// One number of the roofline: how it is read, written and named.
+// One number of the roofline: how it is reached, written and named.
 struct Parameter {
   std::string path;
   std::string kinds;  // which rows speak of it
   double start;       // where the cluster gives none
   double most;
-  std::function<double(const GpuSpec&)> get;
-  std::function<void(GpuSpec&, double)> set;
-  std::function<std::string(double)> text;
+  double in_unit;  // one of the unit, as the number counts
+  const char* unit;
+  double& (*of)(GpuSpec&);
+
+  bool is_about(const std::string& what) const { return kinds.find(what) != std::string::npos; }
+  std::string text(GpuSpec gpu) const { return fmt::format("{:.6g}{}", of(gpu) / in_unit, unit); }
 };
 
-std::string micro(double seconds) {
-  return fmt::format("{:.6g} us", seconds * 1e6);
-}
-std::string plain(double value) {
-  return fmt::format("{:.6g}", value);
-}
-
 std::vector<Parameter> parameters() {
-  return {
-      {"gpu.kernel_overhead", "lookup update gemm", 1e-6, 1, [](const GpuSpec& g) { return g.kernel_overhead.value; },
-       [](GpuSpec& g, double v) { g.kernel_overhead = {v}; }, micro},
-      {"gpu.copy_bandwidth", "lookup update", 1e10, 1e16,
-       [](const GpuSpec& g) { return g.copy_bandwidth.bytes_per_second; },
-       [](GpuSpec& g, double v) { g.copy_bandwidth = {v}; },
-       [](double v) { return fmt::format("{:.6g} GB/s", v * 1e-9); }},
-      {"gpu.lookups_per_ns", "lookup", 1, 1e6, [](const GpuSpec& g) { return g.lookups_per_ns; },
-       [](GpuSpec& g, double v) { g.lookups_per_ns = v; }, plain},
-      {"gpu.sort_per_lookup", "update", 1e-9, 1, [](const GpuSpec& g) { return g.sort_per_lookup.value; },
-       [](GpuSpec& g, double v) { g.sort_per_lookup = {v}; },
-       [](double v) { return fmt::format("{:.6g} ns", v * 1e9); }},
-      {"gpu.sorted_update_efficiency", "update", 0.5, 1, [](const GpuSpec& g) { return g.sorted_update_efficiency; },
-       [](GpuSpec& g, double v) { g.sorted_update_efficiency = v; }, plain},
-      {"gpu.flops_efficiency", "gemm", 0.5, 1, [](const GpuSpec& g) { return g.flops_efficiency; },
-       [](GpuSpec& g, double v) { g.flops_efficiency = v; }, plain}};
+  using Gpu = GpuSpec&;
+  return {{"gpu.kernel_overhead", "lookup update gemm", 1e-6, 1, 1e-6, " us",
+           [](Gpu gpu) -> double& { return gpu.kernel_overhead.value; }},
+          {"gpu.copy_bandwidth", "lookup update", 1e10, 1e16, 1e9, " GB/s",
+           [](Gpu gpu) -> double& { return gpu.copy_bandwidth.bytes_per_second; }},
+          {"gpu.lookups_per_ns", "lookup", 1, 1e6, 1, "", [](Gpu gpu) -> double& { return gpu.lookups_per_ns; }},
+          {"gpu.sort_per_lookup", "update", 1e-9, 1, 1e-9, " ns",
+           [](Gpu gpu) -> double& { return gpu.sort_per_lookup.value; }},
+          {"gpu.sorted_update_efficiency", "update", 0.5, 1, 1, "",
+           [](Gpu gpu) -> double& { return gpu.sorted_update_efficiency; }},
+          {"gpu.flops_efficiency", "gemm", 0.5, 1, 1, "", [](Gpu gpu) -> double& { return gpu.flops_efficiency; }}};
 }
 
 class ComputeFit {
@@ -86,8 +76,7 @@ class ComputeFit {
   ComputeFit(const ClusterSpec& prior, const ComputeRows& fit, const ComputeRows& check)
       : prior_(prior.gpu), fit_(fit), check_(check) {
     for (Parameter& parameter : parameters())
-      if (std::ranges::any_of(
-              fit, [&](const EmbeddingRow& row) { return parameter.kinds.find(what_of(row)) != std::string::npos; }))
+      if (std::ranges::any_of(fit, [&](const EmbeddingRow& row) { return parameter.is_about(what_of(row)); }))
         parameters_.push_back(std::move(parameter));
     make_room_for_products();
   }
@@ -170,7 +159,7 @@ class ComputeFit {
   GpuSpec with(const std::vector<double>& logarithms) const {
     GpuSpec gpu = prior_;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      parameters_[i].set(gpu, std::min(std::exp(logarithms[i]), parameters_[i].most));
+      parameters_[i].of(gpu) = std::min(std::exp(logarithms[i]), parameters_[i].most);
     return gpu;
   }
 
@@ -214,27 +203,19 @@ SourcedValue source_of(const std::string& path, const std::string& value, const 
   return source;
 }
 
-double parsed(const Parameter& parameter, const std::string& text) {
-  const Place place{parameter.path};
-  if (text.ends_with("/s")) return parse_bandwidth(text, place).bytes_per_second;
-  if (text.ends_with("s")) return parse_seconds(text, place).value;
-  return parse_real(text, place);
-}
-
 // Writes the fitted number down as its text reads back, with where it comes from.
-void note(ComputeCalibration& calibration, const Parameter& parameter, const GpuSpec& before, double fitted,
+void note(ComputeCalibration& calibration, const Parameter& parameter, const GpuSpec& before, const GpuSpec& fitted,
           const ComputeRows& fit, const std::string& measurements) {
   const std::string text = parameter.text(fitted);
-  parameter.set(calibration.spec.gpu, parsed(parameter, text));
+  parameter.of(calibration.spec.gpu) = fitted_number(text, {parameter.path});
   std::vector<const EmbeddingRow*> used;
   for (const EmbeddingRow& row : fit)
-    if (parameter.kinds.find(what_of(row)) != std::string::npos) used.push_back(&row);
+    if (parameter.is_about(what_of(row))) used.push_back(&row);
   double worst = -1;
   for (const ComputeErrors& errors : calibration.errors)
-    if (errors.checked > 0 && parameter.kinds.find(errors.what) != std::string::npos)
-      worst = std::max(worst, errors.median_after);
+    if (errors.checked > 0 && parameter.is_about(errors.what)) worst = std::max(worst, errors.median_after);
   note_fitted(calibration.spec, source_of(parameter.path, text, measurements, used), worst);
-  calibration.values.push_back({parameter.path, parameter.text(parameter.get(before)), text});
+  calibration.values.push_back({parameter.path, parameter.text(before), text});
 }
 
 void keep_peak(ComputeCalibration& calibration, const GpuSpec& before, const GpuSpec& after) {
@@ -271,8 +252,7 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
     if (errors.used + errors.checked > 0) calibration.errors.push_back(errors);
   }
   keep_peak(calibration, prior.gpu, best);
-  for (const Parameter& parameter : fitting.fitted())
-    note(calibration, parameter, prior.gpu, parameter.get(best), fit, measurements);
+  for (const Parameter& parameter : fitting.fitted()) note(calibration, parameter, prior.gpu, best, fit, measurements);
   return calibration;
 }
 

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 
@@ -57,51 +61,31 @@ class Judge {
  public:
   Judge(const SystemMap& map, const LeftOutFits& fits) : map_(map), fits_(fits) {}
 
-  // The row with its nodes and GPUs.
-  MeasuredRow completed(MeasuredRow row) const {
-    complete(row, map_.system_of(row));
-    return row;
-  }
-
-  JudgedRow judge(const MeasuredRow& measured) {
-    const MappedSystem& system = map_.system_of(measured);
+  JudgedRow judge(const MeasuredRow& measured, const MappedSystem& system) {
     JudgedRow row;
     row.measured = measured;
     row.cluster = system.cluster;
-    row.fits = fits_used(measured, system);
-    row.out_of_model = map_.why_out_of_model(row.measured);
-    row.prediction = predict(row.measured, system);
+    if (system.spec.fits == open_data_fits().name)
+      row.fits = fits_.saw(measured.system) ? FitsUsed::left_out : FitsUsed::open_data;
+    row.out_of_model = map_.why_out_of_model(measured);
+    const Lay lay = lay_of(measured, system);
+    const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
+    CollectiveQuestion question;
+    question.kind = measured.kind;
+    question.bytes = *measured.bytes;
+    question.ranks = group_ranks(lay, 0, cluster.ranks_per_node());
+    for (int group = 1; group < lay.groups; ++group)
+      question.beside.push_back(group_ranks(lay, group, cluster.ranks_per_node()));
+    row.prediction = predict_collective(question, cluster);
     return row;
   }
 
  private:
-  CollectivePrediction predict(const MeasuredRow& row, const MappedSystem& system) {
-    const Lay lay = lay_of(row, system);
-    const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
-    CollectiveQuestion question;
-    question.kind = row.kind;
-    question.bytes = *row.bytes;
-    question.ranks = group_ranks(lay, 0, cluster.ranks_per_node());
-    for (int group = 1; group < lay.groups; ++group) {
-      question.beside.push_back(group_ranks(lay, group, cluster.ranks_per_node()));
-    }
-    return predict_collective(question, cluster);
-  }
-
-  FitsUsed fits_used(const MeasuredRow& row, const MappedSystem& system) const {
-    if (system.spec.fits != open_data_fits().name) return FitsUsed::none;
-    return fits_.saw(row.system) ? FitsUsed::left_out : FitsUsed::open_data;
-  }
-
-  ClusterSpec fitted_spec(const MeasuredRow& row, const MappedSystem& system) const {
-    if (fits_used(row, system) == FitsUsed::none) return system.spec;
-    return with_fits(system.spec, fits_.table_for(row.system));
-  }
-
-  const Cluster& cluster_of(const MeasuredRow& row, const MappedSystem& system, int nodes) {
+  const Cluster& cluster_of(const JudgedRow& row, const MappedSystem& system, int nodes) {
     std::unique_ptr<Cluster>& cluster = clusters_[{system.label, nodes}];
     if (!cluster) {
-      ClusterSpec spec = fitted_spec(row, system);
+      ClusterSpec spec =
+          row.fits == FitsUsed::none ? system.spec : with_fits(system.spec, fits_.table_for(row.measured.system));
       spec.nodes = nodes;
       cluster = std::make_unique<Cluster>(std::move(spec));
     }
@@ -114,6 +98,14 @@ class Judge {
 };
 
 }  // namespace
+
+const FitsWords& words_of(FitsUsed fits) {
+  static constexpr std::array<FitsWords, 4> kWords = {
+      FitsWords{"none", "nothing", ""}, FitsWords{"open_data", "the open data", ", fitted to the open data"},
+      FitsWords{"open_data_without_this_system", "other systems", ", fitted without it"},
+      FitsWords{"other_rows_of_this_system", "other rows of it", ", calibrated on other rows of it"}};
+  return kWords[static_cast<std::size_t>(fits)];
+}
 
 double JudgedRow::error_pct() const {
   return kPercent * (predicted().value / measured.time->value - 1);
@@ -129,19 +121,83 @@ std::vector<JudgedRow> judged_on(const ClusterSpec& spec, const std::vector<Meas
 JudgedRows judge(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits) {
   Judge judge(map, fits);
   JudgedRows result;
-  for (const MeasuredRow& row : rows) {
+  for (MeasuredRow row : rows) {
     if (!row.is_complete()) {
       ++result.incomplete;
       continue;
     }
-    const MeasuredRow completed = judge.completed(row);
-    if (completed.is_of_one_gpu()) {
+    const MappedSystem& system = map.system_of(row);
+    complete(row, system);
+    if (row.is_of_one_gpu()) {
       ++result.of_one_gpu;
     } else {
-      result.rows.push_back(judge.judge(completed));
+      result.rows.push_back(judge.judge(row, system));
     }
   }
   return result;
+}
+
+namespace {
+
+constexpr double kMedian = 0.5;
+constexpr double kP95 = 0.95;
+constexpr double kSameShare = 1e-9;  // sums of weights that differ less are the same sum
+
+// `errors` sorted by size; weights add up to `total`.
+double quantile(const std::vector<WeighedError>& errors, double total, double share) {
+  double below = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    below += errors[i].weight / total;
+    if (below > share + kSameShare || i + 1 == errors.size()) return errors[i].error_pct;
+    if (below > share - kSameShare) return (errors[i].error_pct + errors[i + 1].error_pct) / 2;
+  }
+  return 0;
+}
+
+double mean(const std::vector<WeighedError>& errors, double total) {
+  double sum = 0;
+  for (const WeighedError& error : errors) sum += error.weight * error.error_pct;
+  return sum / total;
+}
+
+ErrorFigures figures_in(const SizeBand& band, const std::vector<const JudgedRow*>& rows) {
+  std::map<std::string, int> rows_of;
+  for (const JudgedRow* row : rows) {
+    if (band.holds(*row->measured.bytes)) ++rows_of[row->measured.system];
+  }
+  std::vector<WeighedError> errors;
+  for (const JudgedRow* row : rows) {
+    if (band.holds(*row->measured.bytes)) errors.push_back({row->error_pct(), 1.0 / rows_of[row->measured.system]});
+  }
+  return error_figures(std::move(errors));
+}
+
+}  // namespace
+
+ErrorFigures error_figures(std::vector<WeighedError> errors) {
+  ErrorFigures figures;
+  figures.rows = static_cast<int>(errors.size());
+  if (errors.empty()) return figures;
+  double total = 0;
+  for (const WeighedError& error : errors) total += error.weight;
+  figures.signed_pct = mean(errors, total);
+  for (WeighedError& error : errors) error.error_pct = std::abs(error.error_pct);
+  std::ranges::sort(errors, {}, &WeighedError::error_pct);
+  figures.mean_abs_pct = mean(errors, total);
+  figures.median_abs_pct = quantile(errors, total, kMedian);
+  figures.p95_abs_pct = quantile(errors, total, kP95);
+  return figures;
+}
+
+BandFigures band_figures(const std::vector<const JudgedRow*>& rows) {
+  BandFigures figures;
+  std::set<std::string> systems;
+  for (const JudgedRow* row : rows) systems.insert(row->measured.system);
+  figures.rows = static_cast<int>(rows.size());
+  figures.systems = static_cast<int>(systems.size());
+  std::ranges::transform(kSizeBands, figures.bands.begin(),
+                         [&](const SizeBand& band) { return figures_in(band, rows); });
+  return figures;
 }
 
 }  // namespace shardsim

@@ -21,6 +21,12 @@ enum class FitsUsed {
   calibrated,  // fitted to other rows of the same system
 };
 
+// What that is called in JSON, in a cell, after the name of the system.
+struct FitsWords {
+  const char *key, *cell, *phrase;
+};
+const FitsWords& words_of(FitsUsed fits);
+
 // A measured row beside its prediction.
 struct JudgedRow {
   MeasuredRow measured;             // complete; nodes and gpus_per_node known
@@ -75,19 +81,26 @@ struct SizeBand {
   bool holds(std::int64_t bytes) const { return bytes >= from && bytes < upto; }
 };
 inline constexpr std::int64_t kLargestSize = INT64_MAX;
-inline constexpr std::array<SizeBand, 4> kSizeBands = {
-    SizeBand{"below 64 KiB", 0, 64 * kKiB}, SizeBand{"64 KiB to 1 MiB", 64 * kKiB, kMiB},
-    SizeBand{"1 MiB to 64 MiB", kMiB, 64 * kMiB}, SizeBand{"from 64 MiB", 64 * kMiB, kLargestSize}};
 inline constexpr SizeBand kBelow1MiB = {"below 1 MiB", 0, kMiB};
 inline constexpr SizeBand kFrom1MiB = {"from 1 MiB", kMiB, kLargestSize};
 inline constexpr SizeBand kAllSizes = {"all sizes", 0, kLargestSize};
+// The first four share no size.
+inline constexpr std::size_t kDisjointBands = 4;
+inline constexpr std::array<SizeBand, kDisjointBands + 2> kSizeBands = {
+    SizeBand{"below 64 KiB", 0, 64 * kKiB},
+    SizeBand{"64 KiB to 1 MiB", 64 * kKiB, kMiB},
+    SizeBand{"1 MiB to 64 MiB", kMiB, 64 * kMiB},
+    SizeBand{"from 64 MiB", 64 * kMiB, kLargestSize},
+    kFrom1MiB,
+    kAllSizes};
 
 // The figures of some rows, split by size.
 struct BandFigures {
   int rows = 0;
   int systems = 0;
   std::array<ErrorFigures, kSizeBands.size()> bands;  // as kSizeBands
-  ErrorFigures from_1mib, all;
+  const ErrorFigures& from_1mib() const { return bands[kDisjointBands]; }
+  const ErrorFigures& all() const { return bands.back(); }
 };
 
 // Every system weighs the same in every band, however many rows it has there.

@@ -1,29 +1,29 @@
 #include "validate/measurements/judgement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <tuple>
 
 #include "base/text.h"
+#include "validate/measurements/calibration.h"
 
 namespace shardsim {
 namespace {
 
 using RowPointers = std::vector<const JudgedRow*>;
 
-RowPointers in_model(const std::vector<JudgedRow>& rows) {
+RowPointers those(const std::vector<JudgedRow>& rows, const std::function<bool(const JudgedRow&)>& test) {
   RowPointers found;
-  for (const JudgedRow& row : rows) {
-    if (row.out_of_model.empty()) found.push_back(&row);
-  }
+  for (const JudgedRow& row : rows)
+    if (test(row)) found.push_back(&row);
   return found;
 }
 
-RowPointers all(const std::vector<JudgedRow>& rows) {
-  RowPointers found;
-  for (const JudgedRow& row : rows) found.push_back(&row);
-  return found;
+bool is_in_model(const JudgedRow& row) {
+  return row.out_of_model.empty();
 }
 
 // Rows of one system, collective and side of the model; in the model first, systems in order of appearance.
@@ -49,32 +49,16 @@ std::string reasons_of(const RowPointers& rows) {
   return join(reasons, "; ");
 }
 
-SystemFigures system_figures(const RowPointers& rows) {
-  const JudgedRow& first = *rows.front();
-  return {first.measured.system, first.cluster, first.measured.kind, first.fits, reasons_of(rows), band_figures(rows)};
-}
-
-std::vector<std::pair<CollectiveKind, BandFigures>> figures_by_kind(const RowPointers& rows) {
-  std::vector<std::pair<CollectiveKind, BandFigures>> result;
-  for (const CollectiveKind kind : kAllCollectiveKinds) {
-    RowPointers of_kind;
-    std::ranges::copy_if(rows, std::back_inserter(of_kind),
-                         [&](const JudgedRow* row) { return row->measured.kind == kind; });
-    if (!of_kind.empty()) result.emplace_back(kind, band_figures(of_kind));
-  }
-  return result;
-}
-
-std::optional<BandFigures> unfitted_figures(const std::vector<MeasuredRow>& rows, SystemMap map) {
+BandFigures unfitted_figures(const std::vector<MeasuredRow>& rows, SystemMap map) {
   for (MappedSystem& system : map.systems) system.spec.fits = "none";
   const JudgedRows judged = judge(rows, map, {});
-  return band_figures(in_model(judged.rows));
+  return band_figures(those(judged.rows, is_in_model));
 }
 
 }  // namespace
 
 std::optional<double> Judgement::judged_pct() const {
-  return overall.from_1mib.rows > 0 ? overall.from_1mib.median_abs_pct : overall.all.median_abs_pct;
+  return overall.from_1mib().rows > 0 ? overall.from_1mib().median_abs_pct : overall.all().median_abs_pct;
 }
 
 Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& map, const LeftOutFits& fits,
@@ -91,15 +75,86 @@ Judgement judgement_of(const std::vector<MeasuredRow>& rows, const SystemMap& ma
   result.rows = std::move(judged.rows);
   result.incomplete = judged.incomplete;
   result.of_one_gpu = judged.of_one_gpu;
-  const RowPointers judged_in_model = in_model(result.rows);
-  for (const RowPointers& group : groups_of(result.rows)) result.systems.push_back(system_figures(group));
-  result.by_kind = figures_by_kind(judged_in_model);
-  result.overall = band_figures(judged_in_model);
-  result.with_out_of_model = band_figures(all(result.rows));
+  for (const RowPointers& group : groups_of(result.rows)) {
+    const JudgedRow& first = *group.front();
+    result.systems.push_back({first.measured.system, first.cluster, first.measured.kind, first.fits, reasons_of(group),
+                              band_figures(group)});
+  }
+  for (const CollectiveKind kind : kAllCollectiveKinds) {
+    const RowPointers of_kind =
+        those(result.rows, [&](const JudgedRow& row) { return is_in_model(row) && row.measured.kind == kind; });
+    if (!of_kind.empty()) result.by_kind.emplace_back(kind, band_figures(of_kind));
+  }
+  result.overall = band_figures(those(result.rows, is_in_model));
+  result.with_out_of_model = band_figures(those(result.rows, [](const JudgedRow&) { return true; }));
   const auto is_fitted = [](const JudgedRow& row) { return row.fits != FitsUsed::none; };
   if (std::ranges::any_of(result.rows, is_fitted)) result.unfitted = unfitted_figures(rows, map);
-  result.out_of_model_rows = static_cast<int>(result.rows.size() - judged_in_model.size());
+  result.out_of_model_rows = result.with_out_of_model.rows - result.overall.rows;
   return result;
+}
+
+namespace {
+
+using Rows = std::vector<MeasuredRow>;
+
+// The system's rows that a calibration may use, as complete as the map can make them.
+Rows rows_in_model(const Rows& rows, const MappedSystem& system, const SystemMap& map) {
+  Rows found;
+  for (MeasuredRow row : rows) {
+    if (!row.is_complete() || &map.system_of(row) != &system) continue;
+    row.fill_in(system.nodes, system.gpus_per_node);
+    if (!row.is_of_one_gpu() && map.why_out_of_model(row).empty()) found.push_back(std::move(row));
+  }
+  return found;
+}
+
+}  // namespace
+
+CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
+                                         const LeftOutFits& fits, const std::string& measurements) {
+  CalibratedJudgement result;
+  SystemMap calibrated = map;
+  Rows unused;
+  for (std::size_t i = 0; i < map.systems.size(); ++i) {
+    const MappedSystem& stated = map.systems[i];
+    const Rows of_system = rows_in_model(rows, stated, map);
+    if (of_system.size() < 2) {
+      for (const MeasuredRow& row : of_system) result.pairs.push_back({row.system, row.kind, 0, 0});
+      continue;
+    }
+    const ClusterSpec prior =
+        stated.spec.fits == "none" ? stated.spec : with_fits(stated.spec, fits.table_for(of_system.front().system));
+    Calibration calibration = calibrate(prior, of_system, {.measurements = measurements});
+    for (const CollectiveCalibration& one : calibration.collectives) {
+      result.pairs.push_back(
+          {calibration.system, one.kind, static_cast<int>(one.used.size()), static_cast<int>(one.unused.size())});
+      unused.insert(unused.end(), one.unused.begin(), one.unused.end());
+    }
+    calibrated.systems[i].spec = std::move(calibration.spec);
+  }
+  if (unused.empty()) {
+    throw input_error({measurements}, "every row in the model was used to calibrate, none is left to judge",
+                      "Give more rows, or leave --calibrated out");
+  }
+  result.judgement = judgement_of(unused, calibrated, LeftOutFits{}, measurements);
+  for (JudgedRow& row : result.judgement.rows) row.fits = FitsUsed::calibrated;
+  for (SystemFigures& system : result.judgement.systems) system.fits = FitsUsed::calibrated;
+  return result;
+}
+
+std::string calibration_summary(const CalibratedJudgement& calibrated) {
+  int used = 0;
+  std::vector<std::string> without;
+  for (const CalibratedJudgement::Pair& pair : calibrated.pairs) {
+    used += pair.used;
+    if (pair.unused == 0) without.push_back(fmt::format("{} of {}", collective_kind_name(pair.kind), pair.system));
+  }
+  std::string text = fmt::format(
+      "Each system was calibrated on its own rows: {} were used, none of them is judged here, nor is a row out of the "
+      "model.",
+      used);
+  if (!without.empty()) text += fmt::format(" No row is left of: {}.", join(without));
+  return text;
 }
 
 }  // namespace shardsim

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/document/document.h"
 #include "validate/measurements/judged_row.h"
 
 namespace shardsim {
@@ -50,12 +52,11 @@ struct CalibratedJudgement {
   std::vector<Pair> pairs;
 };
 
-// Calibrates each system of the map on its own rows in the model, at most `rows_per_collective` of each collective,
+// Calibrates each system of the map on its own rows in the model, at most 4 of each collective,
 // from the fit that did not see the system, and judges the rest. Errors (Failure::input): no row is left to judge; as
 // judge().
 CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, const SystemMap& map,
-                                         const LeftOutFits& fits, const std::string& measurements,
-                                         int rows_per_collective = 4);
+                                         const LeftOutFits& fits, const std::string& measurements);
 
 // Which rows were used and who has none left, in sentences.
 std::string calibration_summary(const CalibratedJudgement& calibrated);
@@ -67,5 +68,24 @@ std::string judgement_json(const Judgement& judgement);
 // Every row with its prediction as CSV: system, case, collective, nodes, gpus_per_node, groups_at_once, size_bytes,
 // calls, measured_us, predicted_us, error_pct, algorithm, protocol, bottleneck, out_of_model.
 std::string predictions_csv(const Judgement& judgement);
+
+// What `collective compare` has to say: the figures per system, collective and size band, the figures over all systems,
+// a sentence that sums them up. A page also has a chart of predicted against measured times for each system
+// (plots/predicted_vs_measured.vg.json).
+Document judgement_document(const Judgement& judgement, Medium medium);
+
+// In a sentence: how many rows and systems, the median error from 1 MiB up, what was left out.
+std::string judgement_summary(const Judgement& judgement);
+
+std::string judgement_text(const Judgement& judgement, int width, bool colour);
+std::string judgement_html(const Judgement& judgement);  // errors: as page_html()
+
+// The tables of docs/accuracy.md about collectives: over all systems, each system against the bound of its collective,
+// the rows out of the model, the fitted constants.
+std::string judgement_markdown(const Judgement& judgement);
+
+// The table of docs/accuracy.md about calibrated systems: per system and collective the rows used and the errors on the
+// others, against the bounds of calibrated predictions.
+std::string calibrated_markdown(const CalibratedJudgement& calibrated);
 
 }  // namespace shardsim

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "validate/measurements/judgement.h"
 
@@ -20,82 +21,58 @@ Json number(const std::optional<double>& value) {
   return std::round(*value * 1e3) / 1e3;
 }
 
-Json band_json(const SizeBand& band, const ErrorFigures& figures) {
-  const Json upto = band.upto == kLargestSize ? Json(nullptr) : Json(band.upto);
-  return {{"sizes", band.name},
-          {"from_bytes", band.from},
-          {"below_bytes", upto},
-          {"rows", figures.rows},
-          {"median_abs_error_pct", number(figures.median_abs_pct)},
-          {"mean_abs_error_pct", number(figures.mean_abs_pct)},
-          {"p95_abs_error_pct", number(figures.p95_abs_pct)},
-          {"signed_error_pct", number(figures.signed_pct)}};
-}
-
-// The named figures first, then every band in full.
-void add_figures(Json& object, const BandFigures& figures) {
+// The named figures first, then every band in full; `before_bands` stands between them.
+void add_figures(Json& object, const BandFigures& figures, const Json& before_bands = Json::object()) {
+  const ErrorFigures& from_1mib = figures.from_1mib();
   object["median_abs_error_pct_below_64KiB"] = number(figures.bands[0].median_abs_pct);
   object["median_abs_error_pct_64KiB_to_1MiB"] = number(figures.bands[1].median_abs_pct);
-  object["median_abs_error_pct_from_1MiB"] = number(figures.from_1mib.median_abs_pct);
-  object["p95_abs_error_pct_from_1MiB"] = number(figures.from_1mib.p95_abs_pct);
-  object["signed_error_pct_from_1MiB"] = number(figures.from_1mib.signed_pct);
-}
-
-void add_bands(Json& object, const BandFigures& figures) {
-  Json bands = Json::array();
-  for (std::size_t i = 0; i < kSizeBands.size(); ++i) bands.push_back(band_json(kSizeBands[i], figures.bands[i]));
-  bands.push_back(band_json(kFrom1MiB, figures.from_1mib));
-  bands.push_back(band_json(kAllSizes, figures.all));
-  object["bands"] = std::move(bands);
+  object["median_abs_error_pct_from_1MiB"] = number(from_1mib.median_abs_pct);
+  object["p95_abs_error_pct_from_1MiB"] = number(from_1mib.p95_abs_pct);
+  object["signed_error_pct_from_1MiB"] = number(from_1mib.signed_pct);
+  object.update(before_bands);
+  Json& bands = object["bands"] = Json::array();
+  for (std::size_t i = 0; i < kSizeBands.size(); ++i) {
+    const SizeBand& band = kSizeBands[i];
+    const ErrorFigures& of_band = figures.bands[i];
+    bands.push_back({{"sizes", band.name},
+                     {"from_bytes", band.from},
+                     {"below_bytes", band.upto == kLargestSize ? Json(nullptr) : Json(band.upto)},
+                     {"rows", of_band.rows},
+                     {"median_abs_error_pct", number(of_band.median_abs_pct)},
+                     {"mean_abs_error_pct", number(of_band.mean_abs_pct)},
+                     {"p95_abs_error_pct", number(of_band.p95_abs_pct)},
+                     {"signed_error_pct", number(of_band.signed_pct)}});
+  }
 }
 
 Json overall_json(const BandFigures& figures, int out_of_model_rows) {
   Json object = {{"rows", figures.rows}, {"systems", figures.systems}};
-  add_figures(object, figures);
-  object["out_of_model_rows"] = out_of_model_rows;
-  add_bands(object, figures);
+  add_figures(object, figures, {{"out_of_model_rows", out_of_model_rows}});
   return object;
 }
 
 Json collectives_json(const Judgement& judgement) {
   Json list = Json::array();
   for (const auto& [kind, figures] : judgement.by_kind) {
-    Json object = {{"collective", collective_kind_name(kind)}, {"rows", figures.rows}, {"systems", figures.systems}};
-    add_figures(object, figures);
-    add_bands(object, figures);
-    list.push_back(std::move(object));
+    list.push_back({{"collective", collective_kind_name(kind)}, {"rows", figures.rows}, {"systems", figures.systems}});
+    add_figures(list.back(), figures);
   }
   return list;
-}
-
-const char* fits_name(FitsUsed fits) {
-  if (fits == FitsUsed::none) return "none";
-  if (fits == FitsUsed::calibrated) return "other_rows_of_this_system";
-  return fits == FitsUsed::left_out ? "open_data_without_this_system" : "open_data";
 }
 
 Json systems_json(const Judgement& judgement) {
   Json list = Json::array();
   for (const SystemFigures& system : judgement.systems) {
-    Json object = {{"system", system.system},
-                   {"collective", collective_kind_name(system.kind)},
-                   {"cluster", system.cluster},
-                   {"fits", fits_name(system.fits)},
-                   {"in_model", system.out_of_model.empty()},
-                   {"reason", system.out_of_model.empty() ? Json(nullptr) : Json(system.out_of_model)},
-                   {"rows", system.figures.rows}};
-    add_figures(object, system.figures);
-    add_bands(object, system.figures);
-    list.push_back(std::move(object));
+    list.push_back({{"system", system.system},
+                    {"collective", collective_kind_name(system.kind)},
+                    {"cluster", system.cluster},
+                    {"fits", words_of(system.fits).key},
+                    {"in_model", system.out_of_model.empty()},
+                    {"reason", system.out_of_model.empty() ? Json(nullptr) : Json(system.out_of_model)},
+                    {"rows", system.figures.rows}});
+    add_figures(list.back(), system.figures);
   }
   return list;
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
 }
 
 }  // namespace

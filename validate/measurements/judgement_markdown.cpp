@@ -3,7 +3,7 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "validate/measurements/judgement_document.h"
+#include "validate/measurements/judgement.h"
 
 namespace shardsim {
 namespace {
@@ -38,62 +38,45 @@ Sheet sheet_with(const std::vector<std::string>& headers) {
   return sheet;
 }
 
-std::vector<std::string> figures_cells(const BandFigures& figures) {
-  return {std::to_string(figures.from_1mib.rows),   percent(figures.from_1mib.median_abs_pct),
-          percent(figures.from_1mib.p95_abs_pct),   signed_percent(figures.from_1mib.signed_pct),
-          percent(figures.bands[1].median_abs_pct), percent(figures.bands[0].median_abs_pct)};
+Sheet figures_sheet(std::vector<std::string> headers, const std::string& last) {
+  headers.insert(headers.end(), {"rows from 1 MiB", "median %", "p95 %", "signed %", "64 KiB to 1 MiB, median %",
+                                 "below 64 KiB, median %", last});
+  return sheet_with(headers);
 }
 
-const std::vector<std::string> kFigureColumns = {
-    "rows from 1 MiB", "median %", "p95 %", "signed %", "64 KiB to 1 MiB, median %", "below 64 KiB, median %"};
-
-std::vector<std::string> with(std::vector<std::string> cells, const std::vector<std::string>& more) {
-  cells.insert(cells.end(), more.begin(), more.end());
-  return cells;
+void add_row(Sheet& sheet, std::vector<std::string> cells, const BandFigures& figures, const std::string& last) {
+  const ErrorFigures& from_1mib = figures.from_1mib();
+  cells.insert(cells.end(), {std::to_string(from_1mib.rows), percent(from_1mib.median_abs_pct),
+                             percent(from_1mib.p95_abs_pct), signed_percent(from_1mib.signed_pct),
+                             percent(figures.bands[1].median_abs_pct), percent(figures.bands[0].median_abs_pct), last});
+  sheet.rows.push_back({std::move(cells)});
 }
 
 Sheet overall_sheet_of_bounds(const Judgement& judgement) {
-  Sheet sheet = sheet_with(with(with({"over all systems", "systems"}, kFigureColumns), {"bound %"}));
-  const auto add = [&](const std::string& name, const BandFigures& figures, std::optional<double> bound) {
-    sheet.rows.push_back({with(with({name, std::to_string(figures.systems)}, figures_cells(figures)),
-                               {bound_text(bound, figures.from_1mib.median_abs_pct)})});
+  Sheet sheet = figures_sheet({"over all systems", "systems"}, "bound %");
+  const auto add = [&](std::string_view name, const BandFigures& figures, std::optional<double> bound) {
+    add_row(sheet, {std::string(name), std::to_string(figures.systems)}, figures,
+            bound_text(bound, figures.from_1mib().median_abs_pct));
   };
-  for (const auto& [kind, figures] : judgement.by_kind) {
-    add(std::string(collective_kind_name(kind)), figures, std::nullopt);
-  }
+  for (const auto& [kind, figures] : judgement.by_kind) add(collective_kind_name(kind), figures, std::nullopt);
   add("all collectives", judgement.overall, kBoundOverall);
   if (judgement.unfitted) add("the same, nothing fitted", *judgement.unfitted, kBoundOverall);
   add("with rows out of the model", judgement.with_out_of_model, std::nullopt);
   return sheet;
 }
 
-std::string fits_cell(FitsUsed fits) {
-  if (fits == FitsUsed::none) return "nothing";
-  if (fits == FitsUsed::calibrated) return "other rows of it";
-  return fits == FitsUsed::left_out ? "other systems" : "the open data";
-}
-
-Sheet systems_sheet_of_bounds(const Judgement& judgement) {
-  Sheet sheet = sheet_with(with(with({"system", "collective", "fitted to"}, kFigureColumns), {"bound %"}));
+Section systems_section(const Judgement& judgement, bool in_model) {
+  Sheet sheet = in_model ? figures_sheet({"system", "collective", "fitted to"}, "bound %")
+                         : figures_sheet({"system", "collective"}, "out of the model because");
   for (const SystemFigures& system : judgement.systems) {
-    if (!system.out_of_model.empty()) continue;
-    sheet.rows.push_back(
-        {with(with({system.system, std::string(collective_kind_name(system.kind)), fits_cell(system.fits)},
-                   figures_cells(system.figures)),
-              {bound_text(target_of(system.kind), system.figures.from_1mib.median_abs_pct)})});
+    if (system.out_of_model.empty() != in_model) continue;
+    std::vector<std::string> cells{system.system, std::string(collective_kind_name(system.kind))};
+    if (in_model) cells.emplace_back(words_of(system.fits).cell);
+    add_row(
+        sheet, std::move(cells), system.figures,
+        in_model ? bound_text(target_of(system.kind), system.figures.from_1mib().median_abs_pct) : system.out_of_model);
   }
-  return sheet;
-}
-
-Sheet out_of_model_sheet(const Judgement& judgement) {
-  Sheet sheet = sheet_with(with(with({"system", "collective"}, kFigureColumns), {"out of the model because"}));
-  for (const SystemFigures& system : judgement.systems) {
-    if (system.out_of_model.empty()) continue;
-    sheet.rows.push_back(
-        {with(with({system.system, std::string(collective_kind_name(system.kind))}, figures_cells(system.figures)),
-              {system.out_of_model})});
-  }
-  return sheet;
+  return {in_model ? "Each system in the model" : "Rows out of the model", {std::move(sheet)}};
 }
 
 std::string values_of(const FittedOverhead& row) {
@@ -108,18 +91,7 @@ std::string values_of(const FittedOverhead& row) {
 }
 
 std::string generation_text(const FittedOverhead& row) {
-  if (!row.generation) return "any";
-  switch (*row.generation) {
-    case NcclGeneration::volta:
-      return "Volta";
-    case NcclGeneration::ampere:
-      return "Ampere";
-    case NcclGeneration::hopper:
-      return "Hopper";
-    case NcclGeneration::blackwell:
-      return "Blackwell";
-  }
-  return "any";
+  return row.generation ? capital(kGenerations[static_cast<std::size_t>(*row.generation)]) : "any";
 }
 
 Sheet overheads_sheet() {
@@ -136,10 +108,6 @@ Sheet overheads_sheet() {
 constexpr double kBoundExchange = 5;  // all_reduce and all_to_all from 1 MiB up
 constexpr double kBoundOthers = 8;
 constexpr double kGoalBelow1MiB = 15;
-
-std::string against(double bound, const std::optional<double>& median) {
-  return median ? bound_text(bound, median) : "-";
-}
 
 double bound_of(CollectiveKind kind) {
   const bool is_exchange = kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_to_all;
@@ -161,13 +129,15 @@ ErrorFigures figures_of(const CalibratedJudgement& calibrated, const CalibratedJ
 std::string judgement_markdown(const Judgement& judgement) {
   Document document;
   document.blocks = {Section{"Over all systems, each weighing the same", {overall_sheet_of_bounds(judgement)}},
-                     Section{"Each system in the model", {systems_sheet_of_bounds(judgement)}},
-                     Section{"Rows out of the model", {out_of_model_sheet(judgement)}},
+                     systems_section(judgement, true), systems_section(judgement, false),
                      Section{"Fitted constants (`fits: open_data`)", {overheads_sheet()}}};
   return document_markdown(document, 3);
 }
 
 std::string calibrated_markdown(const CalibratedJudgement& calibrated) {
+  const auto against = [](double bound, const std::optional<double>& median) {
+    return median ? bound_text(bound, median) : "-";
+  };
   Sheet sheet = sheet_with({"calibrated system", "collective", "rows used", "other rows from 1 MiB", "median %",
                             "p95 %", "bound %", "other rows below 1 MiB", "median %", "goal %"});
   for (const CalibratedJudgement::Pair& pair : calibrated.pairs) {
@@ -181,7 +151,7 @@ std::string calibrated_markdown(const CalibratedJudgement& calibrated) {
   document.blocks = {
       std::move(sheet),
       Paragraph{fmt::format("Over all systems, each weighing the same: {} % in the median from 1 MiB up.",
-                            percent(calibrated.judgement.overall.from_1mib.median_abs_pct))}};
+                            percent(calibrated.judgement.overall.from_1mib().median_abs_pct))}};
   return document_markdown(document, 3);
 }
 

@@ -1,7 +1,6 @@
 #include "validate/measurements/least_squares.h"
 
-#include <algorithm>
-#include <cmath>
+#include <numeric>
 
 namespace shardsim {
 namespace {
@@ -13,79 +12,51 @@ constexpr double kMostDamping = 1e8;
 constexpr double kDampingFactor = 4;
 constexpr double kEnough = 1e-9;  // relative gain of a step that is not worth another one
 
-using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;
+using Numbers = std::vector<double>;
+using Matrix = std::vector<Numbers>;
 
-// Residuals and their derivatives: slopes[parameter][residual].
-struct Linear {
-  Vector residuals;
+double dot(const Numbers& a, const Numbers& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// Of the residuals, by parameter.
+Matrix slopes_at(const Residuals& residuals, const Numbers& at) {
   Matrix slopes;
-};
-
-Linear linear_at(const Residuals& residuals, const Vector& at) {
-  Linear linear{residuals(at), {}};
   for (std::size_t i = 0; i < at.size(); ++i) {
-    Vector up = at, down = at;
+    Numbers up = at, down = at;
     up[i] += kStep;
     down[i] -= kStep;
-    const Vector above = residuals(up), below = residuals(down);
-    Vector slope(above.size());
-    for (std::size_t r = 0; r < slope.size(); ++r) slope[r] = (above[r] - below[r]) / (2 * kStep);
-    linear.slopes.push_back(std::move(slope));
+    Numbers& slope = slopes.emplace_back(residuals(up));
+    const Numbers below = residuals(down);
+    for (std::size_t row = 0; row < slope.size(); ++row) slope[row] = (slope[row] - below[row]) / (2 * kStep);
   }
-  return linear;
+  return slopes;
 }
 
-double dot(const Vector& a, const Vector& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-// Solves matrix x = right for a symmetric positive definite matrix (Cholesky). Empty when it is not.
-Vector solved(Matrix matrix, Vector right) {
-  const std::size_t n = right.size();
+// Where a damped step from `at` leads, by elimination; empty when the equations have no solution.
+Numbers stepped(const Matrix& slopes, const Numbers& off, Numbers at, double damping) {
+  const std::size_t n = at.size();
+  Matrix normal(n, Numbers(n));
+  Numbers step(n);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = matrix[i][j];
-      for (std::size_t k = 0; k < j; ++k) sum -= matrix[i][k] * matrix[j][k];
-      if (i == j && !(sum > 0)) return {};
-      matrix[i][j] = i == j ? std::sqrt(sum) : sum / matrix[j][j];
+    for (std::size_t j = 0; j < n; ++j) normal[i][j] = dot(slopes[i], slopes[j]);
+    normal[i][i] *= 1 + damping;
+    step[i] = -dot(slopes[i], off);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(normal[i][i] > 0)) return {};
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const double part = normal[j][i] / normal[i][i];
+      for (std::size_t k = i; k < n; ++k) normal[j][k] -= part * normal[i][k];
+      step[j] -= part * step[i];
     }
   }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i][k] * right[k];
-    right[i] /= matrix[i][i];
-  }
   for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k][i] * right[k];
-    right[i] /= matrix[i][i];
+    for (std::size_t k = i + 1; k < n; ++k) step[i] -= normal[i][k] * step[k];
+    step[i] /= normal[i][i];
+    at[i] += step[i];
   }
-  return right;
-}
-
-Vector step_from(const Linear& linear, double damping) {
-  const std::size_t n = linear.slopes.size();
-  Matrix normal(n, Vector(n));
-  Vector right(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) normal[i][j] = dot(linear.slopes[i], linear.slopes[j]);
-    normal[i][i] *= 1 + damping;
-    right[i] = -dot(linear.slopes[i], linear.residuals);
-  }
-  return solved(std::move(normal), std::move(right));
-}
-
-// A step that helps, or nothing. Leaves in `damping` what helped.
-Vector better(const Residuals& residuals, const Linear& linear, const Vector& at, double& damping) {
-  const double before = half_square_sum(linear.residuals);
-  for (; damping < kMostDamping; damping *= kDampingFactor) {
-    Vector next = step_from(linear, damping);
-    if (next.empty()) continue;
-    for (std::size_t i = 0; i < at.size(); ++i) next[i] += at[i];
-    if (half_square_sum(residuals(next)) < before) return next;
-  }
-  return {};
+  return at;
 }
 
 }  // namespace
@@ -95,16 +66,24 @@ double half_square_sum(const std::vector<double>& residuals) {
 }
 
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> start) {
-  if (start.empty()) return start;
   double damping = kFirstDamping;
-  for (int step = 0; step < kMostSteps; ++step) {
-    const Linear linear = linear_at(residuals, start);
-    Vector next = better(residuals, linear, start, damping);
-    if (next.empty()) return start;
+  for (int step = 0; step < kMostSteps && !start.empty(); ++step) {
+    const Numbers off = residuals(start);
+    const Matrix slopes = slopes_at(residuals, start);
+    const double before = half_square_sum(off);
+    double after = before;
+    Numbers next;
+    // Leaves in `damping` what helped.
+    while (damping < kMostDamping) {
+      next = stepped(slopes, off, start, damping);
+      if (!next.empty()) after = half_square_sum(residuals(next));
+      if (after < before) break;
+      damping *= kDampingFactor;
+    }
+    if (!(after < before)) return start;
     start = std::move(next);
     damping /= kDampingFactor * kDampingFactor;
-    const double before = half_square_sum(linear.residuals);
-    if (half_square_sum(residuals(start)) > (1 - kEnough) * before) return start;
+    if (after > (1 - kEnough) * before) return start;
   }
   return start;
 }

@@ -1,14 +1,13 @@
-#include "validate/measurements/microbench_hdf5.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "base/hdf5/hdf5.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {
 
-const std::vector<std::string> kPoint{"/point"}, kTable{"/table"};
+const std::vector<std::string> kPoint{"/point"};
 
 class SetWriter {
  public:
@@ -121,24 +120,24 @@ class SetWriter {
   }
 
   void tables() {
-    std::vector<std::int64_t> owner, rows, dim, pooling, distinct;
-    for (std::size_t i = 0; i < set_.points.size(); ++i) {
-      const MeasuredPoint& point = set_.points[i];
-      for (std::size_t t = 0; t < point.point.tables.size(); ++t) {
-        owner.push_back(static_cast<std::int64_t>(i));
-        rows.push_back(point.point.tables[t].rows);
-        dim.push_back(point.point.tables[t].dim);
-        pooling.push_back(point.point.tables[t].pooling);
-        distinct.push_back(point.distinct[t]);
-      }
-    }
-    if (owner.empty()) return;
-    file_.scale<std::int64_t>("/table", owner.size(), {"1", "table of a point"});
-    file_.dataset<std::int64_t>("/table_point", owner, kTable, {"1", "the point that it belongs to"});
-    file_.dataset<std::int64_t>("/table_rows", rows, kTable, {"1", "rows"});
-    file_.dataset<std::int64_t>("/table_dim", dim, kTable, {"1", "elements of a row"});
-    file_.dataset<std::int64_t>("/table_pooling", pooling, kTable, {"1", "lookups of a bag"});
-    file_.dataset<std::int64_t>("/table_distinct_rows", distinct, kTable, {"1", "different rows of the batch"});
+    std::size_t tables = 0;
+    for (const MeasuredPoint& point : set_.points) tables += point.point.tables.size();
+    if (tables == 0) return;
+    file_.scale<std::int64_t>("/table", tables, {"1", "table of a point"});
+    const auto column = [&](const std::string& name, const std::string& meaning, const auto& number) {
+      std::vector<std::int64_t> values;
+      for (std::size_t i = 0; i < set_.points.size(); ++i)
+        for (std::size_t t = 0; t < set_.points[i].point.tables.size(); ++t) values.push_back(number(i, t));
+      file_.dataset<std::int64_t>(name, values, {"/table"}, {"1", meaning});
+    };
+    const auto table = [&](std::size_t i, std::size_t t) { return set_.points[i].point.tables[t]; };
+    column("/table_point", "the point that it belongs to",
+           [](std::size_t i, std::size_t) { return static_cast<std::int64_t>(i); });
+    column("/table_rows", "rows", [&](std::size_t i, std::size_t t) { return table(i, t).rows; });
+    column("/table_dim", "elements of a row", [&](std::size_t i, std::size_t t) { return table(i, t).dim; });
+    column("/table_pooling", "lookups of a bag", [&](std::size_t i, std::size_t t) { return table(i, t).pooling; });
+    column("/table_distinct_rows", "different rows of the batch",
+           [&](std::size_t i, std::size_t t) { return set_.points[i].distinct[t]; });
   }
 
   const MeasuredSet& set_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "validate/measurements/least_squares.h"
 
@@ -28,10 +30,11 @@ class OverheadFitting {
   OverheadFit best() const {
     OverheadFit fit{prior_, {}};
     const Logarithms found = likeliest();
+    const ClusterSpec best = scaled(prior_, parameters_, found);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       for (const CalibratedNumber& number : parameters_[i].numbers) {
         if (std::abs(found[i]) < kMovedFrom && !is_whole_start(number)) continue;
-        set_number(fit.spec, number, number_text(number, scaled_number(prior_, number, found[i]), kDigits));
+        set_number(fit.spec, number, number_text(number, number_in(best, number), kDigits));
         fit.changed.push_back(number);
       }
     }
@@ -137,6 +140,103 @@ class OverheadFitting {
 
 OverheadFit fit_overheads(const ClusterSpec& prior, const std::vector<MeasuredRow>& rows) {
   return OverheadFitting(prior, rows).best();
+}
+
+namespace {
+
+constexpr double kMidFrom = 4 * kMiB, kMidTo = 32 * kMiB;  // where the time turns from latency to bandwidth
+
+using Positions = std::vector<std::size_t>;
+
+// `count` sizes from `low` to `high`, evenly in the logarithm; a single one lies in the middle.
+std::vector<double> spread_sizes(double low, double high, int count) {
+  if (count == 1) return {std::sqrt(low * high)};
+  std::vector<double> sizes;
+  for (int i = 0; i < count; ++i) sizes.push_back(low * std::pow(high / low, i / (count - 1.0)));
+  return sizes;
+}
+
+std::vector<double> wanted_sizes(double low, double high, int count, bool whole_curve) {
+  if (!whole_curve || low >= kMiB || count < 3) return count < 2 ? std::vector{high} : spread_sizes(low, high, count);
+  std::vector<double> sizes = spread_sizes(kMidFrom, kMidTo, count - 2);
+  sizes.insert(sizes.begin(), low);
+  sizes.push_back(high);
+  return sizes;
+}
+
+class Chooser {
+ public:
+  explicit Chooser(const std::vector<MeasuredRow>& rows) : rows_(rows) {}
+
+  Positions reach(bool across) const {
+    Positions found;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if ((rows_[i].nodes > 1) == across) found.push_back(i);
+    return found;
+  }
+
+  void take_reach(const Positions& from, int most, bool whole_curve) {
+    if (most < 1) return;
+    const Positions largest = group(from, true);
+    const auto [low, high] = sizes_of(largest);
+    take(largest, wanted_sizes(low, high, most, whole_curve));
+  }
+
+  // One of the smallest group, the rest of the largest.
+  void take_across(const Positions& from, int most) {
+    const Positions few = group(from, false);
+    if (few == group(from, true) || most < 2) return take_reach(from, most, false);
+    take(few, {sizes_of(few).second});
+    take_reach(from, most - 1, false);
+  }
+
+  Positions chosen() const { return {chosen_.begin(), chosen_.end()}; }
+
+ private:
+  double size(std::size_t position) const { return static_cast<double>(*rows_[position].bytes); }
+
+  std::pair<double, double> sizes_of(const Positions& of) const {
+    const auto [low, high] = std::ranges::minmax(of, {}, [&](std::size_t i) { return size(i); });
+    return {size(low), size(high)};
+  }
+
+  Positions group(const Positions& from, bool largest) const {
+    const auto ranks = [&](std::size_t i) { return rows_[i].nodes * rows_[i].gpus_per_node; };
+    const auto [few, many] = std::ranges::minmax(from, {}, ranks);
+    const int wanted = ranks(largest ? many : few);
+    Positions found;
+    std::ranges::copy_if(from, std::back_inserter(found), [&](std::size_t i) { return ranks(i) == wanted; });
+    return found;
+  }
+
+  // Of each wanted size the nearest row; no size twice.
+  void take(const Positions& from, const std::vector<double>& wanted) {
+    std::set<double> taken;
+    for (double target : wanted) {
+      const auto distance = [&](std::size_t i) {
+        return taken.contains(size(i)) ? HUGE_VAL : std::abs(std::log(size(i) / target));
+      };
+      const std::size_t nearest = *std::ranges::min_element(from, {}, distance);
+      if (taken.insert(size(nearest)).second) chosen_.insert(nearest);
+    }
+  }
+
+  const std::vector<MeasuredRow>& rows_;
+  std::set<std::size_t> chosen_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> rows_to_fit(const std::vector<MeasuredRow>& rows, int most) {
+  Chooser chooser(rows);
+  const Positions inside = chooser.reach(false), across = chooser.reach(true);
+  if (inside.empty() || across.empty()) {
+    if (!rows.empty()) chooser.take_reach(inside.empty() ? across : inside, most, true);
+    return chooser.chosen();
+  }
+  chooser.take_reach(inside, most / 2, false);
+  chooser.take_across(across, most - most / 2);
+  return chooser.chosen();
 }
 
 }  // namespace shardsim

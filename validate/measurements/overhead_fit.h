@@ -30,6 +30,7 @@ struct CalibratedNumber {
   CollectiveKind kind = CollectiveKind::all_reduce;  // all but channel_rate
   bool across_nodes = false;
 
+  bool is_shared() const { return key == CalibratedKey::channel_rate; }
   std::string path() const;  // "overheads.all_reduce.in_node.start", "p2p.channel_rate"
   bool operator==(const CalibratedNumber&) const = default;
 };
@@ -41,7 +42,7 @@ struct CalibratedParameter {
 };
 
 // In s, bytes/s or a plain factor.
-double number_in(const ClusterSpec& spec, const CalibratedNumber& number);
+double number_in(ClusterSpec spec, const CalibratedNumber& number);
 std::string number_text(const CalibratedNumber& number, double value, int digits);  // as a file writes it
 void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::string& text);
 
@@ -49,7 +50,6 @@ void set_number(ClusterSpec& spec, const CalibratedNumber& number, const std::st
 // prior (a fill or start that nobody stated) starts from a small value instead.
 ClusterSpec scaled(const ClusterSpec& prior, const std::vector<CalibratedParameter>& parameters,
                    const std::vector<double>& logarithms);
-double scaled_number(const ClusterSpec& prior, const CalibratedNumber& number, double logarithm);
 
 // What may explain rows of these kinds: start, fill and share of the latency are common to both reaches of a kind, each
 // reach has its efficiency, the rate of a channel is common to all. A cost per peer only where the rows differ in their

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "validate/execute/devices/device_port.h"
 #include "validate/microbench/bench_input.h"
 #include "validate/microbench/bench_point.h"
 
@@ -30,18 +32,58 @@ struct DeviceFacts {
 class BenchDevice {
  public:
   virtual ~BenchDevice() = default;
-  virtual DeviceFacts facts() const = 0;
+  const DeviceFacts& facts() const { return facts_; }
 
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
-  virtual void prepare(const BenchPoint& point, const BenchInput& input) = 0;
-  virtual double run_us() = 0;  // one call of the prepared point: device time between two events, in us
-  virtual void flush() = 0;     // evicts the caches: touches at least 2 x cache_bytes, and waits until it is done
+  void prepare(const BenchPoint& point, const BenchInput& input);
+  double run_us();  // one call of the prepared point: device time between two events, in us
+  void flush();     // evicts the caches: touches at least 2 x cache_bytes, and waits until it is done
 
   // Limits of the device, each a few calls, the best of them; they replace the prepared point.
-  virtual double copy_bandwidth() = 0;             // bytes/s read plus written, buffers far above the cache
-  virtual double cache_bandwidth() = 0;            // bytes/s read, a buffer that the last-level cache holds
-  virtual double launch_floor_us() = 0;            // an empty kernel; CPU: an empty call of the threads
-  virtual double read_us(std::int64_t bytes) = 0;  // streaming read of so many bytes, uncached: the plain bound
+  double copy_bandwidth();             // bytes/s read plus written, buffers far above the cache
+  double cache_bandwidth();            // bytes/s read, a buffer that the last-level cache holds
+  double launch_floor_us();            // an empty kernel; CPU: an empty call of the threads
+  double read_us(std::int64_t bytes);  // streaming read of so many bytes, uncached: the plain bound
+
+ protected:
+  struct Limits {
+    std::int64_t copied;  // bytes of one copy
+    int cache_passes;     // in one timing of a cache that is read: what starts it is slower
+  };
+  BenchDevice(DeviceFacts facts, Limits limits) : facts_(std::move(facts)), limits_(limits) {}
+
+  // What each device supplies. Memory comes zeroed; sizes of what is read and copied are whole cache lines.
+  virtual DeviceMemory memory(std::int64_t bytes, const char* what) = 0;
+  virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
+  virtual void fill(ElementType type, std::int64_t elements, void* values) = 0;
+  virtual void release() { of_ = {}; }
+  virtual void made_ready() {}  // the point is in memory
+  virtual double timed_us(const std::function<void()>& calls) = 0;
+  virtual void do_nothing() = 0;
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
+  virtual void read(const void* from, std::int64_t bytes, int passes) = 0;
+  virtual void sweep(const DeviceMemory& memory) = 0;
+  virtual void lookup() = 0;
+  virtual void update() = 0;
+  virtual void gather() = 0;
+  virtual void scatter() = 0;
+  virtual void gemm() = 0;
+
+  BenchPoint point_;
+  std::int64_t lookups_ = 0;
+  struct {
+    DeviceMemory arena, state, out, gradients, indices, offsets, a, b;
+  } of_;  // the point
+
+ private:
+  void call();
+  double best_us(const std::function<double()>& once) const;
+  DeviceMemory numbers(std::int64_t count);
+  DeviceMemory uploaded(const std::vector<std::int64_t>& values, const char* what);
+
+  DeviceFacts facts_;
+  Limits limits_;
+  DeviceMemory swept_;
 };
 
 struct BenchDeviceEntry {

@@ -70,37 +70,24 @@ void draw_table(const BenchPoint& point, const BenchPoint::TableShape& table, st
     indices.push_back(static_cast<std::int64_t>(permute(static_cast<std::uint64_t>(zipf.draw(rng)), rows, seed)));
 }
 
-// How often each row of one table is met, counted where the row was first seen.
-class AccessCounter {
- public:
-  explicit AccessCounter(std::int64_t most_rows) : counts_(static_cast<std::size_t>(most_rows)) {}
-
-  std::int64_t count(std::span<const std::int64_t> indices, std::vector<double>& bins) {
-    for (const std::int64_t index : indices) ++counts_[index];
-    std::int64_t distinct = 0;
-    for (const std::int64_t index : indices) {
-      if (counts_[index] == 0) continue;
-      ++distinct;
-      ++bins[std::min<int>(static_cast<int>(std::bit_width(counts_[index] - 1)), kBins - 1)];
-      counts_[index] = 0;
-    }
-    return distinct;
-  }
-
- private:
-  std::vector<std::uint32_t> counts_;
-};
-
+// How often each row of a table is met, counted where the row was first seen.
 void count_accesses(const BenchPoint& point, BenchInput& input) {
-  std::int64_t most_rows = 0, all = 0;
-  for (const auto& table : point.tables) most_rows = std::max(most_rows, table.rows);
-  AccessCounter counter(most_rows);
-  const std::int64_t* at = input.indices.data();
+  const auto most_rows = std::ranges::max(point.tables, {}, &BenchPoint::TableShape::rows).rows;
+  std::vector<std::uint32_t> met(static_cast<std::size_t>(most_rows));
+  std::int64_t all = 0;
+  auto at = input.indices.begin();
   for (const auto& table : point.tables) {
-    const auto count = static_cast<std::size_t>(point.batch * table.pooling);
-    input.distinct.push_back(counter.count({at, count}, input.access_histogram));
-    all += input.distinct.back();
-    at += count;
+    const std::span indices(at, static_cast<std::size_t>(point.batch * table.pooling));
+    at += point.batch * table.pooling;
+    for (const std::int64_t index : indices) ++met[index];
+    std::int64_t& distinct = input.distinct.emplace_back(0);
+    for (const std::int64_t index : indices) {
+      if (met[index] == 0) continue;
+      ++distinct;
+      ++input.access_histogram[std::min<int>(static_cast<int>(std::bit_width(met[index] - 1)), kBins - 1)];
+      met[index] = 0;
+    }
+    all += distinct;
   }
   for (double& bin : input.access_histogram) bin /= static_cast<double>(std::max<std::int64_t>(all, 1));
 }

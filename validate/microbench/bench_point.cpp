@@ -17,6 +17,13 @@ std::string alike(const BenchPoint& point, std::int64_t BenchPoint::TableShape::
   return all ? fmt::format("{}", first) : "mixed";
 }
 
+template <typename Figure>
+std::int64_t sum(const std::vector<BenchPoint::TableShape>& tables, const Figure& figure) {
+  std::int64_t all = 0;
+  for (const BenchPoint::TableShape& table : tables) all += figure(table);
+  return all;
+}
+
 }  // namespace
 
 std::string_view bench_op_name(BenchOp op) {
@@ -38,31 +45,24 @@ std::string IndexLaw::text() const {
 }
 
 std::int64_t BenchPoint::lookups() const {
-  std::int64_t sum = 0;
-  for (const TableShape& table : tables) sum += batch * table.pooling;
-  return sum;
+  return sum(tables, [&](const TableShape& table) { return batch * table.pooling; });
 }
 
 std::int64_t BenchPoint::row_bytes() const {
-  std::int64_t sum = 0;
-  for (const TableShape& table : tables) sum += batch * table.pooling * table.dim * element_bytes(type);
-  return sum;
+  return sum(tables, [&](const TableShape& table) { return batch * table.pooling * table.dim * element_bytes(type); });
 }
 
 std::int64_t BenchPoint::table_bytes() const {
-  std::int64_t sum = 0;
-  for (const TableShape& table : tables) sum += table.rows * table.dim * element_bytes(type);
-  return sum;
+  return sum(tables, [&](const TableShape& table) { return table.rows * table.dim * element_bytes(type); });
 }
 
 std::int64_t BenchPoint::need_bytes() const {
   if (op == BenchOp::gemm) return 4 * (m * k + k * n + m * n);
-  std::int64_t sum = table_bytes() + 8 * lookups();
-  for (const TableShape& table : tables) {
-    const std::int64_t vectors = is_sequence() ? batch * table.pooling : batch;
-    sum += 4 * vectors * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
-  }
-  return sum + state_bytes() + (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
+  const std::int64_t vectors = sum(tables, [&](const TableShape& table) {
+    return 4 * (is_sequence() ? batch * table.pooling : batch) * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
+  });
+  return table_bytes() + 8 * lookups() + vectors + state_bytes() +
+         (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
 }
 
 std::int64_t BenchPoint::output_bytes() const {
@@ -76,9 +76,10 @@ std::int64_t BenchPoint::gradients() const {
 }
 
 std::int64_t BenchPoint::state_bytes() const {
-  std::size_t states = 0;
-  for (const TableShape& table : tables) states += state_elements(optimizer, table.rows, table.dim);
-  return has_update() ? static_cast<std::int64_t>(states * sizeof(float)) : 0;
+  if (!has_update()) return 0;
+  return sum(tables, [&](const TableShape& table) {
+    return static_cast<std::int64_t>(sizeof(float) * state_elements(optimizer, table.rows, table.dim));
+  });
 }
 
 OptimizerSettings BenchPoint::settings() const {

@@ -1,9 +1,10 @@
-#include "validate/microbench/collective_bench.h"
-
 #include <fmt/format.h>
 
 #include <iterator>
 #include <numeric>
+
+#include "validate/execute/run/execute.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {

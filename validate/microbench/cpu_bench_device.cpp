@@ -11,7 +11,6 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
-#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -22,47 +21,6 @@
 
 namespace shardsim {
 namespace {
-
-// Memory of a CPU device: zeroed, on large pages where the system gives them, so that random rows do not time the
-// address translation of small ones. Errors: Failure::run when there is not so much.
-class BenchMemory {
- public:
-  BenchMemory() = default;
-  explicit BenchMemory(std::size_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED)
-      throw run_error(fmt::format("{} MB of memory: {}", bytes / 1'000'000, std::strerror(errno)),
-                      "Free memory, or run a smaller sweep (--quick)");
-    data_ = static_cast<std::byte*>(mapped);
-    madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: where it is not granted, small pages serve
-    std::memset(data_, 0, bytes);
-  }
-  ~BenchMemory() {
-    if (data_ != nullptr) munmap(data_, bytes_);
-  }
-  BenchMemory(BenchMemory&& other) noexcept { swap(other); }
-  BenchMemory& operator=(BenchMemory&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-
-  std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  template <typename Number>
-  Number* as() const {
-    return reinterpret_cast<Number*>(data_);
-  }
-
- private:
-  void swap(BenchMemory& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-  }
-
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 constexpr std::int64_t kCacheIfUnknown = std::int64_t{32} << 20;
 constexpr std::int64_t kMemoryIfUnknown = std::int64_t{2} << 30;
@@ -101,182 +59,116 @@ DeviceFacts cpu_facts(int threads) {
   return facts;
 }
 
-constexpr int kLimitRuns = 7;
-constexpr std::int64_t kStream = 64;  // bytes that one step of the reading loop takes
-constexpr std::int64_t kMostStreamed = std::int64_t{1} << 30;
-
-template <typename Body>
-double timed_us(const Body& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-}
-
-template <typename Body>
-double best_us(const Body& body) {
-  double best = 1e300;
-  for (int run = 0; run < kLimitRuns; ++run) best = std::min(best, body());
-  return best;
-}
-
 // Reads whole lines; what it returns keeps the compiler from leaving them out.
 SHARDSIM_VECTOR_CLONES std::uint64_t read_lines(const std::byte* data, std::int64_t lines) {
-  std::uint64_t sum[kStream / 8] = {};
+  std::uint64_t sum[kCacheLine / 8] = {};
   for (std::int64_t line = 0; line < lines; ++line) {
-    std::uint64_t words[kStream / 8];
-    std::memcpy(words, data + line * kStream, sizeof(words));
-    for (std::size_t w = 0; w < kStream / 8; ++w) sum[w] ^= words[w];
+    std::uint64_t words[kCacheLine / 8];
+    std::memcpy(words, data + line * kCacheLine, sizeof(words));
+    for (std::size_t w = 0; w < kCacheLine / 8; ++w) sum[w] ^= words[w];
   }
   std::uint64_t all = 0;
   for (const std::uint64_t part : sum) all ^= part;
   return all;
 }
 
-// Small values without a pattern that a memory controller could exploit; cheap, because tables are large.
-void fill_floats(float* values, std::int64_t count, int threads) {
-  run_intervals(count, threads, [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t i = first; i < end; ++i)
-      values[i] = static_cast<float>(static_cast<std::uint64_t>(i) * kGolden >> 44) * 0x1p-20F - 0.5F;
-  });
-}
-
 class CpuBenchDevice final : public BenchDevice {
  public:
-  explicit CpuBenchDevice(int threads) : threads_(threads), facts_(cpu_facts(threads)) {}
-
-  DeviceFacts facts() const override { return facts_; }
-
-  void prepare(const BenchPoint& point, const BenchInput& input) override {
-    release();
-    point_ = point;
-    input_ = input;
-    if (point.op == BenchOp::gemm) return prepare_gemm();
-    tables_ = point.table_batch();
-    arena_ = BenchMemory(static_cast<std::size_t>(point.table_bytes()));
-    fill_arena();
-    state_ = BenchMemory(static_cast<std::size_t>(point.state_bytes()));
-    out_ = BenchMemory(static_cast<std::size_t>(point.output_bytes()));
-    gradients_ = BenchMemory(static_cast<std::size_t>(4 * point.gradients()));
-    fill_floats(gradients_.as<float>(), point.gradients(), threads_);
-  }
-
-  double run_us() override {
-    return timed_us([&] { call(); });
-  }
-
-  void flush() override {
-    if (swept_.bytes() == 0) swept_ = BenchMemory(static_cast<std::size_t>(2 * facts_.cache_bytes));
-    run_parts(threads_, [&](int) { sink(read_lines(swept_.data(), lines_of(swept_))); });  // every core's own caches
-  }
-
-  double copy_bandwidth() override {
-    release();
-    const auto bytes = static_cast<std::size_t>(8 * facts_.cache_bytes);
-    const BenchMemory from(bytes), to(bytes);
-    const double us = best_us([&] { return timed_us([&] { copy(from, to); }); });
-    return 2 * static_cast<double>(bytes) / us * 1e6;
-  }
-
-  double cache_bandwidth() override {
-    const BenchMemory buffer(static_cast<std::size_t>(facts_.cache_bytes / 4));
-    constexpr int kPasses = 16;  // in one timing: threads start slower than a cache is read
-    const double us = best_us([&] { return timed_us([&] { read(buffer, lines_of(buffer), kPasses); }); });
-    return kPasses * static_cast<double>(buffer.bytes()) / us * 1e6;
-  }
-
-  double launch_floor_us() override {
-    return best_us([&] { return timed_us([&] { run_parts(threads_, [](int) {}); }); });
-  }
-
-  double read_us(std::int64_t bytes) override {
-    const BenchMemory buffer(static_cast<std::size_t>(std::min(bytes, kMostStreamed) / kStream * kStream));
-    const auto passes = static_cast<int>((bytes + kMostStreamed - 1) / kMostStreamed);
-    const double us = best_us([&] {
-      flush();
-      return timed_us([&] { read(buffer, lines_of(buffer), passes); });
-    });
-    return us * static_cast<double>(bytes) / (static_cast<double>(buffer.bytes()) * passes);
-  }
+  CpuBenchDevice(int threads, const DeviceFacts& facts)
+      : BenchDevice(facts, {8 * facts.cache_bytes / kCacheLine * kCacheLine, 16}), threads_(threads) {}
 
  private:
-  void release() {
-    arena_ = {};
-    state_ = {};
-    out_ = {};
-    gradients_ = {};
-    a_ = {};
-    b_ = {};
+  // On large pages where the system gives them, so that random rows do not time the address translation of small ones.
+  DeviceMemory memory(std::int64_t bytes, const char*) override {
+    if (bytes == 0) return {};
+    const auto size = static_cast<std::size_t>(bytes);
+    void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+      throw run_error(fmt::format("{} MB of memory: {}", bytes / 1'000'000, std::strerror(errno)),
+                      "Free memory, or run a smaller sweep (--quick)");
+    DeviceMemory owned({mapped, [size](void* data) { munmap(data, size); }}, bytes);
+    madvise(mapped, size, MADV_HUGEPAGE);  // a wish: where it is not granted, small pages serve
+    std::memset(mapped, 0, size);
+    return owned;
   }
 
-  void prepare_gemm() {
-    a_ = BenchMemory(static_cast<std::size_t>(4 * point_.m * point_.k));
-    b_ = BenchMemory(static_cast<std::size_t>(4 * point_.k * point_.n));
-    out_ = BenchMemory(static_cast<std::size_t>(4 * point_.m * point_.n));
-    fill_floats(a_.as<float>(), point_.m * point_.k, threads_);
-    fill_floats(b_.as<float>(), point_.k * point_.n, threads_);
-  }
+  void upload(void* to, const void* from, std::int64_t bytes) override { copy(to, from, bytes); }
 
-  void fill_arena() {
-    if (point_.type == ElementType::fp32) return fill_floats(arena_.as<float>(), elements(), threads_);
+  // Without a pattern that a memory controller could exploit; cheap, because tables are large.
+  void fill(ElementType type, std::int64_t elements, void* values) override {
     // The same small numbers in 16 bits: 0x3000 is 0.125 as a half, 0x3e00 is 0.125 as a bfloat16.
-    const auto base = static_cast<std::uint16_t>(point_.type == ElementType::fp16 ? 0x3000 : 0x3e00);
-    auto* const values = arena_.as<std::uint16_t>();
-    for (std::int64_t i = 0; i < elements(); ++i)
-      values[i] = static_cast<std::uint16_t>(base | (static_cast<std::uint64_t>(i) * kGolden >> 57));
+    const auto base = static_cast<std::uint16_t>(type == ElementType::fp16 ? 0x3000 : 0x3e00);
+    run_intervals(elements, threads_, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t i = first; i < end; ++i) {
+        const std::uint64_t random = static_cast<std::uint64_t>(i) * kGolden;
+        if (type == ElementType::fp32) {
+          static_cast<float*>(values)[i] = static_cast<float>(random >> 44) * 0x1p-20F - 0.5F;
+        } else {
+          static_cast<std::uint16_t*>(values)[i] = static_cast<std::uint16_t>(base | (random >> 57));
+        }
+      }
+    });
   }
 
-  std::int64_t elements() const { return point_.table_bytes() / element_bytes(point_.type); }
-
-  void call() {
-    switch (point_.op) {
-      case BenchOp::lookup:
-        return lookup();
-      case BenchOp::update:
-        return update();
-      case BenchOp::lookup_update:
-        lookup();
-        return update();
-      case BenchOp::gather:
-        return gather_rows(point_.type, tables_.rows[0], tables_.dim[0], arena_.data(), input_.indices, out_.data(),
-                           threads_);
-      case BenchOp::scatter:
-        return update_rows(point_.type, tables_.rows[0], tables_.dim[0], arena_.data(), state_.as<float>(),
-                           input_.indices, gradients_.as<float>(), point_.settings(), threads_);
-      case BenchOp::gemm:
-        return gemm(point_.m, point_.n, point_.k, a_.as<float>(), b_.as<float>(), out_.as<float>(), threads_);
-    }
+  double timed_us(const std::function<void()>& calls) override {
+    const auto start = std::chrono::steady_clock::now();
+    calls();
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   }
 
-  void lookup() { pooled_lookup(tables_, arena_.data(), input_.indices, input_.offsets, out_.as<float>(), threads_); }
-  void update() {
-    update_pooled(tables_, arena_.data(), state_.as<float>(), input_.indices, input_.offsets, gradients_.as<float>(),
+  void do_nothing() override {
+    run_parts(threads_, [](int) {});
+  }
+
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    run_intervals(bytes, threads_, [&](std::int64_t first, std::int64_t end) {
+      std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                  static_cast<std::size_t>(end - first));
+    });
+  }
+
+  void read(const void* from, std::int64_t bytes, int passes) override {
+    run_intervals(bytes / kCacheLine, threads_, [&](std::int64_t first, std::int64_t end) {
+      for (int pass = 0; pass < passes; ++pass)
+        sink(read_lines(static_cast<const std::byte*>(from) + first * kCacheLine, end - first));
+    });
+  }
+
+  // Every core's own caches, too.
+  void sweep(const DeviceMemory& swept) override {
+    run_parts(threads_, [&](int) { sink(read_lines(swept.as<std::byte>(), swept.bytes() / kCacheLine)); });
+  }
+
+  void made_ready() override { tables_ = point_.table_batch(); }
+
+  void lookup() override {
+    pooled_lookup(tables_, of_.arena.as<void>(), indices(), offsets(), of_.out.as<float>(), threads_);
+  }
+  void update() override {
+    update_pooled(tables_, of_.arena.as<void>(), of_.state.as<float>(), indices(), offsets(), of_.gradients.as<float>(),
                   point_.settings(), threads_);
   }
-
-  static std::int64_t lines_of(const BenchMemory& memory) {
-    return static_cast<std::int64_t>(memory.bytes()) / kStream;
+  void gather() override {
+    gather_rows(point_.type, tables_.rows[0], tables_.dim[0], of_.arena.as<void>(), indices(), of_.out.as<void>(),
+                threads_);
   }
+  void scatter() override {
+    update_rows(point_.type, tables_.rows[0], tables_.dim[0], of_.arena.as<void>(), of_.state.as<float>(), indices(),
+                of_.gradients.as<float>(), point_.settings(), threads_);
+  }
+  void gemm() override {
+    shardsim::gemm(point_.m, point_.n, point_.k, of_.a.as<float>(), of_.b.as<float>(), of_.out.as<float>(), threads_);
+  }
+
+  static std::span<const std::int64_t> numbers_in(const DeviceMemory& memory) {
+    return {memory.as<std::int64_t>(), static_cast<std::size_t>(memory.bytes() / 8)};
+  }
+  std::span<const std::int64_t> indices() const { return numbers_in(of_.indices); }
+  std::span<const std::int64_t> offsets() const { return numbers_in(of_.offsets); }
   void sink(std::uint64_t value) { sink_.fetch_xor(value, std::memory_order_relaxed); }
 
-  void read(const BenchMemory& from, std::int64_t lines, int passes) {
-    run_intervals(lines, threads_, [&](std::int64_t first, std::int64_t end) {
-      for (int pass = 0; pass < passes; ++pass) sink(read_lines(from.data() + first * kStream, end - first));
-    });
-  }
-
-  void copy(const BenchMemory& from, const BenchMemory& to) const {
-    run_intervals(lines_of(from), threads_, [&](std::int64_t first, std::int64_t end) {
-      std::memcpy(to.data() + first * kStream, from.data() + first * kStream,
-                  static_cast<std::size_t>((end - first) * kStream));
-    });
-  }
-
   int threads_;
-  DeviceFacts facts_;
-  BenchPoint point_;
-  BenchInput input_;
   TableBatch tables_;
-  BenchMemory arena_, state_, out_, gradients_, a_, b_, swept_;
   std::atomic<std::uint64_t> sink_{0};
 };
 
@@ -284,7 +176,8 @@ class CpuBenchDevice final : public BenchDevice {
 
 std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads) {
   const auto processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::make_unique<CpuBenchDevice>(threads > 0 ? threads : processors);
+  const int used = threads > 0 ? threads : processors;
+  return std::make_unique<CpuBenchDevice>(used, cpu_facts(used));
 }
 
 }  // namespace shardsim

@@ -14,10 +14,8 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-constexpr int kLimitRuns = 7;
 constexpr std::int64_t kHeadStart = 100'000;  // ns that the GPU is kept busy while the host launches what is timed
-constexpr std::size_t kCopied = std::size_t{1} << 30;
-constexpr std::int64_t kMostStreamed = std::int64_t{1} << 30;
+constexpr std::int64_t kCopied = std::int64_t{1} << 30;
 constexpr double kUsable = 0.8;  // of the free memory: sorting takes some beside what a point says
 
 // Two events on one stream.
@@ -40,23 +38,15 @@ class Stopwatch {
   void wait() const { cuda::check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
 
   // Device time of what `body` launches; the launches themselves are hidden behind a head start.
-  template <typename Body>
-  double us(const Body& body) {
+  double us(const std::function<void()>& body) {
     cuda::pass(kHeadStart, stream_);
     cuda::check(cudaEventRecord(start_, stream_), "timing");
-    body(stream_);
+    body();
     cuda::check(cudaEventRecord(end_, stream_), "timing");
     wait();
     float milliseconds = 0;
     cuda::check(cudaEventElapsedTime(&milliseconds, start_, end_), "timing");
     return static_cast<double>(milliseconds) * 1e3;
-  }
-
-  template <typename Body>
-  double best_us(const Body& body) {
-    double best = 1e300;
-    for (int run = 0; run < kLimitRuns; ++run) best = std::min(best, us(body));
-    return best;
   }
 
  private:
@@ -89,156 +79,82 @@ DeviceFacts read_facts() {
   return facts;
 }
 
-template <typename T>
-DeviceBuffer on_device(const std::vector<T>& values, const char* what) {
-  DeviceBuffer buffer(values.size() * sizeof(T), what);
-  buffer.upload(values.data(), buffer.bytes());
-  return buffer;
-}
-
 class CudaBenchDevice final : public BenchDevice {
  public:
-  CudaBenchDevice() : facts_(read_facts()) {}
+  // The first of the passes over a cache fills it.
+  CudaBenchDevice() : BenchDevice(read_facts(), {kCopied, 64}) {}
 
-  DeviceFacts facts() const override { return facts_; }
+ private:
+  DeviceMemory memory(std::int64_t bytes, const char* what) override {
+    const auto buffer = std::make_shared<DeviceBuffer>(static_cast<std::size_t>(bytes), what);
+    buffer->clear();
+    return {std::shared_ptr<void>(buffer, buffer->data()), bytes};
+  }
+  void upload(void* to, const void* from, std::int64_t bytes) override {
+    cuda::check(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice), "copying to the GPU");
+  }
+  void fill(ElementType type, std::int64_t elements, void* values) override {
+    if (elements > 0) cuda::fill(type, elements, 3, values, nullptr);
+    cuda::check(cudaDeviceSynchronize(), "filling of memory");
+  }
 
-  void prepare(const BenchPoint& point, const BenchInput& input) override {
-    release();
-    point_ = point;
-    if (point.op == BenchOp::gemm) {
-      prepare_gemm();
-    } else {
-      prepare_tables(input);
-    }
+  void release() override {
+    BenchDevice::release();
+    tables_.reset();
+    workspace_.reset();
+  }
+  void made_ready() override {
+    if (point_.has_tables()) tables_.emplace(point_.table_batch());
+    if (point_.has_update()) workspace_.emplace(lookups_, tables_->largest_dim());
+    if (!point_.has_tables() && !gemm_) gemm_.emplace();
     cuda::check(cudaDeviceSynchronize(), "preparing a point");
   }
 
-  double run_us() override {
-    return stopwatch_->us([this](cuda::Stream stream) { call(stream); });
+  double timed_us(const std::function<void()>& calls) override { return stopwatch_.us(calls); }
+  void do_nothing() override { cuda::do_nothing(stream()); }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream()),
+                "a copy");
+  }
+  void read(const void* from, std::int64_t bytes, int passes) override {
+    cuda::read(from, bytes, passes, sink_.as<std::uint32_t>(), stream());
+  }
+  void sweep(const DeviceMemory& swept) override {
+    cuda::check(cudaMemsetAsync(swept.as<void>(), 1, static_cast<std::size_t>(swept.bytes()), stream()),
+                "flushing the cache");
+    stopwatch_.wait();
   }
 
-  void flush() override {
-    if (swept_.bytes() == 0) swept_ = DeviceBuffer(static_cast<std::size_t>(2 * facts_.cache_bytes), "the flush");
-    cuda::check(cudaMemsetAsync(swept_.data(), 1, swept_.bytes(), stopwatch_->stream()), "flushing the cache");
-    stopwatch_->wait();
+  void lookup() override {
+    cuda::pooled_lookup(*tables_, of_.arena.as<void>(), indices(), of_.offsets.as<std::int64_t>(), of_.out.as<float>(),
+                        stream());
+  }
+  void update() override {
+    cuda::update_pooled(*tables_, of_.arena.as<void>(), of_.state.as<float>(), indices(), lookups_,
+                        of_.offsets.as<std::int64_t>(), of_.gradients.as<float>(), point_.settings(), *workspace_,
+                        stream());
+  }
+  void gather() override {
+    cuda::gather_rows(point_.tables[0].dim * element_bytes(point_.type), of_.arena.as<void>(), indices(), lookups_,
+                      of_.out.as<void>(), stream());
+  }
+  void scatter() override {
+    cuda::update_rows(point_.type, point_.tables[0].rows, point_.tables[0].dim, of_.arena.as<void>(),
+                      of_.state.as<float>(), indices(), lookups_, of_.gradients.as<float>(), point_.settings(),
+                      *workspace_, stream());
+  }
+  void gemm() override {
+    gemm_->multiply(point_.m, point_.n, point_.k, of_.a.as<float>(), of_.b.as<float>(), of_.out.as<float>(), stream());
   }
 
-  double copy_bandwidth() override {
-    release();
-    const DeviceBuffer from = filled(kCopied / 4), to(kCopied, "the target of a copy");
-    const double us = stopwatch_->best_us([&](cuda::Stream stream) {
-      cuda::check(cudaMemcpyAsync(to.data(), from.data(), kCopied, cudaMemcpyDeviceToDevice, stream), "a copy");
-    });
-    return 2 * static_cast<double>(kCopied) / us * 1e6;
-  }
+  cuda::Stream stream() const { return stopwatch_.stream(); }
+  const std::int64_t* indices() const { return of_.indices.as<std::int64_t>(); }
 
-  double cache_bandwidth() override {
-    release();
-    constexpr int kPasses = 64;  // the first of them fills the cache
-    const std::int64_t bytes = facts_.cache_bytes / 4 / 16 * 16;
-    const DeviceBuffer buffer = filled(static_cast<std::size_t>(bytes / 4)), sink(16, "a sum");
-    const double us = stopwatch_->best_us(
-        [&](cuda::Stream stream) { cuda::read(buffer.data(), bytes, kPasses, sink.as<std::uint32_t>(), stream); });
-    return kPasses * static_cast<double>(bytes) / us * 1e6;
-  }
-
-  double launch_floor_us() override {
-    return stopwatch_->best_us([](cuda::Stream stream) { cuda::do_nothing(stream); });
-  }
-
-  double read_us(std::int64_t bytes) override {
-    release();
-    const std::int64_t part = std::max<std::int64_t>(std::min(bytes, kMostStreamed) / 16 * 16, 16);
-    const auto passes = static_cast<int>((bytes + kMostStreamed - 1) / kMostStreamed);
-    const DeviceBuffer buffer = filled(static_cast<std::size_t>(part / 4)), sink(16, "a sum");
-    double best = 1e300;
-    for (int run = 0; run < kLimitRuns; ++run) {
-      flush();
-      best = std::min(best, stopwatch_->us([&](cuda::Stream stream) {
-        cuda::read(buffer.data(), part, passes, sink.as<std::uint32_t>(), stream);
-      }));
-    }
-    return best * static_cast<double>(bytes) / (static_cast<double>(part) * passes);
-  }
-
- private:
-  void release() {
-    for (DeviceBuffer* buffer : {&arena_, &state_, &out_, &gradients_, &indices_, &offsets_, &a_, &b_}) {
-      *buffer = DeviceBuffer();
-    }
-    workspace_.reset();
-    tables_.reset();
-  }
-
-  // `count` numbers of fp32 that are not all alike.
-  DeviceBuffer filled(std::size_t count) const {
-    DeviceBuffer buffer(count * sizeof(float), "numbers");
-    cuda::fill(ElementType::fp32, static_cast<std::int64_t>(count), 3, buffer.data(), nullptr);
-    cuda::check(cudaDeviceSynchronize(), "filling of memory");
-    return buffer;
-  }
-
-  void prepare_gemm() {
-    a_ = filled(static_cast<std::size_t>(point_.m * point_.k));
-    b_ = filled(static_cast<std::size_t>(point_.k * point_.n));
-    out_ = DeviceBuffer(static_cast<std::size_t>(4 * point_.m * point_.n), "a product");
-    if (!gemm_) gemm_.emplace();
-  }
-
-  void prepare_tables(const BenchInput& input) {
-    const TableBatch batch = point_.table_batch();
-    tables_.emplace(batch);
-    arena_ = DeviceBuffer(static_cast<std::size_t>(point_.table_bytes()), "tables");
-    cuda::fill(point_.type, point_.table_bytes() / element_bytes(point_.type), 1, arena_.data(), nullptr);
-    indices_ = on_device(input.indices, "indices");
-    offsets_ = on_device(input.offsets, "offsets");
-    lookups_ = static_cast<std::int64_t>(input.indices.size());
-    out_ = DeviceBuffer(static_cast<std::size_t>(point_.output_bytes()), "rows or pooled rows");
-    if (!point_.has_update()) return;
-    state_ = DeviceBuffer(static_cast<std::size_t>(point_.state_bytes()), "optimizer states");
-    state_.clear();
-    gradients_ = filled(static_cast<std::size_t>(point_.gradients()));
-    workspace_.emplace(lookups_, tables_->largest_dim());
-  }
-
-  void call(cuda::Stream stream) {
-    switch (point_.op) {
-      case BenchOp::lookup:
-        return lookup(stream);
-      case BenchOp::update:
-        return update(stream);
-      case BenchOp::lookup_update:
-        lookup(stream);
-        return update(stream);
-      case BenchOp::gather:
-        return cuda::gather_rows(point_.tables[0].dim * element_bytes(point_.type), arena_.data(),
-                                 indices_.as<std::int64_t>(), lookups_, out_.data(), stream);
-      case BenchOp::scatter:
-        return cuda::update_rows(point_.type, point_.tables[0].rows, point_.tables[0].dim, arena_.data(),
-                                 state_.as<float>(), indices_.as<std::int64_t>(), lookups_, gradients_.as<float>(),
-                                 point_.settings(), *workspace_, stream);
-      case BenchOp::gemm:
-        return gemm_->multiply(point_.m, point_.n, point_.k, a_.as<float>(), b_.as<float>(), out_.as<float>(), stream);
-    }
-  }
-
-  void lookup(cuda::Stream stream) {
-    cuda::pooled_lookup(*tables_, arena_.data(), indices_.as<std::int64_t>(), offsets_.as<std::int64_t>(),
-                        out_.as<float>(), stream);
-  }
-  void update(cuda::Stream stream) {
-    cuda::update_pooled(*tables_, arena_.data(), state_.as<float>(), indices_.as<std::int64_t>(), lookups_,
-                        offsets_.as<std::int64_t>(), gradients_.as<float>(), point_.settings(), *workspace_, stream);
-  }
-
-  DeviceFacts facts_;
-  std::unique_ptr<Stopwatch> stopwatch_ = std::make_unique<Stopwatch>();
-  BenchPoint point_;
-  std::int64_t lookups_ = 0;
+  Stopwatch stopwatch_;
+  DeviceBuffer sink_{16, "a sum"};
   std::optional<cuda::DeviceTables> tables_;
   std::optional<cuda::UpdateWorkspace> workspace_;
   std::optional<cuda::Gemm> gemm_;
-  DeviceBuffer arena_, state_, out_, gradients_, indices_, offsets_, a_, b_, swept_;
 };
 
 }  // namespace

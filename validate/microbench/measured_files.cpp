@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "validate/microbench/microbench.h"
 
 namespace shardsim {
@@ -14,13 +14,6 @@ constexpr const char* kHeader =
     "time_statistic,reported_bandwidth_GBps,reported_bandwidth_definition,derived_row_traffic_bytes,"
     "derived_row_bandwidth_GBps,measured_dram_traffic_bytes,source,notes\n";
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
 struct Cells {
   std::string op;
   PointColumns sizes;
@@ -29,30 +22,16 @@ struct Cells {
   double traffic = 0;  // bytes; 0: none
 };
 
-class CsvWriter {
- public:
-  explicit CsvWriter(const MeasuredSet& set) : set_(set), quality_(set.is_steady() ? "A" : "C") {}
-
-  void add(const Cells& cells) {
-    const PointColumns& s = cells.sizes;
-    const std::string traffic = cells.traffic > 0 ? fmt::format("{:.0f}", cells.traffic) : "";
-    const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
-    fmt::format_to(std::back_inserter(text_),
-                   "s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", ++rows_, quality_,
-                   quoted(set_.device.name), quoted(set_.device.software), cells.op, s.tables, s.rows, s.dim, s.batch,
-                   s.pooling, s.dtype, cells.optimizer, quoted(cells.law), quoted(cells.cache), set_.device.num_gpus,
-                   cells.time_us, quoted(cells.statistic), traffic, rate, quoted("shardsim-microbench " + set_.version),
-                   quoted(cells.notes));
-  }
-
-  std::string take() { return kHeader + std::move(text_); }
-
- private:
-  const MeasuredSet& set_;
-  const char* quality_;
-  std::string text_;
-  int rows_ = 0;
-};
+std::string csv_row(const MeasuredSet& set, const Cells& cells, int number) {
+  const PointColumns& s = cells.sizes;
+  const std::string traffic = cells.traffic > 0 ? fmt::format("{:.0f}", cells.traffic) : "";
+  const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
+  return fmt::format("s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", number,
+                     set.is_steady() ? "A" : "C", csv_cell(set.device.name), csv_cell(set.device.software), cells.op,
+                     s.tables, s.rows, s.dim, s.batch, s.pooling, s.dtype, cells.optimizer, csv_cell(cells.law),
+                     csv_cell(cells.cache), set.device.num_gpus, cells.time_us, csv_cell(cells.statistic), traffic,
+                     rate, csv_cell("shardsim-microbench " + set.version), csv_cell(cells.notes));
+}
 
 std::string notes_of(const MeasuredPoint& measured) {
   const SampleStatistics& s = measured.statistics;
@@ -91,23 +70,22 @@ Cells limit_cells(const std::string& op, double time_us, double bytes, const std
   return cells;
 }
 
-void add_limits(CsvWriter& writer, const MeasuredSet& set) {
-  constexpr double kGigabyte = 1e9;
-  const DeviceLimits& limits = set.before;
-  if (limits.copy_bandwidth > 0)
-    writer.add(limit_cells("copy", kGigabyte / limits.copy_bandwidth * 1e6, kGigabyte, "read plus written"));
-  if (limits.cache_bandwidth > 0)
-    writer.add(limit_cells("cache_read", kGigabyte / limits.cache_bandwidth * 1e6, kGigabyte, "from the last cache"));
-  writer.add(limit_cells("empty_call", limits.launch_floor_us, 0, "of nothing"));
-}
-
 }  // namespace
 
 std::string measured_csv(const MeasuredSet& set) {
-  CsvWriter writer(set);
-  add_limits(writer, set);
-  for (const MeasuredPoint& point : set.points) writer.add(cells_of(point));
-  return writer.take();
+  constexpr double kGigabyte = 1e9;
+  const DeviceLimits& limits = set.before;
+  std::vector<Cells> rows;
+  if (limits.copy_bandwidth > 0)
+    rows.push_back(limit_cells("copy", kGigabyte / limits.copy_bandwidth * 1e6, kGigabyte, "read plus written"));
+  if (limits.cache_bandwidth > 0)
+    rows.push_back(
+        limit_cells("cache_read", kGigabyte / limits.cache_bandwidth * 1e6, kGigabyte, "from the last cache"));
+  rows.push_back(limit_cells("empty_call", limits.launch_floor_us, 0, "of nothing"));
+  for (const MeasuredPoint& point : set.points) rows.push_back(cells_of(point));
+  std::string text = kHeader;
+  for (std::size_t row = 0; row < rows.size(); ++row) text += csv_row(set, rows[row], static_cast<int>(row) + 1);
+  return text;
 }
 
 namespace {

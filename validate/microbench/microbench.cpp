@@ -60,6 +60,20 @@ std::uint64_t seed_of(const BenchPoint& point, std::uint64_t seed) {
   return mix(fnv1a(point.shape() + point.law.text()), seed);
 }
 
+StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) {
+  BenchPoint point;
+  point.op = BenchOp::lookup;
+  point.tables = {{1'000'000, 64, 32}};
+  point.batch = 8192;
+  const BenchInput input = draw_input(point, seed_of(point, options.seed));
+  const auto moved = static_cast<std::int64_t>(8 * (input.indices.size() + input.offsets.size()));
+  device.prepare(point, input);
+  StreamRatio ratio;
+  ratio.lookup_us = sample_statistics(repeated(device, false, options, {})).min;
+  ratio.stream_us = device.read_us(point.row_bytes() + 4 * point.batch * point.tables[0].dim + moved);
+  return ratio;
+}
+
 }  // namespace
 
 double MeasuredSet::drift() const {
@@ -100,20 +114,6 @@ MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const 
     if (!result.unsteady) break;
   }
   return result;
-}
-
-StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) {
-  BenchPoint point;
-  point.op = BenchOp::lookup;
-  point.tables = {{1'000'000, 64, 32}};
-  point.batch = 8192;
-  const BenchInput input = draw_input(point, seed_of(point, options.seed));
-  const auto moved = static_cast<std::int64_t>(8 * (input.indices.size() + input.offsets.size()));
-  device.prepare(point, input);
-  StreamRatio ratio;
-  ratio.lookup_us = sample_statistics(repeated(device, false, options, {})).min;
-  ratio.stream_us = device.read_us(point.row_bytes() + 4 * point.batch * point.tables[0].dim + moved);
-  return ratio;
 }
 
 }  // namespace shardsim

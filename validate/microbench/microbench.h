@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -9,6 +10,9 @@
 #include "validate/microbench/bench_device.h"
 
 namespace shardsim {
+
+class Rendezvous;
+struct ExecuteOptions;
 
 // What repeated times come to; quantiles interpolate linearly between neighbours. Empty input gives zeros.
 struct SampleStatistics {
@@ -76,8 +80,6 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
 MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
                             const MicrobenchWatch& watch);
 
-StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options);
-
 // The set as a table with the columns of the public embedding measurements (docs/formats.md, embedding measurements):
 // one row per point, and one per limit (op `copy`, `cache_read`, `empty_call`). Quality A, or C where the limits
 // drifted by more than was allowed.
@@ -85,5 +87,33 @@ std::string measured_csv(const MeasuredSet& set);
 
 // Everything, raw samples included, as one JSON object: schema shardsim.microbench/1.
 std::string measured_json(const MeasuredSet& set);
+
+// The set with its raw samples as an HDF5 file that xarray opens, schema shardsim.microbench/1 (docs/formats.md): axes
+// point, sample, bin, table and fact. Written whole or not at all.
+void save_measured_hdf5(const MeasuredSet& set, const std::filesystem::path& path);
+
+// Which points a sweep runs. All are drawn from the seed alone, and leave out what needs more than `memory` bytes.
+
+// A few dozen small points of every kind, enough to fit a roofline: a minute on two cores.
+std::vector<BenchPoint> quick_sweep(std::int64_t memory);
+
+// The whole sweep: every value of every axis around T8, E 1e6, D64, L32, B8192; `hypercube` shapes of a Latin hypercube
+// over all axes; `mixed` calls of unequal tables; the shapes of published measurements; sequence kernels; products of
+// matrices. Shapes with tables are timed forward, backward, and both.
+struct SweepSize {
+  int hypercube = 500;
+  int mixed = 200;
+};
+std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, const SweepSize& size = {});
+
+// Sizes of a sweep: per rank, as nccl-tests counts them.
+std::vector<std::int64_t> collective_sizes(bool quick);
+
+// Runs all-reduce and all-to-all of those sizes over all ranks, each iteration started together, and returns what
+// nccl-tests would print of it on rank 0 ("" on the others): text that `shardsim collective compare` and
+// `shardsim cluster calibrate` read. Times are medians over the iterations, of the slowest rank. Every rank calls.
+// Errors: those of execute().
+std::string bench_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
+                              const std::vector<std::int64_t>& sizes);
 
 }  // namespace shardsim

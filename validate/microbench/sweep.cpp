@@ -1,10 +1,11 @@
-#include "validate/microbench/sweep.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/rng.h"
+#include "validate/microbench/microbench.h"
 
 namespace shardsim {
 namespace {
@@ -88,70 +89,61 @@ BenchPoint centre() {
   return point_of(BenchOp::update, {}, RowOptimizer::rowwise_adagrad);
 }
 
+// What a sweep varies: some values, and how a point takes one of them.
+struct Axis {
+  std::size_t values;
+  std::function<void(BenchPoint&, std::size_t value)> set;
+};
+
 template <typename Values, typename Set>
-void add_axis(PointList& list, const Values& values, const Set& set) {
-  for (const auto value : values) {
-    BenchPoint point = centre();
-    set(point, value);
-    list.add_three(point);
-  }
+Axis axis(const Values& values, const Set& set) {
+  return {values.size(), [values, set](BenchPoint& point, std::size_t value) { set(point, values[value]); }};
 }
 
-void set_all(BenchPoint& point, std::int64_t BenchPoint::TableShape::*member, std::int64_t value) {
-  for (auto& table : point.tables) table.*member = value;
+template <typename Values>
+Axis axis_of_tables(const Values& values, std::int64_t BenchPoint::TableShape::*member) {
+  return axis(values, [member](BenchPoint& point, std::int64_t value) {
+    for (auto& table : point.tables) table.*member = value;
+  });
+}
+
+std::vector<Axis> axes() {
+  using Tables = BenchPoint::TableShape;
+  return {axis(kTables, [](BenchPoint& p, std::int64_t v) { p.tables.resize(v, p.tables.front()); }),
+          axis_of_tables(kRows, &Tables::rows),
+          axis_of_tables(kDims, &Tables::dim),
+          axis_of_tables(kPoolings, &Tables::pooling),
+          axis(kBatches, [](BenchPoint& p, std::int64_t v) { p.batch = v; }),
+          axis(kTypes, [](BenchPoint& p, ElementType v) { p.type = v; }),
+          axis(kZipfs, [](BenchPoint& p, double v) { p.law.zipf = v; }),
+          axis(kOptimizers, [](BenchPoint& p, RowOptimizer v) { p.optimizer = v; }),
+          axis(kWarm, [](BenchPoint& p, bool v) { p.warm = v; })};
 }
 
 void add_axes(PointList& list) {
-  using Tables = BenchPoint::TableShape;
-  add_axis(list, kTables, [](BenchPoint& p, std::int64_t v) { p.tables.resize(v, p.tables.front()); });
-  add_axis(list, kRows, [](BenchPoint& p, std::int64_t v) { set_all(p, &Tables::rows, v); });
-  add_axis(list, kDims, [](BenchPoint& p, std::int64_t v) { set_all(p, &Tables::dim, v); });
-  add_axis(list, kPoolings, [](BenchPoint& p, std::int64_t v) { set_all(p, &Tables::pooling, v); });
-  add_axis(list, kBatches, [](BenchPoint& p, std::int64_t v) { p.batch = v; });
-  add_axis(list, kTypes, [](BenchPoint& p, ElementType v) { p.type = v; });
-  add_axis(list, kZipfs, [](BenchPoint& p, double v) { p.law.zipf = v; });
-  add_axis(list, kOptimizers, [](BenchPoint& p, RowOptimizer v) { p.optimizer = v; });
-  add_axis(list, kWarm, [](BenchPoint& p, bool v) { p.warm = v; });
+  for (const Axis& axis : axes()) {
+    for (std::size_t value = 0; value < axis.values; ++value) {
+      BenchPoint point = centre();
+      axis.set(point, value);
+      list.add_three(point);
+    }
+  }
 }
 
 // A permutation of [0, n): one axis of a Latin hypercube.
 std::vector<int> shuffled(int n, Rng& rng) {
   std::vector<int> order(static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i) order[i] = i;
+  std::iota(order.begin(), order.end(), 0);
   for (int i = n - 1; i > 0; --i) std::swap(order[i], order[rng.below(static_cast<std::uint64_t>(i) + 1)]);
   return order;
 }
 
 // n points whose values on every axis are dealt out as evenly as n allows, in an order of their own.
-class Hypercube {
- public:
-  Hypercube(int n, Rng& rng) : n_(n), rng_(rng) {}
-  template <typename Values>
-  auto axis(const Values& values) {
-    std::vector<typename Values::value_type> dealt;
-    for (const int place : shuffled(n_, rng_)) dealt.push_back(values[place * values.size() / n_]);
-    return dealt;
-  }
-
- private:
-  int n_;
-  Rng& rng_;
-};
-
 std::vector<BenchPoint> hypercube_points(int n, Rng& rng) {
-  Hypercube cube(n, rng);
-  const auto tables = cube.axis(kTables), rows = cube.axis(kRows), dims = cube.axis(kDims);
-  const auto poolings = cube.axis(kPoolings), batches = cube.axis(kBatches);
-  const auto types = cube.axis(kTypes);
-  const auto zipfs = cube.axis(kZipfs);
-  const auto optimizers = cube.axis(kOptimizers);
-  const auto warm = cube.axis(kWarm);
-  std::vector<BenchPoint> points;
-  for (int i = 0; i < n; ++i) {
-    points.push_back(point_of(BenchOp::update, {tables[i], rows[i], dims[i], poolings[i], batches[i]}, optimizers[i]));
-    points.back().type = types[i];
-    points.back().law.zipf = zipfs[i];
-    points.back().warm = warm[i];
+  std::vector<BenchPoint> points(static_cast<std::size_t>(n), centre());
+  for (const Axis& axis : axes()) {
+    const std::vector<int> places = shuffled(n, rng);
+    for (int i = 0; i < n; ++i) axis.set(points[i], places[i] * axis.values / n);
   }
   return points;
 }

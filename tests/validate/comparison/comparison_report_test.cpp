@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "tests/sim/sample_timeline.h"
-#include "validate/comparison/comparison_document.h"
 
 namespace shardsim {
 namespace {

@@ -48,27 +48,37 @@ TEST_CASE("an interrupt ends every rank") {
 }
 
 TEST_CASE("the environment of a rank is that of torchrun") {
-  MemoryFile file;
+  const TemporaryFolder folder;
   RankProcesses ranks(1, [&](int) {
     set_rank_environment({2, 4}, 6, "10.2.0.1");
     std::string said;
     for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR"}) {
       said += std::string(std::getenv(name)) + " ";
     }
-    file.write(said);
+    folder.put("said", said);
     return 0;
   });
   CHECK(ranks.wait({}) == 0);
-  CHECK(file.read() == "6 8 2 4 10.2.0.1 ");
+  CHECK(folder.text("said") == "6 8 2 4 10.2.0.1 ");
 }
 
 TEST_CASE("a program gets its input and leaves its output and code") {
-  const ProgramOutput output = run_program({"sh", "-c", "cat; echo wrong >&2; exit 3"}, "lines\n");
+  const ProgramOutput output = run_program("cat; echo wrong >&2; exit 3", "lines\n");
   CHECK(output.code == 3);
   CHECK(output.out == "lines\n");
   CHECK(output.err == "wrong\n");
-  CHECK(run_program({"no_such_program_at_all"}).code == 127);
-  CHECK(run_program({"sh", "-c", "kill -9 $$"}).code == 137);
+  CHECK(run_program("no_such_program_at_all").code == 127);
+  CHECK(run_program("kill -9 $$").code == 137);
   const std::string much(1 << 20, 'x');
-  CHECK(run_program({"cat"}, much).out == much);
+  CHECK(run_program("cat", much).out == much);
+}
+
+TEST_CASE("a folder for temporary files goes with its owner") {
+  std::filesystem::path path;
+  {
+    const TemporaryFolder folder;
+    path = folder.path("");
+    CHECK(std::filesystem::is_directory(path));
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
 }

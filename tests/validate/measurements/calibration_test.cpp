@@ -7,9 +7,7 @@
 #include "tests/models/test_clusters.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/spec/cluster_spec.h"
-#include "validate/measurements/calibration_document.h"
 #include "validate/measurements/judgement.h"
-#include "validate/measurements/judgement_document.h"
 #include "validate/measurements/overhead_fit.h"
 
 using namespace shardsim;
@@ -65,9 +63,7 @@ const SourcedValue* source_of(const ClusterSpec& spec, const std::string& path) 
 
 std::vector<std::string> values_of(const Calibration& calibration) {
   std::vector<std::string> values;
-  for (const CollectiveCalibration& one : calibration.collectives)
-    for (const CalibratedValue& value : one.values) values.push_back(value.path + " " + value.after);
-  for (const CalibratedValue& value : calibration.shared) values.push_back(value.path + " " + value.after);
+  for (const CalibratedValue& value : calibration.values) values.push_back(value.path + " " + value.after);
   return values;
 }
 
@@ -118,7 +114,7 @@ TEST_CASE("known overheads come back from rows that they made") {
   for (const CollectiveCalibration& one : calibration.collectives) {
     CAPTURE(collective_kind_name(one.kind));
     CHECK(one.used.size() == 4);
-    CHECK(one.unused_rows == kStepsOfFour - 4);
+    CHECK(one.unused.size() == kStepsOfFour - 4);
     CHECK(*one.from_1mib.after.median_abs_pct < 2);
     CHECK(*one.below_1mib.after.median_abs_pct < 3);
     CHECK(*one.from_1mib.before.median_abs_pct > 5);
@@ -151,7 +147,9 @@ TEST_CASE("the channels of a pair are found though the NIC hides them") {
   const Calibration calibration = calibrated(box(), rows);
   CHECK(calibration.spec.p2p.channel_rate.bytes_per_second == doctest::Approx(9e9).epsilon(0.05));
   CHECK(nic_efficiency_of(calibration.spec) == doctest::Approx(0.97).epsilon(0.03));
-  CHECK(calibration.shared.size() == 1);
+  CHECK(std::ranges::count_if(calibration.values, [](const CalibratedValue& value) {
+          return !value.path.starts_with("overheads.all_to_all.");
+        }) == 1);
 }
 
 TEST_CASE("what is written says what was fitted, and reads back to the same predictions") {
@@ -235,7 +233,7 @@ TEST_CASE("a calibrated comparison judges no row that it used, and none out of t
   CHECK(result.judgement.rows.size() == kStepsOfFour - 4);
   CHECK(result.judgement.systems.size() == 1);
   CHECK(result.judgement.systems[0].fits == FitsUsed::calibrated);
-  CHECK(*result.judgement.overall.from_1mib.median_abs_pct < 2);
+  CHECK(*result.judgement.overall.from_1mib().median_abs_pct < 2);
   REQUIRE(result.pairs.size() == 1);
   CHECK(result.pairs[0].used == 4);
   CHECK(has(calibrated_markdown(result), "| box | all_reduce | 4 | 5 |"));

@@ -65,10 +65,10 @@ TEST_CASE("every system weighs the same in every band, however many rows it has 
                                 row("a", 64 * kMiB, 100, 101), row("b", 2 * kMiB, 100, 91), row("b", 8, 100, 150)});
   CHECK(found.rows == 6);
   CHECK(found.systems == 2);
-  CHECK(*found.from_1mib.median_abs_pct == doctest::Approx(5));  // half the weight each: between 1 and 9
-  CHECK(*found.from_1mib.mean_abs_pct == doctest::Approx(5));
-  CHECK(*found.from_1mib.signed_pct == doctest::Approx(-4));
-  CHECK(*found.from_1mib.p95_abs_pct == doctest::Approx(9));
+  CHECK(*found.from_1mib().median_abs_pct == doctest::Approx(5));  // half the weight each: between 1 and 9
+  CHECK(*found.from_1mib().mean_abs_pct == doctest::Approx(5));
+  CHECK(*found.from_1mib().signed_pct == doctest::Approx(-4));
+  CHECK(*found.from_1mib().p95_abs_pct == doctest::Approx(9));
   CHECK(*found.bands[0].median_abs_pct == doctest::Approx(50));
   CHECK(found.bands[1].rows == 0);
   CHECK(found.bands[2].rows == 4);
@@ -83,6 +83,6 @@ TEST_CASE("bands begin where the last one ends") {
   CHECK(found.bands[1].rows == 2);
   CHECK(found.bands[2].rows == 2);
   CHECK(found.bands[3].rows == 1);
-  CHECK(found.from_1mib.rows == 3);
-  CHECK(found.all.rows == 6);
+  CHECK(found.from_1mib().rows == 3);
+  CHECK(found.all().rows == 6);
 }

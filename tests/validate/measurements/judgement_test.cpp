@@ -6,7 +6,6 @@
 
 #include "base/tree/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
-#include "validate/measurements/judgement_document.h"
 
 using namespace shardsim;
 using Json = nlohmann::json;
@@ -76,7 +75,7 @@ TEST_CASE("rows in the model and out of it are told apart") {
   CHECK(judgement.systems[2].out_of_model == "");
   CHECK(judgement.systems[3].out_of_model == "slow network");
   CHECK(judgement.by_kind.size() == 2);
-  CHECK(*judgement.judged_pct() == *judgement.overall.from_1mib.median_abs_pct);
+  CHECK(*judgement.judged_pct() == *judgement.overall.from_1mib().median_abs_pct);
   CHECK(*judged("a,,1,4,all_reduce,8,1,100\n").judged_pct() >= 0);
   CHECK_FALSE(judged("b,,2,4,all_reduce,8,1,100\n").judged_pct());
 }
@@ -128,7 +127,7 @@ TEST_CASE("the JSON has the figures under their names") {
   CHECK(overall["median_abs_error_pct_below_64KiB"].is_number());
   CHECK(overall["median_abs_error_pct_64KiB_to_1MiB"].is_null());
   CHECK(overall["median_abs_error_pct_from_1MiB"].get<double>() ==
-        doctest::Approx(*judgement.overall.from_1mib.median_abs_pct).epsilon(1e-4));
+        doctest::Approx(*judgement.overall.from_1mib().median_abs_pct).epsilon(1e-4));
   CHECK(overall["p95_abs_error_pct_from_1MiB"].is_number());
   CHECK(overall["signed_error_pct_from_1MiB"].is_number());
   CHECK(json["overall_with_out_of_model"]["rows"] == 5);

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "validate/microbench/microbench.h"
-#include "validate/microbench/sweep.h"
 
 namespace shardsim {
 namespace {

@@ -26,7 +26,7 @@ struct MeasuredRow {
   std::int64_t calls = 1;             // calls that `time` covers
   std::optional<Seconds> time;        // out of place
   std::optional<double> algbw;        // GB/s, as printed by the source
-  std::string nccl_version, record_kind, notes, source;
+  std::string record_kind, notes, source;
 
   bool is_complete() const { return bytes && time; }  // a statement may lack one of the two
   bool is_of_one_gpu() const { return nodes == 1 && gpus_per_node == 1; }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/csv.h"
@@ -11,32 +10,12 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 23> kColumns = {"system",
-                                                       "case",
-                                                       "gpu_model",
-                                                       "nodes",
-                                                       "gpus_per_node",
-                                                       "ranks_per_group",
-                                                       "groups_at_once",
-                                                       "intra_node_link",
-                                                       "inter_node_link",
-                                                       "nics_per_node",
-                                                       "nic_rate_Gbit_per_s",
-                                                       "nic_rate_basis",
-                                                       "collective",
-                                                       "dtype",
-                                                       "size_bytes",
-                                                       "calls",
-                                                       "time_us",
-                                                       "algbw_GB_per_s",
-                                                       "busbw_GB_per_s",
-                                                       "nccl_version",
-                                                       "record_kind",
-                                                       "notes",
-                                                       "source"};
+constexpr std::string_view kColumns =
+    "system,case,gpu_model,nodes,gpus_per_node,ranks_per_group,groups_at_once,intra_node_link,inter_node_link,"
+    "nics_per_node,nic_rate_Gbit_per_s,nic_rate_basis,collective,dtype,size_bytes,calls,time_us,algbw_GB_per_s,"
+    "busbw_GB_per_s,nccl_version,record_kind,notes,source";
 // Without these a row says nothing that can be predicted.
-constexpr std::array<std::string_view, 6> kRequired = {"system",     "nodes",      "gpus_per_node",
-                                                       "collective", "size_bytes", "time_us"};
+constexpr std::string_view kRequired = "system,nodes,gpus_per_node,collective,size_bytes,time_us";
 constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr double kMostOff = .05, kRounding = .01;  // of algbw; GB/s
 
@@ -48,7 +27,7 @@ std::string likely_column(std::string_view wanted, const std::vector<std::string
 }
 
 void require_columns(const CsvTable& table) {
-  for (const std::string_view wanted : kRequired) {
+  for (const std::string& wanted : split(kRequired, ',')) {
     if (table.column(wanted)) continue;
     const std::string likely = likely_column(wanted, table.header);
     throw input_error(table.place, fmt::format("column {} is missing", wanted),
@@ -59,9 +38,10 @@ void require_columns(const CsvTable& table) {
 }
 
 std::vector<std::string> unknown_columns(const CsvTable& table) {
+  const std::vector<std::string> known = split(kColumns, ',');
   std::vector<std::string> unknown;
   for (const std::string& name : table.header) {
-    if (std::ranges::find(kColumns, name) == kColumns.end()) unknown.push_back(excerpt(name));
+    if (std::ranges::find(known, name) == known.end()) unknown.push_back(excerpt(name));
   }
   return unknown;
 }
@@ -96,25 +76,19 @@ class RowReader {
     return text(column);
   }
 
-  std::int64_t count(std::string_view column) const {
-    const std::int64_t value = number(column, required(column), parse_count);
+  // At least 1 and at most `most`; of an empty cell nothing.
+  std::optional<std::int64_t> count(std::string_view column, std::int64_t most = INT64_MAX) const {
+    if (text(column).empty()) return std::nullopt;
+    const std::int64_t value = number(column, text(column), parse_count);
     if (value == 0) refuse(column, "is 0", "Write 1 or more");
+    if (value > most) refuse(column, "is too large", fmt::format("Write at most {}", most));
     return value;
   }
-  std::int64_t count(std::string_view column, std::int64_t fallback) const {
-    return text(column).empty() ? fallback : count(column);
+  int required_count(std::string_view column) const {
+    required(column);
+    return static_cast<int>(*count(column, kMostNodes));
   }
-  int small_count(std::string_view column, int fallback) const {
-    const std::int64_t value = fallback > 0 ? count(column, fallback) : count(column);
-    if (value > kMostNodes) refuse(column, "is too large", fmt::format("Write at most {}", kMostNodes));
-    return static_cast<int>(value);
-  }
-
-  std::optional<std::int64_t> optional_count(std::string_view column) const {
-    if (text(column).empty()) return std::nullopt;
-    return count(column);
-  }
-  std::optional<double> optional_real(std::string_view column) const {
+  std::optional<double> real(std::string_view column) const {
     if (text(column).empty()) return std::nullopt;
     const double value = number(column, text(column), parse_real);
     if (value < 0) refuse(column, "is negative", "Write 0 or more");
@@ -138,10 +112,10 @@ CollectiveKind kind_of(const RowReader& reader) {
 }
 
 void read_figures(const RowReader& reader, MeasuredRow& row) {
-  row.bytes = reader.optional_count("size_bytes");
-  row.calls = reader.count("calls", 1);
-  row.algbw = reader.optional_real("algbw_GB_per_s");
-  if (const auto us = reader.optional_real("time_us")) {
+  row.bytes = reader.count("size_bytes");
+  row.calls = reader.count("calls").value_or(1);
+  row.algbw = reader.real("algbw_GB_per_s");
+  if (const auto us = reader.real("time_us")) {
     if (*us <= 0) reader.refuse("time_us", "is not above 0", "Leave out what was not measured");
     row.time = Seconds{*us * 1e-6};
   }
@@ -152,7 +126,7 @@ void read_figures(const RowReader& reader, MeasuredRow& row) {
 
 void check_ranks(const RowReader& reader, const MeasuredRow& row) {
   const std::int64_t ranks = std::int64_t{row.nodes} * row.gpus_per_node;
-  if (reader.count("ranks_per_group", ranks) == ranks) return;
+  if (reader.count("ranks_per_group").value_or(ranks) == ranks) return;
   reader.refuse("ranks_per_group", fmt::format("is {}", reader.text("ranks_per_group")),
                 fmt::format("{} nodes with {} GPUs each are {} ranks", row.nodes, row.gpus_per_node, ranks));
 }
@@ -162,11 +136,10 @@ MeasuredRow row_of(const RowReader& reader) {
   row.place = reader.place();
   row.system = reader.required("system");
   row.setting = reader.text("case");
-  row.nodes = reader.small_count("nodes", 0);
-  row.gpus_per_node = reader.small_count("gpus_per_node", 0);
-  row.groups_at_once = reader.small_count("groups_at_once", 1);
+  row.nodes = reader.required_count("nodes");
+  row.gpus_per_node = reader.required_count("gpus_per_node");
+  row.groups_at_once = static_cast<int>(reader.count("groups_at_once", kMostNodes).value_or(1));
   row.kind = kind_of(reader);
-  row.nccl_version = reader.text("nccl_version");
   row.record_kind = reader.text("record_kind");
   row.notes = reader.text("notes");
   row.source = reader.text("source");

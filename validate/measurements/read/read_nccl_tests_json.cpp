@@ -23,11 +23,6 @@ const Tree* optional_field(const Tree* map, std::string_view key) {
   return map != nullptr && map->kind == Tree::Kind::map ? map->find(key) : nullptr;
 }
 
-std::string text_or_empty(const Tree* map, std::string_view key) {
-  const Tree* const found = optional_field(map, key);
-  return found != nullptr && found->kind == Tree::Kind::scalar ? found->scalar : "";
-}
-
 template <typename Parse>
 auto number(const Tree& map, std::string_view key, const Parse& parse) {
   const Tree& cell = required(map, key, Tree::Kind::scalar);
@@ -95,13 +90,11 @@ Measurements read_nccl_tests_json(std::string_view text, const std::string& sour
   Measurements result;
   int left_out = 0;
   for (const Tree& entry : required(file, "results", Tree::Kind::list).items) {
-    std::optional<MeasuredRow> row = row_of(entry, run);
-    if (!row) {
+    if (std::optional<MeasuredRow> row = row_of(entry, run)) {
+      result.rows.push_back(std::move(*row));
+    } else {
       ++left_out;
-      continue;
     }
-    row->nccl_version = text_or_empty(&file, "nccl_version");
-    result.rows.push_back(std::move(*row));
   }
   if (left_out > 0) {
     result.notes.push_back(

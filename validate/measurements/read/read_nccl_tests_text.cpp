@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 
 #include "base/text.h"
 #include "validate/measurements/read/measurements.h"
@@ -11,16 +12,9 @@ namespace {
 
 constexpr std::string_view kStarting = "Collective test starting:";
 
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t begin = line.find_first_not_of(" \t\r", at);
-    if (begin == std::string_view::npos) break;
-    const std::size_t end = std::min(line.find_first_of(" \t\r", begin), line.size());
-    words.emplace_back(line.substr(begin, end - begin));
-    at = end;
-  }
-  return words;
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 bool is_digits(const std::string& word) {
@@ -86,7 +80,7 @@ class LogReader {
  public:
   LogReader(const std::string& source, const RunHints& hints) : source_(source), run_(setting_of(source, hints)) {}
 
-  void line(std::string_view text) {
+  void line(const std::string& text) {
     ++line_;
     const std::vector<std::string> words = words_of(text);
     if (words.empty()) return;
@@ -108,9 +102,9 @@ class LogReader {
  private:
   Place place() const { return {source_, line_}; }
 
-  void comment(std::string_view text, const std::vector<std::string>& words) {
+  void comment(const std::string& text, const std::vector<std::string>& words) {
     const std::size_t at = text.find(kStarting);
-    if (at != std::string_view::npos) return start(words.back());
+    if (at != std::string::npos) return start(words.back());
     if (words.size() > 2 && words[1] == "Using" && words[2] == "devices") return forget_devices();
     if (words.size() > 2 && words[1] == "Rank") return device(words);
     if (words.size() > 1 && words[1] == "size" && std::ranges::find(words, "cputime") != words.end()) {
@@ -184,11 +178,7 @@ class LogReader {
 
 Measurements read_nccl_tests_text(std::string_view text, const std::string& source, const RunHints& hints) {
   LogReader reader(source, hints);
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    reader.line(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const std::string& line : split(text, '\n')) reader.line(line);
   return reader.take();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
@@ -97,33 +98,24 @@ const MappedSystem* find_system(const SystemMap& map, const std::string& label) 
   return found == map.systems.end() ? nullptr : &*found;
 }
 
+void add_system(SystemMap& map, const std::string& label, const Tree& entry, const std::string& folder) {
+  if (find_system(map, label) != nullptr)
+    throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
+  map.systems.push_back(mapped_system(label, whole_entry(entry), folder));
+}
+
 void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
   if (tree.kind != Tree::Kind::map) {
     throw input_error(tree.place, fmt::format("'systems' is {}, not a map", kind_name(tree.kind)),
                       "Write one line LABEL: {cluster: NAME} for each system");
   }
-  for (const auto& [label, entry] : tree.fields) {
-    if (find_system(map, label) != nullptr) {
-      throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
-    }
-    map.systems.push_back(mapped_system(label, whole_entry(entry), folder));
-  }
-}
-
-bool is_key_of_map(const std::string& name) {
-  return name == "schema" || name == "systems" || name == "out_of_model";
+  for (const auto& [label, entry] : tree.fields) add_system(map, label, entry, folder);
 }
 
 // Labels may also stand at the top, beside the schema, in both forms of an entry.
-Tree systems_at_top(const Tree& tree) {
-  Tree systems;
-  systems.kind = Tree::Kind::map;
-  systems.place = tree.place;
-  for (const auto& field : tree.fields) {
-    const bool is_entry = field.second.kind == Tree::Kind::scalar || field.second.find("cluster") != nullptr;
-    if (is_entry && !is_key_of_map(field.first)) systems.fields.push_back(field);
-  }
-  return systems;
+bool is_entry_at_top(const std::string& key, const Tree& tree) {
+  if (key == "schema" || key == "systems" || key == "out_of_model") return false;
+  return tree.kind == Tree::Kind::scalar || tree.find("cluster") != nullptr;
 }
 
 void check_rules(const SystemMap& map, const Tree& entries) {
@@ -162,10 +154,9 @@ SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
   map.path = path;
   MapReader reader(tree, "");
   reader.choice("schema", {kSystemMapSchema});
-  const Tree at_top = systems_at_top(tree);
-  add_systems(map, at_top, folder);
-  for (const auto& field : at_top.fields) reader.has(field.first);
-  if (at_top.fields.empty() || reader.has("systems")) add_systems(map, reader.required("systems"), folder);
+  for (const auto& [key, entry] : tree.fields)
+    if (is_entry_at_top(key, entry) && reader.has(key)) add_system(map, key, entry, folder);
+  if (map.systems.empty() || reader.has("systems")) add_systems(map, reader.required("systems"), folder);
   if (reader.has("out_of_model")) {
     for (const Tree& entry : reader.list("out_of_model")) map.out_of_model.push_back(out_of_model_entry(entry));
     check_rules(map, reader.required("out_of_model"));
@@ -176,6 +167,64 @@ SystemMap system_map_from_tree(const Tree& tree, const std::string& path) {
 
 SystemMap read_system_map(const std::string& path) {
   return system_map_from_tree(read_yaml_file(path), path);
+}
+
+namespace {
+
+constexpr const char* kLeftOutFitsSchema = "shardsim.left_out_fits/1";
+
+std::optional<NcclGeneration> generation_of(MapReader& reader) {
+  if (!reader.has("generation")) return std::nullopt;
+  const std::string name = reader.choice("generation", {kGenerations.begin(), kGenerations.end()});
+  return static_cast<NcclGeneration>(std::ranges::find(kGenerations, name) - kGenerations.begin());
+}
+
+FittedOverhead row_of(const Tree& tree) {
+  MapReader reader(tree, "row");
+  FittedOverhead row;
+  reader.required("kinds");
+  row.kinds = reader.texts("kinds");
+  row.across_nodes = reader.choice("reach", {"in_node", "across_nodes"}) == "across_nodes";
+  row.network = reader.text("network", "");
+  row.generation = generation_of(reader);
+  if (reader.has("fill")) row.fill = reader.time("fill");
+  if (reader.has("efficiency")) row.efficiency = reader.efficiency("efficiency", 1);
+  if (reader.has("nic_efficiency")) row.nic_efficiency = reader.efficiency("nic_efficiency", 1);
+  reader.finish();
+  return row;
+}
+
+}  // namespace
+
+bool LeftOutFits::saw(const std::string& system) const {
+  return std::ranges::find(without, system, &std::pair<std::string, FitTable>::first) != without.end();
+}
+
+const FitTable& LeftOutFits::table_for(const std::string& system) const {
+  const auto found = std::ranges::find(without, system, &std::pair<std::string, FitTable>::first);
+  return found == without.end() ? open_data_fits() : found->second;
+}
+
+LeftOutFits left_out_fits_from_tree(const Tree& tree) {
+  LeftOutFits fits;
+  MapReader reader(tree, "");
+  reader.choice("schema", {kLeftOutFitsSchema});
+  for (const Tree& entry : reader.list("systems")) {
+    MapReader system(entry, "systems");
+    const std::string label = system.text("without");
+    FitTable table = open_data_fits();
+    table.source += ", without " + label;
+    for (const Tree& row : system.list("rows")) table.rows.push_back(row_of(row));  // later rows win
+    system.finish();
+    fits.without.emplace_back(label, std::move(table));
+  }
+  reader.finish();
+  return fits;
+}
+
+LeftOutFits shipped_left_out_fits() {
+  return left_out_fits_from_tree(
+      read_yaml_file((data_folder() / "scenarios" / "measurements" / "left_out_fits.yaml").string()));
 }
 
 }  // namespace shardsim

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +46,9 @@ struct SystemMap {
 // Errors: Failure::input with place, for the map's own keys and for those of the clusters it names.
 SystemMap read_system_map(const std::string& path);
 SystemMap system_map_from_tree(const Tree& tree, const std::string& path);
+
+// What the values of NcclGeneration are called.
+inline constexpr std::array<const char*, 4> kGenerations = {"volta", "ampere", "hopper", "blackwell"};
 
 // What the fit to the open measurements comes to without one of its systems: that system is judged by it, so that no
 // figure of it went into its own prediction.

@@ -42,7 +42,7 @@ TEST_CASE("a system that the fit saw is judged by the fit without it, another on
   CHECK(judgement.systems[0].fits == FitsUsed::left_out);
   REQUIRE(judgement.unfitted);
   CHECK(judgement.unfitted->rows == 3);
-  CHECK(judgement.unfitted->all.median_abs_pct != judgement.overall.all.median_abs_pct);
+  CHECK(judgement.unfitted->all().median_abs_pct != judgement.overall.all().median_abs_pct);
   // Half the efficiency takes longer.
   CHECK(judgement.rows[0].prediction.time.value > 1.3 * judgement.rows[1].prediction.time.value);
 }

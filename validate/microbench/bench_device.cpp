@@ -1,0 +1,116 @@
+#include "validate/microbench/bench_device.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardsim {
+namespace {
+
+constexpr int kLimitRuns = 7;
+constexpr std::int64_t kMostStreamed = std::int64_t{1} << 30;
+
+std::int64_t whole_lines(std::int64_t bytes) {
+  return std::max(bytes / kCacheLine, std::int64_t{1}) * kCacheLine;
+}
+
+}  // namespace
+
+void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
+  release();
+  point_ = point;
+  lookups_ = static_cast<std::int64_t>(input.indices.size());
+  if (point.op == BenchOp::gemm) {
+    of_.a = numbers(point.m * point.k);
+    of_.b = numbers(point.k * point.n);
+    of_.out = memory(4 * point.m * point.n, "a product");
+  } else {
+    of_.arena = memory(point.table_bytes(), "tables");
+    fill(point.type, point.table_bytes() / element_bytes(point.type), of_.arena.as<void>());
+    of_.indices = uploaded(input.indices, "indices");
+    of_.offsets = uploaded(input.offsets, "offsets");
+    of_.out = memory(point.output_bytes(), "rows or pooled rows");
+    of_.state = memory(point.state_bytes(), "optimizer states");
+    of_.gradients = numbers(point.gradients());
+  }
+  made_ready();
+}
+
+double BenchDevice::run_us() {
+  return timed_us([this] { call(); });
+}
+
+void BenchDevice::flush() {
+  if (swept_.bytes() == 0) swept_ = memory(whole_lines(2 * facts_.cache_bytes), "the flush");
+  sweep(swept_);
+}
+
+double BenchDevice::copy_bandwidth() {
+  release();
+  const DeviceMemory from = numbers(limits_.copied / 4), to = memory(limits_.copied, "the target of a copy");
+  const double us = best_us([&] { return timed_us([&] { copy(to.as<void>(), from.as<void>(), limits_.copied); }); });
+  return 2 * static_cast<double>(limits_.copied) / us * 1e6;
+}
+
+double BenchDevice::cache_bandwidth() {
+  release();
+  const std::int64_t bytes = whole_lines(facts_.cache_bytes / 4);
+  const DeviceMemory buffer = numbers(bytes / 4);
+  const double us = best_us([&] { return timed_us([&] { read(buffer.as<void>(), bytes, limits_.cache_passes); }); });
+  return limits_.cache_passes * static_cast<double>(bytes) / us * 1e6;
+}
+
+double BenchDevice::launch_floor_us() {
+  return best_us([&] { return timed_us([&] { do_nothing(); }); });
+}
+
+double BenchDevice::read_us(std::int64_t bytes) {
+  release();
+  const std::int64_t part = whole_lines(std::min(bytes, kMostStreamed));
+  const auto passes = static_cast<int>((bytes + kMostStreamed - 1) / kMostStreamed);
+  const DeviceMemory buffer = numbers(part / 4);
+  const double us = best_us([&] {
+    flush();
+    return timed_us([&] { read(buffer.as<void>(), part, passes); });
+  });
+  return us * static_cast<double>(bytes) / (static_cast<double>(part) * passes);
+}
+
+void BenchDevice::call() {
+  switch (point_.op) {
+    case BenchOp::lookup:
+      return lookup();
+    case BenchOp::update:
+      return update();
+    case BenchOp::lookup_update:
+      lookup();
+      return update();
+    case BenchOp::gather:
+      return gather();
+    case BenchOp::scatter:
+      return scatter();
+    case BenchOp::gemm:
+      return gemm();
+  }
+}
+
+double BenchDevice::best_us(const std::function<double()>& once) const {
+  double best = HUGE_VAL;
+  for (int run = 0; run < kLimitRuns; ++run) best = std::min(best, once());
+  return best;
+}
+
+// `count` numbers of fp32 that are not all alike.
+DeviceMemory BenchDevice::numbers(std::int64_t count) {
+  DeviceMemory made = memory(4 * count, "numbers");
+  fill(ElementType::fp32, count, made.as<void>());
+  return made;
+}
+
+DeviceMemory BenchDevice::uploaded(const std::vector<std::int64_t>& values, const char* what) {
+  const auto bytes = static_cast<std::int64_t>(8 * values.size());
+  DeviceMemory made = memory(bytes, what);
+  upload(made.as<void>(), values.data(), bytes);
+  return made;
+}
+
+}  // namespace shardsim

@@ -42,7 +42,7 @@ void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Clus
 // Alone, no load may take less than NCCL's own time for the bytes, at the efficiency that the kind reaches.
 std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, const NcclTime& chosen,
                               double efficiency, const Cluster& cluster) {
-  const double per_second = chosen.algorithm_bandwidth.bytes_per_second * efficiency / static_cast<double>(bytes);
+  const double per_second = chosen.carried.bytes_per_second * efficiency / static_cast<double>(bytes);
   for (LinkLoad& load : loads) {
     load.occupancy *= wire_bytes(chosen.protocol) / std::min(1.0, efficiency);
     const double cap = load.occupancy * per_second;

@@ -15,8 +15,8 @@ constexpr double kSm80Bus = 235;  // GB/s, 2.14
 
 class BusBandwidth {
  public:
-  BusBandwidth(NcclKind kind, NcclProtocol protocol, const NcclSetup& setup)
-      : setup_(setup), constants_(*setup.constants), kind_(kind), protocol_(protocol) {}
+  BusBandwidth(NcclKind kind, NcclProtocol protocol, const NcclSetup& setup, int channels)
+      : setup_(setup), constants_(*setup.constants), kind_(kind), protocol_(protocol), channels_(channels) {}
 
   double of(NcclAlgorithm algorithm) const {
     switch (algorithm) {
@@ -59,7 +59,7 @@ class BusBandwidth {
     if (protocol_ == NcclProtocol::ll) return std::min(ll_max(), bus(false) * ring_ll_share());
     if (protocol_ == NcclProtocol::simple) return bus(false);
     const bool alone = setup_.old() && setup_.group.ranks < 2 * setup_.nodes();
-    return std::min(bus(false) * (alone ? .7 : kLl128Share), rings().count * column(constants_.ring_ll128));
+    return std::min(bus(false) * (alone ? .7 : kLl128Share), channels_ * column(constants_.ring_ll128));
   }
 
   double ring_ll_share() const {
@@ -72,7 +72,7 @@ class BusBandwidth {
     if (protocol_ == NcclProtocol::ll) rate = std::min(rate * kTreeLl, ll_max());
     if (protocol_ == NcclProtocol::ll128)
       rate = std::min(rate * (setup_.group.across_nodes() ? kTreeLl128 : kTreeLl128OneNode),
-                      rings().count * column(constants_.tree_ll128));
+                      channels_ * column(constants_.tree_ll128));
     return rate * (setup_.graphs.plain_tree && !setup_.old() ? kPlainTree : 1);
   }
 
@@ -106,6 +106,7 @@ class BusBandwidth {
   const NcclConstants& constants_;
   NcclKind kind_;
   NcclProtocol protocol_;
+  int channels_;  // that bound LL128
 };
 
 // Of algorithm bandwidth to bus bandwidth. NCCL leaves all_gather and reduce_scatter by anything but rings unconverted.
@@ -120,7 +121,13 @@ double algorithm_share(NcclKind kind, NcclAlgorithm algorithm, int ranks) {
 }  // namespace
 
 double nccl_bandwidth(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
-  return BusBandwidth(kind, protocol, setup).of(algorithm) * algorithm_share(kind, algorithm, setup.group.ranks);
+  return BusBandwidth(kind, protocol, setup, setup.graphs.ring.count).of(algorithm) *
+         algorithm_share(kind, algorithm, setup.group.ranks);
+}
+
+double nccl_carried(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
+  return BusBandwidth(kind, protocol, setup, setup.graphs.compute_channels).of(algorithm) *
+         algorithm_share(kind, algorithm, setup.group.ranks);
 }
 
 }  // namespace shardsim

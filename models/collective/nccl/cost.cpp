@@ -43,14 +43,15 @@ double plateau(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, st
 std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
                                      const NcclSetup& setup) {
   if (setup.group.ranks < 2 || !nccl_allows(kind, algorithm, protocol, setup)) return std::nullopt;
-  const double rate =
-      nccl_bandwidth(kind, algorithm, protocol, setup) * correction(algorithm, protocol, kind, bytes, setup);
+  const double corrected = correction(algorithm, protocol, kind, bytes, setup);
+  const double rate = nccl_bandwidth(kind, algorithm, protocol, setup) * corrected;
   if (rate <= 0) return std::nullopt;
   NcclTime result;
   result.plateau = plateau(algorithm, protocol, kind, bytes, setup);
   const double latency = nccl_latency(kind, algorithm, protocol, setup) * result.plateau;
   result.latency = {latency * 1e-6};
   result.algorithm_bandwidth = {rate * 1e9};
+  result.carried = {nccl_carried(kind, algorithm, protocol, setup) * corrected * 1e9};
   result.time = result.latency + Bytes{bytes} / result.algorithm_bandwidth;
   result.algorithm = algorithm;
   result.protocol = protocol;

@@ -38,7 +38,8 @@ struct NcclTime {
   Bandwidth algorithm_bandwidth;  // bytes of nccl-tests per second, corrections included
   NcclAlgorithm algorithm = NcclAlgorithm::ring;
   NcclProtocol protocol = NcclProtocol::simple;
-  int channels = 0;  // of the algorithm's graph
+  Bandwidth carried;  // what the kernels' channels carry, where NCCL's estimate counts the graph's alone
+  int channels = 0;   // of the algorithm's graph
   GraphSource graph = GraphSource::fallback;
 };
 
@@ -62,6 +63,9 @@ double nccl_latency(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protoco
 
 // GB/s of algorithm bandwidth, before the correction of trees; 0: not used.
 double nccl_bandwidth(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+
+// The same with the channels that the kernels run, of which each of the graph's gives two or more.
+double nccl_carried(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
 // Channels of the graph that an algorithm uses.
 const NcclChannels& nccl_channels(NcclAlgorithm algorithm, const NcclSetup& setup);

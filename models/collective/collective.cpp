@@ -116,6 +116,17 @@ std::string outside_fit(const CallShape& call, const Cluster& cluster) {
   return stated && stated->holds_for ? outside(*stated->holds_for, call, cluster.spec()) : "";
 }
 
+std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster) {
+  const auto& range = cluster.spec().nvlink.nvb_holds_for;
+  const bool peer_to_peer = call.kind == CollectiveKind::all_to_all || call.kind == CollectiveKind::send_recv;
+  if (!range || !peer_to_peer || call.group.across_nodes()) return "";
+  for (int a : ranks)
+    for (int b : ranks)
+      if (a != b && cluster.local_route(cluster.gpu_of(a), cluster.gpu_of(b)).relay)
+        return outside(*range, call, cluster.spec());
+  return "";
+}
+
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape) {
   const int remote_peers = shape.members - shape.max_per_node;
   return overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;

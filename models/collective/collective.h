@@ -104,6 +104,10 @@ bool timed_by_loads(const CallShape& call, const Cluster& cluster);
 // Why a call does not take what was fitted for its kind and reach: "1024 ranks (fitted for 32)"; "" where it does.
 std::string outside_fit(const CallShape& call, const Cluster& cluster);
 
+// Why a fitted nvb_efficiency does not hold for a call of these ranks, which takes it all the same; "" where it does,
+// or nothing is relayed. Across nodes the NICs bind, not the relays.
+std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster);
+
 // Its start with the part of the remote peers.
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);
 

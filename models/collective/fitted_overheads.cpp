@@ -161,22 +161,45 @@ void note_rate_basis(const ClusterSpec& spec, std::vector<std::string>& notes) {
                               to_text(spec.nics->rate), spec.nics->rate_basis));
 }
 
+constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
+
+// NCCL's search reckons with 24 GB/s of a slot whose lanes signal 31.5 (generation 4, x16): its channels, and with them
+// its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
+void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const OverheadSpec& exchange = spec.overheads.at("all_to_all").across_nodes;
+  if (exchange.holds_for && !exchange.nic_efficiency) return;
+  const Bandwidth port = std::max(1, spec.nics->per_gpu) * spec.nics->rate, counted = pcie_rate(spec.pcie);
+  const Bandwidth carried = std::min(exchange.nic_efficiency.value_or(1) * port, pcie_line_rate(spec.pcie));
+  const double more = carried.bytes_per_second / counted.bytes_per_second;
+  if (more < kTellingSlot) return;
+  notes.push_back(fmt::format(
+      "The NICs of '{}' ({} per GPU) are faster than their PCIe {}.0 x{} slots: NCCL's channel search counts {} of a "
+      "slot, which bounds reductions and gathers, and its lanes carry up to {}, which bounds all-to-all and send_recv; "
+      "so those get up to {:.2f} times the rate, and a faster NIC changes neither bound.",
+      spec.name, to_text(port), spec.pcie.generation, spec.pcie.lanes, to_text(counted),
+      to_text(pcie_line_rate(spec.pcie)), more));
+}
+
 // Fits written before ranges were stated are taken as they always were.
 void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
   std::vector<std::string> reaches;
+  const auto fitted_at = [&](std::string_view path) {
+    return std::ranges::any_of(spec.sources,
+                               [&](const SourcedValue& value) { return value.fitted && value.path.starts_with(path); });
+  };
+  if (!spec.gpu.holds_for && fitted_at("gpu.")) reaches.emplace_back("gpu");
+  if (!spec.nvlink.nvb_holds_for && fitted_at("nvlink.nvb_efficiency")) reaches.emplace_back("nvlink.nvb_efficiency");
   for (const auto& [kind, pair] : spec.overheads) {
     for (const bool across : {false, true}) {
       const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
-      const bool fitted = std::ranges::any_of(
-          spec.sources, [&](const SourcedValue& value) { return value.fitted && value.path.starts_with(path); });
-      if (fitted && !(across ? pair.across_nodes : pair.in_node).holds_for)
+      if (fitted_at(path) && !(across ? pair.across_nodes : pair.in_node).holds_for)
         reaches.push_back(path.substr(0, path.size() - 1));
     }
   }
   if (reaches.empty()) return;
   notes.push_back(
-      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls of any "
-                  "size and group.",
+      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls and "
+                  "operations of any size and group.",
                   spec.name, join(reaches)));
 }
 
@@ -231,6 +254,7 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   if (spec.nics && spec.nodes > 1 && spec.device != "cpu") {
     note_transport(spec, notes);
     note_rate_basis(spec, notes);
+    note_slots(spec, notes);
   }
   note_ranges(spec, notes);
   const std::vector<std::string> idle = keys_without_effect(spec.gpu);

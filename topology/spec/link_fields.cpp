@@ -168,6 +168,7 @@ void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, c
   fields.take("latency", nvlink.latency);
   fields.choose("relay", nvlink.relay, kRelayRules);
   fields.take_part("nvb_efficiency", nvlink.nvb_efficiency, 1);
+  fields.map("nvb_holds_for", nvlink.nvb_holds_for, range_fields);
   if (!fields.reading()) return write_mesh(fields.writer(), nvlink);
   if (nvlink.kind == NvlinkKind::mesh) {
     nvlink.pairs = read_mesh(fields.reader(), gpu.count, nvlink.links_per_gpu);

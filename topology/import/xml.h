@@ -19,10 +19,9 @@ struct XmlElement {
   const std::string* attribute(std::string_view key) const;  // null when absent
 };
 
-// Reads the elements of a document: tags, attributes, the five named entities and numeric ones; comments, the XML
-// declaration and a DOCTYPE without definitions of its own are skipped. Our own reader and not Boost's, because errors
-// need the line of every element and a hostile file must not exhaust the stack.
-// Errors (Failure::input, with line and column): not well-formed, nesting over 64, no root, more than one root.
+// Reads the elements of a document with Expat, which knows the line of each and refuses what is not well-formed.
+// Errors (Failure::input, with line and column): not well-formed, nesting over 64, a DOCTYPE with definitions of its
+// own.
 XmlElement parse_xml(std::string_view text, const std::string& source);
 
 }  // namespace shardsim

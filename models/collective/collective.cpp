@@ -118,8 +118,7 @@ std::string outside_fit(const CallShape& call, const Cluster& cluster) {
 
 std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster) {
   const auto& range = cluster.spec().nvlink.nvb_holds_for;
-  const bool peer_to_peer = call.kind == CollectiveKind::all_to_all || call.kind == CollectiveKind::send_recv;
-  if (!range || !peer_to_peer || call.group.across_nodes()) return "";
+  if (!range || !is_peer_to_peer(call.kind) || call.group.across_nodes()) return "";
   for (int a : ranks)
     for (int b : ranks)
       if (a != b && cluster.local_route(cluster.gpu_of(a), cluster.gpu_of(b)).relay)
@@ -141,8 +140,7 @@ Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluste
   const OverheadSpec overhead = overhead_of(call, cluster);
   const Seconds own = overhead_start(overhead, call.group);
   if (overhead.start_is_fitted) return own;
-  const bool peer_to_peer = call.kind == CollectiveKind::all_to_all || call.kind == CollectiveKind::send_recv;
-  const Seconds launch = peer_to_peer ? Seconds{} : cluster.spec().launch_overhead;
+  const Seconds launch = is_peer_to_peer(call.kind) ? Seconds{} : cluster.spec().launch_overhead;
   return launch + own + latency;
 }
 

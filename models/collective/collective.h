@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,20 +44,15 @@ struct CollectiveLoads {
   LinkId bottleneck(const Cluster& cluster) const;
 };
 
-// Expands calls into loads.
-// Contract: every byte that crosses a link is in that link's load; sums of bytes out equal sums of bytes in; no load
-// exceeds what the algorithm's schedule sends. `supports` says which kinds it can do.
-class CollectiveAlgorithm {
- public:
-  virtual ~CollectiveAlgorithm() = default;
-  virtual bool supports(CollectiveKind kind) const = 0;
-  virtual CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const = 0;
-};
-
+// A way to expand calls into loads.
+// Contract of `expand`: every byte that crosses a link is in that link's load; sums of bytes out equal sums of bytes
+// in; no load exceeds what the algorithm's schedule sends. It is asked for kinds that it supports, and two ranks or
+// more.
 struct CollectiveEntry {
   std::string_view name;
   std::string_view help;
-  std::unique_ptr<CollectiveAlgorithm> (*make)();
+  bool (*supports)(CollectiveKind kind);
+  CollectiveLoads (*expand)(const CollectiveCall& call, const Cluster& cluster);
 };
 
 std::span<const CollectiveEntry> collective_algorithms();  // alphabetical

@@ -186,10 +186,6 @@ std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& r
   return std::move(parameters.list);
 }
 
-bool is_peer_to_peer(CollectiveKind kind) {
-  return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
-}
-
 bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec) {
   if (is_peer_to_peer(kind) || spec.device == "cpu") return false;
   const OverheadSpec* const across = find_overhead(spec, {CalibratedKey::start, kind, true});

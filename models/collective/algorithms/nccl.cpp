@@ -7,19 +7,6 @@
 namespace shardsim {
 namespace {
 
-NcclKind nccl_kind(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return NcclKind::all_gather;
-    case CollectiveKind::reduce_scatter:
-      return NcclKind::reduce_scatter;
-    case CollectiveKind::broadcast:
-      return NcclKind::broadcast;
-    default:
-      return NcclKind::all_reduce;
-  }
-}
-
 // Bytes on the wire for one byte of data: LL sends a flag with every 4 bytes, LL128 one with every 120.
 double wire_bytes(NcclProtocol protocol) {
   if (protocol == NcclProtocol::ll) return 2;
@@ -57,37 +44,25 @@ Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   return overhead.latency_share * (chosen.protocol == NcclProtocol::simple ? raised : 1) * chosen.latency;
 }
 
-class Nccl : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override {
-    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::send_recv;
-  }
-
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    if (cluster.spec().device == "cpu")
-      throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
-    CollectiveLoads result{{}, {}, true, "nccl", {}};
-    const CallShape shape = call_shape(call, cluster);
-    if (shape.group.members < 2) return result;
-    const OverheadSpec overhead = overhead_of(shape, cluster);
-    const NcclTime chosen = nccl_time(nccl_kind(call.kind), call.bytes, nccl_setup(call.ranks, cluster));
-    result.start =
-        cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
-    if (call.bytes == 0) return result;
-    result.algorithm = nccl_algorithm_name(chosen.algorithm);
-    result.protocol = nccl_protocol_name(chosen.protocol);
-    LoadBuilder builder(cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
-    add_schedule(call, chosen, cluster, builder);
-    result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
-    result.start = result.start + pipeline_fill(overhead, result, cluster);
-    return result;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<CollectiveAlgorithm> make_nccl() {
-  return std::make_unique<Nccl>();
+CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) {
+  if (cluster.spec().device == "cpu")
+    throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
+  CollectiveLoads result{{}, {}, true, "nccl", {}};
+  const CallShape shape = call_shape(call, cluster);
+  const OverheadSpec overhead = overhead_of(shape, cluster);
+  const NcclTime chosen = nccl_time(call.kind, call.bytes, nccl_setup(call.ranks, cluster));
+  result.start =
+      cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
+  if (call.bytes == 0) return result;
+  result.algorithm = nccl_algorithm_name(chosen.algorithm);
+  result.protocol = nccl_protocol_name(chosen.protocol);
+  LoadBuilder builder(cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
+  add_schedule(call, chosen, cluster, builder);
+  result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
+  result.start = result.start + pipeline_fill(overhead, result, cluster);
+  return result;
 }
 
 }  // namespace shardsim

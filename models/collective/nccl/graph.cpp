@@ -201,11 +201,6 @@ void take_searched(const Found& found, int capability, NcclEra era, NcclGraphs& 
 
 }  // namespace
 
-std::string_view graph_source_name(GraphSource source) {
-  constexpr std::array<std::string_view, 3> kNames = {"stated", "reference", "fallback"};
-  return kNames[static_cast<std::size_t>(source)];
-}
-
 NcclGroup nccl_group(const std::vector<int>& ranks, const Cluster& cluster) {
   std::map<int, std::vector<int>> gpus_of_node;
   for (int rank : ranks) gpus_of_node[cluster.node_of(rank)].push_back(cluster.gpu_of(rank));

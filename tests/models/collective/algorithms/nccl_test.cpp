@@ -83,7 +83,7 @@ TEST_CASE("a call alone takes NCCL's own time and the launch overhead") {
 // channels 80 GB/s with LL128; the NICs carry 100, and the call was seen at 82.15 with its start in it.
 TEST_CASE("LL128 over few channels is bound by the channels that kernels run, not by those of NCCL's estimate") {
   const std::string yaml = a100(2, 8, "shared_by: 2, rate: \"200 Gbit/s\"");
-  const NcclTime estimate = nccl_time(NcclKind::all_reduce, 32 * kMiB, world(yaml));
+  const NcclTime estimate = nccl_time(CollectiveKind::all_reduce, 32 * kMiB, world(yaml));
   CHECK(estimate.protocol == NcclProtocol::ll128);
   CHECK(estimate.algorithm_bandwidth.bytes_per_second == doctest::Approx(80e9 * 16 / 30));
   CHECK(estimate.carried.bytes_per_second == doctest::Approx(.92 * 96e9 * 16 / 30));
@@ -101,13 +101,13 @@ TEST_CASE("links carry NCCL's rate on every node it is known of, for every kind 
       CAPTURE(yaml);
       CAPTURE(bytes);
       CHECK(predict(yaml, bytes).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::all_reduce, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::all_reduce, bytes, setup).time.us()));
       CHECK(predict(yaml, bytes, CollectiveKind::all_gather).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::all_gather, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::all_gather, bytes, setup).time.us()));
       CHECK(predict(yaml, bytes, CollectiveKind::reduce_scatter).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::reduce_scatter, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::reduce_scatter, bytes, setup).time.us()));
       CHECK(predict(yaml, bytes, CollectiveKind::broadcast).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::broadcast, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::broadcast, bytes, setup).time.us()));
     }
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("an efficiency slows NCCL's bandwidth, a start adds to its latency") {
   const auto with = [](const std::string& in_node) {
     return a100(1) + "overheads: {all_reduce: {in_node: " + in_node + "}}\n";
   };
-  const double latency = nccl_time(NcclKind::all_reduce, kGiB, world(a100(1))).latency.us();
+  const double latency = nccl_time(CollectiveKind::all_reduce, kGiB, world(a100(1))).latency.us();
   const double plain = predict(a100(1), kGiB).time.us() - kLaunchUs - latency;
   CHECK(predict(with("{efficiency: 0.8}"), kGiB).time.us() - kLaunchUs - latency == doctest::Approx(plain / 0.8));
   CHECK(predict(with("{start: \"30 us\"}"), kGiB).time.us() - kLaunchUs - latency == doctest::Approx(plain + 30));

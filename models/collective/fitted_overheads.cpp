@@ -11,64 +11,56 @@
 namespace shardsim {
 namespace {
 
-const std::vector<std::string> kGathers = {"all_gather", "reduce_scatter"};
-const std::vector<std::string> kPeerToPeer = {"all_to_all", "send_recv"};
-
-FittedOverhead row(std::vector<std::string> kinds, bool across_nodes, std::vector<std::string> fitted_on) {
-  FittedOverhead made;
-  made.kinds = std::move(kinds);
-  made.across_nodes = across_nodes;
-  if (across_nodes) made.network = "rdma";
-  made.fitted_on = std::move(fitted_on);
-  return made;
-}
-
-// Time that a pipeline loses per chunk: grows like the square root of the bytes.
-void add_fills(FitTable& table) {
-  for (bool across : {false, true}) {
-    FittedOverhead gathers = row(kGathers, across, {"Sophia", "xxrjun cluster01", "Azure ND A100 v4"});
-    gathers.fill = Seconds{4e-6};
-    table.rows.push_back(gathers);
-    FittedOverhead peers = row(kPeerToPeer, across, {"Sophia", "xxrjun cluster01", "Azure ND A100 v4", "RTX 6000D"});
-    peers.fill = Seconds{4e-6};
-    peers.start = Seconds{55e-6};  // the smallest messages over two nodes of eight take 50 to 59 us
-    peers.efficiency = .989;
-    table.rows.push_back(peers);
-  }
-  FittedOverhead per_peer = row({"all_to_all"}, true, {"Sophia", "RTX 6000D"});
-  per_peer.per_remote_peer = Seconds{1e-6};
-  table.rows.push_back(per_peer);
-}
-
-// NCCL raises the latency of rings above a size to prefer trees below it; the measurements do not show it as time.
-void add_reductions(FitTable& table) {
-  FittedOverhead reduce = row({"all_reduce"}, true, {"Sophia", "2 x 8 A100, 4 HDR", "2 x 8 H100", "2 x 8 H200"});
-  reduce.efficiency = .952;
-  reduce.plateau = false;
-  table.rows.push_back(reduce);
-}
-
-void add_nics(FitTable& table) {
-  FittedOverhead any = row(kPeerToPeer, true, {"Sophia", "two A100 servers, RoCE", "xxrjun cluster01"});
-  any.nic_efficiency = .878;
-  FittedOverhead ampere = row(kPeerToPeer, true, {"Sophia", "two A100 servers, RoCE"});
-  ampere.generation = NcclGeneration::ampere;
-  ampere.nic_efficiency = .848;
-  FittedOverhead hopper = row(kPeerToPeer, true, {"xxrjun cluster01"});
-  hopper.generation = NcclGeneration::hopper;
-  hopper.nic_efficiency = .967;
-  table.rows.insert(table.rows.end(), {any, ampere, hopper});
-}
-
 FitTable made_open_data() {
+  using Names = std::vector<std::string>;
+  const Names gathers = {"all_gather", "reduce_scatter"}, peer_to_peer = {"all_to_all", "send_recv"};
+  const Names of_gathers = {"Sophia", "xxrjun cluster01", "Azure ND A100 v4"};
+  const Names of_peers = {"Sophia", "xxrjun cluster01", "Azure ND A100 v4", "RTX 6000D"};
+  const auto ampere = NcclGeneration::ampere, hopper = NcclGeneration::hopper;
+  const Seconds fill{4e-6};    // a pipeline loses time per chunk: grows like the square root of the bytes
+  const Seconds start{55e-6};  // the smallest messages over two nodes of eight take 50 to 59 us
   FitTable table{"open_data", "open measurements, docs/accuracy.md", {}};
   // Fitted on rows of all sizes (256 B to 17 GB) and of 2 to 16 GPUs; whole iterations on up to 128 GPUs, to which
   // nothing of this was fitted, bear it out (docs/accuracy.md). No node measured has more than 8 GPUs.
   table.in_node.ranks_to = 8;
   table.across_nodes.ranks_to = 128;
-  add_fills(table);
-  add_reductions(table);
-  add_nics(table);
+  // NCCL raises the latency of rings above a size to prefer trees below it; the measurements do not show it as time.
+  table.rows = {
+      {.kinds = gathers, .fill = fill, .fitted_on = of_gathers},
+      {.kinds = peer_to_peer, .start = start, .fill = fill, .efficiency = .989, .fitted_on = of_peers},
+      {.kinds = gathers, .across_nodes = true, .fill = fill, .fitted_on = of_gathers},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .start = start,
+       .fill = fill,
+       .efficiency = .989,
+       .fitted_on = of_peers},
+      {.kinds = {"all_to_all"},
+       .across_nodes = true,
+       .per_remote_peer = Seconds{1e-6},
+       .fitted_on = {"Sophia", "RTX 6000D"}},
+      {.kinds = {"all_reduce"},
+       .across_nodes = true,
+       .efficiency = .952,
+       .plateau = false,
+       .fitted_on = {"Sophia", "2 x 8 A100, 4 HDR", "2 x 8 H100", "2 x 8 H200"}},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .nic_efficiency = .878,
+       .fitted_on = {"Sophia", "two A100 servers, RoCE", "xxrjun cluster01"}},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .generation = ampere,
+       .nic_efficiency = .848,
+       .fitted_on = {"Sophia", "two A100 servers, RoCE"}},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .generation = hopper,
+       .nic_efficiency = .967,
+       .fitted_on = {"xxrjun cluster01"}},
+  };
+  for (FittedOverhead& row : table.rows)
+    if (row.across_nodes) row.network = "rdma";
   return table;
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -57,16 +59,13 @@ std::uint64_t hex_attribute(const XmlElement& element, std::string_view key) {
 }
 
 std::optional<int> link_generation(const XmlElement& pci) {
-  constexpr std::pair<std::string_view, int> kRates[] = {{"2.5", 1},  {"5", 2},  {"5.0", 2},  {"8", 3},
-                                                         {"8.0", 3},  {"16", 4}, {"16.0", 4}, {"32", 5},
-                                                         {"32.0", 5}, {"64", 6}, {"64.0", 6}};
+  constexpr std::array kRates = {2.5, 5., 8., 16., 32., 64.};  // GT/s
   const std::string* text = pci.attribute("link_speed");
   if (text == nullptr) return std::nullopt;
-  const std::string rate = text->substr(0, text->find(' '));
-  for (const auto& [known, generation] : kRates) {
-    if (rate == known) return generation;
-  }
-  return std::nullopt;
+  double rate = 0;
+  std::from_chars(text->data(), text->data() + text->size(), rate);
+  const auto found = std::ranges::find(kRates, rate);
+  return found == kRates.end() ? std::nullopt : std::optional(static_cast<int>(found - kRates.begin()) + 1);
 }
 
 std::optional<int> link_lanes(const XmlElement& pci) {

@@ -19,6 +19,7 @@ enum class Way { pix, pxb, host, sys, hidden };
 struct Cell {
   Way way = Way::hidden;
   int nvlinks = 0;
+  bool operator==(const Cell&) const = default;
 };
 
 Cell parse_cell(const std::string& text, const Place& place) {
@@ -36,13 +37,9 @@ Cell parse_cell(const std::string& text, const Place& place) {
 
 using Cells = std::vector<std::vector<Cell>>;
 
-bool is_same(const Cell& a, const Cell& b) {
-  return a.way == b.way && a.nvlinks == b.nvlinks;
-}
-
 void check_pair(const SmiTable& table, const Cells& cells, std::size_t a, std::size_t b) {
   const auto& rows = table.rows;
-  if (!is_same(cells[a][b], cells[b][a])) {
+  if (cells[a][b] != cells[b][a]) {
     throw input_error(rows[a].place,
                       fmt::format("{} to {} is {}, but back it is {}", rows[a].name, rows[b].name, rows[a].cells[b],
                                   rows[b].cells[a]),
@@ -155,12 +152,9 @@ void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) 
   };
   for (std::size_t device = 0; device < cells.size(); ++device) {
     std::string parent = fmt::format("{}", socket[device]);
-    const bool is_bridged = [&] {
-      for (std::size_t b = 0; b < cells.size(); ++b) {
-        if (bridged[b] == bridged[device] && near[b] != near[device]) return true;
-      }
-      return false;
-    }();
+    bool is_bridged = false;
+    for (std::size_t b = 0; b < cells.size(); ++b)
+      is_bridged = is_bridged || (bridged[b] == bridged[device] && near[b] != near[device]);
     if (is_bridged && !bridge_name.contains(bridged[device]))
       bridge_name[bridged[device]] = node.tree[add(parent)].name;
     if (is_bridged) parent = bridge_name.at(bridged[device]);

@@ -226,6 +226,9 @@ void check_runnable(const ClusterSpec& spec);
 // models of kernels that will ask for them (L2 hits, occupancy, launches by the host) are still to come.
 std::vector<std::string> keys_without_effect(const GpuSpec& gpu);
 
+// NVLinks between two GPUs of a node; those to the switch where there is one.
+int links_between(const NvlinkSpec& nvlink, int a, int b);
+
 // 80 for "8.0".
 int capability_number(const std::string& compute_capability);
 

@@ -157,6 +157,13 @@ std::string_view nvlink_kind_name(NvlinkKind kind) {
   return kNvlinkKinds.at(static_cast<std::size_t>(kind));
 }
 
+int links_between(const NvlinkSpec& nvlink, int a, int b) {
+  if (nvlink.kind == NvlinkKind::nvswitch) return nvlink.links_per_gpu;
+  for (const NvlinkSpec::Pair& pair : nvlink.pairs)
+    if (pair.a == std::min(a, b) && pair.b == std::max(a, b)) return pair.links;
+  return 0;
+}
+
 // The keys about relayed pairs are read for every kind: where nothing is relayed they are true and without effect, and
 // so a cluster may change the kind of its base.
 void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, const std::string& nccl) {

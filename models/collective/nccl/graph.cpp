@@ -50,15 +50,9 @@ void ring_in_index_order(const NcclGroup& group, const Cluster& cluster, Found& 
   found.limits.widest = found.limits.gpu_total = width;
 }
 
-int links_between(int a, int b, const NvlinkSpec& nvlink) {
-  for (const NvlinkSpec::Pair& pair : nvlink.pairs)
-    if (pair.a == std::min(a, b) && pair.b == std::max(a, b)) return pair.links;
-  return 0;
-}
-
 std::vector<double> mesh_orders(const NcclGroup& group, const ClusterSpec& spec) {
   if (group.gpus.size() == 2) {
-    const int links = links_between(group.gpus[0], group.gpus[1], spec.nvlink);
+    const int links = links_between(spec.nvlink, group.gpus[0], group.gpus[1]);
     return links > 0 ? std::vector<double>{links * link_rate(spec)} : std::vector<double>{};
   }
   std::vector<double> orders;
@@ -71,7 +65,7 @@ int most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
   int most = 0;
   for (int a : group.gpus) {
     int links = 0;
-    for (int b : group.gpus) links += a == b ? 0 : links_between(a, b, nvlink);
+    for (int b : group.gpus) links += a == b ? 0 : links_between(nvlink, a, b);
     most = std::max(most, links);
   }
   return most;
@@ -80,7 +74,7 @@ int most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
 int widest_pair(const NcclGroup& group, const NvlinkSpec& nvlink) {
   int widest = 0;
   for (int a : group.gpus)
-    for (int b : group.gpus) widest = std::max(widest, a == b ? 0 : links_between(a, b, nvlink));
+    for (int b : group.gpus) widest = std::max(widest, a == b ? 0 : links_between(nvlink, a, b));
   return widest;
 }
 

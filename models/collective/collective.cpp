@@ -26,12 +26,6 @@ double graph_efficiency(const Cluster& cluster) {
   return std::min(1.0, graph->channels * graph->bw_inter.bytes_per_second / (used * port_rate(spec)));
 }
 
-Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
-  double rate = cluster.links()[load.link].rate.bytes_per_second;
-  if (load.cap.bytes_per_second > 0) rate = std::min(rate, load.cap.bytes_per_second);
-  return {load.occupancy / rate};
-}
-
 // Readers of cluster files fill in every kind's defaults; null for a spec made by hand that lacks the kind.
 const OverheadSpec* stated_overhead(const CallShape& call, const ClusterSpec& spec) {
   const auto found = spec.overheads.find(std::string(collective_kind_name(call.kind)));
@@ -61,9 +55,7 @@ std::string outside(const FitRange& range, const CallShape& call, const ClusterS
 }  // namespace
 
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
-  Seconds slowest;
-  for (const LinkLoad& load : loads) slowest = std::max(slowest, load_time(load, cluster));
-  return start + slowest;
+  return side_by_side({this}, cluster).time;
 }
 
 LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "base/text.h"
 #include "topology/spec/exact_text.h"
@@ -64,50 +65,34 @@ FitTable made_open_data() {
   return table;
 }
 
-// Writes one reach of one kind, and notes what it wrote.
-class Filler {
- public:
-  Filler(ClusterSpec& spec, const FitTable& table, const std::string& kind, bool across_nodes)
-      : spec_(spec),
-        table_(table),
-        path_("overheads." + kind + (across_nodes ? ".across_nodes." : ".in_node.")),
-        target_(across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node) {}
+template <typename Value>
+std::string text_of(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
+  if constexpr (std::is_same_v<Value, double>) return shortest(value);
+  if constexpr (std::is_same_v<Value, Seconds>) return exact_text(value);
+}
 
-  void fill(const FittedOverhead& row, const FitRange& range) {
-    if (range != FitRange{}) target_.holds_for = range;
-    if (row.start) {
-      set(target_.start, *row.start, "start", exact_text(*row.start), row);
-      target_.start_is_fitted = true;
-    }
-    if (row.per_remote_peer)
-      set(target_.per_remote_peer, *row.per_remote_peer, "per_remote_peer", exact_text(*row.per_remote_peer), row);
-    if (row.fill) set(target_.fill, *row.fill, "fill", exact_text(*row.fill), row);
-    if (row.efficiency) set(target_.efficiency, *row.efficiency, "efficiency", shortest(*row.efficiency), row);
-    if (row.nic_efficiency) {
-      target_.nic_efficiency = row.nic_efficiency;
-      note("nic_efficiency", shortest(*row.nic_efficiency), row);
-    }
-    if (row.plateau) set(target_.plateau, *row.plateau, "plateau", *row.plateau ? "true" : "false", row);
-  }
-
- private:
-  template <typename Value>
-  void set(Value& target, const Value& value, const std::string& key, const std::string& text,
-           const FittedOverhead& row) {
-    target = value;
-    note(key, text, row);
-  }
-
-  void note(const std::string& key, const std::string& text, const FittedOverhead& row) {
-    std::erase_if(spec_.sources, [&](const SourcedValue& value) { return value.path == path_ + key; });
-    spec_.sources.push_back({path_ + key, text, table_.source, true, row.fitted_on, 0, {}});
-  }
-
-  ClusterSpec& spec_;
-  const FitTable& table_;
-  std::string path_;
-  OverheadSpec& target_;
-};
+// Writes what a row says of one reach of one kind, and notes it in `sources`.
+void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, const FittedOverhead& row) {
+  const FitRange& range = row.across_nodes ? table.across_nodes : table.in_node;
+  OverheadSpec& target = row.across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node;
+  const auto set = [&](const char* key, auto& held, const auto& value) {
+    if (!value) return;
+    held = *value;
+    const std::string path =
+        fmt::format("overheads.{}.{}.{}", kind, row.across_nodes ? "across_nodes" : "in_node", key);
+    std::erase_if(spec.sources, [&](const SourcedValue& source) { return source.path == path; });
+    spec.sources.push_back({path, text_of(*value), table.source, true, row.fitted_on, 0, {}});
+  };
+  if (range != FitRange{}) target.holds_for = range;
+  target.start_is_fitted = target.start_is_fitted || row.start;
+  set("start", target.start, row.start);
+  set("per_remote_peer", target.per_remote_peer, row.per_remote_peer);
+  set("fill", target.fill, row.fill);
+  set("efficiency", target.efficiency, row.efficiency);
+  set("nic_efficiency", target.nic_efficiency, row.nic_efficiency);
+  set("plateau", target.plateau, row.plateau);
+}
 
 // What is known of the networks between nodes. `missed`: how far published times on one that nobody calibrated are from
 // the predictions, by the rows of docs/accuracy.md that are out of the model (from 1 MiB up, medians per collective).
@@ -224,9 +209,8 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table) {
     for (bool across : {false, true}) {
       const bool stated = (across ? reaches.across_nodes : reaches.in_node) != default_overhead(kind, across);
       if (stated) continue;
-      Filler filler(spec, table, kind, across);
       for (const FittedOverhead& row : table.rows)
-        if (concerns(row, kind, across, spec)) filler.fill(row, across ? table.across_nodes : table.in_node);
+        if (concerns(row, kind, across, spec)) fill(spec, table, kind, row);
     }
   }
   return spec;

@@ -60,22 +60,19 @@ std::vector<double> mesh_orders(const NcclGroup& group, const ClusterSpec& spec)
   return orders;
 }
 
-// Links of the GPU with the most of them, to others of the group.
-int most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
-  int most = 0;
+// NVLinks to others of the group: of its widest pair, and of the GPU with the most of them.
+std::pair<int, int> most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
+  int widest = 0, most = 0;
   for (int a : group.gpus) {
     int links = 0;
-    for (int b : group.gpus) links += a == b ? 0 : links_between(nvlink, a, b);
+    for (int b : group.gpus) {
+      const int pair = a == b ? 0 : links_between(nvlink, a, b);
+      widest = std::max(widest, pair);
+      links += pair;
+    }
     most = std::max(most, links);
   }
-  return most;
-}
-
-int widest_pair(const NcclGroup& group, const NvlinkSpec& nvlink) {
-  int widest = 0;
-  for (int a : group.gpus)
-    for (int b : group.gpus) widest = std::max(widest, a == b ? 0 : links_between(nvlink, a, b));
-  return widest;
+  return {widest, most};
 }
 
 void rings_over_switch(const ClusterSpec& spec, Found& found) {
@@ -92,8 +89,9 @@ void rings_over_mesh(const NcclGroup& group, const Cluster& cluster, Found& foun
     found.ring_over_links = false;
     return ring_in_index_order(group, cluster, found);
   }
-  found.limits.widest = widest_pair(group, spec.nvlink) * link_rate(spec);
-  found.limits.gpu_total = most_links(group, spec.nvlink) * link_rate(spec);
+  const auto [widest, most] = most_links(group, spec.nvlink);
+  found.limits.widest = widest * link_rate(spec);
+  found.limits.gpu_total = most * link_rate(spec);
   found.intra = PathClass::nvl;
 }
 

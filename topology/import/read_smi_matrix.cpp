@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/connected_components.hpp>
 #include <charconv>
 #include <map>
 #include <numeric>
@@ -72,20 +74,12 @@ Cells parse_cells(const SmiTable& table) {
 
 // Every device's group, where all pairs up to `farthest` are in one; groups count from 0 in the order of devices.
 std::vector<int> groups_within(const Cells& cells, Way farthest) {
-  std::vector<int> group(cells.size(), -1);
-  int count = 0;
-  for (std::size_t first = 0; first < cells.size(); ++first) {
-    if (group[first] >= 0) continue;
-    std::vector<std::size_t> members = {first};
-    group[first] = count++;
-    for (std::size_t next = 0; next < members.size(); ++next) {
-      for (std::size_t other = 0; other < cells.size(); ++other) {
-        if (group[other] >= 0 || other == members[next] || cells[members[next]][other].way > farthest) continue;
-        group[other] = group[first];
-        members.push_back(other);
-      }
-    }
-  }
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> near(cells.size());
+  for (std::size_t a = 0; a < cells.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (cells[a][b].way <= farthest) boost::add_edge(a, b, near);
+  std::vector<int> group(cells.size());
+  boost::connected_components(near, group.data());
   return group;
 }
 

@@ -143,10 +143,11 @@ constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
 // NCCL's search reckons with 24 GB/s of a slot whose lanes signal 31.5 (generation 4, x16): its channels, and with them
 // its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
 void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
-  const OverheadSpec& exchange = spec.overheads.at("all_to_all").across_nodes;
-  if (exchange.holds_for && !exchange.nic_efficiency) return;
+  const auto exchange = spec.overheads.find("all_to_all");
+  const double efficiency =
+      exchange == spec.overheads.end() ? 1 : exchange->second.across_nodes.nic_efficiency.value_or(1);
   const Bandwidth port = std::max(1, spec.nics->per_gpu) * spec.nics->rate, counted = pcie_rate(spec.pcie);
-  const Bandwidth carried = std::min(exchange.nic_efficiency.value_or(1) * port, pcie_line_rate(spec.pcie));
+  const Bandwidth carried = std::min(efficiency * port, pcie_line_rate(spec.pcie));
   const double more = carried.bytes_per_second / counted.bytes_per_second;
   if (more < kTellingSlot) return;
   notes.push_back(fmt::format(

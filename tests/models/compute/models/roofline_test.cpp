@@ -43,10 +43,10 @@ TEST_CASE("a lookup of narrow rows is bound by 20 lookups per ns") {
 TEST_CASE("what was fitted of a GPU says which operations it was not fitted for") {
   GpuSpec gpu = a100();
   CHECK(outside_fit(lookup(1, 1), gpu).empty());
-  gpu.holds_for = WorkRange{{1'000'000}, Bytes{1'000'000'000}, 0, 0};
+  gpu.holds_for = WorkRange{{1 << 20}, Bytes{1 << 30}, 0, 0};
   CHECK(outside_fit(lookup(2e6, 1e4), gpu).empty());
-  CHECK(outside_fit(lookup(1e3, 1), gpu) == "1 KB (fitted from 1 MB on)");
-  CHECK(outside_fit(lookup(2e9, 1e7), gpu) == "2 GB (fitted up to 1 GB)");
+  CHECK(outside_fit(lookup(1024, 1), gpu) == "1 KiB (fitted from 1 MiB on)");
+  CHECK(outside_fit(lookup(0x1p31, 1e7), gpu) == "2 GiB (fitted up to 1 GiB)");
   ComputeWork product;
   product.flops = 5e9;
   CHECK(outside_fit(product, gpu).empty());  // none was fitted

@@ -8,7 +8,8 @@ using namespace shardsim::test;
 TEST_CASE("the choice is the least of all that are allowed") {
   for (const std::string& yaml : {a100(2), h100(2), v100_cube(), single(4, "7.0", 3, "100 Gbit/s")}) {
     const NcclSetup setup = world(yaml);
-    for (CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::broadcast}) {
+    for (CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                CollectiveKind::broadcast}) {
       for (std::int64_t bytes = 1; bytes <= kGiB; bytes *= 8) {
         const NcclTime best = nccl_time(kind, bytes, setup);
         bool among = false;

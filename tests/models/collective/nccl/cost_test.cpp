@@ -132,7 +132,8 @@ TEST_CASE("Blackwell with x86 hosts corrects NVLSTree for one size more; Arm hos
 // The plateau: 2.30 from 64 bytes per compute channel and rank; 2.14 from 64 KiB per 16 ranks.
 TEST_CASE("rings of Simple over several nodes get slower to start once the pieces are large") {
   const auto latency = [](std::int64_t bytes, const NcclSetup& setup) {
-    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::simple, CollectiveKind::all_reduce, bytes, setup)->latency.us();
+    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::simple, CollectiveKind::all_reduce, bytes, setup)
+        ->latency.us();
   };
   const NcclSetup now = world(a100(2));
   CHECK(now.graphs.compute_channels == 16);
@@ -248,7 +249,8 @@ TEST_CASE("a latency of the NIC counts once, for Simple twice, and in 2.14 repla
 // tuning.cc: factor f - (f - 1) / 2 of f = GPUs per channel, .85 from sm90; all_gather p x min(intra, .9 inter).
 TEST_CASE("collnet, once switched on") {
   NcclSetup setup = world(h100(2));
-  CHECK_FALSE(nccl_time_by(NcclAlgorithm::collnet_direct, NcclProtocol::simple, CollectiveKind::all_reduce, kMiB, setup));
+  CHECK_FALSE(
+      nccl_time_by(NcclAlgorithm::collnet_direct, NcclProtocol::simple, CollectiveKind::all_reduce, kMiB, setup));
   setup.collnet = true;
   const auto by = [&](NcclAlgorithm algorithm, CollectiveKind kind) {
     return nccl_time_by(algorithm, NcclProtocol::simple, kind, kMiB, setup);
@@ -268,7 +270,8 @@ TEST_CASE("collnet, once switched on") {
 
 TEST_CASE("LL128 needs NVLink between the GPUs and a NIC no farther than PCIe switches") {
   const auto has = [](const std::string& yaml) {
-    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll128, CollectiveKind::all_reduce, kMiB, world(yaml)).has_value();
+    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll128, CollectiveKind::all_reduce, kMiB, world(yaml))
+        .has_value();
   };
   CHECK(has(a100(2)));
   CHECK_FALSE(has(header(1) + gpu_line(8)));

@@ -1,10 +1,10 @@
-#include "topology/import/xml.h"
-
 #include <expat.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+
+#include "topology/import/nccl_elements.h"
 
 namespace shardsim {
 namespace {

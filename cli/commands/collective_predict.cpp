@@ -74,13 +74,15 @@ std::string groups_text(const CollectiveRequest& request) {
 
 std::vector<std::string> notes_of(const std::vector<CollectivePrediction>& predictions, const Cluster& cluster) {
   std::vector<std::string> notes = cluster_notes(cluster.spec());
-  const auto outside = [](const CollectivePrediction& prediction) { return !prediction.outside_fit.empty(); };
-  const auto first = std::ranges::find_if(predictions, outside);
-  if (first == predictions.end()) return notes;
-  notes.push_back(
-      fmt::format("The cluster's fitted overheads do not hold for {} of {} rows (first: {}): those take the "
-                  "public defaults.",
-                  std::ranges::count_if(predictions, outside), predictions.size(), first->outside_fit));
+  const auto add = [&](std::string CollectivePrediction::*why, std::string_view fit, std::string_view taken) {
+    const auto outside = [&](const CollectivePrediction& prediction) { return !(prediction.*why).empty(); };
+    const auto first = std::ranges::find_if(predictions, outside);
+    if (first == predictions.end()) return;
+    notes.push_back(fmt::format("The cluster's fitted {} not hold for {} of {} rows (first: {}): those take {}.", fit,
+                                std::ranges::count_if(predictions, outside), predictions.size(), (*first).*why, taken));
+  };
+  add(&CollectivePrediction::outside_fit, "overheads do", "the public defaults");
+  add(&CollectivePrediction::outside_relay_fit, "nvb_efficiency does", "it all the same");
   return notes;
 }
 

@@ -19,54 +19,24 @@ std::int64_t even_part(std::int64_t total, int s, int d, int m) {
   return total / m + ((d - s + m) % m < total % m ? 1 : 0);
 }
 
-// Sum over all sources s of units[s] spread evenly, at destination d.
-std::int64_t even_column(const std::vector<std::int64_t>& units, int d, int m) {
-  std::int64_t sum = 0;
-  for (int s = 0; s < m; ++s) sum += even_part(units[s], s, d, m);
-  return sum;
+std::int64_t row_sum(const ByteMatrix& matrix, int s) {
+  if (matrix.kind == MatrixKind::dense) return sum_of(matrix.dense[s]);
+  if (matrix.kind == MatrixKind::by_destination) return sum_of(matrix.units);
+  return matrix.units[matrix.kind == MatrixKind::even ? 0 : s];
 }
 
 std::int64_t units_at(const ByteMatrix& matrix, int s, int d, int m) {
-  switch (matrix.kind) {
-    case MatrixKind::even:
-      return even_part(matrix.units[0], s, d, m);
-    case MatrixKind::by_destination:
-      return matrix.units[d];
-    case MatrixKind::by_source:
-      return even_part(matrix.units[s], s, d, m);
-    case MatrixKind::dense:
-      return matrix.dense[s][d];
-  }
-  return 0;
-}
-
-std::int64_t row_sum(const ByteMatrix& matrix, int s) {
-  switch (matrix.kind) {
-    case MatrixKind::even:
-      return matrix.units[0];
-    case MatrixKind::by_destination:
-      return sum_of(matrix.units);
-    case MatrixKind::by_source:
-      return matrix.units[s];
-    case MatrixKind::dense:
-      return sum_of(matrix.dense[s]);
-  }
-  return 0;
+  if (matrix.kind == MatrixKind::dense) return matrix.dense[s][d];
+  if (matrix.kind == MatrixKind::by_destination) return matrix.units[d];
+  return even_part(row_sum(matrix, s), s, d, m);
 }
 
 std::int64_t column_sum(const ByteMatrix& matrix, int d, int m) {
-  switch (matrix.kind) {
-    case MatrixKind::even:
-      return matrix.units[0];
-    case MatrixKind::by_destination:
-      return m * matrix.units[d];
-    case MatrixKind::by_source:
-      return even_column(matrix.units, d, m);
-    case MatrixKind::dense:
-      return std::accumulate(matrix.dense.begin(), matrix.dense.end(), std::int64_t{0},
-                             [d](std::int64_t sum, const auto& row) { return sum + row[d]; });
-  }
-  return 0;
+  if (matrix.kind == MatrixKind::even) return matrix.units[0];
+  if (matrix.kind == MatrixKind::by_destination) return m * matrix.units[d];
+  std::int64_t sum = 0;
+  for (int s = 0; s < m; ++s) sum += units_at(matrix, s, d, m);
+  return sum;
 }
 
 }  // namespace

@@ -26,12 +26,6 @@ double graph_efficiency(const Cluster& cluster) {
   return std::min(1.0, graph->channels * graph->bw_inter.bytes_per_second / (used * port_rate(spec)));
 }
 
-Seconds load_time(const LinkLoad& load, const Cluster& cluster) {
-  double rate = cluster.links()[load.link].rate.bytes_per_second;
-  if (load.cap.bytes_per_second > 0) rate = std::min(rate, load.cap.bytes_per_second);
-  return {load.occupancy / rate};
-}
-
 // Readers of cluster files fill in every kind's defaults; null for a spec made by hand that lacks the kind.
 const OverheadSpec* stated_overhead(const CallShape& call, const ClusterSpec& spec) {
   const auto found = spec.overheads.find(std::string(collective_kind_name(call.kind)));
@@ -61,9 +55,7 @@ std::string outside(const FitRange& range, const CallShape& call, const ClusterS
 }  // namespace
 
 Seconds CollectiveLoads::alone(const Cluster& cluster) const {
-  Seconds slowest;
-  for (const LinkLoad& load : loads) slowest = std::max(slowest, load_time(load, cluster));
-  return start + slowest;
+  return side_by_side({this}, cluster).time;
 }
 
 LinkId CollectiveLoads::bottleneck(const Cluster& cluster) const {
@@ -116,6 +108,16 @@ std::string outside_fit(const CallShape& call, const Cluster& cluster) {
   return stated && stated->holds_for ? outside(*stated->holds_for, call, cluster.spec()) : "";
 }
 
+std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster) {
+  const auto& range = cluster.spec().nvlink.nvb_holds_for;
+  if (!range || !is_peer_to_peer(call.kind) || call.group.across_nodes()) return "";
+  for (int a : ranks)
+    for (int b : ranks)
+      if (a != b && cluster.local_route(cluster.gpu_of(a), cluster.gpu_of(b)).relay)
+        return outside(*range, call, cluster.spec());
+  return "";
+}
+
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape) {
   const int remote_peers = shape.members - shape.max_per_node;
   return overhead.start + static_cast<double>(remote_peers) * overhead.per_remote_peer;
@@ -130,8 +132,7 @@ Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluste
   const OverheadSpec overhead = overhead_of(call, cluster);
   const Seconds own = overhead_start(overhead, call.group);
   if (overhead.start_is_fitted) return own;
-  const bool peer_to_peer = call.kind == CollectiveKind::all_to_all || call.kind == CollectiveKind::send_recv;
-  const Seconds launch = peer_to_peer ? Seconds{} : cluster.spec().launch_overhead;
+  const Seconds launch = is_peer_to_peer(call.kind) ? Seconds{} : cluster.spec().launch_overhead;
   return launch + own + latency;
 }
 

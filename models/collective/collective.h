@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,20 +44,15 @@ struct CollectiveLoads {
   LinkId bottleneck(const Cluster& cluster) const;
 };
 
-// Expands calls into loads.
-// Contract: every byte that crosses a link is in that link's load; sums of bytes out equal sums of bytes in; no load
-// exceeds what the algorithm's schedule sends. `supports` says which kinds it can do.
-class CollectiveAlgorithm {
- public:
-  virtual ~CollectiveAlgorithm() = default;
-  virtual bool supports(CollectiveKind kind) const = 0;
-  virtual CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const = 0;
-};
-
+// A way to expand calls into loads.
+// Contract of `expand`: every byte that crosses a link is in that link's load; sums of bytes out equal sums of bytes
+// in; no load exceeds what the algorithm's schedule sends. It is asked for kinds that it supports, and two ranks or
+// more.
 struct CollectiveEntry {
   std::string_view name;
   std::string_view help;
-  std::unique_ptr<CollectiveAlgorithm> (*make)();
+  bool (*supports)(CollectiveKind kind);
+  CollectiveLoads (*expand)(const CollectiveCall& call, const Cluster& cluster);
 };
 
 std::span<const CollectiveEntry> collective_algorithms();  // alphabetical
@@ -103,6 +97,10 @@ bool timed_by_loads(const CallShape& call, const Cluster& cluster);
 
 // Why a call does not take what was fitted for its kind and reach: "1024 ranks (fitted for 32)"; "" where it does.
 std::string outside_fit(const CallShape& call, const Cluster& cluster);
+
+// Why a fitted nvb_efficiency does not hold for a call of these ranks, which takes it all the same; "" where it does,
+// or nothing is relayed. Across nodes the NICs bind, not the relays.
+std::string outside_relay_fit(const CallShape& call, const std::vector<int>& ranks, const Cluster& cluster);
 
 // Its start with the part of the remote peers.
 Seconds overhead_start(const OverheadSpec& overhead, const GroupShape& shape);

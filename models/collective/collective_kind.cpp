@@ -15,21 +15,9 @@ std::string plain_name(std::string_view name) {
 }  // namespace
 
 std::string_view collective_kind_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_to_all:
-      return "all_to_all";
-    case CollectiveKind::all_reduce:
-      return "all_reduce";
-    case CollectiveKind::reduce_scatter:
-      return "reduce_scatter";
-    case CollectiveKind::all_gather:
-      return "all_gather";
-    case CollectiveKind::broadcast:
-      return "broadcast";
-    case CollectiveKind::send_recv:
-      return "send_recv";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, kAllCollectiveKinds.size()> kNames = {
+      "all_to_all", "all_reduce", "reduce_scatter", "all_gather", "broadcast", "send_recv"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<CollectiveKind> collective_kind_named(std::string_view name) {

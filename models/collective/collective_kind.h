@@ -14,6 +14,11 @@ inline constexpr std::array kAllCollectiveKinds = {CollectiveKind::all_to_all,  
                                                    CollectiveKind::reduce_scatter, CollectiveKind::all_gather,
                                                    CollectiveKind::broadcast,      CollectiveKind::send_recv};
 
+// Whether every rank sends to single others, with no schedule between them.
+inline bool is_peer_to_peer(CollectiveKind kind) {
+  return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
+}
+
 std::string_view collective_kind_name(CollectiveKind kind);
 
 // By our name or one of NCCL's and nccl-tests' spellings ("alltoall", "AllReduce", "sendrecv_perf"); all_to_all_v is an

@@ -18,10 +18,9 @@ void check_groups(const CollectiveQuestion& question) {
                     "rank " + std::to_string(*twice) + " is in the groups twice", "Name each member once");
 }
 
-std::string why_outside_fit(const CollectiveQuestion& question, const ByteMatrix& matrix, const Cluster& cluster) {
-  if (question.ranks.size() < 2) return "";
-  if (question.rank_bytes) return outside_fit(call_shape(question.ranks, *question.rank_bytes, cluster), cluster);
-  return outside_fit(call_shape({question.kind, question.ranks, &matrix, question.bytes}, cluster), cluster);
+CallShape shape_of(const CollectiveQuestion& question, const ByteMatrix& matrix, const Cluster& cluster) {
+  if (question.rank_bytes) return call_shape(question.ranks, *question.rank_bytes, cluster);
+  return call_shape({question.kind, question.ranks, &matrix, question.bytes}, cluster);
 }
 
 }  // namespace
@@ -42,9 +41,14 @@ CollectivePrediction predict_collective(const CollectiveQuestion& question, cons
   std::vector<const CollectiveLoads*> calls;
   for (const CollectiveLoads& loads : expanded) calls.push_back(&loads);
   const SideBySide together = side_by_side(calls, cluster);
-  CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}, {}};
-  if (question.ranks.size() < 2) prediction.algorithm = "none";
-  prediction.outside_fit = why_outside_fit(question, *matrix, cluster);
+  CollectivePrediction prediction{together.time, expanded.front().algorithm, expanded.front().protocol, {}, {}, {}};
+  if (question.ranks.size() < 2) {
+    prediction.algorithm = "none";
+  } else {
+    const CallShape shape = shape_of(question, *matrix, cluster);
+    prediction.outside_fit = outside_fit(shape, cluster);
+    prediction.outside_relay_fit = outside_relay_fit(shape, question.ranks, cluster);
+  }
   if (together.bottleneck >= 0) prediction.bottleneck = cluster.links()[together.bottleneck].name;
   return prediction;
 }

@@ -26,6 +26,7 @@ struct CollectivePrediction {
   std::string protocol;     // "LL", "LL128", "Simple"; empty where no protocol is told apart
   std::string bottleneck;   // name of the link that is busiest; empty when nothing moves
   std::string outside_fit;  // why what was fitted for the kind does not hold for this call; empty where it does
+  std::string outside_relay_fit;  // the same of the relays' efficiency, which the call takes all the same
 };
 
 // The time that a simulation gives the same call when nothing else runs: both expand it by expand_collective(). The

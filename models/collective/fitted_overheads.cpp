@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "base/text.h"
 #include "topology/spec/exact_text.h"
@@ -11,111 +12,87 @@
 namespace shardsim {
 namespace {
 
-const std::vector<std::string> kGathers = {"all_gather", "reduce_scatter"};
-const std::vector<std::string> kPeerToPeer = {"all_to_all", "send_recv"};
-
-FittedOverhead row(std::vector<std::string> kinds, bool across_nodes, std::vector<std::string> fitted_on) {
-  FittedOverhead made;
-  made.kinds = std::move(kinds);
-  made.across_nodes = across_nodes;
-  if (across_nodes) made.network = "rdma";
-  made.fitted_on = std::move(fitted_on);
-  return made;
-}
-
-// Time that a pipeline loses per chunk: grows like the square root of the bytes.
-void add_fills(FitTable& table) {
-  for (bool across : {false, true}) {
-    FittedOverhead gathers = row(kGathers, across, {"Sophia", "xxrjun cluster01", "Azure ND A100 v4"});
-    gathers.fill = Seconds{4e-6};
-    table.rows.push_back(gathers);
-    FittedOverhead peers = row(kPeerToPeer, across, {"Sophia", "xxrjun cluster01", "Azure ND A100 v4", "RTX 6000D"});
-    peers.fill = Seconds{4e-6};
-    peers.start = Seconds{55e-6};  // the smallest messages over two nodes of eight take 50 to 59 us
-    peers.efficiency = .989;
-    table.rows.push_back(peers);
-  }
-  FittedOverhead per_peer = row({"all_to_all"}, true, {"Sophia", "RTX 6000D"});
-  per_peer.per_remote_peer = Seconds{1e-6};
-  table.rows.push_back(per_peer);
-}
-
-// NCCL raises the latency of rings above a size to prefer trees below it; the measurements do not show it as time.
-void add_reductions(FitTable& table) {
-  FittedOverhead reduce = row({"all_reduce"}, true, {"Sophia", "2 x 8 A100, 4 HDR", "2 x 8 H100", "2 x 8 H200"});
-  reduce.efficiency = .952;
-  reduce.plateau = false;
-  table.rows.push_back(reduce);
-}
-
-void add_nics(FitTable& table) {
-  FittedOverhead any = row(kPeerToPeer, true, {"Sophia", "two A100 servers, RoCE", "xxrjun cluster01"});
-  any.nic_efficiency = .878;
-  FittedOverhead ampere = row(kPeerToPeer, true, {"Sophia", "two A100 servers, RoCE"});
-  ampere.generation = NcclGeneration::ampere;
-  ampere.nic_efficiency = .848;
-  FittedOverhead hopper = row(kPeerToPeer, true, {"xxrjun cluster01"});
-  hopper.generation = NcclGeneration::hopper;
-  hopper.nic_efficiency = .967;
-  table.rows.insert(table.rows.end(), {any, ampere, hopper});
-}
-
 FitTable made_open_data() {
+  using Names = std::vector<std::string>;
+  const Names gathers = {"all_gather", "reduce_scatter"}, peer_to_peer = {"all_to_all", "send_recv"};
+  const Names of_gathers = {"Sophia", "xxrjun cluster01", "Azure ND A100 v4"};
+  const Names of_peers = {"Sophia", "xxrjun cluster01", "Azure ND A100 v4", "RTX 6000D"};
+  const auto ampere = NcclGeneration::ampere, hopper = NcclGeneration::hopper;
+  const Seconds fill{4e-6};    // a pipeline loses time per chunk: grows like the square root of the bytes
+  const Seconds start{55e-6};  // the smallest messages over two nodes of eight take 50 to 59 us
   FitTable table{"open_data", "open measurements, docs/accuracy.md", {}};
   // Fitted on rows of all sizes (256 B to 17 GB) and of 2 to 16 GPUs; whole iterations on up to 128 GPUs, to which
   // nothing of this was fitted, bear it out (docs/accuracy.md). No node measured has more than 8 GPUs.
   table.in_node.ranks_to = 8;
   table.across_nodes.ranks_to = 128;
-  add_fills(table);
-  add_reductions(table);
-  add_nics(table);
+  // NCCL raises the latency of rings above a size to prefer trees below it; the measurements do not show it as time.
+  table.rows = {
+      {.kinds = gathers, .fill = fill, .fitted_on = of_gathers},
+      {.kinds = peer_to_peer, .start = start, .fill = fill, .efficiency = .989, .fitted_on = of_peers},
+      {.kinds = gathers, .across_nodes = true, .fill = fill, .fitted_on = of_gathers},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .start = start,
+       .fill = fill,
+       .efficiency = .989,
+       .fitted_on = of_peers},
+      {.kinds = {"all_to_all"},
+       .across_nodes = true,
+       .per_remote_peer = Seconds{1e-6},
+       .fitted_on = {"Sophia", "RTX 6000D"}},
+      {.kinds = {"all_reduce"},
+       .across_nodes = true,
+       .efficiency = .952,
+       .plateau = false,
+       .fitted_on = {"Sophia", "2 x 8 A100, 4 HDR", "2 x 8 H100", "2 x 8 H200"}},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .nic_efficiency = .878,
+       .fitted_on = {"Sophia", "two A100 servers, RoCE", "xxrjun cluster01"}},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .generation = ampere,
+       .nic_efficiency = .848,
+       .fitted_on = {"Sophia", "two A100 servers, RoCE"}},
+      {.kinds = peer_to_peer,
+       .across_nodes = true,
+       .generation = hopper,
+       .nic_efficiency = .967,
+       .fitted_on = {"xxrjun cluster01"}},
+  };
+  for (FittedOverhead& row : table.rows)
+    if (row.across_nodes) row.network = "rdma";
   return table;
 }
 
-// Writes one reach of one kind, and notes what it wrote.
-class Filler {
- public:
-  Filler(ClusterSpec& spec, const FitTable& table, const std::string& kind, bool across_nodes)
-      : spec_(spec),
-        table_(table),
-        path_("overheads." + kind + (across_nodes ? ".across_nodes." : ".in_node.")),
-        target_(across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node) {}
+template <typename Value>
+std::string text_of(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool>) return value ? "true" : "false";
+  if constexpr (std::is_same_v<Value, double>) return shortest(value);
+  if constexpr (std::is_same_v<Value, Seconds>) return exact_text(value);
+}
 
-  void fill(const FittedOverhead& row, const FitRange& range) {
-    if (range != FitRange{}) target_.holds_for = range;
-    if (row.start) {
-      set(target_.start, *row.start, "start", exact_text(*row.start), row);
-      target_.start_is_fitted = true;
-    }
-    if (row.per_remote_peer)
-      set(target_.per_remote_peer, *row.per_remote_peer, "per_remote_peer", exact_text(*row.per_remote_peer), row);
-    if (row.fill) set(target_.fill, *row.fill, "fill", exact_text(*row.fill), row);
-    if (row.efficiency) set(target_.efficiency, *row.efficiency, "efficiency", shortest(*row.efficiency), row);
-    if (row.nic_efficiency) {
-      target_.nic_efficiency = row.nic_efficiency;
-      note("nic_efficiency", shortest(*row.nic_efficiency), row);
-    }
-    if (row.plateau) set(target_.plateau, *row.plateau, "plateau", *row.plateau ? "true" : "false", row);
-  }
-
- private:
-  template <typename Value>
-  void set(Value& target, const Value& value, const std::string& key, const std::string& text,
-           const FittedOverhead& row) {
-    target = value;
-    note(key, text, row);
-  }
-
-  void note(const std::string& key, const std::string& text, const FittedOverhead& row) {
-    std::erase_if(spec_.sources, [&](const SourcedValue& value) { return value.path == path_ + key; });
-    spec_.sources.push_back({path_ + key, text, table_.source, true, row.fitted_on, 0, {}});
-  }
-
-  ClusterSpec& spec_;
-  const FitTable& table_;
-  std::string path_;
-  OverheadSpec& target_;
-};
+// Writes what a row says of one reach of one kind, and notes it in `sources`.
+void fill(ClusterSpec& spec, const FitTable& table, const std::string& kind, const FittedOverhead& row) {
+  const FitRange& range = row.across_nodes ? table.across_nodes : table.in_node;
+  OverheadSpec& target = row.across_nodes ? spec.overheads[kind].across_nodes : spec.overheads[kind].in_node;
+  const auto set = [&](const char* key, auto& held, const auto& value) {
+    if (!value) return;
+    held = *value;
+    const std::string path =
+        fmt::format("overheads.{}.{}.{}", kind, row.across_nodes ? "across_nodes" : "in_node", key);
+    std::erase_if(spec.sources, [&](const SourcedValue& source) { return source.path == path; });
+    spec.sources.push_back({path, text_of(*value), table.source, true, row.fitted_on, 0, {}});
+  };
+  if (range != FitRange{}) target.holds_for = range;
+  target.start_is_fitted = target.start_is_fitted || row.start;
+  set("start", target.start, row.start);
+  set("per_remote_peer", target.per_remote_peer, row.per_remote_peer);
+  set("fill", target.fill, row.fill);
+  set("efficiency", target.efficiency, row.efficiency);
+  set("nic_efficiency", target.nic_efficiency, row.nic_efficiency);
+  set("plateau", target.plateau, row.plateau);
+}
 
 // What is known of the networks between nodes. `missed`: how far published times on one that nobody calibrated are from
 // the predictions, by the rows of docs/accuracy.md that are out of the model (from 1 MiB up, medians per collective).
@@ -161,22 +138,46 @@ void note_rate_basis(const ClusterSpec& spec, std::vector<std::string>& notes) {
                               to_text(spec.nics->rate), spec.nics->rate_basis));
 }
 
+constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
+
+// NCCL's search reckons with 24 GB/s of a slot whose lanes signal 31.5 (generation 4, x16): its channels, and with them
+// its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
+void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const auto exchange = spec.overheads.find("all_to_all");
+  const double efficiency =
+      exchange == spec.overheads.end() ? 1 : exchange->second.across_nodes.nic_efficiency.value_or(1);
+  const Bandwidth port = std::max(1, spec.nics->per_gpu) * spec.nics->rate, counted = pcie_rate(spec.pcie);
+  const Bandwidth carried = std::min(efficiency * port, pcie_line_rate(spec.pcie));
+  const double more = carried.bytes_per_second / counted.bytes_per_second;
+  if (more < kTellingSlot) return;
+  notes.push_back(fmt::format(
+      "The NICs of '{}' ({} per GPU) are faster than their PCIe {}.0 x{} slots: NCCL's channel search counts {} of a "
+      "slot, which bounds reductions and gathers, and its lanes carry up to {}, which bounds all-to-all and send_recv; "
+      "so those get up to {:.2f} times the rate, and a faster NIC changes neither bound.",
+      spec.name, to_text(port), spec.pcie.generation, spec.pcie.lanes, to_text(counted),
+      to_text(pcie_line_rate(spec.pcie)), more));
+}
+
 // Fits written before ranges were stated are taken as they always were.
 void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
   std::vector<std::string> reaches;
+  const auto fitted_at = [&](std::string_view path) {
+    return std::ranges::any_of(spec.sources,
+                               [&](const SourcedValue& value) { return value.fitted && value.path.starts_with(path); });
+  };
+  if (!spec.gpu.holds_for && fitted_at("gpu.")) reaches.emplace_back("gpu");
+  if (!spec.nvlink.nvb_holds_for && fitted_at("nvlink.nvb_efficiency")) reaches.emplace_back("nvlink.nvb_efficiency");
   for (const auto& [kind, pair] : spec.overheads) {
     for (const bool across : {false, true}) {
       const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
-      const bool fitted = std::ranges::any_of(
-          spec.sources, [&](const SourcedValue& value) { return value.fitted && value.path.starts_with(path); });
-      if (fitted && !(across ? pair.across_nodes : pair.in_node).holds_for)
+      if (fitted_at(path) && !(across ? pair.across_nodes : pair.in_node).holds_for)
         reaches.push_back(path.substr(0, path.size() - 1));
     }
   }
   if (reaches.empty()) return;
   notes.push_back(
-      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls of any "
-                  "size and group.",
+      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls and "
+                  "operations of any size and group.",
                   spec.name, join(reaches)));
 }
 
@@ -209,9 +210,8 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table) {
     for (bool across : {false, true}) {
       const bool stated = (across ? reaches.across_nodes : reaches.in_node) != default_overhead(kind, across);
       if (stated) continue;
-      Filler filler(spec, table, kind, across);
       for (const FittedOverhead& row : table.rows)
-        if (concerns(row, kind, across, spec)) filler.fill(row, across ? table.across_nodes : table.in_node);
+        if (concerns(row, kind, across, spec)) fill(spec, table, kind, row);
     }
   }
   return spec;
@@ -231,6 +231,7 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   if (spec.nics && spec.nodes > 1 && spec.device != "cpu") {
     note_transport(spec, notes);
     note_rate_basis(spec, notes);
+    note_slots(spec, notes);
   }
   note_ranges(spec, notes);
   const std::vector<std::string> idle = keys_without_effect(spec.gpu);

@@ -16,10 +16,10 @@ namespace shardsim {
 
 // One fitted row: what it says of a kind in one reach. Values that are absent stay as they are.
 struct FittedOverhead {
-  std::vector<std::string> kinds;  // as in the cluster key `overheads`
+  std::vector<std::string> kinds = {};  // as in the cluster key `overheads`
   bool across_nodes = false;
-  std::string network;  // "rdma" (InfiniBand, RoCE) across nodes; "nvswitch", "mesh", "pcie" in a node; "": any
-  std::optional<NcclGeneration> generation;  // of the GPUs; absent: any
+  std::string network = {};  // "rdma" (InfiniBand, RoCE) across nodes; "nvswitch", "mesh", "pcie" in a node; "": any
+  std::optional<NcclGeneration> generation = {};  // of the GPUs; absent: any
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
   std::optional<double> efficiency = {}, nic_efficiency = {};
   std::optional<bool> plateau = {};

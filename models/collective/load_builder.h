@@ -2,9 +2,16 @@
 
 #include <vector>
 
+#include "models/collective/channel_layout.h"
 #include "models/collective/collective.h"
 
 namespace shardsim {
+
+// What one rank exchanges with other nodes.
+struct OffNodeBytes {
+  double sent = 0, received = 0;
+  std::vector<double> to_rails;  // of `sent`, by the destination's NIC; asked for with PXN alone
+};
 
 // Sums the bytes that the transfers of one call put on each link, then turns the sums into loads.
 class LoadBuilder {
@@ -21,16 +28,19 @@ class LoadBuilder {
   void add_local(int from_rank, int to_rank, double bytes);
   // From NIC to NIC of two nodes.
   void add_across(int from_rank, int to_rank, double bytes);
-  // Through the GPU's own PCIe port; nothing where no route of its node uses one.
-  void add_slot(int rank, double out, double in);
+  // A rank's part of an exchange with other nodes: on NIC ports, with PXN by the GPUs that have the destinations'
+  // rails, and on its PCIe port where that shares the way. `node`: the members on its node.
+  void add_off_node(int rank, const NodeMembers& node, const OffNodeBytes& bytes);
   void note_latency(Seconds latency);
   // Most bytes per second that the kind may send over a link; kept only when the link's rate does not bind first.
   void cap(LinkId link, double bytes_per_second);
 
   Seconds largest_latency() const { return largest_latency_; }  // of the routes met
   std::vector<LinkLoad> loads() const;                          // by rising link id, none without bytes
+  CollectiveLoads exchange(const CallShape& call) const;        // the loads with the start of an exchange without steps
 
  private:
+  void add_slot(int rank, double out, double in);  // nothing where no route of the node uses PCIe
   void add_links(const Route& local, int node, double bytes);
   double efficiency(LinkKind kind) const;
 

@@ -101,14 +101,11 @@ class CycleSearch {
   int visits_ = 0;
 };
 
-LinkCounts links_between(const std::vector<int>& gpus, const NvlinkSpec& nvlink) {
+LinkCounts counts_of(const std::vector<int>& gpus, const NvlinkSpec& nvlink) {
   LinkCounts links(gpus.size(), std::vector<int>(gpus.size(), 0));
-  const auto position = [&](int gpu) { return std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin(); };
-  for (const NvlinkSpec::Pair& pair : nvlink.pairs) {
-    const auto a = position(pair.a), b = position(pair.b);
-    if (a == std::ssize(gpus) || b == std::ssize(gpus)) continue;
-    links[a][b] = links[b][a] = pair.links;
-  }
+  for (std::size_t a = 0; a < gpus.size(); ++a)
+    for (std::size_t b = 0; b < gpus.size(); ++b)
+      if (a != b) links[a][b] = links_between(nvlink, gpus[a], gpus[b]);
   return links;
 }
 
@@ -125,7 +122,7 @@ void add_ring(std::vector<MeshRing>& rings, std::vector<int> gpus, int links) {
 std::vector<MeshRing> mesh_rings(const std::vector<int>& gpus, const NvlinkSpec& nvlink) {
   std::vector<MeshRing> rings;
   if (gpus.size() < 3) return rings;
-  CycleSearch search(links_between(gpus, nvlink));
+  CycleSearch search(counts_of(gpus, nvlink));
   while (search.next()) {
     std::vector<int> order;
     for (int position : search.best().order) order.push_back(gpus[position]);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 
 #include "models/collective/channel_layout.h"
@@ -9,25 +8,17 @@
 namespace shardsim {
 namespace {
 
-constexpr double kChannelNetRate = 14e9;    // bytes/s that NCCL assumes of one channel (NCCL_P2P_PER_CHANNEL_NET_BW)
-constexpr int kFirstMinorWithNicRule = 19;  // NCCL 2.19
+constexpr double kChannelNetRate = 14e9;  // bytes/s that NCCL assumes of one channel (NCCL_P2P_PER_CHANNEL_NET_BW)
 constexpr int kPeersPerChannelRound = 8;
 
 int power_of_two_from(int number) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(1, number))));
 }
 
-// The MINOR of "2.MINOR"; unreadable text counts as new.
-int nccl_minor(const std::string& version) {
-  int minor = kFirstMinorWithNicRule;
-  const std::size_t dot = version.find('.');
-  if (dot != std::string::npos) std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
-  return minor;
-}
-
+// By the NICs from 2.19 on.
 int by_nic(const Cluster& cluster) {
   const ClusterSpec& spec = cluster.spec();
-  if (!spec.nics || nccl_minor(spec.nccl) < kFirstMinorWithNicRule) return 2;
+  if (!spec.nics || nccl_constants(spec.nccl).era == NcclEra::v2_14) return 2;
   const int per_rate = static_cast<int>(std::ceil(spec.nics->rate.bytes_per_second / kChannelNetRate));
   return std::max(std::max(1, spec.nics->per_gpu), std::min(per_rate, 64));
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <valarray>
 
 #include "models/collective/rank_bytes.h"
 
@@ -10,6 +11,8 @@ namespace {
 constexpr int kRounds = 50;
 constexpr double kExact = 1e-12;  // of all bytes
 
+using Numbers = std::valarray<double>;
+
 class Fill {
  public:
   Fill(const std::vector<double>& sent, const std::vector<double>& received)
@@ -17,61 +20,44 @@ class Fill {
         sent_(sent),
         received_(received),
         total_(std::accumulate(sent.begin(), sent.end(), 0.0)),
-        pairs_(n_ * n_, 1.0) {
+        pairs_(1.0, n_ * n_) {
     for (std::size_t i = 0; i < n_; ++i) at(i, i) = 0;
   }
 
   std::vector<double> pairs() {
     for (int round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < n_; ++i) scale_row(i, factor(sent_[i], row_sum(i)));
-      if (columns_hold()) return std::move(pairs_);
-      for (std::size_t j = 0; j < n_; ++j) scale_column(j, factor(received_[j], column_sum(j)));
+      for (std::size_t i = 0; i < n_; ++i) scale(row(i), factor(sent_[i], sum(row(i))));
+      if (columns_hold()) return {std::begin(pairs_), std::end(pairs_)};
+      for (std::size_t j = 0; j < n_; ++j) scale(column(j), factor(received_[j], sum(column(j))));
     }
-    for (std::size_t i = 0; i < n_; ++i) scale_row(i, std::min(1.0, factor(sent_[i], row_sum(i))));
+    for (std::size_t i = 0; i < n_; ++i) scale(row(i), std::min(1.0, factor(sent_[i], sum(row(i)))));
     add_rest();
     for (std::size_t i = 0; i < n_; ++i) clear_own(i);
-    return std::move(pairs_);
+    return {std::begin(pairs_), std::end(pairs_)};
   }
 
  private:
   double& at(std::size_t from, std::size_t to) { return pairs_[from * n_ + to]; }
-
+  std::slice row(std::size_t from) const { return {from * n_, n_, 1}; }
+  std::slice column(std::size_t to) const { return {to, n_, n_}; }
+  double sum(const std::slice& some) { return Numbers(pairs_[some]).sum(); }
+  void scale(const std::slice& some, double factor) { pairs_[some] *= Numbers(factor, n_); }
   static double factor(double wanted, double sum) { return sum > 0 ? wanted / sum : 0; }
-
-  double row_sum(std::size_t from) {
-    double sum = 0;
-    for (std::size_t to = 0; to < n_; ++to) sum += at(from, to);
-    return sum;
-  }
-
-  double column_sum(std::size_t to) {
-    double sum = 0;
-    for (std::size_t from = 0; from < n_; ++from) sum += at(from, to);
-    return sum;
-  }
-
-  void scale_row(std::size_t from, double factor) {
-    for (std::size_t to = 0; to < n_; ++to) at(from, to) *= factor;
-  }
-
-  void scale_column(std::size_t to, double factor) {
-    for (std::size_t from = 0; from < n_; ++from) at(from, to) *= factor;
-  }
 
   bool columns_hold() {
     for (std::size_t to = 0; to < n_; ++to)
-      if (std::fabs(column_sum(to) - received_[to]) > kExact * total_) return false;
+      if (std::fabs(sum(column(to)) - received_[to]) > kExact * total_) return false;
     return true;
   }
 
   // What rows and columns lack, in proportion to both; now the sums hold, with a little from members to themselves.
   void add_rest() {
-    std::vector<double> rows(n_), columns(n_);
+    Numbers rows(n_), columns(n_);
     for (std::size_t i = 0; i < n_; ++i) {
-      rows[i] = std::max(0.0, sent_[i] - row_sum(i));
-      columns[i] = std::max(0.0, received_[i] - column_sum(i));
+      rows[i] = std::max(0.0, sent_[i] - sum(row(i)));
+      columns[i] = std::max(0.0, received_[i] - sum(column(i)));
     }
-    const double rest = std::accumulate(rows.begin(), rows.end(), 0.0);
+    const double rest = rows.sum();
     if (rest <= 0) return;
     for (std::size_t from = 0; from < n_; ++from)
       for (std::size_t to = 0; to < n_; ++to) at(from, to) += rows[from] * columns[to] / rest;
@@ -100,7 +86,7 @@ class Fill {
   const std::vector<double>& sent_;
   const std::vector<double>& received_;
   double total_;
-  std::vector<double> pairs_;
+  Numbers pairs_;  // by rows
 };
 
 }  // namespace

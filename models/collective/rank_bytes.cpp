@@ -26,10 +26,7 @@ class Sums {
       if (shape_.across_nodes()) add_off_node(node);
     }
     if (shape_.across_nodes()) add_leaves();
-    const Seconds start = start_time(call_, builder_.largest_latency(), cluster_);
-    CollectiveLoads result{start, builder_.loads(), false, "direct", ""};
-    result.start = start + pipeline_fill(overhead_of(call_, cluster_), result, cluster_);
-    return result;
+    return builder_.exchange(call_);
   }
 
  private:
@@ -70,18 +67,11 @@ class Sums {
   }
 
   void add_off_node(const NodeMembers& node) {
-    const bool pxn = uses_pxn(cluster_);
     builder_.note_latency(cluster_.spec().nics->latency);
     for (int member : node.positions) {
       const RankBytes& bytes = bytes_[member];
-      builder_.add_link(cluster_.nic_in(node.node, nic_of(member)), in_double(bytes.received_off_node));
-      if (pxn) {
-        send_over_rails(member, node);
-      } else {
-        builder_.add_link(cluster_.nic_out(node.node, nic_of(member)), in_double(bytes.sent_off_node));
-      }
-      if (cluster_.spec().nvlink.kind == NvlinkKind::none || !cluster_.spec().nics->gpudirect)
-        builder_.add_slot(ranks_[member], in_double(bytes.sent_off_node), in_double(bytes.received_off_node));
+      builder_.add_off_node(ranks_[member], node,
+                            {in_double(bytes.sent_off_node), in_double(bytes.received_off_node), rails_of(member)});
     }
     cap(node);
   }
@@ -95,16 +85,6 @@ class Sums {
       rails[nic_of(nodes_.front().positions[peer])] +=
           in_double(bytes.sent_off_node) / static_cast<double>(nodes_.front().positions.size());
     return rails;
-  }
-
-  void send_over_rails(int member, const NodeMembers& node) {
-    const std::vector<double> rails = rails_of(member);
-    for (std::size_t rail = 0; rail < rails.size(); ++rail) {
-      if (rails[rail] <= 0) continue;
-      const int by = rail_sender(ranks_[member], static_cast<int>(rail), node, cluster_);
-      if (by != ranks_[member]) builder_.add_local(ranks_[member], by, rails[rail]);
-      builder_.add_link(cluster_.nic_out(node.node, cluster_.nic_of(cluster_.gpu_of(by))), rails[rail]);
-    }
   }
 
   // Every remote peer counts as one that takes part.

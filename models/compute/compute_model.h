@@ -32,6 +32,10 @@ class ComputeModel {
   virtual Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const = 0;
 };
 
+// Why what was fitted of the GPU does not hold for an operation ("3 GiB (fitted up to 1 GiB)"), which takes it all the
+// same; "" where it does, nothing was fitted, or the operation's time is given.
+std::string outside_fit(const ComputeWork& work, const GpuSpec& gpu);
+
 struct ComputeModelEntry {
   std::string_view name;
   std::string_view help;

@@ -59,7 +59,7 @@ void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
 std::vector<std::string> algorithms_for(CollectiveKind kind) {
   std::vector<std::string> names{"auto"};
   for (const CollectiveEntry& entry : collective_algorithms()) {
-    if (entry.make()->supports(kind)) names.emplace_back(entry.name);
+    if (entry.supports(kind)) names.emplace_back(entry.name);
   }
   return names;
 }

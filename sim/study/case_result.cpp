@@ -137,7 +137,7 @@ CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
   if (observed) result.iteration_ms_at_observed_payload = observed->iteration_ms;
   result.observed_payload_timeline = std::move(observed);
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
-  result.notes = case_notes(result, item, prepared.plan);
+  result.notes = case_notes(result, prepared);
   result.published = compared_with_published(result, item.published);
   return result;
 }

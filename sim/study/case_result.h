@@ -17,8 +17,8 @@ CaseResult simulated_case(const PreparedCase& prepared, bool pareto);
 CaseResult described_case(const PreparedCase& prepared, SimulationResult simulated, double estimate_ms, bool pareto);
 
 // What a reader of one case's numbers must know beside them, as sentences. `result` holds the simulation and the
-// placements; `plan` is the plan behind them.
-std::vector<std::string> case_notes(const CaseResult& result, const Case& item, const Plan& plan);
+// placements of `prepared`.
+std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared);
 
 // The case's published numbers beside its own, from the figures that it holds already.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published);

@@ -75,7 +75,7 @@ std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<
     const JobFigures figures = figures_of(*job.item.job, group.fabric, simulated);
     CaseResult result = described_case(job, std::move(simulated.simulation), estimate_ms(job), pareto[results.size()]);
     result.job = figures;
-    result.notes = case_notes(result, job.item, job.plan);
+    result.notes = case_notes(result, job);
     result.published = compared_with_published(result, job.item.published);
     results.push_back(std::move(result));
   }

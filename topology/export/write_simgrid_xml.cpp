@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "topology/export/export.h"
@@ -18,12 +18,6 @@ struct Direction {
   bool up = true;
 };
 
-std::optional<Direction> split_at_end(const std::string& name, std::string_view up, std::string_view down) {
-  if (name.ends_with(up)) return Direction{name.substr(0, name.size() - up.size()), true};
-  if (name.ends_with(down)) return Direction{name.substr(0, name.size() - down.size()), false};
-  return std::nullopt;
-}
-
 // "node0/nvlink/3-0" is the way down of "node0/nvlink/0-3".
 Direction split_pair(const std::string& name) {
   const std::size_t slash = name.rfind('/') + 1;
@@ -33,24 +27,14 @@ Direction split_pair(const std::string& name) {
   return {name.substr(0, slash) + (up ? from + "-" + to : to + "-" + from), up};
 }
 
-Direction direction_of(const Link& link) {
-  switch (link.kind) {
-    case LinkKind::nvlink_out:
-    case LinkKind::nvlink_in:
-    case LinkKind::pcie_out:
-    case LinkKind::pcie_in:
-      return split_at_end(link.name, "_out", "_in").value_or(Direction{link.name, true});
-    case LinkKind::nic_out:
-    case LinkKind::nic_in:
-      return split_at_end(link.name, "/out", "/in").value_or(Direction{link.name, true});
-    case LinkKind::leaf_up:
-    case LinkKind::leaf_down:
-      return split_at_end(link.name, "/up", "/down").value_or(Direction{link.name, true});
-    case LinkKind::nvlink_mesh:
-    case LinkKind::pcie_trunk:
-      break;
+Direction direction_of(const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kEnds[] = {
+      {"_out", "_in"}, {"/out", "/in"}, {"/up", "/down"}};
+  for (const auto& [up, down] : kEnds) {
+    if (name.ends_with(up)) return {name.substr(0, name.size() - up.size()), true};
+    if (name.ends_with(down)) return {name.substr(0, name.size() - down.size()), false};
   }
-  return split_pair(link.name);
+  return split_pair(name);
 }
 
 // How each link of the cluster is named in the platform.
@@ -58,7 +42,7 @@ class LinkNames {
  public:
   explicit LinkNames(const std::vector<Link>& links) : links_(links) {
     for (const Link& link : links) {
-      const Direction way = direction_of(link);
+      const Direction way = direction_of(link.name);
       Port& port = ports_[way.port];
       (way.up ? port.up : port.down) = &link;
     }
@@ -67,7 +51,7 @@ class LinkNames {
   std::string definitions() const {
     std::string text;
     for (const Link& link : links_) {
-      const Direction way = direction_of(link);
+      const Direction way = direction_of(link.name);
       if (!is_duplex(way.port)) {
         text += definition(link.name, link.rate, "SHARED");
       } else if (way.up) {
@@ -77,7 +61,7 @@ class LinkNames {
     return text;
   }
   std::string reference(LinkId id) const {
-    const Direction way = direction_of(links_[id]);
+    const Direction way = direction_of(links_[id].name);
     if (!is_duplex(way.port)) return fmt::format("<link_ctn id=\"{}\"/>", links_[id].name);
     return fmt::format("<link_ctn id=\"{}\" direction=\"{}\"/>", way.port, way.up ? "UP" : "DOWN");
   }

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "topology/export/export.h"
 #include "topology/graph/graph.h"
 
@@ -28,18 +26,10 @@ std::vector<Shown> devices_of(const ClusterSpec& spec, const NodeGraph& graph) {
   return devices;
 }
 
-int nvlinks_between(const NvlinkSpec& nvlink, int a, int b) {
-  if (nvlink.kind == NvlinkKind::nvswitch) return nvlink.links_per_gpu;
-  for (const NvlinkSpec::Pair& pair : nvlink.pairs) {
-    if (pair.a == std::min(a, b) && pair.b == std::max(a, b)) return pair.links;
-  }
-  return 0;
-}
-
 std::string cell(const ClusterSpec& spec, const NodeGraph& graph, Vertex a, Vertex b) {
   if (a == b) return "X";
   const bool both_gpus = graph[a].kind == DeviceKind::gpu && graph[b].kind == DeviceKind::gpu;
-  const int links = both_gpus ? nvlinks_between(spec.nvlink, graph[a].index, graph[b].index) : 0;
+  const int links = both_gpus ? links_between(spec.nvlink, graph[a].index, graph[b].index) : 0;
   if (links > 0) return fmt::format("NV{}", links);
   const auto path = pcie_path(graph, a, b);
   if (!path) return "SYS";

@@ -80,7 +80,7 @@ Cluster Cluster::part(const std::vector<int>& nodes) const {
   part.in_whole_.clear();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     part.leaf_of_node_.push_back(leaf_of(nodes[i]));
-    for (int local = 0; local < links_per_node_; ++local) take(on_node(local, nodes[i]), static_cast<int>(i));
+    for (const Link& link : node_.links) take(on_node(link.local, nodes[i]), static_cast<int>(i));
     for (int gpu = 0; !compute_factor_.empty() && gpu < ranks_per_node(); ++gpu) {
       part.compute_factor_.push_back(compute_factor_[nodes[i] * ranks_per_node() + gpu]);
     }
@@ -106,29 +106,17 @@ void Cluster::build_node() {
     if (!*channels || !(*channels)->intra_path.empty()) continue;
     (*channels)->intra_path = intra_path_name(farthest_hop(graph, (*channels)->rings, spec_.gpu.count));
   }
-  NicPorts ports = deal_nics(spec_, graph);
-  NodeLinks node = build_node_links(spec_, graph, ports);
-  nics_of_port_ = std::move(ports.nics);
-  nic_of_gpu_ = std::move(ports.port_of_gpu);
-  links_ = std::move(node.links);
-  links_per_node_ = static_cast<int>(links_.size());
-  nic_out_ = std::move(node.nic_out);
-  nic_in_ = std::move(node.nic_in);
-  pcie_out_ = std::move(node.pcie_out);
-  pcie_in_ = std::move(node.pcie_in);
-  links_of_gpu_ = std::move(node.of_gpu);
-  local_routes_ = std::move(node.routes);
-  for (const auto& row : local_routes_) {
+  ports_ = deal_nics(spec_, graph);
+  node_ = build_node_links(spec_, graph, ports_);
+  for (const auto& row : node_.routes) {
     for (const Route& route : row) has_relays_ = has_relays_ || route.path == PathClass::nvb;
   }
 }
 
 void Cluster::repeat_node() {
-  const std::vector<Link> node = std::move(links_);
-  links_.clear();
-  links_.reserve(node.size() * static_cast<std::size_t>(nodes()) + 2 * static_cast<std::size_t>(leaves()));
+  links_.reserve(node_.links.size() * static_cast<std::size_t>(nodes()) + 2 * static_cast<std::size_t>(leaves()));
   for (int i = 0; i < nodes(); ++i) {
-    for (const Link& link : node) {
+    for (const Link& link : node_.links) {
       links_.push_back(link);
       links_.back().name = fmt::format("node{}/{}", i, link.name);
       links_.back().node = i;
@@ -156,18 +144,18 @@ void Cluster::apply_fault(const FaultSpec& fault) {
     link.rate = factor * link.rate;
   };
   if (fault.gpu) {
-    for (const LinkId id : links_of_gpu_[*fault.gpu]) {
-      if (is_nvlink(links_[id].kind)) slow(id, fault.rate_factor);
+    for (const LinkId id : node_.of_gpu[*fault.gpu]) {
+      if (is_nvlink(node_.links[id].kind)) slow(id, fault.rate_factor);
     }
     if (compute_factor_.empty()) compute_factor_.assign(static_cast<std::size_t>(world_size()), 1.0);
     compute_factor_[fault.node * ranks_per_node() + *fault.gpu] *= fault.compute_factor;
   }
   for (int port = 0; fault.nic && port < nics_per_node(); ++port) {
-    const auto& nics = nics_of_port_[port];
+    const auto& nics = ports_.nics[port];
     if (std::find(nics.begin(), nics.end(), *fault.nic) == nics.end()) continue;
     const auto count = static_cast<double>(nics.size());
-    slow(nic_out_[port], (count - 1 + fault.rate_factor) / count);
-    slow(nic_in_[port], (count - 1 + fault.rate_factor) / count);
+    slow(node_.nic_out[port], (count - 1 + fault.rate_factor) / count);
+    slow(node_.nic_in[port], (count - 1 + fault.rate_factor) / count);
   }
 }
 
@@ -175,7 +163,7 @@ void Cluster::index_links_by_rank() {
   links_of_.resize(static_cast<std::size_t>(world_size()));
   for (int rank = 0; rank < world_size(); ++rank) {
     const int node = node_of(rank), gpu = gpu_of(rank), leaf = leaf_of(node);
-    for (const LinkId id : links_of_gpu_[gpu]) links_of_[rank].push_back(on_node(id, node));
+    for (const LinkId id : node_.of_gpu[gpu]) links_of_[rank].push_back(on_node(id, node));
     if (nic_of(gpu) < 0) continue;
     links_of_[rank].insert(links_of_[rank].end(), {nic_out(node, nic_of(gpu)), nic_in(node, nic_of(gpu))});
     if (leaf_up(leaf) >= 0) links_of_[rank].insert(links_of_[rank].end(), {leaf_up(leaf), leaf_down(leaf)});
@@ -183,7 +171,7 @@ void Cluster::index_links_by_rank() {
 }
 
 const Route& Cluster::local_route(int from_gpu, int to_gpu) const {
-  return local_routes_[from_gpu][to_gpu];
+  return node_.routes[from_gpu][to_gpu];
 }
 
 Route Cluster::route(int from_rank, int to_rank) const {
@@ -206,13 +194,13 @@ Route Cluster::route_between_nodes(int from_rank, int to_rank) const {
   const bool through_hosts = !spec_.nics->gpudirect;
   Route route;
   route.path = PathClass::net;
-  if (through_hosts) route.links.push_back(on_node(pcie_out_[from_gpu], from));
+  if (through_hosts) route.links.push_back(on_node(node_.pcie_out[from_gpu], from));
   route.links.push_back(nic_out(from, nic_of(from_gpu)));
   if (crosses_spine && first_fabric_link_ >= 0) {
     route.links.insert(route.links.end(), {leaf_up(leaf_of(from)), leaf_down(leaf_of(to))});
   }
   route.links.push_back(nic_in(to, nic_of(to_gpu)));
-  if (through_hosts) route.links.push_back(on_node(pcie_in_[to_gpu], to));
+  if (through_hosts) route.links.push_back(on_node(node_.pcie_in[to_gpu], to));
   route.latency = spec_.nics->latency + (crosses_spine ? spec_.fabric.latency : Seconds{});
   find_width(route);
   return route;
@@ -225,15 +213,15 @@ void Cluster::find_width(Route& route) const {
 }
 
 int Cluster::nic_of(int gpu) const {
-  return nic_of_gpu_.empty() ? -1 : nic_of_gpu_[gpu];
+  return ports_.port_of_gpu.empty() ? -1 : ports_.port_of_gpu[gpu];
 }
 
 LinkId Cluster::nic_out(int node, int nic) const {
-  return on_node(nic_out_[nic], node);
+  return on_node(node_.nic_out[nic], node);
 }
 
 LinkId Cluster::nic_in(int node, int nic) const {
-  return on_node(nic_in_[nic], node);
+  return on_node(node_.nic_in[nic], node);
 }
 
 LinkId Cluster::leaf_up(int leaf) const {

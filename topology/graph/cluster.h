@@ -40,10 +40,12 @@ class Cluster {
   // Route inside a node between local GPUs, link ids of node 0.
   const Route& local_route(int from_gpu, int to_gpu) const;
   // The same link on another node.
-  LinkId on_node(LinkId of_node_0, int node) const { return of_node_0 + node * links_per_node_; }
+  LinkId on_node(LinkId of_node_0, int node) const {
+    return of_node_0 + node * static_cast<LinkId>(node_.links.size());
+  }
 
   // NIC ports: NICs, or where each GPU has several of its own, all of them as one port of their summed rate.
-  int nics_per_node() const { return static_cast<int>(nics_of_port_.size()); }
+  int nics_per_node() const { return static_cast<int>(ports_.nics.size()); }
   int nic_of(int gpu) const;  // local port index, nearest by path class; -1 without NICs
   LinkId nic_out(int node, int nic) const;
   LinkId nic_in(int node, int nic) const;
@@ -74,14 +76,9 @@ class Cluster {
   std::vector<int> leaf_of_node_;
   std::vector<Link> links_;
   std::vector<LinkId> in_whole_;  // of a part only
-  int links_per_node_ = 0;
-  int first_fabric_link_ = -1;  // -1: the fabric never limits
-  std::vector<std::vector<int>> nics_of_port_;
-  std::vector<int> nic_of_gpu_;
-  std::vector<LinkId> nic_out_, nic_in_;           // of node 0, by port
-  std::vector<LinkId> pcie_out_, pcie_in_;         // of node 0, by GPU; empty without PCIe links
-  std::vector<std::vector<LinkId>> links_of_gpu_;  // of node 0
-  std::vector<std::vector<Route>> local_routes_;
+  int first_fabric_link_ = -1;    // -1: the fabric never limits
+  NicPorts ports_;
+  NodeLinks node_;  // of every node, with the ids of node 0
   std::vector<std::vector<LinkId>> links_of_;
   std::vector<double> compute_factor_;  // empty: all 1
   bool has_relays_ = false;

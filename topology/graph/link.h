@@ -50,4 +50,20 @@ struct Route {
   std::vector<Route> also;   // relay rule `balanced`: ways over other relays; the shares add up to 1
 };
 
+// Which NICs a node's GPUs use. A port is what traffic sees: one NIC, or all NICs of a GPU that has several.
+struct NicPorts {
+  std::vector<std::vector<int>> nics;  // by port
+  std::vector<int> port_of_gpu;        // empty without NICs
+};
+
+// The links of one node in their fixed order, and the routes between its GPUs over them. Ids count within the node;
+// names lack the node.
+struct NodeLinks {
+  std::vector<Link> links;
+  std::vector<LinkId> nic_out, nic_in;      // by NIC port
+  std::vector<LinkId> pcie_out, pcie_in;    // by GPU; empty when nothing goes over PCIe
+  std::vector<std::vector<LinkId>> of_gpu;  // by GPU: its ports, its mesh links, PCIe trunks on its routes
+  std::vector<std::vector<Route>> routes;   // [from][to]
+};
+
 }  // namespace shardsim

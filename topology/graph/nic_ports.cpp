@@ -30,39 +30,27 @@ int take_nearest(const ClusterSpec& spec, const NodeGraph& graph, int gpu, std::
   return nic;
 }
 
-NicPorts deal_per_node(int gpus, int nics) {
-  NicPorts ports;
-  for (int nic = 0; nic < nics; ++nic) ports.nics.push_back({nic});
-  for (int gpu = 0; gpu < gpus; ++gpu) ports.port_of_gpu.push_back(gpu % nics);
-  return ports;
-}
-
-NicPorts deal_shared(const ClusterSpec& spec, const NodeGraph& graph, int gpus_per_nic) {
-  NicPorts ports;
-  std::vector<int> room(static_cast<std::size_t>(nics_of_node(spec)), gpus_per_nic);
-  for (int nic = 0; nic < static_cast<int>(room.size()); ++nic) ports.nics.push_back({nic});
-  for (int gpu = 0; gpu < spec.gpu.count; ++gpu) ports.port_of_gpu.push_back(take_nearest(spec, graph, gpu, room));
-  return ports;
-}
-
-NicPorts deal_several(const ClusterSpec& spec, const NodeGraph& graph) {
-  NicPorts ports;
-  std::vector<int> room(static_cast<std::size_t>(nics_of_node(spec)), 1);
-  for (int gpu = 0; gpu < spec.gpu.count; ++gpu) {
-    ports.port_of_gpu.push_back(gpu);
-    ports.nics.emplace_back();
-    for (int i = 0; i < spec.nics->per_gpu; ++i) ports.nics.back().push_back(take_nearest(spec, graph, gpu, room));
-  }
-  return ports;
-}
-
 }  // namespace
 
 NicPorts deal_nics(const ClusterSpec& spec, const NodeGraph& graph) {
-  if (!spec.nics) return {};
-  if (spec.nics->per_node > 0) return deal_per_node(spec.gpu.count, spec.nics->per_node);
-  if (spec.nics->per_gpu > 1) return deal_several(spec, graph);
-  return deal_shared(spec, graph, std::max(1, spec.nics->shared_by));
+  NicPorts ports;
+  if (!spec.nics) return ports;
+  const int count = nics_of_node(spec);
+  const bool several = spec.nics->per_gpu > 1;  // then each GPU's NICs are one port
+  for (int nic = 0; !several && nic < count; ++nic) ports.nics.push_back({nic});
+  std::vector<int> room(static_cast<std::size_t>(count), std::max(1, spec.nics->shared_by));
+  for (int gpu = 0; gpu < spec.gpu.count; ++gpu) {
+    if (spec.nics->per_node > 0) {
+      ports.port_of_gpu.push_back(gpu % count);
+    } else if (several) {
+      ports.port_of_gpu.push_back(gpu);
+      ports.nics.emplace_back();
+      for (int i = 0; i < spec.nics->per_gpu; ++i) ports.nics.back().push_back(take_nearest(spec, graph, gpu, room));
+    } else {
+      ports.port_of_gpu.push_back(take_nearest(spec, graph, gpu, room));
+    }
+  }
+  return ports;
 }
 
 }  // namespace shardsim

@@ -9,12 +9,6 @@
 
 namespace shardsim {
 
-// Which NICs a node's GPUs use. A port is what traffic sees: one NIC, or all NICs of a GPU that has several.
-struct NicPorts {
-  std::vector<std::vector<int>> nics;  // by port
-  std::vector<int> port_of_gpu;        // empty without NICs
-};
-
 // Nearest by path class, then lowest index, of the NICs that still have room: each serves as many GPUs as the file
 // says. With `per_node` GPU g uses NIC g mod count.
 NicPorts deal_nics(const ClusterSpec& spec, const NodeGraph& graph);
@@ -41,16 +35,6 @@ struct SplitDemand {
 // possible; `load` is what the links carry already. An exact linear programme, the same for the same input.
 std::vector<std::vector<double>> balanced_shares(const std::vector<double>& capacity, const std::vector<double>& load,
                                                  const std::vector<SplitDemand>& demands);
-
-// The links of one node in their fixed order, and the routes between its GPUs over them. Ids count within the node;
-// names lack the node.
-struct NodeLinks {
-  std::vector<Link> links;
-  std::vector<LinkId> nic_out, nic_in;      // by NIC port
-  std::vector<LinkId> pcie_out, pcie_in;    // by GPU; empty when nothing goes over PCIe
-  std::vector<std::vector<LinkId>> of_gpu;  // by GPU: its ports, its mesh links, PCIe trunks on its routes
-  std::vector<std::vector<Route>> routes;   // [from][to]
-};
 
 // Errors (Failure::input): two GPUs without a way between them (names both).
 NodeLinks build_node_links(const ClusterSpec& spec, const NodeGraph& graph, const NicPorts& ports);

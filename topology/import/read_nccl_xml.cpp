@@ -13,11 +13,36 @@
 namespace shardsim {
 namespace {
 
+void refuse_many_gpus(std::size_t count, const Place& place) {
+  if (count <= kMostGpusPerNode) return;
+  throw input_error(place, fmt::format("{} GPUs in one host, at most {} are possible", count, kMostGpusPerNode),
+                    "Import the description of one node");
+}
+
 // One host of the file on its way to an inventory.
 class Importer {
  public:
-  explicit Importer(const XmlElement& system);
-  NodeInventory read();
+  explicit Importer(const XmlElement& system) : system_(system) {
+    node_.place = system.place;
+    const std::vector<std::string> unknown = check_nccl_elements(system);
+    if (!unknown.empty()) node_.notes.push_back("attributes unknown to this reader, ignored: " + join(unknown));
+    visit_below(system, [&](const XmlElement& element) {
+      is_skeleton_ = is_skeleton_ && !is_named(element, "gpu");
+      has_nets_ = has_nets_ || (is_named(element, "net") && element.attribute("dev") != nullptr);
+    });
+  }
+
+  NodeInventory read() {
+    check_bus_ids(system_);
+    node_.sockets = 0;
+    for (const XmlElement* cpu : hosts()) read_cpu(*cpu);
+    order_gpus();
+    place_gpus();
+    read_links();
+    std::sort(node_.notes.begin(), node_.notes.end());
+    node_.notes.erase(std::unique(node_.notes.begin(), node_.notes.end()), node_.notes.end());
+    return std::move(node_);
+  }
 
  private:
   struct FoundGpu {
@@ -28,19 +53,159 @@ class Importer {
     std::optional<std::int64_t> rank;
   };
 
-  std::vector<const XmlElement*> hosts();
-  void read_cpu(const XmlElement& cpu);
-  void read_pci(const XmlElement& pci, std::size_t above, const XmlElement* parent);
-  void read_device(const XmlElement& pci, std::size_t above);
-  void read_nic_slot(const XmlElement& pci, std::size_t above);
-  void read_nets(const XmlElement& nic, std::size_t above, std::uint64_t pci_class);
-  std::size_t add_entry(const std::string& parent);
-  std::size_t entry_for_device(std::size_t above);
-  void order_gpus();
-  void place_gpus();
-  void read_links();
+  // The CPUs of the first host. All hosts count as nodes alike.
+  std::vector<const XmlElement*> hosts() {
+    std::vector<std::string> names;
+    std::vector<const XmlElement*> cpus;
+    std::set<std::string> numa_nodes;
+    for (const XmlElement& cpu : system_.children) {
+      const std::string* host = cpu.attribute("host_hash");
+      const std::string name = host == nullptr ? "" : *host;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (name != names.front()) continue;
+      if (!numa_nodes.insert(required_attribute(cpu, "numaid")).second) {
+        throw input_error(cpu.place, fmt::format("a second cpu with numaid {}", excerpt(*cpu.attribute("numaid"))),
+                          "Number the NUMA nodes of a host apart");
+      }
+      cpus.push_back(&cpu);
+    }
+    if (cpus.empty()) throw input_error(system_.place, "a topology without <cpu>", "Import a whole dump");
+    node_.nodes = static_cast<int>(names.size());
+    if (names.size() > 1) node_.notes.push_back(fmt::format("the first of {} hosts is described", names.size()));
+    return cpus;
+  }
+
+  std::size_t add_entry(const std::string& parent) {
+    node_.tree.push_back({fmt::format("s{}", node_.tree.size()), parent, {}, {}});
+    return node_.tree.size() - 1;
+  }
+
+  void read_cpu(const XmlElement& cpu) {
+    const int socket = node_.sockets++;
+    if (socket == 0) name_cpu(cpu, node_);
+    // Devices without a switch of their own hang on this one, which stands for the socket until it is known to be
+    // needed.
+    for (const XmlElement& child : cpu.children) {
+      const std::size_t own = add_entry(fmt::format("{}", socket));
+      if (is_named(child, "pci")) read_pci(child, own, nullptr);
+      if (is_named(child, "nic")) read_nets(child, own, 0);
+    }
+  }
+
+  // `above` is the entry that the element may use when it is a device, and that it is when it is a switch of the
+  // socket.
+  void read_pci(const XmlElement& pci, std::size_t above, const XmlElement* parent) {
+    const bool is_switch = class_of(pci) == kBridge || has_child(pci, "pci");
+    if (is_switch && parent != nullptr) {
+      const int generation = broadcom_generation(*parent, 0);
+      const bool is_same_switch = generation > 0 && broadcom_generation(pci, 1) == generation;
+      if (!is_same_switch) above = add_entry(node_.tree[above].name);
+    }
+    read_device(pci, above);
+    for (const XmlElement& child : pci.children) {
+      if (is_named(child, "pci")) read_pci(child, above, &pci);
+      if (is_named(child, "nic")) read_nets(child, above, class_of(pci));
+      if (is_named(child, "pcilink"))
+        node_.notes.emplace_back("links between PCIe switches (pcilink) are not modelled");
+    }
+  }
+
+  void read_device(const XmlElement& pci, std::size_t above) {
+    const BusId id = bus_id(pci, "busid");
+    for (const XmlElement& child : pci.children) {
+      if (is_named(child, "gpu")) gpus_.push_back({&pci, &child, id, above, whole_attribute(child, "rank")});
+    }
+    const std::uint64_t code = class_of(pci);
+    if (is_skeleton_ && (code == k3d || code == kVga)) gpus_.push_back({&pci, nullptr, id, above, std::nullopt});
+    if (!has_nets_ && (code == kEthernet || code == kInfiniband)) read_nic_slot(pci, above);
+  }
+
+  // Functions of one card are one NIC.
+  void read_nic_slot(const XmlElement& pci, std::size_t above) {
+    if (!nic_cards_.insert(bus_id(pci, "busid").card()).second) return;
+    node_.tree[above].nics.push_back(static_cast<int>(node_.nics.size()));
+    const std::string transport = class_of(pci) == kInfiniband ? "infiniband" : "";
+    node_.nics.push_back({*pci.attribute("busid"), std::nullopt, transport, true});
+  }
+
+  void read_nets(const XmlElement& nic, std::size_t above, std::uint64_t pci_class) {
+    for (const XmlElement& net : nic.children) {
+      const auto dev = whole_attribute(net, "dev");
+      if (!dev || !devs_.insert(*dev).second)
+        continue;  // NCCL skips the first, and lists a NIC without PCI slot per CPU
+      const std::string* name = net.attribute("name");
+      const std::string shown = name == nullptr ? fmt::format("net{}", *dev) : *name;
+      const bool gpudirect = whole_attribute(net, "gdr").value_or(1) != 0;
+      node_.tree[above].nics.push_back(static_cast<int>(node_.nics.size()));
+      node_.nics.push_back({shown, net_rate(net), transport_of(shown, pci_class), gpudirect});
+    }
+  }
+
+  // By rank when all have one, else by bus id.
+  void order_gpus() {
+    refuse_many_gpus(gpus_.size(), system_.place);
+    const bool ranked =
+        std::all_of(gpus_.begin(), gpus_.end(), [](const FoundGpu& gpu) { return gpu.rank.has_value(); });
+    std::sort(gpus_.begin(), gpus_.end(), [&](const FoundGpu& a, const FoundGpu& b) {
+      return ranked && a.rank != b.rank ? a.rank < b.rank : a.id < b.id;
+    });
+    for (std::size_t i = 1; ranked && i < gpus_.size(); ++i) {
+      if (gpus_[i].rank != gpus_[i - 1].rank) continue;
+      throw input_error(gpus_[i].gpu->place, fmt::format("rank {} is on two GPUs", *gpus_[i].rank),
+                        "Rank each GPU once");
+    }
+  }
+
+  void place_gpus() {
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const FoundGpu& found = gpus_[i];
+      NodeInventory::Gpu gpu{*found.pci->attribute("busid"), found.pci->place, std::nullopt, ""};
+      if (found.gpu != nullptr) {
+        gpu.place = found.gpu->place;
+        const auto sm = whole_attribute(*found.gpu, "sm");
+        if (sm && (*sm < 10 || *sm > 999)) {
+          throw input_error(gpu.place, fmt::format("sm={} is no compute capability", *sm), "Write 80 for 8.0");
+        }
+        if (sm) gpu.capability = static_cast<int>(*sm);
+      }
+      const std::string* device = found.pci->attribute("device");
+      const GpuModel* model = device == nullptr ? nullptr : gpu_model_of_pci_id(*device);
+      if (model != nullptr && hex_attribute(*found.pci, "vendor") == 0x10de) gpu.model = model->name;
+      node_.gpus.push_back(gpu);
+      node_.tree[found.entry].gpus.push_back(static_cast<int>(i));
+    }
+  }
+
+  // What most GPUs have; the lower of two that are equally frequent.
   template <typename Read>
-  std::optional<int> commonest(const std::string& what, Read read_slot);
+  std::optional<int> commonest(const std::string& what, Read read_slot) {
+    std::map<int, int> count_of;
+    for (const FoundGpu& gpu : gpus_) {
+      if (const auto value = read_slot(*gpu.pci)) ++count_of[*value];
+    }
+    if (count_of.empty()) return std::nullopt;
+    if (count_of.size() > 1) node_.notes.push_back("the GPUs' slots differ in " + what + "; the commonest counts");
+    return std::max_element(count_of.begin(), count_of.end(), [](auto& a, auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+  void read_links() {
+    node_.pcie_generation = commonest("PCIe generation", link_generation);
+    node_.pcie_lanes = commonest("lanes", link_lanes);
+    node_.nvlink_is_known = !is_skeleton_;
+    if (is_skeleton_) {
+      node_.notes.emplace_back("GPUs: slots by their PCI class, the file is a skeleton");
+      return;
+    }
+    std::vector<const XmlElement*> elements;
+    std::vector<BusId> ids;
+    for (const FoundGpu& gpu : gpus_) {
+      elements.push_back(gpu.gpu);
+      ids.push_back(gpu.id);
+      if (const auto rate = c2c_rate(*gpu.gpu)) node_.host_link = rate;
+    }
+    join_nvlinks(elements, ids, node_);
+  }
 
   const XmlElement& system_;
   NodeInventory node_;
@@ -50,182 +215,6 @@ class Importer {
   bool is_skeleton_ = true;
   bool has_nets_ = false;
 };
-
-Importer::Importer(const XmlElement& system) : system_(system) {
-  node_.place = system.place;
-  const std::vector<std::string> unknown = check_nccl_elements(system);
-  if (!unknown.empty()) node_.notes.push_back("attributes unknown to this reader, ignored: " + join(unknown));
-  visit_below(system, [&](const XmlElement& element) {
-    is_skeleton_ = is_skeleton_ && !is_named(element, "gpu");
-    has_nets_ = has_nets_ || (is_named(element, "net") && element.attribute("dev") != nullptr);
-  });
-}
-
-// The CPUs of the first host. All hosts count as nodes alike.
-std::vector<const XmlElement*> Importer::hosts() {
-  std::vector<std::string> names;
-  std::vector<const XmlElement*> cpus;
-  std::set<std::string> numa_nodes;
-  for (const XmlElement& cpu : system_.children) {
-    const std::string* host = cpu.attribute("host_hash");
-    const std::string name = host == nullptr ? "" : *host;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    if (name != names.front()) continue;
-    if (!numa_nodes.insert(required_attribute(cpu, "numaid")).second) {
-      throw input_error(cpu.place, fmt::format("a second cpu with numaid {}", excerpt(*cpu.attribute("numaid"))),
-                        "Number the NUMA nodes of a host apart");
-    }
-    cpus.push_back(&cpu);
-  }
-  if (cpus.empty()) throw input_error(system_.place, "a topology without <cpu>", "Import a whole dump");
-  node_.nodes = static_cast<int>(names.size());
-  if (names.size() > 1) node_.notes.push_back(fmt::format("the first of {} hosts is described", names.size()));
-  return cpus;
-}
-
-std::size_t Importer::add_entry(const std::string& parent) {
-  node_.tree.push_back({fmt::format("s{}", node_.tree.size()), parent, {}, {}});
-  return node_.tree.size() - 1;
-}
-
-void Importer::read_cpu(const XmlElement& cpu) {
-  const int socket = node_.sockets++;
-  if (socket == 0) name_cpu(cpu, node_);
-  // Devices without a switch of their own hang on this one, which stands for the socket until it is known to be needed.
-  for (const XmlElement& child : cpu.children) {
-    const std::size_t own = add_entry(fmt::format("{}", socket));
-    if (is_named(child, "pci")) read_pci(child, own, nullptr);
-    if (is_named(child, "nic")) read_nets(child, own, 0);
-  }
-}
-
-// `above` is the entry that the element may use when it is a device, and that it is when it is a switch of the socket.
-void Importer::read_pci(const XmlElement& pci, std::size_t above, const XmlElement* parent) {
-  const bool is_switch = class_of(pci) == kBridge || has_child(pci, "pci");
-  if (is_switch && parent != nullptr) {
-    const int generation = broadcom_generation(*parent, 0);
-    const bool is_same_switch = generation > 0 && broadcom_generation(pci, 1) == generation;
-    if (!is_same_switch) above = add_entry(node_.tree[above].name);
-  }
-  read_device(pci, above);
-  for (const XmlElement& child : pci.children) {
-    if (is_named(child, "pci")) read_pci(child, above, &pci);
-    if (is_named(child, "nic")) read_nets(child, above, class_of(pci));
-    if (is_named(child, "pcilink")) node_.notes.emplace_back("links between PCIe switches (pcilink) are not modelled");
-  }
-}
-
-void Importer::read_device(const XmlElement& pci, std::size_t above) {
-  const BusId id = bus_id(pci, "busid");
-  for (const XmlElement& child : pci.children) {
-    if (is_named(child, "gpu")) gpus_.push_back({&pci, &child, id, above, whole_attribute(child, "rank")});
-  }
-  const std::uint64_t code = class_of(pci);
-  if (is_skeleton_ && (code == k3d || code == kVga)) gpus_.push_back({&pci, nullptr, id, above, std::nullopt});
-  if (!has_nets_ && (code == kEthernet || code == kInfiniband)) read_nic_slot(pci, above);
-}
-
-// Functions of one card are one NIC.
-void Importer::read_nic_slot(const XmlElement& pci, std::size_t above) {
-  if (!nic_cards_.insert(bus_id(pci, "busid").card()).second) return;
-  node_.tree[above].nics.push_back(static_cast<int>(node_.nics.size()));
-  const std::string transport = class_of(pci) == kInfiniband ? "infiniband" : "";
-  node_.nics.push_back({*pci.attribute("busid"), std::nullopt, transport, true});
-}
-
-void Importer::read_nets(const XmlElement& nic, std::size_t above, std::uint64_t pci_class) {
-  for (const XmlElement& net : nic.children) {
-    const auto dev = whole_attribute(net, "dev");
-    if (!dev || !devs_.insert(*dev).second) continue;  // NCCL skips the first, and lists a NIC without PCI slot per CPU
-    const std::string* name = net.attribute("name");
-    const std::string shown = name == nullptr ? fmt::format("net{}", *dev) : *name;
-    const bool gpudirect = whole_attribute(net, "gdr").value_or(1) != 0;
-    node_.tree[above].nics.push_back(static_cast<int>(node_.nics.size()));
-    node_.nics.push_back({shown, net_rate(net), transport_of(shown, pci_class), gpudirect});
-  }
-}
-
-void refuse_many_gpus(std::size_t count, const Place& place) {
-  if (count <= kMostGpusPerNode) return;
-  throw input_error(place, fmt::format("{} GPUs in one host, at most {} are possible", count, kMostGpusPerNode),
-                    "Import the description of one node");
-}
-
-// By rank when all have one, else by bus id.
-void Importer::order_gpus() {
-  refuse_many_gpus(gpus_.size(), system_.place);
-  const bool ranked = std::all_of(gpus_.begin(), gpus_.end(), [](const FoundGpu& gpu) { return gpu.rank.has_value(); });
-  std::sort(gpus_.begin(), gpus_.end(), [&](const FoundGpu& a, const FoundGpu& b) {
-    return ranked && a.rank != b.rank ? a.rank < b.rank : a.id < b.id;
-  });
-  for (std::size_t i = 1; ranked && i < gpus_.size(); ++i) {
-    if (gpus_[i].rank != gpus_[i - 1].rank) continue;
-    throw input_error(gpus_[i].gpu->place, fmt::format("rank {} is on two GPUs", *gpus_[i].rank), "Rank each GPU once");
-  }
-}
-
-void Importer::place_gpus() {
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    const FoundGpu& found = gpus_[i];
-    NodeInventory::Gpu gpu{*found.pci->attribute("busid"), found.pci->place, std::nullopt, ""};
-    if (found.gpu != nullptr) {
-      gpu.place = found.gpu->place;
-      const auto sm = whole_attribute(*found.gpu, "sm");
-      if (sm && (*sm < 10 || *sm > 999)) {
-        throw input_error(gpu.place, fmt::format("sm={} is no compute capability", *sm), "Write 80 for 8.0");
-      }
-      if (sm) gpu.capability = static_cast<int>(*sm);
-    }
-    const std::string* device = found.pci->attribute("device");
-    const GpuModel* model = device == nullptr ? nullptr : gpu_model_of_pci_id(*device);
-    if (model != nullptr && hex_attribute(*found.pci, "vendor") == 0x10de) gpu.model = model->name;
-    node_.gpus.push_back(gpu);
-    node_.tree[found.entry].gpus.push_back(static_cast<int>(i));
-  }
-}
-
-// What most GPUs have; the lower of two that are equally frequent.
-template <typename Read>
-std::optional<int> Importer::commonest(const std::string& what, Read read_slot) {
-  std::map<int, int> count_of;
-  for (const FoundGpu& gpu : gpus_) {
-    if (const auto value = read_slot(*gpu.pci)) ++count_of[*value];
-  }
-  if (count_of.empty()) return std::nullopt;
-  if (count_of.size() > 1) node_.notes.push_back("the GPUs' slots differ in " + what + "; the commonest counts");
-  return std::max_element(count_of.begin(), count_of.end(), [](auto& a, auto& b) { return a.second < b.second; })
-      ->first;
-}
-
-void Importer::read_links() {
-  node_.pcie_generation = commonest("PCIe generation", link_generation);
-  node_.pcie_lanes = commonest("lanes", link_lanes);
-  node_.nvlink_is_known = !is_skeleton_;
-  if (is_skeleton_) {
-    node_.notes.emplace_back("GPUs: slots by their PCI class, the file is a skeleton");
-    return;
-  }
-  std::vector<const XmlElement*> elements;
-  std::vector<BusId> ids;
-  for (const FoundGpu& gpu : gpus_) {
-    elements.push_back(gpu.gpu);
-    ids.push_back(gpu.id);
-    if (const auto rate = c2c_rate(*gpu.gpu)) node_.host_link = rate;
-  }
-  join_nvlinks(elements, ids, node_);
-}
-
-NodeInventory Importer::read() {
-  check_bus_ids(system_);
-  node_.sockets = 0;
-  for (const XmlElement* cpu : hosts()) read_cpu(*cpu);
-  order_gpus();
-  place_gpus();
-  read_links();
-  std::sort(node_.notes.begin(), node_.notes.end());
-  node_.notes.erase(std::unique(node_.notes.begin(), node_.notes.end()), node_.notes.end());
-  return std::move(node_);
-}
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/connected_components.hpp>
 #include <charconv>
 #include <map>
 #include <numeric>
@@ -19,6 +21,7 @@ enum class Way { pix, pxb, host, sys, hidden };
 struct Cell {
   Way way = Way::hidden;
   int nvlinks = 0;
+  bool operator==(const Cell&) const = default;
 };
 
 Cell parse_cell(const std::string& text, const Place& place) {
@@ -36,13 +39,9 @@ Cell parse_cell(const std::string& text, const Place& place) {
 
 using Cells = std::vector<std::vector<Cell>>;
 
-bool is_same(const Cell& a, const Cell& b) {
-  return a.way == b.way && a.nvlinks == b.nvlinks;
-}
-
 void check_pair(const SmiTable& table, const Cells& cells, std::size_t a, std::size_t b) {
   const auto& rows = table.rows;
-  if (!is_same(cells[a][b], cells[b][a])) {
+  if (cells[a][b] != cells[b][a]) {
     throw input_error(rows[a].place,
                       fmt::format("{} to {} is {}, but back it is {}", rows[a].name, rows[b].name, rows[a].cells[b],
                                   rows[b].cells[a]),
@@ -75,20 +74,12 @@ Cells parse_cells(const SmiTable& table) {
 
 // Every device's group, where all pairs up to `farthest` are in one; groups count from 0 in the order of devices.
 std::vector<int> groups_within(const Cells& cells, Way farthest) {
-  std::vector<int> group(cells.size(), -1);
-  int count = 0;
-  for (std::size_t first = 0; first < cells.size(); ++first) {
-    if (group[first] >= 0) continue;
-    std::vector<std::size_t> members = {first};
-    group[first] = count++;
-    for (std::size_t next = 0; next < members.size(); ++next) {
-      for (std::size_t other = 0; other < cells.size(); ++other) {
-        if (group[other] >= 0 || other == members[next] || cells[members[next]][other].way > farthest) continue;
-        group[other] = group[first];
-        members.push_back(other);
-      }
-    }
-  }
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> near(cells.size());
+  for (std::size_t a = 0; a < cells.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (cells[a][b].way <= farthest) boost::add_edge(a, b, near);
+  std::vector<int> group(cells.size());
+  boost::connected_components(near, group.data());
   return group;
 }
 
@@ -155,12 +146,9 @@ void build_tree(const SmiTable& table, const Cells& cells, NodeInventory& node) 
   };
   for (std::size_t device = 0; device < cells.size(); ++device) {
     std::string parent = fmt::format("{}", socket[device]);
-    const bool is_bridged = [&] {
-      for (std::size_t b = 0; b < cells.size(); ++b) {
-        if (bridged[b] == bridged[device] && near[b] != near[device]) return true;
-      }
-      return false;
-    }();
+    bool is_bridged = false;
+    for (std::size_t b = 0; b < cells.size(); ++b)
+      is_bridged = is_bridged || (bridged[b] == bridged[device] && near[b] != near[device]);
     if (is_bridged && !bridge_name.contains(bridged[device]))
       bridge_name[bridged[device]] = node.tree[add(parent)].name;
     if (is_bridged) parent = bridge_name.at(bridged[device]);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "base/text.h"
 #include "topology/spec/cluster_spec.h"
@@ -12,14 +14,9 @@
 namespace shardsim {
 namespace {
 
-std::vector<std::string> words(std::string_view line) {
-  std::vector<std::string> found;
-  for (std::size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    found.emplace_back(line.substr(at, end - at));
-    at = end;
-  }
-  return found;
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 struct Header {

@@ -33,15 +33,36 @@ void read_head(MapReader& reader, ClusterSpec& spec) {
   spec.open = reader.texts("open");
 }
 
-void write_head(SpecWriter& writer, const ClusterSpec& spec) {
-  writer.put("schema", std::string(kClusterSchema));
-  writer.put("name", spec.name);
-}
-
-void write_open(SpecWriter& writer, const ClusterSpec& spec) {
+void head_fields(SpecFields& fields, ClusterSpec& spec) {
+  if (fields.reading()) return read_head(fields.reader(), spec);
+  fields.writer().put("schema", std::string(kClusterSchema));
+  fields.writer().put("name", spec.name);
   std::vector<std::string> open;
   for (const std::string& entry : spec.open) open.push_back(yaml_quoted(entry));
-  writer.put_list("open", open);
+  fields.writer().put_list("open", open);
+}
+
+// A map comes after those whose values its defaults and limits ask for.
+void cluster_fields(SpecFields& fields, ClusterSpec& spec) {
+  head_fields(fields, spec);
+  fields.take("summary", spec.summary);
+  fields.take("nodes", spec.nodes, kMostNodes);
+  fields.choose("device", spec.device, {"cuda", "cpu"});
+  fields.choose("nccl", spec.nccl, {"2.14", "2.30"});
+  fields.choose("fits", spec.fits, {"none", "open_data"});
+  if (fields.reading()) fields.reader().required("gpu");
+  fields.map("gpu", [&](SpecFields& map) { gpu_fields(map, spec.gpu, spec.device); });
+  fields.map("nics", spec.nics, [&](SpecFields& map, NicSpec& nics) { nics_fields(map, nics, spec.gpu.count); });
+  fields.map("nvlink", [&](SpecFields& map) { nvlink_fields(map, spec.nvlink, spec.gpu, spec.nccl); });
+  fields.map("pcie", [&](SpecFields& map) { pcie_fields(map, spec.pcie, spec.gpu.count, spec.nics); });
+  if (fields.reading()) spec.host.gpu_link_bandwidth = pcie_rate(spec.pcie);
+  fields.map("host", [&](SpecFields& map) { host_fields(map, spec.host); });
+  fields.map("fabric", [&](SpecFields& map) { fabric_fields(map, spec.fabric); });
+  if (fields.reading() || spec.graph_one_node || spec.graph_multi_node)
+    fields.map("graph", [&](SpecFields& map) { graph_fields(map, spec); });
+  fields.map("p2p", [&](SpecFields& map) { p2p_fields(map, spec.p2p); });
+  fields.map("overheads", [&](SpecFields& map) { overheads_fields(map, spec); });
+  fields.list("faults", spec.faults, fault_fields);
 }
 
 }  // namespace
@@ -53,31 +74,13 @@ Place SpecPlaces::of(const std::string& path) const {
   }
 }
 
-// A map comes after those whose values its defaults and limits ask for.
 ClusterSpec read_cluster(const Tree& tree) {
   ClusterSpec spec;
   spec.places = places_of(tree);
   MapReader reader(tree, "", &spec.sources);
-  read_head(reader, spec);
-  check_derived(tree);
   SpecFields fields(reader);
-  fields.take("summary", spec.summary);
-  fields.take("nodes", spec.nodes, kMostNodes);
-  fields.choose("device", spec.device, {"cuda", "cpu"});
-  fields.choose("nccl", spec.nccl, {"2.14", "2.30"});
-  fields.choose("fits", spec.fits, {"none", "open_data"});
-  reader.required("gpu");
-  fields.map("gpu", [&](SpecFields& map) { gpu_fields(map, spec.gpu, spec.device); });
-  fields.map("nics", spec.nics, [&](SpecFields& map, NicSpec& nics) { nics_fields(map, nics, spec.gpu.count); });
-  fields.map("nvlink", [&](SpecFields& map) { nvlink_fields(map, spec.nvlink, spec.gpu, spec.nccl); });
-  fields.map("pcie", [&](SpecFields& map) { pcie_fields(map, spec.pcie, spec.gpu.count, spec.nics); });
-  spec.host.gpu_link_bandwidth = pcie_rate(spec.pcie);
-  fields.map("host", [&](SpecFields& map) { host_fields(map, spec.host); });
-  fields.map("fabric", [&](SpecFields& map) { fabric_fields(map, spec.fabric); });
-  fields.map("graph", [&](SpecFields& map) { graph_fields(map, spec); });
-  fields.map("p2p", [&](SpecFields& map) { p2p_fields(map, spec.p2p); });
-  fields.map("overheads", [&](SpecFields& map) { overheads_fields(map, spec); });
-  fields.list("faults", spec.faults, fault_fields);
+  check_derived(tree);
+  cluster_fields(fields, spec);
   reader.finish();
   check_spec(spec);
   return spec;
@@ -87,25 +90,7 @@ std::string write_cluster(const ClusterSpec& written) {
   ClusterSpec spec = written;  // what is declared for reading and writing alike takes values that may be set
   SpecWriter writer(written.sources);
   SpecFields fields(writer);
-  write_head(writer, spec);
-  fields.take("summary", spec.summary);
-  write_open(writer, spec);
-  fields.take("nodes", spec.nodes, kMostNodes);
-  fields.choose("device", spec.device, {"cuda", "cpu"});
-  fields.map("gpu", [&](SpecFields& map) { gpu_fields(map, spec.gpu, spec.device); });
-  fields.map("host", [&](SpecFields& map) { host_fields(map, spec.host); });
-  fields.map("nvlink", [&](SpecFields& map) { nvlink_fields(map, spec.nvlink, spec.gpu, spec.nccl); });
-  fields.map("pcie", [&](SpecFields& map) { pcie_fields(map, spec.pcie, spec.gpu.count, spec.nics); });
-  fields.map("nics", spec.nics, [&](SpecFields& map, NicSpec& nics) { nics_fields(map, nics, spec.gpu.count); });
-  fields.map("fabric", [&](SpecFields& map) { fabric_fields(map, spec.fabric); });
-  writer.put("nccl", yaml_quoted(spec.nccl));
-  fields.choose("fits", spec.fits, {"none", "open_data"});
-  if (spec.graph_one_node || spec.graph_multi_node) {
-    fields.map("graph", [&](SpecFields& map) { graph_fields(map, spec); });
-  }
-  fields.map("p2p", [&](SpecFields& map) { p2p_fields(map, spec.p2p); });
-  fields.map("overheads", [&](SpecFields& map) { overheads_fields(map, spec); });
-  fields.list("faults", spec.faults, fault_fields);
+  cluster_fields(fields, spec);
   return writer.text();
 }
 

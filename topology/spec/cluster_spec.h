@@ -15,6 +15,15 @@ namespace shardsim {
 
 // What a cluster file says, key by key (docs/formats.md, cluster files). Defaults are those of the document.
 
+// The operations that the fitted values of a GPU hold for: those that the measurements behind them cover.
+struct WorkRange {
+  Bytes bytes_from;
+  std::optional<Bytes> bytes_to;  // memory traffic of a lookup or an update; absent: none was fitted
+  double gflop_from = 0;
+  double gflop_to = 0;  // arithmetic of a matrix product; 0: none was fitted
+  bool operator==(const WorkRange&) const = default;
+};
+
 struct GpuSpec {
   std::string model;
   int count = 0;  // per node
@@ -35,6 +44,7 @@ struct GpuSpec {
   int sorted_update_kernels = 6;
   double sorted_update_efficiency = 0.5;
   double overlap_slowdown = 0;
+  std::optional<WorkRange> holds_for;  // of what is fitted above; absent: every operation
   bool operator==(const GpuSpec&) const = default;
 };
 
@@ -43,6 +53,17 @@ struct HostSpec {
   Bandwidth memory_bandwidth{51.0 * (1LL << 30)};
   std::optional<Bandwidth> gpu_link_bandwidth;
   bool operator==(const HostSpec&) const = default;
+};
+
+// The calls that fitted overheads hold for: those that the measurements behind them cover. Other calls take the
+// defaults.
+struct FitRange {
+  Bytes bytes_from;               // of a call, as nccl-tests counts: what the rank with the most sends or receives
+  std::optional<Bytes> bytes_to;  // absent: what holds for the largest measured call holds for larger ones
+  int ranks_from = 2;             // of a group
+  int ranks_to = 0;               // 0: no limit
+  std::string nvlink;             // switch, mesh, none; empty: any wiring of a node
+  bool operator==(const FitRange&) const = default;
 };
 
 enum class NvlinkKind { none, nvswitch, mesh };
@@ -61,6 +82,7 @@ struct NvlinkSpec {
   std::vector<Pair> pairs;  // mesh only
   RelayRule relay = RelayRule::widest;
   double nvb_efficiency = 0.75;
+  std::optional<FitRange> nvb_holds_for;  // of a fitted nvb_efficiency; absent: every call
   bool operator==(const NvlinkSpec&) const = default;
 };
 
@@ -118,17 +140,6 @@ struct P2pSpec {
   int channels_per_peer = 0;  // 0: by rule
   std::optional<bool> pxn;
   bool operator==(const P2pSpec&) const = default;
-};
-
-// The calls that fitted overheads hold for: those that the measurements behind them cover. Other calls take the
-// defaults.
-struct FitRange {
-  Bytes bytes_from;               // of a call, as nccl-tests counts: what the rank with the most sends or receives
-  std::optional<Bytes> bytes_to;  // absent: what holds for the largest measured call holds for larger ones
-  int ranks_from = 2;             // of a group
-  int ranks_to = 0;               // 0: no limit
-  std::string nvlink;             // switch, mesh, none; empty: any wiring of a node
-  bool operator==(const FitRange&) const = default;
 };
 
 // What NCCL's formula and pure flows leave out, per collective kind and reach.
@@ -214,6 +225,9 @@ void check_runnable(const ClusterSpec& spec);
 // The keys of a GPU that say something else than the defaults of its model and have no effect yet, as dotted paths: the
 // models of kernels that will ask for them (L2 hits, occupancy, launches by the host) are still to come.
 std::vector<std::string> keys_without_effect(const GpuSpec& gpu);
+
+// NVLinks between two GPUs of a node; those to the switch where there is one.
+int links_between(const NvlinkSpec& nvlink, int a, int b);
 
 // 80 for "8.0".
 int capability_number(const std::string& compute_capability);

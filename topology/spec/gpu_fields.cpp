@@ -129,6 +129,18 @@ void memory_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.take("sm_count", gpu.sm_count, 100'000);
 }
 
+void work_range_fields(SpecFields& fields, WorkRange& range) {
+  fields.take("bytes_from", range.bytes_from);
+  fields.take("bytes_to", range.bytes_to);
+  fields.take_real("gflop_from", range.gflop_from);
+  fields.take_real("gflop_to", range.gflop_to);
+  if (!fields.reading()) return;
+  if (range.bytes_to && *range.bytes_to < range.bytes_from)
+    throw input_error(fields.reader().place_of("bytes_to"), "bytes_to is below bytes_from", "Write the larger one");
+  if (range.gflop_from < 0 || range.gflop_to < range.gflop_from)
+    throw input_error(fields.reader().place_of("gflop_to"), "gflop_to is below gflop_from", "Write the larger one");
+}
+
 void check_kernels(MapReader& reader, const GpuSpec& gpu) {
   if (gpu.lookups_per_ns <= 0) {
     throw input_error(reader.place_of("lookups_per_ns"), "a GPU that issues no lookups", "Write a number above 0");
@@ -153,6 +165,7 @@ void kernel_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.take("sorted_update_kernels", gpu.sorted_update_kernels, 10'000);
   fields.take_part("sorted_update_efficiency", gpu.sorted_update_efficiency, 1);
   fields.take_share("overlap_slowdown", gpu.overlap_slowdown);
+  fields.map("holds_for", gpu.holds_for, work_range_fields);
   if (fields.reading()) check_kernels(fields.reader(), gpu);
 }
 

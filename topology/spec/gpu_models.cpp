@@ -15,6 +15,13 @@ constexpr std::string_view kA100 =
 constexpr std::string_view kHopper =
     R"({fp64: "34 TFLOP/s", fp32: "67 TFLOP/s", tf32: "494 TFLOP/s", fp16: "989 TFLOP/s", bf16: "989 TFLOP/s", fp8: "1979 TFLOP/s"})";
 
+constexpr std::string_view kBlackwell =
+    R"({fp64: "37 TFLOP/s", fp32: "75 TFLOP/s", tf32: "1125 TFLOP/s", fp16: "2250 TFLOP/s", bf16: "2250 TFLOP/s", fp8: "4500 TFLOP/s"})";
+constexpr std::string_view k3090 = R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})";
+constexpr std::string_view kA10g = R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})";
+constexpr std::string_view kL40s = R"({fp32: "91.6 TFLOP/s", fp16: "362 TFLOP/s"})";
+constexpr std::string_view k6000d = R"({fp32: "104 TFLOP/s"})";
+
 std::string upper(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
@@ -33,41 +40,14 @@ std::span<const GpuModel> gpu_models() {
       {"A100-SXM4-80GB", 80, "80 GiB", "2039 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b2"}},
       {"A100-PCIE-40GB", 80, "40 GiB", "1555 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20f1"}},
       {"A100-PCIE-80GB", 80, "80 GiB", "1935 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b5"}},
-      {"RTX-3090",
-       86,
-       "24 GiB",
-       "936 GB/s",
-       "6 MiB",
-       82,
-       4,
-       4,
-       R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})",
-       {"0x2204"}},
-      {"A10G", 86, "24 GiB", "600 GB/s", "6 MiB", 80, 0, 4, R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})", {"0x2237"}},
-      {"L40S",
-       89,
-       "48 GiB",
-       "864 GB/s",
-       "96 MiB",
-       142,
-       0,
-       4,
-       R"({fp32: "91.6 TFLOP/s", fp16: "362 TFLOP/s"})",
-       {"0x26b9"}},
-      {"RTX-6000D", 120, "84 GB", "1568 GB/s", "0 B", 156, 0, 5, R"({fp32: "104 TFLOP/s"})"},
+      {"RTX-3090", 86, "24 GiB", "936 GB/s", "6 MiB", 82, 4, 4, k3090, {"0x2204"}},
+      {"A10G", 86, "24 GiB", "600 GB/s", "6 MiB", 80, 0, 4, kA10g, {"0x2237"}},
+      {"L40S", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40s, {"0x26b9"}},
+      {"RTX-6000D", 120, "84 GB", "1568 GB/s", "0 B", 156, 0, 5, k6000d},
       {"H100-SXM5-80GB", 90, "80 GiB", "3350 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2330"}},
       {"H200-SXM5-141GB", 90, "141 GB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2335"}},
       {"GH200-96GB", 90, "96 GB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
-      {"B200-SXM-180GB",
-       100,
-       "180 GB",
-       "8000 GB/s",
-       "126 MiB",
-       148,
-       18,
-       5,
-       R"({fp64: "37 TFLOP/s", fp32: "75 TFLOP/s", tf32: "1125 TFLOP/s", fp16: "2250 TFLOP/s", bf16: "2250 TFLOP/s", fp8: "4500 TFLOP/s"})",
-       {"0x2901"}},
+      {"B200-SXM-180GB", 100, "180 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kBlackwell, {"0x2901"}},
   };
   return kModels;
 }
@@ -82,17 +62,14 @@ const GpuModel& find_gpu_model(const std::string& name) {
 }
 
 const GpuModel* gpu_model_of_pci_id(std::string_view device) {
-  for (const GpuModel& model : gpu_models()) {
-    if (std::find(model.pci_ids.begin(), model.pci_ids.end(), device) != model.pci_ids.end()) return &model;
-  }
-  return nullptr;
+  const auto has_id = [&](const GpuModel& model) { return std::ranges::count(model.pci_ids, device) > 0; };
+  const auto found = std::ranges::find_if(gpu_models(), has_id);
+  return found == gpu_models().end() ? nullptr : &*found;
 }
 
 const GpuModel* gpu_model_of_capability(int capability) {
-  for (const GpuModel& model : gpu_models()) {
-    if (model.capability == capability) return &model;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(gpu_models(), capability, &GpuModel::capability);
+  return found == gpu_models().end() ? nullptr : &*found;
 }
 
 }  // namespace shardsim

@@ -157,6 +157,13 @@ std::string_view nvlink_kind_name(NvlinkKind kind) {
   return kNvlinkKinds.at(static_cast<std::size_t>(kind));
 }
 
+int links_between(const NvlinkSpec& nvlink, int a, int b) {
+  if (nvlink.kind == NvlinkKind::nvswitch) return nvlink.links_per_gpu;
+  for (const NvlinkSpec::Pair& pair : nvlink.pairs)
+    if (pair.a == std::min(a, b) && pair.b == std::max(a, b)) return pair.links;
+  return 0;
+}
+
 // The keys about relayed pairs are read for every kind: where nothing is relayed they are true and without effect, and
 // so a cluster may change the kind of its base.
 void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, const std::string& nccl) {
@@ -168,6 +175,7 @@ void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, c
   fields.take("latency", nvlink.latency);
   fields.choose("relay", nvlink.relay, kRelayRules);
   fields.take_part("nvb_efficiency", nvlink.nvb_efficiency, 1);
+  fields.map("nvb_holds_for", nvlink.nvb_holds_for, range_fields);
   if (!fields.reading()) return write_mesh(fields.writer(), nvlink);
   if (nvlink.kind == NvlinkKind::mesh) {
     nvlink.pairs = read_mesh(fields.reader(), gpu.count, nvlink.links_per_gpu);

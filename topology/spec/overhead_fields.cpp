@@ -30,21 +30,6 @@ void nic_efficiency_field(SpecFields& fields, OverheadSpec& overhead) {
   }
 }
 
-void range_fields(SpecFields& fields, FitRange& range) {
-  fields.take("bytes_from", range.bytes_from);
-  fields.take("bytes_to", range.bytes_to);
-  fields.take("ranks_from", range.ranks_from, kMostRanks);
-  fields.take("ranks_to", range.ranks_to, kMostRanks);
-  fields.choose("nvlink", range.nvlink, {"switch", "mesh", "none"});
-  if (!fields.reading()) return;
-  if (range.bytes_to && *range.bytes_to < range.bytes_from) {
-    throw input_error(fields.reader().place_of("bytes_to"), "bytes_to is below bytes_from", "Write the larger one");
-  }
-  if (range.ranks_to > 0 && range.ranks_to < range.ranks_from) {
-    throw input_error(fields.reader().place_of("ranks_to"), "ranks_to is below ranks_from", "Write the larger one");
-  }
-}
-
 void reach_fields(SpecFields& fields, OverheadSpec& overhead, bool across_nodes) {
   fields.take("start", overhead.start);
   if (fields.reading()) overhead.start_is_fitted = fields.reader().is_fitted("start");
@@ -70,6 +55,21 @@ void check_fault(MapReader& reader, const FaultSpec& fault, const Place& place) 
 }
 
 }  // namespace
+
+void range_fields(SpecFields& fields, FitRange& range) {
+  fields.take("bytes_from", range.bytes_from);
+  fields.take("bytes_to", range.bytes_to);
+  fields.take("ranks_from", range.ranks_from, kMostRanks);
+  fields.take("ranks_to", range.ranks_to, kMostRanks);
+  fields.choose("nvlink", range.nvlink, {"switch", "mesh", "none"});
+  if (!fields.reading()) return;
+  if (range.bytes_to && *range.bytes_to < range.bytes_from) {
+    throw input_error(fields.reader().place_of("bytes_to"), "bytes_to is below bytes_from", "Write the larger one");
+  }
+  if (range.ranks_to > 0 && range.ranks_to < range.ranks_from) {
+    throw input_error(fields.reader().place_of("ranks_to"), "ranks_to is below ranks_from", "Write the larger one");
+  }
+}
 
 // What the document gives a kind that the file does not mention. 60 us: the smallest all-to-all messages of two public
 // A100 systems; 5 us per remote peer: between InfiniBand (3 to 9) and Slingshot (11 to 12); 0.90: the middle of the

@@ -121,7 +121,8 @@ void SpecFields::choose(const std::string& key, std::string& word, const std::ve
   if (reading()) {
     word = reader_->choice(key, words, word);
   } else if (!word.empty()) {
-    writer_->put(key, word);
+    const bool looks_like_a_number = word.find('.') != std::string::npos;  // "2.30" is a version
+    writer_->put(key, looks_like_a_number ? yaml_quoted(word) : word);
   }
 }
 

@@ -161,6 +161,7 @@ void nics_fields(SpecFields& fields, NicSpec& nics, int gpu_count);
 void fabric_fields(SpecFields& fields, FabricSpec& fabric);
 void graph_fields(SpecFields& fields, ClusterSpec& spec);
 void p2p_fields(SpecFields& fields, P2pSpec& p2p);
+void range_fields(SpecFields& fields, FitRange& range);
 void overheads_fields(SpecFields& fields, ClusterSpec& spec);
 void fault_fields(SpecFields& fields, FaultSpec& fault, const Place& place);
 

@@ -143,10 +143,6 @@ std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& r
   return list;
 }
 
-bool is_peer_to_peer(CollectiveKind kind) {
-  return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
-}
-
 bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec) {
   if (is_peer_to_peer(kind) || spec.device == "cpu") return false;
   const auto stated = spec.overheads.find(std::string(collective_kind_name(kind)));

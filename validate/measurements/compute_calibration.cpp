@@ -229,6 +229,23 @@ void keep_peak(ComputeCalibration& calibration, const GpuSpec& before, const Gpu
       {"gpu.flops.fp32", old == before.flops.end() ? "-" : exact_text(old->second), exact_text(peak)});
 }
 
+// What the rows cover, those that judge the fit included.
+WorkRange range_of(const ComputeRows& rows) {
+  WorkRange range;
+  for (const EmbeddingRow& row : rows) {
+    const double gflop = row.flops() * 1e-9;
+    if (row.kind == Kind::gemm) {
+      range.gflop_from = range.gflop_to > 0 ? std::min(range.gflop_from, gflop) : gflop;
+      range.gflop_to = std::max(range.gflop_to, gflop);
+      continue;
+    }
+    const Bytes bytes{static_cast<std::int64_t>(row.hbm_bytes())};
+    range.bytes_from = range.bytes_to ? std::min(range.bytes_from, bytes) : bytes;
+    range.bytes_to = std::max(range.bytes_to.value_or(bytes), bytes);
+  }
+  return range;
+}
+
 }  // namespace
 
 ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTable& table,
@@ -252,6 +269,7 @@ ComputeCalibration calibrate_compute(const ClusterSpec& prior, const EmbeddingTa
     if (errors.used + errors.checked > 0) calibration.errors.push_back(errors);
   }
   keep_peak(calibration, prior.gpu, best);
+  calibration.spec.gpu.holds_for = range_of(all);
   for (const Parameter& parameter : fitting.fitted()) note(calibration, parameter, prior.gpu, best, fit, measurements);
   return calibration;
 }

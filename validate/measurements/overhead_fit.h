@@ -59,9 +59,6 @@ std::vector<CalibratedParameter> parameters_of(const std::vector<MeasuredRow>& r
 // Whether NCCL's own model times the kind: then `start` adds to its latency, else it holds the latency too.
 bool timed_by_nccl(CollectiveKind kind, const ClusterSpec& spec);
 
-// all_to_all and send_recv: no launch overhead is added to their start.
-bool is_peer_to_peer(CollectiveKind kind);
-
 // The launch overhead moved into every start that it is added to, so that starts can be told apart; and the part that
 // all of them have in common, at most `most`, moved back. Predictions stay what they are.
 ClusterSpec with_launch_in_starts(ClusterSpec spec);

@@ -12,9 +12,24 @@ namespace {
 // Given probabilities, kept as runs of equal ones: counts of a real table take few different values.
 class Explicit final : public AccessDistribution::Family {
  public:
-  explicit Explicit(const std::vector<double>& p);
+  explicit Explicit(const std::vector<double>& p) {
+    double mass = 0, lost = 0;  // compensated: `lost` is what rounding took from the sum
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      if (runs_.empty() || p[i] != runs_.back().p) runs_.push_back({i, p[i], mass});
+      const double term = p[i] - lost;
+      const double next = mass + term;
+      lost = (next - mass) - term;
+      mass = next;
+    }
+  }
+
   double probability(std::uint64_t position) const override { return run_of(position).p; }
-  double prefix(std::uint64_t n) const override;
+
+  double prefix(std::uint64_t n) const override {
+    if (n == 0) return 0;
+    const Run& run = run_of(n - 1);
+    return run.mass_before + static_cast<double>(n - run.first) * run.p;
+  }
 
  private:
   struct Run {
@@ -22,32 +37,13 @@ class Explicit final : public AccessDistribution::Family {
     double p = 0;
     double mass_before = 0;
   };
-  const Run& run_of(std::uint64_t position) const;
+
+  const Run& run_of(std::uint64_t position) const {
+    return *std::prev(std::ranges::upper_bound(runs_, position, {}, &Run::first));
+  }
 
   std::vector<Run> runs_;
 };
-
-Explicit::Explicit(const std::vector<double>& p) {
-  double mass = 0, lost = 0;  // compensated: `lost` is what rounding took from the sum
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    if (runs_.empty() || p[i] != runs_.back().p) runs_.push_back({i, p[i], mass});
-    const double term = p[i] - lost;
-    const double next = mass + term;
-    lost = (next - mass) - term;
-    mass = next;
-  }
-}
-
-const Explicit::Run& Explicit::run_of(std::uint64_t position) const {
-  const auto starts_after = [](std::uint64_t wanted, const Run& run) { return wanted < run.first; };
-  return *std::prev(std::upper_bound(runs_.begin(), runs_.end(), position, starts_after));
-}
-
-double Explicit::prefix(std::uint64_t n) const {
-  if (n == 0) return 0;
-  const Run& run = run_of(n - 1);
-  return run.mass_before + static_cast<double>(n - run.first) * run.p;
-}
 
 void check_probabilities(const FamilyInput& input) {
   const std::vector<double>& p = input.spec.p;

@@ -9,21 +9,26 @@
 namespace shardsim {
 namespace {
 
+bool is_collected(CollectiveKind kind) {
+  return !is_peer_to_peer(kind);
+}
+
+bool is_all_reduce(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce;
+}
+
 constexpr std::array<CollectiveEntry, 5> kAlgorithms{{
-    {"direct", "every pair at once over its own route (all_to_all, send_recv)", make_direct},
+    {"direct", "every pair at once over its own route (all_to_all, send_recv)", is_peer_to_peer, expand_direct},
     {"nccl", "what NCCL's own cost model chooses: ring, tree, NVLS (all_reduce, reduce_scatter, all_gather, broadcast)",
-     make_nccl},
-    {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather, broadcast)", make_ring},
-    {"tree", "double binary tree over the nodes, chains inside them (all_reduce)", make_tree},
-    {"two_level", "rings inside the nodes and across them, pipelined (all_reduce)", make_two_level},
+     is_collected, expand_nccl},
+    {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather, broadcast)", is_collected,
+     expand_ring},
+    {"tree", "double binary tree over the nodes, chains inside them (all_reduce)", is_all_reduce, expand_tree},
+    {"two_level", "rings inside the nodes and across them, pipelined (all_reduce)", is_all_reduce, expand_two_level},
 }};
 
 Place kind_place(CollectiveKind kind) {
   return {std::string(collective_kind_name(kind)), 0, 0};
-}
-
-Place call_place(const CollectiveCall& call) {
-  return kind_place(call.kind);
 }
 
 bool fits_group(const ByteMatrix& matrix, std::size_t members) {
@@ -53,28 +58,34 @@ double total_bytes(const ByteMatrix& matrix, std::size_t members) {
 
 void check_payload(const CollectiveCall& call) {
   if (call.kind != CollectiveKind::all_to_all) {
-    if (call.bytes < 0) throw input_error(call_place(call), "the buffer is below 0 bytes", "Give 0 or more.");
+    if (call.bytes < 0) throw input_error(kind_place(call.kind), "the buffer is below 0 bytes", "Give 0 or more.");
     return;
   }
   if (!call.matrix || !fits_group(*call.matrix, call.ranks.size()))
-    throw input_error(call_place(call), "the byte matrix does not have the size of the group",
+    throw input_error(kind_place(call.kind), "the byte matrix does not have the size of the group",
                       "Give one entry per member (" + std::to_string(call.ranks.size()) + ").");
   if (has_negative(*call.matrix))
-    throw input_error(call_place(call), "the byte matrix has an entry below 0", "Give 0 or more.");
+    throw input_error(kind_place(call.kind), "the byte matrix has an entry below 0", "Give 0 or more.");
   if (total_bytes(*call.matrix, call.ranks.size()) > kMostExactBytes)
-    throw input_error(call_place(call), "the byte matrix adds up to more than 2^53 bytes",
+    throw input_error(kind_place(call.kind), "the byte matrix adds up to more than 2^53 bytes",
                       "Check its unit and entries.");
 }
 
+// A lone member has nothing to send.
+CollectiveLoads expanded(const CollectiveEntry& entry, const CollectiveCall& call, const Cluster& cluster) {
+  if (call.ranks.size() < 2) return {{}, {}, is_collected(call.kind), std::string(entry.name), {}};
+  return entry.expand(call, cluster);
+}
+
 bool chosen_by_nccl(const CollectiveCall& call, const Cluster& cluster) {
-  return cluster.spec().device != "cpu" && make_nccl()->supports(call.kind) &&
+  return cluster.spec().device != "cpu" && is_collected(call.kind) &&
          !timed_by_loads(call_shape(call, cluster), cluster);
 }
 
 // CPU ranks run what the executor has (validate/execute/wires/cpu_collectives.h).
 bool has_schedule(const CollectiveEntry& entry, const Cluster& cluster) {
-  if (cluster.spec().device == "cpu") return entry.make == make_direct || entry.make == make_ring;
-  return entry.make != make_nccl;
+  if (cluster.spec().device == "cpu") return entry.expand == expand_direct || entry.expand == expand_ring;
+  return entry.expand != expand_nccl;
 }
 
 // Of the algorithms that are timed by their loads.
@@ -82,9 +93,8 @@ CollectiveLoads fastest(const CollectiveCall& call, const Cluster& cluster) {
   CollectiveLoads best;
   Seconds shortest{-1};
   for (const CollectiveEntry& entry : kAlgorithms) {
-    const auto algorithm = entry.make();
-    if (!has_schedule(entry, cluster) || !algorithm->supports(call.kind)) continue;
-    CollectiveLoads loads = algorithm->expand(call, cluster);
+    if (!has_schedule(entry, cluster) || !entry.supports(call.kind)) continue;
+    CollectiveLoads loads = expanded(entry, call, cluster);
     const Seconds alone = loads.alone(cluster);
     if (shortest.value >= 0 && alone >= shortest) continue;
     shortest = alone;
@@ -96,7 +106,7 @@ CollectiveLoads fastest(const CollectiveCall& call, const Cluster& cluster) {
 std::vector<std::string> names_for(CollectiveKind kind) {
   std::vector<std::string> names;
   for (const CollectiveEntry& entry : kAlgorithms)
-    if (entry.make()->supports(kind)) names.emplace_back(entry.name);
+    if (entry.supports(kind)) names.emplace_back(entry.name);
   return names;
 }
 
@@ -133,14 +143,13 @@ std::span<const CollectiveEntry> collective_algorithms() {
 CollectiveLoads expand_collective(const CollectiveCall& call, const Cluster& cluster, std::string_view algorithm) {
   check_group(call.kind, call.ranks, cluster);
   check_payload(call);
-  if (algorithm == "auto")
-    return chosen_by_nccl(call, cluster) ? make_nccl()->expand(call, cluster) : fastest(call, cluster);
-  const auto chosen = entry_named(algorithm).make();
-  if (!chosen->supports(call.kind))
+  if (algorithm == "auto" && !chosen_by_nccl(call, cluster)) return fastest(call, cluster);
+  const CollectiveEntry& chosen = entry_named(algorithm == "auto" ? "nccl" : algorithm);
+  if (!chosen.supports(call.kind))
     throw input_error({"collective algorithm", 0, 0},
                       "'" + std::string(algorithm) + "' cannot do " + std::string(collective_kind_name(call.kind)),
                       "Use auto, or one of: " + join(names_for(call.kind)) + ".");
-  return chosen->expand(call, cluster);
+  return expanded(chosen, call, cluster);
 }
 
 }  // namespace shardsim

@@ -21,36 +21,122 @@ class Exchange {
         builder_(builder),
         members_(static_cast<int>(call.ranks.size())),
         nodes_(members_by_node(call.ranks, cluster)),
-        pxn_(uses_pxn(cluster)),
-        shares_slot_(cluster.spec().nvlink.kind == NvlinkKind::none && cluster.spec().nics &&
-                     cluster.spec().nics->gpudirect) {
+        pxn_(uses_pxn(cluster)) {
     for (int i = 0; i < members_; ++i) {
       sent_off_node_.push_back(call.matrix->bytes_sent(i, members_));
       received_off_node_.push_back(call.matrix->bytes_received(i, members_));
     }
   }
 
-  void add_pairs_in_nodes();
-  void add_ports();
-  void add_leaves();
-  void cap_ports(double pair_rate, double efficiency);
+  void add_pairs_in_nodes() {
+    for (const NodeMembers& node : nodes_)
+      for (int from : node.positions)
+        for (int to : node.positions) add_pair(from, to);
+  }
+
+  void add_ports() {
+    if (nodes_.size() < 2) return;
+    builder_.note_latency(cluster_.spec().nics->latency);
+    std::vector<int> rails;
+    for (int i = 0; pxn_ && i < members_; ++i) rails.push_back(rail_of(i));
+    const RailSums sums(*call_.matrix, std::move(rails), cluster_.nics_per_node());
+    for (const NodeMembers& node : nodes_)
+      for (int member : node.positions)
+        builder_.add_off_node(call_.ranks[member], node,
+                              {static_cast<double>(sent_off_node_[member]),
+                               static_cast<double>(received_off_node_[member]), sent_to_rails(member, node, sums)});
+  }
+
+  // Up what the ranks of a leaf send off it, down what they receive from beyond.
+  void add_leaves() {
+    std::map<int, std::vector<int>> leaves;
+    for (int i = 0; i < members_; ++i) leaves[cluster_.leaf_of(node_of(i))].push_back(i);
+    if (leaves.size() < 2) return;
+    const int first = leaves.begin()->second.front(), last = leaves.rbegin()->second.front();
+    builder_.note_latency(cluster_.route(call_.ranks[first], call_.ranks[last]).latency);
+    if (cluster_.leaf_up(0) < 0) return;
+    for (const auto& [leaf, inside] : leaves) add_leaf(leaf, inside);
+  }
+
+  // A NIC moves at most what the channels of its users' active peers move together.
+  void cap_ports(double pair_rate, double efficiency) {
+    if (nodes_.size() < 2) return;
+    const NicSpec& nics = *cluster_.spec().nics;
+    const double port_rate = nics.rate.bytes_per_second * std::max(1, nics.per_gpu);
+    const double enough = std::ceil(port_rate * efficiency / pair_rate);
+    if (enough <= 1) return;
+    std::vector<double> peers(cluster_.links().size(), 0.0);
+    count_senders(enough, peers);
+    count_receivers(enough, peers);
+    for (std::size_t link = 0; link < peers.size(); ++link)
+      if (peers[link] > 0) builder_.cap(static_cast<LinkId>(link), peers[link] * pair_rate);
+  }
 
  private:
   std::int64_t bytes(int from, int to) const { return call_.matrix->bytes_between(from, to, members_); }
   int node_of(int member) const { return cluster_.node_of(call_.ranks[member]); }
-  int leaf_of(int member) const { return cluster_.leaf_of(node_of(member)); }
-  void add_pair(int from, int to);
   int rail_of(int member) const { return cluster_.nic_of(cluster_.gpu_of(call_.ranks[member])); }
-  LinkId nic_out_of(int rank) const {
-    return cluster_.nic_out(cluster_.node_of(rank), cluster_.nic_of(cluster_.gpu_of(rank)));
+
+  void add_pair(int from, int to) {
+    const std::int64_t amount = bytes(from, to);
+    sent_off_node_[from] -= amount;
+    received_off_node_[to] -= amount;
+    if (from != to) builder_.add_local(call_.ranks[from], call_.ranks[to], static_cast<double>(amount));
   }
-  std::vector<int> rails() const;
-  void add_port(int member, int far);
-  void send_over_rails(int member, const NodeMembers& node, const RailSums& sums);
-  void count_senders(double enough, std::vector<double>& peers) const;
-  void count_receivers(double enough, std::vector<double>& peers) const;
-  void add_leaf(int leaf, const std::vector<int>& inside);
-  double active_peers(int member, bool sending, int rail, double enough) const;
+
+  std::vector<double> sent_to_rails(int member, const NodeMembers& node, const RailSums& sums) const {
+    if (!pxn_) return {};
+    std::vector<std::int64_t> sent = sums.sent_by(member);
+    for (int peer : node.positions) sent[rail_of(peer)] -= bytes(member, peer);
+    return {sent.begin(), sent.end()};
+  }
+
+  void add_leaf(int leaf, const std::vector<int>& inside) {
+    std::int64_t up = 0, down = 0;
+    for (int i : inside) {
+      up += call_.matrix->bytes_sent(i, members_);
+      down += call_.matrix->bytes_received(i, members_);
+      for (int j : inside) {
+        const std::int64_t stays = bytes(i, j);
+        up -= stays;
+        down -= stays;
+      }
+    }
+    builder_.add_link(cluster_.leaf_up(leaf), static_cast<double>(up));
+    builder_.add_link(cluster_.leaf_down(leaf), static_cast<double>(down));
+  }
+
+  // Peers on other nodes (of one rail; -1: all) that the member really exchanges bytes with; counting stops at
+  // `enough`.
+  double active_peers(int member, bool sending, int rail, double enough) const {
+    double count = 0;
+    for (int peer = 0; peer < members_ && count < enough; ++peer) {
+      if (node_of(peer) == node_of(member) || (rail >= 0 && rail_of(peer) != rail)) continue;
+      if ((sending ? bytes(member, peer) : bytes(peer, member)) > 0) ++count;
+    }
+    return count;
+  }
+
+  // Pairs of ranks behind each NIC that sends, [link]; counting stops at `enough`.
+  void count_senders(double enough, std::vector<double>& peers) const {
+    for (const NodeMembers& node : nodes_) {
+      for (int member : node.positions) {
+        if (sent_off_node_[member] <= 0) continue;
+        for (int rail = pxn_ ? 0 : -1; rail < (pxn_ ? cluster_.nics_per_node() : 0); ++rail) {
+          const int rank = call_.ranks[member], by = pxn_ ? rail_sender(rank, rail, node, cluster_) : rank;
+          double& count = peers[cluster_.nic_out(node.node, cluster_.nic_of(cluster_.gpu_of(by)))];
+          if (count < enough) count += active_peers(member, true, rail, enough);
+        }
+      }
+    }
+  }
+
+  void count_receivers(double enough, std::vector<double>& peers) const {
+    for (int i = 0; i < members_; ++i) {
+      double& count = peers[cluster_.nic_in(node_of(i), rail_of(i))];
+      if (received_off_node_[i] > 0 && count < enough) count += active_peers(i, false, -1, enough);
+    }
+  }
 
   const CollectiveCall& call_;
   const Cluster& cluster_;
@@ -58,136 +144,8 @@ class Exchange {
   int members_;
   std::vector<NodeMembers> nodes_;
   bool pxn_;
-  bool shares_slot_;  // without NVLink a GPU's PCIe port carries what stays in the node and what leaves it
   std::vector<std::int64_t> sent_off_node_, received_off_node_;  // by member
 };
-
-void Exchange::add_pair(int from, int to) {
-  const std::int64_t amount = bytes(from, to);
-  sent_off_node_[from] -= amount;
-  received_off_node_[to] -= amount;
-  if (from != to) builder_.add_local(call_.ranks[from], call_.ranks[to], static_cast<double>(amount));
-}
-
-void Exchange::add_pairs_in_nodes() {
-  for (const NodeMembers& node : nodes_)
-    for (int from : node.positions)
-      for (int to : node.positions) add_pair(from, to);
-}
-
-// The part of a route between nodes that lies on the member's own node is the same for every far peer: any will do.
-void Exchange::add_port(int member, int far) {
-  const int rank = call_.ranks[member], far_rank = call_.ranks[far], node = node_of(member);
-  const auto add = [&](const Route& route, std::int64_t amount) {
-    builder_.note_latency(route.latency);
-    for (LinkId link : route.links)
-      if (cluster_.links()[link].node == node) builder_.add_link(link, static_cast<double>(amount));
-  };
-  if (!pxn_) add(cluster_.route(rank, far_rank), sent_off_node_[member]);
-  add(cluster_.route(far_rank, rank), received_off_node_[member]);
-  if (shares_slot_)
-    builder_.add_slot(rank, static_cast<double>(sent_off_node_[member]),
-                      static_cast<double>(received_off_node_[member]));
-}
-
-void Exchange::add_ports() {
-  if (nodes_.size() < 2) return;
-  for (std::size_t n = 0; n < nodes_.size(); ++n)
-    for (int member : nodes_[n].positions) add_port(member, nodes_[n == 0 ? 1 : 0].positions.front());
-  if (!pxn_) return;
-  const RailSums sums(*call_.matrix, rails(), cluster_.nics_per_node());
-  for (const NodeMembers& node : nodes_)
-    for (int member : node.positions) send_over_rails(member, node, sums);
-}
-
-std::vector<int> Exchange::rails() const {
-  std::vector<int> rails;
-  for (int i = 0; i < members_; ++i) rails.push_back(rail_of(i));
-  return rails;
-}
-
-void Exchange::send_over_rails(int member, const NodeMembers& node, const RailSums& sums) {
-  std::vector<std::int64_t> sent = sums.sent_by(member);
-  for (int peer : node.positions) sent[rail_of(peer)] -= bytes(member, peer);
-  for (std::size_t rail = 0; rail < sent.size(); ++rail) {
-    if (sent[rail] <= 0) continue;
-    const double amount = static_cast<double>(sent[rail]);
-    const int by = rail_sender(call_.ranks[member], static_cast<int>(rail), node, cluster_);
-    if (by != call_.ranks[member]) builder_.add_local(call_.ranks[member], by, amount);
-    builder_.add_link(nic_out_of(by), amount);
-  }
-}
-
-// Up what the ranks of a leaf send off it, down what they receive from beyond.
-void Exchange::add_leaves() {
-  std::map<int, std::vector<int>> leaves;
-  for (int i = 0; i < members_; ++i) leaves[leaf_of(i)].push_back(i);
-  if (leaves.size() < 2) return;
-  const int first = leaves.begin()->second.front(), last = leaves.rbegin()->second.front();
-  builder_.note_latency(cluster_.route(call_.ranks[first], call_.ranks[last]).latency);
-  if (cluster_.leaf_up(0) < 0) return;
-  for (const auto& [leaf, inside] : leaves) add_leaf(leaf, inside);
-}
-
-void Exchange::add_leaf(int leaf, const std::vector<int>& inside) {
-  std::int64_t up = 0, down = 0;
-  for (int i : inside) {
-    up += call_.matrix->bytes_sent(i, members_);
-    down += call_.matrix->bytes_received(i, members_);
-    for (int j : inside) {
-      const std::int64_t stays = bytes(i, j);
-      up -= stays;
-      down -= stays;
-    }
-  }
-  builder_.add_link(cluster_.leaf_up(leaf), static_cast<double>(up));
-  builder_.add_link(cluster_.leaf_down(leaf), static_cast<double>(down));
-}
-
-// Peers on other nodes (of one rail; -1: all) that the member really exchanges bytes with; counting stops at `enough`.
-double Exchange::active_peers(int member, bool sending, int rail, double enough) const {
-  double count = 0;
-  for (int peer = 0; peer < members_ && count < enough; ++peer) {
-    if (node_of(peer) == node_of(member) || (rail >= 0 && rail_of(peer) != rail)) continue;
-    if ((sending ? bytes(member, peer) : bytes(peer, member)) > 0) ++count;
-  }
-  return count;
-}
-
-// Pairs of ranks behind each NIC that sends, [link]; counting stops at `enough`.
-void Exchange::count_senders(double enough, std::vector<double>& peers) const {
-  for (const NodeMembers& node : nodes_) {
-    for (int member : node.positions) {
-      if (sent_off_node_[member] <= 0) continue;
-      for (int rail = pxn_ ? 0 : -1; rail < (pxn_ ? cluster_.nics_per_node() : 0); ++rail) {
-        const int rank = call_.ranks[member];
-        double& count = peers[nic_out_of(pxn_ ? rail_sender(rank, rail, node, cluster_) : rank)];
-        if (count < enough) count += active_peers(member, true, rail, enough);
-      }
-    }
-  }
-}
-
-void Exchange::count_receivers(double enough, std::vector<double>& peers) const {
-  for (int i = 0; i < members_; ++i) {
-    double& count = peers[cluster_.nic_in(node_of(i), rail_of(i))];
-    if (received_off_node_[i] > 0 && count < enough) count += active_peers(i, false, -1, enough);
-  }
-}
-
-// A NIC moves at most what the channels of its users' active peers move together.
-void Exchange::cap_ports(double pair_rate, double efficiency) {
-  if (nodes_.size() < 2) return;
-  const NicSpec& nics = *cluster_.spec().nics;
-  const double port_rate = nics.rate.bytes_per_second * std::max(1, nics.per_gpu);
-  const double enough = std::ceil(port_rate * efficiency / pair_rate);
-  if (enough <= 1) return;
-  std::vector<double> peers(cluster_.links().size(), 0.0);
-  count_senders(enough, peers);
-  count_receivers(enough, peers);
-  for (std::size_t link = 0; link < peers.size(); ++link)
-    if (peers[link] > 0) builder_.cap(static_cast<LinkId>(link), peers[link] * pair_rate);
-}
 
 void add_exchange(const CollectiveCall& call, const CallShape& shape, const Cluster& cluster, double pair_rate,
                   LoadBuilder& builder) {
@@ -215,35 +173,19 @@ void add_shift(const CollectiveCall& call, const Cluster& cluster, double pair_r
   for (const auto& [link, count] : pairs) builder.cap(link, count * pair_rate);
 }
 
-class Direct : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override {
-    return kind == CollectiveKind::all_to_all || kind == CollectiveKind::send_recv;
-  }
-
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    CollectiveLoads result{{}, {}, false, "direct", {}};
-    const CallShape shape = call_shape(call, cluster);
-    if (shape.group.members < 2) return result;
-    LoadBuilder builder(shape, cluster);
-    const bool across = shape.group.across_nodes();
-    const double pair_rate = across ? remote_pair_rate(shape.group, cluster).bytes_per_second : 0;
-    if (call.kind == CollectiveKind::send_recv) {
-      add_shift(call, cluster, pair_rate, builder);
-    } else {
-      add_exchange(call, shape, cluster, pair_rate, builder);
-    }
-    result.start = start_time(shape, builder.largest_latency(), cluster);
-    result.loads = builder.loads();
-    result.start = result.start + pipeline_fill(overhead_of(shape, cluster), result, cluster);
-    return result;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<CollectiveAlgorithm> make_direct() {
-  return std::make_unique<Direct>();
+CollectiveLoads expand_direct(const CollectiveCall& call, const Cluster& cluster) {
+  const CallShape shape = call_shape(call, cluster);
+  LoadBuilder builder(shape, cluster);
+  const bool across = shape.group.across_nodes();
+  const double pair_rate = across ? remote_pair_rate(shape.group, cluster).bytes_per_second : 0;
+  if (call.kind == CollectiveKind::send_recv) {
+    add_shift(call, cluster, pair_rate, builder);
+  } else {
+    add_exchange(call, shape, cluster, pair_rate, builder);
+  }
+  return builder.exchange(shape);
 }
 
 }  // namespace shardsim

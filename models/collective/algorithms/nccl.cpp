@@ -7,19 +7,6 @@
 namespace shardsim {
 namespace {
 
-NcclKind nccl_kind(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return NcclKind::all_gather;
-    case CollectiveKind::reduce_scatter:
-      return NcclKind::reduce_scatter;
-    case CollectiveKind::broadcast:
-      return NcclKind::broadcast;
-    default:
-      return NcclKind::all_reduce;
-  }
-}
-
 // Bytes on the wire for one byte of data: LL sends a flag with every 4 bytes, LL128 one with every 120.
 double wire_bytes(NcclProtocol protocol) {
   if (protocol == NcclProtocol::ll) return 2;
@@ -42,7 +29,7 @@ void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Clus
 // Alone, no load may take less than NCCL's own time for the bytes, at the efficiency that the kind reaches.
 std::vector<LinkLoad> bounded(std::vector<LinkLoad> loads, std::int64_t bytes, const NcclTime& chosen,
                               double efficiency, const Cluster& cluster) {
-  const double per_second = chosen.algorithm_bandwidth.bytes_per_second * efficiency / static_cast<double>(bytes);
+  const double per_second = chosen.carried.bytes_per_second * efficiency / static_cast<double>(bytes);
   for (LinkLoad& load : loads) {
     load.occupancy *= wire_bytes(chosen.protocol) / std::min(1.0, efficiency);
     const double cap = load.occupancy * per_second;
@@ -57,37 +44,25 @@ Seconds shown_latency(const NcclTime& chosen, const OverheadSpec& overhead) {
   return overhead.latency_share * (chosen.protocol == NcclProtocol::simple ? raised : 1) * chosen.latency;
 }
 
-class Nccl : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override {
-    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::send_recv;
-  }
-
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    if (cluster.spec().device == "cpu")
-      throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
-    CollectiveLoads result{{}, {}, true, "nccl", {}};
-    const CallShape shape = call_shape(call, cluster);
-    if (shape.group.members < 2) return result;
-    const OverheadSpec overhead = overhead_of(shape, cluster);
-    const NcclTime chosen = nccl_time(nccl_kind(call.kind), call.bytes, nccl_setup(call.ranks, cluster));
-    result.start =
-        cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
-    if (call.bytes == 0) return result;
-    result.algorithm = nccl_algorithm_name(chosen.algorithm);
-    result.protocol = nccl_protocol_name(chosen.protocol);
-    LoadBuilder builder(cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
-    add_schedule(call, chosen, cluster, builder);
-    result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
-    result.start = result.start + pipeline_fill(overhead, result, cluster);
-    return result;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<CollectiveAlgorithm> make_nccl() {
-  return std::make_unique<Nccl>();
+CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) {
+  if (cluster.spec().device == "cpu")
+    throw input_error({"collective algorithm"}, "NCCL runs on GPUs, and this cluster has none", "Use auto, or ring");
+  CollectiveLoads result{{}, {}, true, "nccl", {}};
+  const CallShape shape = call_shape(call, cluster);
+  const OverheadSpec overhead = overhead_of(shape, cluster);
+  const NcclTime chosen = nccl_time(call.kind, call.bytes, nccl_setup(call.ranks, cluster));
+  result.start =
+      cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
+  if (call.bytes == 0) return result;
+  result.algorithm = nccl_algorithm_name(chosen.algorithm);
+  result.protocol = nccl_protocol_name(chosen.protocol);
+  LoadBuilder builder(cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
+  add_schedule(call, chosen, cluster, builder);
+  result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
+  result.start = result.start + pipeline_fill(overhead, result, cluster);
+  return result;
 }
 
 }  // namespace shardsim

@@ -1,26 +1,15 @@
 #include "models/collective/algorithms/algorithms.h"
 #include "models/collective/channel_layout.h"
+#include "models/collective/nccl/cost.h"
 
 namespace shardsim {
 namespace {
-
-// Times that each byte of a channel crosses each hop of a ring of n ranks.
-double crossings(CollectiveKind kind, int members) {
-  if (kind == CollectiveKind::broadcast) return 1;
-  const double once = (members - 1.0) / members;
-  return kind == CollectiveKind::all_reduce ? 2 * once : once;
-}
-
-int step_count(CollectiveKind kind, int members) {
-  if (kind == CollectiveKind::broadcast) return members;
-  return kind == CollectiveKind::all_reduce ? 2 * (members - 1) : members - 1;
-}
 
 // Hops of one call: all carry the same bytes, but none that leads to the root of a broadcast.
 class Hops {
  public:
   Hops(const CollectiveCall& call, LoadBuilder& builder)
-      : bytes_(static_cast<double>(call.bytes) * crossings(call.kind, static_cast<int>(call.ranks.size()))),
+      : bytes_(static_cast<double>(call.bytes) * bus_factor(call.kind, static_cast<int>(call.ranks.size()))),
         root_(call.kind == CollectiveKind::broadcast ? call.ranks.front() : -1),
         builder_(builder) {}
 
@@ -59,29 +48,6 @@ class Hops {
   LoadBuilder& builder_;
 };
 
-class Ring : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override {
-    return kind != CollectiveKind::all_to_all && kind != CollectiveKind::send_recv;
-  }
-
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    CollectiveLoads result{{}, {}, true, "ring", {}};
-    const CallShape shape = call_shape(call, cluster);
-    if (shape.group.members < 2) return result;
-    LoadBuilder builder(shape, cluster);
-    if (cluster.spec().device == "cpu") {
-      Hops(call, builder).in_order(call.ranks, cluster);
-    } else {
-      add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
-    }
-    const Seconds latency = step_count(call.kind, shape.group.members) * builder.largest_latency();
-    result.start = start_time(shape, latency, cluster);
-    result.loads = builder.loads();
-    return result;
-  }
-};
-
 }  // namespace
 
 void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int channels, const Cluster& cluster,
@@ -104,8 +70,16 @@ void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes
   }
 }
 
-std::unique_ptr<CollectiveAlgorithm> make_ring() {
-  return std::make_unique<Ring>();
+CollectiveLoads expand_ring(const CollectiveCall& call, const Cluster& cluster) {
+  const CallShape shape = call_shape(call, cluster);
+  LoadBuilder builder(shape, cluster);
+  if (cluster.spec().device == "cpu") {
+    Hops(call, builder).in_order(call.ranks, cluster);
+  } else {
+    add_rings(call, members_by_node(call.ranks, cluster), 0, cluster, builder);
+  }
+  const Seconds latency = nccl_steps(call.kind, shape.group.members) * builder.largest_latency();
+  return {start_time(shape, latency, cluster), builder.loads(), true, "ring", {}};
 }
 
 }  // namespace shardsim

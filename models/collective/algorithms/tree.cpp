@@ -49,30 +49,6 @@ std::vector<std::vector<NodeChannel>> channels_of(const std::vector<NodeMembers>
   return nodes.size() > 1 ? channels_across(nodes, channels, cluster) : rings_in_nodes(nodes, cluster);
 }
 
-class DoubleTree : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_reduce; }
-
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    CollectiveLoads result{{}, {}, true, "tree", {}};
-    const CallShape shape = call_shape(call, cluster);
-    const GroupShape& group = shape.group;
-    if (group.members < 2) return result;
-    const auto members = members_by_node(call.ranks, cluster);
-    const auto nodes = channels_of(members, 0, cluster);
-    const double bytes = static_cast<double>(call.bytes);
-    LoadBuilder builder(shape, cluster);
-    add_chains(nodes, bytes, builder);
-    const Seconds chain = (group.max_per_node - 1) * builder.largest_latency();
-    add_tree_over_nodes(nodes, bytes, builder);
-    const int levels = std::bit_width(static_cast<unsigned>(group.nodes - 1));
-    const Seconds across = group.across_nodes() ? levels * builder.largest_latency() : Seconds{};
-    result.start = start_time(shape, 2 * (chain + across), cluster);
-    result.loads = builder.loads();
-    return result;
-  }
-};
-
 }  // namespace
 
 void add_tree_over_nodes(const std::vector<std::vector<NodeChannel>>& nodes, double bytes, LoadBuilder& builder) {
@@ -93,8 +69,18 @@ void add_double_tree(const CollectiveCall& call, const std::vector<NodeMembers>&
   add_tree_over_nodes(laid, static_cast<double>(call.bytes), builder);
 }
 
-std::unique_ptr<CollectiveAlgorithm> make_tree() {
-  return std::make_unique<DoubleTree>();
+CollectiveLoads expand_tree(const CollectiveCall& call, const Cluster& cluster) {
+  const CallShape shape = call_shape(call, cluster);
+  const GroupShape& group = shape.group;
+  const auto nodes = channels_of(members_by_node(call.ranks, cluster), 0, cluster);
+  const double bytes = static_cast<double>(call.bytes);
+  LoadBuilder builder(shape, cluster);
+  add_chains(nodes, bytes, builder);
+  const Seconds chain = (group.max_per_node - 1) * builder.largest_latency();
+  add_tree_over_nodes(nodes, bytes, builder);
+  const int levels = std::bit_width(static_cast<unsigned>(group.nodes - 1));
+  const Seconds across = group.across_nodes() ? levels * builder.largest_latency() : Seconds{};
+  return {start_time(shape, 2 * (chain + across), cluster), builder.loads(), true, "tree", {}};
 }
 
 }  // namespace shardsim

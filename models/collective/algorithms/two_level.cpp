@@ -25,32 +25,23 @@ void add_across(const std::vector<NodeMembers>& nodes, double bytes, LoadBuilder
   }
 }
 
-// The levels are pipelined: the loads of all levels are in one set, so the slowest level sets the time.
-class TwoLevel : public CollectiveAlgorithm {
- public:
-  bool supports(CollectiveKind kind) const override { return kind == CollectiveKind::all_reduce; }
-
-  // A group without two even levels (one node, one rank per node, unequal nodes) goes around a plain ring, and says so.
-  CollectiveLoads expand(const CollectiveCall& call, const Cluster& cluster) const override {
-    const CallShape whole = call_shape(call, cluster);
-    const GroupShape& shape = whole.group;
-    if (!shape.across_nodes() || shape.max_per_node < 2 || shape.min_per_node != shape.max_per_node)
-      return make_ring()->expand(call, cluster);
-    const auto nodes = members_by_node(call.ranks, cluster);
-    const double bytes = static_cast<double>(call.bytes);
-    LoadBuilder builder(whole, cluster);
-    for (const auto& rings : rings_in_nodes(nodes, cluster)) add_inside(rings, bytes, builder);
-    const Seconds inside = 2 * (shape.max_per_node - 1) * builder.largest_latency();
-    add_across(nodes, bytes, builder);
-    const Seconds across = 2 * (shape.nodes - 1) * builder.largest_latency();
-    return {start_time(whole, inside + across, cluster), builder.loads(), true, "two_level", {}};
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<CollectiveAlgorithm> make_two_level() {
-  return std::make_unique<TwoLevel>();
+// The levels are pipelined: the loads of all levels are in one set, so the slowest level sets the time. A group without
+// two even levels (one node, one rank per node, unequal nodes) goes around a plain ring, and says so.
+CollectiveLoads expand_two_level(const CollectiveCall& call, const Cluster& cluster) {
+  const CallShape whole = call_shape(call, cluster);
+  const GroupShape& shape = whole.group;
+  if (!shape.across_nodes() || shape.max_per_node < 2 || shape.min_per_node != shape.max_per_node)
+    return expand_ring(call, cluster);
+  const auto nodes = members_by_node(call.ranks, cluster);
+  const double bytes = static_cast<double>(call.bytes);
+  LoadBuilder builder(whole, cluster);
+  for (const auto& rings : rings_in_nodes(nodes, cluster)) add_inside(rings, bytes, builder);
+  const Seconds inside = 2 * (shape.max_per_node - 1) * builder.largest_latency();
+  add_across(nodes, bytes, builder);
+  const Seconds across = 2 * (shape.nodes - 1) * builder.largest_latency();
+  return {start_time(whole, inside + across, cluster), builder.loads(), true, "two_level", {}};
 }
 
 }  // namespace shardsim

@@ -8,12 +8,12 @@ bool is_nvls(NcclAlgorithm algorithm) {
 }
 
 // 2.14 has no NVLS and no PAT, and uses rings alone outside all_reduce.
-bool kind_has(NcclKind kind, NcclAlgorithm algorithm, NcclEra era) {
+bool kind_has(CollectiveKind kind, NcclAlgorithm algorithm, NcclEra era) {
   if (algorithm == NcclAlgorithm::ring) return true;
-  if (kind == NcclKind::broadcast) return false;
+  if (kind == CollectiveKind::broadcast) return false;
   const bool newer = is_nvls(algorithm) || algorithm == NcclAlgorithm::pat;
-  if (era == NcclEra::v2_14) return kind == NcclKind::all_reduce && !newer;
-  if (kind == NcclKind::all_reduce) return algorithm != NcclAlgorithm::pat;
+  if (era == NcclEra::v2_14) return kind == CollectiveKind::all_reduce && !newer;
+  if (kind == CollectiveKind::all_reduce) return algorithm != NcclAlgorithm::pat;
   return algorithm == NcclAlgorithm::pat || algorithm == NcclAlgorithm::nvls ||
          algorithm == NcclAlgorithm::collnet_direct;
 }
@@ -49,7 +49,7 @@ bool has_ll128(const NcclSetup& setup) {
 
 }  // namespace
 
-bool nccl_allows(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
+bool nccl_allows(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
   if (!kind_has(kind, algorithm, setup.constants->era) || !machine_has(algorithm, setup)) return false;
   const bool simple_only = algorithm != NcclAlgorithm::tree && algorithm != NcclAlgorithm::ring;
   if (simple_only) return protocol == NcclProtocol::simple;
@@ -60,9 +60,9 @@ const NcclChannels& nccl_channels(NcclAlgorithm algorithm, const NcclSetup& setu
   return is_nvls(algorithm) ? setup.graphs.nvls : setup.graphs.ring;
 }
 
-int nccl_steps(NcclKind kind, int ranks) {
-  if (kind == NcclKind::broadcast) return ranks;
-  return kind == NcclKind::all_reduce ? 2 * (ranks - 1) : ranks - 1;
+int nccl_steps(CollectiveKind kind, int ranks) {
+  if (kind == CollectiveKind::broadcast) return ranks;
+  return kind == CollectiveKind::all_reduce ? 2 * (ranks - 1) : ranks - 1;
 }
 
 }  // namespace shardsim

@@ -15,8 +15,8 @@ constexpr double kSm80Bus = 235;  // GB/s, 2.14
 
 class BusBandwidth {
  public:
-  BusBandwidth(NcclKind kind, NcclProtocol protocol, const NcclSetup& setup)
-      : setup_(setup), constants_(*setup.constants), kind_(kind), protocol_(protocol) {}
+  BusBandwidth(CollectiveKind kind, NcclProtocol protocol, const NcclSetup& setup, int channels)
+      : setup_(setup), constants_(*setup.constants), kind_(kind), protocol_(protocol), channels_(channels) {}
 
   double of(NcclAlgorithm algorithm) const {
     switch (algorithm) {
@@ -59,12 +59,12 @@ class BusBandwidth {
     if (protocol_ == NcclProtocol::ll) return std::min(ll_max(), bus(false) * ring_ll_share());
     if (protocol_ == NcclProtocol::simple) return bus(false);
     const bool alone = setup_.old() && setup_.group.ranks < 2 * setup_.nodes();
-    return std::min(bus(false) * (alone ? .7 : kLl128Share), rings().count * column(constants_.ring_ll128));
+    return std::min(bus(false) * (alone ? .7 : kLl128Share), channels_ * column(constants_.ring_ll128));
   }
 
   double ring_ll_share() const {
     if (!setup_.old()) return .5;
-    return setup_.group.across_nodes() || kind_ == NcclKind::all_reduce ? 1. / 4 : 1. / 3;
+    return setup_.group.across_nodes() || kind_ == CollectiveKind::all_reduce ? 1. / 4 : 1. / 3;
   }
 
   double tree() const {
@@ -72,14 +72,14 @@ class BusBandwidth {
     if (protocol_ == NcclProtocol::ll) rate = std::min(rate * kTreeLl, ll_max());
     if (protocol_ == NcclProtocol::ll128)
       rate = std::min(rate * (setup_.group.across_nodes() ? kTreeLl128 : kTreeLl128OneNode),
-                      rings().count * column(constants_.tree_ll128));
+                      channels_ * column(constants_.tree_ll128));
     return rate * (setup_.graphs.plain_tree && !setup_.old() ? kPlainTree : 1);
   }
 
   // Outside all_reduce every GPU needs a NIC of its own.
   double collnet_direct() const {
     const double per_node = static_cast<double>(setup_.group.ranks) / setup_.nodes();
-    if (kind_ != NcclKind::all_reduce) {
+    if (kind_ != CollectiveKind::all_reduce) {
       if (setup_.graphs.nics < per_node) return 0;
       return per_node * std::min(rings().bw_intra, .9 * rings().bw_inter);
     }
@@ -95,7 +95,7 @@ class BusBandwidth {
     const double heads = graph.count;
     const double efficiency = constants_.nvls_efficiency[static_cast<std::size_t>(setup_.generation)];
     // all_reduce pipelines two operations.
-    const double operations = kind_ == NcclKind::all_reduce ? 2 : (per_node - 1) / per_node;
+    const double operations = kind_ == CollectiveKind::all_reduce ? 2 : (per_node - 1) / per_node;
     double rate = graph.bw_intra * efficiency * (heads - 1) / heads * operations;
     rate = std::min(rate, graph.bw_inter * (tree && setup_.nodes() <= 2 ? 2 : 1));
     if (tree) rate = std::min(rate, column(constants_.nvls_tree));
@@ -104,23 +104,30 @@ class BusBandwidth {
 
   const NcclSetup& setup_;
   const NcclConstants& constants_;
-  NcclKind kind_;
+  CollectiveKind kind_;
   NcclProtocol protocol_;
+  int channels_;  // that bound LL128
 };
 
 // Of algorithm bandwidth to bus bandwidth. NCCL leaves all_gather and reduce_scatter by anything but rings unconverted.
-double algorithm_share(NcclKind kind, NcclAlgorithm algorithm, int ranks) {
+double algorithm_share(CollectiveKind kind, NcclAlgorithm algorithm, int ranks) {
   const double by_steps = static_cast<double>(ranks) / nccl_steps(kind, ranks);
   if (algorithm == NcclAlgorithm::ring) return by_steps;
-  if (kind == NcclKind::all_gather || kind == NcclKind::reduce_scatter) return 1;
+  if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) return 1;
   const bool nvls = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
   return nvls ? by_steps : .5;
 }
 
 }  // namespace
 
-double nccl_bandwidth(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
-  return BusBandwidth(kind, protocol, setup).of(algorithm) * algorithm_share(kind, algorithm, setup.group.ranks);
+double nccl_bandwidth(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
+  return BusBandwidth(kind, protocol, setup, setup.graphs.ring.count).of(algorithm) *
+         algorithm_share(kind, algorithm, setup.group.ranks);
+}
+
+double nccl_carried(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
+  return BusBandwidth(kind, protocol, setup, setup.graphs.compute_channels).of(algorithm) *
+         algorithm_share(kind, algorithm, setup.group.ranks);
 }
 
 }  // namespace shardsim

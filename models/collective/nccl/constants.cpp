@@ -60,11 +60,6 @@ constexpr std::array kInterSm100 = {96., 86.,  80., 48., 45.1, 42., 40., 30., 24
 
 }  // namespace
 
-std::string_view nccl_kind_name(NcclKind kind) {
-  constexpr std::array<std::string_view, 4> kNames = {"all_reduce", "all_gather", "reduce_scatter", "broadcast"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 std::string_view nccl_algorithm_name(NcclAlgorithm algorithm) {
   constexpr std::array<std::string_view, kNcclAlgorithms.size()> kNames = {
       "Tree", "Ring", "CollnetDirect", "CollnetChain", "NVLS", "NVLSTree", "PAT"};

@@ -4,12 +4,13 @@
 #include <span>
 #include <string_view>
 
+#include "models/collective/collective_kind.h"
+
 namespace shardsim {
 
 // The numbers of NCCL's cost model, as NVIDIA/nccl src/graph/tuning.cc and src/graph/search.cc hold them. Times are in
 // microseconds and rates in GB/s (10^9 bytes/s), as there.
 
-enum class NcclKind { all_reduce, all_gather, reduce_scatter, broadcast };
 enum class NcclAlgorithm { tree, ring, collnet_direct, collnet_chain, nvls, nvls_tree, pat };
 enum class NcclProtocol { ll, ll128, simple };
 
@@ -22,7 +23,6 @@ inline constexpr std::array kNcclAlgorithms = {NcclAlgorithm::tree,
                                                NcclAlgorithm::pat};
 inline constexpr std::array kNcclProtocols = {NcclProtocol::ll, NcclProtocol::ll128, NcclProtocol::simple};
 
-std::string_view nccl_kind_name(NcclKind kind);
 std::string_view nccl_algorithm_name(NcclAlgorithm algorithm);
 std::string_view nccl_protocol_name(NcclProtocol protocol);
 

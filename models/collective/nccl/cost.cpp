@@ -14,11 +14,11 @@ int size_index(std::int64_t bytes, bool old) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(units))) - 1;
 }
 
-double correction(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
+double correction(NcclAlgorithm algorithm, NcclProtocol protocol, CollectiveKind kind, std::int64_t bytes,
                   const NcclSetup& setup) {
   const bool blackwell = setup.generation == NcclGeneration::blackwell && setup.x86;
   const bool corrected = algorithm == NcclAlgorithm::tree || (algorithm == NcclAlgorithm::nvls_tree && blackwell);
-  if (kind != NcclKind::all_reduce || !corrected) return 1;
+  if (kind != CollectiveKind::all_reduce || !corrected) return 1;
   const int index = size_index(bytes, setup.old());
   const int end = algorithm == NcclAlgorithm::tree ? kCorrected : NcclConstants::kCorrections;
   if (index < 0 || index >= end) return 1;
@@ -26,10 +26,10 @@ double correction(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind,
 }
 
 // Rings of Simple over several nodes: latency rises once the pieces are large.
-double plateau(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
+double plateau(NcclAlgorithm algorithm, NcclProtocol protocol, CollectiveKind kind, std::int64_t bytes,
                const NcclSetup& setup) {
   const bool concerned = algorithm == NcclAlgorithm::ring && protocol == NcclProtocol::simple &&
-                         kind == NcclKind::all_reduce && setup.group.across_nodes();
+                         kind == CollectiveKind::all_reduce && setup.group.across_nodes();
   if (!concerned) return 1;
   const auto size = static_cast<double>(bytes);
   if (setup.old()) return size >= setup.group.ranks / 16.0 * 65536 ? 1.9 : 1;
@@ -40,26 +40,26 @@ double plateau(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, st
 
 }  // namespace
 
-std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
-                                     const NcclSetup& setup) {
+std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol protocol, CollectiveKind kind,
+                                     std::int64_t bytes, const NcclSetup& setup) {
   if (setup.group.ranks < 2 || !nccl_allows(kind, algorithm, protocol, setup)) return std::nullopt;
-  const double rate =
-      nccl_bandwidth(kind, algorithm, protocol, setup) * correction(algorithm, protocol, kind, bytes, setup);
+  const double corrected = correction(algorithm, protocol, kind, bytes, setup);
+  const double rate = nccl_bandwidth(kind, algorithm, protocol, setup) * corrected;
   if (rate <= 0) return std::nullopt;
   NcclTime result;
   result.plateau = plateau(algorithm, protocol, kind, bytes, setup);
   const double latency = nccl_latency(kind, algorithm, protocol, setup) * result.plateau;
   result.latency = {latency * 1e-6};
   result.algorithm_bandwidth = {rate * 1e9};
+  result.carried = {nccl_carried(kind, algorithm, protocol, setup) * corrected * 1e9};
   result.time = result.latency + Bytes{bytes} / result.algorithm_bandwidth;
   result.algorithm = algorithm;
   result.protocol = protocol;
   result.channels = nccl_channels(algorithm, setup).count;
-  result.graph = setup.graphs.source;
   return result;
 }
 
-NcclTime nccl_time(NcclKind kind, std::int64_t bytes, const NcclSetup& setup) {
+NcclTime nccl_time(CollectiveKind kind, std::int64_t bytes, const NcclSetup& setup) {
   std::optional<NcclTime> best;
   if (bytes <= 0) return {};
   for (NcclAlgorithm algorithm : kNcclAlgorithms) {

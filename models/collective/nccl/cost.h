@@ -38,35 +38,38 @@ struct NcclTime {
   Bandwidth algorithm_bandwidth;  // bytes of nccl-tests per second, corrections included
   NcclAlgorithm algorithm = NcclAlgorithm::ring;
   NcclProtocol protocol = NcclProtocol::simple;
-  int channels = 0;  // of the algorithm's graph
-  GraphSource graph = GraphSource::fallback;
+  Bandwidth carried;  // what the kernels' channels carry, where NCCL's estimate counts the graph's alone
+  int channels = 0;   // of the algorithm's graph
 };
 
 // What NCCL would choose: the least time; of equals the first in the order Tree, Ring, CollnetDirect, CollnetChain,
 // NVLS, NVLSTree, PAT and LL, LL128, Simple. `bytes` as nccl-tests counts them: the buffer of a rank for all_reduce and
 // broadcast, the gathered or scattered total for the others. All zero for fewer than two ranks or no bytes.
-NcclTime nccl_time(NcclKind kind, std::int64_t bytes, const NcclSetup& setup);
+NcclTime nccl_time(CollectiveKind kind, std::int64_t bytes, const NcclSetup& setup);
 
 // By that algorithm and protocol alone, as with NCCL_ALGO and NCCL_PROTO; nothing where NCCL would not run it.
-std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
-                                     const NcclSetup& setup);
+std::optional<NcclTime> nccl_time_by(NcclAlgorithm algorithm, NcclProtocol protocol, CollectiveKind kind,
+                                     std::int64_t bytes, const NcclSetup& setup);
 
 // The parts of NCCL's estimate for one kind, algorithm and protocol (NVIDIA/nccl src/graph/tuning.cc,
 // ncclTopoTuneModel), for a group of two ranks or more.
 
 // Whether NCCL may choose it, with its default settings.
-bool nccl_allows(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+bool nccl_allows(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
 // us, before the plateau of rings.
-double nccl_latency(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+double nccl_latency(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
 // GB/s of algorithm bandwidth, before the correction of trees; 0: not used.
-double nccl_bandwidth(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+double nccl_bandwidth(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
+
+// The same with the channels that the kernels run, of which each of the graph's gives two or more.
+double nccl_carried(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup);
 
 // Channels of the graph that an algorithm uses.
 const NcclChannels& nccl_channels(NcclAlgorithm algorithm, const NcclSetup& setup);
 
 // Ring steps: 2 (n - 1), n - 1 or n.
-int nccl_steps(NcclKind kind, int ranks);
+int nccl_steps(CollectiveKind kind, int ranks);
 
 }  // namespace shardsim

@@ -50,15 +50,9 @@ void ring_in_index_order(const NcclGroup& group, const Cluster& cluster, Found& 
   found.limits.widest = found.limits.gpu_total = width;
 }
 
-int links_between(int a, int b, const NvlinkSpec& nvlink) {
-  for (const NvlinkSpec::Pair& pair : nvlink.pairs)
-    if (pair.a == std::min(a, b) && pair.b == std::max(a, b)) return pair.links;
-  return 0;
-}
-
 std::vector<double> mesh_orders(const NcclGroup& group, const ClusterSpec& spec) {
   if (group.gpus.size() == 2) {
-    const int links = links_between(group.gpus[0], group.gpus[1], spec.nvlink);
+    const int links = links_between(spec.nvlink, group.gpus[0], group.gpus[1]);
     return links > 0 ? std::vector<double>{links * link_rate(spec)} : std::vector<double>{};
   }
   std::vector<double> orders;
@@ -66,22 +60,19 @@ std::vector<double> mesh_orders(const NcclGroup& group, const ClusterSpec& spec)
   return orders;
 }
 
-// Links of the GPU with the most of them, to others of the group.
-int most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
-  int most = 0;
+// NVLinks to others of the group: of its widest pair, and of the GPU with the most of them.
+std::pair<int, int> most_links(const NcclGroup& group, const NvlinkSpec& nvlink) {
+  int widest = 0, most = 0;
   for (int a : group.gpus) {
     int links = 0;
-    for (int b : group.gpus) links += a == b ? 0 : links_between(a, b, nvlink);
+    for (int b : group.gpus) {
+      const int pair = a == b ? 0 : links_between(nvlink, a, b);
+      widest = std::max(widest, pair);
+      links += pair;
+    }
     most = std::max(most, links);
   }
-  return most;
-}
-
-int widest_pair(const NcclGroup& group, const NvlinkSpec& nvlink) {
-  int widest = 0;
-  for (int a : group.gpus)
-    for (int b : group.gpus) widest = std::max(widest, a == b ? 0 : links_between(a, b, nvlink));
-  return widest;
+  return {widest, most};
 }
 
 void rings_over_switch(const ClusterSpec& spec, Found& found) {
@@ -98,8 +89,9 @@ void rings_over_mesh(const NcclGroup& group, const Cluster& cluster, Found& foun
     found.ring_over_links = false;
     return ring_in_index_order(group, cluster, found);
   }
-  found.limits.widest = widest_pair(group, spec.nvlink) * link_rate(spec);
-  found.limits.gpu_total = most_links(group, spec.nvlink) * link_rate(spec);
+  const auto [widest, most] = most_links(group, spec.nvlink);
+  found.limits.widest = widest * link_rate(spec);
+  found.limits.gpu_total = most * link_rate(spec);
   found.intra = PathClass::nvl;
 }
 
@@ -200,11 +192,6 @@ void take_searched(const Found& found, int capability, NcclEra era, NcclGraphs& 
 }
 
 }  // namespace
-
-std::string_view graph_source_name(GraphSource source) {
-  constexpr std::array<std::string_view, 3> kNames = {"stated", "reference", "fallback"};
-  return kNames[static_cast<std::size_t>(source)];
-}
 
 NcclGroup nccl_group(const std::vector<int>& ranks, const Cluster& cluster) {
   std::map<int, std::vector<int>> gpus_of_node;

@@ -51,8 +51,6 @@ NcclGroup nccl_group(const std::vector<int>& ranks, const Cluster& cluster);
 // usual nodes; or, where that finds nothing, one ring (per NIC, over several nodes) in index order.
 enum class GraphSource { stated, reference, fallback };
 
-std::string_view graph_source_name(GraphSource source);
-
 // All that the cost model asks about the topology of one communicator.
 struct NcclGraphs {
   NcclChannels ring;                 // of trees and collnet too

@@ -21,13 +21,13 @@ class Latency {
   Latency(NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup)
       : setup_(setup), algorithm_(algorithm), protocol_(protocol) {}
 
-  double of(NcclKind kind) const {
+  double of(CollectiveKind kind) const {
     const double far = local_hops();
     switch (algorithm_) {
       case NcclAlgorithm::tree:
         return base() + 2 * (far * intra() + log2_floor(setup_.nodes()) * inter());
       case NcclAlgorithm::ring:
-        return base() + (kind == NcclKind::broadcast ? chain() : ring(kind));
+        return base() + (kind == CollectiveKind::broadcast ? chain() : ring(kind));
       case NcclAlgorithm::collnet_direct:
         return base() + 2 * (std::min(1.0, far) * intra() + far * setup_.constants->collnet_direct_rank) + inter();
       case NcclAlgorithm::collnet_chain:
@@ -76,13 +76,13 @@ class Latency {
     return (setup_.amd ? 2 : 1) * (protocol_ == NcclProtocol::simple ? kSimplePosts : 1);
   }
 
-  int steps_between_nodes(NcclKind kind) const {
+  int steps_between_nodes(CollectiveKind kind) const {
     if (!setup_.group.across_nodes()) return 0;
-    if (kind != NcclKind::all_reduce) return setup_.nodes() - 1;
+    if (kind != CollectiveKind::all_reduce) return setup_.nodes() - 1;
     return setup_.old() ? 2 * setup_.nodes() : 2 * (setup_.nodes() - 1);
   }
 
-  double ring(NcclKind kind) const {
+  double ring(CollectiveKind kind) const {
     const int across = steps_between_nodes(kind);
     const int inside = nccl_steps(kind, setup_.group.ranks) - across;
     return inside * std::max(intra(), network_post()) + across * inter();
@@ -104,7 +104,7 @@ class Latency {
 
 }  // namespace
 
-double nccl_latency(NcclKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
+double nccl_latency(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclSetup& setup) {
   return Latency(algorithm, protocol, setup).of(kind);
 }
 

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "models/compute/models/models.h"
 
 namespace shardsim {
@@ -40,6 +43,21 @@ class Roofline final : public ComputeModel {
 };
 
 }  // namespace
+
+std::string outside_fit(const ComputeWork& work, const GpuSpec& gpu) {
+  if (!gpu.holds_for || work.fixed.value > 0) return "";
+  const WorkRange& range = *gpu.holds_for;
+  if (work.lookups > 0 && range.bytes_to) {
+    const Bytes bytes{static_cast<std::int64_t>(work.hbm_bytes)};
+    if (bytes < range.bytes_from)
+      return fmt::format("{} (fitted from {} on)", to_text(bytes), to_text(range.bytes_from));
+    if (bytes > *range.bytes_to) return fmt::format("{} (fitted up to {})", to_text(bytes), to_text(*range.bytes_to));
+  }
+  const double gflop = work.flops / 1e9;
+  if (gflop <= 0 || range.gflop_to <= 0) return "";
+  if (gflop < range.gflop_from) return fmt::format("{:.3g} GFLOP (fitted from {:.3g} on)", gflop, range.gflop_from);
+  return gflop > range.gflop_to ? fmt::format("{:.3g} GFLOP (fitted up to {:.3g})", gflop, range.gflop_to) : "";
+}
 
 std::unique_ptr<ComputeModel> make_roofline(MapReader&) {
   return std::make_unique<Roofline>();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/error.h"
+#include "models/collective/collective_prediction.h"
 #include "tests/models/test_clusters.h"
 
 using namespace shardsim;
@@ -104,6 +105,27 @@ TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the pub
   CHECK(outside_fit({CollectiveKind::all_to_all, world, 2'000'000}, cluster).empty());
   CHECK(outside_fit({CollectiveKind::all_to_all, world, 800}, cluster).find("800 B") != std::string::npos);
   CHECK(outside_fit({CollectiveKind::all_to_all, {16, 2, 8, 8}, 2'000'000}, cluster) == "16 ranks (fitted for 32)");
+}
+
+TEST_CASE("a fitted efficiency of relays says which calls it was not fitted for") {
+  const std::string range =
+      "nvb_holds_for: {bytes_from: \"400 MiB\", ranks_from: 8, ranks_to: 8, nvlink: mesh}, relay:";
+  std::string yaml = cube_mesh(2);
+  yaml.replace(yaml.find("relay:"), 6, range);
+  const Cluster cluster = cluster_from(yaml);
+  const auto why = [&](const std::vector<int>& ranks, std::int64_t bytes,
+                       CollectiveKind kind = CollectiveKind::all_to_all) {
+    return outside_relay_fit({kind, group_shape(ranks, cluster), bytes}, ranks, cluster);
+  };
+  CHECK(why(ranks_from(0, 8), 500'000'000).empty());
+  CHECK(why(ranks_from(0, 8), kMiB) == "1 MiB (fitted from 400 MiB on)");
+  CHECK(why({0, 1, 7}, 500'000'000) == "3 ranks (fitted for 8)");
+  CHECK(why({0, 1}, 1'000).empty());                                        // linked: nothing is relayed
+  CHECK(why(ranks_from(0, 16), 1'000).empty());                             // the NICs bind
+  CHECK(why(ranks_from(0, 8), 1'000, CollectiveKind::all_reduce).empty());  // rings over direct links
+  const CollectivePrediction prediction =
+      predict_collective({CollectiveKind::all_to_all, kMiB, nullptr, ranks_from(0, 8), {}}, cluster);
+  CHECK(prediction.outside_relay_fit == "1 MiB (fitted from 400 MiB on)");
 }
 
 TEST_CASE("the size of an uneven exchange is that of its busiest rank") {

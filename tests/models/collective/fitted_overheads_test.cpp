@@ -112,12 +112,39 @@ TEST_CASE("a network that nobody calibrated says so, with how far published time
   CHECK(notes("transport: roce, rate_basis: inferred")[0].find("inferred, not published") != std::string::npos);
 }
 
+// 400 Gbit/s are 50 GB/s: the lanes of PCIe 4.0 x16 carry 31.5, of which NCCL's search counts 24.
+TEST_CASE("a NIC faster than its slot is said, with what reductions and exchanges take of it") {
+  const auto notes = [](const std::string& rate) {
+    return cluster_notes(with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"" + rate + "\"") + "fits: open_data\n")));
+  };
+  CHECK(notes("200 Gbit/s").empty());
+  REQUIRE(notes("400 Gbit/s").size() == 1);
+  CHECK(notes("400 Gbit/s")[0].find("counts 24 GB/s of a slot") != std::string::npos);
+  CHECK(notes("400 Gbit/s")[0].find("up to 1.31 times") != std::string::npos);
+  const auto seconds = [](const std::string& rate, CollectiveKind kind) {
+    const Cluster cluster(with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"" + rate + "\"") + "fits: open_data\n")));
+    return predict_collective({kind, kGiB, nullptr, ranks_from(0, 16), {}}, cluster).time.value;
+  };
+  CHECK(seconds("400 Gbit/s", CollectiveKind::all_reduce) ==
+        doctest::Approx(seconds("800 Gbit/s", CollectiveKind::all_reduce)));
+  CHECK(seconds("400 Gbit/s", CollectiveKind::all_to_all) ==
+        doctest::Approx(seconds("800 Gbit/s", CollectiveKind::all_to_all)));
+}
+
 TEST_CASE("fits that state no range and keys without effect are said") {
   const std::string fitted =
       "overheads: {all_to_all: {across_nodes: {start: {value: \"1 ms\", source: mine, fitted: true}}}}\n";
   const auto notes = cluster_notes(spec_from(a100(2) + fitted));
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].find("overheads.all_to_all.across_nodes state no range") != std::string::npos);
+  ClusterSpec fits = spec_from(cube_mesh(1));
+  fits.sources = {{"gpu.copy_bandwidth", "1 TB/s", "mine", true, {}, 0, {}},
+                  {"nvlink.nvb_efficiency", "0.7", "mine", true, {}, 0, {}}};
+  REQUIRE(cluster_notes(fits).size() == 1);
+  CHECK(cluster_notes(fits)[0].find("in gpu, nvlink.nvb_efficiency state no range") != std::string::npos);
+  fits.gpu.holds_for = WorkRange{};
+  fits.nvlink.nvb_holds_for = FitRange{};
+  CHECK(cluster_notes(fits).empty());
   ClusterSpec spec = spec_from(a100(2));
   spec.gpu.launch_overhead = {9e-6};
   spec.gpu.l2_bandwidth = {1e12};

@@ -7,7 +7,7 @@
 
 #include "tests/topology/cluster_files.h"
 #include "topology/export/export.h"
-#include "topology/import/xml.h"
+#include "topology/import/nccl_elements.h"
 
 using namespace shardsim;
 using namespace shardsim::testing;

@@ -150,6 +150,17 @@ TEST_CASE("the range of a fit is read, and refused where it holds nothing") {
   CHECK(error_of([&] { reach("{nvlink: ring}"); }).find("ring") != std::string::npos);
 }
 
+TEST_CASE("the range of what is fitted of a GPU is refused where it holds nothing") {
+  const auto with = [](const std::string& range) {
+    Tree tree = parse_yaml(least_cluster(8), "test.yaml");
+    set_path(tree, "gpu.holds_for", parse_yaml_value(range, {"test"}));
+    return read_cluster(tree).gpu.holds_for;
+  };
+  CHECK(with("{bytes_from: 1 MB, bytes_to: 1 GB, gflop_to: 3}") == WorkRange{{1'000'000}, Bytes{1'000'000'000}, 0, 3});
+  CHECK(error_of([&] { with("{bytes_from: 1 MB, bytes_to: 1 KB}"); }).find("bytes_to") != std::string::npos);
+  CHECK(error_of([&] { with("{gflop_from: 2, gflop_to: 1}"); }).find("gflop_to") != std::string::npos);
+}
+
 TEST_CASE("keys of the GPU that have no effect are named where they say something of their own") {
   GpuSpec gpu = shipped("dgx_a100_80gb").gpu;
   CHECK(keys_without_effect(gpu).empty());

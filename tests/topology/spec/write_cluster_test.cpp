@@ -41,11 +41,12 @@ TEST_CASE("every optional key and every source survives") {
       "  hbm_bandwidth: 1.5551 TB/s\n  flops: {fp32: {value: 19.5 TFLOP/s, " +
       source +
       "}, fp8: 1 PFLOP/s}\n"
-      "  kernel_overhead: 3.3333 us\n"
+      "  kernel_overhead: 3.3333 us\n  holds_for: {bytes_from: 1 MB, bytes_to: 2 GB, gflop_from: 0.5, gflop_to: 70}\n"
       "host: {memory: 1 TiB, memory_bandwidth: 50 GiB/s, gpu_link_bandwidth: 20 GB/s}\n"
       "nvlink: {kind: mesh, links_per_gpu: 12, relay: balanced, nvb_efficiency: {value: 0.7, " +
       source +
       ", fitted: true, fitted_on: [\"a, b\", c], rows_used: 7, error_unused_pct: 3.25},\n"
+      "  nvb_holds_for: {bytes_from: 5 MB, ranks_to: 4},\n"
       "  links: {value: [[0, 1, 4], [1, 2, 2], [2, 3, 4], [0, 3, 2]], " +
       source +
       "}}\n"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collective/fitted_overheads.h"
 #include "tests/models/test_clusters.h"
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/spec/cluster_spec.h"
@@ -242,4 +243,19 @@ TEST_CASE("a calibrated comparison judges no row that it used, and none out of t
               calibrated_judgement({rows[0], rows[1]}, map, LeftOutFits{}, "m.csv");
             }),
             "every row in the model was used"));
+}
+
+// docs/accuracy.md: the bound on calibrated all_reduces is 5 % in the median from 1 MiB up.
+TEST_CASE("calibrated all_reduces of two DGX A100 with eight and with four NICs keep the bound") {
+  const SystemMap map = read_system_map(SHARDSIM_SOURCE_DIR "/scenarios/measurements/systems.yaml");
+  const auto rows = read_measurements(SHARDSIM_SOURCE_DIR "/scenarios/measurements/open", {}).rows;
+  for (const char* system : {"ALCF Sophia (DGX A100)", "2 nodes x 8 A100, 4 HDR"}) {
+    CAPTURE(system);
+    std::vector<MeasuredRow> reductions;
+    for (const MeasuredRow& row : rows_of_system(rows, system, "open"))
+      if (row.kind == CollectiveKind::all_reduce) reductions.push_back(row);
+    const ClusterSpec& spec = map.system_of(reductions.front()).spec;
+    const Calibration calibration = calibrated(with_fits(spec, shipped_left_out_fits().table_for(system)), reductions);
+    CHECK(*calibration.collectives.front().from_1mib.after.median_abs_pct < 5);
+  }
 }

@@ -54,12 +54,14 @@ LinkId link_named(const Cluster& cluster, const std::string& name) {
 
 }  // namespace
 
-// Worked out by hand from NVIDIA/nccl src/graph/tuning.cc (2.30.7): what NCCL would say, through loads on links.
+// Worked out by hand from NVIDIA/nccl src/graph/tuning.cc (2.30.7): what NCCL would say, through loads on links. LL128
+// over two nodes alone is faster than NCCL says (70.35, 274.61, 864.43 us): its 20 GB/s for each of 8 channels count
+// the graph's channels, and the kernels run 16, so that the share of .92 of 192 GB/s binds (15/16 of it in a tree).
 TEST_CASE("a call alone takes NCCL's own time and the launch overhead") {
   check_times(a100(2), {{64 * kKiB, 34.91, "Tree LL"},
-                        {kMiB, 70.35, "Tree LL128"},
-                        {16 * kMiB, 274.61, "Ring LL128"},
-                        {64 * kMiB, 864.43, "Ring LL128"},
+                        {kMiB, 69.61, "Tree LL128"},
+                        {16 * kMiB, 256.09, "Ring LL128"},
+                        {64 * kMiB, 790.34, "Ring LL128"},
                         {256 * kMiB, 2907.60, "Ring Simple"},
                         {kGiB, 10771.92, "Ring Simple"}});
   check_times(a100(1), {{64 * kKiB, 16.31, "Ring LL"},
@@ -77,6 +79,18 @@ TEST_CASE("a call alone takes NCCL's own time and the launch overhead") {
   check_times(a100(2) + nccl_2_14(), {{kGiB, 10742.64, "Ring Simple"}});
 }
 
+// NVIDIA/nccl-tests issue 152: 765.9 us for 32 MiB, 2 nodes of 8 A100 with 4 HDR NICs. NCCL's estimate allows its four
+// channels 80 GB/s with LL128; the NICs carry 100, and the call was seen at 82.15 with its start in it.
+TEST_CASE("LL128 over few channels is bound by the channels that kernels run, not by those of NCCL's estimate") {
+  const std::string yaml = a100(2, 8, "shared_by: 2, rate: \"200 Gbit/s\"");
+  const NcclTime estimate = nccl_time(CollectiveKind::all_reduce, 32 * kMiB, world(yaml));
+  CHECK(estimate.protocol == NcclProtocol::ll128);
+  CHECK(estimate.algorithm_bandwidth.bytes_per_second == doctest::Approx(80e9 * 16 / 30));
+  CHECK(estimate.carried.bytes_per_second == doctest::Approx(.92 * 96e9 * 16 / 30));
+  const double bus = 32 * kMiB * 1.875 / (predict(yaml, 32 * kMiB).time.us() - kLaunchUs) / 1e3;
+  CHECK(bus > 78);  // 71.6 by the estimate
+}
+
 TEST_CASE("links carry NCCL's rate on every node it is known of, for every kind and size") {
   for (const auto& yaml : {a100(1), a100(2), a100(5), h100(1), h100(2), h100(3), h100(2, 4), h100(1, 4), v100_cube(),
                            a100_four(2, "per_node: 2, rate: \"200 Gbit/s\""), single(4, "8.0", 4, "200 Gbit/s"),
@@ -87,13 +101,13 @@ TEST_CASE("links carry NCCL's rate on every node it is known of, for every kind 
       CAPTURE(yaml);
       CAPTURE(bytes);
       CHECK(predict(yaml, bytes).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::all_reduce, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::all_reduce, bytes, setup).time.us()));
       CHECK(predict(yaml, bytes, CollectiveKind::all_gather).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::all_gather, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::all_gather, bytes, setup).time.us()));
       CHECK(predict(yaml, bytes, CollectiveKind::reduce_scatter).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::reduce_scatter, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::reduce_scatter, bytes, setup).time.us()));
       CHECK(predict(yaml, bytes, CollectiveKind::broadcast).time.us() - kLaunchUs ==
-            doctest::Approx(nccl_time(NcclKind::broadcast, bytes, setup).time.us()));
+            doctest::Approx(nccl_time(CollectiveKind::broadcast, bytes, setup).time.us()));
     }
   }
 }
@@ -152,7 +166,7 @@ TEST_CASE("an efficiency slows NCCL's bandwidth, a start adds to its latency") {
   const auto with = [](const std::string& in_node) {
     return a100(1) + "overheads: {all_reduce: {in_node: " + in_node + "}}\n";
   };
-  const double latency = nccl_time(NcclKind::all_reduce, kGiB, world(a100(1))).latency.us();
+  const double latency = nccl_time(CollectiveKind::all_reduce, kGiB, world(a100(1))).latency.us();
   const double plain = predict(a100(1), kGiB).time.us() - kLaunchUs - latency;
   CHECK(predict(with("{efficiency: 0.8}"), kGiB).time.us() - kLaunchUs - latency == doctest::Approx(plain / 0.8));
   CHECK(predict(with("{start: \"30 us\"}"), kGiB).time.us() - kLaunchUs - latency == doctest::Approx(plain + 30));

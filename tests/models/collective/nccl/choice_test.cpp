@@ -8,7 +8,8 @@ using namespace shardsim::test;
 TEST_CASE("the choice is the least of all that are allowed") {
   for (const std::string& yaml : {a100(2), h100(2), v100_cube(), single(4, "7.0", 3, "100 Gbit/s")}) {
     const NcclSetup setup = world(yaml);
-    for (NcclKind kind : {NcclKind::all_reduce, NcclKind::all_gather, NcclKind::reduce_scatter, NcclKind::broadcast}) {
+    for (CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                CollectiveKind::broadcast}) {
       for (std::int64_t bytes = 1; bytes <= kGiB; bytes *= 8) {
         const NcclTime best = nccl_time(kind, bytes, setup);
         bool among = false;
@@ -27,7 +28,7 @@ TEST_CASE("the choice is the least of all that are allowed") {
 }
 
 TEST_CASE("a faster NIC never makes a call slower") {
-  for (NcclKind kind : {NcclKind::all_reduce, NcclKind::all_gather, NcclKind::broadcast}) {
+  for (CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::broadcast}) {
     for (std::int64_t bytes : {64 * kKiB, 16 * kMiB, kGiB}) {
       double before = 1e9;
       for (int gbit : {10, 25, 50, 100, 200, 400, 800}) {
@@ -50,6 +51,6 @@ TEST_CASE("an uneven group counts as the node with the fewest of its ranks") {
 
 TEST_CASE("one rank alone, or no bytes, cost nothing") {
   const Cluster cluster = cluster_from(a100(2));
-  CHECK(nccl_time(NcclKind::all_reduce, kGiB, nccl_setup({3}, cluster)).time.value == 0);
-  CHECK(nccl_time(NcclKind::all_reduce, 0, world(a100(2))).time.value == 0);
+  CHECK(nccl_time(CollectiveKind::all_reduce, kGiB, nccl_setup({3}, cluster)).time.value == 0);
+  CHECK(nccl_time(CollectiveKind::all_reduce, 0, world(a100(2))).time.value == 0);
 }

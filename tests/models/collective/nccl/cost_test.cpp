@@ -18,18 +18,18 @@ struct Expected {
 void check_times(const NcclSetup& setup, const std::vector<Expected>& rows) {
   for (const Expected& row : rows) {
     CAPTURE(row.bytes);
-    const NcclTime time = nccl_time(NcclKind::all_reduce, row.bytes, setup);
+    const NcclTime time = nccl_time(CollectiveKind::all_reduce, row.bytes, setup);
     CHECK(std::abs(time.time.us() - row.us) < 0.01);
     CHECK(choice(time) == row.choice);
   }
 }
 
 double tree_rate(NcclProtocol protocol, std::int64_t bytes, const NcclSetup& setup) {
-  return nccl_time_by(NcclAlgorithm::tree, protocol, NcclKind::all_reduce, bytes, setup)
+  return nccl_time_by(NcclAlgorithm::tree, protocol, CollectiveKind::all_reduce, bytes, setup)
       ->algorithm_bandwidth.bytes_per_second;
 }
 
-double seconds_by(NcclAlgorithm algorithm, NcclProtocol protocol, NcclKind kind, std::int64_t bytes,
+double seconds_by(NcclAlgorithm algorithm, NcclProtocol protocol, CollectiveKind kind, std::int64_t bytes,
                   const NcclSetup& setup) {
   const auto time = nccl_time_by(algorithm, protocol, kind, bytes, setup);
   REQUIRE(time);
@@ -67,11 +67,11 @@ TEST_CASE("all_reduce on one V100 cube mesh, 6 channels of 20 GB/s") {
 }
 
 TEST_CASE("the two constant sets differ by 29 us in the latency of the same large call") {
-  const NcclTime now = nccl_time(NcclKind::all_reduce, kGiB, world(a100(2)));
+  const NcclTime now = nccl_time(CollectiveKind::all_reduce, kGiB, world(a100(2)));
   CHECK(now.latency.us() == doctest::Approx((8.4 + 28 * 6 + 2 * 14) * 1.4));
   CHECK(now.algorithm_bandwidth.bytes_per_second == doctest::Approx(192e9 * 16 / 30));
   CHECK(now.channels == 8);
-  const NcclTime before = nccl_time(NcclKind::all_reduce, kGiB, world(a100(2) + nccl_2_14()));
+  const NcclTime before = nccl_time(CollectiveKind::all_reduce, kGiB, world(a100(2) + nccl_2_14()));
   CHECK(before.latency.us() == doctest::Approx((8.4 + 26 * 3.4 + 4 * 9.6) * 1.9));
   CHECK(std::abs(before.time.us() - 10742.64) < 0.01);
   CHECK(choice(before) == "Ring Simple");
@@ -82,7 +82,7 @@ TEST_CASE("2.14 caps the bus of A100 nodes at 235 GB/s and gives LL a quarter of
   const NcclSetup setup = world(a100(1) + nccl_2_14());
   CHECK(setup.graphs.ring == NcclChannels{12, 22, 22});
   const auto at = [&](NcclProtocol protocol) {
-    return seconds_by(NcclAlgorithm::ring, protocol, NcclKind::all_reduce, 16 * kMiB, setup);
+    return seconds_by(NcclAlgorithm::ring, protocol, CollectiveKind::all_reduce, 16 * kMiB, setup);
   };
   const double bytes_over_gb = 16 * kMiB / 1000.0, convert = 8 / 14.0;
   CHECK(at(NcclProtocol::ll) == doctest::Approx(3.6 + 14 * .47 + bytes_over_gb / (235 / 4.0 * convert)));
@@ -93,7 +93,7 @@ TEST_CASE("2.14 caps the bus of A100 nodes at 235 GB/s and gives LL a quarter of
 TEST_CASE("2.14 over one GPU per node: LL hops 1.8 times as long, LL128 at 0.7 of the bus, 2N network hops") {
   const NcclSetup setup = world(single(4, "8.0", 4, "200 Gbit/s") + nccl_2_14());
   const auto at = [&](NcclProtocol protocol) {
-    return seconds_by(NcclAlgorithm::ring, protocol, NcclKind::all_reduce, kMiB, setup);
+    return seconds_by(NcclAlgorithm::ring, protocol, CollectiveKind::all_reduce, kMiB, setup);
   };
   const double mega = kMiB / 1000.0, convert = 4 / 6.0;
   CHECK(at(NcclProtocol::ll) == doctest::Approx(3.6 - 2 * 1.8 * 1 + 8 * 2.7 + mega / (6 * convert)));
@@ -122,7 +122,7 @@ TEST_CASE("Blackwell with x86 hosts corrects NVLSTree for one size more; Arm hos
   const std::string node = switched(2, 8, "10.0", 18) + nics("per_gpu: 1, rate: \"400 Gbit/s\"");
   const auto rate = [&](const std::string& vendor, std::int64_t bytes) {
     const NcclSetup setup = world(node + "pcie: {generation: 5, cpu: {vendor: " + vendor + "}}\n");
-    return nccl_time_by(NcclAlgorithm::nvls_tree, NcclProtocol::simple, NcclKind::all_reduce, bytes, setup)
+    return nccl_time_by(NcclAlgorithm::nvls_tree, NcclProtocol::simple, CollectiveKind::all_reduce, bytes, setup)
         ->algorithm_bandwidth.bytes_per_second;
   };
   CHECK(rate("amd", 512 * kMiB) == doctest::Approx(.9 * rate("arm", 512 * kMiB)));
@@ -132,7 +132,8 @@ TEST_CASE("Blackwell with x86 hosts corrects NVLSTree for one size more; Arm hos
 // The plateau: 2.30 from 64 bytes per compute channel and rank; 2.14 from 64 KiB per 16 ranks.
 TEST_CASE("rings of Simple over several nodes get slower to start once the pieces are large") {
   const auto latency = [](std::int64_t bytes, const NcclSetup& setup) {
-    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::simple, NcclKind::all_reduce, bytes, setup)->latency.us();
+    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::simple, CollectiveKind::all_reduce, bytes, setup)
+        ->latency.us();
   };
   const NcclSetup now = world(a100(2));
   CHECK(now.graphs.compute_channels == 16);
@@ -150,15 +151,15 @@ TEST_CASE("H100 nodes all-reduce by NVLS, and over several nodes by NVLSTree") {
   const auto bus = [](const NcclTime& time, int ranks) {
     return time.algorithm_bandwidth.bytes_per_second * 2 * (ranks - 1) / ranks / 1e9;
   };
-  const NcclTime one = nccl_time(NcclKind::all_reduce, kGiB, world(h100(1)));
+  const NcclTime one = nccl_time(CollectiveKind::all_reduce, kGiB, world(h100(1)));
   CHECK(choice(one) == "NVLS Simple");
   CHECK(bus(one, 8) == doctest::Approx(476));
   CHECK(one.latency.us() == doctest::Approx(25));
-  const NcclTime two = nccl_time(NcclKind::all_reduce, kGiB, world(h100(2)));
+  const NcclTime two = nccl_time(CollectiveKind::all_reduce, kGiB, world(h100(2)));
   CHECK(choice(two) == "NVLSTree Simple");
   CHECK(bus(two, 16) == doctest::Approx(461.6));
   CHECK(two.latency.us() == doctest::Approx(25 + 2 * 20.9));
-  const NcclTime four = nccl_time(NcclKind::all_reduce, kGiB, world(h100(4)));
+  const NcclTime four = nccl_time(CollectiveKind::all_reduce, kGiB, world(h100(4)));
   CHECK(bus(four, 32) == doctest::Approx(364));
   CHECK(four.latency.us() == doctest::Approx(25 + 2 * 2 * 20.9));
 }
@@ -166,7 +167,7 @@ TEST_CASE("H100 nodes all-reduce by NVLS, and over several nodes by NVLSTree") {
 TEST_CASE("H100 nodes with fewer NICs: NVLSTree to four NICs, the ring with two") {
   const auto chosen = [](int nodes, int shared_by) {
     const std::string nic = fmt::format("shared_by: {}, rate: \"400 Gbit/s\"", shared_by);
-    return nccl_time(NcclKind::all_reduce, kGiB, world(h100(nodes, 8, nic)));
+    return nccl_time(CollectiveKind::all_reduce, kGiB, world(h100(nodes, 8, nic)));
   };
   CHECK(choice(chosen(2, 2)) == "NVLSTree Simple");
   CHECK(chosen(2, 2).algorithm_bandwidth.bytes_per_second * 30 / 16 == doctest::Approx(230.8e9));
@@ -176,33 +177,33 @@ TEST_CASE("H100 nodes with fewer NICs: NVLSTree to four NICs, the ring with two"
 }
 
 TEST_CASE("four H100 all-reduce by a ring of 360 GB/s, which beats the 240 of NVLS") {
-  const NcclTime time = nccl_time(NcclKind::all_reduce, kGiB, world(h100(1, 4)));
+  const NcclTime time = nccl_time(CollectiveKind::all_reduce, kGiB, world(h100(1, 4)));
   CHECK(choice(time) == "Ring Simple");
   CHECK(time.algorithm_bandwidth.bytes_per_second == doctest::Approx(360e9 * 4 / 6));
 }
 
 TEST_CASE("all_gather and reduce_scatter take n - 1 ring steps and cost the same") {
   const NcclSetup setup = world(a100(2));
-  const NcclTime gather = nccl_time(NcclKind::all_gather, kGiB, setup);
+  const NcclTime gather = nccl_time(CollectiveKind::all_gather, kGiB, setup);
   CHECK(choice(gather) == "Ring Simple");
   CHECK(gather.time.us() == doctest::Approx(8.4 + 14 * 6 + 14 + kGiB / 1000.0 / (192 * 16 / 15.0)));
-  CHECK(nccl_time(NcclKind::reduce_scatter, kGiB, setup).time == gather.time);
+  CHECK(nccl_time(CollectiveKind::reduce_scatter, kGiB, setup).time == gather.time);
 }
 
 // sm60 and newer, one rank per node: base + floor(log2 N) x hop / 3.5 + 2.8 n, .75 of the bus, left unconverted.
 TEST_CASE("one GPU per node gathers by PAT when that is faster") {
   const NcclSetup setup = world(single(8, "8.0", 4, "200 Gbit/s"));
-  const double pat = seconds_by(NcclAlgorithm::pat, NcclProtocol::simple, NcclKind::all_gather, kMiB, setup);
+  const double pat = seconds_by(NcclAlgorithm::pat, NcclProtocol::simple, CollectiveKind::all_gather, kMiB, setup);
   CHECK(pat == doctest::Approx(8 + 3 * 14 / 3.5 + 2.8 * 8 + kMiB / 1000.0 / 18));
-  const double ring = seconds_by(NcclAlgorithm::ring, NcclProtocol::simple, NcclKind::all_gather, kMiB, setup);
+  const double ring = seconds_by(NcclAlgorithm::ring, NcclProtocol::simple, CollectiveKind::all_gather, kMiB, setup);
   CHECK(ring == doctest::Approx(8.4 + 7 * 14 + kMiB / 1000.0 / (24 * 8 / 7.0)));
-  CHECK_FALSE(nccl_time_by(NcclAlgorithm::pat, NcclProtocol::simple, NcclKind::all_reduce, kMiB, setup));
-  CHECK_FALSE(nccl_time_by(NcclAlgorithm::pat, NcclProtocol::simple, NcclKind::all_gather, kMiB, world(a100(2))));
+  CHECK_FALSE(nccl_time_by(NcclAlgorithm::pat, NcclProtocol::simple, CollectiveKind::all_reduce, kMiB, setup));
+  CHECK_FALSE(nccl_time_by(NcclAlgorithm::pat, NcclProtocol::simple, CollectiveKind::all_gather, kMiB, world(a100(2))));
 }
 
 TEST_CASE("a broadcast takes one hop when all channels are alike, else one per rank, at the rate of the bus") {
   const auto at = [](const std::string& yaml, NcclProtocol protocol) {
-    return nccl_time_by(NcclAlgorithm::ring, protocol, NcclKind::broadcast, kMiB, world(yaml));
+    return nccl_time_by(NcclAlgorithm::ring, protocol, CollectiveKind::broadcast, kMiB, world(yaml));
   };
   const auto one = at(a100(1), NcclProtocol::simple);
   CHECK(one->latency.us() == doctest::Approx(8.4 + 3.4));
@@ -215,13 +216,13 @@ TEST_CASE("a broadcast takes one hop when all channels are alike, else one per r
 TEST_CASE("one GPU per node: trees are plain (.85) and rings pay the network hop of trees") {
   const NcclSetup setup = world(single(2, "8.0", 4, "200 Gbit/s"));
   CHECK(tree_rate(NcclProtocol::simple, kGiB, setup) == doctest::Approx(.85 * .92 * 24e9 / 2));
-  CHECK(nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll, NcclKind::all_reduce, 64, setup)->latency.us() ==
+  CHECK(nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll, CollectiveKind::all_reduce, 64, setup)->latency.us() ==
         doctest::Approx(6.6 + 2 * 5));
 }
 
 TEST_CASE("LL over several nodes is bounded by the CPU, on one node by the GPU") {
   const auto ll = [](const std::string& yaml, int ranks) {
-    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll, NcclKind::all_reduce, kGiB, world(yaml))
+    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll, CollectiveKind::all_reduce, kGiB, world(yaml))
                ->algorithm_bandwidth.bytes_per_second *
            2 * (ranks - 1) / ranks;
   };
@@ -236,7 +237,7 @@ TEST_CASE("a latency of the NIC counts once, for Simple twice, and in 2.14 repla
   NcclSetup setup = world(a100(2));
   setup.nic_latency_us = 5;
   const auto latency = [](const NcclSetup& of, NcclProtocol protocol) {
-    return nccl_time_by(NcclAlgorithm::ring, protocol, NcclKind::all_gather, 64, of)->latency.us();
+    return nccl_time_by(NcclAlgorithm::ring, protocol, CollectiveKind::all_gather, 64, of)->latency.us();
   };
   CHECK(latency(setup, NcclProtocol::ll) == doctest::Approx(6.6 + 14 * 2 + 2.7 + 5));
   CHECK(latency(setup, NcclProtocol::simple) == doctest::Approx(8.4 + 14 * 6 + 14 + 10));
@@ -248,27 +249,29 @@ TEST_CASE("a latency of the NIC counts once, for Simple twice, and in 2.14 repla
 // tuning.cc: factor f - (f - 1) / 2 of f = GPUs per channel, .85 from sm90; all_gather p x min(intra, .9 inter).
 TEST_CASE("collnet, once switched on") {
   NcclSetup setup = world(h100(2));
-  CHECK_FALSE(nccl_time_by(NcclAlgorithm::collnet_direct, NcclProtocol::simple, NcclKind::all_reduce, kMiB, setup));
+  CHECK_FALSE(
+      nccl_time_by(NcclAlgorithm::collnet_direct, NcclProtocol::simple, CollectiveKind::all_reduce, kMiB, setup));
   setup.collnet = true;
-  const auto by = [&](NcclAlgorithm algorithm, NcclKind kind) {
+  const auto by = [&](NcclAlgorithm algorithm, CollectiveKind kind) {
     return nccl_time_by(algorithm, NcclProtocol::simple, kind, kMiB, setup);
   };
-  const auto direct = by(NcclAlgorithm::collnet_direct, NcclKind::all_reduce);
+  const auto direct = by(NcclAlgorithm::collnet_direct, CollectiveKind::all_reduce);
   CHECK(direct->algorithm_bandwidth.bytes_per_second == doctest::Approx(360e9 * .85 / 2));
   CHECK(direct->latency.us() == doctest::Approx(2 * (3.7 + 7 * .4) + 31));
-  CHECK(by(NcclAlgorithm::collnet_direct, NcclKind::all_gather)->algorithm_bandwidth.bytes_per_second ==
+  CHECK(by(NcclAlgorithm::collnet_direct, CollectiveKind::all_gather)->algorithm_bandwidth.bytes_per_second ==
         doctest::Approx(8 * .9 * 45e9));
-  const auto chain = by(NcclAlgorithm::collnet_chain, NcclKind::all_reduce);
+  const auto chain = by(NcclAlgorithm::collnet_chain, CollectiveKind::all_reduce);
   CHECK(chain->algorithm_bandwidth.bytes_per_second == doctest::Approx(360e9 / 2));
   CHECK(chain->latency.us() == doctest::Approx(2 * 7 * 2.8 + 30));
-  const auto nvls = by(NcclAlgorithm::nvls, NcclKind::all_reduce);
+  const auto nvls = by(NcclAlgorithm::nvls, CollectiveKind::all_reduce);
   CHECK(nvls->latency.us() == doctest::Approx(25 + 18));
   CHECK(nvls->algorithm_bandwidth.bytes_per_second == doctest::Approx(8 * 48e9 * 16 / 30));
 }
 
 TEST_CASE("LL128 needs NVLink between the GPUs and a NIC no farther than PCIe switches") {
   const auto has = [](const std::string& yaml) {
-    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll128, NcclKind::all_reduce, kMiB, world(yaml)).has_value();
+    return nccl_time_by(NcclAlgorithm::ring, NcclProtocol::ll128, CollectiveKind::all_reduce, kMiB, world(yaml))
+        .has_value();
   };
   CHECK(has(a100(2)));
   CHECK_FALSE(has(header(1) + gpu_line(8)));
@@ -285,9 +288,9 @@ TEST_CASE("only rings broadcast, and 2.14 gathers by rings alone") {
   for (NcclAlgorithm algorithm : kNcclAlgorithms) {
     CAPTURE(nccl_algorithm_name(algorithm));
     const bool ring = algorithm == NcclAlgorithm::ring;
-    CHECK(nccl_time_by(algorithm, NcclProtocol::simple, NcclKind::broadcast, kMiB, now).has_value() == ring);
-    CHECK(nccl_time_by(algorithm, NcclProtocol::simple, NcclKind::all_gather, kMiB, before).has_value() == ring);
+    CHECK(nccl_time_by(algorithm, NcclProtocol::simple, CollectiveKind::broadcast, kMiB, now).has_value() == ring);
+    CHECK(nccl_time_by(algorithm, NcclProtocol::simple, CollectiveKind::all_gather, kMiB, before).has_value() == ring);
   }
-  CHECK(nccl_time_by(NcclAlgorithm::nvls, NcclProtocol::simple, NcclKind::all_gather, kMiB, now).has_value());
-  CHECK_FALSE(nccl_time_by(NcclAlgorithm::nvls, NcclProtocol::ll, NcclKind::all_reduce, kMiB, now));
+  CHECK(nccl_time_by(NcclAlgorithm::nvls, NcclProtocol::simple, CollectiveKind::all_gather, kMiB, now).has_value());
+  CHECK_FALSE(nccl_time_by(NcclAlgorithm::nvls, NcclProtocol::ll, CollectiveKind::all_reduce, kMiB, now));
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kTree = NcclAlgorithm::tree, kRing = NcclAlgorithm::ring;
 constexpr auto kLl = NcclProtocol::ll, kLl128 = NcclProtocol::ll128, kSimple = NcclProtocol::simple;
-constexpr auto kAllReduce = NcclKind::all_reduce, kAllGather = NcclKind::all_gather;
+constexpr auto kAllReduce = CollectiveKind::all_reduce, kAllGather = CollectiveKind::all_gather;
 
 std::string intel() {
   return "pcie: {cpu: {vendor: intel}}\n";

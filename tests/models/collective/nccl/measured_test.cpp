@@ -15,7 +15,7 @@ struct Row {
 
 // Nothing fitted and no launch overhead: what the formula alone is worth.
 void check_ratios(const std::string& yaml, const std::string& chosen, const std::vector<Row>& rows,
-                  NcclKind kind = NcclKind::all_reduce) {
+                  CollectiveKind kind = CollectiveKind::all_reduce) {
   const NcclSetup setup = world(yaml);
   for (const Row& row : rows) {
     CAPTURE(row.bytes);
@@ -25,7 +25,7 @@ void check_ratios(const std::string& yaml, const std::string& chosen, const std:
   }
 }
 
-void check_within(const std::string& yaml, NcclKind kind, double share, const std::vector<Row>& rows) {
+void check_within(const std::string& yaml, CollectiveKind kind, double share, const std::vector<Row>& rows) {
   const NcclSetup setup = world(yaml);
   for (const Row& row : rows) {
     CAPTURE(row.bytes);
@@ -43,9 +43,9 @@ TEST_CASE("Sophia, 2 x 8 A100 with an HDR NIC each") {
                 {256 * kMiB, 2759.0, 1.05},
                 {512 * kMiB, 5692.0, .97},
                 {kGiB, 11298.0, .95}});
-  check_within(a100(2), NcclKind::all_reduce, .06,
+  check_within(a100(2), CollectiveKind::all_reduce, .06,
                {{256 * kMiB, 2759.0, 0}, {512 * kMiB, 5692.0, 0}, {kGiB, 11298.0, 0}});
-  check_within(a100(2), NcclKind::all_gather, .16,
+  check_within(a100(2), CollectiveKind::all_gather, .16,
                {{256 * kMiB, 1454.9, 0}, {512 * kMiB, 2937.9, 0}, {kGiB, 5723.1, 0}});
 }
 
@@ -53,11 +53,11 @@ TEST_CASE("Sophia, 2 x 8 A100 with an HDR NIC each") {
 TEST_CASE("SuperBench, one A100 node") {
   check_ratios(a100(1), "Ring Simple",
                {{64 * kMiB, 584.5, .93}, {256 * kMiB, 2112.2, .95}, {kGiB, 8159.5, .97}, {8 * kGiB, 63896.0, .98}});
-  check_within(a100(1), NcclKind::all_reduce, .06,
+  check_within(a100(1), CollectiveKind::all_reduce, .06,
                {{256 * kMiB, 2112.2, 0}, {kGiB, 8159.5, 0}, {8 * kGiB, 63896.0, 0}});
   check_ratios(a100(1), "", {{64 * kMiB, 379.7, .73}, {256 * kMiB, 1192.2, .85}, {kGiB, 4413.4, .89}},
-               NcclKind::all_gather);
-  check_ratios(a100(1), "", {{256 * kMiB, 1108.7, .91}}, NcclKind::reduce_scatter);
+               CollectiveKind::all_gather);
+  check_ratios(a100(1), "", {{256 * kMiB, 1108.7, .91}}, CollectiveKind::reduce_scatter);
 }
 
 // xxrjun/nccl-tests-cluster, example-cluster01, single-node/runs/20260128-145017 (NCCL 2.29.2).
@@ -97,7 +97,7 @@ TEST_CASE("meshes of four A100 on Slingshot: a constant share of the NICs is mis
   check_ratios(a100_four(2, "per_gpu: 1, rate: \"200 Gbit/s\""), "Ring Simple",
                {{64 * kMiB, 1708.9, .80}, {256 * kMiB, 6448.7, .78}, {4 * kGiB, 101166.0, .78}});
   const std::string two_nics = "shared_by: 2, rate: \"200 Gbit/s\"";
-  check_within(a100_four(2, two_nics), NcclKind::all_reduce, .24, {{256 * kMiB, 12942.0, 0}, {kGiB, 51310.0, 0}});
+  check_within(a100_four(2, two_nics), CollectiveKind::all_reduce, .24, {{256 * kMiB, 12942.0, 0}, {kGiB, 51310.0, 0}});
   check_ratios(a100_four(8, two_nics), "Ring Simple", {{64 * kMiB, 4065.1, .84}, {kGiB, 57191.0, .77}});
 }
 

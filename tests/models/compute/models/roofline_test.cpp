@@ -40,6 +40,22 @@ TEST_CASE("a lookup of narrow rows is bound by 20 lookups per ns") {
   CHECK(roofline(lookup(1e6, 2e7), a100()).us() == doctest::Approx(3 + 1000));
 }
 
+TEST_CASE("what was fitted of a GPU says which operations it was not fitted for") {
+  GpuSpec gpu = a100();
+  CHECK(outside_fit(lookup(1, 1), gpu).empty());
+  gpu.holds_for = WorkRange{{1 << 20}, Bytes{1 << 30}, 0, 0};
+  CHECK(outside_fit(lookup(2e6, 1e4), gpu).empty());
+  CHECK(outside_fit(lookup(1024, 1), gpu) == "1 KiB (fitted from 1 MiB on)");
+  CHECK(outside_fit(lookup(0x1p31, 1e7), gpu) == "2 GiB (fitted up to 1 GiB)");
+  ComputeWork product;
+  product.flops = 5e9;
+  CHECK(outside_fit(product, gpu).empty());  // none was fitted
+  gpu.holds_for->gflop_to = 4;
+  CHECK(outside_fit(product, gpu) == "5 GFLOP (fitted up to 4)");
+  product.fixed = {1e-6};
+  CHECK(outside_fit(product, gpu).empty());
+}
+
 TEST_CASE("dense work is bound by half of the fp32 rate") {
   ComputeWork work;
   work.flops = 19.5e9;

@@ -26,11 +26,11 @@ namespace shardsim {
 //       visit.field("bytes", span.bytes);         // members that forms with names hold, too
 //     }
 //
-// Forms with names (sim/report/result_json.cpp) have more to say: `group` puts members under a name of their own,
+// Forms with names (base/tree/json_fields.h) have more to say: `group` puts members under a name of their own,
 // `group_if` and `group_or_null` do so for what may be absent, `scaled` and `word` write a number in another unit and a
-// flag as a word, `nullable` writes null for what is absent, `text_if_any` leaves out what is empty. What such a form
-// derives from several members (`derived`), or holds in another shape (`view`: how to get that shape from the object,
-// and how to set the object from it), is nothing to pack.
+// flag as a word, `nullable` writes null for what is absent, `take` leaves out what is as it is by default. What such a
+// form derives from several members (`derived`), or holds in another shape (`view`: how to get that shape from the
+// object, and how to set the object from it), is nothing to pack.
 template <typename Type, typename Value>
 concept MaybeConst = std::same_as<std::remove_const_t<Type>, Value>;  // the value to write from, or to read into
 
@@ -44,7 +44,7 @@ class UnnamedFields {
   }
   void field(std::string_view, auto& value) { self().each(value); }
   void nullable(std::string_view, auto& value) { self().each(value); }
-  void text_if_any(std::string_view, auto& text) { self().each(text); }
+  void take(std::string_view, auto& value) { self().each(value); }
   void scaled(std::string_view, auto& value, double) { self().each(value); }
   void word(std::string_view, auto& flag, const char*, const char*) { self().each(flag); }
   void group(std::string_view, auto members) { members(self()); }
@@ -118,17 +118,17 @@ class Unpacker : public UnnamedFields<Unpacker> {
   template <typename Value>
   void each(Value& value) {
     if constexpr (std::is_arithmetic_v<Value> || std::is_enum_v<Value>) {
-      std::memcpy(&value, take(sizeof value).data(), sizeof value);
+      std::memcpy(&value, next(sizeof value).data(), sizeof value);
     } else {
       fields(*this, value);
     }
   }
   void each(bool& flag) {
-    const char raw = take(1)[0];
+    const char raw = next(1)[0];
     if (raw != 0 && raw != 1) fail();
     flag = raw == 1;
   }
-  void each(std::string& text) { text = take(length()); }
+  void each(std::string& text) { text = next(length()); }
   template <typename Item>
   void each(std::vector<Item>& items) {
     items.resize(length());
@@ -164,7 +164,7 @@ class Unpacker : public UnnamedFields<Unpacker> {
   }
 
  private:
-  std::string_view take(std::size_t count) {
+  std::string_view next(std::size_t count) {
     if (count > rest_.size()) fail();
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);

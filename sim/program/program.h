@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -124,9 +125,12 @@ struct Program {
 // The matrix that an all_to_all moves, the way round in which it does.
 ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use);
 
-// -1: there is no matrix, or no fusion group, of that name.
-int find_matrix(const Program& program, std::string_view name);
-int find_fusion(const Program& program, std::string_view name);
+// The place of what has that name in its list (of matrices, say); -1: nothing has.
+template <typename Named>
+int index_named(const std::vector<Named>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &Named::name);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
 
 // Of the fusion group, in list order.
 std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role);

@@ -164,7 +164,7 @@ void write_measured(Hdf5Writer& out, const std::string& root, const Timeline& ti
 }  // namespace
 
 void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
-  if (const std::string wrong = timeline_fault(timeline); !wrong.empty())
+  if (const std::string wrong = timeline_fault(timeline).text; !wrong.empty())
     throw std::logic_error(root + ": a timeline that no reader would take: " + wrong);
   const std::vector<RankTimes> ranks = rank_times(timeline);
   write_attributes(out, root, timeline);

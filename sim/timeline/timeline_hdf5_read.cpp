@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <cmath>
 #include <limits>
 
 #include "base/text.h"
@@ -92,8 +91,6 @@ void read_attributes(const Hdf5Reader& in, const std::string& root, Timeline& ti
       timeline.*field.member = small_attribute(in, root, field.name);
     }
   });
-  if (timeline.kind != "predicted" && timeline.kind != "observed")
-    in.refuse(fmt::format("attribute kind of {} is {}, neither predicted nor observed", root, excerpt(timeline.kind)));
 }
 
 void read_ranks(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
@@ -149,8 +146,6 @@ void read_measured(const Hdf5Reader& in, const std::string& root, Timeline& time
       measured.*field.member = split(names, ',');
     }
   });
-  if (!std::isfinite(measured.clock_residual_us) || measured.clock_residual_us < 0)
-    in.refuse(fmt::format("attribute clock_residual_us of {} is {}", root, measured.clock_residual_us));
 }
 
 double read_iteration_ms(const Hdf5Reader& in, const std::string& root) {

@@ -17,7 +17,7 @@ using shardsim::fuzz::expect_error_at_most;
 constexpr int kRanks = 64;  // more are legal, and slow to sum up thousands of times
 
 void use(const shardsim::Timeline& timeline) {
-  if (!shardsim::timeline_fault(timeline).empty()) std::abort();
+  if (!shardsim::timeline_fault(timeline).text.empty()) std::abort();
   if (timeline.world_size > kRanks) return;
   expect_error_at_most([&] {
     shardsim::compare_timelines(timeline, timeline, {"fuzz", "fuzz", {"a.json"}, {"b.json"}});

@@ -48,7 +48,7 @@ class TimelineBuilder {
     set_origin();
     describe();
     sort_spans(timeline_);
-    if (const std::string wrong = timeline_fault(timeline_); !wrong.empty())
+    if (const std::string wrong = timeline_fault(timeline_).text; !wrong.empty())
       throw input_error({source_}, wrong, "Give the traces as the profiler wrote them");
     return {std::move(timeline_), std::move(notes_)};
   }

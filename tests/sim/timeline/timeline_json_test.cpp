@@ -94,11 +94,11 @@ TEST_CASE("what cannot be is refused with file, line and what is wrong") {
   refuses("[0.0, 0.5]", "[]", "column spans.end_us has 2 values, and start_us has 0");
   refuses("\"bytes\": [64, 64]", "\"bytes\": [64, 64, 64]", "column spans.bytes has 3 values");
   refuses("[4.0, 4.0]", "[4.0, 0.25]", "t.json:6: span 1 ends at 0.25 us, before its start at 0.5 us");
-  refuses("\"rank\": [0, 1]", "\"rank\": [0, 2]", "t.json:7: 2 is outside the world of 2 ranks");
+  refuses("\"rank\": [0, 1]", "\"rank\": [0, 2]", "t.json:7: span 1 is on rank 2, outside the world of 2 ranks");
   refuses("\"rank\": [0, 1]", "\"rank\": [0, -1]", "t.json:7:");
-  refuses("\"op\": [0, 0]", "\"op\": [0, 1]", "t.json:7: 1 is outside the table of 1 ops");
+  refuses("\"op\": [0, 0]", "\"op\": [0, 1]", "t.json:7: span 1 names op 1, outside the table of 1 ops");
   refuses("\"bytes\": [64, 64]", "\"bytes\": [64, -64]", "-64");
-  refuses("[100, 100]", "[100]", "t.json:4: 1 values in rank.hbm_bytes for a world of 2 ranks");
+  refuses("[100, 100]", "[100]", "t.json:4: column rank/hbm_bytes has 1 values for 2 ranks");
   refuses("\"case\"", "\"caes\"", "case");
   refuses("\"nccl\"", "\"ncl\"", "unknown key \"ncl\" in 'measured'");
   refuses("\"kind\": \"observed\"", "\"kind\": \"dreamt\"", "dreamt");

@@ -24,7 +24,7 @@ std::string short_ms(double ms) {
 Sheet::Row worst_row(const ExplainedPlan& plan, const StudyResult& study) {
   const CaseResult& item = study.cases[plan.index];
   return {{item.name, short_ms(item.torchrec->estimate.iteration_ms), place_text(plan.place_estimated),
-           short_ms(item.iteration_ms), place_text(plan.place_simulated), std::string(effect_name(plan.largest())),
+           short_ms(item.iteration_ms), place_text(plan.place_simulated), std::string(words(plan.largest()).name),
            fmt::format("{:+.3g}", plan.here[static_cast<std::size_t>(plan.largest())]),
            fmt::format("{:+.3g}", plan.others[static_cast<std::size_t>(plan.largest())])},
           false};
@@ -72,7 +72,7 @@ std::string missing_text(const CrossCheck& check) {
   std::string text;
   for (const MissingTerm& term : check.missing) {
     const bool first = text.empty();
-    text += fmt::format("{}the simulation's {}{} {:.3f}", first ? "With " : "; with ", effect_name(term.effect),
+    text += fmt::format("{}the simulation's {}{} {:.3f}", first ? "With " : "; with ", words(term.effect).name,
                         first ? " in the estimate, Spearman's would be" : " too,", term.spearman);
   }
   return text.empty() ? "" : text + ".";
@@ -98,7 +98,7 @@ std::string worst_legend() {
 Sheet effects_sheet(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"plan", false}};
-  for (std::size_t i = 0; i < kEffects; ++i) sheet.columns.push_back({std::string(effect_name(effect_at(i)))});
+  for (std::size_t i = 0; i < kEffects; ++i) sheet.columns.push_back({std::string(words(effect_at(i)).name)});
   sheet.columns.push_back({"sum"});
   for (const CrossCheck& check : study.cross_checks) {
     sheet.rows.push_back({{heading(check)}, false});

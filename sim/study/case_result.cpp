@@ -70,6 +70,7 @@ void add_simulation(CaseResult& result, SimulationResult simulated) {
   result.timeline = std::move(simulated.timeline);
   result.timeline.hbm_bytes = result.memory_per_rank;
   result.limit = simulated.busiest;
+  result.last_change = simulated.change;
   result.iteration_ms = result.timeline.iteration_ms;
   result.samples_per_s =
       static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (result.iteration_ms * 1e-3);

@@ -3,11 +3,7 @@
 namespace shardsim {
 namespace {
 
-struct Words {
-  std::string_view name, key, meaning;
-};
-
-constexpr std::array<Words, kEffects> kWords = {{
+constexpr std::array<EffectWords, kEffects> kWords = {{
     {"contention", "contention", "to the estimate no transfer slows another"},
     {"overlap", "overlap", "the estimate adds up what runs at the same time"},
     {"start-ups", "start_ups", "to the estimate collectives and kernels start at once"},
@@ -26,22 +22,16 @@ constexpr std::array<Words, kEffects> kWords = {{
     {"all-reduce", "all_reduce", "both reduce the same bytes over the ranks, at other rates"},
 }};
 
-const Words& words(Effect effect) {
+}  // namespace
+
+const EffectWords& words(Effect effect) {
   return kWords[static_cast<std::size_t>(effect)];
 }
 
-}  // namespace
-
-std::string_view effect_name(Effect effect) {
-  return words(effect).name;
-}
-
-std::string_view effect_key(Effect effect) {
-  return words(effect).key;
-}
-
-std::string_view effect_meaning(Effect effect) {
-  return words(effect).meaning;
+std::vector<std::string> words_of(Effect) {
+  std::vector<std::string> keys;
+  for (const EffectWords& each : kWords) keys.emplace_back(each.key);
+  return keys;
 }
 
 EffectTimes effects_between(const torchrec::IterationEstimate& estimate, const RemovedEffects& removed,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/result.h"
 #include "sim/timeline/timeline_fields.h"
@@ -7,7 +8,7 @@
 namespace shardsim {
 
 // The members of a result, said once for every form that it has: the bytes between worker and parent (base/packed.h),
-// and result.json, written and read (sim/report/result_json.cpp). Named members are those of result.json, in its order
+// and result.json, written and read (base/json_fields.h). Named members are those of result.json, in its order
 // (docs/formats.md, Result); the others travel between processes alone.
 
 template <typename Visitor>
@@ -146,7 +147,7 @@ void fields(Visitor& visit, MaybeConst<WorkTimes> auto& work) {
 template <typename Visitor>
 void effect_fields(Visitor& visit, std::string_view name, MaybeConst<EffectTimes> auto& times) {
   visit.group(name, [&](auto& inner) {
-    for (std::size_t i = 0; i < kEffects; ++i) inner.field(effect_key(effect_at(i)), times[i]);
+    for (std::size_t i = 0; i < kEffects; ++i) inner.field(words(effect_at(i)).key, times[i]);
   });
 }
 
@@ -183,11 +184,11 @@ bool fits(const CaseResult& result);  // by the memory model, on every rank
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
-  visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu);
+  visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu, result.last_change);
   visit.field("name", result.name);
   visit.field("iteration_ms", result.iteration_ms);
   visit.field("samples_per_s", result.samples_per_s);
-  visit.text_if_any("relative_to", result.relative_to);
+  visit.take("relative_to", result.relative_to);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {
     inner.field("fabric", job.fabric);

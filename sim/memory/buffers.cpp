@@ -44,7 +44,7 @@ bool works_on_vectors(OpRole role) {
 BytesByRank bytes_written(const Program& program, const Op& op) {
   if (op.role == OpRole::lookup) return vectors_of(program, op);
   if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op);
-  return op.is_collective() ? got_from(program, op) : half_of(op.hbm_bytes);
+  return op.is_collective() ? moved_by(program, op, false) : half_of(op.hbm_bytes);
 }
 
 class BufferList {
@@ -162,18 +162,18 @@ class BufferList {
 
   // Both ends of the exchange.
   void add_splits(const Op& splits) {
-    BytesByRank bytes = given_to(program_, splits);
-    const BytesByRank got = got_from(program_, splits);
+    BytesByRank bytes = moved_by(program_, splits, true);
+    const BytesByRank got = moved_by(program_, splits, false);
     for (std::size_t rank = 0; rank < bytes.size(); ++rank) bytes[rank] += got[rank];
     read(add(MemoryPart::inputs, splits.id, std::move(bytes)), OpRole::wait_for_splits);
   }
 
   void add_received(const Op& exchange) {
-    Buffer& buffer = add(MemoryPart::inputs, exchange.id, got_from(program_, exchange));
+    Buffer& buffer = add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, false));
     if (any(OpRole::recat)) return read(buffer, OpRole::recat);
     read_by_lookups(buffer, true, exchange.fusion);
     // Nothing wrote what is sent: it is there as long as it is sent.
-    if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, given_to(program_, exchange));
+    if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, true));
   }
 
   // What waits for the writer reads what it wrote; what works in place hands it on. The dense part reads vectors
@@ -220,7 +220,7 @@ class BufferList {
   void add_own_gradient(const Op& reader) {
     const bool pass = reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient;
     BytesByRank bytes = pass                     ? half_of(reader.hbm_bytes)
-                        : reader.is_collective() ? given_to(program_, reader)
+                        : reader.is_collective() ? moved_by(program_, reader, true)
                                                  : vectors_of(program_, op(lookup_of_.at(reader.shards)));
     read(add(MemoryPart::gradients, interaction_ >= 0 ? interaction_ : reader.id, std::move(bytes)), reader.id);
   }

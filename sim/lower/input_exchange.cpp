@@ -165,29 +165,14 @@ void Lowering::connect_pipeline() {
 void Lowering::say_batches_ahead() {
   if (!pipelined()) return;
   const bool prefetch = workload_.pipeline == "prefetch_sparse_dist";
-  for (Op& op : program_.ops) {
-    switch (op.role) {
-      case OpRole::copy_inputs:
-        op.batches_ahead = 2;
-        break;
-      case OpRole::split_tiers:
-      case OpRole::permute_inputs:
-      case OpRole::bucketize:
-      case OpRole::exchange_splits:
-        op.batches_ahead = prefetch ? 2 : 1;
-        break;
-      case OpRole::wait_for_splits:
-      case OpRole::exchange_lengths:
-      case OpRole::exchange_ids:
-      case OpRole::exchange_weights:
-        op.batches_ahead = 1;
-        break;
-      case OpRole::recat:
-      case OpRole::prefetch_rows:
-        op.batches_ahead = prefetch && full() ? 1 : 0;
-        break;
-      default:
-        break;
+  for (Op& op : program_.ops) {  // roles are in the order in which a batch meets them
+    if (op.role == OpRole::none || op.role > OpRole::prefetch_rows) continue;
+    if (op.role == OpRole::copy_inputs) {
+      op.batches_ahead = 2;
+    } else if (op.role <= OpRole::exchange_splits) {
+      op.batches_ahead = prefetch ? 2 : 1;
+    } else {
+      op.batches_ahead = op.role <= OpRole::exchange_weights || (prefetch && full()) ? 1 : 0;
     }
   }
 }

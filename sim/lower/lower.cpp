@@ -19,14 +19,9 @@ int tier_of(const Plan& plan, const Placement& placement) {
 
 void write_shards(Program& program, const Plan& plan, const Workload& workload) {
   for (const Placement& placement : plan.placements) {
-    Program::Shard shard;
-    shard.table = placement.table;
-    shard.strategy = placement.strategy;
-    shard.row_begin = placement.row_begin;
-    shard.row_end = placement.row_end;
-    shard.column_begin = placement.column_begin;
-    shard.column_end = placement.column_end;
-    shard.holders = placement.holders;
+    Program::Shard shard{placement};
+    shard.compute_kernel = Placement{}.compute_kernel;
+    shard.cache_load_factor = Placement{}.cache_load_factor;
     if (placement.rows() < workload.tables[placement.table].rows) shard.tier = tier_of(plan, placement);
     program.shards.push_back(shard);
   }

@@ -98,10 +98,9 @@ BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
   BytesByRank bytes = zeros(program);
   for (const int index : gradient.shards) {
     const Shard& shard = program.shard(index);
-    const Placement placement = shard.placement();
     for (const std::vector<int>& group : shard.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
-        bytes[static_cast<std::size_t>(group[i])] += rows_held(placement, i) * row_bytes(program, shard);
+        bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);
       }
     }
   }

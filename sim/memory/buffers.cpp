@@ -12,26 +12,13 @@ namespace {
 // What an operation in this role writes of vectors and gradients; none: nothing of them that stays beside what it
 // reads.
 std::optional<MemoryPart> part_written(OpRole role) {
-  switch (role) {
-    case OpRole::lookup:
-    case OpRole::order_lookups:
-      return MemoryPart::lookup_output;
-    case OpRole::sum_output:
-    case OpRole::exchange_output:
-    case OpRole::order_output:
-    case OpRole::merge_tiers:
-      return MemoryPart::output;
-    case OpRole::split_gradient_tiers:
-    case OpRole::order_gradient:
-    case OpRole::exchange_gradient:
-    case OpRole::gather_gradient:
-    case OpRole::order_received_gradient:
-      return MemoryPart::gradients;
-    case OpRole::sum_gradient:
-      return MemoryPart::table_gradients;
-    default:
-      return std::nullopt;
-  }
+  if (role == OpRole::sum_gradient) return MemoryPart::table_gradients;
+  if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
+  // Roles are in the order in which a batch meets them.
+  if (role <= OpRole::order_lookups) return MemoryPart::lookup_output;
+  if (role <= OpRole::merge_tiers) return MemoryPart::output;
+  const bool of_vectors = role >= OpRole::split_gradient_tiers && role <= OpRole::order_received_gradient;
+  return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
 }
 
 // Whether it has vectors or gradients in hand: it reads those of the operations that it waits for.

@@ -15,18 +15,6 @@ std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role) {
   return ids;
 }
 
-Placement Program::Shard::placement() const {
-  Placement placement;
-  placement.table = table;
-  placement.row_begin = row_begin;
-  placement.row_end = row_end;
-  placement.column_begin = column_begin;
-  placement.column_end = column_end;
-  placement.strategy = strategy;
-  placement.holders = holders;
-  return placement;
-}
-
 std::vector<int> Program::ranks_of(const Op& op) const {
   return op.ranks.empty() ? all_ranks(world_size) : op.ranks;
 }

@@ -94,15 +94,10 @@ struct Program {
   };
   std::vector<Matrix> matrices;
   std::vector<Table> tables;
-  struct Shard {
-    int table = 0;
+  // Rows, columns and holders of a placement; where in memory a holder keeps them is not the Program's to say.
+  struct Shard : Placement {
     int tier = -1;
-    Strategy strategy = Strategy::row_wise;
     std::string order = "popularity";
-    std::uint64_t row_begin = 0, row_end = 0;
-    std::int64_t column_begin = 0, column_end = 0;
-    std::vector<std::vector<int>> holders;
-    Placement placement() const;  // the rows, columns and holders that it has
     bool operator==(const Shard&) const = default;
   };
   std::vector<Shard> shards;

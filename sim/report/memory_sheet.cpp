@@ -28,7 +28,7 @@ std::string mib(double bytes) {
 
 std::string heading_of(const CaseResult& item) {
   const std::size_t rank = item.memory_profile.fullest();
-  const MemoryPeak& peak = item.memory_profile.ranks[rank];
+  const MemoryPeak& peak = item.memory_profile.highest();
   if (peak.op < 0) return fmt::format("{}: rank {}", item.name, rank);
   return fmt::format("{}: rank {} at {} ms, when {} starts", item.name, rank, fixed(peak.at_us * 1e-3, 4),
                      operation_at(item, peak));
@@ -44,7 +44,7 @@ std::string estimated(const PlacementMemory& estimate, MemoryPart part) {
 }
 
 void add_memory(Sheet& sheet, const CaseResult& item) {
-  const MemoryPeak& peak = item.memory_profile.ranks[item.memory_profile.fullest()];
+  const MemoryPeak& peak = item.memory_profile.highest();
   const PlacementMemory& estimate = item.estimated_memory;
   sheet.rows.push_back({{heading_of(item)}, false});
   for (std::size_t part = 0; part < kMemoryParts; ++part) {

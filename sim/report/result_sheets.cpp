@@ -14,11 +14,6 @@ namespace shardsim {
 
 namespace {
 
-double largest_memory(const CaseResult& item) {
-  if (item.memory_per_rank.empty()) return 0;
-  return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGiB;
-}
-
 // "8", or "1 to 16" where the cases differ.
 template <typename Number>
 std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
@@ -39,7 +34,7 @@ std::string clusters_of(const WorkloadCases& group) {
 std::string high_water(const CaseResult& item) {
   const MemoryProfile& profile = item.memory_profile;
   if (profile.ranks.empty()) return "-";
-  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGiB, 2);
+  return fixed(static_cast<double>(profile.highest().bytes()) / kGiB, 2);
 }
 
 std::string workload_heading(const WorkloadCases& group) {
@@ -50,11 +45,12 @@ std::string workload_heading(const WorkloadCases& group) {
 }
 
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
-           grouped(item.samples_per_s), speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item), 2),
-           high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
-           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
-          false};
+  return {
+      {short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
+       grouped(item.samples_per_s), speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2),
+       high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
+       item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
+      false};
 }
 
 Sheet::Row collective_row(const NamedTime& time, int places) {
@@ -83,6 +79,11 @@ Sheet::Row job_row(const CaseResult& item, int places) {
 }
 
 }  // namespace
+
+double largest_memory(const CaseResult& item) {
+  const auto& ranks = item.memory_per_rank;
+  return ranks.empty() ? 0 : static_cast<double>(std::ranges::max(ranks));
+}
 
 double longest_iteration_ms(const StudyResult& study) {
   double longest = 0;

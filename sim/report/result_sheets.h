@@ -34,6 +34,7 @@ constexpr std::size_t kManyCases = 16;  // more than fit on a screen
 bool has_many_cases(const StudyResult& study);
 
 // In the order of the tables: of each workload the `most` fastest.
+double largest_memory(const CaseResult& item);  // bytes of the fullest GPU, by the memory model
 std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most);
 double longest_iteration_ms(const StudyResult& study);
 

@@ -234,6 +234,10 @@ bool is_communication(std::string_view op_class) {
   return std::find(kCollectiveKinds.begin(), kCollectiveKinds.end(), op_class) != kCollectiveKinds.end();
 }
 
+bool is_compute(std::string_view op_class) {
+  return op_class == "lookup" || op_class == "update" || op_class == "dense";
+}
+
 bool NamedTime::waits_tellingly(double iteration_ms) const {
   constexpr double kShare = 0.01;
   return waited_for.rank >= 0 && waiting_ms >= kShare * std::max(iteration_ms, exposed_ms);

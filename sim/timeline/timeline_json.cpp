@@ -10,6 +10,7 @@
 #include "base/tree/json.h"
 #include "base/tree/json_fields.h"
 #include "sim/timeline/timeline_fields.h"
+#include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
 namespace {
@@ -53,11 +54,9 @@ void span_columns(Map& map, auto& spans, Places& places) {
 }
 
 void check_class(const Place& place, const std::string& op_class) {
-  static const std::vector<std::string> classes = {"lookup",       "update",     "dense",          "all_to_all",
-                                                   "all_to_all_v", "all_reduce", "reduce_scatter", "all_gather",
-                                                   "broadcast",    "send_recv"};
-  if (std::ranges::find(classes, op_class) != classes.end()) return;
-  throw input_error(place, excerpt(op_class) + " is not known here", known_names_hint(op_class, classes));
+  if (is_compute(op_class) || is_communication(op_class)) return;
+  throw input_error(place, excerpt(op_class) + " is no class of operations",
+                    "Write lookup, update, dense, or the kind of the collective");
 }
 
 // All keys of a run, for writing and for reading.

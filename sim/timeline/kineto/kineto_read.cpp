@@ -23,12 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostAhead = 16;  // iterations that one may overlap
 constexpr const char* kOtherCommunication = "send_recv";
 
-// A class that a trace of ours may name; those of others have none.
-bool is_our_class(const std::string& name, bool communicates) {
-  if (communicates) return is_communication(name);
-  return name == "lookup" || name == "update" || name == "dense";
-}
-
 class TimelineBuilder {
  public:
   TimelineBuilder(std::vector<KinetoTrace> traces, std::string source)
@@ -138,7 +132,9 @@ class TimelineBuilder {
     Timeline::OpInfo op;
     const bool communicates = is_communication_kernel(kernel.name);
     op.op_class = communicates ? class_of(kernel, collective) : compute_class(kernel.name);
-    if (is_our_class(kernel.operation_class, communicates)) op.op_class = kernel.operation_class;
+    // A class that a trace of ours may name; those of others have none.
+    const bool ours = communicates ? is_communication(kernel.operation_class) : is_compute(kernel.operation_class);
+    if (ours) op.op_class = kernel.operation_class;
     op.name = !kernel.operation.empty() ? kernel.operation : collective.known() ? collective.name : op.op_class;
     op.group = collective.group;
     op.dtype = element_of_torch(collective.dtype).dtype;

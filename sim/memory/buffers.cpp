@@ -89,28 +89,15 @@ class BufferList {
   }
 
   void add_inputs(const Op& writer) {
-    switch (writer.role) {
-      case OpRole::copy_inputs:
-        return add_copy(writer);
-      case OpRole::split_tiers:
-        return add_split_tiers(writer);
-      case OpRole::permute_inputs:
-      case OpRole::bucketize:
-        return add_permuted(writer);
-      case OpRole::exchange_splits:
-        return add_splits(writer);
-      case OpRole::exchange_lengths:
-      case OpRole::exchange_ids:
-      case OpRole::exchange_weights:
-        return add_received(writer);
-      case OpRole::recat: {
-        Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(writer.hbm_bytes));
-        read_by_lookups(buffer, true);
-        return read(buffer, OpRole::prefetch_rows);
-      }
-      default:
-        return;
-    }
+    if (writer.role == OpRole::copy_inputs) return add_copy(writer);
+    if (writer.role == OpRole::split_tiers) return add_split_tiers(writer);
+    if (writer.role == OpRole::permute_inputs || writer.role == OpRole::bucketize) return add_permuted(writer);
+    if (writer.role == OpRole::exchange_splits) return add_splits(writer);
+    if (exchanges_inputs(writer.role)) return add_received(writer);
+    if (writer.role != OpRole::recat) return;
+    Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(writer.hbm_bytes));
+    read_by_lookups(buffer, true);
+    read(buffer, OpRole::prefetch_rows);
   }
 
   // The own batch as it came from the host.

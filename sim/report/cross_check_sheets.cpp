@@ -95,7 +95,7 @@ std::string worst_legend() {
          "places with.";
 }
 
-Sheet effects_sheet(const StudyResult& study) {
+Section effects_section(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"plan", false}};
   for (std::size_t i = 0; i < kEffects; ++i) sheet.columns.push_back({std::string(words(effect_at(i)).name)});
@@ -109,16 +109,15 @@ Sheet effects_sheet(const StudyResult& study) {
       sheet.rows.push_back(effects_row(fmt::format("{}\u00a0others", plan.changed), plan.others, true));
     }
   }
-  return sheet;
-}
-
-std::string effects_legend() {
-  return "In ms; above 0 the simulation takes longer than the estimate. Contention, overlap, start-ups and uneven "
-         "loads: what the simulation loses when each is taken away, one after the other. The rest: what is left of "
-         "each kind of work on an average rank, less what the estimate has for it. Added up they are the simulated "
-         "iteration less the estimated one. Others: the mean of the plans that the one above changes places with. "
-         "Spearman with: the rank correlation if the estimate knew this term of every plan. docs/crosscheck.md says "
-         "more.";
+  return table_section(
+      "What the estimate lacks, term by term",
+      "In ms; above 0 the simulation takes longer than the estimate. Contention, overlap, start-ups and uneven "
+      "loads: what the simulation loses when each is taken away, one after the other. The rest: what is left of "
+      "each kind of work on an average rank, less what the estimate has for it. Added up they are the simulated "
+      "iteration less the estimated one. Others: the mean of the plans that the one above changes places with. "
+      "Spearman with: the rank correlation if the estimate knew this term of every plan. docs/crosscheck.md says "
+      "more.",
+      sheet);
 }
 
 DataSet cross_check_points(const CrossCheck& check, const StudyResult& study) {

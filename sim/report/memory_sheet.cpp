@@ -61,19 +61,20 @@ void add_memory(Sheet& sheet, const CaseResult& item) {
 
 }  // namespace
 
-Sheet memory_sheet(const StudyResult& study) {
+Section memory_section(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"part", false}, {"simulated MiB"}, {"memory model MiB"}};
   for (const CaseResult& item : study.cases) {
     if (!item.memory_profile.ranks.empty()) add_memory(sheet, item);
   }
-  return sheet;
-}
-
-std::string memory_legend() {
-  return "The fullest GPU of each case at its simulated high-water mark, and what the memory model gives that GPU. A "
-         "buffer is counted from the start of the operation that writes it to the end of the last one that reads it. "
-         "Activations of the dense part are not counted.";
+  Section section = table_section(
+      "Memory at its peak",
+      "The fullest GPU of each case at its simulated high-water mark, and what the memory model gives that GPU. A "
+      "buffer is counted from the start of the operation that writes it to the end of the last one that reads it. "
+      "Activations of the dense part are not counted.",
+      sheet);
+  section.folded = has_many_cases(study);
+  return section;
 }
 
 }  // namespace shardsim

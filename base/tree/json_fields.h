@@ -235,9 +235,8 @@ class JsonReader {
     index = static_cast<Index>(position(name, wanted, known));
   }
   void derived(std::string_view, auto) {}
-  template <typename Object, typename Shape>
-  void view(std::string_view name, Object& object, Shape (*)(const Object&), auto set) {
-    Shape value{};
+  void view(std::string_view name, auto& object, auto get, auto set) {
+    decltype(get(object)) value{};
     field(name, value);
     set_where_there(object, value, set);
   }

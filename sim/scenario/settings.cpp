@@ -1,5 +1,3 @@
-#include "sim/scenario/settings.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "sim/scenario/case_trees.h"
 
 namespace shardsim {
 

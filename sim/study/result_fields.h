@@ -8,7 +8,7 @@
 namespace shardsim {
 
 // The members of a result, said once for every form that it has: the bytes between worker and parent (base/packed.h),
-// and result.json, written and read (base/json_fields.h). Named members are those of result.json, in its order
+// and result.json, written and read (base/tree/json_fields.h). Named members are those of result.json, in its order
 // (docs/formats.md, Result); the others travel between processes alone.
 
 template <typename Visitor>
@@ -151,10 +151,6 @@ void effect_fields(Visitor& visit, std::string_view name, MaybeConst<EffectTimes
   });
 }
 
-// Of work without waiting result.json has the sum alone, which stands as `other` when it is read.
-double total_of(const WorkTimes& work);
-void set_total(WorkTimes& work, double ms);
-
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
   auto& mean = checked.estimate.mean;
@@ -174,7 +170,10 @@ void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
     inner.field("contention", removed.uncontended);
     inner.field("overlap", removed.serial);
     inner.field("start_ups", removed.without_starts);
-    inner.view("uneven_loads", removed.even, total_of, set_total);
+    // Of work without waiting result.json has the sum alone, which stands as `other` when it is read.
+    inner.view(
+        "uneven_loads", removed.even, [](const WorkTimes& work) { return work.total(); },
+        [](WorkTimes& work, double ms) { work = {.other = ms}; });
   });
   visit(removed.even);
   effect_fields(visit, "effects_ms", checked.effects);
@@ -249,8 +248,9 @@ void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst
 }
 
 // A fit that does not say how many rows it took would otherwise read as one on none.
-std::optional<std::int64_t> known_rows(const SourcedValue& constant);
-void set_rows(SourcedValue& constant, std::int64_t rows);
+inline std::optional<std::int64_t> known_rows(const SourcedValue& constant) {
+  return constant.rows_used > 0 ? std::optional(constant.rows_used) : std::nullopt;
+}
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
@@ -258,7 +258,10 @@ void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
   visit.field("value", constant.value);
   visit.field("source", constant.source);
   visit.field("fitted_on", constant.fitted_on);
-  visit.view("rows_used", constant, known_rows, set_rows);
+  visit.view("rows_used", constant, known_rows, [](SourcedValue& fit, std::int64_t rows) {
+    fit.rows_used = rows;
+    fit.fitted = true;
+  });
 }
 
 template <typename Visitor>

@@ -141,10 +141,6 @@ NamedTimeline timeline_from_tree(const Tree& tree) {
   return named;
 }
 
-NamedTimeline timeline_from_json(std::string_view text, const std::string& source) {
-  return timeline_from_tree(parse_json(text, source));
-}
-
 NamedTimeline read_timeline_json(const std::filesystem::path& path) {
   return timeline_from_tree(read_json_file(path.string()));
 }

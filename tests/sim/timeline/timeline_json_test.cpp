@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/tree/json.h"
 #include "tests/sim/sample_timeline.h"
 
 namespace shardsim {
@@ -24,7 +25,7 @@ constexpr const char* kExample = R"({"schema": "shardsim.timeline_json/1", "case
 
 std::string message_of(const std::string& text) {
   try {
-    timeline_from_json(text, "t.json");
+    timeline_from_tree(parse_json(text, "t.json"));
     return "";
   } catch (const Error& error) {
     CHECK(error.failure() == Failure::input);
@@ -50,7 +51,7 @@ TEST_CASE("timelines read back from JSON equal those written, predicted, observe
   bare.complete = false;
   bare.kind = "observed";
   for (const Timeline& timeline : {sample_timeline(), sample_observation(), bare}) {
-    const NamedTimeline back = timeline_from_json(timeline_to_json(timeline, "rm1/row_wise"), "t.json");
+    const NamedTimeline back = timeline_from_tree(parse_json(timeline_to_json(timeline, "rm1/row_wise"), "t.json"));
     CHECK(back.case_name == "rm1/row_wise");
     CHECK(back.timeline == timeline);
   }
@@ -62,7 +63,7 @@ TEST_CASE("times keep every bit") {
   timeline.spans[0].end_us = 123456.78901234567;
   timeline.iteration_ms = 1.0 / 3;
   sort_spans(timeline);
-  CHECK(timeline_from_json(timeline_to_json(timeline, "main"), "t.json").timeline == timeline);
+  CHECK(timeline_from_tree(parse_json(timeline_to_json(timeline, "main"), "t.json")).timeline == timeline);
 }
 
 TEST_CASE("what is written is one JSON document with a column a line") {
@@ -75,7 +76,7 @@ TEST_CASE("what is written is one JSON document with a column a line") {
 }
 
 TEST_CASE("the example of the specification is read") {
-  const NamedTimeline read = timeline_from_json(kExample, "t.json");
+  const NamedTimeline read = timeline_from_tree(parse_json(kExample, "t.json"));
   CHECK(read.case_name == "main");
   CHECK(read.timeline.spans.size() == 2);
   CHECK(read.timeline.spans[1] == Span{0.5, 4.0, 1, 1, 0, 0, 64});
@@ -85,7 +86,7 @@ TEST_CASE("the example of the specification is read") {
 }
 
 TEST_CASE("spans are sorted on reading") {
-  const NamedTimeline read = timeline_from_json(spoiled("[0.0, 0.5]", "[0.5, 0.0]"), "t.json");
+  const NamedTimeline read = timeline_from_tree(parse_json(spoiled("[0.0, 0.5]", "[0.5, 0.0]"), "t.json"));
   CHECK(read.timeline.spans[0].rank == 1);
 }
 

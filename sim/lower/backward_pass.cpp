@@ -43,17 +43,16 @@ void Lowering::bottom_layers() {
 }
 
 int Lowering::dense_backward(const DenseStep& step, std::vector<int> after) {
-  const int id = list_.add("dense_backward", {step.bottom ? OpRole::bottom_backward : OpRole::dense_backward},
-                           Stream::compute, std::move(after));
-  list_.op(id).flops.values = {step.flops};
-  list_.op(id).precision = precision();
+  const int id = add("dense_backward", {step.bottom ? OpRole::bottom_backward : OpRole::dense_backward},
+                     Stream::compute, std::move(after));
+  op_at(id).flops.values = {step.flops};
+  op_at(id).precision = precision();
   return id;
 }
 
 void Lowering::reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after) {
   for (const std::int64_t bucket : buckets) {
-    const int id =
-        list_.add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {bucket}, "fp32", after);
+    const int id = add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {bucket}, "fp32", after);
     if (id >= 0) reductions_.push_back(id);
   }
 }
@@ -61,8 +60,8 @@ void Lowering::reduce_buckets(const std::vector<std::int64_t>& buckets, const st
 void Lowering::exchange_gradients() {
   split_ = before_;
   if (shuffles() && exchanges() && tier_bytes() > 0) {
-    split_ = {list_.add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, Stream::compute, {tier_bytes()},
-                             before_)};
+    split_ = {
+        add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, Stream::compute, {tier_bytes()}, before_)};
   }
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
@@ -79,17 +78,17 @@ void Lowering::exchange_gradients() {
 int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after) {
   const std::string type = wire(group, workload_.wire_backward);
   if (!group.reduces()) {
-    return list_.add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_gradient), group.group,
-                              group.gradients, type, after);
+    return add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_gradient), group.group, group.gradients,
+                        type, after);
   }
   int crossed = -1;
   if (group.crosses()) {
-    crossed = list_.add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_gradient), "cross_node",
-                                 group.cross_gradients, type, after);
+    crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_gradient), "cross_node",
+                           group.cross_gradients, type, after);
     if (crossed >= 0) after = {crossed};
   }
-  const int gathered = list_.add_reduction(group.reach() + "all_gather", group.as(OpRole::gather_gradient),
-                                           group.reducing_group(), group.gathered_bytes, type, after);
+  const int gathered = add_reduction(group.reach() + "all_gather", group.as(OpRole::gather_gradient),
+                                     group.reducing_group(), group.gathered_bytes, type, after);
   return gathered >= 0 ? gathered : crossed;
 }
 
@@ -145,8 +144,8 @@ void Lowering::reduce_replicas(const FusionGroup& group, GroupOps& ops) {
                           : std::vector<std::int64_t>{std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})};
   for (const std::int64_t bucket : bytes) {
     const int id =
-        list_.add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce", group.as(OpRole::reduce_gradient),
-                            flex ? "cross_node" : "world", {bucket}, "fp32", ops.gradients);
+        add_reduction(flex ? "cross_node_all_reduce" : "global_all_reduce", group.as(OpRole::reduce_gradient),
+                      flex ? "cross_node" : "world", {bucket}, "fp32", ops.gradients);
     if (id >= 0) ops.reductions.push_back(id);
   }
 }
@@ -168,10 +167,10 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
 void Lowering::dense_optimizer() {
   const std::int64_t parameters = workload_.dense.parameters.count;
   if (steps_.empty() || parameters <= 0) return;
-  const int step = list_.add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute,
-                             reductions_.empty() ? dense_ : reductions_);
-  list_.op(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
-  list_.op(step).optimizer = workload_.optimizer;
+  const int step =
+      add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute, reductions_.empty() ? dense_ : reductions_);
+  op_at(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
+  op_at(step).optimizer = workload_.optimizer;
 }
 
 }  // namespace shardsim

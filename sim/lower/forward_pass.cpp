@@ -46,19 +46,19 @@ int Lowering::add_output(const FusionGroup& group, const std::vector<int>& looku
   if (full() && shuffles() && !group.pooled()) {
     after = {add_vector_pass("seq_permute", OpRole::order_lookups, group, group.owner_bytes, lookups)};
   }
-  const int done = list_.add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_output), group.group,
-                                      group.rows, type, after);
+  const int done = add_exchange(group.reach() + "all_to_all", group.as(OpRole::exchange_output), group.group,
+                                group.rows, type, after);
   return done >= 0 ? done : lookups.back();
 }
 
 // Partial sums are added up, in the node first where the rows lie in one; then the nodes exchange what is complete.
 int Lowering::add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups) {
-  int done = list_.add_reduction(group.reach() + "reduce_scatter", group.as(OpRole::sum_output), group.reducing_group(),
-                                 group.scattered_bytes, type, lookups);
+  int done = add_reduction(group.reach() + "reduce_scatter", group.as(OpRole::sum_output), group.reducing_group(),
+                           group.scattered_bytes, type, lookups);
   if (done < 0) done = lookups.back();
   if (!group.crosses()) return done;
-  const int crossed = list_.add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_output), "cross_node",
-                                         group.cross_rows, type, {done});
+  const int crossed = add_exchange("cross_node_all_to_all", group.as(OpRole::exchange_output), "cross_node",
+                                   group.cross_rows, type, {done});
   return crossed >= 0 ? crossed : done;
 }
 
@@ -82,9 +82,8 @@ std::vector<int> Lowering::restore_order() {
     after[index] = add_vector_pass(group.order_pass(), OpRole::order_output, group, {bytes}, {after[index]});
   }
   const double tiers = tier_bytes();
-  return tiers > 0
-             ? std::vector<int>{list_.add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, {tiers}, after)}
-             : after;
+  return tiers > 0 ? std::vector<int>{add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, {tiers}, after)}
+                   : after;
 }
 
 // -1: the dense part has no such layers.
@@ -93,10 +92,10 @@ int Lowering::dense_forward(bool bottom, std::vector<int> after) {
   const bool any = std::any_of(dense.layers.begin(), dense.layers.end(),
                                [&](const DenseLayer& layer) { return is_bottom(layer) == bottom; });
   if (!any && (bottom || !dense.measured)) return -1;
-  const int id = list_.add("dense_forward", {bottom ? OpRole::bottom_forward : OpRole::dense_forward}, Stream::compute,
-                           std::move(after));
-  list_.op(id).flops.values = {dense_forward_flops(workload_, bottom)};
-  list_.op(id).precision = precision();
+  const int id = add("dense_forward", {bottom ? OpRole::bottom_forward : OpRole::dense_forward}, Stream::compute,
+                     std::move(after));
+  op_at(id).flops.values = {dense_forward_flops(workload_, bottom)};
+  op_at(id).precision = precision();
   return id;
 }
 

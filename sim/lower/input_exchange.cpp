@@ -35,7 +35,7 @@ void Lowering::exchange_ids_only() {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
     ops_[index].ids =
-        list_.add_exchange("input_all_to_all", group.as(OpRole::exchange_ids), group.group, group.ids, ids_dtype(), {});
+        add_exchange("input_all_to_all", group.as(OpRole::exchange_ids), group.group, group.ids, ids_dtype(), {});
   }
 }
 
@@ -46,8 +46,8 @@ double Lowering::own_input_bytes() const {
 }
 
 void Lowering::copy_to_device() {
-  copy_ = list_.add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
-  list_.op(copy_).host_bytes.values = {own_input_bytes()};
+  copy_ = add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
+  op_at(copy_).host_bytes.values = {own_input_bytes()};
 }
 
 void Lowering::permute() {
@@ -60,10 +60,10 @@ void Lowering::permute() {
   }
   const Stream on = stream(Stream::data_dist);
   std::vector<int> after = {copy_};
-  if (tiers > 0) after = {permute_first_ = list_.add_pass("tier_split", {OpRole::split_tiers}, on, {tiers}, after)};
-  after = {permute_ = list_.add_pass("feature_permute", {OpRole::permute_inputs}, on, {2 * sent}, after)};
+  if (tiers > 0) after = {permute_first_ = add_pass("tier_split", {OpRole::split_tiers}, on, {tiers}, after)};
+  after = {permute_ = add_pass("feature_permute", {OpRole::permute_inputs}, on, {2 * sent}, after)};
   if (permute_first_ < 0) permute_first_ = permute_;
-  if (rows > 0) permute_ = list_.add_pass("bucketize", {OpRole::bucketize}, on, {2 * rows}, after);
+  if (rows > 0) permute_ = add_pass("bucketize", {OpRole::bucketize}, on, {2 * rows}, after);
 }
 
 void Lowering::add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers) {
@@ -71,8 +71,8 @@ void Lowering::add_splits(const std::string& matrix, int fusion, const std::stri
   const auto members = static_cast<std::int64_t>(program_.groups.at(group).front().size());
   program_.matrices.push_back({matrix, {ByteMatrix::Kind::even, kSplitBytes, {numbers * members}, {}, false}});
   const MatrixUse use{static_cast<int>(program_.matrices.size()) - 1, false};
-  splits_.push_back(list_.add_exchange("input_splits_all_to_all", {OpRole::exchange_splits, fusion}, group, use,
-                                       "int64", {permute_}));
+  splits_.push_back(
+      add_exchange("input_splits_all_to_all", {OpRole::exchange_splits, fusion}, group, use, "int64", {permute_}));
 }
 
 // A pipeline fuses the splits of all modules and types; without one each of them has a call of its own.
@@ -93,18 +93,18 @@ void Lowering::exchange_splits() {
 }
 
 void Lowering::wait_for_splits() {
-  if (exchanges()) wait_ = list_.add("host_wait", {OpRole::wait_for_splits}, stream(Stream::host), splits_);
+  if (exchanges()) wait_ = add("host_wait", {OpRole::wait_for_splits}, stream(Stream::host), splits_);
 }
 
 void Lowering::exchange_inputs_of(const FusionGroup& group, GroupOps& ops) {
-  const auto add = [&](const char* name, OpRole role, MatrixUse matrix, const std::string& dtype) {
-    const int id = list_.add_exchange(name, group.as(role), group.group, matrix, dtype, {wait_});
+  const auto send = [&](const char* name, OpRole role, MatrixUse matrix, const std::string& dtype) {
+    const int id = add_exchange(name, group.as(role), group.group, matrix, dtype, {wait_});
     if (id >= 0) inputs_.push_back(id);
     return id;
   };
-  add("input_lengths_all_to_all", OpRole::exchange_lengths, group.lengths, "int32");
-  ops.ids = add("input_all_to_all", OpRole::exchange_ids, group.ids, ids_dtype());
-  if (group.weighted) add("input_weights_all_to_all", OpRole::exchange_weights, group.weights, "fp32");
+  send("input_lengths_all_to_all", OpRole::exchange_lengths, group.lengths, "int32");
+  ops.ids = send("input_all_to_all", OpRole::exchange_ids, group.ids, ids_dtype());
+  if (group.weighted) send("input_weights_all_to_all", OpRole::exchange_weights, group.weights, "fp32");
 }
 
 void Lowering::exchange_inputs() {
@@ -123,7 +123,7 @@ std::vector<double> Lowering::received_bytes() const {
 
 void Lowering::recat() {
   if (!exchanges()) return;
-  recat_ = list_.add_pass("recat", {OpRole::recat}, stream(Stream::data_dist), received_bytes(), inputs_);
+  recat_ = add_pass("recat", {OpRole::recat}, stream(Stream::data_dist), received_bytes(), inputs_);
 }
 
 void Lowering::prefetch_rows() {
@@ -142,22 +142,22 @@ void Lowering::prefetch_rows() {
   // With ids alone it stands in front of the lookups, whatever the pipeline.
   const Stream on = workload_.pipeline == "prefetch_sparse_dist" && full() ? Stream::prefetch : Stream::compute;
   const std::vector<int> after = !pipelined() && !full() ? all_ids() : std::vector<int>{recat_};
-  prefetch_ = list_.add_pass("cache_prefetch", {OpRole::prefetch_rows}, on, fetched, after);
-  list_.op(prefetch_).host_bytes = list_.op(prefetch_).hbm_bytes;
+  prefetch_ = add_pass("cache_prefetch", {OpRole::prefetch_rows}, on, fetched, after);
+  op_at(prefetch_).host_bytes = op_at(prefetch_).hbm_bytes;
 }
 
 void Lowering::connect_pipeline() {
   say_batches_ahead();
-  if (permute_first_ >= 0) follow(list_.op(permute_first_), copy_);
+  if (permute_first_ >= 0) follow(op_at(permute_first_), copy_);
   launch_behind_wait();
   if (wait_ >= 0) {
-    for (const int id : splits_) follow(list_.op(wait_), id);
+    for (const int id : splits_) follow(op_at(wait_), id);
   }
   if (prefetch_ >= 0 && recat_ < 0 && pipelined()) {
-    for (const int id : all_ids()) list_.op(prefetch_).after_previous.push_back(id);
+    for (const int id : all_ids()) op_at(prefetch_).after_previous.push_back(id);
   }
   if (recat_ < 0) return;
-  for (const int id : inputs_) follow(list_.op(recat_), id);
+  for (const int id : inputs_) follow(op_at(recat_), id);
 }
 
 // How far ahead of the trained batch each step works, in TorchRec's pipelines. With ids alone a pipeline moves their
@@ -181,9 +181,9 @@ void Lowering::say_batches_ahead() {
 // is copied when the one three before it is through: TorchRec's pipelines hold three.
 void Lowering::launch_behind_wait() {
   if (copy_ < 0 || !pipelined()) return;
-  const int before = wait_ >= 0 ? wait_ : list_.last_compute();
-  follow(list_.op(copy_), before);
-  if (permute_first_ >= 0) follow(list_.op(permute_first_), before);
+  const int before = wait_ >= 0 ? wait_ : last_compute();
+  follow(op_at(copy_), before);
+  if (permute_first_ >= 0) follow(op_at(permute_first_), before);
 }
 
 std::vector<int> Lowering::all_ids() const {

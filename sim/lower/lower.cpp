@@ -106,6 +106,8 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
        [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
 }
 
+constexpr const char* kStreamNames[] = {"compute", "world", "node", "cross", "memcpy", "data_dist", "prefetch", "host"};
+
 std::vector<Stream> streams_of(const Workload& workload) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
   if (!workload.full_input_exchange() || workload.pipeline == "none") return streams;
@@ -121,8 +123,12 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
     : workload_(workload),
       program_(program_frame(plan, workload, cluster)),
       groups_(fuse(program_, plan, workload, cluster, options.observed_payload)),
-      list_(program_, streams_of(workload), options.overlap),
-      ops_(groups_.size()) {}
+      ops_(groups_.size()) {
+  if (!options.overlap) return;
+  streams_ = streams_of(workload);
+  program_.streams.clear();
+  for (const Stream stream : streams_) program_.streams.emplace_back(kStreamNames[static_cast<int>(stream)]);
+}
 
 Program Lowering::take() {
   if (!full()) {
@@ -195,17 +201,17 @@ void Lowering::prefetch_sparse_dist() {
 // Rows must be updated before the next iteration reads them. Without a pipeline the next exchange of ids follows the
 // last operation of this iteration; with one, the ids that a lookup needs came during the iteration before.
 void Lowering::connect_iterations() {
-  const int last = list_.last_compute();
+  const int last = last_compute();
   for (const GroupOps& ops : ops_) {
     for (std::size_t part = 0; part < ops.lookups.size(); ++part) {
-      std::vector<int>& before = list_.op(ops.lookups[part]).after_previous;
+      std::vector<int>& before = op_at(ops.lookups[part]).after_previous;
       if (pipelined()) before = came_before(ops);
       before.push_back(ops.update(part));
     }
-    if (!pipelined() && !full() && ops.ids >= 0) list_.op(ops.ids).after_previous = {last};
+    if (!pipelined() && !full() && ops.ids >= 0) op_at(ops.ids).after_previous = {last};
   }
   connect_pipeline();
-  if (copy_ >= 0 && !pipelined()) list_.op(copy_).after_previous = {last};
+  if (copy_ >= 0 && !pipelined()) op_at(copy_).after_previous = {last};
 }
 
 // Of the input of this batch, in the iteration before.
@@ -233,7 +239,7 @@ std::string Lowering::wire(const FusionGroup& group, const std::optional<WireDty
 Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
                            const std::vector<int>& after) {
   const std::string name = what + std::string(strategy_name(group.strategy));
-  Op& op = list_.op(list_.add(name, group.as(role), Stream::compute, after));
+  Op& op = op_at(add(name, group.as(role), Stream::compute, after));
   op.shards = part.shards;
   op.ranks = part.ranks;
   return op;
@@ -242,7 +248,7 @@ Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& gro
 int Lowering::add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group,
                               std::vector<double> vectors, std::vector<int> after) {
   for (double& bytes : vectors) bytes *= 2;
-  return list_.add_pass(name, group.as(role), Stream::compute, std::move(vectors), std::move(after));
+  return add_pass(name, group.as(role), Stream::compute, std::move(vectors), std::move(after));
 }
 
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options) {

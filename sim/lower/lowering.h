@@ -7,9 +7,12 @@
 #include "sim/lower/dense_steps.h"
 #include "sim/lower/fusion_group.h"
 #include "sim/lower/lower.h"
-#include "sim/lower/op_list.h"
 
 namespace shardsim {
+
+// Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
+// keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
+enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host };
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
@@ -86,6 +89,20 @@ class Lowering {
   void add_applies(const FusionGroup& group, GroupOps& ops);
   void dense_optimizer();
 
+  // op_list.cpp: appends operations to the Program. Ids below 0 in `after` are left out: there was nothing to wait for.
+  // A stream that the Program lacks is `compute`.
+  int add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after);
+  // A pass over bytes of device memory, the same on all ranks or one number each.
+  int add_pass(const std::string& name, Purpose purpose, Stream stream, std::vector<double> hbm_bytes,
+               std::vector<int> after);
+  // A collective on its group's stream. -1, and nothing added: the group has one member, or there is nothing to move.
+  int add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
+                   const std::string& dtype, std::vector<int> after);
+  int add_reduction(const std::string& name, Purpose purpose, const std::string& group,
+                    const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype, std::vector<int> after);
+  Op& op_at(int id) { return program_.ops[static_cast<std::size_t>(id)]; }
+  int last_compute() const;  // last operation that is no collective
+
   bool full() const { return workload_.full_input_exchange(); }  // the exchange of ids in all its steps
   bool pipelined() const { return workload_.pipeline != "none"; }
   bool shuffles() const { return !workload_.dense.measured; }  // passes over vectors; a measured rest holds them
@@ -105,8 +122,8 @@ class Lowering {
   const Workload& workload_;
   Program program_;
   std::vector<FusionGroup> groups_;
-  OpList list_;
-  std::vector<GroupOps> ops_;  // [group]
+  std::vector<Stream> streams_;  // index in Program::streams; empty where nothing overlaps
+  std::vector<GroupOps> ops_;    // [group]
 
   int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
   std::vector<int> splits_, inputs_;  // their exchanges

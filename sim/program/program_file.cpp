@@ -18,7 +18,6 @@ using RankSets = std::vector<std::vector<int>>;
 
 // In all rank sets of a file: "0-1048575" is short to write and long to hold.
 constexpr std::size_t kMostHeldRanks = 1 << 24;
-constexpr std::size_t kMostNamesShown = 20;
 constexpr std::int64_t kMostRead = 1 << 20;  // of small numbers; check_program refuses far smaller ones
 
 // A file holds one number where all ranks have the same. Whole amounts are written without a point, as a person would.

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "sim/program/program.h"
 #include "sim/timeline/timeline_fields.h"
-#include "topology/spec/cluster_spec.h"
 
 namespace shardsim {
 namespace {
@@ -22,7 +22,7 @@ bool is_length(double value) {
 TimelineFault fault_of_head(const Timeline& timeline) {
   if (timeline.kind != "predicted" && timeline.kind != "observed")
     return {fmt::format("kind is {}, neither predicted nor observed", excerpt(timeline.kind)), "kind"};
-  if (timeline.world_size < 0 || timeline.world_size > kMostRanks)
+  if (timeline.world_size < 0 || timeline.world_size > kMostProgramRanks)
     return {fmt::format("the world has {} ranks", timeline.world_size), "world_size"};
   if (timeline.ranks_per_node < 0) return {"a node has fewer than 0 ranks", "ranks_per_node"};
   if (!is_length(timeline.iteration_ms))

@@ -21,9 +21,9 @@ namespace shardsim {
 //       visit.field("bytes", span.bytes);         // members that forms with names hold, too
 //     }
 //
-// Forms with names (sim/report/result_json.cpp) have more to say: `group` puts members under a name of their own,
+// Forms with names (base/tree/json_fields.h) have more to say: `group` puts members under a name of their own,
 // `group_if` and `group_or_null` do so for what may be absent, `scaled` and `word` write a number in another unit and a
-// flag as a word, `nullable` writes null for what is absent, `text_if_any` leaves out what is empty. What such a form
+// flag as a word, `nullable` writes null for what is absent, `take` leaves out what is as it is by default. What such a form
 // derives from several members (`derived`), or holds in another shape (`view`: how to get that shape from the object,
 // and how to set the object from it), is nothing to pack.
 template <typename Type, typename Value>
@@ -44,7 +44,7 @@ class PackedFields {
   }
   void field(std::string_view, auto& value) { each(value); }
   void nullable(std::string_view, auto& value) { each(value); }
-  void text_if_any(std::string_view, auto& text) { each(text); }
+  void take(std::string_view, auto& value) { each(value); }
   void scaled(std::string_view, auto& value, double) { each(value); }
   void word(std::string_view, auto& flag, const char*, const char*) { each(flag); }
   void group(std::string_view, auto members) { members(*this); }

@@ -13,20 +13,12 @@ std::string dotted(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-// The same error with the value's name in front, so that the message stands alone.
-Error named(const Error& error, const std::string& name) {
-  const std::string where = error.place().text() + ": ";
-  std::string text = error.what();
-  if (text.starts_with(where)) text.erase(0, where.size());
-  return {error.failure(), error.place(), name + ": " + text, ""};
-}
-
 template <typename Parse>
 auto parsed(const std::string& name, const Tree& tree, std::string_view expected, const Parse& parse) {
   try {
     return parse(scalar_text(tree, expected), tree.place);
   } catch (const Error& error) {
-    throw named(error, name);
+    throw named_error(error, name);
   }
 }
 
@@ -86,6 +78,13 @@ const Tree& empty_map() {
 }
 
 }  // namespace
+
+Error named_error(const Error& error, const std::string& name) {
+  const std::string where = error.place().text() + ": ";
+  std::string text = error.what();
+  if (text.starts_with(where)) text.erase(0, where.size());
+  return {error.failure(), error.place(), name + ": " + text, ""};
+}
 
 const std::string& scalar_text(const Tree& tree, std::string_view expected) {
   if (tree.kind == Tree::Kind::scalar) return tree.scalar;

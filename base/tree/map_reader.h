@@ -88,6 +88,9 @@ class MapReader {
 // The scalar text of a tree, or an input error saying what was expected ("a whole number", ...).
 const std::string& scalar_text(const Tree& tree, std::string_view expected);
 
+// The same error with the value's name in front, so that the message stands alone.
+Error named_error(const Error& error, const std::string& name);
+
 // The implementation that a map asks for by its `name`, made by its row in an interface's table; a row has a name and a
 // `make` that reads its own options. `what` names the interface in messages ("planner").
 // Errors (Failure::input): unknown name (lists the known ones), unknown options, and what `make` finds.

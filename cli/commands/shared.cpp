@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "sim/scenario/settings.h"
+#include "sim/scenario/case_trees.h"
 
 namespace shardsim {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct Utilisation {
 };
 
 struct SimulationResult {
-  Timeline timeline;    // the steady iteration
-  Utilisation busiest;  // what limits the iteration
+  Timeline timeline;               // the steady iteration
+  Utilisation busiest;             // what limits the iteration
+  std::optional<double> change{};  // of the last iteration's time against the one before, relative; nothing after one
 };
 
 // Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that

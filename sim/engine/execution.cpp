@@ -294,6 +294,7 @@ void Execution::iteration_ended() {
   } else if (steady || iteration_ + 1 == options_.iterations) {
     kept_ = take_iteration(seconds);
     kept_.steady = steady;
+    if (last_seconds_ >= 0) kept_.change = seconds / last_seconds_ - 1;
     done_ = true;
     return;
   }
@@ -303,6 +304,23 @@ void Execution::iteration_ended() {
   last_seconds_ = seconds;
   ++iteration_;
   if (until_ == Until::stopped) allow_one_more();
+}
+
+SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
+                          const EngineOptions& options) {
+  return simulate_works(program, cluster, expand_ops(program, cluster, compute, options.algorithms), network, options);
+}
+
+SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                Network& network, const EngineOptions& options) {
+  const NodeClasses classes = classify_nodes(works, cluster);
+  Execution execution(program, cluster, works, classes, options);
+  network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });
+
+  const Execution::Kept& kept = execution.kept();
+  const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
+  const Utilisation rank = busiest_rank(program, works, kept.seconds);
+  return {timeline_of(kept, program, works, classes, cluster), link.share >= rank.share ? link : rank, kept.change};
 }
 
 }  // namespace shardsim

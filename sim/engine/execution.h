@@ -78,6 +78,7 @@ class Execution {
     double seconds = 0;  // from the end of the iteration before it to its own end
     int iterations_run = 0;
     bool steady = false;
+    std::optional<double> change{};  // of `seconds` against the iteration before, relative; nothing after a single one
   };
   const Kept& kept() const { return kept_; }                  // until steady: the last iteration
   const std::vector<double>& ends() const { return ends_; }   // of every iteration so far
@@ -173,5 +174,20 @@ class Execution {
   Kept kept_;
   std::deque<Kept> recent_;
 };
+
+// The Timeline of one iteration of the Program, spans of the simulated nodes repeated for those they stand for.
+Timeline timeline_of(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
+                     const NodeClasses& classes, const Cluster& cluster);
+
+// Seconds that one iteration occupies each link of the cluster.
+std::vector<double> link_seconds(const std::vector<OpWork>& works, const Cluster& cluster);
+
+// The busiest of the cluster's links ([link] busy seconds out of `seconds`); of links that are busy alike but for
+// rounding the first.
+Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster, double seconds);
+
+// The stream of a rank that works longest, collectives apart, over an iteration of so many seconds. Streams overlap, so
+// each counts by itself.
+Utilisation busiest_rank(const Program& program, const std::vector<OpWork>& works, double iteration_seconds);
 
 }  // namespace shardsim

@@ -50,16 +50,16 @@ class GroupMaker {
 
  private:
   void add(const GroupMember& member) {
-    group_.weighted = group_.weighted || member.weighted > 0;
-    const double bytes = static_cast<double>(member.row_bytes) * static_cast<double>(member.vectors);
+    group_.weighted = group_.weighted || member.weights.count > 0;
+    const double bytes = static_cast<double>(member.row_bytes) * static_cast<double>(member.forward.count);
     // The ids of a table are sent once per column block, and drawn once.
     const bool first_block = member.placement->column_begin == 0;
-    const double ids = first_block ? static_cast<double>(member.items) : 0;
+    const double ids = first_block ? static_cast<double>(member.items.count) : 0;
     group_.own_bytes += bytes;
     group_.own_ids += ids;
-    if (first_block) group_.own_extra_input += static_cast<double>(member.weighted * kWeightBytes);
+    if (first_block) group_.own_extra_input += static_cast<double>(member.weights.count * member.weights.bytes);
     if (first_block && member.placement->row_begin == 0) {
-      group_.own_extra_input += static_cast<double>(member.lengths * kLengthBytes);
+      group_.own_extra_input += static_cast<double>(member.lengths.count * member.lengths.bytes);
     }
     if (!member.tier()) return;
     group_.own_tier_bytes += bytes;
@@ -78,27 +78,27 @@ class GroupMaker {
         std::accumulate(group_.replicated_bytes.begin(), group_.replicated_bytes.end(), std::int64_t{0})};
   }
 
-  ByteMatrix matrix(Carried what) const { return exchange_matrix(members_, size_, what, workload_.id_bytes); }
+  ByteMatrix matrix(CarriedPart what) const { return exchange_matrix(members_, size_, what); }
 
   void add_exchanges() {
-    const ByteMatrix ids = matrix(Carried::ids), lengths = matrix(Carried::lengths);
-    const ByteMatrix weights = group_.weighted ? matrix(Carried::weights) : ByteMatrix{};
+    const ByteMatrix ids = matrix(&GroupMember::items), lengths = matrix(&GroupMember::lengths);
+    const ByteMatrix weights = group_.weighted ? matrix(&GroupMember::weights) : ByteMatrix{};
     add_shuffled(ids, lengths, weights);
     const bool full = workload_.full_input_exchange();
     group_.ids = add("_ids", ids);
     if (full) group_.lengths = add("_lengths", lengths);
     if (full && group_.weighted) group_.weights = add("_weights", weights);
     if (!group_.reduces()) {
-      group_.gradients = add("_grads", matrix(Carried::backward));
-      group_.rows = add_rows("", group_.gradients, matrix(Carried::forward));
+      group_.gradients = add("_grads", matrix(&GroupMember::backward));
+      group_.rows = add_rows("", group_.gradients, matrix(&GroupMember::forward));
       return;
     }
-    group_.scattered_bytes = reduced_bytes(Carried::forward);
-    group_.gathered_bytes = reduced_bytes(Carried::backward);
+    group_.scattered_bytes = reduced_bytes(&GroupMember::forward);
+    group_.gathered_bytes = reduced_bytes(&GroupMember::backward);
     if (!group_.crosses()) return;
-    group_.cross_gradients = add("_cross_grads", cross_matrix(members_, nodes_, per_node_, Carried::backward));
+    group_.cross_gradients = add("_cross_grads", cross_matrix(members_, nodes_, per_node_, &GroupMember::backward));
     group_.cross_rows =
-        add_rows("_cross", group_.cross_gradients, cross_matrix(members_, nodes_, per_node_, Carried::forward));
+        add_rows("_cross", group_.cross_gradients, cross_matrix(members_, nodes_, per_node_, &GroupMember::forward));
   }
 
   MatrixUse add(const std::string& suffix, const ByteMatrix& bytes) {
@@ -117,11 +117,11 @@ class GroupMaker {
   }
 
   // Partial sums of every bag of the ranks served, and their gradients.
-  std::vector<std::int64_t> reduced_bytes(Carried what) const {
+  std::vector<std::int64_t> reduced_bytes(CarriedPart what) const {
     std::vector<std::int64_t> bytes(group_.crosses() ? nodes_ : 1, 0);
     for (const GroupMember& member : members_) {
       const int node = group_.crosses() ? member.placement->holders.front().front() / per_node_ : 0;
-      bytes[node] += size_ * member.vectors * unit_bytes(member, what, 0);
+      bytes[node] += size_ * (member.*what).count * (member.*what).bytes;
     }
     return bytes;
   }
@@ -155,8 +155,8 @@ class GroupMaker {
 
   void add_owner_rows(const std::vector<int>& ranks) {
     std::vector<GroupMember> stored = members_;
-    for (GroupMember& member : stored) member.backward_bytes = member.row_bytes;
-    const ByteMatrix rows = exchange_matrix(stored, size_, Carried::backward, workload_.id_bytes);
+    for (GroupMember& member : stored) member.backward.bytes = member.row_bytes;
+    const ByteMatrix rows = exchange_matrix(stored, size_, &GroupMember::backward);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       group_.owner_bytes[ranks[i]] += static_cast<double>(rows.bytes_received(static_cast<int>(i) % size_, size_));
     }

@@ -7,10 +7,17 @@
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "sim/lower/group_member.h"
-#include "sim/lower/op_list.h"
+#include "sim/program/program.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
+
+// What an operation is for: its role, from which its class follows, and the fusion group that it works for (-1: all of
+// them, or none).
+struct Purpose {
+  OpRole role = OpRole::none;
+  int fusion = -1;
+};
 
 // All placements of one strategy in one module (the pooled tables, or the sequences): they share one exchange of ids,
 // one output exchange and one of gradients (pytorch/torchrec distributed/embedding.py and embeddingbag.py build one

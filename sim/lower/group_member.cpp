@@ -5,6 +5,9 @@
 namespace shardsim {
 namespace {
 
+constexpr int kLengthBytes = 4;  // on the wire, as in TorchRec's KeyedJaggedTensor
+constexpr int kWeightBytes = 4;
+
 std::int64_t half_up(double value) {
   return static_cast<std::int64_t>(std::floor(value + 0.5));
 }
@@ -42,13 +45,14 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   GroupMember member{shard, &placement, &table, table.distribution()};
   const auto batch = static_cast<double>(workload.batch_per_gpu);
   const std::int64_t columns = placement.columns();
-  member.items = items_per_rank(placement, workload, member.access, observed_payload);
-  member.weighted = half_up(static_cast<double>(member.items) * weighted_share(table));
-  member.lengths = static_cast<std::int64_t>(table.features.size()) * workload.batch_per_gpu;
-  member.vectors = member.pooled() ? half_up(batch * bags_per_sample(table)) : member.items;
+  member.items = {items_per_rank(placement, workload, member.access, observed_payload), workload.id_bytes};
+  const double weighted = static_cast<double>(member.items.count) * weighted_share(table);
+  const std::int64_t vectors = member.pooled() ? half_up(batch * bags_per_sample(table)) : member.items.count;
+  member.weights = {half_up(weighted), kWeightBytes};
+  member.lengths = {static_cast<std::int64_t>(table.features.size()) * workload.batch_per_gpu, kLengthBytes};
   member.row_bytes = columns * dtype_bytes(table.dtype);
-  member.forward_bytes = columns * dtype_bytes(wire_dtype(workload.wire_forward, table));
-  member.backward_bytes = columns * dtype_bytes(wire_dtype(workload.wire_backward, table));
+  member.forward = {vectors, columns * dtype_bytes(wire_dtype(workload.wire_forward, table))};
+  member.backward = {vectors, columns * dtype_bytes(wire_dtype(workload.wire_backward, table))};
   return member;
 }
 

@@ -16,13 +16,16 @@ struct GroupMember {
   const Placement* placement = nullptr;
   const Table* table = nullptr;
   AccessDistribution access;
-  std::int64_t items = 0;          // X: ids in these rows
-  std::int64_t weighted = 0;       // those of them that have a weight
-  std::int64_t lengths = 0;        // features x batch
-  std::int64_t vectors = 0;        // that the batch gets back: items of a sequence, bags of a pooled table
-  std::int64_t row_bytes = 0;      // of its columns
-  std::int64_t forward_bytes = 0;  // of one vector on the wire
-  std::int64_t backward_bytes = 0;
+  std::int64_t row_bytes = 0;  // of its columns
+
+  // What an exchange carries from each source: how many, and the bytes of one on the wire.
+  struct Carried {
+    std::int64_t count = 0, bytes = 0;
+  };
+  Carried items{};                // X: ids in these rows
+  Carried weights{};              // of those of them that have one
+  Carried lengths{};              // features x batch
+  Carried forward{}, backward{};  // vectors that the batch gets back: items of a sequence, bags of a pooled table
 
   bool pooled() const { return table->kind == TableKind::pooled; }
   bool tier() const { return placement->rows() < table->rows; }
@@ -36,22 +39,16 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
 std::int64_t items_per_rank(const Placement& placement, const Workload& workload, const AccessDistribution& access,
                             bool observed_payload);
 
-// What an exchange carries for one placement from each source.
-enum class Carried { ids, lengths, weights, forward, backward };
+// Which of them it carries.
+using CarriedPart = GroupMember::Carried GroupMember::*;
 
 // Sizes of several placements in one matrix, source -> owner by position in a group of `group_size`: in units of the
-// greatest common divisor of their unit sizes. `id_bytes`: of the workload.
-ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_size, Carried what, int id_bytes);
+// greatest common divisor of their unit sizes.
+ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_size, CarriedPart what);
 
 // By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). What
 // a source on any node sends back to the node of the owner; the output is the transpose.
-ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int ranks_per_node, Carried what);
-
-// Bytes per vector or id of that member.
-std::int64_t unit_bytes(const GroupMember& member, Carried what, int id_bytes);
-
-inline constexpr int kLengthBytes = 4;  // on the wire, as in TorchRec's KeyedJaggedTensor
-inline constexpr int kWeightBytes = 4;
+ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int ranks_per_node, CarriedPart what);
 
 // Where the rows of a lookup live: in HBM, in host memory behind a cache in HBM, or in host memory alone.
 enum class RowMemory { hbm, cached, host };

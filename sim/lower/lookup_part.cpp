@@ -42,7 +42,7 @@ Key key_of(const GroupMember& member, bool by_dtype, bool by_table) {
 // Items of one source that each rank of the world serves.
 std::vector<double> served(const GroupMember& member, int world) {
   const Placement& placement = *member.placement;
-  const auto items = static_cast<double>(member.items);
+  const auto items = static_cast<double>(member.items.count);
   if (placement.strategy == Strategy::data_parallel) return std::vector<double>(world, items);
   const std::vector<double> shares = member.shares();
   const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
@@ -108,7 +108,7 @@ double missed_rows(const GroupMember& member, double draws) {
 void add_member(LookupPart& part, const GroupMember& member, const Workload& workload, int sources, int world) {
   const Placement& placement = *member.placement;
   const std::vector<double> each = served(member, world);
-  const double draws = static_cast<double>(member.items) * sources;
+  const double draws = static_cast<double>(member.items.count) * sources;
   const double distinct = member.access.expected_distinct(placement.row_begin, placement.row_end, draws);
   const double missed = part.memory == RowMemory::cached ? missed_rows(member, draws) : 0;
   for (int rank = 0; rank < world; ++rank) {
@@ -118,7 +118,7 @@ void add_member(LookupPart& part, const GroupMember& member, const Workload& wor
     of.lookups = each[rank] * sources;
     of.touched = draws > 0 ? distinct * of.lookups / draws : 0;
     of.missed = draws > 0 ? missed * of.lookups / draws : 0;
-    const double bags = each[rank] > 0 ? static_cast<double>(member.vectors) * sources : 0;
+    const double bags = each[rank] > 0 ? static_cast<double>(member.forward.count) * sources : 0;
     of.vectors = member.pooled() ? bags : of.lookups;
     if (member.pooled()) part.bags[rank] += bags;
     add_memory(part, of, rank, !part.dense_gradient && workload.embedding_kernels == "per_table");

@@ -5,10 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "sim/lower/fusion_group.h"
-#include "sim/lower/input_exchange.h"
-#include "sim/lower/lowering_context.h"
-#include "sim/lower/op_list.h"
+#include "sim/lower/lowering.h"
 
 namespace shardsim {
 namespace {
@@ -22,14 +19,9 @@ int tier_of(const Plan& plan, const Placement& placement) {
 
 void write_shards(Program& program, const Plan& plan, const Workload& workload) {
   for (const Placement& placement : plan.placements) {
-    Program::Shard shard;
-    shard.table = placement.table;
-    shard.strategy = placement.strategy;
-    shard.row_begin = placement.row_begin;
-    shard.row_end = placement.row_end;
-    shard.column_begin = placement.column_begin;
-    shard.column_end = placement.column_end;
-    shard.holders = placement.holders;
+    Program::Shard shard{placement};
+    shard.compute_kernel = Placement{}.compute_kernel;
+    shard.cache_load_factor = Placement{}.cache_load_factor;
     if (placement.rows() < workload.tables[placement.table].rows) shard.tier = tier_of(plan, placement);
     program.shards.push_back(shard);
   }
@@ -114,6 +106,8 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
        [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
 }
 
+constexpr const char* kStreamNames[] = {"compute", "world", "node", "cross", "memcpy", "data_dist", "prefetch", "host"};
+
 std::vector<Stream> streams_of(const Workload& workload) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
   if (!workload.full_input_exchange() || workload.pipeline == "none") return streams;
@@ -123,128 +117,139 @@ std::vector<Stream> streams_of(const Workload& workload) {
   return streams;
 }
 
-// Writes the operations of one iteration in launch order (docs/lowering.md says why in this order).
-class Lowering {
- public:
-  Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
-      : program_(program_frame(plan, workload, cluster)),
-        groups_(fuse(program_, plan, workload, cluster, options.observed_payload)),
-        list_(program_, streams_of(workload), options.overlap),
-        input_(list_, groups_, workload),
-        context_{workload, program_, groups_, list_, input_, std::vector<GroupOps>(groups_.size())} {}
-
-  Program take() {
-    const std::string& pipeline = context_.workload.pipeline;
-    if (!context_.full()) {
-      ids_alone(pipeline);
-    } else if (context_.workload.input_exchange == "none") {
-      ids_in_place();
-    } else if (pipeline == "none") {
-      in_line();
-    } else if (pipeline == "sparse_dist") {
-      sparse_dist();
-    } else {
-      prefetch_sparse_dist();
-    }
-    connect_iterations();
-    if (context_.workload.dense.measured) hold_measured_times(program_, *context_.workload.dense.measured);
-    return std::move(program_);
-  }
-
- private:
-  void passes() { lower_backward(context_, lower_forward(context_)); }
-
-  // The exchange of ids is one call per group: of this batch, or with a pipeline of the next one.
-  void ids_alone(const std::string& pipeline) {
-    const bool behind = pipeline == "sparse_dist";
-    if (!behind) input_.exchange_ids_only();
-    if (context_.shuffles()) input_.prefetch_rows();
-    const std::vector<int> forward = lower_forward(context_);
-    if (behind) input_.exchange_ids_only();
-    lower_backward(context_, forward);
-  }
-
-  // Every rank has the ids of the whole batch for its tables already.
-  void ids_in_place() {
-    input_.prefetch_rows();
-    passes();
-  }
-
-  // One batch after the other: ids, host wait, lookup and all else in line.
-  void in_line() {
-    input_.copy_to_device();
-    input_.permute();
-    input_.exchange_splits();
-    input_.wait_for_splits();
-    input_.exchange_inputs();
-    input_.recat();
-    input_.prefetch_rows();
-    passes();
-  }
-
-  // TrainPipelineSparseDist.progress (pytorch/torchrec torchrec/distributed/train_pipeline/train_pipelines.py): splits
-  // of the next batch first, its ids behind the forward pass.
-  void sparse_dist() {
-    input_.permute();
-    input_.exchange_splits();
-    input_.copy_to_device();
-    input_.recat();
-    input_.prefetch_rows();
-    const std::vector<int> forward = lower_forward(context_);
-    input_.wait_for_splits();
-    input_.exchange_inputs();
-    lower_backward(context_, forward);
-  }
-
-  // PrefetchTrainPipelineSparseDist.progress: ids of the next batch first, its rows fetched during the backward pass,
-  // splits of the one after it last.
-  void prefetch_sparse_dist() {
-    input_.copy_to_device();
-    input_.wait_for_splits();
-    input_.exchange_inputs();
-    const std::vector<int> forward = lower_forward(context_);
-    input_.recat();
-    input_.prefetch_rows();
-    lower_backward(context_, forward);
-    input_.permute();
-    input_.exchange_splits();
-  }
-
-  // Rows must be updated before the next iteration reads them. Without a pipeline the next exchange of ids follows the
-  // last operation of this iteration; with one, the ids that a lookup needs came during the iteration before.
-  void connect_iterations() {
-    const bool ahead = context_.workload.pipeline != "none";
-    const int last = list_.last_compute();
-    for (std::size_t index = 0; index < groups_.size(); ++index) {
-      const GroupOps& ops = context_.ops[index];
-      for (std::size_t part = 0; part < ops.lookups.size(); ++part) {
-        std::vector<int>& before = list_.op(ops.lookups[part]).after_previous;
-        if (ahead) before = came_before(index);
-        before.push_back(ops.update(part));
-      }
-      const int ids = input_.ids_of(index);
-      if (!ahead && !context_.full() && ids >= 0) list_.op(ids).after_previous = {last};
-    }
-    input_.connect_pipeline();
-    if (input_.copy() >= 0 && !ahead) list_.op(input_.copy()).after_previous = {last};
-  }
-
-  // Of the input of this batch, in the iteration before.
-  std::vector<int> came_before(std::size_t index) const {
-    std::vector<int> ids = {input_.ids_of(index)};
-    if (context_.full() && context_.workload.pipeline == "prefetch_sparse_dist") ids.push_back(input_.ready());
-    std::erase(ids, -1);
-    return ids;
-  }
-
-  Program program_;
-  std::vector<FusionGroup> groups_;
-  OpList list_;
-  InputExchange input_;
-  LoweringContext context_;
-};
-
 }  // namespace
+
+Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
+    : workload_(workload),
+      program_(program_frame(plan, workload, cluster)),
+      groups_(fuse(program_, plan, workload, cluster, options.observed_payload)),
+      ops_(groups_.size()) {
+  if (!options.overlap) return;
+  streams_ = streams_of(workload);
+  program_.streams.clear();
+  for (const Stream stream : streams_) program_.streams.emplace_back(kStreamNames[static_cast<int>(stream)]);
+}
+
+Program Lowering::take() {
+  if (!full()) {
+    ids_alone();
+  } else if (workload_.input_exchange == "none") {
+    prefetch_rows();  // every rank has the ids of the whole batch for its tables already
+    backward(forward());
+  } else if (!pipelined()) {
+    in_line();
+  } else if (workload_.pipeline == "sparse_dist") {
+    sparse_dist();
+  } else {
+    prefetch_sparse_dist();
+  }
+  connect_iterations();
+  if (workload_.dense.measured) hold_measured_times(program_, *workload_.dense.measured);
+  return std::move(program_);
+}
+
+// The exchange of ids is one call per group: of this batch, or with a pipeline of the next one.
+void Lowering::ids_alone() {
+  const bool behind = workload_.pipeline == "sparse_dist";
+  if (!behind) exchange_ids_only();
+  if (shuffles()) prefetch_rows();
+  const std::vector<int> done = forward();
+  if (behind) exchange_ids_only();
+  backward(done);
+}
+
+// One batch after the other: ids, host wait, lookup and all else in line.
+void Lowering::in_line() {
+  copy_to_device();
+  permute();
+  exchange_splits();
+  wait_for_splits();
+  exchange_inputs();
+  recat();
+  prefetch_rows();
+  backward(forward());
+}
+
+// TrainPipelineSparseDist.progress (pytorch/torchrec torchrec/distributed/train_pipeline/train_pipelines.py): splits
+// of the next batch first, its ids behind the forward pass.
+void Lowering::sparse_dist() {
+  permute();
+  exchange_splits();
+  copy_to_device();
+  recat();
+  prefetch_rows();
+  const std::vector<int> done = forward();
+  wait_for_splits();
+  exchange_inputs();
+  backward(done);
+}
+
+// PrefetchTrainPipelineSparseDist.progress: ids of the next batch first, its rows fetched during the backward pass,
+// splits of the one after it last.
+void Lowering::prefetch_sparse_dist() {
+  copy_to_device();
+  wait_for_splits();
+  exchange_inputs();
+  const std::vector<int> done = forward();
+  recat();
+  prefetch_rows();
+  backward(done);
+  permute();
+  exchange_splits();
+}
+
+// Rows must be updated before the next iteration reads them. Without a pipeline the next exchange of ids follows the
+// last operation of this iteration; with one, the ids that a lookup needs came during the iteration before.
+void Lowering::connect_iterations() {
+  const int last = last_compute();
+  for (const GroupOps& ops : ops_) {
+    for (std::size_t part = 0; part < ops.lookups.size(); ++part) {
+      std::vector<int>& before = op_at(ops.lookups[part]).after_previous;
+      if (pipelined()) before = came_before(ops);
+      before.push_back(ops.update(part));
+    }
+    if (!pipelined() && !full() && ops.ids >= 0) op_at(ops.ids).after_previous = {last};
+  }
+  connect_pipeline();
+  if (copy_ >= 0 && !pipelined()) op_at(copy_).after_previous = {last};
+}
+
+// Of the input of this batch, in the iteration before.
+std::vector<int> Lowering::came_before(const GroupOps& ops) const {
+  std::vector<int> ids = {ops.ids};
+  if (full() && workload_.pipeline == "prefetch_sparse_dist") ids.push_back(ready());
+  std::erase(ids, -1);
+  return ids;
+}
+
+bool Lowering::exchanges() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const FusionGroup& group) { return group.exchanges(); });
+}
+
+double Lowering::tier_bytes() const {
+  double bytes = 0;
+  for (const FusionGroup& group : groups_) bytes += 2 * (full() ? group.own_tier_bytes : group.own_bytes);
+  return bytes;
+}
+
+std::string Lowering::wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const {
+  return dtype_name(wire_dtype(stated, workload_.tables[program_.shards[group.shards[0]].table]));
+}
+
+Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
+                           const std::vector<int>& after) {
+  const std::string name = what + std::string(strategy_name(group.strategy));
+  Op& op = op_at(add(name, group.as(role), Stream::compute, after));
+  op.shards = part.shards;
+  op.ranks = part.ranks;
+  return op;
+}
+
+int Lowering::add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group,
+                              std::vector<double> vectors, std::vector<int> after) {
+  for (double& bytes : vectors) bytes *= 2;
+  return add_pass(name, group.as(role), Stream::compute, std::move(vectors), std::move(after));
+}
 
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options) {
   return Lowering(plan, workload, cluster, options).take();

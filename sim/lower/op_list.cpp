@@ -1,12 +1,15 @@
-#include "sim/lower/op_list.h"
-
 #include <algorithm>
 #include <functional>
+
+#include "sim/lower/lowering.h"
 
 namespace shardsim {
 namespace {
 
-constexpr const char* kStreamNames[] = {"compute", "world", "node", "cross", "memcpy", "data_dist", "prefetch", "host"};
+Stream stream_of(const std::string& group) {
+  if (group == "world") return Stream::world;
+  return group == "node" ? Stream::node : Stream::cross;
+}
 
 bool moves_nothing(const ByteMatrix& matrix) {
   return matrix.kind != ByteMatrix::Kind::dense &&
@@ -15,18 +18,7 @@ bool moves_nothing(const ByteMatrix& matrix) {
 
 }  // namespace
 
-std::string stream_name(Stream stream) {
-  return kStreamNames[static_cast<int>(stream)];
-}
-
-OpList::OpList(Program& program, std::vector<Stream> streams, bool overlap) : program_(program) {
-  if (!overlap) return;
-  streams_ = std::move(streams);
-  program_.streams.clear();
-  for (const Stream stream : streams_) program_.streams.push_back(stream_name(stream));
-}
-
-int OpList::add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after) {
+int Lowering::add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after) {
   Op op;
   op.id = static_cast<int>(program_.ops.size());
   op.name = name;
@@ -43,47 +35,42 @@ int OpList::add(const std::string& name, Purpose purpose, Stream stream, std::ve
   return program_.ops.back().id;
 }
 
-int OpList::add_pass(const std::string& name, Purpose purpose, Stream stream, std::vector<double> hbm_bytes,
-                     std::vector<int> after) {
+int Lowering::add_pass(const std::string& name, Purpose purpose, Stream stream, std::vector<double> hbm_bytes,
+                       std::vector<int> after) {
   const int id = add(name, purpose, stream, std::move(after));
   if (std::adjacent_find(hbm_bytes.begin(), hbm_bytes.end(), std::not_equal_to<>()) == hbm_bytes.end()) {
     hbm_bytes.resize(1);
   }
-  op(id).hbm_bytes.values = std::move(hbm_bytes);
+  op_at(id).hbm_bytes.values = std::move(hbm_bytes);
   return id;
 }
 
-Stream OpList::stream_of(const std::string& group) {
-  if (group == "world") return Stream::world;
-  return group == "node" ? Stream::node : Stream::cross;
-}
-
-int OpList::add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
-                         const std::string& dtype, std::vector<int> after) {
+int Lowering::add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
+                           const std::string& dtype, std::vector<int> after) {
   if (program_.groups.at(group).front().size() < 2 || moves_nothing(resolve_matrix(program_, matrix))) return -1;
   const int id = add(name, purpose, stream_of(group), std::move(after));
-  op(id).group = group;
-  op(id).matrix = matrix;
-  op(id).dtype = dtype;
+  op_at(id).group = group;
+  op_at(id).matrix = matrix;
+  op_at(id).dtype = dtype;
   return id;
 }
 
-int OpList::add_reduction(const std::string& name, Purpose purpose, const std::string& group,
-                          const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype,
-                          std::vector<int> after) {
+int Lowering::add_reduction(const std::string& name, Purpose purpose, const std::string& group,
+                            const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype,
+                            std::vector<int> after) {
   const bool nothing = std::all_of(bytes_by_set.begin(), bytes_by_set.end(), [](std::int64_t b) { return b == 0; });
   if (nothing || program_.groups.at(group).front().size() < 2) return -1;
   const int id = add(name, purpose, stream_of(group), std::move(after));
-  op(id).group = group;
-  op(id).dtype = dtype;
+  op_at(id).group = group;
+  op_at(id).dtype = dtype;
   const bool equal =
       std::adjacent_find(bytes_by_set.begin(), bytes_by_set.end(), std::not_equal_to<>()) == bytes_by_set.end();
-  op(id).bytes = *std::max_element(bytes_by_set.begin(), bytes_by_set.end());
-  if (!equal) op(id).bytes_by_set = bytes_by_set;
+  op_at(id).bytes = *std::max_element(bytes_by_set.begin(), bytes_by_set.end());
+  if (!equal) op_at(id).bytes_by_set = bytes_by_set;
   return id;
 }
 
-int OpList::last_compute() const {
+int Lowering::last_compute() const {
   for (std::size_t id = program_.ops.size(); id-- > 0;) {
     if (!program_.ops[id].is_collective()) return static_cast<int>(id);
   }

@@ -70,25 +70,15 @@ BytesByRank half_of(const PerRank& moved) {
   return bytes;
 }
 
-BytesByRank given_to(const Program& program, const Op& exchange) {
+// Of an all_gather a rank gives a chunk, of a reduce_scatter it gets one.
+BytesByRank moved_by(const Program& program, const Op& exchange, bool given) {
   if (exchange.op_class == OpClass::all_to_all) {
     const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
-    return by_member(program, exchange,
-                     [&](std::size_t, int member, int members) { return matrix.bytes_sent(member, members); });
+    return by_member(program, exchange, [&](std::size_t, int member, int members) {
+      return given ? matrix.bytes_sent(member, members) : matrix.bytes_received(member, members);
+    });
   }
-  const bool chunk = exchange.op_class == OpClass::all_gather;
-  return by_member(program, exchange, [&](std::size_t set, int, int members) {
-    return exchange.bytes_of_set(set) / (chunk ? members : 1);
-  });
-}
-
-BytesByRank got_from(const Program& program, const Op& exchange) {
-  if (exchange.op_class == OpClass::all_to_all) {
-    const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
-    return by_member(program, exchange,
-                     [&](std::size_t, int member, int members) { return matrix.bytes_received(member, members); });
-  }
-  const bool chunk = exchange.op_class == OpClass::reduce_scatter;
+  const bool chunk = exchange.op_class == (given ? OpClass::all_gather : OpClass::reduce_scatter);
   return by_member(program, exchange, [&](std::size_t set, int, int members) {
     return exchange.bytes_of_set(set) / (chunk ? members : 1);
   });
@@ -108,10 +98,9 @@ BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
   BytesByRank bytes = zeros(program);
   for (const int index : gradient.shards) {
     const Shard& shard = program.shard(index);
-    const Placement placement = shard.placement();
     for (const std::vector<int>& group : shard.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
-        bytes[static_cast<std::size_t>(group[i])] += rows_held(placement, i) * row_bytes(program, shard);
+        bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);
       }
     }
   }

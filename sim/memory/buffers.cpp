@@ -12,26 +12,13 @@ namespace {
 // What an operation in this role writes of vectors and gradients; none: nothing of them that stays beside what it
 // reads.
 std::optional<MemoryPart> part_written(OpRole role) {
-  switch (role) {
-    case OpRole::lookup:
-    case OpRole::order_lookups:
-      return MemoryPart::lookup_output;
-    case OpRole::sum_output:
-    case OpRole::exchange_output:
-    case OpRole::order_output:
-    case OpRole::merge_tiers:
-      return MemoryPart::output;
-    case OpRole::split_gradient_tiers:
-    case OpRole::order_gradient:
-    case OpRole::exchange_gradient:
-    case OpRole::gather_gradient:
-    case OpRole::order_received_gradient:
-      return MemoryPart::gradients;
-    case OpRole::sum_gradient:
-      return MemoryPart::table_gradients;
-    default:
-      return std::nullopt;
-  }
+  if (role == OpRole::sum_gradient) return MemoryPart::table_gradients;
+  if (role < OpRole::lookup || role == OpRole::divide_gradient) return std::nullopt;
+  // Roles are in the order in which a batch meets them.
+  if (role <= OpRole::order_lookups) return MemoryPart::lookup_output;
+  if (role <= OpRole::merge_tiers) return MemoryPart::output;
+  const bool of_vectors = role >= OpRole::split_gradient_tiers && role <= OpRole::order_received_gradient;
+  return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
 }
 
 // Whether it has vectors or gradients in hand: it reads those of the operations that it waits for.
@@ -44,7 +31,7 @@ bool works_on_vectors(OpRole role) {
 BytesByRank bytes_written(const Program& program, const Op& op) {
   if (op.role == OpRole::lookup) return vectors_of(program, op);
   if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op);
-  return op.is_collective() ? got_from(program, op) : half_of(op.hbm_bytes);
+  return op.is_collective() ? moved_by(program, op, false) : half_of(op.hbm_bytes);
 }
 
 class BufferList {
@@ -102,28 +89,15 @@ class BufferList {
   }
 
   void add_inputs(const Op& writer) {
-    switch (writer.role) {
-      case OpRole::copy_inputs:
-        return add_copy(writer);
-      case OpRole::split_tiers:
-        return add_split_tiers(writer);
-      case OpRole::permute_inputs:
-      case OpRole::bucketize:
-        return add_permuted(writer);
-      case OpRole::exchange_splits:
-        return add_splits(writer);
-      case OpRole::exchange_lengths:
-      case OpRole::exchange_ids:
-      case OpRole::exchange_weights:
-        return add_received(writer);
-      case OpRole::recat: {
-        Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(writer.hbm_bytes));
-        read_by_lookups(buffer, true);
-        return read(buffer, OpRole::prefetch_rows);
-      }
-      default:
-        return;
-    }
+    if (writer.role == OpRole::copy_inputs) return add_copy(writer);
+    if (writer.role == OpRole::split_tiers) return add_split_tiers(writer);
+    if (writer.role == OpRole::permute_inputs || writer.role == OpRole::bucketize) return add_permuted(writer);
+    if (writer.role == OpRole::exchange_splits) return add_splits(writer);
+    if (exchanges_inputs(writer.role)) return add_received(writer);
+    if (writer.role != OpRole::recat) return;
+    Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(writer.hbm_bytes));
+    read_by_lookups(buffer, true);
+    read(buffer, OpRole::prefetch_rows);
   }
 
   // The own batch as it came from the host.
@@ -162,18 +136,18 @@ class BufferList {
 
   // Both ends of the exchange.
   void add_splits(const Op& splits) {
-    BytesByRank bytes = given_to(program_, splits);
-    const BytesByRank got = got_from(program_, splits);
+    BytesByRank bytes = moved_by(program_, splits, true);
+    const BytesByRank got = moved_by(program_, splits, false);
     for (std::size_t rank = 0; rank < bytes.size(); ++rank) bytes[rank] += got[rank];
     read(add(MemoryPart::inputs, splits.id, std::move(bytes)), OpRole::wait_for_splits);
   }
 
   void add_received(const Op& exchange) {
-    Buffer& buffer = add(MemoryPart::inputs, exchange.id, got_from(program_, exchange));
+    Buffer& buffer = add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, false));
     if (any(OpRole::recat)) return read(buffer, OpRole::recat);
     read_by_lookups(buffer, true, exchange.fusion);
     // Nothing wrote what is sent: it is there as long as it is sent.
-    if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, given_to(program_, exchange));
+    if (!any(OpRole::permute_inputs)) add(MemoryPart::inputs, exchange.id, moved_by(program_, exchange, true));
   }
 
   // What waits for the writer reads what it wrote; what works in place hands it on. The dense part reads vectors
@@ -220,7 +194,7 @@ class BufferList {
   void add_own_gradient(const Op& reader) {
     const bool pass = reader.role == OpRole::split_gradient_tiers || reader.role == OpRole::order_gradient;
     BytesByRank bytes = pass                     ? half_of(reader.hbm_bytes)
-                        : reader.is_collective() ? given_to(program_, reader)
+                        : reader.is_collective() ? moved_by(program_, reader, true)
                                                  : vectors_of(program_, op(lookup_of_.at(reader.shards)));
     read(add(MemoryPart::gradients, interaction_ >= 0 ? interaction_ : reader.id, std::move(bytes)), reader.id);
   }

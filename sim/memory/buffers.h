@@ -39,8 +39,7 @@ std::vector<Buffer> buffers_of(const Program& program, const Workload& workload)
 BytesByRank half_of(const PerRank& moved);
 
 // An all_to_all, a reduce_scatter or an all_gather: what a rank gives to it, and what it gets, own chunk included.
-BytesByRank given_to(const Program& program, const Op& exchange);
-BytesByRank got_from(const Program& program, const Op& exchange);
+BytesByRank moved_by(const Program& program, const Op& exchange, bool given);
 
 // Vectors that a lookup writes, in the tables' types.
 BytesByRank vectors_of(const Program& program, const Op& lookup);

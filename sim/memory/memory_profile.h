@@ -61,6 +61,7 @@ struct MemoryPeak {
 struct MemoryProfile {
   std::vector<MemoryPeak> ranks;
   std::size_t fullest() const;  // rank of the highest mark, the first of equals; `ranks` is not empty
+  const MemoryPeak& highest() const { return ranks[fullest()]; }
   bool operator==(const MemoryProfile&) const = default;
 };
 

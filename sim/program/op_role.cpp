@@ -89,11 +89,6 @@ std::string_view op_class_name(OpClass op_class) {
   return row_of(op_class).name;
 }
 
-std::optional<OpClass> find_op_class(std::string_view name) {
-  const auto* const row = std::ranges::find(kClasses, name, &ClassRow::name);
-  return row == kClasses.end() ? std::nullopt : std::optional(row->op_class);
-}
-
 std::vector<std::string> op_class_names() {
   return names_of(kClasses);
 }
@@ -104,11 +99,6 @@ std::optional<CollectiveKind> collective_kind(OpClass op_class) {
 
 std::string_view op_role_name(OpRole role) {
   return row_of(role).name;
-}
-
-std::optional<OpRole> find_op_role(std::string_view name) {
-  const auto* const row = std::ranges::find(kRoles, name, &RoleRow::name);
-  return row == kRoles.end() ? std::nullopt : std::optional(row->role);
 }
 
 std::vector<std::string> op_role_names() {

@@ -14,8 +14,7 @@ namespace shardsim {
 enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
 
 std::string_view op_class_name(OpClass op_class);
-std::optional<OpClass> find_op_class(std::string_view name);
-std::vector<std::string> op_class_names();
+std::vector<std::string> op_class_names();  // in the order of the enumerators
 std::optional<CollectiveKind> collective_kind(OpClass op_class);
 
 // Which step of a training iteration an operation is, and so what it does to the data of a batch (docs/lowering.md,
@@ -66,8 +65,7 @@ enum class OpRole {
 };
 
 std::string_view op_role_name(OpRole role);
-std::optional<OpRole> find_op_role(std::string_view name);
-std::vector<std::string> op_role_names();
+std::vector<std::string> op_role_names();  // in the order of the enumerators
 
 // The class of an operation in this role; none: any.
 std::optional<OpClass> class_of(OpRole role);

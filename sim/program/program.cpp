@@ -1,30 +1,10 @@
 #include "sim/program/program.h"
 
-#include <algorithm>
-
 namespace shardsim {
-namespace {
-
-template <typename Named>
-int find_named(const std::vector<Named>& all, std::string_view name) {
-  const auto found = std::ranges::find(all, name, &Named::name);
-  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
-}
-
-}  // namespace
-
 ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use) {
   ByteMatrix matrix = program.matrices[static_cast<std::size_t>(use.index)].bytes;
   if (use.transposed) matrix.transposed = !matrix.transposed;
   return matrix;
-}
-
-int find_matrix(const Program& program, std::string_view name) {
-  return find_named(program.matrices, name);
-}
-
-int find_fusion(const Program& program, std::string_view name) {
-  return find_named(program.fusions, name);
 }
 
 std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role) {
@@ -33,18 +13,6 @@ std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role) {
     if (op.fusion == fusion && op.role == role) ids.push_back(op.id);
   }
   return ids;
-}
-
-Placement Program::Shard::placement() const {
-  Placement placement;
-  placement.table = table;
-  placement.row_begin = row_begin;
-  placement.row_end = row_end;
-  placement.column_begin = column_begin;
-  placement.column_end = column_end;
-  placement.strategy = strategy;
-  placement.holders = holders;
-  return placement;
 }
 
 std::vector<int> Program::ranks_of(const Op& op) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -93,16 +94,10 @@ struct Program {
   };
   std::vector<Matrix> matrices;
   std::vector<Table> tables;
-  struct Shard {
-    int table = 0;
+  // Rows, columns and holders of a placement; where in memory a holder keeps them is not the Program's to say.
+  struct Shard : Placement {
     int tier = -1;
-    Strategy strategy = Strategy::row_wise;
     std::string order = "popularity";
-    std::uint64_t row_begin = 0, row_end = 0;
-    std::int64_t column_begin = 0, column_end = 0;
-    std::vector<std::vector<int>> holders;
-    std::int64_t columns() const { return column_end - column_begin; }
-    Placement placement() const;  // the rows, columns and holders that it has
     bool operator==(const Shard&) const = default;
   };
   std::vector<Shard> shards;
@@ -127,9 +122,12 @@ struct Program {
 // The matrix that an all_to_all moves, the way round in which it does.
 ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use);
 
-// -1: there is no matrix, or no fusion group, of that name.
-int find_matrix(const Program& program, std::string_view name);
-int find_fusion(const Program& program, std::string_view name);
+// The place of what has that name in its list (of matrices, say); -1: nothing has.
+template <typename Named>
+int index_named(const std::vector<Named>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &Named::name);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+}
 
 // Of the fusion group, in list order.
 std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role);

@@ -2,87 +2,17 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
+#include <cmath>
 
 namespace shardsim {
 namespace {
 
-Dtype read_dtype(MapReader& reader) {
-  static constexpr std::array kDtypes{Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int8};
-  std::vector<std::string> names;
-  for (const Dtype dtype : kDtypes) names.push_back(dtype_name(dtype));
-  const std::string name = reader.choice("dtype", names);
-  const Dtype dtype = kDtypes[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
-  if (reader.count("dtype_bytes") != dtype_bytes(dtype)) {
-    throw input_error(reader.place_of("dtype_bytes"), fmt::format("'dtype_bytes' does not fit dtype {}", name),
-                      fmt::format("Write {}.", dtype_bytes(dtype)));
-  }
-  return dtype;
+// One plain feature named after the table.
+std::vector<Feature> default_features(const Table& table) {
+  return {Feature{.name = table.name}};
 }
 
-double above_zero(MapReader& reader, std::string_view key, double fallback) {
-  const double value = reader.real(key, fallback);
-  if (value > 0) return value;
-  throw input_error(reader.place_of(key), fmt::format("'{}' is {}", key, value), "Write a number above 0.");
-}
-
-std::vector<Feature> read_features(MapReader& reader, const std::string& table_name) {
-  if (!reader.has("features")) return default_features(table_name);
-  std::vector<Feature> features;
-  for (const Tree& item : reader.list("features")) {
-    MapReader entry(item, reader.path() + ".features");
-    Feature feature;
-    feature.name = entry.text("name");
-    feature.pooling_factor = above_zero(entry, "pooling_factor", 1);
-    feature.num_poolings = above_zero(entry, "num_poolings", 1);
-    feature.weighted = entry.flag("weighted", false);
-    entry.finish();
-    features.push_back(feature);
-  }
-  return features;
-}
-
-void read_length_distribution(MapReader& reader, Table& table) {
-  if (!reader.has("length_distribution")) return;
-  MapReader entry = reader.map("length_distribution");
-  table.length_family = entry.text("family");
-  table.length_sigma = entry.real("sigma", 0);
-  table.length_file = entry.text("file", "");
-  entry.finish();
-}
-
-std::optional<ObservedAccess> read_runtime(MapReader& reader) {
-  if (!reader.has("runtime")) return std::nullopt;
-  MapReader entry = reader.map("runtime");
-  ObservedAccess observed;
-  observed.average_length = entry.real("average_length");
-  for (const Tree& item : entry.list("shares")) {
-    MapReader share(item, entry.path() + ".shares");
-    observed.shares.push_back({static_cast<std::uint64_t>(share.count("rows")), share.real("share")});
-    share.finish();
-  }
-  observed.source = entry.text("source");
-  entry.finish();
-  return observed;
-}
-
-std::uint64_t read_hash_seed(MapReader& reader) {
-  reader.required("hash");
-  MapReader hash = reader.map("hash");
-  hash.choice("name", {"feistel_splitmix/1"});
-  hash.required("seed");
-  const std::int64_t seed = hash.count_from("seed", 0, 1);
-  hash.finish();
-  return static_cast<std::uint64_t>(seed);
-}
-
-}  // namespace
-
-std::vector<Feature> default_features(const std::string& table_name) {
-  return {Feature{.name = table_name}};
-}
-
+// What follows from the pooling factors, or from probabilities that are absolute; 0 when neither says it.
 double default_average_length(const Table& table) {
   if (table.kind == TableKind::pooled) {
     double length = 0;
@@ -92,28 +22,147 @@ double default_average_length(const Table& table) {
   return table.access.absolute() ? AccessDistribution(table.access, table.rows, 0, table.place).total() : 0;
 }
 
-ProgramTable read_program_table(const Tree& tree, const std::string& path) {
-  MapReader reader(tree, path);
-  ProgramTable result;
-  Table& table = result.table;
-  table.place = tree.place;
-  table.name = reader.text("name");
-  table.rows = static_cast<std::uint64_t>(reader.count("rows"));
-  table.dim = reader.count("dim");
-  table.dtype = read_dtype(reader);
-  result.id_bytes = reader.count("id_bytes");
-  table.kind = reader.choice("kind", {"pooled", "sequence"}) == "pooled" ? TableKind::pooled : TableKind::sequence;
-  table.pooling = reader.choice("pooling", {"mean", "sum"}, "sum");
-  table.features = read_features(reader, table.name);
-  read_length_distribution(reader, table);
-  reader.required("access");
-  table.access = read_access(reader.map("access"), table.rows, "");
-  table.average_length = reader.real("average_length", default_average_length(table));
-  table.runtime = read_runtime(reader);
-  result.hash_seed = read_hash_seed(reader);
-  reader.finish();
+void dtype_fields(auto& map, Dtype& dtype) {
+  map.field("dtype", dtype);
+  int bytes = dtype_bytes(dtype);
+  map.field("dtype_bytes", bytes);
+  if (bytes == dtype_bytes(dtype)) return;
+  throw input_error(map.place_of("dtype_bytes"), fmt::format("'dtype_bytes' does not fit dtype {}", dtype_name(dtype)),
+                    fmt::format("Write {}.", dtype_bytes(dtype)));
+}
+
+void above_zero(auto& map, std::string_view key, double& value) {
+  map.take(key, value, true, 1.0);
+  if (value <= 0)
+    throw input_error(map.place_of(key), fmt::format("'{}' is {}", key, value), "Write a number above 0.");
+}
+
+// One of two words, the second of which may be left out.
+void pooling_field(auto& map, std::string& pooling) {
+  map.take("pooling", pooling, false, std::string("sum"));
+  if (pooling == "mean" || pooling == "sum") return;
+  throw input_error(map.place_of("pooling"), fmt::format("unknown pooling {}", excerpt(pooling)), "Write mean or sum.");
+}
+
+void feature_fields(auto& map, Table& table) {
+  const std::vector<Feature> plain = default_features(table);
+  if (!map.there("features", table.features != plain)) {
+    table.features = plain;
+    return;
+  }
+  map.list("features", table.features, [](auto& inner, Feature& feature) {
+    inner.field("name", feature.name);
+    above_zero(inner, "pooling_factor", feature.pooling_factor);
+    above_zero(inner, "num_poolings", feature.num_poolings);
+    inner.take("weighted", feature.weighted, true);
+  });
+}
+
+void length_fields(auto& map, Table& table) {
+  if (!map.there("length_distribution", table.length_family != "fixed")) return;
+  map.group("length_distribution", [&](auto& inner) {
+    inner.field("family", table.length_family);
+    inner.take("sigma", table.length_sigma, true);
+    inner.take("file", table.length_file, true);
+  });
+}
+
+void write_access(JsonWriter& map, const AccessSpec& spec) {
+  map.field("family", spec.family);
+  if (spec.family == "zipf") map.field("s", spec.s);
+  if (spec.family == "zipf_mandelbrot") {
+    map.field("q", spec.q);
+    map.field("s", spec.s);
+    map.take("c", spec.c);
+  }
+  if (spec.family == "log_normal") map.field("sigma", spec.sigma);
+  if (spec.family == "explicit") map.field("p", spec.p);
+  if (spec.family == "counts") {
+    map.field("file", spec.file);
+    map.field("table", spec.table);
+  }
+  if (spec.family == "piecewise_power_law") {
+    map.list("knots", spec.knots, [](auto& inner, const AccessSpec::Knot& knot) {
+      set_amount(inner.slot("rank"), knot.rank);
+      inner.field("ln_p", knot.ln_p);
+    });
+  }
+  map.take("rescale", spec.rescale);
+}
+
+void read_access_of(JsonReader& map, Table& table) {
+  map.must_have("access");
+  table.access = read_access(map.reader().map("access"), table.rows, "");
+}
+void read_access_of(JsonWriter&, Table&) {}
+
+void write_access_of(JsonWriter& map, const Table& table) {
+  map.group("access", [&](JsonWriter& inner) { write_access(inner, table.access); });
+}
+void write_access_of(JsonReader&, const Table&) {}
+
+void fields_of_table(auto& map, Table& table, int& id_bytes, std::uint64_t& hash_seed) {
+  map.field("name", table.name);
+  map.field("rows", table.rows);
+  map.field("dim", table.dim);
+  dtype_fields(map, table.dtype);
+  map.field("id_bytes", id_bytes);
+  map.field("kind", table.kind);
+  pooling_field(map, table.pooling);
+  read_access_of(map, table);
+  feature_fields(map, table);
+  map.take("average_length", table.average_length, false, default_average_length(table));
+  length_fields(map, table);
+  write_access_of(map, table);
+  map.group_if("runtime", table.runtime, [](auto& inner, auto& observed) {
+    inner.field("average_length", observed.average_length);
+    inner.list("shares", observed.shares, [](auto& entry, auto& share) {
+      entry.field("rows", share.rows);
+      entry.field("share", share.share);
+    });
+    inner.field("source", observed.source);
+  });
+  map.must_have("hash");
+  map.group("hash", [&](auto& inner) {
+    inner.constant("name", "feistel_splitmix/1");
+    inner.field("seed", hash_seed);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(OpClass) {
+  return op_class_names();
+}
+std::vector<std::string> words_of(OpRole) {
+  return op_role_names();
+}
+std::vector<std::string> words_of(ByteMatrix::Kind) {
+  return {"even", "by_destination", "by_source", "dense"};
+}
+std::vector<std::string> words_of(TableKind) {
+  return {"sequence", "pooled"};
+}
+std::vector<std::string> words_of(Dtype) {
+  return {dtype_name(Dtype::fp32), dtype_name(Dtype::fp16), dtype_name(Dtype::bf16), dtype_name(Dtype::int8)};
+}
+std::vector<std::string> words_of(Strategy) {
+  return strategy_names();
+}
+
+void set_amount(JsonSlot to, double amount) {
+  constexpr double kWhole = 9007199254740992.0;
+  amount == std::floor(amount) && amount < kWhole ? to.set(static_cast<std::int64_t>(amount)) : to.set(amount);
+}
+
+void table_fields(JsonWriter& map, Table& table, int& id_bytes, std::uint64_t& hash_seed) {
+  fields_of_table(map, table, id_bytes, hash_seed);
+}
+
+void table_fields(JsonReader& map, Table& table, int& id_bytes, std::uint64_t& hash_seed) {
+  table.place = map.place();
+  fields_of_table(map, table, id_bytes, hash_seed);
   table.distribution();  // refuses probabilities that are no distribution
-  return result;
 }
 
 }  // namespace shardsim

@@ -3,23 +3,27 @@
 #include <string>
 #include <vector>
 
-#include "base/tree/map_reader.h"
+#include "base/tree/json_fields.h"
 #include "models/workload/workload.h"
+#include "sim/program/program.h"
 
 namespace shardsim {
 
-// A table as a program file states it (docs/formats.md, program files): `hash` and `id_bytes` belong to the Program.
-struct ProgramTable {
-  Table table;
-  std::int64_t id_bytes = 8;
-  std::uint64_t hash_seed = 1;
-};
+// Words of enums in program files.
+std::vector<std::string> words_of(OpClass);
+std::vector<std::string> words_of(OpRole);
+std::vector<std::string> words_of(ByteMatrix::Kind);
+std::vector<std::string> words_of(TableKind);
+std::vector<std::string> words_of(Dtype);
+std::vector<std::string> words_of(Strategy);
 
-ProgramTable read_program_table(const Tree& tree, const std::string& path);
+// A table as a program file states it (docs/formats.md, program files), with the bytes of an id and the seed of the
+// hash, which are the same in all of them. What the workload says beyond the least that an executor needs is written
+// only where it differs from the default, so that simple programs stay short.
+void table_fields(JsonReader& map, Table& table, int& id_bytes, std::uint64_t& hash_seed);
+void table_fields(JsonWriter& map, Table& table, int& id_bytes, std::uint64_t& hash_seed);
 
-// What the file leaves out when it is so: one plain feature named after the table; a length that follows from the
-// pooling factors, or from probabilities that are absolute (0 when neither says it).
-std::vector<Feature> default_features(const std::string& table_name);
-double default_average_length(const Table& table);
+// Whole amounts are written without a point, as a person would.
+void set_amount(JsonSlot to, double amount);
 
 }  // namespace shardsim

@@ -102,7 +102,7 @@ void add_figure5(std::vector<Chart>& charts, const StudyResult& study) {
 std::string display_class(const std::string& name, std::string_view op_class) {
   static constexpr std::array<std::string_view, 5> kCollectives = {
       "global_all_to_all", "intra_node_all_to_all", "global_all_reduce", "cross_node_all_reduce", "input_all_to_all"};
-  if (op_class == "lookup" || op_class == "dense" || op_class == "update") return std::string(op_class);
+  if (is_compute(op_class)) return std::string(op_class);
   const bool known = std::find(kCollectives.begin(), kCollectives.end(), name) != kCollectives.end();
   return known ? name : "other_collective";
 }
@@ -140,7 +140,7 @@ DataSet memory_at_peak(const StudyResult& study) {
   DataSet set{"memory", {"case", "what", "part", "order", "size_gib", "capacity_gib"}, {}};
   for (const CaseResult& item : study.cases) {
     if (item.memory_profile.ranks.empty()) continue;
-    const MemoryPeak& peak = item.memory_profile.ranks[item.memory_profile.fullest()];
+    const MemoryPeak& peak = item.memory_profile.highest();
     for (std::size_t part = 0; part < kMemoryParts; ++part) {
       add_part(set, item, "simulated", kMemoryPartNames[part], static_cast<double>(peak.amounts.bytes[part]));
     }

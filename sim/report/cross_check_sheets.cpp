@@ -24,7 +24,7 @@ std::string short_ms(double ms) {
 Sheet::Row worst_row(const ExplainedPlan& plan, const StudyResult& study) {
   const CaseResult& item = study.cases[plan.index];
   return {{item.name, short_ms(item.torchrec->estimate.iteration_ms), place_text(plan.place_estimated),
-           short_ms(item.iteration_ms), place_text(plan.place_simulated), std::string(effect_name(plan.largest())),
+           short_ms(item.iteration_ms), place_text(plan.place_simulated), std::string(words(plan.largest()).name),
            fmt::format("{:+.3g}", plan.here[static_cast<std::size_t>(plan.largest())]),
            fmt::format("{:+.3g}", plan.others[static_cast<std::size_t>(plan.largest())])},
           false};
@@ -72,7 +72,7 @@ std::string missing_text(const CrossCheck& check) {
   std::string text;
   for (const MissingTerm& term : check.missing) {
     const bool first = text.empty();
-    text += fmt::format("{}the simulation's {}{} {:.3f}", first ? "With " : "; with ", effect_name(term.effect),
+    text += fmt::format("{}the simulation's {}{} {:.3f}", first ? "With " : "; with ", words(term.effect).name,
                         first ? " in the estimate, Spearman's would be" : " too,", term.spearman);
   }
   return text.empty() ? "" : text + ".";
@@ -95,10 +95,10 @@ std::string worst_legend() {
          "places with.";
 }
 
-Sheet effects_sheet(const StudyResult& study) {
+Section effects_section(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"plan", false}};
-  for (std::size_t i = 0; i < kEffects; ++i) sheet.columns.push_back({std::string(effect_name(effect_at(i)))});
+  for (std::size_t i = 0; i < kEffects; ++i) sheet.columns.push_back({std::string(words(effect_at(i)).name)});
   sheet.columns.push_back({"sum"});
   for (const CrossCheck& check : study.cross_checks) {
     sheet.rows.push_back({{heading(check)}, false});
@@ -109,16 +109,15 @@ Sheet effects_sheet(const StudyResult& study) {
       sheet.rows.push_back(effects_row(fmt::format("{}\u00a0others", plan.changed), plan.others, true));
     }
   }
-  return sheet;
-}
-
-std::string effects_legend() {
-  return "In ms; above 0 the simulation takes longer than the estimate. Contention, overlap, start-ups and uneven "
-         "loads: what the simulation loses when each is taken away, one after the other. The rest: what is left of "
-         "each kind of work on an average rank, less what the estimate has for it. Added up they are the simulated "
-         "iteration less the estimated one. Others: the mean of the plans that the one above changes places with. "
-         "Spearman with: the rank correlation if the estimate knew this term of every plan. docs/crosscheck.md says "
-         "more.";
+  return table_section(
+      "What the estimate lacks, term by term",
+      "In ms; above 0 the simulation takes longer than the estimate. Contention, overlap, start-ups and uneven "
+      "loads: what the simulation loses when each is taken away, one after the other. The rest: what is left of "
+      "each kind of work on an average rank, less what the estimate has for it. Added up they are the simulated "
+      "iteration less the estimated one. Others: the mean of the plans that the one above changes places with. "
+      "Spearman with: the rank correlation if the estimate knew this term of every plan. docs/crosscheck.md says "
+      "more.",
+      sheet);
 }
 
 DataSet cross_check_points(const CrossCheck& check, const StudyResult& study) {

@@ -28,7 +28,7 @@ std::string mib(double bytes) {
 
 std::string heading_of(const CaseResult& item) {
   const std::size_t rank = item.memory_profile.fullest();
-  const MemoryPeak& peak = item.memory_profile.ranks[rank];
+  const MemoryPeak& peak = item.memory_profile.highest();
   if (peak.op < 0) return fmt::format("{}: rank {}", item.name, rank);
   return fmt::format("{}: rank {} at {} ms, when {} starts", item.name, rank, fixed(peak.at_us * 1e-3, 4),
                      operation_at(item, peak));
@@ -44,7 +44,7 @@ std::string estimated(const PlacementMemory& estimate, MemoryPart part) {
 }
 
 void add_memory(Sheet& sheet, const CaseResult& item) {
-  const MemoryPeak& peak = item.memory_profile.ranks[item.memory_profile.fullest()];
+  const MemoryPeak& peak = item.memory_profile.highest();
   const PlacementMemory& estimate = item.estimated_memory;
   sheet.rows.push_back({{heading_of(item)}, false});
   for (std::size_t part = 0; part < kMemoryParts; ++part) {
@@ -61,19 +61,20 @@ void add_memory(Sheet& sheet, const CaseResult& item) {
 
 }  // namespace
 
-Sheet memory_sheet(const StudyResult& study) {
+Section memory_section(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"part", false}, {"simulated MiB"}, {"memory model MiB"}};
   for (const CaseResult& item : study.cases) {
     if (!item.memory_profile.ranks.empty()) add_memory(sheet, item);
   }
-  return sheet;
-}
-
-std::string memory_legend() {
-  return "The fullest GPU of each case at its simulated high-water mark, and what the memory model gives that GPU. A "
-         "buffer is counted from the start of the operation that writes it to the end of the last one that reads it. "
-         "Activations of the dense part are not counted.";
+  Section section = table_section(
+      "Memory at its peak",
+      "The fullest GPU of each case at its simulated high-water mark, and what the memory model gives that GPU. A "
+      "buffer is counted from the start of the operation that writes it to the end of the last one that reads it. "
+      "Activations of the dense part are not counted.",
+      sheet);
+  section.folded = has_many_cases(study);
+  return section;
 }
 
 }  // namespace shardsim

@@ -43,8 +43,6 @@ bool has_derived(const StudyResult& study) {
   return any_comparison(study, [](const Comparison& one) { return one.published.derived; });
 }
 
-}  // namespace
-
 Sheet published_sheet(const StudyResult& study, bool with_source) {
   Sheet sheet;
   sheet.columns = {{"quantity", false}, {"unit", false}, {"published"}, {"planned"},
@@ -61,15 +59,6 @@ Sheet published_sheet(const StudyResult& study, bool with_source) {
   return sheet;
 }
 
-Sheet constants_sheet(const StudyResult& study) {
-  Sheet sheet;
-  sheet.columns = {{"constant", false}, {"value"}, {"fitted on", false}, {"source", false}};
-  for (const SourcedValue& value : study.fitted) {
-    sheet.rows.push_back({{value.path, value.value, join(value.fitted_on), value.source}, false});
-  }
-  return sheet;
-}
-
 std::string published_legend(const StudyResult& study) {
   std::string text =
       "Role 'fitted': this number was used to set a constant or a distribution, so a small error proves little. "
@@ -79,6 +68,29 @@ std::string published_legend(const StudyResult& study) {
   }
   if (has_derived(study)) text += " 'derived': computed from other published numbers.";
   return text;
+}
+
+}  // namespace
+
+Section published_section(const StudyResult& study, Medium medium) {
+  const bool page = medium == Medium::page;
+  Section section = table_section("Predicted beside published", "", published_sheet(study, page));
+  if (section.blocks.empty()) return section;
+  if (page) section.remark = "every number";
+  const std::string accuracy = page ? "" : accuracy_text(study);  // a page has it in its summary
+  if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
+  section.blocks.emplace_back(Paragraph{published_legend(study), Paragraph::Role::caption});
+  return section;
+}
+
+Section constants_section(const StudyResult& study) {
+  Sheet sheet;
+  sheet.columns = {{"constant", false}, {"value"}, {"fitted on", false}, {"source", false}};
+  for (const SourcedValue& value : study.fitted) {
+    sheet.rows.push_back({{value.path, value.value, join(value.fitted_on), value.source}, false});
+  }
+  return table_section("Fitted constants",
+                       "Every constant that was set to meet a measurement, and the numbers it was set by.", sheet);
 }
 
 }  // namespace shardsim

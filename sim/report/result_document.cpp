@@ -13,10 +13,7 @@ namespace shardsim {
 
 namespace {
 
-constexpr std::size_t kFewCases = 3;  // whose collectives a terminal shows where there are many cases
 constexpr std::size_t kFewNotes = 4;  // which a terminal shows where there are many cases
-
-constexpr std::size_t kFewWaits = 6;  // collectives of which it is said whom they wait for
 
 using Role = Paragraph::Role;
 
@@ -30,38 +27,6 @@ Section cases_section(const StudyResult& study) {
 Section cases_on_terminal(const StudyResult& study) {
   Section section = cases_section(study);
   if (section.blocks.empty()) section.blocks = {Paragraph{cases_legend(study)}, cases_sheet(study)};
-  return section;
-}
-
-Section collectives_section(const StudyResult& study, Medium medium) {
-  const bool many = has_many_cases(study), few = many && medium == Medium::terminal;
-  Section section = table_section("Collectives", collectives_legend(),
-                                  collectives_sheet(study, few ? kFewCases : study.cases.size()));
-  const std::vector<std::string> lines = waiting_lines(study, few ? kFewCases : study.cases.size());
-  for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});
-  if (lines.size() > kFewWaits)
-    section.blocks.emplace_back(Paragraph{
-        fmt::format("{} more collectives wait as tellingly; result.json says whom for.", lines.size() - kFewWaits)});
-  section.remark =
-      few ? fmt::format("per iteration, of the {} fastest cases of each workload", kFewCases) : "per iteration";
-  section.folded = many;
-  return section;
-}
-
-Section memory_section(const StudyResult& study) {
-  Section section = table_section("Memory at its peak", memory_legend(), memory_sheet(study));
-  section.folded = has_many_cases(study);
-  return section;
-}
-
-Section published_section(const StudyResult& study, Medium medium) {
-  const bool page = medium == Medium::page;
-  Section section = table_section("Predicted beside published", "", published_sheet(study, page));
-  if (section.blocks.empty()) return section;
-  if (page) section.remark = "every number";
-  const std::string accuracy = page ? "" : accuracy_text(study);  // a page has it in its summary
-  if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
-  section.blocks.emplace_back(Paragraph{published_legend(study), Role::caption});
   return section;
 }
 
@@ -143,7 +108,7 @@ void add_cross_check(Document& page, const StudyResult& study) {
   if (!explanations.notes.empty()) {
     page.add({"Where the estimate errs most, and which term is missing", {std::move(explanations)}});
   }
-  page.add(table_section("What the estimate lacks, term by term", effects_legend(), effects_sheet(study)));
+  page.add(effects_section(study));
 }
 
 // The small charts of one kind stand side by side under one heading.
@@ -167,7 +132,7 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   const std::string warning = memory_warning(study);
   if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   document.add(cases_on_terminal(study));
-  document.add(table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)));
+  document.add(jobs_section(study));
   document.add(cross_check_on_terminal(study));
   document.add(collectives_section(study, Medium::terminal));
   document.add(published_section(study, Medium::terminal));
@@ -184,13 +149,11 @@ Document page_document(const StudyResult& study, const std::string& title) {
   add_cross_check(document, study);
   add_charts(document, study);
   document.add(cases_section(study));
-  document.add(table_section("Jobs side by side", jobs_legend(), jobs_sheet(study)));
+  document.add(jobs_section(study));
   document.add(collectives_section(study, Medium::page));
   document.add(memory_section(study));
   document.add(published_section(study, Medium::page));
-  document.add(table_section("Fitted constants",
-                             "Every constant that was set to meet a measurement, and the numbers it was set by.",
-                             constants_sheet(study)));
+  document.add(constants_section(study));
   document.add(notes_section(study, Medium::page));
   return document;
 }

@@ -14,11 +14,6 @@ namespace shardsim {
 
 namespace {
 
-double largest_memory(const CaseResult& item) {
-  if (item.memory_per_rank.empty()) return 0;
-  return static_cast<double>(*std::max_element(item.memory_per_rank.begin(), item.memory_per_rank.end())) / kGiB;
-}
-
 // "8", or "1 to 16" where the cases differ.
 template <typename Number>
 std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
@@ -39,7 +34,7 @@ std::string clusters_of(const WorkloadCases& group) {
 std::string high_water(const CaseResult& item) {
   const MemoryProfile& profile = item.memory_profile;
   if (profile.ranks.empty()) return "-";
-  return fixed(static_cast<double>(profile.ranks[profile.fullest()].bytes()) / kGiB, 2);
+  return fixed(static_cast<double>(profile.highest().bytes()) / kGiB, 2);
 }
 
 std::string workload_heading(const WorkloadCases& group) {
@@ -50,11 +45,12 @@ std::string workload_heading(const WorkloadCases& group) {
 }
 
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
-           grouped(item.samples_per_s), speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item), 2),
-           high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
-           item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
-          false};
+  return {
+      {short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
+       grouped(item.samples_per_s), speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2),
+       high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
+       item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
+      false};
 }
 
 Sheet::Row collective_row(const NamedTime& time, int places) {
@@ -83,6 +79,11 @@ Sheet::Row job_row(const CaseResult& item, int places) {
 }
 
 }  // namespace
+
+double largest_memory(const CaseResult& item) {
+  const auto& ranks = item.memory_per_rank;
+  return ranks.empty() ? 0 : static_cast<double>(std::ranges::max(ranks));
+}
 
 double longest_iteration_ms(const StudyResult& study) {
   double longest = 0;
@@ -163,7 +164,7 @@ std::string cases_legend(const StudyResult& study) {
                    "iterations differ in work, and a speed is only given where relative_to asks for it. ");
 }
 
-Sheet jobs_sheet(const StudyResult& study) {
+Section jobs_section(const StudyResult& study) {
   Sheet sheet;
   sheet.columns = {{"job", false}, {"nodes"}, {"start ms"}, {"alone ms"}, {"side by side ms"}, {"slower %"}};
   const int places = decimals_for(longest_iteration_ms(study));
@@ -174,12 +175,11 @@ Sheet jobs_sheet(const StudyResult& study) {
     fabric = item.job->fabric;
     sheet.rows.push_back(job_row(item, places));
   }
-  return sheet;
-}
-
-std::string jobs_legend() {
-  return "Jobs run side by side on one fabric, each on nodes of its own. alone: an iteration with the fabric for "
-         "itself. side by side: the mean iteration while the others run.";
+  return table_section(
+      "Jobs side by side",
+      "Jobs run side by side on one fabric, each on nodes of its own. alone: an iteration with the fabric for "
+      "itself. side by side: the mean iteration while the others run.",
+      sheet);
 }
 
 bool is_one_choice(const WorkloadCases& group) {
@@ -194,6 +194,22 @@ bool has_many_cases(const StudyResult& study) {
   return study.cases.size() > kManyCases;
 }
 
+std::string waiting_text(const NamedTime& time, int places) {
+  const NamedTime::WaitedFor& whom = time.waited_for;
+  std::string text =
+      fmt::format("{} of {} ms exposed is waiting", fixed(time.waiting_ms, places), fixed(time.exposed_ms, places));
+  if (whom.rank < 0) return text;
+  const bool all = fixed(whom.ms, places) == fixed(time.waiting_ms, places);
+  text += fmt::format("{} for rank {}", all ? "" : fmt::format(", {} of it", fixed(whom.ms, places)), whom.rank);
+  return whom.operation.empty() ? text : text + ", " + whom.operation;
+}
+
+namespace {
+
+constexpr std::size_t kFewCases = 3;  // whose collectives a terminal shows where there are many cases
+constexpr std::size_t kFewWaits = 6;  // collectives of which it is said whom they wait for
+
+// Of the `most` fastest of each workload.
 Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   Sheet sheet;
   sheet.columns = {{"collective", false}, {"calls"},      {"alone ms"},  {"in run ms"},
@@ -209,16 +225,7 @@ Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   return sheet;
 }
 
-std::string waiting_text(const NamedTime& time, int places) {
-  const NamedTime::WaitedFor& whom = time.waited_for;
-  std::string text =
-      fmt::format("{} of {} ms exposed is waiting", fixed(time.waiting_ms, places), fixed(time.exposed_ms, places));
-  if (whom.rank < 0) return text;
-  const bool all = fixed(whom.ms, places) == fixed(time.waiting_ms, places);
-  text += fmt::format("{} for rank {}", all ? "" : fmt::format(", {} of it", fixed(whom.ms, places)), whom.rank);
-  return whom.operation.empty() ? text : text + ", " + whom.operation;
-}
-
+// A line for each of their collectives whose exposed time is waiting to a telling part, with whom it waits for.
 std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most) {
   const int places = decimals_for(longest_iteration_ms(study) / 10);
   std::vector<std::string> lines;
@@ -229,11 +236,27 @@ std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t mos
   return lines;
 }
 
-std::string collectives_legend() {
-  return "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
-         "what neither compute nor a collective that ends later hides, mean over the GPUs. waiting: the part of it "
-         "before "
-         "the last GPU of the group had arrived; the rest is transfer.";
+}  // namespace
+
+Section collectives_section(const StudyResult& study, Medium medium) {
+  const bool many = has_many_cases(study), few = many && medium == Medium::terminal;
+  const std::size_t most = few ? kFewCases : study.cases.size();
+  Section section = table_section(
+      "Collectives",
+      "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
+      "what neither compute nor a collective that ends later hides, mean over the GPUs. waiting: the part of it "
+      "before "
+      "the last GPU of the group had arrived; the rest is transfer.",
+      collectives_sheet(study, most));
+  const std::vector<std::string> lines = waiting_lines(study, most);
+  for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});
+  if (lines.size() > kFewWaits)
+    section.blocks.emplace_back(Paragraph{
+        fmt::format("{} more collectives wait as tellingly; result.json says whom for.", lines.size() - kFewWaits)});
+  section.remark =
+      few ? fmt::format("per iteration, of the {} fastest cases of each workload", kFewCases) : "per iteration";
+  section.folded = many;
+  return section;
 }
 
 }  // namespace shardsim

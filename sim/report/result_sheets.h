@@ -34,29 +34,25 @@ constexpr std::size_t kManyCases = 16;  // more than fit on a screen
 bool has_many_cases(const StudyResult& study);
 
 // In the order of the tables: of each workload the `most` fastest.
+double largest_memory(const CaseResult& item);  // bytes of the fullest GPU, by the memory model
 std::vector<const CaseResult*> all_cases(const StudyResult& study, std::size_t most);
 double longest_iteration_ms(const StudyResult& study);
 
-// A table has no rows where there is nothing to tell. A legend says what its columns mean.
+// A table has no rows, and a section no blocks, where there is nothing to tell. A legend says what columns mean.
 
 Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
 std::string cases_legend(const StudyResult& study);
-Sheet jobs_sheet(const StudyResult& study);  // under a heading per fabric
-std::string jobs_legend();
-Sheet collectives_sheet(const StudyResult& study,
-                        std::size_t most);  // under a heading per case; of `most` per workload
-std::string collectives_legend();
+Section jobs_section(const StudyResult& study);  // under a heading per fabric
+// Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they
+// wait.
+Section collectives_section(const StudyResult& study, Medium medium);
 // "14.6 of 17.6 ms exposed is waiting for rank 3, update_history".
 std::string waiting_text(const NamedTime& time, int places);
-// A line for each of their collectives whose exposed time is waiting to a telling part, with whom it waits for.
-std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most);
-Sheet published_sheet(const StudyResult& study, bool with_source);  // under a heading per case
-std::string published_legend(const StudyResult& study);
-Sheet constants_sheet(const StudyResult& study);  // the fitted constants
+Section published_section(const StudyResult& study, Medium medium);  // under a heading per case
+Section constants_section(const StudyResult& study);                 // the fitted constants, as a table
 
 // Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
-Sheet memory_sheet(const StudyResult& study);
-std::string memory_legend();
+Section memory_section(const StudyResult& study);
 
 // The answer in a few sentences: the fastest plan of each workload, by how much, what limits it, whether it fits, and
 // how far the predictions are from what was published.
@@ -88,7 +84,6 @@ std::string worst_legend();
 
 // Their effects in ms, what the plans that they changed places with have of each below them, and all plans on average
 // with the correlation that knowing the effect would give.
-Sheet effects_sheet(const StudyResult& study);
-std::string effects_legend();
+Section effects_section(const StudyResult& study);
 
 }  // namespace shardsim

@@ -96,12 +96,11 @@ struct Fullness {
 
 Fullness fullness_of(const CaseResult& item) {
   const auto capacity = static_cast<double>(item.memory_capacity);
-  const auto& ranks = item.memory_per_rank;
-  if (ranks.empty() || capacity <= 0) return {};
-  Fullness result{static_cast<double>(*std::max_element(ranks.begin(), ranks.end())) / capacity, std::nullopt};
+  if (item.memory_per_rank.empty() || capacity <= 0) return {};
+  Fullness result{largest_memory(item) / capacity, std::nullopt};
   const MemoryProfile& profile = item.memory_profile;
   if (!profile.ranks.empty()) {
-    result.simulated = static_cast<double>(profile.ranks[profile.fullest()].bytes()) / capacity;
+    result.simulated = static_cast<double>(profile.highest().bytes()) / capacity;
   }
   return result;
 }

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "sim/scenario/named_tree.h"
-#include "sim/scenario/settings.h"
 
 namespace shardsim {
 namespace {

@@ -124,11 +124,7 @@ class BaseChain {
 // Keys written inline need not repeat what the key that holds them says already.
 void add_schema(Tree& tree, const std::string& kind) {
   if (tree.find("schema") != nullptr) return;
-  Tree schema;
-  schema.kind = Tree::Kind::scalar;
-  schema.place = tree.place;
-  schema.scalar = schema_of(kind);
-  tree.fields.insert(tree.fields.begin(), {"schema", schema});
+  tree.fields.insert(tree.fields.begin(), {"schema", text_tree(schema_of(kind), tree.place)});
 }
 
 Tree located_file(Tree value, const std::string& folder) {

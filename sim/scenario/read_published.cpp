@@ -11,34 +11,31 @@
 namespace shardsim {
 namespace {
 
-enum class Measure { time, rows, percent };
-
+// A number that somebody may publish, and the unit that it is told in.
 struct Quantity {
   std::string name;
-  Measure measure = Measure::time;
+  std::string unit;
 };
 
 std::vector<Quantity> quantities() {
-  std::vector<Quantity> all{{"iteration", Measure::time},
-                            {"throughput_gain", Measure::percent},
-                            {"input_all_to_all", Measure::time},
-                            {"dense_all_reduce", Measure::time}};
+  std::vector<Quantity> all{
+      {"iteration", "ms"}, {"throughput_gain", "%"}, {"input_all_to_all", "ms"}, {"dense_all_reduce", "ms"}};
   for (const char* const reach : {"global", "intra_node", "cross_node"}) {
     for (const char* const kind : {"all_to_all", "all_reduce", "reduce_scatter", "all_gather"}) {
-      all.push_back({fmt::format("{}_{}", reach, kind), Measure::time});
+      all.push_back({fmt::format("{}_{}", reach, kind), "ms"});
     }
   }
   for (const std::string& strategy : strategy_names()) {
-    all.push_back({fmt::format("rows:{}", strategy), Measure::rows});
-    all.push_back({fmt::format("coverage:{}", strategy), Measure::percent});
+    all.push_back({fmt::format("rows:{}", strategy), "rows"});
+    all.push_back({fmt::format("coverage:{}", strategy), "%"});
   }
   return all;
 }
 
-Measure measure_of(const std::string& quantity, const Place& place) {
+std::string unit_of(const std::string& quantity, const Place& place) {
   const std::vector<Quantity> all = quantities();
   const auto found = std::ranges::find(all, quantity, &Quantity::name);
-  if (found != all.end()) return found->measure;
+  if (found != all.end()) return found->unit;
   std::vector<std::string> known;
   for (const Quantity& entry : all) known.push_back(entry.name);
   throw input_error(place, fmt::format("unknown quantity {}", excerpt(quantity)), known_names_hint(quantity, known));
@@ -55,28 +52,9 @@ Seconds time_of(const std::string& text, const Place& place) {
   throw input_error(place, excerpt(text) + " is absurd", "Write at most 1000000 s");
 }
 
-double value_of(const std::string& text, Measure measure, const Place& place) {
-  switch (measure) {
-    case Measure::time:
-      return to_ms(time_of(text, place));
-    case Measure::rows:
-      return static_cast<double>(parse_count(text, place));
-    case Measure::percent:
-      break;
-  }
-  return parse_percent(text, place);
-}
-
-std::string unit_of(Measure measure) {
-  switch (measure) {
-    case Measure::time:
-      return "ms";
-    case Measure::rows:
-      return "rows";
-    case Measure::percent:
-      break;
-  }
-  return "%";
+double value_of(const std::string& text, const std::string& unit, const Place& place) {
+  if (unit == "ms") return to_ms(time_of(text, place));
+  return unit == "rows" ? static_cast<double>(parse_count(text, place)) : parse_percent(text, place);
 }
 
 // A share of the accesses cannot leave 0 to 100 %; a gain may be a loss.
@@ -85,9 +63,9 @@ void check_coverage(const std::string& quantity, double value, const Place& plac
   throw input_error(place, fmt::format("a coverage of {} %", value), "Write a share from 0 % to 100 %");
 }
 
-double read_value(MapReader& reader, Measure measure, const std::string& quantity) {
+double read_value(MapReader& reader, const std::string& unit, const std::string& quantity) {
   const Tree& tree = reader.required("value");
-  const double value = value_of(scalar_text(tree, "a value with its unit"), measure, tree.place);
+  const double value = value_of(scalar_text(tree, "a value with its unit"), unit, tree.place);
   check_coverage(quantity, value, tree.place);
   if (value != 0) return value;
   throw input_error(tree.place, fmt::format("the published value of '{}' is zero", quantity),
@@ -98,9 +76,8 @@ Published read_one(const Tree& tree) {
   MapReader reader(tree, "published");
   Published published;
   published.quantity = reader.text("quantity");
-  const Measure measure = measure_of(published.quantity, reader.place_of("quantity"));
-  published.value = read_value(reader, measure, published.quantity);
-  published.unit = unit_of(measure);
+  published.unit = unit_of(published.quantity, reader.place_of("quantity"));
+  published.value = read_value(reader, published.unit, published.quantity);
   published.fitted = reader.choice("role", {"fitted", "predicted"}) == "fitted";
   published.source = reader.text("source");
   if (published.source.find_first_not_of(" \t\n") == std::string::npos) {

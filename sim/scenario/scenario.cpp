@@ -13,7 +13,6 @@
 #include "base/tree/yaml.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/read_case.h"
-#include "sim/scenario/settings.h"
 
 namespace shardsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "sim/scenario/settings.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tree/yaml.h"
+#include "sim/scenario/case_trees.h"
 
 namespace shardsim {
 
@@ -18,11 +17,7 @@ std::vector<Setting> settings_of(const Overrides& overrides) {
     settings.push_back({path, parse_yaml_value(text, place)});
   }
   if (overrides.seed) {
-    Tree seed;
-    seed.kind = Tree::Kind::scalar;
-    seed.place = {"argument --seed", 0, 0};
-    seed.scalar = fmt::format("{}", *overrides.seed);
-    settings.push_back({"seed", seed});
+    settings.push_back({"seed", text_tree(std::to_string(*overrides.seed), {"argument --seed", 0, 0})});
   }
   return settings;
 }

@@ -26,7 +26,11 @@ void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
                     result.job->shortest_ms, result.job->longest_ms, result.job->measured));
     return;
   }
-  notes.push_back(fmt::format("Not steady after {} iterations; the last one is shown.", item.iterations));
+  notes.push_back(result.last_change
+                      ? fmt::format("Not steady after {} iterations: the last one, which is shown, takes {:+.2g} % "
+                                    "against the one before it.",
+                                    item.iterations, 100 * *result.last_change)
+                      : "One iteration was simulated, which is shown: by how much the next would differ is not known.");
 }
 
 // The plan fits by the memory model, but not what the iteration keeps at once.
@@ -128,9 +132,17 @@ void note_kernels(Notes& notes, const PreparedCase& prepared) {
                   fit.outside, fit.calls, fit.first));
 }
 
-void note_collapse(Notes& notes, const Case& item) {
+// What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
+void note_collapse(Notes& notes, const CaseResult& result, const Case& item) {
   if (!item.cluster.fabric.collapse) return;
-  notes.emplace_back("Published measurements of this fabric show collapse, which is outside the model.");
+  double ms = 0;
+  for (const NamedTime& time : result.times) {
+    if (time.op_class == "all_to_all") ms += time.transfer_ms();
+  }
+  notes.push_back(fmt::format(
+      "Published measurements of this fabric show collapse under all-to-all, which is outside the model: the {:.2f} ms "
+      "({:.0f} % of the iteration) that transfers of exchanges are exposed would be as many times longer.",
+      ms, 100 * ms / result.iteration_ms));
 }
 
 // A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
@@ -363,7 +375,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   Notes notes;
   note_steadiness(notes, result, item);
   note_memory(notes, result);
-  note_collapse(notes, item);
+  note_collapse(notes, result, item);
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   note_fits(notes, result, item);
   note_relays(notes, result, prepared.cluster);

@@ -184,12 +184,12 @@ std::string explanation(const ExplainedPlan& plan, const StudyResult& study) {
       "is "
       "{}, which makes it {} than estimated, and the {} it changes places with {} on average: {}.",
       item.name, plan.too_good() ? "good" : "bad", plan.place_estimated, ms_text(item.torchrec->estimate.iteration_ms),
-      plan.place_simulated, ms_text(item.iteration_ms), effect_name(largest), change_text(plan.here[at]),
+      plan.place_simulated, ms_text(item.iteration_ms), words(largest).name, change_text(plan.here[at]),
       plan.changed == 1 ? "plan" : fmt::format("{} plans", plan.changed), change_text(plan.others[at]),
-      effect_meaning(largest));
+      words(largest).meaning);
   const auto next = static_cast<std::size_t>(effects[1]);
   if (plan.excess(effects[1]) / plan.excess(largest) < kTelling) return text;
-  return text + fmt::format(" Next is {}: {} here, {} there.", effect_name(effects[1]), change_text(plan.here[next]),
+  return text + fmt::format(" Next is {}: {} here, {} there.", words(effects[1]).name, change_text(plan.here[next]),
                             change_text(plan.others[next]));
 }
 

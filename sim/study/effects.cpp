@@ -1,13 +1,14 @@
 #include "sim/study/effects.h"
 
+#include <algorithm>
+
+#include "sim/engine/op_work.h"
+#include "sim/study/case_result.h"
+
 namespace shardsim {
 namespace {
 
-struct Words {
-  std::string_view name, key, meaning;
-};
-
-constexpr std::array<Words, kEffects> kWords = {{
+constexpr std::array<EffectWords, kEffects> kWords = {{
     {"contention", "contention", "to the estimate no transfer slows another"},
     {"overlap", "overlap", "the estimate adds up what runs at the same time"},
     {"start-ups", "start_ups", "to the estimate collectives and kernels start at once"},
@@ -26,22 +27,63 @@ constexpr std::array<Words, kEffects> kWords = {{
     {"all-reduce", "all_reduce", "both reduce the same bytes over the ranks, at other rates"},
 }};
 
-const Words& words(Effect effect) {
-  return kWords[static_cast<std::size_t>(effect)];
+// The cluster with kernels that start at once. What the compute model `measured` read of a start is in its curves.
+Cluster without_kernel_starts(const Cluster& cluster) {
+  ClusterSpec spec = cluster.spec();
+  spec.gpu.kernel_overhead = {0};
+  return Cluster(spec);
+}
+
+double seconds_on(const LinkLoad& load, const Cluster& cluster) {
+  const double rate = cluster.links()[load.link].rate.bytes_per_second;
+  const double cap = load.cap.bytes_per_second;
+  return load.occupancy / (cap > 0 ? std::min(cap, rate) : rate);
+}
+
+// Of the loads on these links, or on any.
+double slowest(const CollectiveLoads& loads, const std::vector<LinkId>* links, const Cluster& cluster) {
+  double seconds = 0;
+  for (const LinkLoad& load : loads.loads) {
+    const bool own = links == nullptr || std::find(links->begin(), links->end(), load.link) != links->end();
+    if (own) seconds = std::max(seconds, seconds_on(load, cluster));
+  }
+  return seconds;
+}
+
+double seconds_of_all_members(const OpWork::Call& call, const Cluster& cluster) {
+  if (call.loads.synchronising) return static_cast<double>(call.ranks.size()) * slowest(call.loads, nullptr, cluster);
+  double sum = 0;
+  for (const int rank : call.ranks) sum += slowest(call.loads, &cluster.links_of(rank), cluster);
+  return sum;
+}
+
+double mean_ms(const OpWork& work, const Cluster& cluster) {
+  double sum = 0;
+  for (const double seconds : work.seconds) sum += std::max(seconds, 0.0);
+  for (const OpWork::Call& call : work.calls) sum += seconds_of_all_members(call, cluster);
+  return sum / cluster.world_size() * 1e3;
+}
+
+double& bin_of(const Op& op, WorkTimes& times) {
+  if (exchanges_inputs(op.role)) return times.ids;
+  if (op.role == OpRole::dense_all_reduce || op.role == OpRole::dense_update) return times.other;
+  if (op.op_class == OpClass::lookup) return times.lookups;
+  if (op.op_class == OpClass::update) return times.updates;
+  if (op.op_class == OpClass::all_to_all) return times.all_to_all;
+  if (op.op_class == OpClass::all_reduce) return times.all_reduce;
+  return op.is_collective() ? times.reduce_scatter : times.other;
 }
 
 }  // namespace
 
-std::string_view effect_name(Effect effect) {
-  return words(effect).name;
+const EffectWords& words(Effect effect) {
+  return kWords[static_cast<std::size_t>(effect)];
 }
 
-std::string_view effect_key(Effect effect) {
-  return words(effect).key;
-}
-
-std::string_view effect_meaning(Effect effect) {
-  return words(effect).meaning;
+std::vector<std::string> words_of(Effect) {
+  std::vector<std::string> keys;
+  for (const EffectWords& each : kWords) keys.emplace_back(each.key);
+  return keys;
 }
 
 EffectTimes effects_between(const torchrec::IterationEstimate& estimate, const RemovedEffects& removed,
@@ -62,6 +104,36 @@ EffectTimes effects_between(const torchrec::IterationEstimate& estimate, const R
   set(Effect::reduce_scatter, removed.even.reduce_scatter - mean.reduce_scatter);
   set(Effect::all_reduce, removed.even.all_reduce - mean.all_reduce);
   return times;
+}
+
+WorkTimes mean_work(const Program& program, const std::vector<OpWork>& works, const Cluster& cluster) {
+  WorkTimes times;
+  for (const Op& op : program.ops) bin_of(op, times) += mean_ms(works[static_cast<std::size_t>(op.id)], cluster);
+  return times;
+}
+
+RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scenario, double uncontended_ms) {
+  const Case& item = prepared.item;
+  const auto compute = make_compute_model(item.compute_model);
+  const auto run = [&](const Program& program, const std::vector<OpWork>& works) {
+    const auto alone = make_network(named_map("closed_form"));
+    return simulate_works(program, prepared.cluster, works, *alone, engine_options(item)).timeline.iteration_ms;
+  };
+  RemovedEffects removed;
+  removed.uncontended = uncontended_ms;
+
+  Case in_line = item;
+  in_line.overlap = false;
+  const Program serial = make_program(in_line, prepared.cluster, prepared.plan, scenario, false);
+  removed.serial = run(serial, expand_ops(serial, prepared.cluster, *compute, item.algorithms));
+
+  std::vector<OpWork> works = expand_ops(serial, without_kernel_starts(prepared.cluster), *compute, item.algorithms);
+  for (OpWork& work : works) {
+    for (OpWork::Call& call : work.calls) call.loads.start = {0};
+  }
+  removed.without_starts = run(serial, works);
+  removed.even = mean_work(serial, works, prepared.cluster);
+  return removed;
 }
 
 }  // namespace shardsim

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/torchrec/bridge/given_plan.h"
 
@@ -22,9 +24,12 @@ enum class Effect {
   all_reduce
 };
 inline constexpr std::size_t kEffects = 11;
-std::string_view effect_name(Effect effect);     // "uneven loads"
-std::string_view effect_key(Effect effect);      // "uneven_loads"
-std::string_view effect_meaning(Effect effect);  // what the estimate lacks or holds, as a clause
+struct EffectWords {
+  std::string_view name, key;  // "uneven loads", "uneven_loads"
+  std::string_view meaning;    // what the estimate lacks or holds, as a clause
+};
+const EffectWords& words(Effect effect);
+std::vector<std::string> words_of(Effect);  // the keys
 inline Effect effect_at(std::size_t index) {
   return static_cast<Effect>(index);
 }

@@ -31,11 +31,6 @@ std::vector<JobSimulation> side_by_side(const std::vector<const PreparedCase*>& 
   return simulate_jobs(runs, Cluster(first.cluster), *make_network(first.network));
 }
 
-// The time alone is another worker's to say.
-JobFigures figures_of(const JobPart& job, const std::string& fabric, const JobSimulation& simulated) {
-  return {fabric, job.nodes, job.start.ms(), 0, simulated.measured, simulated.shortest_ms, simulated.longest_ms};
-}
-
 }  // namespace
 
 void check_lengths(const JobGroup& group) {
@@ -72,9 +67,11 @@ std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<
   std::vector<CaseResult> results;
   for (JobSimulation& simulated : side_by_side(group.jobs)) {
     const PreparedCase& job = *group.jobs[results.size()];
-    const JobFigures figures = figures_of(*job.item.job, group.fabric, simulated);
     CaseResult result = described_case(job, std::move(simulated.simulation), estimate_ms(job), pareto[results.size()]);
-    result.job = figures;
+    const JobPart& part = *job.item.job;
+    // The time alone is another worker's to say.
+    result.job = {group.fabric,          part.nodes,          part.start.ms(), 0, simulated.measured,
+                  simulated.shortest_ms, simulated.longest_ms};
     result.notes = case_notes(result, job);
     result.published = compared_with_published(result, job.item.published);
     results.push_back(std::move(result));

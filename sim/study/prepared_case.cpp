@@ -42,13 +42,6 @@ Seconds simulated_iteration(const Case& item, const Cluster& cluster, const Plan
   return {unpacked<double>(run_in_workers({{item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
 }
 
-Plan plan_and_check(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
-  Plan plan = unchecked_plan(item, cluster, seed, watch);
-  if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
-  check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
-  return plan;
-}
-
 }  // namespace
 
 Cluster cluster_of(const Case& item) {
@@ -78,7 +71,10 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
-    return plan_and_check(item, cluster, seed, watch);
+    Plan plan = unchecked_plan(item, cluster, seed, watch);
+    if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
+    check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
+    return plan;
   } catch (const Error& error) {
     throw in_case(item, error);
   }

@@ -64,6 +64,7 @@ struct CaseResult {
   int world_size = 0;
   std::int64_t batch_per_gpu = 0;
   double iteration_ms = 0;
+  std::optional<double> last_change;  // as SimulationResult has it
   double samples_per_s = 0;
   double estimate_iteration_ms = 0;  // closed form: no contention
   std::optional<double> iteration_ms_at_observed_payload;

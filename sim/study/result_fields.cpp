@@ -68,27 +68,9 @@ void set_high_water(CaseResult& result, const HighWater& high) {
   result.estimated_memory = high.estimate;
 }
 
-double total_of(const WorkTimes& work) {
-  return work.total();
-}
-
-void set_total(WorkTimes& work, double ms) {
-  work = {};
-  work.other = ms;
-}
-
 bool fits(const CaseResult& result) {
   return std::ranges::all_of(result.memory_per_rank,
                              [&](std::int64_t bytes) { return bytes <= result.memory_capacity; });
-}
-
-std::optional<std::int64_t> known_rows(const SourcedValue& constant) {
-  return constant.rows_used > 0 ? std::optional(constant.rows_used) : std::nullopt;
-}
-
-void set_rows(SourcedValue& constant, std::int64_t rows) {
-  constant.rows_used = rows;
-  constant.fitted = true;
 }
 
 }  // namespace shardsim

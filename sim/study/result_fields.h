@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/result.h"
 #include "sim/timeline/timeline_fields.h"
@@ -7,7 +8,7 @@
 namespace shardsim {
 
 // The members of a result, said once for every form that it has: the bytes between worker and parent (base/packed.h),
-// and result.json, written and read (sim/report/result_json.cpp). Named members are those of result.json, in its order
+// and result.json, written and read (base/tree/json_fields.h). Named members are those of result.json, in its order
 // (docs/formats.md, Result); the others travel between processes alone.
 
 template <typename Visitor>
@@ -146,13 +147,9 @@ void fields(Visitor& visit, MaybeConst<WorkTimes> auto& work) {
 template <typename Visitor>
 void effect_fields(Visitor& visit, std::string_view name, MaybeConst<EffectTimes> auto& times) {
   visit.group(name, [&](auto& inner) {
-    for (std::size_t i = 0; i < kEffects; ++i) inner.field(effect_key(effect_at(i)), times[i]);
+    for (std::size_t i = 0; i < kEffects; ++i) inner.field(words(effect_at(i)).key, times[i]);
   });
 }
-
-// Of work without waiting result.json has the sum alone, which stands as `other` when it is read.
-double total_of(const WorkTimes& work);
-void set_total(WorkTimes& work, double ms);
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
@@ -173,7 +170,10 @@ void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
     inner.field("contention", removed.uncontended);
     inner.field("overlap", removed.serial);
     inner.field("start_ups", removed.without_starts);
-    inner.view("uneven_loads", removed.even, total_of, set_total);
+    // Of work without waiting result.json has the sum alone, which stands as `other` when it is read.
+    inner.view(
+        "uneven_loads", removed.even, [](const WorkTimes& work) { return work.total(); },
+        [](WorkTimes& work, double ms) { work = {.other = ms}; });
   });
   visit(removed.even);
   effect_fields(visit, "effects_ms", checked.effects);
@@ -183,11 +183,11 @@ bool fits(const CaseResult& result);  // by the memory model, on every rank
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
-  visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu);
+  visit(result.workload, result.cluster, result.planner, result.world_size, result.batch_per_gpu, result.last_change);
   visit.field("name", result.name);
   visit.field("iteration_ms", result.iteration_ms);
   visit.field("samples_per_s", result.samples_per_s);
-  visit.text_if_any("relative_to", result.relative_to);
+  visit.take("relative_to", result.relative_to);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {
     inner.field("fabric", job.fabric);
@@ -248,8 +248,9 @@ void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst
 }
 
 // A fit that does not say how many rows it took would otherwise read as one on none.
-std::optional<std::int64_t> known_rows(const SourcedValue& constant);
-void set_rows(SourcedValue& constant, std::int64_t rows);
+inline std::optional<std::int64_t> known_rows(const SourcedValue& constant) {
+  return constant.rows_used > 0 ? std::optional(constant.rows_used) : std::nullopt;
+}
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
@@ -257,7 +258,10 @@ void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
   visit.field("value", constant.value);
   visit.field("source", constant.source);
   visit.field("fitted_on", constant.fitted_on);
-  visit.view("rows_used", constant, known_rows, set_rows);
+  visit.view("rows_used", constant, known_rows, [](SourcedValue& fit, std::int64_t rows) {
+    fit.rows_used = rows;
+    fit.fitted = true;
+  });
 }
 
 template <typename Visitor>

@@ -87,7 +87,7 @@ Timeline timeline_in(const std::filesystem::path& path, const std::string& case_
     throw input_error(Place{path.string()}, "there is no case " + excerpt(case_name),
                       known_names_hint(case_name, known));
   Timeline timeline = read_timeline_columns(in, "/cases/" + case_name);
-  if (const std::string wrong = timeline_fault(timeline); !wrong.empty())
+  if (const std::string wrong = timeline_fault(timeline).text; !wrong.empty())
     in.refuse("case " + excerpt(case_name) + ": " + wrong);
   return timeline;
 }

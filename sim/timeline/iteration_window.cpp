@@ -14,21 +14,6 @@ constexpr double kMostPeriods = 16;
 // Of a period: parts shorter than this come from rounding.
 constexpr double kSliver = 1e-9;
 
-struct Extent {
-  double first_us = 0, last_us = 0;
-};
-
-std::map<int, Extent> extents_of(const Timeline& timeline) {
-  std::map<int, Extent> extents;
-  for (const Span& span : timeline.spans) {
-    const auto [entry, fresh] = extents.try_emplace(span.iteration, Extent{span.start_us, span.end_us});
-    if (fresh) continue;
-    entry->second.first_us = std::min(entry->second.first_us, span.start_us);
-    entry->second.last_us = std::max(entry->second.last_us, span.end_us);
-  }
-  return extents;
-}
-
 double mean_ms(const std::vector<IterationWindow>& windows) {
   double sum = 0;
   for (const IterationWindow& window : windows) sum += window.ms();
@@ -55,8 +40,18 @@ void add_copies(std::vector<WindowPart>& parts, const Span& span, std::size_t in
 
 }  // namespace
 
+std::map<int, Extent> extents_by(const Timeline& timeline, int Span::*key) {
+  std::map<int, Extent> extents;
+  for (const Span& span : timeline.spans) {
+    Extent& extent = extents.try_emplace(span.*key, Extent{span.start_us, span.end_us}).first->second;
+    extent.first_us = std::min(extent.first_us, span.start_us);
+    extent.last_us = std::max(extent.last_us, span.end_us);
+  }
+  return extents;
+}
+
 std::vector<IterationWindow> iteration_windows(const Timeline& timeline) {
-  const std::map<int, Extent> extents = extents_of(timeline);
+  const std::map<int, Extent> extents = extents_by(timeline, &Span::iteration);
   const double period_us = timeline.iteration_ms * 1e3;
   if (extents.size() == 1 && period_us > 0 && stretches(extents.begin()->second, period_us)) {
     const double end = extents.begin()->second.last_us;

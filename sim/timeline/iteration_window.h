@@ -1,11 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
+
+// From the first start to the last end of some spans.
+struct Extent {
+  double first_us = 0, last_us = 0;
+};
+std::map<int, Extent> extents_by(const Timeline& timeline, int Span::*key);  // of each rank, of each iteration
 
 // The time of one kept iteration, us on the Timeline's clock: from the end of the iteration before (over all ranks) to
 // its own end, so that the windows of iterations that run back to back leave no gap. The first kept iteration begins

@@ -6,45 +6,78 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/text.h"
+#include "sim/program/program.h"
 #include "sim/timeline/timeline_fields.h"
 
 namespace shardsim {
 namespace {
 
-std::string fault_of(const Timeline& timeline, const Span& span) {
-  if (!std::isfinite(span.start_us) || !std::isfinite(span.end_us)) return "has a time that is not finite";
+constexpr double kMostUs = 1e12;  // doubles cannot tell nanoseconds apart beyond it
+
+bool is_length(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+TimelineFault fault_of_head(const Timeline& timeline) {
+  if (timeline.kind != "predicted" && timeline.kind != "observed")
+    return {fmt::format("kind is {}, neither predicted nor observed", excerpt(timeline.kind)), "kind"};
+  if (timeline.world_size < 0 || timeline.world_size > kMostProgramRanks)
+    return {fmt::format("the world has {} ranks", timeline.world_size), "world_size"};
+  if (timeline.ranks_per_node < 0) return {"a node has fewer than 0 ranks", "ranks_per_node"};
+  if (!is_length(timeline.iteration_ms))
+    return {fmt::format("an iteration takes {} ms", timeline.iteration_ms), "iteration_ms"};
+  for (const Timeline::OpInfo& op : timeline.ops)
+    if (!is_length(op.alone_us)) return {fmt::format("op {} takes {} us alone", excerpt(op.name), op.alone_us), "ops"};
+  if (!is_length(timeline.measured.clock_residual_us))
+    return {fmt::format("clock_residual_us is {}", timeline.measured.clock_residual_us), "measured/clock_residual_us"};
+  for (const std::string& host : timeline.measured.hosts)
+    if (host.empty() || host.find(',') != std::string::npos)
+      return {excerpt(host) + " is no host name", "measured/hosts"};
+  return {};
+}
+
+TimelineFault fault_of(const Timeline& timeline, const Span& span) {
+  for (const auto& [us, part] : {std::pair(span.start_us, "spans/start_us"), {span.end_us, "spans/end_us"}}) {
+    if (!std::isfinite(us)) return {"has a time that is not finite", part};
+    if (std::abs(us) > kMostUs) return {fmt::format("has an absurd time: {} us", us), part};
+  }
   if (span.end_us < span.start_us)
-    return fmt::format("ends at {} us, before its start at {} us", span.end_us, span.start_us);
+    return {fmt::format("ends at {} us, before its start at {} us", span.end_us, span.start_us), "spans/end_us"};
   if (span.rank < 0 || span.rank >= timeline.world_size)
-    return fmt::format("is on rank {}, outside the world of {} ranks", span.rank, timeline.world_size);
+    return {fmt::format("is on rank {}, outside the world of {} ranks", span.rank, timeline.world_size), "spans/rank"};
   if (span.op < 0 || static_cast<std::size_t>(span.op) >= timeline.ops.size())
-    return fmt::format("names op {}, outside the table of {} ops", span.op, timeline.ops.size());
+    return {fmt::format("names op {}, outside the table of {} ops", span.op, timeline.ops.size()), "spans/op"};
   if (span.stream < 0 || static_cast<std::size_t>(span.stream) >= timeline.streams.size())
-    return fmt::format("names stream {}, outside the table of {} streams", span.stream, timeline.streams.size());
-  if (span.bytes < 0) return fmt::format("moves {} bytes", span.bytes);
-  return "";
+    return {fmt::format("names stream {}, outside the table of {} streams", span.stream, timeline.streams.size()),
+            "spans/stream"};
+  if (span.iteration < 0) return {fmt::format("is of iteration {}", span.iteration), "spans/iteration"};
+  if (span.bytes < 0) return {fmt::format("moves {} bytes", span.bytes), "spans/bytes"};
+  return {};
 }
 
-std::string fault_of_columns(const Timeline& timeline) {
+TimelineFault fault_of_columns(const Timeline& timeline) {
   const auto ranks = static_cast<std::size_t>(timeline.world_size);
-  const auto wrong = [](std::size_t size, std::size_t due) { return size != 0 && size != due; };
-  const std::vector<std::pair<const char*, std::size_t>> columns = {{"hbm_bytes", timeline.hbm_bytes.size()},
-                                                                    {"bytes_out", timeline.bytes_out.size()},
-                                                                    {"bytes_in", timeline.bytes_in.size()}};
-  for (const auto& [name, size] : columns)
-    if (wrong(size, ranks)) return fmt::format("column rank/{} has {} values for {} ranks", name, size, ranks);
-  if (wrong(timeline.flow.size(), ranks * ranks))
-    return fmt::format("flow/bytes has {} values, not {} x {}", timeline.flow.size(), ranks, ranks);
-  return "";
+  TimelineFault fault;
+  for_each_field(kRankFields, [&](const auto& field) {
+    const std::size_t size = (timeline.*field.member).size();
+    if (size == 0 || size == ranks || !fault.text.empty()) return;
+    fault.part = fmt::format("rank/{}", field.name);
+    fault.text = fmt::format("column {} has {} values for {} ranks", fault.part, size, ranks);
+  });
+  const std::size_t flow = timeline.flow.size();
+  if (flow == 0 || flow == ranks * ranks || !fault.text.empty()) return fault;
+  return {fmt::format("flow/bytes has {} values, not {} x {}", flow, ranks, ranks), "flow_bytes"};
 }
 
-std::string fault_of_groups(const Timeline& timeline) {
+TimelineFault fault_of_groups(const Timeline& timeline) {
   for (const auto& [name, sets] : timeline.groups)
     for (const auto& members : sets)
       for (int rank : members)
         if (rank < 0 || rank >= timeline.world_size)
-          return fmt::format("group {} holds rank {}, outside the world of {} ranks", name, rank, timeline.world_size);
-  return "";
+          return {fmt::format("group {} holds rank {}, outside the world of {} ranks", name, rank, timeline.world_size),
+                  "groups"};
+  return {};
 }
 
 }  // namespace
@@ -63,14 +96,13 @@ void sort_spans(Timeline& timeline) {
                    [&](const Span& a, const Span& b) { return key(a) < key(b); });
 }
 
-std::string timeline_fault(const Timeline& timeline) {
-  if (timeline.world_size < 0) return fmt::format("the world has {} ranks", timeline.world_size);
-  if (std::string wrong = fault_of_columns(timeline); !wrong.empty()) return wrong;
-  if (std::string wrong = fault_of_groups(timeline); !wrong.empty()) return wrong;
+TimelineFault timeline_fault(const Timeline& timeline) {
+  for (const auto& look : {fault_of_head, fault_of_columns, fault_of_groups})
+    if (TimelineFault fault = look(timeline); !fault.text.empty()) return fault;
   for (std::size_t i = 0; i < timeline.spans.size(); ++i)
-    if (std::string wrong = fault_of(timeline, timeline.spans[i]); !wrong.empty())
-      return fmt::format("span {} {}", i, wrong);
-  return "";
+    if (TimelineFault fault = fault_of(timeline, timeline.spans[i]); !fault.text.empty())
+      return {fmt::format("span {} {}", i, fault.text), fault.part};
+  return {};
 }
 
 std::string to_bytes(const Timeline& timeline) {
@@ -79,7 +111,7 @@ std::string to_bytes(const Timeline& timeline) {
 
 Timeline timeline_from_bytes(std::string_view bytes) {
   Timeline timeline = unpacked<Timeline>(bytes);
-  if (const std::string wrong = timeline_fault(timeline); !wrong.empty()) {
+  if (const std::string wrong = timeline_fault(timeline).text; !wrong.empty()) {
     throw run_error("a worker process sent a broken timeline: " + wrong, "Run again");
   }
   return timeline;

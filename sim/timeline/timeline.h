@@ -70,8 +70,12 @@ std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, 
 void sort_spans(Timeline& timeline);
 
 // What every reader refuses: an end before its start, a time that is not finite, a rank outside the world, an op or
-// stream outside its table, columns of unequal length. Returns what is wrong, or "".
-std::string timeline_fault(const Timeline& timeline);
+// stream outside its table, columns of unequal length.
+struct TimelineFault {
+  std::string text;  // what is wrong; "": nothing
+  std::string part;  // of the file, as "spans/rank"
+};
+TimelineFault timeline_fault(const Timeline& timeline);
 
 // A compact form for the pipe between worker and parent on one machine. Reading back what was written gives an equal
 // value. Errors: Failure::run when the bytes are not what to_bytes wrote.

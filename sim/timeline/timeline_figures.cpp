@@ -143,15 +143,9 @@ std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<WindowP
 // [rank] Whether its own spans stretch over more than a period. A rank that only runs ahead of others fills no more
 // than one; its spans need no cutting.
 std::vector<bool> overlaps_itself(const Timeline& timeline, double period_us) {
-  std::vector<std::pair<double, double>> extent(static_cast<std::size_t>(timeline.world_size), {1, 0});
-  for (const Span& span : timeline.spans) {
-    auto& [first, last] = extent[static_cast<std::size_t>(span.rank)];
-    const bool fresh = first > last;
-    first = fresh ? span.start_us : std::min(first, span.start_us);
-    last = fresh ? span.end_us : std::max(last, span.end_us);
-  }
-  std::vector<bool> result;
-  for (const auto& [first, last] : extent) result.push_back(last - first > period_us * (1 + kRounding));
+  std::vector<bool> result(static_cast<std::size_t>(timeline.world_size), false);
+  for (const auto& [rank, extent] : extents_by(timeline, &Span::rank))
+    result[static_cast<std::size_t>(rank)] = extent.last_us - extent.first_us > period_us * (1 + kRounding);
   return result;
 }
 
@@ -232,6 +226,10 @@ std::vector<std::size_t> name_indices(const Timeline& timeline, std::vector<std:
 
 bool is_communication(std::string_view op_class) {
   return std::find(kCollectiveKinds.begin(), kCollectiveKinds.end(), op_class) != kCollectiveKinds.end();
+}
+
+bool is_compute(std::string_view op_class) {
+  return op_class == "lookup" || op_class == "update" || op_class == "dense";
 }
 
 bool NamedTime::waits_tellingly(double iteration_ms) const {

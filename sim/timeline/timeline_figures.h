@@ -13,6 +13,7 @@ namespace shardsim {
 // (iteration_window.h), so that compute, exposed and idle time of a rank add up to the iteration.
 
 bool is_communication(std::string_view op_class);  // one of the collective kinds
+bool is_compute(std::string_view op_class);        // lookup, update or dense
 
 struct RankTimes {
   double compute_ms = 0;  // some compute operation running

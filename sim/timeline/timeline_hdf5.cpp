@@ -1,5 +1,7 @@
 #include "sim/timeline/timeline_hdf5.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -20,6 +22,12 @@ std::vector<Value> column(const std::vector<Item>& items, Field field) {
   values.reserve(items.size());
   for (const Item& item : items) values.push_back(std::invoke(field, item));
   return values;
+}
+
+// Reals of a Timeline have their place in its summary.
+template <typename AnyField>
+constexpr bool in_summary(const AnyField&) {
+  return std::is_same_v<FieldValue<AnyField>, double>;
 }
 
 // Writes the columns of one group along one axis.
@@ -63,18 +71,20 @@ class ColumnWriter {
   Hdf5Layout layout_;
 };
 
-// Texts, flags and small numbers; reals have their place in the summary.
-void write_attributes(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
-  for_each_field(kHeadFields, [&](const auto& field) {
-    using Value = FieldValue<std::remove_cvref_t<decltype(field)>>;
-    if constexpr (std::is_same_v<Value, std::string>) {
-      out.text_attribute(root, field.name, timeline.*field.member);
-    } else if constexpr (std::is_same_v<Value, bool>) {
-      out.attribute(root, field.name, std::int8_t{timeline.*field.member});
-    } else if constexpr (std::is_same_v<Value, int>) {
-      out.attribute(root, field.name, std::int32_t{timeline.*field.member});
-    }
-  });
+// The fields of one part as attributes of a group. Host names hold no comma (RFC 1123).
+template <typename Value>
+void write_attribute(Hdf5Writer& out, const std::string& root, const char* name, const Value& value) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    out.text_attribute(root, name, value);
+  } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+    out.text_attribute(root, name, join(value, ","));
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    out.attribute(root, name, std::int8_t{value});
+  } else if constexpr (std::is_same_v<Value, int>) {
+    out.attribute(root, name, std::int32_t{value});
+  } else {
+    out.attribute(root, name, value);
+  }
 }
 
 // Largest over mean of the ranks' compute time: 1 when all ranks compute equally long.
@@ -145,29 +155,134 @@ void write_flow(Hdf5Writer& out, const std::string& root, const Timeline& timeli
                             {"B", "bytes of one iteration"});
 }
 
-// Host names hold no comma (RFC 1123).
-void write_measured(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
-  const Timeline::Measured& measured = timeline.measured;
-  if (timeline.kind != "observed") return;
-  for_each_field(kMeasuredFields, [&](const auto& field) {
-    using Value = FieldValue<std::remove_cvref_t<decltype(field)>>;
+// A number within int.
+int narrow(const Hdf5Reader& in, const std::string& what, std::int64_t value) {
+  if (!std::in_range<int>(value)) in.refuse(fmt::format("{} holds {}, too large a number", what, value));
+  return static_cast<int>(value);
+}
+
+// Reads the columns of one group, all of one length.
+class ColumnReader {
+ public:
+  ColumnReader(const Hdf5Reader& in, std::string group, const std::string& axis) : in_(in), group_(std::move(group)) {
+    const std::vector<std::size_t> shape = in_.shape(group_ + "/" + axis);
+    if (shape.size() != 1) in_.refuse(fmt::format("{}/{} is no list", group_, axis));
+    length_ = shape[0];
+  }
+
+  std::size_t length() const { return length_; }
+  bool has(const char* name) const { return in_.has(path(name)); }
+
+  // One item a row, a member from the column of each field; what the file need not have stays as it is.
+  template <typename Item, typename Fields>
+  std::vector<Item> items(const Fields& fields) const {
+    std::vector<Item> result(length_);
+    for_each_field(fields, [&](const auto& field) {
+      if (!field.required && !has(field.name)) return;
+      const auto values = column<FieldValue<std::remove_cvref_t<decltype(field)>>>(field.name);
+      for (std::size_t i = 0; i < length_; ++i) result[i].*field.member = values[i];
+    });
+    return result;
+  }
+
+  template <typename Value>
+  std::vector<Value> column(const char* name) const {
+    const std::vector<std::size_t> shape = in_.shape(path(name));
+    if (shape.size() != 1 || shape[0] != length_)
+      in_.refuse(
+          fmt::format("column {} has {} values where {} are due", path(name), shape.empty() ? 1 : shape[0], length_));
     if constexpr (std::is_same_v<Value, double>) {
-      out.attribute(root, field.name, measured.*field.member);
+      return in_.reals(path(name));
     } else if constexpr (std::is_same_v<Value, std::string>) {
-      out.text_attribute(root, field.name, measured.*field.member);
+      return in_.texts(path(name));
+    } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+      return in_.integers(path(name));
     } else {
-      out.text_attribute(root, field.name, join(measured.*field.member, ","));
+      std::vector<int> values;
+      for (std::int64_t value : in_.integers(path(name))) values.push_back(narrow(in_, path(name), value));
+      return values;
     }
+  }
+
+ private:
+  std::string path(const char* name) const { return group_ + "/" + name; }
+
+  const Hdf5Reader& in_;
+  std::string group_;
+  std::size_t length_ = 0;
+};
+
+template <typename Value>
+void read_attribute(const Hdf5Reader& in, const std::string& root, const char* name, Value& value) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    value = in.text_attribute(root, name);
+  } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+    const std::string names = in.text_attribute(root, name);
+    if (!names.empty()) value = split(names, ',');
+  } else if constexpr (std::is_same_v<Value, double>) {
+    value = in.real_attribute(root, name);
+  } else {
+    const std::int64_t number = in.integer_attribute(root, name);
+    if (std::is_same_v<Value, bool> && number != 0 && number != 1)
+      in.refuse(fmt::format("attribute {} of {} is {}, neither 0 nor 1", name, root, number));
+    value = narrow(in, fmt::format("attribute {} of {}", name, root), number);
+  }
+}
+
+void read_ranks(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
+  const ColumnReader columns(in, root + "/rank", "rank");
+  if (static_cast<std::int64_t>(columns.length()) != timeline.world_size)
+    in.refuse(
+        fmt::format("{}/rank/rank has {} values for a world of {} ranks", root, columns.length(), timeline.world_size));
+  const std::vector<int> rank = columns.column<int>("rank");
+  for (int i = 0; i < timeline.world_size; ++i)
+    if (rank[static_cast<std::size_t>(i)] != i) in.refuse(root + "/rank/rank is not 0, 1, 2, ...");
+  for_each_field(kRankFields, [&](const auto& field) {
+    if (columns.has(field.name)) timeline.*field.member = columns.column<std::int64_t>(field.name);
   });
+}
+
+void read_groups(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
+  if (!in.has(root + "/group/name")) return;
+  const std::vector<std::string> names = ColumnReader(in, root + "/group", "group").column<std::string>("name");
+  for (const std::string& name : names) timeline.groups[name];
+  const ColumnReader members(in, root + "/group_member", "member");
+  const std::vector<int> group = members.column<int>("group"), set = members.column<int>("set"),
+                         rank = members.column<int>("rank");
+  for (std::size_t i = 0; i < rank.size(); ++i) {
+    if (group[i] < 0 || static_cast<std::size_t>(group[i]) >= names.size())
+      in.refuse(fmt::format("{}/group_member/group names group {} of {}", root, group[i], names.size()));
+    auto& sets = timeline.groups[names[static_cast<std::size_t>(group[i])]];
+    const std::size_t position = set[i] < 0 ? sets.size() + 1 : static_cast<std::size_t>(set[i]);
+    if (position > sets.size()) in.refuse(root + "/group_member/set is not in rising order");
+    if (position == sets.size()) sets.emplace_back();
+    sets[position].push_back(rank[i]);
+  }
+}
+
+void read_flow(const Hdf5Reader& in, const std::string& root, Timeline& timeline) {
+  if (!in.has(root + "/bytes")) return;
+  const auto ranks = static_cast<std::size_t>(timeline.world_size);
+  if (in.shape(root + "/bytes") != std::vector<std::size_t>{ranks, ranks})
+    in.refuse(fmt::format("{}/bytes is not {} x {}", root, ranks, ranks));
+  timeline.flow = in.integers(root + "/bytes");
+}
+
+double read_iteration_ms(const Hdf5Reader& in, const std::string& root) {
+  const std::string path = root + "/summary/iteration_ms";
+  if (!in.shape(path).empty()) in.refuse(path + " is no single value");
+  return in.reals(path).front();
 }
 
 }  // namespace
 
 void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Timeline& timeline) {
-  if (const std::string wrong = timeline_fault(timeline); !wrong.empty())
+  if (const std::string wrong = timeline_fault(timeline).text; !wrong.empty())
     throw std::logic_error(root + ": a timeline that no reader would take: " + wrong);
   const std::vector<RankTimes> ranks = rank_times(timeline);
-  write_attributes(out, root, timeline);
+  for_each_field(kHeadFields, [&](const auto& field) {
+    if (!in_summary(field)) write_attribute(out, root, field.name, timeline.*field.member);
+  });
   write_summary(out, root + "/summary", timeline, ranks);
   write_ranks(out, root + "/rank", timeline, ranks);
   ColumnWriter(out, root + "/spans", "span", Hdf5Layout::packed)
@@ -181,7 +296,30 @@ void write_timeline_columns(Hdf5Writer& out, const std::string& root, const Time
       .texts("name", timeline.streams, "stream name");
   write_groups(out, root, timeline);
   write_flow(out, root + "/flow", timeline);
-  write_measured(out, root + "/measured", timeline);
+  if (timeline.kind != "observed") return;
+  for_each_field(kMeasuredFields, [&](const auto& field) {
+    write_attribute(out, root + "/measured", field.name, timeline.measured.*field.member);
+  });
+}
+
+Timeline read_timeline_columns(const Hdf5Reader& in, const std::string& root) {
+  if (!in.has(root)) in.refuse(root + " is missing");
+  Timeline timeline;
+  for_each_field(kHeadFields, [&](const auto& field) {
+    if (!in_summary(field)) read_attribute(in, root, field.name, timeline.*field.member);
+  });
+  timeline.iteration_ms = read_iteration_ms(in, root);
+  read_ranks(in, root, timeline);
+  timeline.spans = ColumnReader(in, root + "/spans", "span").items<Span>(kSpanFields);
+  timeline.ops = ColumnReader(in, root + "/op", "op").items<Timeline::OpInfo>(kOpFields);
+  timeline.streams = ColumnReader(in, root + "/stream", "stream").column<std::string>("name");
+  read_groups(in, root, timeline);
+  read_flow(in, root + "/flow", timeline);
+  const std::string measured = root + "/measured";
+  if (!in.has(measured)) return timeline;  // files of older programs have none
+  for_each_field(kMeasuredFields,
+                 [&](const auto& field) { read_attribute(in, measured, field.name, timeline.measured.*field.member); });
+  return timeline;
 }
 
 }  // namespace shardsim

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "base/tree/tree.h"
 #include "sim/timeline/timeline.h"
@@ -23,7 +22,6 @@ std::string timeline_to_json(const Timeline& timeline, const std::string& case_n
 // Errors: Failure::input with file and line: not this format, unknown, missing or duplicate keys, columns of unequal
 // length, an end before its start, a rank outside the world, an op or a stream outside its table.
 NamedTimeline timeline_from_tree(const Tree& tree);
-NamedTimeline timeline_from_json(std::string_view text, const std::string& source);
 NamedTimeline read_timeline_json(const std::filesystem::path& path);
 
 }  // namespace shardsim

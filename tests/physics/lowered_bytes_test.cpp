@@ -304,7 +304,7 @@ TEST_CASE("the example Program of the formats takes the times worked out beside 
   const PairBytes world = bytes_of(program, *ops_named(program, "global_all_to_all").at(0));
   check_each(world.sent, 81'920);
   CHECK(world.off_node == 8 * 40'960);
-  CHECK(resolve_matrix(program, {find_matrix(program, "rw_rows")}).units_between(0, 5, 8) == 40);
+  CHECK(resolve_matrix(program, {index_named(program.matrices, "rw_rows")}).units_between(0, 5, 8) == 40);
   const PairBytes node = bytes_of(program, *ops_named(program, "intra_node_all_to_all").at(0));
   CHECK(node.wire == 8 * 30'720);
   CHECK(node.off_node == 0);

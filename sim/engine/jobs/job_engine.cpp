@@ -9,10 +9,8 @@
 #include <set>
 
 #include "sim/engine/execution.h"
-#include "sim/engine/kept_timeline.h"
 #include "sim/engine/node_classes.h"
 #include "sim/engine/op_work.h"
-#include "sim/engine/utilisation.h"
 
 namespace shardsim {
 namespace {

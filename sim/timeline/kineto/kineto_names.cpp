@@ -41,6 +41,11 @@ constexpr std::array<TraceElement, 9> kElements = {{{"fp32", "Float", "f32", 4},
                                                     {"", "Short", "i16", 2},
                                                     {"", "Byte", "u8", 1}}};
 
+TraceElement element_named(std::string_view name, std::string_view TraceElement::*known_as) {
+  const auto* found = std::ranges::find(kElements, name, known_as);
+  return found == kElements.end() ? kElements.back() : *found;
+}
+
 struct CollectiveNames {
   std::string_view op_class, torch, kernel;
   bool reduces = false;
@@ -106,15 +111,11 @@ std::string compute_class(std::string_view kernel) {
 }
 
 TraceElement element_of_torch(std::string_view torch_name) {
-  const auto* found =
-      std::find_if(kElements.begin(), kElements.end(), [&](const auto& type) { return type.torch == torch_name; });
-  return found == kElements.end() ? kElements.back() : *found;
+  return element_named(torch_name, &TraceElement::torch);
 }
 
 TraceElement element_of_dtype(std::string_view dtype) {
-  const auto* found = std::find_if(kElements.begin(), kElements.end(),
-                                   [&](const auto& type) { return !dtype.empty() && type.dtype == dtype; });
-  return found == kElements.end() ? kElements.back() : *found;
+  return dtype.empty() ? kElements.back() : element_named(dtype, &TraceElement::dtype);
 }
 
 std::string_view torch_collective_name(std::string_view op_class) {

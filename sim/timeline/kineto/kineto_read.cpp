@@ -23,12 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostAhead = 16;  // iterations that one may overlap
 constexpr const char* kOtherCommunication = "send_recv";
 
-// A class that a trace of ours may name; those of others have none.
-bool is_our_class(const std::string& name, bool communicates) {
-  if (communicates) return is_communication(name);
-  return name == "lookup" || name == "update" || name == "dense";
-}
-
 class TimelineBuilder {
  public:
   TimelineBuilder(std::vector<KinetoTrace> traces, std::string source)
@@ -48,7 +42,7 @@ class TimelineBuilder {
     set_origin();
     describe();
     sort_spans(timeline_);
-    if (const std::string wrong = timeline_fault(timeline_); !wrong.empty())
+    if (const std::string wrong = timeline_fault(timeline_).text; !wrong.empty())
       throw input_error({source_}, wrong, "Give the traces as the profiler wrote them");
     return {std::move(timeline_), std::move(notes_)};
   }
@@ -138,7 +132,9 @@ class TimelineBuilder {
     Timeline::OpInfo op;
     const bool communicates = is_communication_kernel(kernel.name);
     op.op_class = communicates ? class_of(kernel, collective) : compute_class(kernel.name);
-    if (is_our_class(kernel.operation_class, communicates)) op.op_class = kernel.operation_class;
+    // A class that a trace of ours may name; those of others have none.
+    const bool ours = communicates ? is_communication(kernel.operation_class) : is_compute(kernel.operation_class);
+    if (ours) op.op_class = kernel.operation_class;
     op.name = !kernel.operation.empty() ? kernel.operation : collective.known() ? collective.name : op.op_class;
     op.group = collective.group;
     op.dtype = element_of_torch(collective.dtype).dtype;
@@ -207,27 +203,22 @@ class TimelineBuilder {
     timeline_.iterations_run = static_cast<int>(ranks_of.size());
   }
 
-  struct Extent {
-    double first_us = std::numeric_limits<double>::infinity(), last_us = -first_us;
-    double collective_us = -std::numeric_limits<double>::infinity();  // end of the first iteration's last one
-  };
-
-  std::map<int, Extent> extents() const {
-    std::map<int, Extent> of_rank;
+  // [rank] The end of the first iteration's last collective; without one, the rank's first start.
+  std::map<int, double> clock_marks(const std::map<int, Extent>& extents) const {
+    std::map<int, double> marks;
     for (const Span& span : timeline_.spans) {
-      Extent& extent = of_rank[span.rank];
-      extent.first_us = std::min(extent.first_us, span.start_us);
-      extent.last_us = std::max(extent.last_us, span.end_us);
-      const bool collective = is_communication(timeline_.ops[static_cast<std::size_t>(span.op)].op_class);
-      if (collective && span.iteration == first_iteration_)
-        extent.collective_us = std::max(extent.collective_us, span.end_us);
+      if (span.iteration != first_iteration_) continue;
+      if (!is_communication(timeline_.ops[static_cast<std::size_t>(span.op)].op_class)) continue;
+      const auto [mark, fresh] = marks.try_emplace(span.rank, span.end_us);
+      mark->second = std::max(mark->second, span.end_us);
     }
-    return of_rank;
+    for (const auto& [rank, extent] : extents) marks.try_emplace(rank, extent.first_us);
+    return marks;
   }
 
   // Ranks that train together are never an iteration apart: then their clocks are.
   void align_clocks() {
-    const std::map<int, Extent> of_rank = extents();
+    const std::map<int, Extent> of_rank = extents_by(timeline_, &Span::rank);
     double least = std::numeric_limits<double>::infinity(), most = -least, length = 0;
     for (const auto& [rank, extent] : of_rank) {
       least = std::min(least, extent.first_us);
@@ -235,12 +226,10 @@ class TimelineBuilder {
       length = std::max(length, (extent.last_us - extent.first_us) / std::max(1, timeline_.iterations_run));
     }
     if (most - least <= length) return;
-    const auto mark = [](const Extent& extent) {
-      return std::isfinite(extent.collective_us) ? extent.collective_us : extent.first_us;
-    };
-    const double reference = mark(of_rank.begin()->second);
+    const std::map<int, double> marks = clock_marks(of_rank);
+    const double reference = marks.begin()->second;
     for (Span& span : timeline_.spans) {
-      const double shift = reference - mark(of_rank.at(span.rank));
+      const double shift = reference - marks.at(span.rank);
       span.start_us += shift;
       span.end_us += shift;
     }

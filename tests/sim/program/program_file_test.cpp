@@ -78,7 +78,7 @@ TEST_CASE("the toy program is read as it is written") {
   CHECK(program.shards[0].tier == 0);
   REQUIRE(program.ops.size() == 18);
   CHECK(program.ops[0].role == OpRole::exchange_ids);
-  CHECK(program.ops[10].matrix == MatrixUse{find_matrix(program, "rw_rows"), true});
+  CHECK(program.ops[10].matrix == MatrixUse{index_named(program.matrices, "rw_rows"), true});
   CHECK(program.fusions[static_cast<std::size_t>(program.ops[2].fusion)] ==
         Program::Fusion{"flex", TableKind::sequence, {1}});
   CHECK(program.ops[2].after_previous == std::vector<int>{17});
@@ -90,7 +90,7 @@ TEST_CASE("the toy program is read as it is written") {
 TEST_CASE("the toy program moves the bytes worked out by hand") {
   const Program program = read(toy_text());
   const auto direction = [&](const std::string& name, bool backward) {
-    return resolve_matrix(program, {find_matrix(program, name), backward});
+    return resolve_matrix(program, {index_named(program.matrices, name), backward});
   };
   for (const bool backward : {false, true}) {
     const ByteMatrix matrix = direction("rw_rows", backward);

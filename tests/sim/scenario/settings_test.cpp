@@ -1,5 +1,4 @@
-#include "sim/scenario/settings.h"
-
+#include "sim/scenario/case_trees.h"
 #include "tests/sim/scenario_text.h"
 
 using namespace shardsim;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/tree/json.h"
 #include "tests/sim/sample_timeline.h"
 
 namespace shardsim {
@@ -24,7 +25,7 @@ constexpr const char* kExample = R"({"schema": "shardsim.timeline_json/1", "case
 
 std::string message_of(const std::string& text) {
   try {
-    timeline_from_json(text, "t.json");
+    timeline_from_tree(parse_json(text, "t.json"));
     return "";
   } catch (const Error& error) {
     CHECK(error.failure() == Failure::input);
@@ -50,7 +51,7 @@ TEST_CASE("timelines read back from JSON equal those written, predicted, observe
   bare.complete = false;
   bare.kind = "observed";
   for (const Timeline& timeline : {sample_timeline(), sample_observation(), bare}) {
-    const NamedTimeline back = timeline_from_json(timeline_to_json(timeline, "rm1/row_wise"), "t.json");
+    const NamedTimeline back = timeline_from_tree(parse_json(timeline_to_json(timeline, "rm1/row_wise"), "t.json"));
     CHECK(back.case_name == "rm1/row_wise");
     CHECK(back.timeline == timeline);
   }
@@ -62,7 +63,7 @@ TEST_CASE("times keep every bit") {
   timeline.spans[0].end_us = 123456.78901234567;
   timeline.iteration_ms = 1.0 / 3;
   sort_spans(timeline);
-  CHECK(timeline_from_json(timeline_to_json(timeline, "main"), "t.json").timeline == timeline);
+  CHECK(timeline_from_tree(parse_json(timeline_to_json(timeline, "main"), "t.json")).timeline == timeline);
 }
 
 TEST_CASE("what is written is one JSON document with a column a line") {
@@ -75,7 +76,7 @@ TEST_CASE("what is written is one JSON document with a column a line") {
 }
 
 TEST_CASE("the example of the specification is read") {
-  const NamedTimeline read = timeline_from_json(kExample, "t.json");
+  const NamedTimeline read = timeline_from_tree(parse_json(kExample, "t.json"));
   CHECK(read.case_name == "main");
   CHECK(read.timeline.spans.size() == 2);
   CHECK(read.timeline.spans[1] == Span{0.5, 4.0, 1, 1, 0, 0, 64});
@@ -85,7 +86,7 @@ TEST_CASE("the example of the specification is read") {
 }
 
 TEST_CASE("spans are sorted on reading") {
-  const NamedTimeline read = timeline_from_json(spoiled("[0.0, 0.5]", "[0.5, 0.0]"), "t.json");
+  const NamedTimeline read = timeline_from_tree(parse_json(spoiled("[0.0, 0.5]", "[0.5, 0.0]"), "t.json"));
   CHECK(read.timeline.spans[0].rank == 1);
 }
 
@@ -94,11 +95,11 @@ TEST_CASE("what cannot be is refused with file, line and what is wrong") {
   refuses("[0.0, 0.5]", "[]", "column spans.end_us has 2 values, and start_us has 0");
   refuses("\"bytes\": [64, 64]", "\"bytes\": [64, 64, 64]", "column spans.bytes has 3 values");
   refuses("[4.0, 4.0]", "[4.0, 0.25]", "t.json:6: span 1 ends at 0.25 us, before its start at 0.5 us");
-  refuses("\"rank\": [0, 1]", "\"rank\": [0, 2]", "t.json:7: 2 is outside the world of 2 ranks");
+  refuses("\"rank\": [0, 1]", "\"rank\": [0, 2]", "t.json:7: span 1 is on rank 2, outside the world of 2 ranks");
   refuses("\"rank\": [0, 1]", "\"rank\": [0, -1]", "t.json:7:");
-  refuses("\"op\": [0, 0]", "\"op\": [0, 1]", "t.json:7: 1 is outside the table of 1 ops");
+  refuses("\"op\": [0, 0]", "\"op\": [0, 1]", "t.json:7: span 1 names op 1, outside the table of 1 ops");
   refuses("\"bytes\": [64, 64]", "\"bytes\": [64, -64]", "-64");
-  refuses("[100, 100]", "[100]", "t.json:4: 1 values in rank.hbm_bytes for a world of 2 ranks");
+  refuses("[100, 100]", "[100]", "t.json:4: column rank/hbm_bytes has 1 values for 2 ranks");
   refuses("\"case\"", "\"caes\"", "case");
   refuses("\"nccl\"", "\"ncl\"", "unknown key \"ncl\" in 'measured'");
   refuses("\"kind\": \"observed\"", "\"kind\": \"dreamt\"", "dreamt");

@@ -61,9 +61,9 @@ TEST_CASE("what is wrong with a timeline is said with the span's number") {
   const auto fault_after = [](auto change) {
     Timeline timeline = sample_timeline();
     change(timeline);
-    return timeline_fault(timeline);
+    return timeline_fault(timeline).text;
   };
-  CHECK(timeline_fault(sample_timeline()).empty());
+  CHECK(timeline_fault(sample_timeline()).text.empty());
   CHECK(fault_after([](Timeline& t) { t.spans[3].end_us = t.spans[3].start_us - 1; }).starts_with("span 3 ends at"));
   CHECK(fault_after([](Timeline& t) { t.spans[0].rank = 2; }) == "span 0 is on rank 2, outside the world of 2 ranks");
   CHECK(fault_after([](Timeline& t) { t.spans[0].op = 5; }) == "span 0 names op 5, outside the table of 5 ops");

@@ -74,7 +74,7 @@ bool says(const std::string& message, const std::string& part) {
 }
 
 ByteMatrix& matrix_of(Program& program, const std::string& name) {
-  return program.matrices.at(static_cast<std::size_t>(find_matrix(program, name))).bytes;
+  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
 }
 
 Op& op_of(Program& program, OpClass op_class) {

@@ -15,11 +15,11 @@ int row_shard_of(const Program::Shard& shard, int rank) {
 }
 
 std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
-  return static_cast<std::int64_t>(shard.placement().shard_rows(position));
+  return static_cast<std::int64_t>(shard.shard_rows(position));
 }
 
 int row_shards(const Program::Shard& shard) {
-  return shard.placement().shards();
+  return shard.shards();
 }
 
 RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position) {

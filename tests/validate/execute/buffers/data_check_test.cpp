@@ -46,7 +46,7 @@ constexpr const char* kTwoRanks = R"({
 })";
 
 ByteMatrix& matrix_of(Program& program, const std::string& name) {
-  return program.matrices.at(static_cast<std::size_t>(find_matrix(program, name))).bytes;
+  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
 }
 
 Program two_ranks() {

@@ -21,7 +21,7 @@ std::string error_of(const Program& program) {
 }
 
 ByteMatrix& matrix_of(Program& program, const std::string& name) {
-  return program.matrices.at(static_cast<std::size_t>(find_matrix(program, name))).bytes;
+  return program.matrices.at(static_cast<std::size_t>(index_named(program.matrices, name))).bytes;
 }
 
 // What fusions_of says of the toy program after `spoil`.

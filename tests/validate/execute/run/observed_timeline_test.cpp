@@ -58,7 +58,7 @@ TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
   CHECK(timeline.complete);
   REQUIRE(timeline.spans.size() == 8);
   CHECK(timeline.spans.front().start_us == 0);
-  CHECK(timeline_fault(timeline) == "");
+  CHECK(timeline_fault(timeline).text == "");
   CHECK(timeline.spans.front().bytes == 0);
   CHECK(timeline.spans.back().bytes == 48);
   CHECK(timeline.hbm_bytes == std::vector<std::int64_t>{1000, 1001});
@@ -87,7 +87,7 @@ TEST_CASE("a rank that said nothing leaves an incomplete Timeline") {
   const Timeline timeline = observed_timeline(two_ranks(), said, Pace::back_to_back, false);
   CHECK_FALSE(timeline.complete);
   CHECK(timeline.spans.size() == 4);
-  CHECK(timeline_fault(timeline) == "");
+  CHECK(timeline_fault(timeline).text == "");
 }
 
 TEST_CASE("a report reads back as it was written") {

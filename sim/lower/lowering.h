@@ -1,0 +1,141 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/lower/dense_steps.h"
+#include "sim/lower/fusion_group.h"
+#include "sim/lower/lower.h"
+
+namespace shardsim {
+
+// Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
+// keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
+enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host };
+
+// Operations of one fusion group; -1 or empty: none.
+struct GroupOps {
+  int ids = -1;                 // the exchange of its ids
+  std::vector<int> lookups;     // [part]
+  int output = -1;              // the last operation of the output
+  int gradient_exchange = -1;   // the last one of the exchange of gradients
+  std::vector<int> gradients;   // [part] fused updates, or summed gradients
+  std::vector<int> reductions;  // all-reduces of replicated rows
+  std::vector<int> applies;     // [part], -1 where the update is fused
+  int update(std::size_t part) const { return applies[part] >= 0 ? applies[part] : gradients[part]; }
+};
+
+// The work behind lower(): writes the operations of one iteration in launch order (docs/lowering.md says why in this
+// order). lower.cpp has the pipelines, which call the steps in their order; the steps are in the files named below.
+class Lowering {
+ public:
+  Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
+  Program take();
+
+ private:
+  void ids_alone();
+  void in_line();
+  void sparse_dist();
+  void prefetch_sparse_dist();
+  void connect_iterations();
+  std::vector<int> came_before(const GroupOps& ops) const;
+
+  // input_exchange.cpp: the way of a batch's ids to the ranks that look them up, in TorchRec's order
+  // (docs/lowering.md, "The exchange of ids"). Each step may belong to this batch or, in a pipeline, to a later one.
+  void exchange_ids_only();  // one call per fusion group, world before node
+  void copy_to_device();
+  void permute();
+  void exchange_splits();  // after permute()
+  void wait_for_splits();  // host
+  void exchange_inputs();  // after the wait: lengths, ids, weights
+  void recat();
+  void prefetch_rows();     // after recat(); nothing without cached tables
+  void connect_pipeline();  // where what a step needs was sent on its way in the previous iteration; once all are added
+  Stream stream(Stream wanted) const;
+  double own_input_bytes() const;
+  void add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers);
+  void exchange_inputs_of(const FusionGroup& group, GroupOps& ops);
+  std::vector<double> received_bytes() const;
+  void say_batches_ahead();
+  void launch_behind_wait();
+  std::vector<int> all_ids() const;                                  // those that exist, by id
+  int ready() const { return prefetch_ >= 0 ? prefetch_ : recat_; }  // what the lookups wait for; -1: none
+  std::string ids_dtype() const { return "int" + std::to_string(8 * workload_.id_bytes); }
+
+  // forward_pass.cpp: lookups with their output exchanges, then the dense part. Returns what the backward pass follows.
+  std::vector<int> forward();
+  std::vector<int> before_lookup() const;
+  int add_lookup(const FusionGroup& group, const LookupPart& part);
+  int add_output(const FusionGroup& group, const std::vector<int>& lookups);
+  int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups);
+  void add_unexchanged(std::vector<int>& outputs) const;
+  std::vector<int> restore_order();
+  int dense_forward(bool bottom, std::vector<int> after);
+
+  // backward_pass.cpp: dense part, exchanges of gradients, updates and all-reduces; behind `forward`.
+  void backward(std::vector<int> forward);
+  void top_layers();
+  void bottom_layers();
+  int dense_backward(const DenseStep& step, std::vector<int> after);
+  void reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after);
+  void exchange_gradients();
+  int gradient_exchange(const FusionGroup& group, std::vector<int> after);
+  std::vector<int> settle(const FusionGroup& group, std::vector<int> after);
+  std::vector<double> received(const FusionGroup& group) const;
+  void add_gradients(const FusionGroup& group, GroupOps& ops);
+  int add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
+  void reduce_replicas(const FusionGroup& group, GroupOps& ops);
+  void add_applies(const FusionGroup& group, GroupOps& ops);
+  void dense_optimizer();
+
+  // op_list.cpp: appends operations to the Program. Ids below 0 in `after` are left out: there was nothing to wait for.
+  // A stream that the Program lacks is `compute`.
+  int add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after);
+  // A pass over bytes of device memory, the same on all ranks or one number each.
+  int add_pass(const std::string& name, Purpose purpose, Stream stream, std::vector<double> hbm_bytes,
+               std::vector<int> after);
+  // A collective on its group's stream. -1, and nothing added: the group has one member, or there is nothing to move.
+  int add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
+                   const std::string& dtype, std::vector<int> after);
+  int add_reduction(const std::string& name, Purpose purpose, const std::string& group,
+                    const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype, std::vector<int> after);
+  Op& op_at(int id) { return program_.ops[static_cast<std::size_t>(id)]; }
+  int last_compute() const;  // last operation that is no collective
+
+  bool full() const { return workload_.full_input_exchange(); }  // the exchange of ids in all its steps
+  bool pipelined() const { return workload_.pipeline != "none"; }
+  bool shuffles() const { return !workload_.dense.measured; }  // passes over vectors; a measured rest holds them
+  bool exchanges() const;
+  double tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
+  // Of the dense part, as in Op.
+  std::string precision() const { return workload_.dense.precision == "fp32" ? "" : workload_.dense.precision; }
+  // The label of an exchange: the type of its first table's vectors.
+  std::string wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const;
+  // An operation on the rows of a part, "lookup_" and the like before the strategy's name.
+  Op& add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
+                   const std::vector<int>& after);
+  // A pass over the vectors of a group, which are read and written; bytes of one number, or by rank.
+  int add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group, std::vector<double> vectors,
+                      std::vector<int> after);
+
+  const Workload& workload_;
+  Program program_;
+  std::vector<FusionGroup> groups_;
+  std::vector<Stream> streams_;  // index in Program::streams; empty where nothing overlaps
+  std::vector<GroupOps> ops_;    // [group]
+
+  int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
+  std::vector<int> splits_, inputs_;  // their exchanges
+
+  // Of the backward pass.
+  std::vector<DenseStep> steps_;
+  std::size_t step_ = 0;
+  const std::vector<std::int64_t>* held_ = nullptr;
+  std::vector<int> before_;      // the pass so far
+  std::vector<int> dense_;       // the dense part
+  std::vector<int> split_;       // gradients of the embeddings
+  std::vector<int> reductions_;  // of the dense part
+};
+
+}  // namespace shardsim

@@ -6,7 +6,6 @@
 #include "base/document/document.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "validate/comparison/comparison_document.h"
 #include "validate/comparison/comparison_report.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_scenario.h"

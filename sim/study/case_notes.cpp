@@ -180,31 +180,23 @@ Skew skew_of(const Placement& placement, const Workload& workload) {
   return {&table, hottest, 1 + hottest * (owners - 1)};
 }
 
-// How much of the row-wise rows that an iteration reads are the table's, by bytes.
-double share_of_row_wise(const Table& table, const Plan& plan, const Workload& workload) {
-  double all = 0, own = 0;
-  for (const Placement& placement : plan.placements) {
-    if (placement.strategy != Strategy::row_wise) continue;
-    const Table& other = workload.tables[static_cast<std::size_t>(placement.table)];
-    const double bytes =
-        other.distribution().sum(placement.row_begin, placement.row_end) * static_cast<double>(other.row_bytes());
-    all += bytes;
-    if (&other == &table) own += bytes;
-  }
-  return all > 0 ? own / all : 0;
+// Bytes of rows that an iteration reads of a row-wise placement, per sample.
+double read_bytes(const Placement& placement, const Table& table) {
+  if (placement.strategy != Strategy::row_wise) return 0;
+  return table.distribution().sum(placement.row_begin, placement.row_end) * static_cast<double>(table.row_bytes());
 }
 
 // At most how much longer the iteration gets, in percent, when the rank of the hottest row serves `load` even shares
-// and all ranks wait for it. What grows is what moves or touches ids and rows: pooled rows cross the network as
-// partial sums, of which every rank sends as many.
-double slower_pct(const Skew& skew, const CaseResult& result, const Plan& plan, const Workload& workload) {
+// and all ranks wait for it; `share`: of the table in the bytes that row-wise placements read. What grows is what moves
+// or touches ids and rows: pooled rows cross the network as partial sums, of which every rank sends as many.
+double slower_pct(const Skew& skew, double share, const CaseResult& result) {
   double ms = 0;
   for (const NamedTime& time : result.times) {
     if (time.name == "lookup_row_wise" || time.name == "update_row_wise") ms += time.span_ms;
     const bool rows = time.name == "global_all_to_all" && skew.table->kind == TableKind::sequence;
     if (time.name == "input_all_to_all" || rows) ms += time.exposed_ms;
   }
-  return 100 * (skew.load - 1) * share_of_row_wise(*skew.table, plan, workload) * ms / result.iteration_ms;
+  return 100 * (skew.load - 1) * share * ms / result.iteration_ms;
 }
 
 // A bound, rounded up in few steps, so that cases alike share one note.
@@ -216,25 +208,40 @@ std::string bound_text(double percent) {
   return fmt::format("at most about {:g} %", 10 * std::ceil(percent / 10));
 }
 
-// One note for the worst table.
+// Tiers keep hot rows where they are used; they are made of sequences alone.
+const char* remedy(const Workload& workload) {
+  const bool tiers =
+      std::ranges::all_of(workload.tables, [](const Table& table) { return table.kind == TableKind::sequence; });
+  return tiers ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "";
+}
+
+// One note, for the table whose skew costs most.
 void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const Workload& workload) {
+  double all = 0;
+  for (const Placement& placement : plan.placements) all += read_bytes(placement, workload.tables[placement.table]);
   Skew worst;
+  double most = -1, together = 0;
   int skewed = 0;
   for (const Placement& placement : plan.placements) {
     const Skew skew = skew_of(placement, workload);
     if (skew.table == nullptr || skew.load < 1 + kTellingSkew) continue;
+    const double slower = slower_pct(skew, read_bytes(placement, *skew.table) / all, result);
     ++skewed;
-    if (skew.load > worst.load) worst = skew;
+    together += slower;
+    if (slower <= most) continue;
+    worst = skew;
+    most = slower;
   }
   if (skewed == 0) return;
-  const bool sequence = worst.table->kind == TableKind::sequence;
   notes.push_back(fmt::format(
       "The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
       "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
       "real iteration is slower, by {} through this table.{}{}",
-      worst.table->name, 100 * worst.hottest, worst.load, bound_text(slower_pct(worst, result, plan, workload)),
-      sequence ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "",
-      skewed > 1 ? fmt::format(" {} more row-wise tables are skewed, but less.", skewed - 1) : ""));
+      worst.table->name, 100 * worst.hottest, worst.load, bound_text(most), remedy(workload),
+      skewed > 1 ? fmt::format(" Skewed, too: {}. If one rank held the hottest rows of all, the iteration would be "
+                               "slower by {}.",
+                               counted(static_cast<std::size_t>(skewed - 1), "row-wise table"), bound_text(together))
+                 : ""));
 }
 
 // "a, b and 3 more".

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "sim/study/case_result.h"
+#include "tests/physics/lab.h"
 
 using namespace shardsim;
 
@@ -11,6 +12,17 @@ bool holds(const std::vector<std::string>& notes, const std::string& part) {
     if (note.find(part) != std::string::npos) return true;
   }
   return false;
+}
+
+Case on_toy() {
+  Case item;
+  item.cluster = physics::cluster_spec("toy_2x4.yaml");
+  return item;
+}
+
+std::vector<std::string> notes_of(const CaseResult& result, const Case& item = on_toy(), const Plan& plan = {}) {
+  const Scenario scenario;
+  return case_notes(result, PreparedCase(scenario, item, Cluster(item.cluster), plan));
 }
 
 CaseResult unsteady() {
@@ -25,13 +37,13 @@ CaseResult unsteady() {
 TEST_CASE("a note on iterations that differ says by how much") {
   CaseResult result = unsteady();
   result.last_change = 0.0123;
-  CHECK(holds(case_notes(result, {}, {}), "Not steady after 4 iterations: the last one, which is shown, takes +1.2 %"));
+  CHECK(holds(notes_of(result), "Not steady after 4 iterations: the last one, which is shown, takes +1.2 %"));
   result.last_change = -0.5;
-  CHECK(holds(case_notes(result, {}, {}), "takes -50 % against the one before it"));
+  CHECK(holds(notes_of(result), "takes -50 % against the one before it"));
   result.last_change.reset();
-  CHECK(holds(case_notes(result, {}, {}), "One iteration was simulated"));
+  CHECK(holds(notes_of(result), "One iteration was simulated"));
   result.timeline.steady = true;
-  CHECK(case_notes(result, {}, {}).empty());
+  CHECK(notes_of(result).empty());
 }
 
 TEST_CASE("a note on a fabric that collapses says how much of the iteration is at stake") {
@@ -42,8 +54,44 @@ TEST_CASE("a note on a fabric that collapses says how much of the iteration is a
   time.exposed_ms = 6;
   time.waiting_ms = 1;
   result.times = {time, time};
-  Case item;
-  CHECK(case_notes(result, item, {}).empty());
+  Case item = on_toy();
+  CHECK(notes_of(result, item).empty());
   item.cluster.fabric.collapse = true;
-  CHECK(holds(case_notes(result, item, {}), "the 10.00 ms (20 % of the iteration)"));
+  CHECK(holds(notes_of(result, item), "the 10.00 ms (20 % of the iteration)"));
+}
+
+// Eight ranks; the small table's hottest row is nearly all of it, but hardly anything of what is read.
+TEST_CASE("the note on skew names the table whose skew costs most, and advises tiers where there can be some") {
+  const Workload workload = read_workload(parse_yaml(R"(
+schema: shardsim.workload/1
+name: two_tables
+batch_per_gpu: 32
+tables:
+  - {name: small, rows: 300, dim: 4, pooling_factor: 1, access: {family: zipf, s: 3}}
+  - {name: large, rows: 100000, dim: 128, pooling_factor: 50, access: {family: zipf, s: 1.2}}
+)",
+                                                     "two_tables"),
+                                          "");
+  Case item = on_toy();
+  item.workload = workload;
+  Plan plan;
+  for (int table = 0; table < 2; ++table) {
+    Placement placement;
+    placement.table = table;
+    placement.strategy = Strategy::row_wise;
+    placement.row_end = workload.tables[static_cast<std::size_t>(table)].rows;
+    placement.column_end = workload.tables[static_cast<std::size_t>(table)].dim;
+    placement.holders = {{0, 1, 2, 3, 4, 5, 6, 7}};
+    plan.placements.push_back(placement);
+  }
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  NamedTime lookup;
+  lookup.name = "lookup_row_wise";
+  lookup.span_ms = 10;
+  result.times = {lookup};
+  const std::vector<std::string> notes = notes_of(result, item, plan);
+  CHECK(holds(notes, "The hottest row-wise row of table 'large'"));
+  CHECK(holds(notes, "Skewed, too: 1 row-wise table."));
+  CHECK_FALSE(holds(notes, "Replicate the head"));
 }

@@ -182,6 +182,7 @@ void search(RunResult& result, const RunSettings& settings) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   for (const ProposerKind kind : settings.proposers) {
+    if (result.timed_out) break;
     proposers.push_back(make_proposer(kind, result, settings));
     while (const Proposal* proposal = proposers.back()->propose()) {
       result.timed_out = settings.timeout_seconds && seconds_gone() > *settings.timeout_seconds;

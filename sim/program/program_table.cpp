@@ -147,7 +147,10 @@ std::vector<std::string> words_of(Dtype) {
   return {dtype_name(Dtype::fp32), dtype_name(Dtype::fp16), dtype_name(Dtype::bf16), dtype_name(Dtype::int8)};
 }
 std::vector<std::string> words_of(Strategy) {
-  return strategy_names();
+  std::vector<std::string> words;
+  for (std::size_t index = 0; index < strategy_names().size(); ++index)
+    words.emplace_back(strategy_name(static_cast<Strategy>(index)));
+  return words;
 }
 
 void set_amount(JsonSlot to, double amount) {

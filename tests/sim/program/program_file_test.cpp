@@ -249,3 +249,11 @@ TEST_CASE("sizes by rank set are one for each set, bags belong to pooled lookups
   CHECK(error_of(pooled).empty());
   CHECK(says(error_of(with(pooled, "\"bags\": 3", "\"bags\": [3, 4]")), "2 numbers for 8 ranks"));
 }
+
+TEST_CASE("every strategy is written by its own name") {
+  for (const std::string& name : strategy_names()) {
+    Program program = read(toy_text());
+    program.shards[0].strategy = parse_strategy(name, Place{"test"});
+    CHECK(Json::parse(program_to_json(program)).at("shards").at(0).at("strategy") == name);
+  }
+}

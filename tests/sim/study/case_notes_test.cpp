@@ -67,8 +67,8 @@ schema: shardsim.workload/1
 name: two_tables
 batch_per_gpu: 32
 tables:
-  - {name: small, rows: 300, dim: 4, pooling_factor: 1, access: {family: zipf, s: 3}}
-  - {name: large, rows: 100000, dim: 128, pooling_factor: 50, access: {family: zipf, s: 1.2}}
+  - {name: small, kind: pooled, rows: 300, dim: 4, pooling_factor: 1, access: {family: zipf, s: 3}}
+  - {name: large, kind: pooled, rows: 100000, dim: 128, pooling_factor: 50, access: {family: zipf, s: 1.2}}
 )",
                                                      "two_tables"),
                                           "");

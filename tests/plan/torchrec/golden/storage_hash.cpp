@@ -92,7 +92,7 @@ std::string python_real(double value) {
 
 std::string storage_hash_text(const std::string& fqn, torchrec::ShardingType type, torchrec::ComputeKernel kernel,
                               std::optional<double> load_factor, int shards) {
-  return fmt::format("{}|{}|{}|{}|{}", fqn, name_of(type), name_of(kernel),
+  return fmt::format("{}|{}|{}|{}|{}", fqn, torchrec::name_of(type), torchrec::name_of(kernel),
                      load_factor ? python_real(*load_factor) : "None", shards);
 }
 

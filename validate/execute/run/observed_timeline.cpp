@@ -38,10 +38,12 @@ std::vector<std::vector<std::int64_t>> span_bytes(const Program& program) {
   return bytes;
 }
 
+constexpr const char* kNotHeardOf = "unknown";  // the host of a node whose ranks sent no report
+
 // Every rank on every node speaks for its host; ranks of one node speak alike.
 void add_facts(Timeline& timeline, const std::vector<RankReport>& reports) {
   const int nodes = (timeline.world_size + timeline.ranks_per_node - 1) / timeline.ranks_per_node;
-  timeline.measured.hosts.assign(nodes, "");
+  timeline.measured.hosts.assign(nodes, kNotHeardOf);
   timeline.hbm_bytes.assign(timeline.world_size, 0);
   for (int rank = 0; rank < timeline.world_size; ++rank) {
     const RankReport& report = reports[rank];

@@ -68,6 +68,16 @@ TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
   CHECK(timeline.bytes_out == std::vector<std::int64_t>{24, 24});
 }
 
+TEST_CASE("a node that was not heard of is named so, and readers take the timeline") {
+  std::vector<RankReport> heard = reports();
+  heard[1] = {};
+  Program program = two_ranks();
+  program.ranks_per_node = 1;
+  const Timeline timeline = observed_timeline(program, heard, Pace::back_to_back, false);
+  CHECK(timeline.measured.hosts == std::vector<std::string>{"n0", "unknown"});
+  CHECK(timeline_fault(timeline).text == "");
+}
+
 TEST_CASE("an iteration lasts from the end of the one before to its own, on the slowest rank") {
   const Timeline timeline = observed_timeline(two_ranks(), reports(), Pace::back_to_back, true);
   const std::vector<double> times = iteration_times_us(timeline, Pace::back_to_back);

@@ -163,6 +163,16 @@ TEST_CASE("a plan over memory names the rank, the bytes over and the largest tab
   CHECK_NOTHROW(check_memory(plan_by("{name: row_wise}", workload, cluster), workload, cluster, *memory));
 }
 
+TEST_CASE("a table that the fullest rank holds nothing of is not among its largest") {
+  const Workload workload =
+      workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 8'000'000, 64)}, 1);
+  const Cluster cluster = test_cluster(1, 2, "1 GB");
+  const Plan plan = plan_by("{name: table_wise}", workload, cluster);
+  const std::string text = error_of([&] { check_memory(plan, workload, cluster, *paper_memory()); });
+  CHECK(has(text, "Largest tables there: large ("));
+  CHECK_FALSE(has(text, "small"));
+}
+
 TEST_CASE("rows in host memory are held against that of the node, where the cluster says it") {
   const Workload workload =
       workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 2'000'000, 64)}, 1);

@@ -165,6 +165,11 @@ std::string observed_on(const TimelineComparison& comparison) {
   return text + (comparison.complete ? "" : ", INCOMPLETE");
 }
 
+// What the sides are called, by the first case; as a rule where there is none.
+TimelineComparison sides_of(const ComparisonReport& report) {
+  return report.cases.empty() ? TimelineComparison{} : report.cases.front().comparison;
+}
+
 std::string legend_of_times(const TimelineComparison& comparison) {
   return fmt::format(
       "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second "
@@ -235,7 +240,7 @@ Section case_section(const ComparedCase& item, const ComparisonReport& report, M
 // Cases of one side only.
 std::vector<std::string> without_partner(const ComparisonReport& report) {
   std::vector<std::string> lines;
-  const TimelineComparison& sides = report.cases.front().comparison;
+  const TimelineComparison sides = sides_of(report);
   if (!report.only_predicted.empty()) lines.push_back("Only " + sides.first + ": " + join(report.only_predicted));
   if (!report.only_observed.empty()) lines.push_back("Only " + sides.second + ": " + join(report.only_observed));
   return lines;
@@ -244,7 +249,7 @@ std::vector<std::string> without_partner(const ComparisonReport& report) {
 // With several cases: one line each.
 Section overview(const ComparisonReport& report) {
   Sheet sheet;
-  const TimelineComparison& sides = report.cases.front().comparison;
+  const TimelineComparison sides = sides_of(report);
   sheet.columns = {{"case", false}, {sides.first + " and " + sides.second + ", the worst operations", false}};
   for (const ComparedCase& item : report.cases)
     sheet.rows.push_back({{item.comparison.case_name, comparison_summary(item.comparison)}});
@@ -277,7 +282,7 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
     if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
     if (!one) document.add(overview(report));
   }
-  document.blocks.emplace_back(Paragraph{legend_of_times(report.cases.front().comparison), Role::caption});
+  document.blocks.emplace_back(Paragraph{legend_of_times(sides_of(report)), Role::caption});
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;

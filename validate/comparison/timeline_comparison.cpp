@@ -253,12 +253,9 @@ void require_moderate_size(const Timeline& timeline, const Place& place) {
 void require_same_world(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {
   if (predicted.world_size == observed.world_size) return;
   throw input_error(of.observed,
-                    fmt::format("case {}: {} on {} ranks, and {} {} {}", excerpt(of.observed_case), observed.kind,
-                                observed.world_size, of.predicted.source,
-                                predicted.kind == "predicted" ? "predicts" : "has", predicted.world_size),
-                    observed.kind == "observed"
-                        ? "Simulate the cluster that was measured, e.g. with --set cluster.nodes=N"
-                        : "Compare runs with as many ranks, e.g. with --set cluster.nodes=N");
+                    fmt::format("case {}: observed on {} ranks, and {} predicts {}", excerpt(of.observed_case),
+                                observed.world_size, of.predicted.source, predicted.world_size),
+                    "Simulate the cluster that was measured, e.g. with --set cluster.nodes=N");
 }
 
 }  // namespace

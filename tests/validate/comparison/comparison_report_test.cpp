@@ -147,7 +147,7 @@ TEST_CASE("the charts have both timelines on one axis, and a point for the itera
 TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
   const std::vector<std::string> cases = {"a", "b", "only_here"};
   const ComparisonReport report = compare_sources(source("p.h5", cases, false), source("q.h5", {"a", "b"}, false), {});
-  const std::string page = comparison_html(report), text = comparison_text(report, 100, false);
+  const std::string page = comparison_html(report), text = comparison_text(report, 400, false);
   for (const std::string& shown : {page.substr(page.find("<body>")), text}) {
     CHECK(shown.find("bserved beside") == std::string::npos);
     CHECK(shown.find("one observed") == std::string::npos);

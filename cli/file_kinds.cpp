@@ -5,7 +5,7 @@
 #include "cli/commands/shared.h"
 #include "sim/program/program_file.h"
 #include "sim/study/study.h"
-#include "sim/study/timeline_file.h"
+#include "sim/timeline/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
 #include "validate/microbench/microbench.h"
 

@@ -124,7 +124,8 @@ std::string largest_tables(const Plan& plan, const Workload& workload, Of of) {
   for (const Placement& placement : plan.placements) {
     tables[static_cast<std::size_t>(placement.table)].second += of(placement);
   }
-  return "Largest tables there: " + largest_tables_text(std::move(tables));
+  std::erase_if(tables, [](const auto& table) { return table.second <= 0; });
+  return "Largest tables there: " + (tables.empty() ? "none" : largest_tables_text(std::move(tables)));
 }
 
 void check_host_memory(const Plan& plan, const Workload& workload, const Cluster& cluster, const MemoryModel& model) {

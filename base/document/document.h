@@ -113,8 +113,9 @@ using ChartDrawer = std::function<std::string(const Chart&)>;
 // The content of a page's body: header and main. Every chart is also there as a table, on demand.
 std::string document_html(const Document& document, const ChartDrawer& draw);
 
-// A Sheet by itself, as in a document. Text columns give way first when a line is too long: a cell cut short ends in
-// "~". Control characters are printed as "?".
+// A Sheet by itself, as in a document. Text columns give way first when a line is too long: "~" stands for what a
+// cell leaves out, its middle as a rule, and cells of a column that differ are shown differing. Control characters are
+// printed as "?".
 std::string sheet_text(const Sheet& sheet, int width, bool colour);
 std::string sheet_html(const Sheet& sheet);
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "base/document/document.h"
 #include "base/text.h"
@@ -76,11 +78,95 @@ std::string line_of(const Sheet& sheet, const std::vector<int>& widths, const st
   return clipped(line, width);
 }
 
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// The first `head` characters and as many of the last as `width` columns hold.
+std::string without_middle(const std::string& text, int width, int head) {
+  if (display_width(text) <= width) return text;
+  std::vector<std::size_t> starts;  // of the characters
+  for (std::size_t at = 0; at < text.size(); ++at)
+    if (!continues_character(text[at])) starts.push_back(at);
+  starts.push_back(text.size());
+  const auto tail = static_cast<std::size_t>(width - 1 - head);
+  return text.substr(0, starts[static_cast<std::size_t>(head)]) + "~" + text.substr(starts[starts.size() - 1 - tail]);
+}
+
+using ShownTexts = std::map<std::string, std::string>;  // what is shown of each text
+
+bool all_differ(const ShownTexts& texts) {
+  std::set<std::string> shown;
+  for (const auto& text : texts) shown.insert(text.second);
+  return shown.size() == texts.size();
+}
+
+// How many bytes all texts that are too long begin with alike.
+std::size_t common_start(const ShownTexts& texts, int width) {
+  const std::string* first = nullptr;
+  std::size_t common = 0;
+  for (const auto& [text, shown] : texts) {
+    if (display_width(text) <= width) continue;
+    if (first == nullptr) common = text.size();
+    first = first == nullptr ? &text : first;
+    const auto differ = std::mismatch(first->begin(), first->end(), text.begin(), text.end());
+    common = std::min(common, static_cast<std::size_t>(differ.first - first->begin()));
+  }
+  while (first != nullptr && common > 0 && continues_character((*first)[common])) --common;
+  return common;
+}
+
+// Cuts what is too long so that different texts stay different: their middles go, or another part of them, or what all
+// of them begin with; at last they are numbered.
+void shorten_apart(ShownTexts& texts, int width) {
+  const auto too_long = [&](const auto& text) { return display_width(text.first) > width; };
+  if (std::ranges::none_of(texts, too_long)) return;
+  for (const std::size_t dropped : {std::size_t{0}, common_start(texts, width)}) {
+    const std::string lead = dropped == 0 ? "" : "~";
+    const int room = width - static_cast<int>(lead.size());
+    for (int step = 0; step + 1 < room; ++step) {
+      const int head = (room - 1) / 2 + (step % 2 == 0 ? step / 2 : -(step + 1) / 2);
+      if (head < 0 || head > room - 1) continue;
+      for (auto& [text, shown] : texts)
+        if (display_width(text) > width) shown = lead + without_middle(text.substr(dropped), room, head);
+      if (all_differ(texts)) return;
+    }
+  }
+  int number = 0;
+  for (auto& [text, shown] : texts) {
+    const std::string end = "~" + std::to_string(++number);
+    if (display_width(text) > width)
+      shown = without_middle(text, width - static_cast<int>(end.size()) + 1, width - static_cast<int>(end.size())) +
+              end.substr(1);
+  }
+}
+
+// With texts and headings that fit their columns and the line.
+Sheet shortened(Sheet sheet, const std::vector<int>& widths, int width) {
+  const auto for_all = [&](std::size_t column, bool headings, int limit) {
+    ShownTexts texts;
+    const auto concerned = [&](const Sheet::Row& row) { return row.is_heading(sheet) == headings; };
+    for (Sheet::Row& row : sheet.rows) {
+      if (!concerned(row)) continue;
+      row.cells[column] = printable(row.cells[column]);
+      texts[row.cells[column]] = row.cells[column];
+    }
+    shorten_apart(texts, limit);
+    for (Sheet::Row& row : sheet.rows)
+      if (concerned(row)) row.cells[column] = texts[row.cells[column]];
+  };
+  for_all(0, true, width);
+  for (std::size_t c = 0; c < widths.size(); ++c)
+    if (!sheet.columns[c].number) for_all(c, false, widths[c]);
+  return sheet;
+}
+
 }  // namespace
 
-std::string sheet_text(const Sheet& sheet, int width, bool colour) {
-  std::vector<int> widths = natural_widths(sheet);
-  fit(sheet, width, widths);
+std::string sheet_text(const Sheet& whole, int width, bool colour) {
+  std::vector<int> widths = natural_widths(whole);
+  fit(whole, width, widths);
+  const Sheet sheet = shortened(whole, widths, width);
   std::vector<std::string> headers;
   for (const Sheet::Column& column : sheet.columns) headers.push_back(column.header);
   std::string result = bold(line_of(sheet, widths, headers, width), colour) + "\n";

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
-#include "sim/study/timeline_file.h"
+#include "sim/timeline/timeline_file.h"
 #include "sim/timeline/timeline_json.h"
 #include "validate/comparison/comparison_report.h"
 

@@ -14,8 +14,8 @@
 #include "sim/report/result_document.h"
 #include "sim/report/result_json.h"
 #include "sim/study/study.h"
-#include "sim/study/timeline_file.h"
 #include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_file.h"
 
 namespace shardsim {
 namespace {

@@ -44,6 +44,10 @@ std::string workload_heading(const WorkloadCases& group) {
                      span_of(group, &CaseResult::batch_per_gpu));
 }
 
+bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
+  return a.world_size == b.world_size && a.batch_per_gpu == b.batch_per_gpu && a.cluster == b.cluster;
+}
+
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
   return {
       {short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
@@ -115,17 +119,26 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study) {
   return groups;
 }
 
-std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
-  std::string name = item.relative_to;
+const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
+  if (item.job) return nullptr;
+  const auto named = [&](const CaseResult& by) -> const CaseResult* {
+    const auto base = std::ranges::find(study.cases, by.relative_to, &CaseResult::name);
+    return by.relative_to.empty() || base == study.cases.end() ? nullptr : &*base;
+  };
+  if (!item.relative_to.empty()) return named(item);
+  bool some_name_one = false;
   for (const CaseResult* other : group.cases) {
-    if (name.empty()) name = other->relative_to;
+    some_name_one = some_name_one || !other->relative_to.empty();
+    const CaseResult* base = named(*other);
+    if (base != nullptr && base->workload == item.workload && differ_in_plans_alone(*base, item)) return base;
   }
-  const CaseResult* base = name.empty() && is_one_choice(group) ? group.cases.back() : nullptr;
-  for (const CaseResult& other : study.cases) {
-    if (!name.empty() && other.name == name) base = &other;
-  }
-  const bool comparable = base != nullptr && base->samples_per_s > 0 && !item.job;
-  return comparable ? std::optional(item.samples_per_s / base->samples_per_s) : std::nullopt;
+  return !some_name_one && is_one_choice(group) ? group.cases.back() : nullptr;
+}
+
+std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study) {
+  const CaseResult* base = measured_against(item, group, study);
+  if (base == nullptr || base->samples_per_s <= 0) return std::nullopt;
+  return item.samples_per_s / base->samples_per_s;
 }
 
 std::string short_name(const CaseResult& item) {
@@ -161,7 +174,8 @@ std::string cases_legend(const StudyResult& study) {
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       one_choice ? ""
                  : "Where the cases of a workload differ in GPUs, cluster or batch, compare their samples/s: their "
-                   "iterations differ in work, and a speed is only given where relative_to asks for it. ");
+                   "iterations differ in work, and a speed is only given where a case's relative_to asks for it or the "
+                   "plan alone differs. ");
 }
 
 Section jobs_section(const StudyResult& study) {
@@ -184,10 +198,7 @@ Section jobs_section(const StudyResult& study) {
 
 bool is_one_choice(const WorkloadCases& group) {
   const CaseResult& first = *group.cases.front();
-  return std::all_of(group.cases.begin(), group.cases.end(), [&](const CaseResult* item) {
-    return item->world_size == first.world_size && item->batch_per_gpu == first.batch_per_gpu &&
-           item->cluster == first.cluster;
-  });
+  return std::ranges::all_of(group.cases, [&](const CaseResult* item) { return differ_in_plans_alone(*item, first); });
 }
 
 bool has_many_cases(const StudyResult& study) {
@@ -201,7 +212,8 @@ std::string waiting_text(const NamedTime& time, int places) {
   if (whom.rank < 0) return text;
   const bool all = fixed(whom.ms, places) == fixed(time.waiting_ms, places);
   text += fmt::format("{} for rank {}", all ? "" : fmt::format(", {} of it", fixed(whom.ms, places)), whom.rank);
-  return whom.operation.empty() ? text : text + ", " + whom.operation;
+  if (whom.operation.empty()) return text;
+  return text + (whom.operation == time.name ? ", the previous " : ", ") + whom.operation;
 }
 
 namespace {
@@ -225,6 +237,17 @@ Sheet collectives_sheet(const StudyResult& study, std::size_t most) {
   return sheet;
 }
 
+// A GPU leaves an uneven call when its own bytes have moved, and another one is the slowest in the next call.
+std::string early_leavers_legend(const StudyResult& study, std::size_t most) {
+  constexpr double kTelling = 0.999;
+  for (const CaseResult* item : all_cases(study, most))
+    for (const NamedTime& time : item->times)
+      if (is_communication(time.op_class) && time.span_ms < kTelling * time.alone_ms)
+        return " alone adds up the slowest GPU of each call, in run the calls of one GPU: of uneven calls it may be "
+               "less.";
+  return "";
+}
+
 // A line for each of their collectives whose exposed time is waiting to a telling part, with whom it waits for.
 std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t most) {
   const int places = decimals_for(longest_iteration_ms(study) / 10);
@@ -246,7 +269,8 @@ Section collectives_section(const StudyResult& study, Medium medium) {
       "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
       "what neither compute nor a collective that ends later hides, mean over the GPUs. waiting: the part of it "
       "before "
-      "the last GPU of the group had arrived; the rest is transfer.",
+      "the last GPU of the group had arrived; the rest is transfer." +
+          early_leavers_legend(study, most),
       collectives_sheet(study, most));
   const std::vector<std::string> lines = waiting_lines(study, most);
   for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});

@@ -22,9 +22,12 @@ std::vector<WorkloadCases> by_workload(const StudyResult& study);  // workloads 
 // are no choice between plans.
 bool is_one_choice(const WorkloadCases& group);
 
-// How many times as many samples per second as the case that it is measured against: the one that the scenario names
-// (`relative_to`, of the case or else of another of its workload), else the slowest of the workload. Nothing for jobs,
+// The case that this one's speed is measured against: the one that it names (`relative_to`), else one that another case
+// of its workload names and that differs from it in its plan alone, else the slowest of the workload. None for jobs,
 // and where none is named and the cases differ in more than their plans.
+const CaseResult* measured_against(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
+
+// How many times as many samples per second as that case.
 std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& group, const StudyResult& study);
 
 // The case's name without the part that its workload's heading already says ("rm1/row_wise" -> "row_wise").

@@ -23,12 +23,13 @@ std::string limited_by(const CaseResult& item) {
   return item.limit.what.empty() ? "" : fmt::format(" ({} busy {:.0f} %)", item.limit.what, 100 * item.limit.share);
 }
 
-// Against the case that `relative_to` names, else against the slowest.
-std::string gain_of(const CaseResult& best, const CaseResult& slowest, const std::optional<double>& speed) {
-  const std::string& named = best.relative_to;
-  if (!named.empty() && speed) return fmt::format("{:.2f} times as fast as {}", *speed, named);
-  const double gain = slowest.samples_per_s > 0 ? best.samples_per_s / slowest.samples_per_s : 1;
-  return fmt::format("{:.2f} times as fast as {}", gain, short_name(slowest));
+// As in the table of cases; of the case that the others are measured against, against the slowest.
+std::string gain_of(const CaseResult& best, const WorkloadCases& group, const StudyResult& study) {
+  const CaseResult* base = measured_against(best, group, study);
+  if (base == nullptr || base == &best) base = group.cases.back();
+  const double gain = base->samples_per_s > 0 ? best.samples_per_s / base->samples_per_s : 1;
+  return fmt::format("{:.2f} times as fast as {}", gain,
+                     base->name == best.relative_to ? base->name : short_name(*base));
 }
 
 std::string one_workload(const WorkloadCases& group, const StudyResult& study) {
@@ -45,7 +46,7 @@ std::string one_workload(const WorkloadCases& group, const StudyResult& study) {
                        grouped(best.samples_per_s), short_name(best));
   }
   return fmt::format("for {} it is {} with {}, {}{}", group.workload, short_name(best), time,
-                     gain_of(best, slowest, speed_of(best, group, study)), limited_by(best));
+                     gain_of(best, group, study), limited_by(best));
 }
 
 // "The fastest plans" only where there was a choice.
@@ -59,6 +60,8 @@ std::string answer(const std::vector<WorkloadCases>& groups, const StudyResult& 
   if (groups.size() > kWorkloadsInWords) {
     parts.push_back(count_of(groups.size() - kWorkloadsInWords, "more workload") + " in the table of cases");
   }
+  const WorkloadCases& first = groups.front();
+  if (!choice && first.cases.size() > 1) parts.front() = capital(parts.front());  // "The 4 cases", never a case's name
   return (choice ? "The fastest plan, and the link or unit that limits it: " : "") + join(parts, "; ") + ".";
 }
 

@@ -105,8 +105,11 @@ void Arrivals::collect_ends() {
 int Arrivals::op_before(std::size_t span) const {
   const Ends& ends = ends_[static_cast<std::size_t>(timeline_.spans[span].rank)];
   const double start = timeline_.spans[span].start_us + close_us_;
-  const auto after = std::upper_bound(ends.begin(), ends.end(), start,
-                                      [](double us, const std::pair<double, int>& end) { return us < end.first; });
+  auto after = std::upper_bound(ends.begin(), ends.end(), start,
+                                [](double us, const std::pair<double, int>& end) { return us < end.first; });
+  // A span so short that its own end is as close.
+  const std::pair<double, int> own(timeline_.spans[span].end_us, timeline_.spans[span].op);
+  while (after != ends.begin() && *std::prev(after) == own) --after;
   return after == ends.begin() ? -1 : std::prev(after)->second;
 }
 

@@ -163,6 +163,21 @@ TEST_CASE("a plan over memory names the rank, the bytes over and the largest tab
   CHECK_NOTHROW(check_memory(plan_by("{name: row_wise}", workload, cluster), workload, cluster, *memory));
 }
 
+TEST_CASE("a table without bytes in the memory that is short is not among the largest") {
+  const Workload workload =
+      workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 2'000'000, 64)}, 1);
+  const Cluster cluster = test_cluster(1, 2, "1 GB");
+  Plan plan = plan_by("{name: row_wise}", workload, cluster);
+  for (Placement& placement : plan.placements)
+    if (placement.table == 1) placement.compute_kernel = "fused_uvm";
+  ClusterSpec spec = cluster.spec();
+  spec.host.memory = Bytes{256LL * 2'000'000 - 1};
+  const auto memory = paper_memory();
+  const std::string text = error_of([&] { check_memory(plan, workload, Cluster(spec), *memory); });
+  CHECK(has(text, "Largest tables there: large ("));
+  CHECK_FALSE(has(text, "small"));
+}
+
 TEST_CASE("rows in host memory are held against that of the node, where the cluster says it") {
   const Workload workload =
       workload_of({sequence_table("small", 1'000, 64), sequence_table("large", 2'000'000, 64)}, 1);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/text.h"
 #include "sim/report/chart_data.h"
 #include "sim/timeline/iteration_window.h"
 #include "validate/comparison/comparison_report.h"
@@ -110,15 +111,18 @@ Chart timeline_chart(const ComparedCase& item, const std::string& id) {
     add_strip(marks, lanes, {item.predicted, rank, ours, row(item.comparison.first)});
     add_strip(marks, lanes, {item.observed, rank, theirs, row(item.comparison.second)});
   }
-  return {
-      id + "-timelines",
-      "compared_timelines",
-      fmt::format("One iteration, {} above {}", item.comparison.first, item.comparison.second),
-      fmt::format("Rank {}{}. Of the observed iterations the one of median length. A lane is a stream; time runs from "
-                  "the end of the iteration before.",
-                  ranks.front(), ranks.size() > 1 ? fmt::format(", and rank {}, observed to be busiest", busiest) : ""),
-      false,
-      {marks, lanes}};
+  return {id + "-timelines",
+          "compared_timelines",
+          fmt::format("One iteration, {} above {}", item.comparison.first, item.comparison.second),
+          fmt::format("Rank {}{}.{} A lane is a stream; time runs from the end of the iteration before.", ranks.front(),
+                      ranks.size() > 1 ? fmt::format(", and rank {}, the busiest of the {} timeline", busiest,
+                                                     item.comparison.second)
+                                       : "",
+                      item.comparison.iterations > 1
+                          ? fmt::format(" Of the {} iterations the one of median length.", item.comparison.second)
+                          : ""),
+          false,
+          {marks, lanes}};
 }
 
 std::vector<DataSet::Cell> point(const std::string& name, const std::string& colour, const ComparedTime& time,
@@ -139,8 +143,8 @@ std::vector<DataSet::Cell> point(const std::string& name, const std::string& col
 // Logarithmic axes have no place for zeros.
 DataSet points_of(const TimelineComparison& comparison) {
   DataSet points{"points",
-                 {"operation", "class", "predicted_ms", "observed_ms", "least_ms", "most_ms", "error_pct",
-                  "error_least_pct", "error_most_pct", "side"},
+                 {"operation", "class", comparison.first + "_ms", comparison.second + "_ms", "least_ms", "most_ms",
+                  "error_pct", "error_least_pct", "error_most_pct", "side"},
                  {}};
   points.rows.push_back(point("iteration", "iteration", comparison.iteration, "iteration"));
   for (const ComparedOperation& row : comparison.operations)
@@ -153,22 +157,24 @@ DataSet points_of(const TimelineComparison& comparison) {
 }  // namespace
 
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id) {
-  const DataSet points = points_of(item.comparison);
+  const TimelineComparison& sides = item.comparison;
+  const DataSet points = points_of(sides), names{"sides", {"first", "second"}, {{sides.first, sides.second}}};
   return {
       timeline_chart(item, id),
       {id + "-scatter",
        "compared_operations",
-       "Predicted against observed",
-       "Each mark is an operation, or the iteration (grey); the bar is the range over the iterations. On the dashed "
-       "line the prediction is exact, the band is 10 % to either side.",
+       capital(sides.first) + " against " + sides.second,
+       fmt::format("Each mark is an operation, or the iteration (grey); the bar is the range over the iterations. On "
+                   "the dashed line {}, the band is 10 % to either side.",
+                   sides.is_usual() ? "the prediction is exact" : "both are equal"),
        false,
-       {points}},
+       {names, points}},
       {id + "-errors",
        "operation_errors",
        "How far off is each operation?",
        "Error against the median iteration; the bar is the error against the shortest and the longest.",
        false,
-       {points}}};
+       {names, points}}};
 }
 
 }  // namespace shardsim

@@ -165,10 +165,19 @@ std::string observed_on(const TimelineComparison& comparison) {
   return text + (comparison.complete ? "" : ", INCOMPLETE");
 }
 
-constexpr const char* kLegendOfTimes =
-    "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second timeline "
-    "(observed, as a rule): median, least and most over the iterations. An error is 100 (predicted - observed) / "
-    "observed, above 0 where we predict too long. Share: of the iteration. Ranks: predicted / observed.";
+// What the sides are called, by the first case; as a rule where there is none.
+TimelineComparison sides_of(const ComparisonReport& report) {
+  return report.cases.empty() ? TimelineComparison{} : report.cases.front().comparison;
+}
+
+std::string legend_of_times(const TimelineComparison& comparison) {
+  return fmt::format(
+      "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second "
+      "timeline{2}: median, least and most over the iterations. An error is 100 ({0} - {1}) / {1}, above 0 where {3}. "
+      "Share: of the iteration. Ranks: {0} / {1}.",
+      comparison.first, comparison.second, comparison.is_usual() ? " (observed)" : "",
+      comparison.is_usual() ? "we predict too long" : "the " + comparison.first + " takes longer");
+}
 
 Section operations_section(const ComparedCase& item, const std::optional<double>& tolerance) {
   Section section{"Iteration, classes, operations", {OperationRows(item.comparison, tolerance).sheet()}};
@@ -231,18 +240,21 @@ Section case_section(const ComparedCase& item, const ComparisonReport& report, M
 // Cases of one side only.
 std::vector<std::string> without_partner(const ComparisonReport& report) {
   std::vector<std::string> lines;
-  if (!report.only_predicted.empty()) lines.push_back("Only predicted: " + join(report.only_predicted));
-  if (!report.only_observed.empty()) lines.push_back("Only observed: " + join(report.only_observed));
+  const TimelineComparison sides = sides_of(report);
+  if (!report.only_predicted.empty()) lines.push_back("Only " + sides.first + ": " + join(report.only_predicted));
+  if (!report.only_observed.empty()) lines.push_back("Only " + sides.second + ": " + join(report.only_observed));
   return lines;
 }
 
 // With several cases: one line each.
 Section overview(const ComparisonReport& report) {
   Sheet sheet;
-  sheet.columns = {{"case", false}, {"predicted and observed, the worst operations", false}};
+  const TimelineComparison sides = sides_of(report);
+  sheet.columns = {{"case", false}, {sides.first + " and " + sides.second + ", the worst operations", false}};
   for (const ComparedCase& item : report.cases)
     sheet.rows.push_back({{item.comparison.case_name, comparison_summary(item.comparison)}});
-  return table_section("Cases", "In order of the prediction.", std::move(sheet));
+  return table_section("Cases", "In order of the " + (sides.is_usual() ? "prediction." : sides.first + " file."),
+                       std::move(sheet));
 }
 
 Paragraph tolerance_verdict(const ComparisonReport& report) {
@@ -254,9 +266,8 @@ Paragraph tolerance_verdict(const ComparisonReport& report) {
 
 // "Predicted beside observed", by what the two files are.
 std::string title_of_sides(const TimelineComparison& comparison) {
-  const bool usual = comparison.first == "predicted" && comparison.second == "observed";
-  return usual ? "Predicted beside observed"
-               : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
+  return comparison.is_usual() ? "Predicted beside observed"
+                               : fmt::format("The {} beside the {} timeline", comparison.first, comparison.second);
 }
 
 }  // namespace
@@ -271,7 +282,7 @@ Document comparison_document(const ComparisonReport& report, Medium medium) {
     if (report.tolerance_pct) document.blocks.emplace_back(tolerance_verdict(report));
     if (!one) document.add(overview(report));
   }
-  document.blocks.emplace_back(Paragraph{kLegendOfTimes, Role::caption});
+  document.blocks.emplace_back(Paragraph{legend_of_times(sides_of(report)), Role::caption});
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     Section section = case_section(report.cases[i], report, medium, fmt::format("case{}", i));
     section.folded = i > 0;

@@ -9,8 +9,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "sim/study/timeline_file.h"
 #include "sim/timeline/kineto/kineto.h"
+#include "sim/timeline/timeline_file.h"
 
 namespace shardsim {
 namespace {
@@ -46,7 +46,7 @@ void add_case(ComparisonReport& report, const TimelineSource& predicted, const N
   std::vector<std::string> notes = predicted.notes;
   notes.insert(notes.end(), observed.notes.begin(), observed.notes.end());
   if (!observed.names_no_case && ours.case_name != theirs.case_name)
-    notes.push_back(fmt::format("the observed case is called {}", theirs.case_name));
+    notes.push_back(fmt::format("the {} case is called {}", item.comparison.second, theirs.case_name));
   item.comparison.notes.insert(item.comparison.notes.begin(), notes.begin(), notes.end());
   report.cases.push_back(std::move(item));
 }

@@ -73,9 +73,10 @@ ComparisonReport compare_sources(const TimelineSource& predicted, const Timeline
 // Charts of one case; ids begin with `id`. Columns of the data sets:
 // compared_timelines: "spans" (lane, row, stream, op, class, start_ms, end_ms, moved_mb), "lanes" (lane, row, stream):
 // rank 0
-//   and the rank that is observed to be busiest, each predicted and observed on one time axis.
-// compared_operations and operation_errors: "points" (operation, class, predicted_ms, observed_ms, least_ms, most_ms,
-//   error_pct, error_least_pct, error_most_pct, side: operation or iteration).
+//   and the busiest rank of the second side, each of both sides on one time axis.
+// compared_operations and operation_errors: "sides" (first, second: what the sides are called), "points" (operation,
+//   class, FIRST_ms and SECOND_ms by these names, least_ms, most_ms, error_pct, error_least_pct, error_most_pct, side:
+//   operation or iteration).
 std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string& id);
 
 // What stands above the tables, then a section per case: its tables, its summary, its notes.

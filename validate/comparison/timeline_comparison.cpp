@@ -163,9 +163,9 @@ class Comparer {
     for (const std::size_t i : theirs) matched[i] = true;
     result_.operations.push_back(together(op_class, op_class, ours, theirs));
     result_.operations.back().matched_by_class = true;
-    result_.notes.push_back(
-        fmt::format("{}: names differ, so the class is compared as a whole: predicted {}; observed {}", op_class,
-                    join(result_.operations.back().predicted_names), join(result_.operations.back().observed_names)));
+    result_.notes.push_back(fmt::format("{}: names differ, so the class is compared as a whole: {} {}; {} {}", op_class,
+                                        result_.first, join(result_.operations.back().predicted_names), result_.second,
+                                        join(result_.operations.back().observed_names)));
   }
 
   void add_lone(const ComparedSide& side, std::size_t index, bool predicted) {
@@ -213,8 +213,15 @@ class Comparer {
   }
 
   void add_notes() {
-    if (!predicted_.timeline.steady) result_.notes.push_back("the prediction had not become steady");
-    if (result_.iterations == 1) result_.notes.push_back("one observed iteration: nothing is known of its spread");
+    if (!predicted_.timeline.steady)
+      result_.notes.push_back(fmt::format("the {} had not become steady",
+                                          result_.first == "predicted" ? "prediction" : result_.first + " timeline"));
+    // A steady prediction has no spread.
+    if (result_.iterations == 1 && observed_.timeline.kind != "predicted")
+      result_.notes.push_back("one observed iteration: nothing is known of its spread");
+    if (observed_.timeline.kind == "predicted" && !observed_.timeline.steady)
+      result_.notes.push_back(fmt::format("the {} had not become steady",
+                                          result_.second == "predicted" ? "prediction" : result_.second + " timeline"));
     const double residual_ms = observed_.timeline.measured.clock_residual_us * 1e-3;
     if (residual_ms > 0.01 * observed_.iteration_ms)
       result_.notes.push_back(fmt::format("the clocks of two nodes may be off each other by {:.3g} ms", residual_ms));

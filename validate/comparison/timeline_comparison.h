@@ -82,6 +82,9 @@ struct TimelineComparison {
   std::vector<ComparedRank> ranks;                              // those with spans on both sides
   std::optional<std::int64_t> predicted_bytes, observed_bytes;  // device memory, largest over ranks
   std::vector<std::string> notes;
+
+  // A prediction beside what was observed, and not two files of one kind.
+  bool is_usual() const { return first == "predicted" && second == "observed"; }
 };
 
 // Whose Timelines they are, for messages.

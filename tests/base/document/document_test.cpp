@@ -44,6 +44,34 @@ TEST_CASE("text columns give way when the line is too long, numbers stay whole")
   CHECK(text.find("7.0") != std::string::npos);
 }
 
+TEST_CASE("names that are cut stay apart, whatever tells them apart") {
+  const auto first_column = [](const std::vector<std::string>& names) {
+    Sheet sheet;
+    sheet.columns = {{"case", false}, {"time ms"}};
+    for (const std::string& name : names) sheet.rows.push_back({{name, "7.0"}});
+    const std::vector<std::string> lines = split(sheet_text(sheet, 28, false), '\n');
+    std::vector<std::string> shown;
+    for (std::size_t row = 1; row <= names.size(); ++row) shown.push_back(lines.at(row).substr(2, 17));
+    return shown;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(first_column({"experiment_2026_batch_1024_lr_low", "experiment_2026_batch_1024_lr_high"}) ==
+        Names{"experime~4_lr_low", "experime~_lr_high"});
+  CHECK(first_column({"one_plan_of_many_named_row", "two_plan_of_many_named_row", "short"}) ==
+        Names{"one_plan~amed_row", "two_plan~amed_row", "short            "});
+  // What differs stands in the middle of a long name: another part of it is left out, or what all begin with.
+  for (const Names& alike :
+       {Names{"experiment_A_2026_row_wise", "experiment_B_2026_row_wise"},
+        Names{"a_very_long_beginning_1_and_a_very_long_end", "a_very_long_beginning_2_and_a_very_long_end"},
+        Names{std::string(30, 'x') + "a" + std::string(30, 'x') + "c" + std::string(30, 'x'),
+              std::string(30, 'x') + "b" + std::string(30, 'x') + "c" + std::string(30, 'x'),
+              std::string(30, 'x') + "a" + std::string(30, 'x') + "d" + std::string(30, 'x')}}) {
+    const Names shown = first_column(alike);
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      for (std::size_t j = i + 1; j < shown.size(); ++j) CHECK(shown[i] != shown[j]);
+  }
+}
+
 TEST_CASE("no line passes the width, even when nothing can give way") {
   Sheet sheet;
   for (int i = 0; i < 12; ++i) sheet.columns.push_back({"123456"});

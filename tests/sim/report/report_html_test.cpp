@@ -138,6 +138,6 @@ TEST_CASE("where the cases of a workload differ in batch, the summary compares s
   study.cases[1].batch_per_gpu /= 2;
   study.cases[1].samples_per_s /= 2;  // fewer samples in less time: the slower one
   CHECK(holds(summary_text(study),
-              "the 2 cases of rm1 differ in GPUs, cluster or batch: 258,016 samples/s "
+              "The 2 cases of rm1 differ in GPUs, cluster or batch: 258,016 samples/s "
               "(flexshard_2tier) to 320,469 (row_wise)."));
 }

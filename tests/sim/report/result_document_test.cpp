@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/text.h"
+#include "sim/report/result_sheets.h"
 #include "tests/sim/report/sample_study.h"
 
 using namespace shardsim;
@@ -119,6 +120,43 @@ TEST_CASE("fastest first is by samples per second where batches differ, and noth
   CHECK(table.find("  row_wise                409.0") < table.find("  flexshard_2tier         254.0"));
   CHECK(holds(table, "    409.0    320,469      -  "));
   CHECK(holds(table, "compare their samples/s"));
+}
+
+TEST_CASE("a case that names none is measured against another's only where their plans alone differ") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(3);
+  study.cases[2].relative_to = "rm1/flexshard_2tier";
+  study.cases[0].batch_per_gpu /= 2;
+  const std::string table = result_table(study, 200, false);
+  CHECK(holds(table, "579,965  1.12x"));
+  CHECK(holds(table, "516,031  1.00x"));
+  CHECK(holds(table, "320,469      -"));
+  CHECK(holds(table, "a speed is only given where a case's relative_to asks for it or the plan alone differs"));
+}
+
+TEST_CASE("the headline measures as the table does") {
+  StudyResult study = sample::twelve_cases();
+  study.cases.resize(3);
+  study.cases[0].relative_to = "rm1/flexshard_2tier";  // named by another case, and the fastest names none
+  CHECK(holds(summary_text(study), "1.12 times as fast as flexshard_2tier"));
+}
+
+TEST_CASE("waiting for an operation of one's own name is for the one before") {
+  NamedTime time;
+  time.name = "global_all_to_all";
+  time.exposed_ms = 2;
+  time.waiting_ms = 1;
+  time.waited_for = {2, "global_all_to_all", 1};
+  CHECK(waiting_text(time, 1) == "1.0 of 2.0 ms exposed is waiting for rank 2, the previous global_all_to_all");
+  time.waited_for.operation = "lookup";
+  CHECK(waiting_text(time, 1) == "1.0 of 2.0 ms exposed is waiting for rank 2, lookup");
+}
+
+TEST_CASE("the legend explains a time in the run below that of the calls alone") {
+  StudyResult study = sample::twelve_cases();
+  CHECK_FALSE(holds(result_table(study, 400, false), "of uneven calls it may be less"));
+  for (NamedTime& time : study.cases[0].times) time.alone_ms = 2 * time.span_ms;
+  CHECK(holds(result_table(study, 400, false), "of uneven calls it may be less"));
 }
 
 TEST_CASE("speed is in samples per second against the case that relative_to names") {

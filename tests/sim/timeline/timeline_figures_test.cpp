@@ -134,6 +134,12 @@ TEST_CASE("exposed time is transfer and waiting, and says for which rank and wha
   CHECK(rank_times(timeline)[1].waiting_ms == 0);
 }
 
+TEST_CASE("nobody waits for the call itself, however short it is beside the iteration") {
+  Timeline timeline = slow_rank_timeline();
+  timeline.iteration_ms = 7.5e3;  // the 10 us of the exchange on rank 1 are less than 2e-6 of it
+  CHECK(named_times(timeline)[0].waited_for.operation == "update");
+}
+
 TEST_CASE("what compute hides is no waiting, and without known members nothing is") {
   Timeline timeline = slow_rank_timeline();
   timeline.ops.push_back({"more", "dense"});

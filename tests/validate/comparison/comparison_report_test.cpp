@@ -135,13 +135,31 @@ TEST_CASE("the charts have both timelines on one axis, and a point for the itera
   const ComparisonReport report = compare_sources(source("p.h5", {"main"}, false), source("o.h5", {"main"}, true), {});
   const std::vector<Chart> charts = comparison_charts(report.cases.at(0), "case0");
   REQUIRE(charts.size() == 3);
-  const DataSet &spans = charts[0].data.at(0), &lanes = charts[0].data.at(1), &points = charts[1].data.at(0);
+  const DataSet &spans = charts[0].data.at(0), &lanes = charts[0].data.at(1), &points = charts[1].data.at(1);
   CHECK(spans.rows.size() == 10);  // rank 0, the busiest too, five operations on each side
   CHECK(lanes.rows.size() == 6);
   CHECK(std::get<std::string>(lanes.rows[0][1]) == "rank 0 predicted");
   CHECK(std::get<std::string>(lanes.rows[5][1]) == "rank 0 observed");
   CHECK(points.rows.size() == 6);
   CHECK(says(comparison_html(report), "Predicted beside observed: main"));
+}
+
+TEST_CASE("two predictions are called first and second everywhere, and neither is said to be observed") {
+  const std::vector<std::string> cases = {"a", "b", "only_here"};
+  const ComparisonReport report = compare_sources(source("p.h5", cases, false), source("q.h5", {"a", "b"}, false), {});
+  const std::string page = comparison_html(report), text = comparison_text(report, 400, false);
+  for (const std::string& shown : {page.substr(page.find("<body>")), text}) {
+    CHECK(shown.find("bserved beside") == std::string::npos);
+    CHECK(shown.find("one observed") == std::string::npos);
+    CHECK(shown.find("redicted against") == std::string::npos);
+    CHECK(shown.find("observed (ms)") == std::string::npos);
+    CHECK(shown.find("predicted (ms)") == std::string::npos);
+    CHECK(shown.find("Only predicted") == std::string::npos);
+    CHECK(says(shown, "100 (first - second) / second"));
+    CHECK(says(shown, "Only first: only_here"));
+  }
+  CHECK(says(page, "First against second"));
+  CHECK(says(page, "<th class=\"number\">first (ms)</th><th class=\"number\">second (ms)</th>"));
 }
 
 TEST_CASE("a name that would end the page's scripts or tags does not") {

@@ -1,4 +1,4 @@
-#include "sim/study/timeline_file.h"
+#include "sim/timeline/timeline_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "sim/study/timeline_file.h"
+#include "sim/timeline/timeline_file.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -75,6 +75,8 @@ struct Plan {
   // By table: paths of modules as a plan file names them, where they are others than module_paths
   // (plan/module_paths.h).
   std::map<int, std::string> modules = {};
+  // Tables whose entry in a plan file gives a cache to a kernel that has none, as TorchRec's own plans may.
+  std::vector<int> idle_caches = {};
 
   bool operator==(const Plan&) const = default;
 };

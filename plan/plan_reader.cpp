@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -129,10 +130,10 @@ Plan plan_from_tree(const Tree& tree, const Workload& workload, const Cluster& c
       const Table& table = workload.tables[static_cast<std::size_t>(index)];
       if (places != nullptr) (*places)[static_cast<std::size_t>(index)] = entry.place;
       if (module != usual[static_cast<std::size_t>(index)]) plan.modules[index] = module;
-      for (Placement& placement :
-           read_entry({entry, index, table, cluster.world_size(), cluster.ranks_per_node(), cpus}, seed)) {
-        plan.placements.push_back(std::move(placement));
-      }
+      const PlanEntry stated{entry, index, table, cluster.world_size(), cluster.ranks_per_node(), cpus};
+      std::vector<Placement> placements = read_entry(stated, seed);
+      if (!has_cache(placements.front().compute_kernel) && states_cache(stated)) plan.idle_caches.push_back(index);
+      std::ranges::move(placements, std::back_inserter(plan.placements));
     }
   }
   plan.hash_seed = seed.value_or(Plan{}.hash_seed);

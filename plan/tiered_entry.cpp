@@ -51,7 +51,7 @@ Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begi
                     entry.table.rows));
   }
   read_holders(reader, tier, entry.world_size);
-  reader.has("access_share");
+  reader.real("access_share", 0.0);  // for people: the workload says it
   reader.finish();
   return tier;
 }
@@ -77,7 +77,7 @@ std::vector<Placement> read_tiered_entry(const PlanEntry& entry, std::optional<s
   if (reader.text("sharding_type") == "flex") {
     Placement placement = whole_table(entry.index, entry.table, Strategy::flex, {});
     read_holders(reader, placement, entry.world_size);
-    reader.has("access_share");
+    reader.real("access_share", 0.0);  // for people: the workload says it
     placements.push_back(std::move(placement));
   } else {
     std::uint64_t row = 0;

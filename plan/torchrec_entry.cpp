@@ -163,13 +163,25 @@ std::vector<Placement> read_blocks(const PlanEntry& entry, const Placement& whol
   return placements;
 }
 
-// "cache_params" as in TorchRec's ParameterSharding: null, or a map whose load_factor is null or a share. Other keys
-// are TorchRec's business.
-void read_cache(const PlanEntry& entry, Placement& whole) {
+// The load factor in "cache_params" as in TorchRec's ParameterSharding: null, or a map whose load_factor is null or a
+// share. Its other keys are TorchRec's business, but no one's when TorchRec does not know them either
+// (pytorch/torchrec torchrec/distributed/types.py, CacheParams).
+const Tree* load_factor_of(const PlanEntry& entry) {
   const Tree* const cache = entry.tree.find("cache_params");
-  if (cache == nullptr || cache->kind == Tree::Kind::null) return;
-  const Tree* const factor = required_map(*cache, "'cache_params'").find("load_factor");
-  if (factor == nullptr || factor->kind == Tree::Kind::null) return;
+  if (cache == nullptr || cache->kind == Tree::Kind::null) return nullptr;
+  const std::vector<std::string> known = {"algorithm",         "load_factor", "reserved_memory",          "precision",
+                                          "prefetch_pipeline", "stats",       "multipass_prefetch_config"};
+  for (const auto& [key, value] : required_map(*cache, "'cache_params'").fields)
+    if (std::ranges::find(known, key) == known.end())
+      throw input_error(value.place, fmt::format("cache_params has the unknown key {}", excerpt(key)),
+                        known_names_hint(key, known));
+  const Tree* const factor = cache->find("load_factor");
+  return factor == nullptr || factor->kind == Tree::Kind::null ? nullptr : factor;
+}
+
+void read_cache(const PlanEntry& entry, Placement& whole) {
+  const Tree* const factor = load_factor_of(entry);
+  if (factor == nullptr) return;
   const double share = parse_real(scalar_text(*factor, "a number above 0 and up to 1"), factor->place);
   if (!(share > 0 && share <= 1)) {
     throw input_error(factor->place,
@@ -180,6 +192,10 @@ void read_cache(const PlanEntry& entry, Placement& whole) {
 }
 
 }  // namespace
+
+bool states_cache(const PlanEntry& entry) {
+  return load_factor_of(entry) != nullptr;
+}
 
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = whole_table(entry.index, entry.table, strategy, {});

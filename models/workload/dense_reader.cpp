@@ -141,6 +141,15 @@ void add_interaction(DensePart& dense, const std::vector<Table>& tables, const P
   dense.layers.insert(above, products.begin(), products.end());
 }
 
+// A measured rest holds the products, whatever their precision, and all of their gradients.
+void refuse_beside_measured(MapReader& reader) {
+  for (const char* const key : {"layers", "input_gradient", "precision"})
+    if (reader.has(key))
+      throw input_error(reader.place_of(key), fmt::format("the dense part has both '{}' and 'measured'", key),
+                        key == std::string_view("layers") ? "Give one of them"
+                                                          : "A measured rest holds the products already: leave it out");
+}
+
 // The `source` of dense.measured.rest, which MapReader has put among the workload's sources.
 std::string source_of_rest(const Tree& measured) {
   const Tree* rest = measured.find("rest");
@@ -156,10 +165,8 @@ bool is_bottom(const DenseLayer& layer) {
 
 DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   DensePart dense;
-  const bool measured = reader.has("measured");
-  if (measured && reader.has("layers"))
-    throw input_error(reader.place_of("layers"), "the dense part has both 'layers' and 'measured'", "Give one of them");
-  if (measured) {
+  if (reader.has("measured")) {
+    refuse_beside_measured(reader);
     dense.measured = read_measured(reader.map("measured"));
     dense.measured->source = source_of_rest(reader.required("measured"));
   } else if (reader.has("layers")) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -103,6 +104,14 @@ ObservedAccess read_runtime(MapReader reader, const Table& table) {
   return observed;
 }
 
+// Whether each of the table's features says its own, so that the table's would be read and change nothing.
+bool all_state_pooling_factor(MapReader& reader) {
+  if (!reader.has("features")) return false;
+  return std::ranges::all_of(reader.list("features"), [](const Tree& item) {
+    return item.kind == Tree::Kind::map && item.find("pooling_factor") != nullptr;
+  });
+}
+
 // L as the file gives it; 0 where an absolute law may say it.
 double read_sequence_length(MapReader& reader, Table& table) {
   refuse(reader, "pooling", "belongs to pooled tables", "Leave it out or say kind: pooled");
@@ -118,6 +127,9 @@ double read_sequence_length(MapReader& reader, Table& table) {
 
 double read_pooled_length(MapReader& reader, Table& table) {
   refuse(reader, "average_length", "belongs to sequence tables", "A pooled table says pooling_factor");
+  if (all_state_pooling_factor(reader))
+    refuse(reader, "pooling_factor", "has no effect: each of the table's features states its own",
+           "Leave one of them out: the table's is of the features that state none");
   table.pooling = reader.choice("pooling", {"sum", "mean"}, "sum");
   table.features = read_features(reader, table, read_positive(reader, "pooling_factor", 1));
   double length = 0;

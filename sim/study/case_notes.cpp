@@ -391,6 +391,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_skew(notes, result, plan, item.workload);
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
+  for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));
   note_bandwidths(notes, item);
   note_lengths(notes, item.workload);
   note_published(notes, item);

@@ -20,6 +20,9 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 // placements of `prepared`.
 std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared);
 
+// Of these, what the case's planner or plan file states to no effect on the simulation.
+std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
+
 // The case's published numbers beside its own, from the figures that it holds already.
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published);
 // The gain over the case that it is relative to, by samples per second, so that it means the same between cases of

@@ -141,6 +141,14 @@ TEST_CASE("the load factor of a cache is TorchRec's cache_params") {
     CHECK(has(setting.fault(text("fused_uvm_caching", cache)), "plan.json:1"));
   }
   CHECK(has(setting.fault(text("fused_uvm_caching", R"("cache_params": 0.5,)")), "Write a map"));
+  CHECK(has(setting.fault(text("fused_uvm_caching", R"("cache_params": {"load_facto": 0.5},)")),
+            "Did you mean 'load_factor'?"));
+  const auto idle = [&](const std::string& kernel, const std::string& cache) {
+    return setting.read(text(kernel, cache)).idle_caches.size();
+  };
+  CHECK(idle("fused", R"("cache_params": {"load_factor": 0.5},)") == 1);
+  CHECK(idle("fused", R"("cache_params": {"load_factor": null},)") == 0);
+  CHECK(idle("fused_uvm_caching", R"("cache_params": {"load_factor": 0.5},)") == 0);
 }
 
 TEST_CASE("sequence tables of several dimensions are in a module of each, as TorchRec's EmbeddingCollection has one") {
@@ -263,6 +271,7 @@ TEST_CASE("a table that is flex as a whole means row_tiers with one flex tier") 
 TEST_CASE("what is wrong in a plan file is told with its line") {
   const Setting setting;
   REQUIRE(setting.fault(tiered()).empty());
+  CHECK(has(setting.fault(replaced(tiered(), "\"access_share\": 0.25", "\"access_share\": \"abc\"")), "access_share"));
   struct Case {
     std::string what, with, says;
   };

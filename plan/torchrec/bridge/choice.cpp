@@ -104,6 +104,11 @@ void tell_of_scaleup(const std::vector<ProposerKind>& proposers, const PlannerCo
       "embedding_offload_scaleup proposes its start alone: no table says how often its cached rows are missed");
 }
 
+void tell_of_output_types(const PlannerOptions& options, const Workload& workload, const PlannerContext& context) {
+  const std::string note = output_types_note(options, workload);
+  if (context.note && !note.empty()) context.note(note);
+}
+
 void judge(Choice& choice, const PlannerContext& context) {
   std::vector<JudgedPlan> judged = simulate_candidates(choice, context);
   const auto fastest = std::ranges::min_element(judged, {}, &JudgedPlan::simulated);
@@ -130,6 +135,7 @@ Choice choose_plan(const PlannerOptions& options, const Workload& workload, cons
   if (options.simulated) choice.request.settings.candidates = options.candidates;
   choice.request.settings.check_stop = context.check_stop;
   tell_of_scaleup(choice.request.settings.proposers, context);
+  tell_of_output_types(options, workload, context);
   choice.run = run_or_throw(choice.request);
   if (choice.run.timed_out && context.note)
     context.note(fmt::format("the timeout ended the search after {} proposals: another run may find another plan",

@@ -116,6 +116,9 @@ ConstraintOptions read_constraint(MapReader reader) {
   options.allowed.place = reader.tree().place;
   options.allowed.sharding_types = some_of(reader, "sharding_types", parse_sharding_type);
   options.allowed.compute_kernels = some_of(reader, "compute_kernels", parse_compute_kernel);
+  const auto& kernels = options.allowed.compute_kernels;
+  refuse_idle(reader, "cache_load_factor", kernels.empty() || std::ranges::any_of(kernels, cached),
+              "kernels with a cache, such as fused_uvm_caching, and compute_kernels names none");
   if (reader.has("min_partition")) options.min_partition = reader.count("min_partition");
   if (reader.has("cache_load_factor")) options.cache_load_factor = cache_load_factor(reader);
   if (reader.has("output_dtype")) options.output_element_bytes = element_bytes(reader, "output_dtype");
@@ -184,11 +187,17 @@ void check_names(const PlannerOptions& options, const Workload& workload) {
   }
 }
 
-void constrain(ConstrainedTable& table, const PlannerOptions& options) {
-  auto found = options.constraints.find(table.table.name);
+// Those of this table, else those of "*"; null where neither is there.
+const ConstraintOptions* constraint_of(const std::string& table, const PlannerOptions& options) {
+  auto found = options.constraints.find(table);
   if (found == options.constraints.end()) found = options.constraints.find("*");
-  if (found == options.constraints.end()) return;
-  const ConstraintOptions& constraint = found->second;
+  return found == options.constraints.end() ? nullptr : &found->second;
+}
+
+void constrain(ConstrainedTable& table, const PlannerOptions& options) {
+  const ConstraintOptions* const found = constraint_of(table.table.name, options);
+  if (found == nullptr) return;
+  const ConstraintOptions& constraint = *found;
   table.constraints = constraint.allowed;
   if (constraint.min_partition) table.table.min_partition = *constraint.min_partition;
   if (constraint.cache_load_factor) table.table.cache_load_factor = constraint.cache_load_factor;
@@ -258,6 +267,26 @@ PlannerOptions read_planner_options(MapReader& reader) {
   options.candidates = count_at_most(reader, "candidates", 20, 1000);
   refuse_idle(reader, "candidates", options.simulated, "objective simulated");
   return options;
+}
+
+std::string output_types_note(const PlannerOptions& options, const Workload& workload) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> tables;
+  for (const Table& table : workload.tables) {
+    const ConstraintOptions* const found = constraint_of(table.name, options);
+    if (found == nullptr || !found->output_element_bytes) continue;
+    const Dtype simulated = wire_dtype(workload.wire_forward, table);
+    if (*found->output_element_bytes != dtype_bytes(simulated))
+      tables.push_back(fmt::format("{} as {}", table.name, dtype_name(simulated)));
+  }
+  if (tables.empty()) return "";
+  const std::size_t more = tables.size() > kShown ? tables.size() - kShown : 0;
+  tables.resize(tables.size() - more);
+  return fmt::format(
+      "output_dtype in the planner's constraints moves its estimates alone: where vectors are exchanged, the "
+      "simulation "
+      "sends them in another type ({}{}), which 'wire_dtype' of the workload says.",
+      join(tables), more > 0 ? fmt::format(" and {} more tables", more) : "");
 }
 
 PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster) {

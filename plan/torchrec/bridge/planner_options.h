@@ -80,6 +80,9 @@ std::vector<Value> some_of(MapReader& reader, const char* key, Value (*parse)(st
 // Its map `topology` alone.
 TopologyOptions read_topology_options(MapReader reader);
 
+// One sentence on the tables whose `output_dtype` has other bytes than what the simulation exchanges; empty where none.
+std::string output_types_note(const PlannerOptions& options, const Workload& workload);
+
 // Errors: Failure::input for a constraint on a table that the workload does not have.
 PlannerRequest planner_request(const PlannerOptions& options, const Workload& workload, const Cluster& cluster);
 

@@ -120,9 +120,10 @@ std::string statistics_text(const Statistics& statistics) {
     add_imbalance(text, statistics);
   }
   if (run.num_proposals > 0) {
-    add_labelled(text, "proposals", fmt::format("{} evaluated, {} could be placed", run.num_proposals, run.num_plans));
+    add_labelled(text, "proposals", fmt::format("{} evaluated, {} placed", run.num_proposals, run.num_plans));
     if (run.num_untried > 0)
-      add_labelled(text, "proposals not placed", fmt::format("{}, which cannot be the best", run.num_untried));
+      add_labelled(text, "proposals not tried",
+                   fmt::format("{}, whose estimates are worse than the best", run.num_untried));
   }
   add_labelled(text, "batch size per rank", fmt::format("{}", settings.estimate.batch_size));
   for (const auto& [name, kernel] : statistics.kernels) {

@@ -61,10 +61,10 @@ struct RunResult {
   std::vector<ShardingOption> plan;  // one option per table, in the proposal's order; empty without tables
   Assignment assignment;
   double rating = 0;
-  std::vector<Candidate> candidates;  // best rating first; RunSettings::candidates of them
-  int num_proposals = 0, num_plans = 0;
-  int num_untried = 0;     // proposals of which nobody knows whether they can be placed
-  bool timed_out = false;  // before every proposal was made
+  std::vector<Candidate> candidates;     // best rating first; RunSettings::candidates of them
+  int num_proposals = 0, num_plans = 0;  // evaluated, and of these placed
+  int num_untried = 0;                   // not placed, since no place could make them the best
+  bool timed_out = false;                // before every proposal was made
 
   // Without a plan:
   PlannerFailure failure = PlannerFailure::other;

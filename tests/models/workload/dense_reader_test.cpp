@@ -56,6 +56,18 @@ TEST_CASE("an interaction that cannot be is refused") {
           "both 'interaction' and 'measured'");
 }
 
+TEST_CASE("what a measured rest holds already is refused beside it") {
+  for (const std::string key : {"input_gradient: true", "precision: fp16", "layers: [{name: a, in: 1, out: 1}]"}) {
+    CAPTURE(key);
+    check_refused(
+        one_table(kSequence, "dense: {" + key +
+                                 ", measured: {rest: 5 ms, split: {id_exchange: {time: 1 ms, reason: r}, "
+                                 "lookup: {time: 1 ms, reason: r}, dense_forward: {time: 1 ms, reason: r}, "
+                                 "dense_backward: {time: 1 ms, reason: r}, update: {time: 1 ms, reason: r}}}}"),
+        "w.yaml:5:", ("both '" + key.substr(0, key.find(':')) + "' and 'measured'").c_str());
+  }
+}
+
 TEST_CASE("the parts of a measured rest must be five and add up") {
   const auto dense = [](const char* update, const char* last) {
     return fmt::format(

@@ -53,6 +53,14 @@ TEST_CASE("broken tables are refused with place") {
   refused(sequence + ", length_distribution: {family: file, file: \"a\\nb\"}", "is not the name of a file");
   refused("name: t, rows: 100, dim: 4, kind: pooled, average_length: 5", "belongs to sequence tables");
   refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: -1", "pooling_factor is -1");
+  refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 3, features: [{name: f, pooling_factor: 2}]",
+          "each of the table's features states its own");
+}
+
+TEST_CASE("the table's pooling factor is of the features that state none") {
+  const Workload w = parsed(one_table(
+      "name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 3, features: [f, {name: g, pooling_factor: 2}]"));
+  CHECK(w.tables[0].average_length == 5);
 }
 
 TEST_CASE("broken access distributions are refused with place") {

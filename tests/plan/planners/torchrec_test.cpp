@@ -86,6 +86,7 @@ TEST_CASE("a key that would change nothing is refused: of a choice not made, or 
                            "candidates: 3", "bins_per_device: 10", "proposers: [greedy], max_proposals: 10",
                            "storage_reservation: {type: inference, parameter_multiplier: 2}",
                            "storage_reservation: {type: fixed_percentage, dense_tensor_estimate: 1 GB}",
+                           "constraints: {a: {compute_kernels: [fused, fused_uvm], cache_load_factor: 0.5}}",
                            "topology: {ddr_bandwidth: 10 GB/s}"}) {
     CAPTURE(keys);
     CHECK(has(fault_of(fmt::format("{{name: torchrec, {}}}", keys)), "has no effect"));
@@ -98,7 +99,9 @@ TEST_CASE("a key that would change nothing is refused: of a choice not made, or 
        {"partitioner: memory_balanced, max_search_count: 5, tolerance: 0.1", "sort_by: perf",
         "proposers: [dynamic_programming], bins_per_device: 10", "proposers: [grid_search, greedy], max_proposals: 10",
         "storage_reservation: {type: inference, dense_tensor_estimate: 1 MB}",
-        "storage_reservation: {parameter_multiplier: 2}", "topology: {hbm_bandwidth: 10 GB/s}"}) {
+        "constraints: {a: {compute_kernels: [fused, fused_uvm_caching], cache_load_factor: 0.5}}",
+        "constraints: {a: {cache_load_factor: 0.5}}", "storage_reservation: {parameter_multiplier: 2}",
+        "topology: {hbm_bandwidth: 10 GB/s}"}) {
     CAPTURE(keys);
     CHECK(fault_of(fmt::format("{{name: torchrec, {}}}", keys)) == "");
   }
@@ -136,6 +139,27 @@ TEST_CASE("the guide's rows are for estimates: its plan still holds every row") 
   const Workload workload = workload_of({pooled_table("b", 5'003, 64, 1)}, 16);
   const std::string yaml = "{name: torchrec, rules: {rw_rows: true}, constraints: {b: {sharding_types: [row_wise]}}}";
   CHECK_NOTHROW(check_plan(plan_by(yaml, workload, test_cluster(2, 4)), workload, test_cluster(2, 4), {}));
+}
+
+TEST_CASE("a note names the tables whose output_dtype is not what is exchanged") {
+  Workload workload = small_model();
+  const auto memory = paper_memory();
+  std::vector<std::string> notes;
+  PlannerContext context{*memory, 1, {}};
+  context.note = [&](const std::string& line) { notes.push_back(line); };
+  const auto plan = [&](const std::string& type) {
+    notes.clear();
+    const auto planner = make_planner(options("{name: torchrec, constraints: {a: {output_dtype: " + type + "}}}"));
+    planner->plan(workload, test_cluster(2, 4), context);
+  };
+  plan("fp32");
+  CHECK(notes.empty());
+  plan("fp16");
+  REQUIRE(notes.size() == 1);
+  CHECK(has(notes[0], "another type (a as fp32)"));
+  workload.wire_forward = WireDtype{Dtype::fp16};
+  plan("fp16");
+  CHECK(notes.empty());
 }
 
 TEST_CASE("candidates are judged by the simulation when it is asked to") {

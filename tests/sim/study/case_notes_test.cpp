@@ -95,3 +95,20 @@ tables:
   CHECK(holds(notes, "Skewed, too: 1 row-wise table."));
   CHECK_FALSE(holds(notes, "Replicate the head"));
 }
+
+TEST_CASE("a note names what a planner or a plan file states to no effect on the run") {
+  CaseResult result = unsteady();
+  result.timeline.steady = true;
+  Case item = on_toy();
+  Table table;
+  table.name = "history";
+  item.workload.tables = {table};
+  item.planner = parse_yaml("{name: torchrec, constraints: {\"*\": {output_dtype: fp16}}}", "planner");
+  CHECK(holds(notes_of(result, item), "another type (history as fp32), which 'wire_dtype' of the workload says"));
+  item.workload.wire_forward = WireDtype{Dtype::fp16};
+  CHECK(notes_of(result, item).empty());
+  Plan plan;
+  plan.idle_caches = {0};
+  item.plan_file = "plan.json";
+  CHECK(holds(notes_of(result, item, plan), "cache_params in the plan file have no effect"));
+}

@@ -153,7 +153,7 @@ std::string range_text(const WorkRange& range) {
 // What a fitted value holds for: the range of its map.
 std::string range_of(const SourcedValue& value, const ClusterSpec& spec) {
   const auto of = [](const auto& range) {
-    return ", for " + (range && !range_text(*range).empty() ? range_text(*range) : "every call: no range is stated");
+    return ", range: " + (range && !range_text(*range).empty() ? range_text(*range) : "every call: no range is stated");
   };
   if (value.path.starts_with("gpu.")) return of(spec.gpu.holds_for);
   if (value.path == "nvlink.nvb_efficiency") return of(spec.nvlink.nvb_holds_for);

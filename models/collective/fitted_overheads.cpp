@@ -215,9 +215,10 @@ std::vector<LatencyKey> latency_keys(const ClusterSpec& spec) {
        several && pairs && spec.nvlink.kind != NvlinkKind::none},
       {"pcie.latency", spec.pcie.latency == PcieSpec{}.latency, pairs && spec.nvlink.kind != NvlinkKind::nvswitch,
        several && pairs && spec.nvlink.kind != NvlinkKind::nvswitch}};
-  if (spec.nics) keys.push_back({"nics.latency", spec.nics->latency == NicSpec{}.latency, false, several});
-  keys.push_back({"fabric.latency", spec.fabric.latency == FabricSpec{}.latency, false,
-                  several && under_leaf > 0 && under_leaf < spec.nodes});
+  if (several) keys.push_back({"nics.latency", spec.nics->latency == NicSpec{}.latency, false, true});
+  if (several)
+    keys.push_back({"fabric.latency", spec.fabric.latency == FabricSpec{}.latency, false,
+                    under_leaf > 0 && under_leaf < spec.nodes});
   std::erase_if(keys, [&](const LatencyKey& key) { return key.usual || !spec.places.states(key.path); });
   return keys;
 }

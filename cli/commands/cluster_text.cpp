@@ -133,11 +133,43 @@ std::string open_points(const ClusterSpec& spec) {
   return text;
 }
 
-std::string source_line(const SourcedValue& value) {
+std::string range_text(const FitRange& range) {
+  std::vector<std::string> parts;
+  if (range.bytes_from.count > 0) parts.push_back("from " + to_text(range.bytes_from));
+  if (range.bytes_to) parts.push_back("up to " + to_text(*range.bytes_to));
+  const std::string most = range.ranks_to > 0 ? fmt::format("{}", range.ranks_to) : "any number of";
+  parts.push_back(fmt::format("groups of {} to {} ranks", range.ranks_from, most));
+  if (!range.nvlink.empty()) parts.push_back("NVLink " + range.nvlink);
+  return join(parts);
+}
+
+std::string range_text(const WorkRange& range) {
+  std::vector<std::string> parts;
+  if (range.bytes_to) parts.push_back(fmt::format("{} to {}", to_text(range.bytes_from), to_text(*range.bytes_to)));
+  if (range.gflop_to > 0) parts.push_back(fmt::format("{:.3g} to {:.3g} GFLOP", range.gflop_from, range.gflop_to));
+  return join(parts);
+}
+
+// What a fitted value holds for: the range of its map.
+std::string range_of(const SourcedValue& value, const ClusterSpec& spec) {
+  const auto of = [](const auto& range) {
+    return ", range: " + (range && !range_text(*range).empty() ? range_text(*range) : "every call: no range is stated");
+  };
+  if (value.path.starts_with("gpu.")) return of(spec.gpu.holds_for);
+  if (value.path == "nvlink.nvb_efficiency") return of(spec.nvlink.nvb_holds_for);
+  for (const auto& [kind, reaches] : spec.overheads) {
+    if (value.path.starts_with("overheads." + kind + ".in_node.")) return of(reaches.in_node.holds_for);
+    if (value.path.starts_with("overheads." + kind + ".across_nodes.")) return of(reaches.across_nodes.holds_for);
+  }
+  return "";
+}
+
+std::string source_line(const SourcedValue& value, const ClusterSpec& spec) {
   std::string text = fmt::format("  {} = {}", value.path, value.value.empty() ? "(a list)" : value.value);
   if (value.fitted) text += ", FITTED";
   if (value.rows_used > 0) text += fmt::format(" on {} rows", value.rows_used);
   if (!value.fitted_on.empty()) text += " (" + join(value.fitted_on) + ")";
+  if (value.fitted) text += range_of(value, spec);
   if (value.error_unused_pct) text += fmt::format(", {:.3g} % off the rows not used", *value.error_unused_pct);
   return text + (value.source.empty() ? "\n" : ": " + value.source + "\n");
 }
@@ -146,7 +178,7 @@ std::string sourced_values(const ClusterSpec& spec) {
   const bool fitted = std::any_of(spec.sources.begin(), spec.sources.end(), [](const auto& s) { return s.fitted; });
   std::string text = fitted ? "" : "\nNothing here was fitted to measurements.\n";
   if (!spec.sources.empty()) text += "\nValues that state their source:\n";
-  for (const SourcedValue& value : spec.sources) text += source_line(value);
+  for (const SourcedValue& value : spec.sources) text += source_line(value, spec);
   return text;
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <type_traits>
 
 #include "base/text.h"
+#include "models/collective/collective_kind.h"
 #include "topology/spec/exact_text.h"
 
 namespace shardsim {
@@ -181,6 +183,110 @@ void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
                   spec.name, join(reaches)));
 }
 
+bool is_ranged_below(const FitRange& range, int ranks) {
+  return range.bytes_from.count > 0 || range.bytes_to || range.ranks_from > 2 ||
+         (range.ranks_to > 0 && range.ranks_to < ranks);
+}
+
+bool timed_by_nccl(const ClusterSpec& spec, const std::string& kind, const OverheadPair& reaches) {
+  return spec.device != "cpu" && !is_peer_to_peer(*collective_kind_named(kind)) && !reaches.across_nodes.nic_efficiency;
+}
+
+// Whether the latency of links is part of a start: not of NCCL's constants, nor of a fitted start, but for the calls
+// that the fit does not hold for.
+bool counts_latency(const ClusterSpec& spec, const std::string& kind, const OverheadPair& reaches, bool across) {
+  if (timed_by_nccl(spec, kind, reaches)) return false;
+  const OverheadSpec& reach = across ? reaches.across_nodes : reaches.in_node;
+  const int ranks = across ? spec.nodes * spec.gpu.count : spec.gpu.count;
+  return !reach.start_is_fitted || (reach.holds_for && is_ranged_below(*reach.holds_for, ranks));
+}
+
+struct LatencyKey {
+  std::string path;
+  bool usual, in_node, across;  // usual: says the default
+};
+
+// Those that the file states and that a route may hold.
+std::vector<LatencyKey> latency_keys(const ClusterSpec& spec) {
+  const bool several = spec.nodes > 1 && spec.nics, pairs = spec.gpu.count > 1;
+  const int under_leaf = spec.fabric.nodes_per_leaf;
+  std::vector<LatencyKey> keys = {
+      {"nvlink.latency", spec.nvlink.latency == NvlinkSpec{}.latency, pairs && spec.nvlink.kind != NvlinkKind::none,
+       several && pairs && spec.nvlink.kind != NvlinkKind::none},
+      {"pcie.latency", spec.pcie.latency == PcieSpec{}.latency, pairs && spec.nvlink.kind != NvlinkKind::nvswitch,
+       several && pairs && spec.nvlink.kind != NvlinkKind::nvswitch}};
+  if (several) keys.push_back({"nics.latency", spec.nics->latency == NicSpec{}.latency, false, true});
+  if (several)
+    keys.push_back({"fabric.latency", spec.fabric.latency == FabricSpec{}.latency, false,
+                    under_leaf > 0 && under_leaf < spec.nodes});
+  std::erase_if(keys, [&](const LatencyKey& key) { return key.usual || !spec.places.states(key.path); });
+  return keys;
+}
+
+// A latency that does not count in some kinds is said where someone changed it, one that counts in none wherever it is
+// stated.
+void note_latencies(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  std::map<std::vector<std::string>, std::vector<std::string>> keys_of_kinds;
+  for (const LatencyKey& key : latency_keys(spec)) {
+    std::vector<std::string> idle;
+    for (const auto& [kind, reaches] : spec.overheads) {
+      const bool counts = (key.in_node && counts_latency(spec, kind, reaches, false)) ||
+                          (key.across && counts_latency(spec, kind, reaches, true));
+      if (!counts) idle.push_back(kind);
+    }
+    const bool everywhere = idle.size() == spec.overheads.size();
+    if (everywhere || (!idle.empty() && spec.places.changed.contains(key.path)))
+      keys_of_kinds[idle].push_back(key.path);
+  }
+  for (const auto& [kinds, keys] : keys_of_kinds)
+    notes.push_back(
+        fmt::format("{} of '{}' {} no effect on {} here: the start of a collective is NCCL's own constants or a fitted "
+                    "start, or no "
+                    "route holds that link. overheads.KIND.REACH.start changes it.",
+                    join(keys), spec.name, keys.size() == 1 ? "has" : "have", join(kinds)));
+}
+
+// Constants of NCCL's cost model that a kind states and that is timed by its loads instead.
+void add_idle_overheads(const ClusterSpec& spec, std::vector<std::string>& keys) {
+  const OverheadSpec usual;
+  for (const auto& [kind, reaches] : spec.overheads) {
+    if (timed_by_nccl(spec, kind, reaches) || is_peer_to_peer(*collective_kind_named(kind))) continue;
+    for (const bool across : {false, true}) {
+      const OverheadSpec& reach = across ? reaches.across_nodes : reaches.in_node;
+      const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
+      if (reach.efficiency != usual.efficiency) keys.push_back(path + "efficiency");
+      if (reach.fill != usual.fill) keys.push_back(path + "fill");
+      if (reach.latency_share != usual.latency_share) keys.push_back(path + "latency_share");
+      if (reach.plateau != usual.plateau) keys.push_back(path + "plateau");
+    }
+  }
+}
+
+// What is about NCCL and GPUs, where no NCCL times the collectives.
+void note_without_nccl(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  std::vector<std::string> keys;
+  const bool cpus = spec.device == "cpu";
+  if (cpus && spec.nccl != ClusterSpec{}.nccl) keys.emplace_back("nccl");
+  if (cpus && spec.graph_one_node) keys.emplace_back("graph.one_node");
+  if (cpus && spec.graph_multi_node) keys.emplace_back("graph.multi_node");
+  if (cpus && !spec.places.unfitted.empty()) keys.emplace_back("fits");
+  add_idle_overheads(spec, keys);
+  if (keys.empty()) return;
+  notes.push_back(fmt::format("{} of '{}' {} no effect: {}.", join(keys), spec.name, keys.size() == 1 ? "has" : "have",
+                              cpus
+                                  ? "the ranks are CPUs, whose collectives NCCL does not time"
+                                  : "the kind states a nic_efficiency, so it is timed by its loads, not by NCCL's cost "
+                                    "model"));
+}
+
+void note_unfitted(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (spec.device == "cpu" || spec.places.unfitted.empty()) return;
+  notes.push_back(
+      fmt::format("'{}' states overheads of its own in {}, so nothing of the fit to open measurements is used there: "
+                  "what it does not state takes the public defaults.",
+                  spec.name, join(spec.places.unfitted)));
+}
+
 bool concerns(const FittedOverhead& row, const std::string& kind, bool across_nodes, const ClusterSpec& spec) {
   if (row.across_nodes != across_nodes || std::ranges::find(row.kinds, kind) == row.kinds.end()) return false;
   if (!row.network.empty() && row.network != network_of(spec, across_nodes)) return false;
@@ -205,13 +311,23 @@ std::string network_of(const ClusterSpec& spec, bool across_nodes) {
 
 ClusterSpec with_fits(ClusterSpec spec, const FitTable& table) {
   spec.fits = "none";
-  if (spec.device == "cpu") return spec;
+  spec.places.unfitted.clear();
+  if (spec.device == "cpu") {
+    spec.places.unfitted = {"overheads"};
+    return spec;
+  }
   for (const auto& [kind, reaches] : std::map<std::string, OverheadPair>(spec.overheads)) {
     for (bool across : {false, true}) {
-      const bool stated = (across ? reaches.across_nodes : reaches.in_node) != default_overhead(kind, across);
-      if (stated) continue;
-      for (const FittedOverhead& row : table.rows)
-        if (concerns(row, kind, across, spec)) fill(spec, table, kind, row);
+      const std::string path = fmt::format("overheads.{}.{}", kind, across ? "across_nodes" : "in_node");
+      const bool stated = spec.places.states_within(path) ||
+                          (across ? reaches.across_nodes : reaches.in_node) != default_overhead(kind, across);
+      bool fitted = false;
+      for (const FittedOverhead& row : table.rows) {
+        if (!concerns(row, kind, across, spec)) continue;
+        fitted = true;
+        if (!stated) fill(spec, table, kind, row);
+      }
+      if (stated && fitted && (!across || spec.nodes > 1)) spec.places.unfitted.push_back(path);
     }
   }
   return spec;
@@ -234,6 +350,9 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
     note_slots(spec, notes);
   }
   note_ranges(spec, notes);
+  note_unfitted(spec, notes);
+  note_latencies(spec, notes);
+  note_without_nccl(spec, notes);
   const std::vector<std::string> idle = keys_without_effect(spec.gpu);
   if (!idle.empty())
     notes.push_back(

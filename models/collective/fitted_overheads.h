@@ -39,8 +39,9 @@ const FitTable& open_data_fits();
 // The network of a reach, in the words of FittedOverhead; "" when no row can be about it.
 std::string network_of(const ClusterSpec& spec, bool across_nodes);
 
-// The spec with the table's values where the file states nothing but defaults for that kind and reach, each noted in
-// `sources` as fitted. `fits` becomes "none": the values are in.
+// The spec with the table's values where the file states nothing for that kind and reach, each noted in `sources` as
+// fitted; reaches that keep what the file states are noted in `places.unfitted`. `fits` becomes "none": the values are
+// in.
 ClusterSpec with_fits(ClusterSpec spec, const FitTable& table);
 
 // As the spec's own key `fits` says.
@@ -50,8 +51,8 @@ ClusterSpec with_fits(ClusterSpec spec);
 bool is_calibrated(std::string_view transport);
 
 // What whoever reads a time on such a cluster has to know beside it, as sentences: a network that nobody calibrated and
-// by how much published times on it were missed, an inferred rate of the NICs, fits that state no range, keys that have
-// no effect yet.
+// by how much published times on it were missed, an inferred rate of the NICs, fits that state no range or that the
+// file's own numbers displace, keys that have no effect.
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
 }  // namespace shardsim

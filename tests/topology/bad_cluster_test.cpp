@@ -93,7 +93,33 @@ TEST_CASE("sizes out of reason are refused") {
   CHECK(says(error_below("pcie: {generation: 2}\n"), "4", "pcie.generation"));
   CHECK(says(error_below("fabric: {kind: fat_tree, oversubscription: 0.5}\n"), "4", "oversubscription"));
   CHECK(says(error_below("fabric: {oversubscription: 2}\n"), "4", "non-blocking"));
+  CHECK(says(error_below("fabric: {kind: fat_tree, oversubscription: 2}\n"), "4", "all nodes are under one leaf"));
   CHECK(says(error_below("nccl: \"2.15\"\n"), "4", "2.15"));
+}
+
+TEST_CASE("what only a mesh has is refused beside a switch, but for what a base said of its mesh") {
+  const std::string node = "nvlink: {kind: switch, links_per_gpu: 12, ";
+  CHECK(says(error_below(node + "relay: balanced}\n"), "4", "only a mesh relays"));
+  CHECK(says(error_below(node + "nvb_efficiency: 0.5}\n"), "4", "nvlink.nvb_efficiency"));
+  CHECK(says(error_below("nvlink: {nvb_efficiency: 0.5}\n"), "4", "only a mesh relays"));
+  CHECK(error_below(node + "relay: widest, nvb_efficiency: 0.75}\n").empty());
+  Tree tree = shipped_tree("a100_mesh_4x8.yaml");
+  set_path(tree, "nvlink.kind", parse_yaml_value("switch", {"test"}));
+  set_path(tree, "nvlink.links", parse_yaml_value("[]", {"test"}));
+  set_path(tree, "graph.one_node", parse_yaml_value("search", {"test"}));
+  set_path(tree, "graph.multi_node", parse_yaml_value("search", {"test"}));
+  CHECK(read_cluster(tree).nvlink.nvb_efficiency == NvlinkSpec{}.nvb_efficiency);
+  set_path(tree, "nvlink.relay", parse_yaml_value("balanced", {"test"}));
+  CHECK(error_of([&] { read_cluster(tree); }).find("only a mesh relays") != std::string::npos);
+}
+
+TEST_CASE("constants that a kind does not have are refused") {
+  const auto reach = [](const std::string& text) { return error_below("overheads: {" + text + "}\n"); };
+  CHECK(says(reach("all_to_all: {in_node: {latency_share: 0.5}}"), "4", "timed by its loads"));
+  CHECK(says(reach("send_recv: {across_nodes: {plateau: false}}"), "4", "for all_reduce across nodes alone"));
+  CHECK(says(reach("all_reduce: {in_node: {plateau: false}}"), "4", "for all_reduce across nodes alone"));
+  CHECK(says(reach("all_to_all: {in_node: {per_remote_peer: 1 us}}"), "4", "no remote peers"));
+  CHECK(reach("all_reduce: {across_nodes: {plateau: false, latency_share: 0.5, per_remote_peer: 1 us}}").empty());
 }
 
 TEST_CASE("a GPU must have memory, rates and a capability that exists") {

@@ -47,7 +47,7 @@ TEST_CASE("an oversubscribed rail-optimised fabric keeps a block of nodes below 
 
 TEST_CASE("a fabric that never limits has no links") {
   for (const char* keys : {"kind: non_blocking", "kind: fat_tree, nodes_per_leaf: 2", "kind: rail_optimised",
-                           "kind: fat_tree, oversubscription: 2"}) {
+                           "kind: fat_tree, nodes_per_leaf: 8, oversubscription: 2"}) {
     CAPTURE(keys);
     const Cluster cluster = cluster_of(fabric(keys));
     CHECK(cluster.leaf_up(0) == -1);

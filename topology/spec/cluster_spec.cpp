@@ -10,15 +10,20 @@ namespace {
 constexpr std::string_view kClusterSchema = "shardsim.cluster/1";
 constexpr int kMostNodes = 100'000;
 
+void add_places(const Tree& tree, const std::string& path, int named_at, SpecPlaces& places) {
+  places.by_path[path] = tree.place;
+  if (tree.layer > named_at) places.changed.insert(path);
+  if (is_sourced_value(tree)) return;
+  const std::string before = path.empty() ? "" : path + ".";
+  for (const auto& [key, value] : tree.fields) add_places(value, before + key, named_at, places);
+  for (std::size_t i = 0; i < tree.items.size(); ++i)
+    places.by_path[fmt::format("{}{}", before, i)] = tree.items[i].place;
+}
+
 SpecPlaces places_of(const Tree& tree) {
   SpecPlaces places;
-  places.by_path[""] = tree.place;
-  for (const auto& [key, value] : tree.fields) {
-    places.by_path[key] = value.place;
-    for (std::size_t i = 0; i < value.items.size(); ++i) {
-      places.by_path[fmt::format("{}.{}", key, i)] = value.items[i].place;
-    }
-  }
+  const Tree* const name = tree.find("name");
+  add_places(tree, "", name == nullptr ? 0 : name->layer, places);
   return places;
 }
 
@@ -72,6 +77,11 @@ Place SpecPlaces::of(const std::string& path) const {
     if (const auto found = by_path.find(at); found != by_path.end()) return found->second;
     if (at.empty()) return {"cluster", 0, 0};
   }
+}
+
+bool SpecPlaces::states_within(const std::string& path) const {
+  const auto next = by_path.lower_bound(path + ".");
+  return next != by_path.end() && next->first.starts_with(path + ".");
 }
 
 ClusterSpec read_cluster(const Tree& tree) {

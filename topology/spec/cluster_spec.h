@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -169,12 +170,16 @@ struct FaultSpec {
   bool operator==(const FaultSpec&) const = default;
 };
 
-// Where the maps of the file stood, by dotted path ("nvlink", "faults.0"), for messages alone: two clusters that say
-// the same in different places are equal.
+// What the file states and where, by dotted path ("nvlink", "nics.latency", "faults.0"): two clusters that say the same
+// in different places are equal.
 struct SpecPlaces {
   std::map<std::string, Place> by_path;
+  std::set<std::string> changed;      // paths that --set or a file above the one that names the cluster states
+  std::vector<std::string> unfitted;  // reaches of `overheads` that keep their own numbers in place of the fitted ones
 
   Place of(const std::string& path) const;  // of the nearest known map around `path`
+  bool states(const std::string& path) const { return by_path.contains(path); }
+  bool states_within(const std::string& path) const;  // any key of the map
   bool operator==(const SpecPlaces&) const { return true; }
 };
 
@@ -210,8 +215,9 @@ ClusterSpec read_cluster(const Tree& tree);
 // What docs/formats.md gives a kind's reach of which a file states nothing.
 OverheadSpec default_overhead(const std::string& kind, bool across_nodes);
 
-// The cluster as the text of a cluster file (docs/formats.md), every key written out, none left to a default. Reading
-// the text gives an equal ClusterSpec, for every spec that read_cluster() can give. Where a number states its source
+// The cluster as the text of a cluster file (docs/formats.md), every key written out, none left to a default but the
+// reaches of `overheads` that state nothing: those the key `fits` may fill. Reading the text gives an equal
+// ClusterSpec, for every spec that read_cluster() can give. Where a number states its source
 // (`ClusterSpec::sources`) the text of that source entry is written, so whoever changes a sourced number changes both.
 std::string write_cluster(const ClusterSpec& spec);
 

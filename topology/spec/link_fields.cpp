@@ -92,6 +92,21 @@ void refuse_links(MapReader& reader) {
   throw input_error(links->place, "links are for kind: mesh", "Remove them, or write links: [] over those of the base");
 }
 
+// Keys about relayed pairs are for a mesh. Those of a base whose mesh a later layer replaces go with it; defaults and
+// `relay: none` are true of any node.
+void refuse_relays(MapReader& reader) {
+  const Tree* const kind = reader.tree().find("kind");
+  for (const char* const key : {"relay", "nvb_efficiency", "nvb_holds_for"}) {
+    if (!reader.has(key)) continue;
+    const Tree& stated = *reader.tree().find(key);
+    if (kind != nullptr && top_layer(stated) < kind->layer) continue;
+    if (stated.scalar == "widest" || stated.scalar == "none" || stated.scalar == shortest(NvlinkSpec{}.nvb_efficiency))
+      continue;
+    throw input_error(stated.place, fmt::format("nvlink.{} without a mesh: only a mesh relays", key),
+                      "Remove it, or write kind: mesh");
+  }
+}
+
 void write_mesh(SpecWriter& writer, const NvlinkSpec& nvlink) {
   std::vector<std::string> links;
   for (const NvlinkSpec::Pair& pair : nvlink.pairs) links.push_back(indices_text({pair.a, pair.b, pair.links}));
@@ -164,8 +179,6 @@ int links_between(const NvlinkSpec& nvlink, int a, int b) {
   return 0;
 }
 
-// The keys about relayed pairs are read for every kind: where nothing is relayed they are true and without effect, and
-// so a cluster may change the kind of its base.
 void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, const std::string& nccl) {
   fields.choose("kind", nvlink.kind, kNvlinkKinds);
   const bool has_links = nvlink.kind != NvlinkKind::none;
@@ -173,13 +186,14 @@ void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, c
             : fields.take("links_per_gpu", nvlink.links_per_gpu, kMostLinksPerGpu);
   nvlink_rates(fields, nvlink, gpu, nccl);
   fields.take("latency", nvlink.latency);
-  fields.choose("relay", nvlink.relay, kRelayRules);
-  fields.take_part("nvb_efficiency", nvlink.nvb_efficiency, 1);
-  fields.map("nvb_holds_for", nvlink.nvb_holds_for, range_fields);
-  if (!fields.reading()) return write_mesh(fields.writer(), nvlink);
   if (nvlink.kind == NvlinkKind::mesh) {
+    fields.choose("relay", nvlink.relay, kRelayRules);
+    fields.take_part("nvb_efficiency", nvlink.nvb_efficiency, 1);
+    fields.map("nvb_holds_for", nvlink.nvb_holds_for, range_fields);
+    if (!fields.reading()) return write_mesh(fields.writer(), nvlink);
     nvlink.pairs = read_mesh(fields.reader(), gpu.count, nvlink.links_per_gpu);
-  } else {
+  } else if (fields.reading()) {
+    refuse_relays(fields.reader());
     refuse_links(fields.reader());
   }
 }
@@ -210,6 +224,10 @@ void fabric_fields(SpecFields& fields, FabricSpec& fabric) {
   }
   if (fabric.kind == "non_blocking" && fabric.oversubscription > 1) {
     throw input_error(place, "a non-blocking fabric has no oversubscription", "Write kind: fat_tree or rail_optimised");
+  }
+  if (fabric.nodes_per_leaf == 0 && fabric.oversubscription > 1) {
+    throw input_error(place, "all nodes are under one leaf, whose oversubscription nothing crosses",
+                      "Write nodes_per_leaf too");
   }
 }
 

@@ -30,7 +30,29 @@ void nic_efficiency_field(SpecFields& fields, OverheadSpec& overhead) {
   }
 }
 
-void reach_fields(SpecFields& fields, OverheadSpec& overhead, bool across_nodes) {
+bool is_exchange(std::string_view kind) {
+  return kind == "all_to_all" || kind == "send_recv";
+}
+
+// Constants that the kind's model does not have. Their defaults are taken: a written cluster holds every key.
+void refuse_foreign(MapReader& reader, const OverheadSpec& overhead, std::string_view kind, bool across_nodes) {
+  if (is_exchange(kind) && overhead.latency_share != 1) {
+    throw input_error(reader.place_of("latency_share"),
+                      fmt::format("{} has no latency of NCCL's to take a share of: it is timed by its loads", kind),
+                      "Remove it, and set start instead");
+  }
+  if (!overhead.plateau && (kind != "all_reduce" || !across_nodes)) {
+    throw input_error(reader.place_of("plateau"),
+                      "NCCL raises the latency of rings (plateau) for all_reduce across nodes alone",
+                      "Remove it, or write it in all_reduce.across_nodes");
+  }
+  if (!across_nodes && overhead.per_remote_peer.value > 0) {
+    throw input_error(reader.place_of("per_remote_peer"), "a group in one node has no remote peers",
+                      "Remove it, or write it in across_nodes");
+  }
+}
+
+void reach_fields(SpecFields& fields, OverheadSpec& overhead, std::string_view kind, bool across_nodes) {
   fields.take("start", overhead.start);
   if (fields.reading()) overhead.start_is_fitted = fields.reader().is_fitted("start");
   fields.take("per_remote_peer", overhead.per_remote_peer);
@@ -40,6 +62,13 @@ void reach_fields(SpecFields& fields, OverheadSpec& overhead, bool across_nodes)
   fields.take("plateau", overhead.plateau);
   if (across_nodes) nic_efficiency_field(fields, overhead);
   fields.map("holds_for", overhead.holds_for, range_fields);
+  if (fields.reading()) refuse_foreign(fields.reader(), overhead, kind, across_nodes);
+}
+
+// Numbers that are written are stated, and `fits` leaves them alone: what nobody stated stays unwritten.
+bool has_say(const ClusterSpec& spec, const std::string& kind, const OverheadSpec& overhead, bool across_nodes) {
+  return overhead != default_overhead(kind, across_nodes) ||
+         spec.places.states_within(fmt::format("overheads.{}.{}", kind, across_nodes ? "across_nodes" : "in_node"));
 }
 
 void check_fault(MapReader& reader, const FaultSpec& fault, const Place& place) {
@@ -76,7 +105,7 @@ void range_fields(SpecFields& fields, FitRange& range) {
 // published 0.80 to 0.98, a guess.
 OverheadSpec default_overhead(const std::string& kind, bool across_nodes) {
   OverheadSpec overhead;
-  const bool peer_to_peer = kind == "all_to_all" || kind == "send_recv";
+  const bool peer_to_peer = is_exchange(kind);
   if (peer_to_peer) overhead.start = {60e-6};
   if (kind == "all_to_all" && across_nodes) overhead.per_remote_peer = {5e-6};
   if (peer_to_peer && across_nodes) overhead.nic_efficiency = 0.90;
@@ -88,9 +117,15 @@ void overheads_fields(SpecFields& fields, ClusterSpec& spec) {
   for (const char* kind : {"all_gather", "all_reduce", "all_to_all", "broadcast", "reduce_scatter", "send_recv"}) {
     OverheadPair& reaches = spec.overheads[kind];
     if (fields.reading()) reaches = {default_overhead(kind, false), default_overhead(kind, true)};
+    const auto writes = [&](bool across) {
+      return fields.reading() || has_say(spec, kind, across ? reaches.across_nodes : reaches.in_node, across);
+    };
+    if (!writes(false) && !writes(true)) continue;
     fields.map(kind, [&](SpecFields& inside) {
-      inside.map("in_node", [&](SpecFields& reach) { reach_fields(reach, reaches.in_node, false); });
-      inside.map("across_nodes", [&](SpecFields& reach) { reach_fields(reach, reaches.across_nodes, true); });
+      if (writes(false))
+        inside.map("in_node", [&](SpecFields& reach) { reach_fields(reach, reaches.in_node, kind, false); });
+      if (writes(true))
+        inside.map("across_nodes", [&](SpecFields& reach) { reach_fields(reach, reaches.across_nodes, kind, true); });
     });
   }
 }

@@ -76,6 +76,60 @@ TEST_CASE("what the file states stands") {
   CHECK(spec.overheads.at("all_to_all").in_node.start.us() == doctest::Approx(55));
 }
 
+TEST_CASE("what the file states stands where it is the public default too, and the fit left out is said") {
+  const ClusterSpec spec = with_fits(
+      spec_from(a100(2) + "fits: open_data\noverheads: {all_to_all: {across_nodes: {nic_efficiency: 0.9}}}\n"));
+  CHECK(spec.overheads.at("all_to_all").across_nodes == default_overhead("all_to_all", true));
+  const auto notes = cluster_notes(spec);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].find("of its own in overheads.all_to_all.across_nodes, so nothing of the fit") != std::string::npos);
+  CHECK(cluster_notes(with_fits(spec_from(a100(2) + "fits: open_data\noverheads: {all_to_all: {}}\n"))).empty());
+}
+
+TEST_CASE("a written cluster leaves the fit what nobody stated") {
+  const ClusterSpec plain = spec_from(a100(2) + "fits: open_data\noverheads: {send_recv: {in_node: {fill: 0 s}}}\n");
+  const ClusterSpec again = spec_from(write_cluster(plain));
+  CHECK(again == plain);
+  CHECK(with_fits(again).overheads.at("all_to_all").across_nodes.nic_efficiency == doctest::Approx(.848));
+  CHECK(with_fits(again).overheads.at("send_recv").in_node == default_overhead("send_recv", false));
+}
+
+TEST_CASE("latencies that NCCL's constants or a fitted start displace are said") {
+  const auto notes = [](const std::string& fits, const std::string& latency, const std::string& more = "") {
+    return cluster_notes(
+        with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\"" + latency) + "fits: " + fits + "\n" + more)));
+  };
+  CHECK(notes("open_data", "").empty());
+  CHECK(notes("open_data", ", latency: 2.5 us").empty());
+  REQUIRE(notes("open_data", ", latency: 100 ms").size() == 1);
+  CHECK(notes("open_data", ", latency: 100 ms")[0].starts_with("nics.latency of"));
+  CHECK(notes("none", ", latency: 100 ms").empty());  // counts in an all-to-all, and is the file's own
+  REQUIRE(notes("none", "", "fabric: {latency: 1 ms}\n").size() == 1);
+  CHECK(notes("none", "", "fabric: {kind: fat_tree, nodes_per_leaf: 1, latency: 1 ms}\n").empty());
+  Tree tree = parse_yaml(a100(2), "test");
+  set_path(tree, "nics.latency", parse_yaml_value("100 ms", {"test"}));
+  const auto partly = cluster_notes(read_cluster(tree));
+  REQUIRE(partly.size() == 1);
+  CHECK(partly[0].find("no effect on all_gather, all_reduce, broadcast, reduce_scatter here") != std::string::npos);
+}
+
+TEST_CASE("keys about NCCL where no NCCL times the collectives are said") {
+  const std::string cpus =
+      "schema: shardsim.cluster/1\nname: cpus\ndevice: cpu\ngpu: {model: x, count: 2, compute_capability: \"0.0\", "
+      "hbm: "
+      "1 GiB, hbm_bandwidth: 5 GB/s, flops: 5 GFLOP/s}\nnvlink: {kind: switch, links_per_gpu: 1, per_link: 1 GB/s, "
+      "per_link_effective: 1 GB/s}\n";
+  CHECK(cluster_notes(with_fits(spec_from(cpus))).empty());
+  const auto notes = cluster_notes(with_fits(
+      spec_from(cpus + "nccl: \"2.14\"\nfits: open_data\noverheads: {all_reduce: {in_node: {latency_share: 0.5}}}\n")));
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].starts_with("nccl, fits, overheads.all_reduce.in_node.latency_share of 'cpus' have no effect"));
+  const auto by_loads = cluster_notes(
+      spec_from(a100(2) + "overheads: {all_reduce: {across_nodes: {nic_efficiency: 0.9, efficiency: 0.8}}}\n"));
+  REQUIRE(by_loads.size() == 1);
+  CHECK(by_loads[0].starts_with("overheads.all_reduce.across_nodes.efficiency of"));
+}
+
 TEST_CASE("another table can stand in, as when a system is left out of its own fit") {
   FittedOverhead row;
   row.kinds = {"all_reduce"};

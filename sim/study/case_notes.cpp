@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <map>
 
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
@@ -45,91 +44,6 @@ void note_memory(Notes& notes, const CaseResult& result) {
       "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
       "what report.html and result.json list.",
       rank, mark / kGiB, (mark - capacity) / kGiB));
-}
-
-// How many operations of an iteration are calls that the cluster's fits do not hold for, and why the first is one.
-struct OutsideFit {
-  int calls = 0, outside = 0;
-  std::string first;
-
-  void count(const std::string& name, const std::string& why) {
-    ++calls;
-    if (!why.empty() && outside++ == 0) first = fmt::format("{}: {}", name, why);
-  }
-};
-
-// `visit(op, kind, ranks, bytes)` of every collective: the first of its groups, the most bytes of any rank.
-template <typename Visit>
-void for_calls(const Timeline& timeline, const Visit& visit) {
-  std::vector<std::int64_t> bytes(timeline.ops.size(), 0);
-  for (const Span& span : timeline.spans) bytes[span.op] = std::max(bytes[span.op], span.bytes);
-  for (std::size_t i = 0; i < timeline.ops.size(); ++i) {
-    const Timeline::OpInfo& op = timeline.ops[i];
-    const auto kind = collective_kind_named(op.op_class);
-    const auto group = timeline.groups.find(op.group);
-    if (kind && group != timeline.groups.end()) visit(op, *kind, group->second.front(), bytes[i]);
-  }
-}
-
-// By the kind of the collective.
-std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, const Cluster& cluster) {
-  std::map<std::string, OutsideFit> found;
-  for_calls(timeline,
-            [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
-              found[op.op_class].count(op.name, outside_fit({kind, group_shape(ranks, cluster), bytes}, cluster));
-            });
-  return found;
-}
-
-void note_fits(Notes& notes, const CaseResult& result, const Case& item) {
-  const auto ranged = [](const auto& kind) {
-    return kind.second.in_node.holds_for || kind.second.across_nodes.holds_for;
-  };
-  if (std::none_of(item.cluster.overheads.begin(), item.cluster.overheads.end(), ranged)) return;
-  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, Cluster(item.cluster))) {
-    if (fit.outside == 0) continue;
-    notes.push_back(
-        fmt::format("The fitted overheads of {} do not hold for {} of {} operations ({}): those take the "
-                    "public defaults.",
-                    kind, fit.outside, fit.calls, fit.first));
-  }
-}
-
-// How many operations of an iteration are calls that a fitted efficiency of relays does not hold for.
-void note_relays(Notes& notes, const CaseResult& result, const Cluster& cluster) {
-  if (!cluster.spec().nvlink.nvb_holds_for) return;
-  OutsideFit fit;
-  for_calls(result.timeline,
-            [&](const Timeline::OpInfo& op, CollectiveKind kind, const std::vector<int>& ranks, std::int64_t bytes) {
-              fit.count(op.name, outside_relay_fit({kind, group_shape(ranks, cluster), bytes}, ranks, cluster));
-            });
-  if (fit.outside == 0) return;
-  notes.push_back(
-      fmt::format("The fitted nvb_efficiency does not hold for {} of {} collectives ({}): it is applied to "
-                  "them all the same.",
-                  fit.outside, fit.calls, fit.first));
-}
-
-void note_kernels(Notes& notes, const PreparedCase& prepared) {
-  const GpuSpec& gpu = prepared.cluster.spec().gpu;
-  const Tree* const model = prepared.item.compute_model.find("name");
-  if (!gpu.holds_for || (model != nullptr && model->scalar != "roofline")) return;
-  const auto most = [](const PerRank& of_ranks) { return std::ranges::max(of_ranks.values); };
-  OutsideFit fit;
-  for (const Op& op : prepared.program().ops) {
-    if (op.is_collective()) continue;
-    ComputeWork work;
-    work.hbm_bytes = most(op.hbm_bytes);
-    work.flops = most(op.flops);
-    work.lookups = most(op.lookups);
-    work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
-    fit.count(op.name, outside_fit(work, gpu));
-  }
-  if (fit.outside == 0) return;
-  notes.push_back(
-      fmt::format("The fitted rates of the GPU do not hold for {} of {} operations ({}): they are applied to "
-                  "them all the same.",
-                  fit.outside, fit.calls, fit.first));
 }
 
 // What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
@@ -384,9 +298,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   note_memory(notes, result);
   note_collapse(notes, result, item);
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
-  note_fits(notes, result, item);
-  note_relays(notes, result, prepared.cluster);
-  note_kernels(notes, prepared);
+  for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);
   note_skew(notes, result, plan, item.workload);
   note_slices(notes, item, plan);

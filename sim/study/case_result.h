@@ -20,6 +20,9 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
 // placements of `prepared`.
 std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase& prepared);
 
+// Of these, the operations that a fitted constant of the cluster does not hold for.
+std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared);
+
 // Of these, what the case's planner or plan file states to no effect on the simulation.
 std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
 

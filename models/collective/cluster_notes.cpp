@@ -1,0 +1,235 @@
+// What a reader must know of a cluster beside its predicted times: constants that nobody fitted, fits without a range,
+// keys without effect.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.h"
+#include "models/collective/collective_kind.h"
+#include "models/collective/fitted_overheads.h"
+#include "topology/spec/exact_text.h"
+
+namespace shardsim {
+namespace {
+
+// What is known of the networks between nodes. `missed`: how far published times on one that nobody calibrated are from
+// the predictions, by the rows of docs/accuracy.md that are out of the model (from 1 MiB up, medians per collective).
+struct Transport {
+  std::string_view key, name;
+  bool calibrated;
+  std::string_view missed;
+};
+
+constexpr std::array<Transport, 5> kTransports = {{
+    {"infiniband", "InfiniBand", true, ""},
+    {"roce", "RoCE", true, ""},
+    {"efa", "EFA", false, "no published collective on it was compared"},
+    {"slingshot", "Slingshot", false,
+     "published collectives on it took about 1.3 times as long as predicted (NERSC Perlmutter, 2 nodes) to 4 times "
+     "(ALCF "
+     "Polaris, 2 to 540 nodes)"},
+    {"tcp", "TCP", false, "published all-reduces over it took about twice as long as predicted (AWS p3dn)"},
+}};
+
+const Transport& transport_of(std::string_view key) {
+  return *std::ranges::find(kTransports, key, &Transport::key);
+}
+
+bool is_across(const SourcedValue& value) {
+  return value.path.starts_with("overheads.") && value.path.find(".across_nodes.") != std::string::npos;
+}
+
+void note_transport(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const Transport& transport = transport_of(spec.nics->transport);
+  const bool fitted_here =
+      std::ranges::any_of(spec.sources, [](const SourcedValue& value) { return value.fitted && is_across(value); });
+  if (transport.calibrated || fitted_here) return;
+  notes.push_back(fmt::format(
+      "The network of '{}' is {}, which nobody calibrated: times between nodes take its line rate and public defaults, "
+      "and {}; 'shardsim cluster calibrate' fits them to measurements.",
+      spec.name, transport.name, transport.missed));
+}
+
+void note_rate_basis(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (spec.nics->rate_basis == "stated") return;
+  notes.push_back(fmt::format("The rate of the NICs of '{}' ({}) is {}, not published.", spec.name,
+                              to_text(spec.nics->rate), spec.nics->rate_basis));
+}
+
+constexpr double kTellingSlot = 1.05;  // a difference that is worth a sentence
+
+// NCCL's search reckons with 24 GB/s of a slot whose lanes signal 31.5 (generation 4, x16): its channels, and with them
+// its estimate of reductions, do not see a NIC between the two, where the bytes of an all-to-all do.
+void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  const auto exchange = spec.overheads.find("all_to_all");
+  const double efficiency =
+      exchange == spec.overheads.end() ? 1 : exchange->second.across_nodes.nic_efficiency.value_or(1);
+  const Bandwidth port = std::max(1, spec.nics->per_gpu) * spec.nics->rate, counted = pcie_rate(spec.pcie);
+  const Bandwidth carried = std::min(efficiency * port, pcie_line_rate(spec.pcie));
+  const double more = carried.bytes_per_second / counted.bytes_per_second;
+  if (more < kTellingSlot) return;
+  notes.push_back(fmt::format(
+      "The NICs of '{}' ({} per GPU) are faster than their PCIe {}.0 x{} slots: NCCL's channel search counts {} of a "
+      "slot, which bounds reductions and gathers, and its lanes carry up to {}, which bounds all-to-all and send_recv; "
+      "so those get up to {:.2f} times the rate, and a faster NIC changes neither bound.",
+      spec.name, to_text(port), spec.pcie.generation, spec.pcie.lanes, to_text(counted),
+      to_text(pcie_line_rate(spec.pcie)), more));
+}
+
+// Fits written before ranges were stated are taken as they always were.
+void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  std::vector<std::string> reaches;
+  const auto fitted_at = [&](std::string_view path) {
+    return std::ranges::any_of(spec.sources,
+                               [&](const SourcedValue& value) { return value.fitted && value.path.starts_with(path); });
+  };
+  if (!spec.gpu.holds_for && fitted_at("gpu.")) reaches.emplace_back("gpu");
+  if (!spec.nvlink.nvb_holds_for && fitted_at("nvlink.nvb_efficiency")) reaches.emplace_back("nvlink.nvb_efficiency");
+  for (const auto& [kind, pair] : spec.overheads) {
+    for (const bool across : {false, true}) {
+      const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
+      if (fitted_at(path) && !(across ? pair.across_nodes : pair.in_node).holds_for)
+        reaches.push_back(path.substr(0, path.size() - 1));
+    }
+  }
+  if (reaches.empty()) return;
+  notes.push_back(
+      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls and "
+                  "operations of any size and group.",
+                  spec.name, join(reaches)));
+}
+
+bool is_ranged_below(const FitRange& range, int ranks) {
+  return range.bytes_from.count > 0 || range.bytes_to || range.ranks_from > 2 ||
+         (range.ranks_to > 0 && range.ranks_to < ranks);
+}
+
+bool timed_by_nccl(const ClusterSpec& spec, const std::string& kind, const OverheadPair& reaches) {
+  return spec.device != "cpu" && !is_peer_to_peer(*collective_kind_named(kind)) && !reaches.across_nodes.nic_efficiency;
+}
+
+// Whether the latency of links is part of a start: not of NCCL's constants, nor of a fitted start, but for the calls
+// that the fit does not hold for.
+bool counts_latency(const ClusterSpec& spec, const std::string& kind, const OverheadPair& reaches, bool across) {
+  if (timed_by_nccl(spec, kind, reaches)) return false;
+  const OverheadSpec& reach = across ? reaches.across_nodes : reaches.in_node;
+  const int ranks = across ? spec.nodes * spec.gpu.count : spec.gpu.count;
+  return !reach.start_is_fitted || (reach.holds_for && is_ranged_below(*reach.holds_for, ranks));
+}
+
+struct LatencyKey {
+  std::string path;
+  bool usual, in_node, across;  // usual: says the default
+};
+
+// Those that the file states and that a route may hold.
+std::vector<LatencyKey> latency_keys(const ClusterSpec& spec) {
+  const bool several = spec.nodes > 1 && spec.nics, pairs = spec.gpu.count > 1;
+  const int under_leaf = spec.fabric.nodes_per_leaf;
+  std::vector<LatencyKey> keys = {
+      {"nvlink.latency", spec.nvlink.latency == NvlinkSpec{}.latency, pairs && spec.nvlink.kind != NvlinkKind::none,
+       several && pairs && spec.nvlink.kind != NvlinkKind::none},
+      {"pcie.latency", spec.pcie.latency == PcieSpec{}.latency, pairs && spec.nvlink.kind != NvlinkKind::nvswitch,
+       several && pairs && spec.nvlink.kind != NvlinkKind::nvswitch}};
+  if (several) keys.push_back({"nics.latency", spec.nics->latency == NicSpec{}.latency, false, true});
+  if (several)
+    keys.push_back({"fabric.latency", spec.fabric.latency == FabricSpec{}.latency, false,
+                    under_leaf > 0 && under_leaf < spec.nodes});
+  std::erase_if(keys, [&](const LatencyKey& key) { return key.usual || !spec.places.states(key.path); });
+  return keys;
+}
+
+// A latency that does not count in some kinds is said where someone changed it, one that counts in none wherever it is
+// stated.
+void note_latencies(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  std::map<std::vector<std::string>, std::vector<std::string>> keys_of_kinds;
+  for (const LatencyKey& key : latency_keys(spec)) {
+    std::vector<std::string> idle;
+    for (const auto& [kind, reaches] : spec.overheads) {
+      const bool counts = (key.in_node && counts_latency(spec, kind, reaches, false)) ||
+                          (key.across && counts_latency(spec, kind, reaches, true));
+      if (!counts) idle.push_back(kind);
+    }
+    const bool everywhere = idle.size() == spec.overheads.size();
+    if (everywhere || (!idle.empty() && spec.places.changed.contains(key.path)))
+      keys_of_kinds[idle].push_back(key.path);
+  }
+  for (const auto& [kinds, keys] : keys_of_kinds)
+    notes.push_back(
+        fmt::format("{} of '{}' {} no effect on {} here: the start of a collective is NCCL's own constants or a fitted "
+                    "start, or no "
+                    "route holds that link. overheads.KIND.REACH.start changes it.",
+                    join(keys), spec.name, keys.size() == 1 ? "has" : "have", join(kinds)));
+}
+
+// Constants of NCCL's cost model that a kind states and that is timed by its loads instead.
+void add_idle_overheads(const ClusterSpec& spec, std::vector<std::string>& keys) {
+  const OverheadSpec usual;
+  for (const auto& [kind, reaches] : spec.overheads) {
+    if (timed_by_nccl(spec, kind, reaches) || is_peer_to_peer(*collective_kind_named(kind))) continue;
+    for (const bool across : {false, true}) {
+      const OverheadSpec& reach = across ? reaches.across_nodes : reaches.in_node;
+      const std::string path = fmt::format("overheads.{}.{}.", kind, across ? "across_nodes" : "in_node");
+      if (reach.efficiency != usual.efficiency) keys.push_back(path + "efficiency");
+      if (reach.fill != usual.fill) keys.push_back(path + "fill");
+      if (reach.latency_share != usual.latency_share) keys.push_back(path + "latency_share");
+      if (reach.plateau != usual.plateau) keys.push_back(path + "plateau");
+    }
+  }
+}
+
+// What is about NCCL and GPUs, where no NCCL times the collectives.
+void note_without_nccl(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  std::vector<std::string> keys;
+  const bool cpus = spec.device == "cpu";
+  if (cpus && spec.nccl != ClusterSpec{}.nccl) keys.emplace_back("nccl");
+  if (cpus && spec.graph_one_node) keys.emplace_back("graph.one_node");
+  if (cpus && spec.graph_multi_node) keys.emplace_back("graph.multi_node");
+  if (cpus && !spec.places.unfitted.empty()) keys.emplace_back("fits");
+  add_idle_overheads(spec, keys);
+  if (keys.empty()) return;
+  notes.push_back(fmt::format("{} of '{}' {} no effect: {}.", join(keys), spec.name, keys.size() == 1 ? "has" : "have",
+                              cpus
+                                  ? "the ranks are CPUs, whose collectives NCCL does not time"
+                                  : "the kind states a nic_efficiency, so it is timed by its loads, not by NCCL's cost "
+                                    "model"));
+}
+
+void note_unfitted(const ClusterSpec& spec, std::vector<std::string>& notes) {
+  if (spec.device == "cpu" || spec.places.unfitted.empty()) return;
+  notes.push_back(
+      fmt::format("'{}' states overheads of its own in {}, so nothing of the fit to open measurements is used there: "
+                  "what it does not state takes the public defaults.",
+                  spec.name, join(spec.places.unfitted)));
+}
+
+}  // namespace
+
+bool is_calibrated(std::string_view transport) {
+  return transport_of(transport).calibrated;
+}
+
+std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
+  std::vector<std::string> notes;
+  if (spec.nics && spec.nodes > 1 && spec.device != "cpu") {
+    note_transport(spec, notes);
+    note_rate_basis(spec, notes);
+    note_slots(spec, notes);
+  }
+  note_ranges(spec, notes);
+  note_unfitted(spec, notes);
+  note_latencies(spec, notes);
+  note_without_nccl(spec, notes);
+  const std::vector<std::string> idle = keys_without_effect(spec.gpu);
+  if (!idle.empty())
+    notes.push_back(
+        fmt::format("{} of '{}' {} no effect yet: L2 hits, occupancy and launches by the host are not "
+                    "simulated.",
+                    join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
+  return notes;
+}
+
+}  // namespace shardsim

@@ -60,6 +60,8 @@ std::uint64_t seed_of(const BenchPoint& point, std::uint64_t seed) {
   return mix(fnv1a(point.shape() + point.law.text()), seed);
 }
 
+}  // namespace
+
 StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) {
   BenchPoint point;
   point.op = BenchOp::lookup;
@@ -73,8 +75,6 @@ StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) 
   ratio.stream_us = device.read_us(point.row_bytes() + 4 * point.batch * point.tables[0].dim + moved);
   return ratio;
 }
-
-}  // namespace
 
 double MeasuredSet::drift() const {
   return std::max(change(before.copy_bandwidth, after.copy_bandwidth),

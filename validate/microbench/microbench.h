@@ -53,6 +53,7 @@ struct StreamRatio {
   double lookup_us = 0, stream_us = 0;
   double value() const { return stream_us > 0 ? lookup_us / stream_us : 0; }
 };
+StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options);
 
 struct MeasuredSet {
   DeviceFacts device;

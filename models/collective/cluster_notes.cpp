@@ -29,8 +29,7 @@ constexpr std::array<Transport, 5> kTransports = {{
     {"efa", "EFA", false, "no published collective on it was compared"},
     {"slingshot", "Slingshot", false,
      "published collectives on it took about 1.3 times as long as predicted (NERSC Perlmutter, 2 nodes) to 4 times "
-     "(ALCF "
-     "Polaris, 2 to 540 nodes)"},
+     "(ALCF Polaris, 2 to 540 nodes)"},
     {"tcp", "TCP", false, "published all-reduces over it took about twice as long as predicted (AWS p3dn)"},
 }};
 
@@ -160,8 +159,7 @@ void note_latencies(const ClusterSpec& spec, std::vector<std::string>& notes) {
   for (const auto& [kinds, keys] : keys_of_kinds)
     notes.push_back(
         fmt::format("{} of '{}' {} no effect on {} here: the start of a collective is NCCL's own constants or a fitted "
-                    "start, or no "
-                    "route holds that link. overheads.KIND.REACH.start changes it.",
+                    "start, or no route holds that link. overheads.KIND.REACH.start changes it.",
                     join(keys), spec.name, keys.size() == 1 ? "has" : "have", join(kinds)));
 }
 

@@ -147,9 +147,8 @@ std::vector<std::string> words_of(Dtype) {
   return {dtype_name(Dtype::fp32), dtype_name(Dtype::fp16), dtype_name(Dtype::bf16), dtype_name(Dtype::int8)};
 }
 std::vector<std::string> words_of(Strategy) {
-  std::vector<std::string> words;
-  for (std::size_t index = 0; index < strategy_names().size(); ++index)
-    words.emplace_back(strategy_name(static_cast<Strategy>(index)));
+  std::vector<std::string> words = strategy_names();  // these are alphabetical
+  for (std::size_t index = 0; index < words.size(); ++index) words[index] = strategy_name(static_cast<Strategy>(index));
   return words;
 }
 

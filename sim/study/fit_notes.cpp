@@ -46,12 +46,12 @@ std::map<std::string, OutsideFit> calls_outside_fits(const Timeline& timeline, c
   return found;
 }
 
-void note_fits(Notes& notes, const CaseResult& result, const Case& item) {
+void note_fits(Notes& notes, const CaseResult& result, const Cluster& cluster) {
   const auto ranged = [](const auto& kind) {
     return kind.second.in_node.holds_for || kind.second.across_nodes.holds_for;
   };
-  if (std::none_of(item.cluster.overheads.begin(), item.cluster.overheads.end(), ranged)) return;
-  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, Cluster(item.cluster))) {
+  if (std::ranges::none_of(cluster.spec().overheads, ranged)) return;
+  for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster)) {
     if (fit.outside == 0) continue;
     notes.push_back(
         fmt::format("The fitted overheads of {} do not hold for {} of {} operations ({}): those take the "
@@ -101,7 +101,7 @@ void note_kernels(Notes& notes, const PreparedCase& prepared) {
 
 std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase& prepared) {
   Notes notes;
-  note_fits(notes, result, prepared.item);
+  note_fits(notes, result, prepared.cluster);
   note_relays(notes, result, prepared.cluster);
   note_kernels(notes, prepared);
   return notes;

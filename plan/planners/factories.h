@@ -12,6 +12,7 @@ namespace shardsim {
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options);  // 2 or 3
 std::unique_ptr<Planner> make_memory_balanced(MapReader& options);
 std::unique_ptr<Planner> make_random(MapReader& options);
+std::unique_ptr<Planner> make_search(MapReader& options);
 std::unique_ptr<Planner> make_torchrec(MapReader& options);
 std::unique_ptr<Planner> make_uniform(Strategy strategy, MapReader& options);  // all tables alike
 

@@ -11,6 +11,7 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/lower/lower.h"
+#include "sim/study/placement_outline.h"
 
 namespace shardsim {
 namespace {
@@ -69,6 +70,9 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
   context.load = [&](const Placement& placement) { return placement_load(placement, item.workload, cluster); };
   context.compute = compute.get();
+  context.outline = [&](const Plan& plan) {
+    return iteration_outline(plan, item.workload, cluster, *compute, item.overlap);
+  };
   context.estimate = [&](const Plan& plan) { return Seconds{iteration_ms(item, cluster, plan, closed_form) * 1e-3}; };
   context.figure = watch.figure;
   return make_planner(item.planner)->plan(item.workload, cluster, context);

@@ -9,6 +9,7 @@
 #include "models/workload/workload.h"
 #include "plan/constraints.h"
 #include "plan/flexshard_equations.h"
+#include "plan/iteration_outline.h"
 #include "plan/memory_model.h"
 #include "plan/placement_load.h"
 #include "plan/plan.h"
@@ -32,6 +33,9 @@ struct PlannerContext {
   // lookups and updates; may be empty, and `compute` null.
   std::function<PlacementLoad(const Placement&)> load = {};
   const ComputeModel* compute = nullptr;
+  // The operations of an iteration of a plan, in the order and with the dependencies that the lowering gives them; the
+  // placements need not cover the tables, nor only once. May be empty.
+  std::function<IterationOutline(const Plan&)> outline = {};
   // One iteration of a plan in closed form, where no transfer slows another: some milliseconds each. May be empty.
   std::function<Seconds(const Plan&)> estimate = {};
   // Takes a figure of the planner about the plan that it returns: "cost_ms" is what it minimised, if that is a time of

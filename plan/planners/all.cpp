@@ -39,6 +39,8 @@ constexpr std::array kPlanners = {
     PlannerEntry{"random", "a sharding type and ranks for each table drawn at random, within memory", make_random,
                  true},
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", uniform<Strategy::row_wise>},
+    PlannerEntry{"search", "improves the plans of other planners table by table in closed form; the simulation judges",
+                 make_search},
     PlannerEntry{"table_column_wise", "a node for each table, cut into column slices inside it",
                  uniform<Strategy::table_column_wise>},
     PlannerEntry{"table_row_wise", "a node for each table, cut into row blocks inside it",

@@ -14,6 +14,7 @@ std::unique_ptr<Planner> make_greedy(MapReader& options);
 std::unique_ptr<Planner> make_memory_balanced(MapReader& options);
 std::unique_ptr<Planner> make_neuroshard(MapReader& options);
 std::unique_ptr<Planner> make_random(MapReader& options);
+std::unique_ptr<Planner> make_search(MapReader& options);
 std::unique_ptr<Planner> make_torchrec(MapReader& options);
 std::unique_ptr<Planner> make_uniform(Strategy strategy, MapReader& options);  // all tables alike
 

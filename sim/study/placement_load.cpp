@@ -5,6 +5,7 @@
 
 #include "sim/engine/op_work.h"
 #include "sim/lower/lower.h"
+#include "sim/study/placement_outline.h"
 #include "sim/study/prepared_case.h"
 
 namespace shardsim {
@@ -37,19 +38,6 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.wire_backward = workload.wire_backward;
   if (workload.dense.measured) around.dense.measured.emplace();
   return around;
-}
-
-// What keeps operations of one role and strategy apart: a lookup serves tables of one kind (sim/lower/group_member.h).
-std::string key_of(const Op& op, const Program& program) {
-  std::string key(op_role_name(op.role));
-  if (op.fusion < 0) return key;
-  const Program::Shard& shard = program.shards.front();
-  const Table& table = program.tables.front();
-  key += " " + program.fusions[static_cast<std::size_t>(op.fusion)].name + " " + op.name;
-  if (op.is_collective() || op.shards.empty()) return key;
-  const bool weighted = std::ranges::any_of(table.features, &Feature::weighted);
-  return key + " " + dtype_name(table.dtype) + " " + table.pooling + " " + shard.compute_kernel +
-         (weighted ? " weighted" : "");
 }
 
 LoadStep::Reach reach_of(const std::string& group) {
@@ -99,6 +87,18 @@ void add_compute(const Op& op, const Program& program, const ClusterSpec& spec, 
 
 }  // namespace
 
+// A lookup serves tables of one kind (sim/lower/group_member.h).
+std::string load_key(const Op& op, const Program& program, const Plan& plan, const Workload& workload) {
+  std::string key(op_role_name(op.role));
+  if (op.fusion < 0) return key;
+  key += " " + program.fusions[static_cast<std::size_t>(op.fusion)].name + " " + op.name;
+  if (op.is_collective() || op.shards.empty()) return key;
+  const Table& table = program.table_of(op.shards.front());
+  const bool weighted = std::ranges::any_of(table.features, &Feature::weighted);
+  return key + " " + (workload.full_input_exchange() ? dtype_name(table.dtype) + " " : "") + table.pooling + " " +
+         plan.placements[static_cast<std::size_t>(op.shards.front())].compute_kernel + (weighted ? " weighted" : "");
+}
+
 PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster) {
   Plan plan;
   plan.placements = {placement};
@@ -109,7 +109,7 @@ PlacementLoad placement_load(const Placement& placement, const Workload& workloa
   for (const Op& op : program.ops) {
     if (is_dense(op.role) || op.role == OpRole::wait_for_splits) continue;
     LoadStep& step = load.steps.emplace_back();
-    step.key = key_of(op, program);
+    step.key = load_key(op, program, plan, around);
     step.phase = phase_of(op.role);
     if (op.is_collective()) {
       add_collective(op, program, step);

@@ -12,6 +12,7 @@
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/lower/lower.h"
+#include "sim/study/placement_outline.h"
 
 namespace shardsim {
 namespace {
@@ -70,6 +71,9 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
   context.load = [&](const Placement& placement) { return placement_load(placement, item.workload, cluster); };
   context.compute = compute.get();
+  context.outline = [&](const Plan& plan) {
+    return iteration_outline(plan, item.workload, cluster, *compute, item.overlap);
+  };
   context.estimate = [&](const Plan& plan) { return Seconds{iteration_ms(item, cluster, plan, closed_form) * 1e-3}; };
   context.figure = watch.figure;
   context.trained_on = watch.trained_on;

@@ -1,0 +1,347 @@
+#include "plan/search/iteration_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace shardsim::search {
+namespace {
+
+using Counts = Share::Counts;
+
+constexpr double kNothing = 1e-3;    // bytes or lookups: what sums leave when all that was added is taken away
+constexpr double kBucket = 25 << 20;  // bytes of a bucket of gradients (sim/lower/dense_steps.h)
+
+double at(const std::vector<double>& amounts, std::size_t index) {
+  if (amounts.empty()) return 0;
+  return amounts.size() == 1 ? amounts.front() : amounts[index];
+}
+
+void add_amount(Share::Amount& to, const Share::Amount& from, double times) {
+  to.hbm_bytes += times * from.hbm_bytes;
+  to.lookups += times * from.lookups;
+  to.host_seconds += times * from.host_seconds;
+}
+
+bool differs(const Share::Amount& a, const Share::Amount& b) {
+  return a.hbm_bytes != b.hbm_bytes || a.lookups != b.lookups || a.host_seconds != b.host_seconds;
+}
+
+// Each number less the last one, which all have.
+Share split(const std::vector<Share::Amount>& amounts) {
+  Share share;
+  share.all = amounts.back();
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (!differs(amounts[i], share.all)) continue;
+    Share::Amount more = amounts[i];
+    add_amount(more, share.all, -1);
+    share.extra.emplace_back(static_cast<int>(i), more);
+  }
+  return share;
+}
+
+bool starts_with_role(const std::string& key, const char* role) {
+  return key.rfind(role, 0) == 0;
+}
+
+}  // namespace
+
+IterationCost::IterationCost(IterationOutline outline, const Workload& workload, const Cluster& cluster,
+                             const ComputeModel& compute)
+    : workload_(workload),
+      cluster_(cluster),
+      compute_(compute),
+      exchanges_(cluster),
+      world_(static_cast<std::size_t>(cluster.world_size())),
+      nodes_(static_cast<std::size_t>(cluster.nodes())),
+      per_node_(static_cast<std::size_t>(cluster.ranks_per_node())),
+      streams_(outline.streams),
+      pipelined_(outline.pipelined),
+      free_(static_cast<std::size_t>(outline.streams), std::vector<double>(world_, 0.0)),
+      busy_(world_, 0.0),
+      start_(world_, 0.0) {
+  // Operations of one key in a row become one.
+  std::vector<int> node_of;
+  for (OutlineOp& op : outline.ops) {
+    const auto [entry, added] =
+        op.key.empty() ? std::pair{by_key_.end(), true} : by_key_.try_emplace(op.key, static_cast<int>(ops_.size()));
+    node_of.push_back(added ? static_cast<int>(ops_.size()) : entry->second);
+    if (added) ops_.emplace_back();
+    Node& node = ops_[static_cast<std::size_t>(node_of.back())];
+    for (const int id : op.after) {
+      if (node_of[static_cast<std::size_t>(id)] != node_of.back()) node.after.push_back(node_of[id]);
+    }
+    node.after_previous.insert(node.after_previous.end(), op.after_previous.begin(), op.after_previous.end());
+    if (added) node.op = std::move(op);
+    node.seconds.assign(world_, 0.0);
+    node.ends.assign(world_, 0.0);
+  }
+  for (Node& node : ops_) {
+    for (int& id : node.after_previous) id = node_of[static_cast<std::size_t>(id)];
+    for (std::vector<int>* ids : {&node.after, &node.after_previous}) {
+      std::ranges::sort(*ids);
+      ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+    }
+    for (std::size_t rank = 0; rank < world_ && !node.op.seconds.empty(); ++rank) {
+      node.seconds[rank] = at(node.op.seconds, rank);
+    }
+    if (!node.op.seconds.empty()) node.longest = *std::ranges::max_element(node.op.seconds);
+  }
+}
+
+void IterationCost::learn(Node& node, const LoadStep& step) const {
+  node.known = true;
+  node.step = step;
+  for (auto* amounts : {&node.step.hbm_bytes, &node.step.lookups, &node.step.host_seconds, &node.step.bytes_to,
+                        &node.step.bytes}) {
+    amounts->clear();
+  }
+  const bool by_nodes = step.collective && (step.reach == LoadStep::Reach::across_nodes ||
+                                            (step.collective != CollectiveKind::all_to_all &&
+                                             step.reach == LoadStep::Reach::in_node));
+  node.counts = by_nodes ? Counts::nodes : Counts::ranks;
+  if (step.collective && step.collective == CollectiveKind::all_to_all && step.reach == LoadStep::Reach::in_node) {
+    node.counts = Counts::other;
+  }
+  // Reductions across nodes have one size, or one per GPU of a node.
+  if (step.collective && step.collective != CollectiveKind::all_to_all &&
+      step.reach == LoadStep::Reach::across_nodes) {
+    node.counts = Counts::other;
+  }
+  std::size_t size = world_;
+  if (node.counts == Counts::nodes) size = nodes_;
+  if (node.counts == Counts::other) size = per_node_;
+  node.extra.assign(size, {});
+  if (!workload_.dense.measured) return;
+  if (step.work.kind == ComputeWork::Kind::lookup && !step.collective) node.measured = Node::Measured::lookup;
+  if (step.work.kind == ComputeWork::Kind::update && !step.collective) node.measured = Node::Measured::update;
+}
+
+std::vector<Share> IterationCost::shares_of(const PlacementLoad& load) const {
+  std::vector<Share> shares;
+  for (const LoadStep& step : load.steps) {
+    const auto found = by_key_.find(step.key);
+    const bool splits = starts_with_role(step.key, "exchange_splits");
+    if (found == by_key_.end() && splits && pipelined_) continue;  // all groups share one call
+    if (found == by_key_.end()) {
+      throw run_error("the search has no place for the step '" + step.key + "' of a placement", "Report this");
+    }
+    Node& node = ops_[static_cast<std::size_t>(found->second)];
+    if (!node.known) learn(node, step);
+    std::vector<Share::Amount> amounts(node.extra.size());
+    const std::vector<double>& bytes = step.bytes_to.empty() ? step.bytes : step.bytes_to;
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      if (step.collective) {
+        amounts[i].hbm_bytes = at(bytes, i);
+      } else if (workload_.embedding_kernels == "per_table" && step.work.kind != ComputeWork::Kind::dense &&
+                 !workload_.dense.measured) {  // a kernel of its own
+        const bool there = at(step.hbm_bytes, i) > 0 || at(step.lookups, i) > 0 || at(step.host_seconds, i) > 0;
+        amounts[i].host_seconds = there ? step_seconds(step, i, compute_, cluster_.spec().gpu).value : 0;
+      } else {
+        amounts[i] = {at(step.hbm_bytes, i), at(step.lookups, i), at(step.host_seconds, i)};
+      }
+    }
+    Share share = split(amounts);
+    share.op = found->second;
+    share.counts = node.counts;
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+void IterationCost::add(const std::vector<Share>& shares, const Shift& shift, int times) {
+  for (const Share& share : shares) {
+    Node& node = ops_[static_cast<std::size_t>(share.op)];
+    node.count += times;
+    add_amount(node.all, share.all, times);
+    node.extras += times * static_cast<int>(share.extra.size());
+    const int moved = share.counts == Counts::ranks ? shift.rank : share.counts == Counts::nodes ? shift.node : 0;
+    for (const auto& [index, amount] : share.extra) {
+      add_amount(node.extra[static_cast<std::size_t>(index + moved)], amount, times);
+    }
+    node.stale = true;
+    if (node.count > 0 && node.extras > 0) continue;
+    std::ranges::fill(node.extra, Share::Amount{});
+    node.extras = 0;
+    if (node.count == 0) node.all = {};
+  }
+}
+
+void IterationCost::clear() {
+  for (Node& node : ops_) {
+    node.count = node.extras = 0;
+    node.all = {};
+    std::ranges::fill(node.extra, Share::Amount{});
+    node.stale = true;
+  }
+}
+
+double IterationCost::amount_seconds(const Node& node, const Share::Amount& amount, int rank) {
+  const bool alone = workload_.embedding_kernels == "per_table" && node.step.work.kind != ComputeWork::Kind::dense &&
+                     !workload_.dense.measured;
+  double seconds = amount.host_seconds;
+  if (!alone) {
+    work_.hbm_bytes = amount.hbm_bytes > kNothing ? amount.hbm_bytes : 0;
+    work_.lookups = amount.lookups > kNothing ? amount.lookups : 0;
+    work_.host_link = {std::max(amount.host_seconds, 0.0)};
+    work_.sorted_update = node.step.work.kind == ComputeWork::Kind::update && work_.lookups > 0;
+    seconds = compute_.seconds(work_, cluster_.spec().gpu).value;
+  }
+  return std::max(seconds, 0.0) / cluster_.compute_factor(rank);
+}
+
+void IterationCost::refresh_compute(Node& node) {
+  work_.kind = node.step.work.kind;
+  work_.optimizer = node.step.work.optimizer;
+  node.longest = 0;
+  Share::Amount before;
+  for (std::size_t rank = 0; rank < world_; ++rank) {
+    Share::Amount amount = node.all;
+    if (node.extras > 0) add_amount(amount, node.extra[rank], 1);
+    const bool same = rank > 0 && !differs(amount, before) && cluster_.spec().faults.empty();
+    node.seconds[rank] = same ? node.seconds[rank - 1] : amount_seconds(node, amount, static_cast<int>(rank));
+    node.longest = std::max(node.longest, node.seconds[rank]);
+    before = amount;
+  }
+}
+
+void IterationCost::refresh_collective(Node& node) {
+  const LoadStep& step = node.step;
+  const auto bytes_at = [&](std::size_t i) {
+    const double bytes = node.all.hbm_bytes + (node.extras > 0 ? node.extra[i].hbm_bytes : 0);
+    return bytes > kNothing ? bytes : 0;
+  };
+  if (step.collective == CollectiveKind::all_to_all) {
+    bytes_.resize(node.extra.size());
+    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = bytes_at(i);
+    exchanges_.all_to_all(bytes_, step.reach, step.returns, node.seconds);
+  } else if (node.counts == Counts::nodes) {
+    for (std::size_t rank = 0; rank < world_; ++rank) {
+      const bool same = rank % per_node_ > 0;
+      node.seconds[rank] = same ? node.seconds[rank - 1]
+                                : exchanges_.reduction(*step.collective, step.reach, bytes_at(rank / per_node_));
+    }
+  } else {
+    double bytes = 0;
+    for (std::size_t i = 0; i < node.extra.size(); ++i) bytes = std::max(bytes, bytes_at(i));
+    const bool buckets = step.phase == LoadStep::Phase::update && workload_.full_input_exchange();
+    const double calls = buckets ? 1 + std::floor(bytes / kBucket) : 1;
+    std::ranges::fill(node.seconds, calls * exchanges_.reduction(*step.collective, step.reach, bytes / calls));
+  }
+  node.longest = *std::ranges::max_element(node.seconds);
+}
+
+void IterationCost::refresh(Node& node) {
+  node.stale = false;
+  if (!node.op.seconds.empty() || node.count == 0) return;
+  if (node.step.collective) {
+    refresh_collective(node);
+  } else {
+    refresh_compute(node);
+  }
+}
+
+// A measured rest holds the times of all lookups, and of all updates: whatever the plan, in proportion to their bytes.
+void IterationCost::hold_measured() {
+  const MeasuredRest& rest = *workload_.dense.measured;
+  for (const auto& [kind, time] : {std::pair{Node::Measured::lookup, rest.lookup.time.value},
+                                   std::pair{Node::Measured::update, rest.update.time.value}}) {
+    double all = 0, count = 0;
+    const auto most = [&](const Node& node) {
+      double bytes = 0;
+      for (const Share::Amount& extra : node.extra) bytes = std::max(bytes, node.all.hbm_bytes + extra.hbm_bytes);
+      return bytes;
+    };
+    for (const Node& node : ops_) {
+      if (node.measured != kind || node.count == 0) continue;
+      all += most(node);
+      ++count;
+    }
+    for (Node& node : ops_) {
+      if (node.measured != kind || node.count == 0) continue;
+      node.longest = time * (all > 0 ? most(node) / all : 1 / count);
+      std::ranges::fill(node.seconds, node.longest);
+    }
+  }
+}
+
+double IterationCost::seconds() {
+  for (Node& node : ops_) {
+    if (node.stale) refresh(node);
+  }
+  if (workload_.dense.measured) hold_measured();
+  std::ranges::fill(busy_, 0.0);
+  for (const Node& node : ops_) {
+    if (node.count == 0 || !node.op.seconds.empty()) continue;
+    for (std::size_t rank = 0; rank < world_; ++rank) busy_[rank] += node.seconds[rank];
+  }
+  return schedule();
+}
+
+double IterationCost::schedule() {
+  for (auto& stream : free_) std::ranges::fill(stream, 0.0);
+  for (Node& node : ops_) std::ranges::fill(node.ends, 0.0);
+  const int iterations = pipelined_ ? 3 : 1;
+  double last = 0, end = 0;
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    last = end;
+    for (Node& node : ops_) {
+      if (pipelined_) node.before = node.ends;
+    }
+    for (Node& node : ops_) run(node, iteration);
+    for (const auto& stream : free_) end = std::max(end, *std::ranges::max_element(stream));
+  }
+  return end - last;
+}
+
+void IterationCost::run(Node& node, int iteration) {
+  std::vector<double>& start = start_;
+  const bool there = present(node);
+  std::vector<double>& free = free_[static_cast<std::size_t>(node.op.stream)];
+  if (there) {
+    std::copy(free.begin(), free.end(), start.begin());
+  } else {
+    std::ranges::fill(start, 0.0);
+  }
+  const auto wait_for = [&](const std::vector<int>& ids, std::vector<double> Node::*when) {
+    for (const int id : ids) {
+      const double* const ends = (ops_[static_cast<std::size_t>(id)].*when).data();
+      for (std::size_t rank = 0; rank < world_; ++rank) start[rank] = std::max(start[rank], ends[rank]);
+    }
+  };
+  wait_for(node.after, &Node::ends);
+  if (iteration > 0) wait_for(node.after_previous, &Node::before);
+  if (!there) {
+    std::copy(start.begin(), start.end(), node.ends.begin());
+    return;
+  }
+  if (node.op.collective) {
+    run_collective(node, start, free);
+    return;
+  }
+  for (std::size_t rank = 0; rank < world_; ++rank) free[rank] = start[rank] + node.seconds[rank];
+  std::copy(free.begin(), free.end(), node.ends.begin());
+}
+
+// All members of a group begin when the last one is there.
+void IterationCost::run_collective(Node& node, std::vector<double>& start, std::vector<double>& free) {
+  const LoadStep::Reach reach = node.step.reach;
+  if (reach == LoadStep::Reach::world) {
+    std::ranges::fill(start, *std::ranges::max_element(start));
+  } else {
+    const bool in_node = reach == LoadStep::Reach::in_node;
+    const std::size_t groups = in_node ? nodes_ : per_node_, members = in_node ? per_node_ : nodes_;
+    for (std::size_t group = 0; group < groups; ++group) {
+      const auto rank = [&](std::size_t i) { return in_node ? group * per_node_ + i : i * per_node_ + group; };
+      double last = 0;
+      for (std::size_t i = 0; i < members; ++i) last = std::max(last, start[rank(i)]);
+      for (std::size_t i = 0; i < members; ++i) start[rank(i)] = last;
+    }
+  }
+  for (std::size_t rank = 0; rank < world_; ++rank) free[rank] = start[rank] + node.seconds[rank];
+  std::copy(free.begin(), free.end(), node.ends.begin());
+}
+
+}  // namespace shardsim::search

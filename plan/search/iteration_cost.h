@@ -1,0 +1,98 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/workload/workload.h"
+#include "plan/iteration_outline.h"
+#include "plan/placement_load.h"
+#include "plan/search/exchange_time.h"
+
+namespace shardsim::search {
+
+// What a placement adds to one operation: an amount that all ranks (or positions of a group, or groups) have, and what
+// some have besides.
+struct Share {
+  struct Amount {
+    double hbm_bytes = 0, lookups = 0, host_seconds = 0;  // of a collective `hbm_bytes` are the bytes exchanged
+  };
+  // What the indices of `extra` count. Of a placement on a rank or node of its own they are those that it would have on
+  // rank 0 or node 0.
+  enum class Counts { ranks, nodes, other };
+  int op = 0;
+  Counts counts = Counts::ranks;
+  Amount all;
+  std::vector<std::pair<int, Amount>> extra;
+};
+
+// Where a placement lies that was counted for rank 0 or node 0; both 0: as counted.
+struct Shift {
+  int rank = 0, node = 0;
+};
+
+// The closed form of one iteration of a plan whose placements come and go: sums of what they add by operation and rank,
+// and the schedule of the operations, which is the lowering's (IterationOutline). Every fused lookup is one kernel,
+// every fused exchange one collective. No transfer slows another, and operations that only later iterations would delay
+// are not seen.
+class IterationCost {
+ public:
+  IterationCost(IterationOutline outline, const Workload& workload, const Cluster& cluster, const ComputeModel& compute);
+
+  // What the steps of a load add, in this outline. Errors: Failure::run for a step that the outline does not have.
+  std::vector<Share> shares_of(const PlacementLoad& load) const;
+
+  void add(const std::vector<Share>& shares, const Shift& shift, int times);  // times: 1, or -1 to take away
+  void clear();
+
+  double seconds();  // of an iteration
+  // Seconds that the placements keep each rank busy, computing or exchanging; after seconds().
+  const std::vector<double>& busy() const { return busy_; }
+
+ private:
+  struct Node {
+    OutlineOp op;
+    std::vector<int> after, after_previous;  // indices of nodes
+    // What it does; known once a placement adds to it.
+    bool known = false;
+    LoadStep step;  // without amounts
+    Share::Counts counts = Share::Counts::ranks;
+    enum class Measured { no, lookup, update };
+    Measured measured = Measured::no;
+    // What it is given.
+    int count = 0;  // placements
+    Share::Amount all;
+    std::vector<Share::Amount> extra;
+    int extras = 0;
+    // What follows: seconds of each rank; of a collective from the last arrival on.
+    bool stale = true;
+    std::vector<double> seconds, ends, before;  // before: ends of the previous iteration
+    double longest = 0;
+  };
+
+  void learn(Node& node, const LoadStep& step) const;
+  double amount_seconds(const Node& node, const Share::Amount& amount, int rank);
+  void refresh(Node& node);
+  void refresh_compute(Node& node);
+  void refresh_collective(Node& node);
+  void hold_measured();
+  bool present(const Node& node) const { return node.op.key.empty() || node.count > 0; }
+  double schedule();
+  void run(Node& node, int iteration);
+  void run_collective(Node& node, std::vector<double>& start, std::vector<double>& free);
+
+  const Workload& workload_;
+  const Cluster& cluster_;
+  const ComputeModel& compute_;
+  ExchangeTimes exchanges_;
+  std::size_t world_, nodes_, per_node_;
+  int streams_;
+  bool pipelined_;
+  mutable std::vector<Node> ops_;
+  std::map<std::string, int> by_key_;
+  ComputeWork work_;                         // scratch
+  std::vector<std::vector<double>> free_;    // [stream][rank]
+  std::vector<double> busy_, start_, bytes_;  // scratch
+};
+
+}  // namespace shardsim::search

@@ -1,0 +1,431 @@
+#include "plan/search/local_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace shardsim::search {
+namespace {
+
+constexpr double kGain = 1e-6;     // relative; less is no gain
+constexpr double kBalance = 0.02;  // weight of the even load of ranks, which decides between iterations of equal length
+constexpr std::size_t kPlaces = 3;  // ranks, or nodes, that a piece is tried on
+constexpr std::int64_t kAskToStop = 256;
+
+bool is_single(const Piece& piece) {
+  return piece.given == nullptr && !in_rows(piece.strategy) && !replicated(piece.strategy);
+}
+
+// Where a shard of a placement lies in rows and columns.
+struct Block {
+  int rank = 0;
+  double rows_begin = 0, rows_end = 0;
+  const Placement* of = nullptr;
+};
+
+std::vector<Block> blocks_of(const std::vector<Placement>& placements) {
+  std::vector<Block> blocks;
+  for (const Placement& placement : placements) {
+    const auto rows = static_cast<double>(placement.rows());
+    for (const std::vector<int>& group : placement.holders) {
+      double begin = 0;
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        const bool all = !in_rows(placement.strategy);
+        const double held = all ? rows : static_cast<double>(placement.shard_rows(static_cast<int>(i)));
+        blocks.push_back({group[i], all ? 0 : begin, all ? rows : begin + held, &placement});
+        begin += held;
+      }
+    }
+  }
+  return blocks;
+}
+
+double common(const Block& a, const Block& b) {
+  if (a.rank != b.rank || a.of->row_begin != b.of->row_begin || a.of->row_end != b.of->row_end) return 0;
+  const double rows = std::min(a.rows_end, b.rows_end) - std::max(a.rows_begin, b.rows_begin);
+  const auto columns = static_cast<double>(std::min(a.of->column_end, b.of->column_end) -
+                                           std::max(a.of->column_begin, b.of->column_begin));
+  return std::max(rows, 0.0) * std::max(columns, 0.0);
+}
+
+}  // namespace
+
+double moved_bytes(const std::vector<Placement>& now, const std::vector<Placement>& before, const Table& table) {
+  const std::vector<Block> held = blocks_of(before);
+  double elements = 0;
+  for (const Block& block : blocks_of(now)) {
+    elements += (block.rows_end - block.rows_begin) * static_cast<double>(block.of->columns());
+    for (const Block& old : held) elements -= common(block, old);
+  }
+  return std::max(elements, 0.0) * dtype_bytes(table.dtype);
+}
+
+LocalSearch::LocalSearch(const Workload& workload, const Cluster& cluster, TableChoices& choices, IterationCost& cost,
+                         LocalSearchLimits limits)
+    : workload_(workload),
+      cluster_(cluster),
+      choices_(choices),
+      cost_(cost),
+      limits_(std::move(limits)),
+      plan_(workload.tables.size()),
+      moved_by_(workload.tables.size(), 0.0) {}
+
+void LocalSearch::begin(std::vector<Choice> plan) {
+  plan_ = std::move(plan);
+  rebuild_sums();
+}
+
+// Sums anew, so that nothing is left of what came and went.
+void LocalSearch::rebuild_sums() {
+  cost_.clear();
+  memory_.assign(static_cast<std::size_t>(cluster_.world_size()), 0.0);
+  host_.assign(static_cast<std::size_t>(cluster_.nodes()), 0.0);
+  moved_ = everywhere_ = 0;
+  for (std::size_t table = 0; table < plan_.size(); ++table) {
+    put(table, 1);
+    moved_by_[table] = moved_of(table, plan_[table]);
+    moved_ += moved_by_[table];
+  }
+  now_ = score();
+  busy_ = cost_.busy();
+}
+
+void LocalSearch::put(std::size_t table, int times) {
+  for (const Piece& piece : plan_[table]) {
+    const Shift shift = piece.shift(cluster_.ranks_per_node());
+    cost_.add(piece.load->shares, shift, times);
+    put_memory(*piece.load, shift, times);
+  }
+}
+
+void LocalSearch::put_memory(const PieceLoad& load, const Shift& shift, int times) {
+  everywhere_ += times * load.memory_all;
+  for (const auto& [rank, bytes] : load.memory) memory_[static_cast<std::size_t>(rank + shift.rank)] += times * bytes;
+  for (const auto& [node, bytes] : load.host) host_[static_cast<std::size_t>(node + shift.node)] += times * bytes;
+}
+
+double LocalSearch::moved_of(std::size_t table, const Choice& choice) const {
+  if (!limits_.max_moved || choice.empty()) return 0;
+  std::vector<Placement> placements;
+  for (const Piece& piece : choice) placements.push_back(choices_.placement_of(table, piece));
+  return moved_bytes(placements, limits_.before[table], workload_.tables[table]);
+}
+
+LocalSearch::Score LocalSearch::score() {
+  ++evaluations_;
+  if (evaluations_ % kAskToStop == 0 && limits_.stop && limits_.stop()) stopped_ = true;
+  seconds_ = cost_.seconds();
+  const auto capacity = static_cast<double>(cluster_.memory_per_rank().count);
+  over_ = 0;
+  for (const double bytes : memory_) over_ += std::max(std::ceil(bytes + everywhere_ - 0.01) - capacity, 0.0);
+  if (const auto& host = cluster_.spec().host.memory) {
+    for (const double bytes : host_) over_ += std::max(bytes - static_cast<double>(host->count), 0.0);
+  }
+  double squares = 0;
+  for (const double busy : cost_.busy()) squares += busy * busy;
+  const double mean = std::sqrt(squares / static_cast<double>(memory_.size()));
+  return {over_, seconds_ + kBalance * mean};
+}
+
+bool LocalSearch::better(const Score& now, const Score& before) const {
+  if (now.over != before.over) return now.over < before.over;
+  return now.value < before.value * (1 - kGain);
+}
+
+void LocalSearch::replace(std::size_t table, Choice choice) {
+  put(table, -1);
+  plan_[table] = std::move(choice);
+  put(table, 1);
+  if (!limits_.max_moved) return;
+  moved_ -= moved_by_[table];
+  moved_by_[table] = moved_of(table, plan_[table]);
+  moved_ += moved_by_[table];
+}
+
+std::vector<int> LocalSearch::idle_ranks() const {
+  std::vector<int> ranks = all_ranks(cluster_.world_size());
+  std::ranges::stable_sort(ranks, {}, [&](int rank) { return busy_[static_cast<std::size_t>(rank)]; });
+  return ranks;
+}
+
+std::vector<int> LocalSearch::idle_nodes() const {
+  std::vector<double> busy(static_cast<std::size_t>(cluster_.nodes()), 0.0);
+  for (int rank = 0; rank < cluster_.world_size(); ++rank) {
+    double& most = busy[static_cast<std::size_t>(cluster_.node_of(rank))];
+    most = std::max(most, busy_[static_cast<std::size_t>(rank)]);
+  }
+  std::vector<int> nodes(busy.size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  std::ranges::stable_sort(nodes, {}, [&](int node) { return busy[static_cast<std::size_t>(node)]; });
+  return nodes;
+}
+
+// Slices of equal width at these places, one after the other.
+Choice LocalSearch::sliced(std::size_t table, Strategy type, int kernel, const std::vector<int>& places,
+                           std::size_t slices) {
+  const std::int64_t dim = workload_.tables[table].dim;
+  const auto count = static_cast<std::int64_t>(slices);
+  Choice choice;
+  for (std::int64_t i = 0; i < count; ++i) {
+    choice.push_back(choices_.piece(table, type, kernel, places[static_cast<std::size_t>(i) % places.size()],
+                                    i * (dim / count), (i + 1) * (dim / count)));
+  }
+  return choice;
+}
+
+// Types that hold all columns together.
+void LocalSearch::add_whole(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made) {
+  const std::int64_t dim = workload_.tables[table].dim;
+  std::vector<int> places = {0};
+  if (type == Strategy::table_wise) places = idle_ranks();
+  if (type == Strategy::table_row_wise) places = idle_nodes();
+  for (std::size_t i = 0; i < std::min(places.size(), kPlaces); ++i) {
+    made.push_back({choices_.piece(table, type, kernel, places[i], 0, dim)});
+  }
+}
+
+// Slices of 1, 2, 4 ... equal widths.
+void LocalSearch::add_columns(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made) {
+  const std::int64_t dim = workload_.tables[table].dim, least = choices_.min_partition(table);
+  const std::vector<int> ranks = idle_ranks(), nodes = idle_nodes();
+  const bool by_node = type == Strategy::grid_shard, in_node = type == Strategy::table_column_wise;
+  const std::size_t most = by_node   ? nodes.size()
+                           : in_node ? static_cast<std::size_t>(cluster_.ranks_per_node())
+                                     : ranks.size();
+  for (std::size_t slices = by_node ? 2 : 1; slices <= most; slices *= 2) {
+    const auto count = static_cast<std::int64_t>(slices);
+    if (dim % count != 0 || (slices > 1 && (dim / count < least || dim / count % 4 != 0))) break;
+    if (by_node) {
+      made.push_back(sliced(table, type, kernel, nodes, slices));
+    } else if (!in_node) {
+      made.push_back(sliced(table, type, kernel, ranks, slices));
+      if (slices < ranks.size()) {
+        made.push_back(sliced(table, type, kernel, std::vector<int>(ranks.begin() + 1, ranks.end()), slices));
+      }
+    } else {
+      for (std::size_t i = 0; i < std::min<std::size_t>(nodes.size(), 2); ++i) {
+        std::vector<int> inside;
+        std::ranges::copy_if(ranks, std::back_inserter(inside),
+                             [&](int rank) { return cluster_.node_of(rank) == nodes[i]; });
+        made.push_back(sliced(table, type, kernel, inside, slices));
+      }
+    }
+  }
+}
+
+// One slice of several to an idle place.
+void LocalSearch::add_moves(std::size_t table, std::vector<Choice>& made) {
+  const Choice& now = plan_[table];
+  if (now.size() < 2) return;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (!is_single(now[i])) continue;
+    for (const int rank : idle_ranks()) {
+      const bool held = std::ranges::any_of(now, [&](const Piece& piece) { return piece.place == rank; });
+      const bool elsewhere = now[i].strategy == Strategy::table_column_wise &&
+                             cluster_.node_of(rank) != cluster_.node_of(now[i].place);
+      if (held || elsewhere) continue;
+      Choice moved = now;
+      moved[i].place = rank;
+      made.push_back(std::move(moved));
+      break;
+    }
+  }
+}
+
+std::vector<Choice> LocalSearch::alternatives(std::size_t table, const std::vector<Strategy>& types) {
+  std::vector<Choice> made;
+  const auto rows = workload_.tables[table].rows;
+  for (const Strategy type : choices_.strategies(table)) {
+    if (!types.empty() && std::ranges::find(types, type) == types.end()) continue;
+    const auto shards = static_cast<std::uint64_t>(type == Strategy::row_wise || !in_rows(type)
+                                                       ? cluster_.world_size()
+                                                       : cluster_.ranks_per_node());
+    if (in_rows(type) && rows < shards) continue;
+    std::vector<int> kernels = choices_.kernels(table);
+    if (replicated(type)) kernels = {0};
+    for (const int kernel : kernels) {
+      if (in_columns(type)) {
+        add_columns(table, type, kernel, made);
+      } else {
+        add_whole(table, type, kernel, made);
+      }
+    }
+  }
+  add_moves(table, made);
+  return made;
+}
+
+// The best of all ways to place the table; whether it is better than the present one.
+bool LocalSearch::improve(std::size_t table, const std::vector<Strategy>& types) {
+  const Choice before = plan_[table];
+  const bool placed = !before.empty();
+  std::vector<Choice> ways = alternatives(table, types);
+  Score best = now_;
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < ways.size() && !stopped_; ++i) {
+    replace(table, ways[i]);
+    if (!moves_within() && moved_by_[table] > 0) continue;
+    const Score made = score();
+    if ((!placed && !chosen) || better(made, best)) {
+      best = made;
+      chosen = i;
+      busy_ = cost_.busy();
+    }
+  }
+  replace(table, chosen ? std::move(ways[*chosen]) : before);
+  if (chosen) now_ = best;
+  return chosen.has_value();
+}
+
+// Tables by how much they occupy the ranks that hold them, and memory.
+std::vector<std::size_t> LocalSearch::heaviest() const {
+  std::vector<double> weight;
+  for (const Table& table : workload_.tables) {
+    weight.push_back(table.distribution().total() * static_cast<double>(table.row_bytes()) *
+                     static_cast<double>(workload_.batch_per_gpu));
+  }
+  std::vector<std::size_t> order(weight.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t table) { return weight[table]; });
+  return order;
+}
+
+void LocalSearch::rebuild(const std::vector<Strategy>& types) {
+  begin(std::vector<Choice>(plan_.size()));
+  for (const std::size_t table : heaviest()) {
+    if (!improve(table, types)) improve(table, {});  // a type that this table may not have
+  }
+  rebuild_sums();
+}
+
+// Tables with a piece of their own on the busiest or the fullest rank, then all others.
+std::vector<std::size_t> LocalSearch::on_busiest() const {
+  const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
+  const auto fullest = static_cast<int>(std::ranges::max_element(memory_) - memory_.begin());
+  std::vector<std::size_t> order = heaviest();
+  std::ranges::stable_partition(order, [&](std::size_t table) {
+    return std::ranges::any_of(plan_[table], [&](const Piece& piece) {
+      return is_single(piece) && (piece.place == busiest || (over_ > 0 && piece.place == fullest));
+    });
+  });
+  return order;
+}
+
+void LocalSearch::descend(const std::vector<Strategy>& types, std::int64_t evaluations) {
+  const std::int64_t until = std::min(evaluations_ + evaluations, limits_.evaluations);
+  for (bool better = true; better && !spent(until);) {
+    better = false;
+    const Score before = now_;
+    for (const std::size_t table : on_busiest()) {
+      if (spent(until)) break;
+      improve(table, types);
+    }
+    rebuild_sums();
+    swap_pieces(until);
+    rebuild_sums();
+    better = now_.over < before.over || now_.value < before.value * (1 - 1e-4);
+  }
+}
+
+bool LocalSearch::try_swap(std::size_t one, std::size_t piece, std::size_t other, std::size_t with) {
+  const Choice first = plan_[one], second = plan_[other];
+  Choice a = first, b = second;
+  std::swap(a[piece].place, b[with].place);
+  const auto twice = [](const Choice& choice, std::size_t at) {
+    return std::ranges::count(choice, choice[at].place, &Piece::place) > 1;
+  };
+  const auto leaves = [&](const Choice& choice, std::size_t at, int from) {
+    return choice[at].strategy == Strategy::table_column_wise && choice.size() > 1 &&
+           cluster_.node_of(from) != cluster_.node_of(choice[at].place);
+  };
+  if (twice(a, piece) || twice(b, with) || leaves(a, piece, first[piece].place) ||
+      leaves(b, with, second[with].place)) {
+    return false;
+  }
+  replace(one, a);
+  replace(other, b);
+  const Score made = score();
+  if (better(made, now_) && moves_within()) {
+    now_ = made;
+    busy_ = cost_.busy();
+    return true;
+  }
+  replace(one, first);
+  replace(other, second);
+  return false;
+}
+
+// Pieces of the busiest rank for lighter ones of others.
+bool LocalSearch::swap_pieces(std::int64_t until) {
+  bool any = false;
+  for (bool better = true; better && !spent(until);) {
+    better = false;
+    const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
+    const std::vector<int> idle = idle_ranks();
+    const std::size_t partners = std::min<std::size_t>(idle.size(), 4);
+    for (std::size_t one = 0; one < plan_.size() && !better; ++one) {
+      for (std::size_t piece = 0; piece < plan_[one].size() && !better; ++piece) {
+        if (!is_single(plan_[one][piece]) || plan_[one][piece].place != busiest) continue;
+        for (std::size_t other = 0; other < plan_.size() && !better; ++other) {
+          if (other == one) continue;
+          for (std::size_t with = 0; with < plan_[other].size() && !better; ++with) {
+            if (!is_single(plan_[other][with])) continue;
+            const auto at = std::find(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(partners),
+                                      plan_[other][with].place);
+            if (at == idle.begin() + static_cast<std::ptrdiff_t>(partners)) continue;
+            if (spent(until)) return any;
+            better = try_swap(one, piece, other, with);
+          }
+        }
+      }
+    }
+    any = any || better;
+  }
+  return any;
+}
+
+void LocalSearch::shake(std::int64_t evaluations, Rng& rng) {
+  const std::int64_t until = std::min(evaluations_ + evaluations, limits_.evaluations);
+  while (!spent(until)) {
+    const std::vector<Choice> kept = plan_;
+    const Score before = now_;
+    const std::vector<double> busy = busy_;
+    std::vector<std::size_t> touched;
+    const std::size_t count = 1 + rng.below(3);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto table = static_cast<std::size_t>(rng.below(plan_.size()));
+      std::vector<Choice> ways = alternatives(table, {});
+      if (ways.empty()) continue;
+      Choice way = std::move(ways[static_cast<std::size_t>(rng.below(ways.size()))]);
+      if (is_single(way.front()) && way.size() == 1) {
+        way.front().place = static_cast<int>(rng.below(static_cast<std::uint64_t>(cluster_.world_size())));
+      }
+      replace(table, std::move(way));
+      touched.push_back(table);
+    }
+    now_ = score();
+    busy_ = cost_.busy();
+    // Others make room, then those that were changed settle.
+    std::vector<std::size_t> order = on_busiest();
+    order.resize(std::min<std::size_t>(order.size(), 4));
+    for (const std::size_t table : order) {
+      if (std::ranges::find(touched, table) == touched.end() && !spent(until)) improve(table, {});
+    }
+    for (const std::size_t table : touched) {
+      if (!spent(until)) improve(table, {});
+    }
+    if (moves_within() && better(now_, before)) continue;
+    for (std::size_t table = 0; table < plan_.size(); ++table) {
+      const auto place = [](const Piece& piece) {
+        return std::tuple(piece.load, piece.place, piece.column_begin, piece.given);
+      };
+      if (!std::ranges::equal(plan_[table], kept[table], {}, place, place)) replace(table, kept[table]);
+    }
+    now_ = before;
+    busy_ = busy;
+  }
+  rebuild_sums();
+}
+
+}  // namespace shardsim::search

@@ -1,0 +1,254 @@
+#include "plan/search/table_choice.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/text.h"
+
+namespace shardsim::search {
+namespace {
+
+constexpr std::int64_t kColumns = 4;  // slices are multiples of so many columns, as kernels read them
+
+// Those that can be lowered, and of them what rows that are not replicated may have.
+bool is_simulated(const std::string& kernel) {
+  return kernel == "fused" || kernel == "fused_uvm" || kernel == "fused_uvm_caching";
+}
+
+bool on_one_rank(Strategy strategy) {
+  return strategy == Strategy::table_wise || strategy == Strategy::column_wise ||
+         strategy == Strategy::table_column_wise;
+}
+
+bool on_one_node(Strategy strategy) {
+  return strategy == Strategy::table_row_wise || strategy == Strategy::grid_shard;
+}
+
+std::vector<int> ranks_on(const Cluster& cluster, int node) {
+  std::vector<int> ranks(static_cast<std::size_t>(cluster.ranks_per_node()));
+  std::iota(ranks.begin(), ranks.end(), node * cluster.ranks_per_node());
+  return ranks;
+}
+
+Table without_names(Table table) {
+  table.name.clear();
+  for (Feature& feature : table.features) feature.name.clear();
+  return table;
+}
+
+}  // namespace
+
+Shift Piece::shift(int per_node) const {
+  if (given != nullptr) return {};
+  if (on_one_rank(strategy)) return {place, place / per_node};
+  return on_one_node(strategy) ? Shift{place * per_node, place} : Shift{};
+}
+
+TableChoices::TableChoices(const Workload& workload, const Cluster& cluster, const PlannerContext& context)
+    : workload_(workload), cluster_(cluster), context_(context), rules_(workload.tables.size()) {
+  find_classes();
+  for (std::size_t t = 0; t < workload.tables.size(); ++t) {
+    read_rules(t, context.constraints ? context.constraints->of(workload.tables[t].name) : nullptr);
+  }
+}
+
+void TableChoices::find_classes() {
+  std::vector<Table> classes;
+  for (const Table& table : workload_.tables) {
+    const Table nameless = without_names(table);
+    const auto found = std::ranges::find(classes, nameless);
+    class_of_.push_back(static_cast<int>(found - classes.begin()));
+    if (found == classes.end()) classes.push_back(nameless);
+  }
+}
+
+int TableChoices::kernel_index(const std::string& name) {
+  const auto found = std::ranges::find(kernels_, name);
+  if (found != kernels_.end()) return static_cast<int>(found - kernels_.begin());
+  kernels_.push_back(name);
+  return static_cast<int>(kernels_.size()) - 1;
+}
+
+void TableChoices::read_rules(std::size_t index, const TableConstraint* constraint) {
+  const Table& table = workload_.tables[index];
+  Rules& rules = rules_[index];
+  using enum Strategy;
+  rules.strategies = {data_parallel, row_wise, column_wise, table_wise};
+  if (cluster_.nodes() > 1) {
+    rules.strategies.insert(rules.strategies.end(), {table_column_wise, table_row_wise, grid_shard});
+  }
+  std::vector<std::string> kernels = {"fused"};
+  rules.min_partition = kColumns;
+  if (constraint != nullptr) {
+    if (!constraint->sharding_types.empty()) rules.strategies = constraint->sharding_types;
+    if (!constraint->compute_kernels.empty()) kernels = constraint->compute_kernels;
+    rules.min_partition = constraint->min_partition.value_or(kColumns);
+    rules.cache_load_factor = constraint->cache_load_factor.value_or(kCacheLoadFactor);
+    if (constraint->cache_load_factor) class_of_[index] = -1 - static_cast<int>(index);  // like no other
+    // Replicated rows have the kernel dense.
+    const bool dense = std::ranges::find(kernels, "dense") != kernels.end() || constraint->compute_kernels.empty();
+    if (!dense) std::erase_if(rules.strategies, [](Strategy strategy) { return replicated(strategy); });
+  }
+  for (const std::string& kernel : kernels) {
+    if (is_simulated(kernel)) rules.kernels.push_back(kernel_index(kernel));
+  }
+  if (rules.kernels.empty()) std::erase_if(rules.strategies, [](Strategy each) { return !replicated(each); });
+  if (!rules.strategies.empty()) return;
+  throw input_error(constraint != nullptr ? constraint->place : table.place,
+                    "the constraints leave planner search no way to place table '" + table.name + "'",
+                    "Allow compute kernels fused, fused_uvm or fused_uvm_caching, or dense for data_parallel and flex");
+}
+
+bool TableChoices::allowed(const Placement& placement) const {
+  const std::string& name = workload_.tables[static_cast<std::size_t>(placement.table)].name;
+  const TableConstraint* const constraint = context_.constraints ? context_.constraints->of(name) : nullptr;
+  if (constraint == nullptr) return true;
+  const auto lists = [](const auto& list, const auto& what) {
+    return list.empty() || std::ranges::find(list, what) != list.end();
+  };
+  const bool narrow = in_columns(placement.strategy) && constraint->min_partition &&
+                      placement.columns() < *constraint->min_partition;
+  return lists(constraint->sharding_types, placement.strategy) &&
+         lists(constraint->compute_kernels, placement.compute_kernel) && !narrow;
+}
+
+bool TableChoices::allows(const Plan& plan) const {
+  return std::ranges::all_of(plan.placements, [&](const Placement& placement) { return allowed(placement); });
+}
+
+Placement TableChoices::placement_of(std::size_t table, const Piece& piece) const {
+  if (piece.given != nullptr) {
+    Placement placement = *piece.given;
+    placement.table = static_cast<int>(table);
+    return placement;
+  }
+  std::vector<std::vector<int>> holders = {all_ranks(cluster_.world_size())};
+  if (on_one_rank(piece.strategy)) holders = {{piece.place}};
+  if (on_one_node(piece.strategy)) holders = {ranks_on(cluster_, piece.place)};
+  if (piece.strategy == Strategy::flex) {
+    holders.clear();
+    for (int node = 0; node < cluster_.nodes(); ++node) holders.push_back(ranks_on(cluster_, node));
+  }
+  Placement placement =
+      whole_table(static_cast<int>(table), workload_.tables[table], piece.strategy, std::move(holders));
+  placement.column_begin = piece.column_begin;
+  placement.column_end = piece.column_end;
+  if (replicated(piece.strategy)) return placement;
+  placement.compute_kernel = kernels_[static_cast<std::size_t>(piece.kernel)];
+  placement.cache_load_factor = rules_[table].cache_load_factor;
+  return placement;
+}
+
+// One of each type, kernel and kind of table.
+Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
+  using Sort = std::tuple<TableKind, Dtype, std::string, bool, Strategy, std::string, bool>;
+  std::set<Sort> met;
+  Plan all;
+  const auto offer = [&](const Placement& placement) {
+    const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
+    const bool weighted = std::ranges::any_of(table.features, &Feature::weighted);
+    const Sort sort{table.kind,         table.dtype,              table.pooling,
+                    weighted,           placement.strategy,       placement.compute_kernel,
+                    placement.rows() < table.rows};
+    if (met.insert(sort).second) all.placements.push_back(placement);
+  };
+  for (std::size_t t = 0; t < workload_.tables.size(); ++t) {
+    for (const Strategy strategy : rules_[t].strategies) {
+      std::vector<int> kernels = rules_[t].kernels;
+      if (replicated(strategy)) kernels = {0};
+      for (const int kernel : kernels) {
+        Piece piece;
+        piece.strategy = strategy;
+        piece.kernel = kernel;
+        piece.column_end = workload_.tables[t].dim;
+        offer(placement_of(t, piece));
+      }
+    }
+  }
+  for (const Plan& plan : plans) {
+    for (const Placement& placement : plan.placements) offer(placement);
+  }
+  std::ranges::stable_sort(all.placements, {}, &Placement::table);
+  return all;
+}
+
+PieceLoad TableChoices::load_of(const Placement& placement) const {
+  PieceLoad load;
+  load.shares = cost_->shares_of(context_.load(placement));
+  const std::vector<PlacementMemory> memory = context_.memory.on_ranks(placement, workload_, cluster_);
+  const auto bytes = [&](std::size_t rank) { return memory[rank].static_bytes + memory[rank].dynamic_bytes; };
+  load.memory_all = bytes(memory.size() - 1);
+  std::map<int, double> host;
+  for (std::size_t rank = 0; rank < memory.size(); ++rank) {
+    const double more = bytes(rank) - load.memory_all;
+    if (more != 0) load.memory.emplace_back(static_cast<int>(rank), more);
+    if (memory[rank].host_bytes > 0) host[cluster_.node_of(static_cast<int>(rank))] += memory[rank].host_bytes;
+  }
+  load.host.assign(host.begin(), host.end());
+  return load;
+}
+
+Piece TableChoices::piece(std::size_t table, Strategy strategy, int kernel, int place, std::int64_t begin,
+                          std::int64_t end) {
+  Piece piece;
+  piece.strategy = strategy;
+  piece.kernel = kernel;
+  piece.place = place;
+  piece.column_begin = begin;
+  piece.column_end = end;
+  const auto [entry, added] =
+      known_.try_emplace(Kind{class_of_[table], strategy, replicated(strategy) ? -1 : kernel, end - begin, begin == 0});
+  if (added) {
+    Piece at_home = piece;
+    at_home.place = 0;
+    entry->second = load_of(placement_of(table, at_home));
+  }
+  piece.load = &entry->second;
+  return piece;
+}
+
+// Pieces that the search could make itself are taken as such.
+std::vector<Choice> TableChoices::of_plan(const Plan& plan) {
+  std::vector<Choice> choices(workload_.tables.size());
+  for (const Placement& placement : plan.placements) {
+    const auto table = static_cast<std::size_t>(placement.table);
+    const int first = placement.holders.front().front();
+    const int place = on_one_rank(placement.strategy)   ? first
+                      : on_one_node(placement.strategy) ? cluster_.node_of(first)
+                                                        : 0;
+    const auto kernel = std::ranges::find(kernels_, placement.compute_kernel);
+    const int number = kernel == kernels_.end() ? 0 : static_cast<int>(kernel - kernels_.begin());
+    Piece own;
+    own.strategy = placement.strategy;
+    own.kernel = number;
+    own.place = place;
+    own.column_begin = placement.column_begin;
+    own.column_end = placement.column_end;
+    if (placement_of(table, own) == placement) {
+      choices[table].push_back(
+          piece(table, placement.strategy, number, place, placement.column_begin, placement.column_end));
+      continue;
+    }
+    given_.push_back(placement);
+    given_loads_.push_back(load_of(placement));
+    own.given = &given_.back();
+    own.load = &given_loads_.back();
+    choices[table].push_back(own);
+  }
+  return choices;
+}
+
+Plan TableChoices::plan_of(const std::vector<Choice>& choices, std::uint64_t seed) const {
+  Plan plan;
+  plan.hash_seed = seed;
+  for (std::size_t t = 0; t < choices.size(); ++t) {
+    for (const Piece& piece : choices[t]) plan.placements.push_back(placement_of(t, piece));
+  }
+  std::ranges::stable_sort(plan.placements, {}, [](const Placement& placement) {
+    return std::tuple(placement.table, placement.row_begin, placement.column_begin);
+  });
+  return plan;
+}
+
+}  // namespace shardsim::search

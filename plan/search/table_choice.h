@@ -1,0 +1,87 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plan/planner.h"
+#include "plan/search/iteration_cost.h"
+
+namespace shardsim::search {
+
+// What a placement adds to an iteration and to memory, counted for rank 0 or node 0 where it lies on one.
+struct PieceLoad {
+  std::vector<Share> shares;
+  double memory_all = 0;                              // bytes on every rank
+  std::vector<std::pair<int, double>> memory, host;   // besides: by rank; rows in host memory: by node
+};
+
+// A part of a table's columns, all rows: how it is sharded, and where.
+struct Piece {
+  Strategy strategy = Strategy::row_wise;
+  int place = 0;  // its rank, or the node of table_row_wise and grid_shard; else 0
+  std::int64_t column_begin = 0, column_end = 0;
+  int kernel = 0;                     // of TableChoices::kernels
+  const PieceLoad* load = nullptr;
+  const Placement* given = nullptr;   // of a plan that the search started from; its `load` is counted where it lies
+
+  Shift shift(int per_node) const;
+};
+
+// How one table is placed.
+using Choice = std::vector<Piece>;
+
+// What a search may do with the tables of a workload, and what that costs. Tables that are alike share what is known of
+// their pieces.
+class TableChoices {
+ public:
+  // Errors: Failure::input for constraints that leave a table no type or kernel.
+  TableChoices(const Workload& workload, const Cluster& cluster, const PlannerContext& context);
+
+  // Types that the table may have.
+  const std::vector<Strategy>& strategies(std::size_t table) const { return rules_[table].strategies; }
+  // Kernels, as Piece::kernel, that its rows may have where they are not replicated.
+  const std::vector<int>& kernels(std::size_t table) const { return rules_[table].kernels; }
+  std::int64_t min_partition(std::size_t table) const { return rules_[table].min_partition; }
+  bool allows(const Plan& plan) const;
+
+  // Known to `cost` from now on: every piece of these plans and every piece that tables may have. One placement of
+  // each kind, for an outline.
+  Plan every_kind(const std::vector<Plan>& plans) const;
+  void use(IterationCost& cost) { cost_ = &cost; }
+
+  Piece piece(std::size_t table, Strategy strategy, int kernel, int place, std::int64_t begin, std::int64_t end);
+  std::vector<Choice> of_plan(const Plan& plan);  // by table
+  Plan plan_of(const std::vector<Choice>& choices, std::uint64_t seed) const;
+  Placement placement_of(std::size_t table, const Piece& piece) const;
+
+ private:
+  struct Rules {
+    std::vector<Strategy> strategies;
+    std::vector<int> kernels;
+    std::int64_t min_partition = 1;
+    double cache_load_factor = kCacheLoadFactor;
+  };
+  using Kind = std::tuple<int, Strategy, int, std::int64_t, bool>;  // class, type, kernel, columns, first block
+
+  void find_classes();
+  void read_rules(std::size_t table, const TableConstraint* constraint);
+  int kernel_index(const std::string& name);
+  PieceLoad load_of(const Placement& placement) const;
+  bool allowed(const Placement& placement) const;
+
+  const Workload& workload_;
+  const Cluster& cluster_;
+  const PlannerContext& context_;
+  IterationCost* cost_ = nullptr;
+  std::vector<int> class_of_;  // [table]
+  std::vector<Rules> rules_;   // [table]
+  std::vector<std::string> kernels_;
+  std::map<Kind, PieceLoad> known_;
+  std::deque<Placement> given_;
+  std::deque<PieceLoad> given_loads_;
+};
+
+}  // namespace shardsim::search

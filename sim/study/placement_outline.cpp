@@ -1,0 +1,56 @@
+#include "sim/study/placement_outline.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "sim/engine/op_work.h"
+#include "sim/lower/lower.h"
+
+namespace shardsim {
+namespace {
+
+// Those whose length no placement decides: the dense part, the host's wait, and the splits, a few bytes each.
+bool is_given(OpRole role) {
+  const bool dense = role >= OpRole::bottom_forward && role <= OpRole::dense_update;
+  return dense || role == OpRole::exchange_splits || role == OpRole::wait_for_splits;
+}
+
+// Splits of all groups in one call are there whatever the plan, those of one group with the group.
+bool is_always_there(const Op& op) {
+  return is_given(op.role) && op.fusion < 0;
+}
+
+std::vector<double> seconds_of(const Op& op, const Program& program, const Cluster& cluster,
+                               const ComputeModel& compute) {
+  Program alone = program;
+  alone.ops = {op};
+  const OpWork work = expand_ops(alone, cluster, compute, {}).front();
+  if (work.is_collective()) return {work.alone.value};
+  std::vector<double> seconds = work.seconds;
+  if (std::ranges::adjacent_find(seconds, std::not_equal_to<>()) == seconds.end()) seconds.resize(1);
+  return seconds;
+}
+
+}  // namespace
+
+IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                   const ComputeModel& compute, bool overlap) {
+  const Program program = lower(plan, workload, cluster, {false, overlap});
+  Program frame = program;
+  frame.ops.clear();
+  IterationOutline outline;
+  outline.streams = static_cast<int>(program.streams.size());
+  outline.pipelined = workload.pipeline != "none";
+  for (const Op& op : program.ops) {
+    OutlineOp& made = outline.ops.emplace_back();
+    if (!is_always_there(op)) made.key = load_key(op, program, plan, workload);
+    made.stream = op.stream;
+    made.after = op.after;
+    made.after_previous = op.after_previous;
+    if (is_given(op.role)) made.seconds = seconds_of(op, frame, cluster, compute);
+    made.collective = op.is_collective();
+  }
+  return outline;
+}
+
+}  // namespace shardsim

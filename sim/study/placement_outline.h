@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "models/compute/compute_model.h"
+#include "plan/iteration_outline.h"
+#include "plan/plan.h"
+#include "sim/program/program.h"
+#include "topology/graph/cluster.h"
+
+namespace shardsim {
+
+// What keeps apart the operations that placements add to: LoadStep::key. `program` is `plan` lowered.
+std::string load_key(const Op& op, const Program& program, const Plan& plan, const Workload& workload);
+
+// The operations of an iteration of the plan, without the amounts of its placements. `overlap` as for lower().
+IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
+                                   const ComputeModel& compute, bool overlap);
+
+}  // namespace shardsim

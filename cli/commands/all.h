@@ -19,5 +19,6 @@ Command collective_command();
 Command collective_compare_command();  // a part of `collective`
 Command emulate_command();
 Command validate_emulated_command();
+Command workload_command();
 
 }  // namespace shardsim

@@ -7,8 +7,10 @@
 
 #include "base/rng.h"
 #include "models/workload/workload.h"
+#include "plan/constraints.h"
 #include "plan/flexshard_equations.h"
 #include "plan/memory_model.h"
+#include "plan/placement_load.h"
 #include "plan/plan.h"
 #include "topology/graph/cluster.h"
 
@@ -26,6 +28,17 @@ struct PlannerContext {
   std::function<void(const std::string&)> note = {};
   // Called between the steps of a long search; throws when the user asked to stop. May be empty.
   std::function<void()> check_stop = {};
+  // What one placement of the workload adds to an iteration on this cluster, with the seconds that `compute` gives its
+  // lookups and updates; may be empty, and `compute` null.
+  std::function<PlacementLoad(const Placement&)> load = {};
+  const ComputeModel* compute = nullptr;
+  // One iteration of a plan in closed form, where no transfer slows another: some milliseconds each. May be empty.
+  std::function<Seconds(const Plan&)> estimate = {};
+  // Takes a figure of the planner about the plan that it returns: "cost_ms" is what it minimised, if that is a time of
+  // an iteration; others are named as it likes. May be empty.
+  std::function<void(const std::string& name, double value)> figure = {};
+  // What the scenario allows for each table; null: everything.
+  const Constraints* constraints = nullptr;
 };
 
 // Decides where every row and column of every table lives.

@@ -19,20 +19,6 @@ Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
   return {bytes / spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie)).bytes_per_second};
 }
 
-ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
-  ComputeWork work;
-  work.kind = work_kind(op.op_class);
-  work.hbm_bytes = op.hbm_bytes.at(position);
-  work.host_link = host_time(op, position, spec);
-  work.flops = op.flops.at(position);
-  work.precision = op.precision.empty() ? "fp32" : op.precision;
-  work.lookups = op.lookups.at(position);
-  work.optimizer = op.optimizer;
-  work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;
-  work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
-  return work;
-}
-
 OpWork compute_work(const Op& op, const Program& program, const Cluster& cluster, const ComputeModel& compute) {
   OpWork work;
   work.seconds.assign(program.world_size, -1.0);
@@ -69,6 +55,20 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
 }
 
 }  // namespace
+
+ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
+  ComputeWork work;
+  work.kind = work_kind(op.op_class);
+  work.hbm_bytes = op.hbm_bytes.at(position);
+  work.host_link = host_time(op, position, spec);
+  work.flops = op.flops.at(position);
+  work.precision = op.precision.empty() ? "fp32" : op.precision;
+  work.lookups = op.lookups.at(position);
+  work.optimizer = op.optimizer;
+  work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;
+  work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
+  return work;
+}
 
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms) {

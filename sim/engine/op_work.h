@@ -27,6 +27,9 @@ struct OpWork {
   bool is_collective() const { return !calls.empty(); }
 };
 
+// What a compute operation asks of the device of the rank at this position of its ranks.
+ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec);
+
 // One OpWork per operation. `algorithms`: collective kind -> algorithm; absent kinds take "auto".
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms);

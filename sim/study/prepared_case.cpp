@@ -30,15 +30,16 @@ double bandwidth(const CollectiveCall& call, std::int64_t payload, const Cluster
   return static_cast<double>(payload) / expand_collective(call, cluster, "auto").alone(cluster).value;
 }
 
-// In a process of its own, for SimGrid allows one engine in each.
-Seconds simulated_iteration(const Case& item, const Cluster& cluster, const Plan& plan, std::uint64_t seed,
-                            const std::function<bool()>& interrupted) {
-  Scenario scenario;  // its seed is all that a Program takes of it
-  scenario.seed = seed;
+double iteration_ms(const Case& item, const Cluster& cluster, const Plan& plan, const Tree& network) {
+  const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
   const PreparedCase prepared(scenario, item, cluster, plan);
-  const auto simulated = [&] {
-    return packed(simulate_case(prepared, prepared.program(), item.network).timeline.iteration_ms);
-  };
+  return simulate_case(prepared, prepared.program(), network).timeline.iteration_ms;
+}
+
+// In a process of its own, for SimGrid allows one engine in each.
+Seconds simulated_iteration(const Case& item, const Cluster& cluster, const Plan& plan,
+                            const std::function<bool()>& interrupted) {
+  const auto simulated = [&] { return packed(iteration_ms(item, cluster, plan, item.network)); };
   return {unpacked<double>(run_in_workers({{item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
 }
 
@@ -59,13 +60,17 @@ Error in_case(const Case& item, const Error& error) {
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
   const auto memory = make_memory_model(item.memory_model);
-  const PlannerContext context{
-      *memory,
-      seed,
-      [&] { return simulated_bandwidths(item.workload, cluster); },
-      [&](const Plan& plan) { return simulated_iteration(item, cluster, plan, seed, watch.interrupted); },
-      watch.note,
-      [&] { throw_if_interrupted(watch.interrupted); }};
+  const auto compute = make_compute_model(item.compute_model);
+  const Tree closed_form = named_map("closed_form");
+  PlannerContext context{*memory, seed, {}};
+  context.simulated_bandwidths = [&] { return simulated_bandwidths(item.workload, cluster); };
+  context.simulate = [&](const Plan& plan) { return simulated_iteration(item, cluster, plan, watch.interrupted); };
+  context.note = watch.note;
+  context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
+  context.load = [&](const Placement& placement) { return placement_load(placement, item.workload, cluster); };
+  context.compute = compute.get();
+  context.estimate = [&](const Plan& plan) { return Seconds{iteration_ms(item, cluster, plan, closed_form) * 1e-3}; };
+  context.figure = watch.figure;
   return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plan/flexshard_equations.h"
+#include "plan/placement_load.h"
 #include "plan/plan.h"
 #include "sim/engine/engine.h"
 #include "sim/program/program.h"
@@ -20,10 +21,11 @@ Cluster cluster_of(const Case& item);
 // of the case.
 Error in_case(const Case& item, const Error& error);
 
-// Who looks on while a plan is made; both may be empty.
+// Who looks on while a plan is made; all may be empty.
 struct PlanWatch {
-  std::function<bool()> interrupted;             // asked now and then
-  std::function<void(const std::string&)> note;  // takes what the planner says about its choice
+  std::function<bool()> interrupted;                                       // asked now and then
+  std::function<void(const std::string&)> note;                            // takes what the planner says of its choice
+  std::function<void(const std::string& name, double value)> figure = {};  // takes its figures
 };
 
 // The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
@@ -35,6 +37,9 @@ Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, con
 // The FlexShard planner's four bandwidths as this cluster's model gives them: payload over time of one call alone.
 // Payloads: the batch's rows for the all-to-alls; 256 MiB for the all-reduces, whose payload the plan decides.
 PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& cluster);
+
+// What one placement adds to an iteration, as the lowering counts it. A few microseconds per rank of the world.
+PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster);
 
 // The Program of one case; `observed_payload` as for lower().
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,

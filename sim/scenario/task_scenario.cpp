@@ -8,7 +8,7 @@ namespace shardsim {
 namespace {
 
 // A text in YAML's double quotes.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -18,8 +18,8 @@ std::string quoted(const std::string& text) {
 }
 
 std::string cluster_text(const TaskSetting& setting) {
-  if (setting.memory.empty()) return quoted(setting.cluster);
-  return fmt::format("{{base: {}, gpu: {{hbm: {}}}}}", quoted(setting.cluster), quoted(setting.memory));
+  if (setting.memory.empty()) return in_quotes(setting.cluster);
+  return fmt::format("{{base: {}, gpu: {{hbm: {}}}}}", in_quotes(setting.cluster), in_quotes(setting.memory));
 }
 
 std::string numbered(const std::string& name, std::size_t index, std::size_t count) {
@@ -42,7 +42,7 @@ std::string case_text(const Task& task, const std::string& name, const TaskLaw& 
       "    workload: {{name: {}, batch_per_gpu: {}, optimizer: {{name: sgd}}, input_exchange: none,\n"
       "      tables_from: {{workload: {}{}, tables: [{}],\n"
       "        dims: [{}]}}}}\n",
-      name, workload, setting.batch_per_gpu, quoted(setting.pool), dtype, fmt::join(task.tables, ", "),
+      name, workload, setting.batch_per_gpu, in_quotes(setting.pool), dtype, fmt::join(task.tables, ", "),
       fmt::join(task.dims, ", "));
 }
 
@@ -66,7 +66,7 @@ std::string tasks_to_yaml(const std::vector<Task>& tasks, const TaskLaw& law, co
       "memory_model: {{name: paper, dp_static_multiplier: 1, mp_dynamic_copies: 0, dp_dynamic_copies: 0}}\n"
       "planner: {{name: memory_balanced}}\n"
       "cases:\n",
-      setting.made_by, tasks.size(), law_text(law), quoted(setting.title), cluster_text(setting));
+      setting.made_by, tasks.size(), law_text(law), in_quotes(setting.title), cluster_text(setting));
   for (std::size_t i = 0; i < tasks.size(); ++i)
     text += case_text(tasks[i], task_name(i, tasks.size(), static_cast<std::size_t>(setting.tests)), law, setting);
   return text;

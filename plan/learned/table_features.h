@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/workload/workload.h"
+
+namespace shardsim {
+
+inline constexpr int kCountBins = 17;
+
+// Shares of the distinct rows that one batch meets once, twice, 3-4, 5-8, ... 16385-32768 times, and more often.
+using CountBins = std::array<double, kCountBins>;
+
+// The bins of a table that `lookups` ids are drawn from, each by itself: a row's count is binomial. Expected rows per
+// bin over expected distinct rows, in closed form over intervals of rows, within 0.01 a bin; all 0 without lookups.
+CountBins expected_count_bins(const AccessDistribution& access, double lookups);
+
+// What learned costs know of a table, its columns aside: those of a part of the columns are the same.
+struct TableStatistics {
+  double rows = 0;     // at least 100, as the papers' data have it; 100 where nothing is looked up
+  double pooling = 0;  // mean lookups per sample
+  int dtype_bytes = 4;
+  CountBins bins{};
+  bool operator==(const TableStatistics&) const = default;
+};
+
+// Of one lookup of `batch` samples (table-wise and column-wise: the batch of all ranks). Costs some tens of
+// microseconds, so ask once per table. Errors (Failure::input, at the table): a sequence, which has no pooling factor.
+TableStatistics table_statistics(const Table& table, std::int64_t batch);
+
+// In which order a model takes which features.
+enum class FeatureLayout {
+  neuroshard,  // 20: bin_0, bin_1, bin_10 ... bin_16, bin_2 ... bin_9, dim, pooling_factor, row: keys sorted as strings
+  autoshard    // 21: dim, row, pooling_factor (whole), size (GiB), bin_0 ... bin_16
+};
+
+std::vector<std::string> words_of(FeatureLayout layout);
+const std::vector<std::string>& feature_names(FeatureLayout layout);
+
+// The features of `columns` columns of a table, one per name. (daochenzha/neuroshard at ec7ca74 and
+// daochenzha/autoshard at e861ecb, gen_dlrm_data.py.)
+std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout);
+
+}  // namespace shardsim

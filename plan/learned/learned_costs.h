@@ -12,6 +12,8 @@
 
 namespace shardsim {
 
+struct CostModel;
+
 // What the labels of a model were taken of. Costs of one are no answer about another.
 struct LabelSetting {
   std::string provider;    // "closed_form", "cpu", "cuda": who said the seconds
@@ -47,6 +49,7 @@ class LearnedCosts {
   // Errors (Failure::input, naming the file): not such a file, cut off, of another feature layout, or of another
   // setting than expected (both are named).
   static LearnedCosts read(const std::filesystem::path& file, const ExpectedSetting& expected = {});
+  explicit LearnedCosts(const CostModel& model);
   ~LearnedCosts();
   LearnedCosts(LearnedCosts&&) noexcept;
   LearnedCosts& operator=(LearnedCosts&&) noexcept;
@@ -71,7 +74,6 @@ class LearnedCosts {
 
  private:
   struct Nets;
-  explicit LearnedCosts(std::unique_ptr<const Nets> nets);
   std::unique_ptr<const Nets> nets_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 // Calls `take` with the position of each of the samples and each of its pieces, in order.
 template <typename Scalar>
-void for_each_member(const ShardSet<Scalar>& set, std::span<const int> samples, auto take) {
+void for_each_member(const PieceSets<Scalar>& set, std::span<const int> samples, auto take) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const auto sample = static_cast<std::size_t>(samples[i]);
     for (std::size_t m = set.begins[sample]; m < set.begins[sample + 1]; ++m)
@@ -46,7 +46,7 @@ void ShardNet<Scalar>::initialise(std::span<Scalar> parameters, Rng& rng) const 
 
 // Pieces that several shards of the batch hold go through the net once.
 template <typename Scalar>
-void ShardNet<Scalar>::gather(const ShardSet<Scalar>& set, std::span<const int> samples, Pass& pass) const {
+void ShardNet<Scalar>::gather(const PieceSets<Scalar>& set, std::span<const int> samples, Pass& pass) const {
   const auto width = static_cast<std::size_t>(set.features);
   pass.place_of.assign(set.pieces.size() / width, -1);
   pass.pieces.clear();
@@ -61,7 +61,7 @@ void ShardNet<Scalar>::gather(const ShardSet<Scalar>& set, std::span<const int> 
 }
 
 template <typename Scalar>
-void ShardNet<Scalar>::forward(std::span<const Scalar> parameters, const ShardSet<Scalar>& set,
+void ShardNet<Scalar>::forward(std::span<const Scalar> parameters, const PieceSets<Scalar>& set,
                                std::span<const int> samples, Pass& pass) const {
   gather(set, samples, pass);
   tables_.forward(of_tables(parameters), pass.features, pass.tables);
@@ -74,7 +74,7 @@ void ShardNet<Scalar>::forward(std::span<const Scalar> parameters, const ShardSe
 }
 
 template <typename Scalar>
-void ShardNet<Scalar>::backward(std::span<const Scalar> parameters, const ShardSet<Scalar>& set,
+void ShardNet<Scalar>::backward(std::span<const Scalar> parameters, const PieceSets<Scalar>& set,
                                 std::span<const int> samples, const Pass& pass, std::vector<Scalar> of_outputs,
                                 std::span<Scalar> gradient) const {
   std::vector<Scalar> of_sums;

@@ -10,7 +10,7 @@ namespace shardsim {
 
 // Sets of tables for a net. A piece is a table with its columns; shards share pieces.
 template <typename Scalar>
-struct ShardSet {
+struct PieceSets {
   int features = 0;
   std::vector<Scalar> pieces;             // [pieces x features], standardised
   std::vector<int> members;               // pieces of all shards, one shard after the other
@@ -47,14 +47,14 @@ class ShardNet {
     std::vector<Scalar> sums;  // [shards x kTableVector]
   };
   // One number per sample, in `pass.head.back()`. `samples`: positions of shards in the set.
-  void forward(std::span<const Scalar> parameters, const ShardSet<Scalar>& set, std::span<const int> samples,
+  void forward(std::span<const Scalar> parameters, const PieceSets<Scalar>& set, std::span<const int> samples,
                Pass& pass) const;
   // Adds to `gradient`; `of_outputs`: the gradient of those numbers.
-  void backward(std::span<const Scalar> parameters, const ShardSet<Scalar>& set, std::span<const int> samples,
+  void backward(std::span<const Scalar> parameters, const PieceSets<Scalar>& set, std::span<const int> samples,
                 const Pass& pass, std::vector<Scalar> of_outputs, std::span<Scalar> gradient) const;
 
  private:
-  void gather(const ShardSet<Scalar>& set, std::span<const int> samples, Pass& pass) const;
+  void gather(const PieceSets<Scalar>& set, std::span<const int> samples, Pass& pass) const;
 
   DenseStack<Scalar> tables_, head_;
 };

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/learned/dense_stack.h"
+#include "plan/learned/label_sets.h"
+#include "plan/learned/training.h"
+
+namespace shardsim {
+
+// What the inputs of a net are centred on and divided by.
+struct InputScale {
+  std::vector<float> means, deviations;
+  void apply(std::span<float> inputs) const;  // [samples x inputs]
+  bool operator==(const InputScale&) const = default;
+};
+
+// seconds = mean + deviation x what the net says.
+struct OutputScale {
+  double mean = 0, deviation = 1;
+  bool operator==(const OutputScale&) const = default;
+};
+
+// One fitted net: a ShardNet's parameters, or those of a DenseStack of exchange_layers().
+struct FittedNet {
+  std::vector<float> parameters;
+  OutputScale output;
+  double validation_loss = 0;  // mean square, in units of `output`
+  int epoch = 0;               // that the parameters are of
+  bool operator==(const FittedNet&) const = default;
+};
+
+// The exchanges of the ranks of one node.
+struct ExchangeModel {
+  int ranks = 4;
+  std::int64_t batch = 0;
+  std::string topology;  // the cluster that the labels are of
+  InputScale inputs;     // columns of each rank, then starts in ms; the backward net takes the columns alone
+  FittedNet forward, backward;
+  bool operator==(const ExchangeModel&) const = default;
+};
+
+// Layers of an exchange's net: inputs-128-64-32-16-ranks (models.py at daochenzha/neuroshard ec7ca74); the inputs of
+// the forward one are 2 x ranks, of the backward one `ranks`.
+std::vector<DenseLayerShape> exchange_layers(int inputs, int ranks);
+
+// All that a model file holds.
+struct CostModel {
+  LabelSetting setting;
+  FeatureLayout layout = FeatureLayout::neuroshard;
+  std::uint64_t seed = 1;       // of the training
+  std::uint64_t data_hash = 0;  // of shards, exchanges and their labels
+  std::int64_t labels = 0;      // shards that were fitted, validation included
+  InputScale features;          // in the order of feature_names(layout)
+  FittedNet forward, backward;
+  std::vector<ExchangeModel> exchanges;  // by rising ranks; may be empty
+  bool operator==(const CostModel&) const = default;
+};
+
+// Who looks on: the net ("forward", "exchange 4 backward") and the epoch done. It may throw to stop.
+using FitWatch = std::function<void(const std::string& net, int epoch, double validation_loss)>;
+
+// Fits the two nets of shards, and two per set of exchanges, to the labels that are not held back. Same labels, same
+// seed, same bits. Errors (Failure::input): sets of several providers, devices or settings; no labels; a label that is
+// not finite or not above 0.
+CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges,
+                         const TrainingOptions& options, const FitWatch& watch = {});
+
+// HDF5, docs/formats.md "Cost models". Written whole or not at all; the same model gives the same bytes.
+void save_cost_model(const CostModel& model, const std::filesystem::path& file);
+// Errors (Failure::input, naming file and object): no such file, cut off, another schema or feature layout, sizes that
+// do not fit the nets, numbers that are not finite.
+CostModel read_cost_model(const std::filesystem::path& file);
+
+}  // namespace shardsim

@@ -8,8 +8,9 @@
 namespace shardsim {
 namespace {
 
-constexpr double kDirect = 32;         // expected count up to which the terms of the binomial law are added up
-constexpr double kBlockChange = 0.01;  // of the distinct rows: what a block may change a bin by, at most
+constexpr double kDirect = 32;               // expected count up to which the terms of the binomial law are added up
+constexpr double kBlockOff = 0.002;          // of the distinct rows: how far apart the two answers for a block may be
+constexpr double kMostDirect = 4 * kDirect;  // beyond which they are negligible
 constexpr double kNegligible = 1e-9;
 
 double upper_edge(int bin) {
@@ -19,8 +20,11 @@ double upper_edge(int bin) {
 // The law of how often one row of share `q` is met in `draws` draws.
 class RowCount {
  public:
-  RowCount(double draws, double q)
-      : draws_(draws), q_(std::min(q, 1.0)), met_(q_ < 1 ? -std::expm1(draws * std::log1p(-q_)) : 1) {}
+  RowCount(double draws, double q) : draws_(draws), q_(std::min(q, 1.0)) {
+    const double log_none = q_ < 1 ? draws * std::log1p(-q_) : -HUGE_VAL;
+    none_ = std::exp(log_none);
+    met_ = -std::expm1(log_none);
+  }
 
   // P(1 <= count <= upper edge) for every bin; the last one has no upper edge.
   CountBins met_at_most() const {
@@ -33,9 +37,9 @@ class RowCount {
   CountBins added_up() const {
     CountBins result;
     result.fill(met_);
-    double term = 1 - met_, met = 0;
+    double term = none_, met = 0;
     int bin = 0;
-    for (double count = 1; bin < kCountBins && met_ - met > kNegligible * met_; ++count) {
+    for (double count = 1; count <= kMostDirect && met_ - met > kNegligible * met_; ++count) {
       term *= (draws_ - count + 1) / count * (q_ / (1 - q_));
       met += term;
       if (count == upper_edge(bin)) result[static_cast<std::size_t>(bin++)] = met;
@@ -48,7 +52,7 @@ class RowCount {
     CountBins result;
     const double deviation = std::sqrt(draws_ * q_ * (1 - q_));
     for (int bin = 0; bin < kCountBins; ++bin)
-      result[static_cast<std::size_t>(bin)] = std::clamp(below(upper_edge(bin), deviation) - (1 - met_), 0.0, 1.0);
+      result[static_cast<std::size_t>(bin)] = std::clamp(below(upper_edge(bin), deviation) - none_, 0.0, 1.0);
     return result;
   }
 
@@ -61,39 +65,62 @@ class RowCount {
   }
 
   double draws_, q_;
-  double met_;  // P(count >= 1)
+  double none_, met_;  // P(count = 0), P(count >= 1)
 };
 
-// The sum of met_at_most() over rows in popularity order. Between the ends of a block it lies between their values, so
-// a block is halved (in rank, geometrically) until these are near.
+// The sum of met_at_most() over rows in popularity order. Over a block of rows it is taken at their mean probability,
+// and again on the chord between the block's ends; where the two are near, their middle is the answer, else the block
+// is halved (in rank, geometrically).
 class RowSum {
  public:
   RowSum(const AccessDistribution& access, double draws)
-      : access_(access),
-        draws_(draws),
-        most_change_(kBlockChange * access.expected_distinct(0, access.rows(), draws)) {}
+      : access_(access), draws_(draws), most_off_(kBlockOff * access.expected_distinct(0, access.rows(), draws)) {}
 
   CountBins all() {
     const std::uint64_t last = access_.rows() - 1;
-    add(0, access_.rows(), at(access_.probability(0)), at(access_.probability(last)));
+    add({0, access_.rows(), end_at(0), end_at(last)});
     return sum_;
   }
 
  private:
-  CountBins at(double p) const { return RowCount(draws_, p / access_.total()).met_at_most(); }
+  struct End {
+    double p = 0;
+    CountBins met;
+  };
+  struct Block {
+    std::uint64_t first = 0, end = 0;
+    End high, low;  // its first and its last row
+    double rows() const { return static_cast<double>(end - first); }
+  };
 
-  void add(std::uint64_t first, std::uint64_t end, const CountBins& high, const CountBins& low) {
-    const auto rows = static_cast<double>(end - first);
-    double change = 0;
-    for (std::size_t bin = 0; bin < kCountBins; ++bin) change = std::max(change, std::abs(high[bin] - low[bin]));
-    if (change == 0) return take(rows, high);
-    if (end - first == 2) return take(1, high), take(1, low);
-    if (rows * change <= most_change_) return take(rows, at(access_.sum(first, end) / rows));
-    const std::uint64_t middle = split(first, end);
-    const CountBins before = middle - first == 1 ? high : at(access_.probability(middle - 1));
-    const CountBins after = end - middle == 1 ? low : at(access_.probability(middle));
-    add(first, middle, high, before);
-    add(middle, end, after, low);
+  CountBins at(double p) const { return RowCount(draws_, p / access_.total()).met_at_most(); }
+  End end_at(std::uint64_t position) const {
+    const double p = access_.probability(position);
+    return {p, at(p)};
+  }
+
+  void add(const Block& block) {
+    const double span = block.high.p - block.low.p;
+    if (span <= 0) return take(block.rows(), block.high.met);
+    const double mean = std::clamp(access_.sum(block.first, block.end) / block.rows(), block.low.p, block.high.p);
+    const double share = (mean - block.low.p) / span;
+    CountBins middle = at(mean);
+    double off = 0;
+    for (std::size_t bin = 0; bin < kCountBins; ++bin) {
+      const double chord = block.low.met[bin] + share * (block.high.met[bin] - block.low.met[bin]);
+      off = std::max(off, std::abs(chord - middle[bin]));
+      middle[bin] = block.end - block.first == 2 ? chord : (chord + middle[bin]) / 2;
+    }
+    if (block.end - block.first == 2 || block.rows() * off <= most_off_) return take(block.rows(), middle);
+    halve(block);
+  }
+
+  void halve(const Block& block) {
+    const std::uint64_t middle = split(block.first, block.end);
+    const End before = middle - block.first == 1 ? block.high : end_at(middle - 1);
+    const End after = block.end - middle == 1 ? block.low : end_at(middle);
+    add({block.first, middle, block.high, before});
+    add({middle, block.end, after, block.low});
   }
 
   void take(double rows, const CountBins& each) {
@@ -107,7 +134,7 @@ class RowSum {
 
   const AccessDistribution& access_;
   double draws_;
-  double most_change_;
+  double most_off_;
   CountBins sum_{};
 };
 

@@ -11,7 +11,7 @@
 #include "plan/learned/shard_net.h"
 
 namespace shardsim {
-namespace {
+namespace detail {  // what LearnedCosts::Nets holds must have a name outside of this file
 
 constexpr int kLanes = 16;  // partial sums of a head, so that a compiler may use vectors of any width for the same bits
 
@@ -108,6 +108,10 @@ struct NodeExchange {
   ExchangeCost forward, backward;
 };
 
+}  // namespace detail
+
+namespace {
+
 void expect(const std::filesystem::path& file, const char* what, const std::string& wanted, const std::string& has) {
   if (wanted.empty() || wanted == has) return;
   throw input_error({file.string()}, fmt::format("its labels are of {} {}, not of {}", what, has, wanted),
@@ -126,8 +130,8 @@ struct LearnedCosts::Nets {
     for (const ExchangeModel& exchange : model.exchanges) exchanges.emplace_back(exchange);
   }
 
-  const NodeExchange& exchange(int ranks) const {
-    for (const NodeExchange& one : exchanges)
+  const detail::NodeExchange& exchange(int ranks) const {
+    for (const detail::NodeExchange& one : exchanges)
       if (one.ranks == ranks) return one;
     throw std::logic_error(fmt::format("no exchange of {} ranks was learned", ranks));
   }
@@ -135,8 +139,8 @@ struct LearnedCosts::Nets {
   LabelSetting setting;
   FeatureLayout layout;
   InputScale features;
-  ShardCost forward, backward;
-  std::vector<NodeExchange> exchanges;
+  detail::ShardCost forward, backward;
+  std::vector<detail::NodeExchange> exchanges;
 };
 
 LearnedCosts::LearnedCosts(const CostModel& model) : nets_(std::make_unique<const Nets>(model)) {}
@@ -179,13 +183,13 @@ ShardSeconds LearnedCosts::seconds_of(const CostVector& sum) const {
 
 std::vector<int> LearnedCosts::exchange_ranks() const {
   std::vector<int> ranks;
-  for (const NodeExchange& one : nets_->exchanges) ranks.push_back(one.ranks);
+  for (const detail::NodeExchange& one : nets_->exchanges) ranks.push_back(one.ranks);
   return ranks;
 }
 
 void LearnedCosts::forward_exchanges(int ranks, std::span<const double> dims, std::span<const double> starts,
                                      std::span<double> seconds) const {
-  const NodeExchange& exchange = nets_->exchange(ranks);
+  const detail::NodeExchange& exchange = nets_->exchange(ranks);
   if (dims.size() % static_cast<std::size_t>(ranks) != 0 || starts.size() != dims.size() ||
       seconds.size() != dims.size())
     throw std::logic_error("columns, starts and seconds of exchanges differ in number");
@@ -193,7 +197,7 @@ void LearnedCosts::forward_exchanges(int ranks, std::span<const double> dims, st
 }
 
 void LearnedCosts::backward_exchanges(int ranks, std::span<const double> dims, std::span<double> seconds) const {
-  const NodeExchange& exchange = nets_->exchange(ranks);
+  const detail::NodeExchange& exchange = nets_->exchange(ranks);
   if (dims.size() % static_cast<std::size_t>(ranks) != 0 || seconds.size() != dims.size())
     throw std::logic_error("columns and seconds of exchanges differ in number");
   exchange.backward.seconds(exchange.scaled(dims, {}), seconds);

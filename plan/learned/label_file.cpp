@@ -1,0 +1,267 @@
+#include "plan/learned/label_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/tree/json.h"
+#include "base/tree/map_reader.h"
+#include "base/units.h"
+
+namespace shardsim {
+namespace {
+
+using LabelJson = nlohmann::ordered_json;
+
+constexpr const char* kShardSchema = "shardsim.shards/1";
+constexpr const char* kExchangeSchema = "shardsim.exchanges/1";
+constexpr std::int64_t kMostTables = 1'000'000, kMostColumns = 1'000'000;
+
+// What a workload file says, of the access law alone what its family takes.
+LabelJson access_json(const AccessSpec& access) {
+  LabelJson json{{"family", access.family == "counts" ? "explicit" : access.family}};
+  if (access.family == "zipf" || access.family == "zipf_mandelbrot") json["s"] = access.s;
+  if (access.family == "zipf_mandelbrot") json["q"] = access.q;
+  if (access.c > 0) json["c"] = access.c;
+  if (access.family == "log_normal") json["sigma"] = access.sigma;
+  if (!access.p.empty()) json["p"] = access.p;
+  for (const AccessSpec::Knot& knot : access.knots)
+    json["knots"].push_back({{"rank", static_cast<std::int64_t>(knot.rank)}, {"ln_p", knot.ln_p}});
+  if (access.absolute()) json["rescale"] = true;
+  return json;
+}
+
+LabelJson table_json(const Table& table) {
+  LabelJson json{{"name", table.name}, {"rows", table.rows},
+                 {"dim", table.dim},   {"dtype", dtype_name(table.dtype)},
+                 {"kind", "pooled"},   {"pooling", table.pooling}};
+  for (const Feature& feature : table.features)
+    json["features"].push_back({{"name", feature.name},
+                                {"pooling_factor", feature.pooling_factor},
+                                {"num_poolings", feature.num_poolings},
+                                {"weighted", feature.weighted}});
+  json["access"] = access_json(table.access);
+  return json;
+}
+
+LabelJson workload_json(const Workload& workload) {
+  LabelJson json{{"schema", "shardsim.workload/1"},
+                 {"name", workload.name},
+                 {"batch_per_gpu", workload.batch_per_gpu},
+                 {"optimizer", {{"name", workload.optimizer}}},
+                 {"embedding_kernels", workload.embedding_kernels},
+                 {"id_bytes", workload.id_bytes}};
+  for (const Table& table : workload.tables) json["tables"].push_back(table_json(table));
+  return json;
+}
+
+std::string shard_text(const Shard& shard) {
+  std::string text;
+  for (const ShardPiece& piece : shard)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", piece.table, piece.columns);
+  return text;
+}
+
+void add_labels(LabelJson& json, const ShardSet& set) {
+  json["provider"] = set.provider;
+  json["device"] = set.device;
+  for (const auto& label : set.labels) {
+    json["forward_us"].push_back(label ? LabelJson(1e6 * label->forward) : LabelJson());
+    json["backward_us"].push_back(label ? LabelJson(1e6 * label->backward) : LabelJson());
+  }
+}
+
+std::string text_of(const ShardSet& set) {
+  LabelJson json{{"schema", kShardSchema},
+                 {"workload", workload_json(set.workload)},
+                 {"batch", set.batch},
+                 {"seed", set.law.seed},
+                 {"max_tables", set.law.max_tables},
+                 {"max_dim", set.law.max_dim},
+                 {"max_bytes", fmt::format("{} B", set.law.max_bytes)}};
+  for (const Shard& shard : set.shards) json["shards"].push_back(shard_text(shard));
+  if (!set.provider.empty()) add_labels(json, set);
+  return json.dump(1) + "\n";
+}
+
+std::string numbers_text(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : " ") + shortest(number);
+  return text;
+}
+
+std::string in_us(std::vector<double> seconds) {
+  for (double& value : seconds) value *= 1e6;
+  return numbers_text(seconds);
+}
+
+std::string text_of(const ExchangeSet& set) {
+  LabelJson json{{"schema", kExchangeSchema},
+                 {"batch", set.batch},
+                 {"ranks", set.law.ranks},
+                 {"seed", set.law.seed},
+                 {"max_dim", set.law.max_dim}};
+  for (const Exchange& exchange : set.exchanges) {
+    json["columns"].push_back(numbers_text(exchange.columns));
+    json["starts_ms"].push_back(numbers_text(exchange.starts_ms));
+  }
+  if (set.provider.empty()) return json.dump(1) + "\n";
+  json["provider"] = set.provider;
+  json["device"] = set.device;
+  json["topology"] = set.topology;
+  for (const auto& label : set.labels) {
+    json["forward_us"].push_back(label ? LabelJson(in_us(label->forward)) : LabelJson());
+    json["backward_us"].push_back(label ? LabelJson(in_us(label->backward)) : LabelJson());
+  }
+  return json.dump(1) + "\n";
+}
+
+Error bad_text(const Place& place, const std::string& text, const char* expected) {
+  return input_error(place, fmt::format("{} is not {}", excerpt(text), expected),
+                     "Draw the file again: shardsim cost-model sample");
+}
+
+std::int64_t number_of(const std::string& text, std::int64_t least, std::int64_t end, const Place& place) {
+  const std::int64_t number = parse_count(text, place);
+  if (number < least || number >= end)
+    throw input_error(place, fmt::format("{} lies outside {} to {}", number, least, end - 1), "Correct the shard");
+  return number;
+}
+
+Shard read_shard(const std::string& text, std::size_t tables, const Place& place) {
+  Shard shard;
+  for (const std::string& piece : split(text, ' ')) {
+    const std::vector<std::string> parts = split(piece, ':');
+    if (parts.size() != 2) throw bad_text(place, text, "a shard: \"3:64 17:8\" has 64 columns of table 3 and 8 of 17");
+    shard.push_back({static_cast<int>(number_of(parts[0], 0, static_cast<std::int64_t>(tables), place)),
+                     number_of(parts[1], 1, kMostColumns, place)});
+  }
+  return shard;
+}
+
+double label_seconds(const std::string& text, const Place& place) {
+  const double us = parse_real(text, place);
+  if (us > 0) return 1e-6 * us;
+  throw input_error(place, fmt::format("a label of {} us is no time", us), "Label the file again");
+}
+
+double label_seconds(const Tree& tree) {
+  return label_seconds(scalar_text(tree, "a time in us"), tree.place);
+}
+
+// A list with one entry per item, and null where there is no label yet.
+const std::vector<Tree>& label_list(MapReader& reader, const char* key, std::size_t count) {
+  const std::vector<Tree>& list = reader.list(key);
+  if (list.size() == count) return list;
+  throw input_error(reader.place_of(key), fmt::format("'{}' has {} entries for {}", key, list.size(), count),
+                    "Label the file again");
+}
+
+// Whether two lists have a label at that place, which both must agree on.
+bool has_label(const Tree& forward, const Tree& backward) {
+  const bool none = forward.kind == Tree::Kind::null;
+  if (none != (backward.kind == Tree::Kind::null))
+    throw input_error(forward.place, "a label of one direction alone", "Label the file again");
+  return !none;
+}
+
+std::string read_provider(MapReader& reader) {
+  if (reader.has("provider")) return reader.text("provider");
+  if (!reader.has("forward_us")) return "";
+  throw input_error(reader.place_of("forward_us"), "labels without their provider", "Label the file again");
+}
+
+void read_labels(MapReader& reader, ShardSet& set) {
+  set.labels.resize(set.shards.size());
+  set.provider = read_provider(reader);
+  if (set.provider.empty()) return;
+  set.device = reader.text("device");
+  const std::vector<Tree>& forward = label_list(reader, "forward_us", set.shards.size());
+  const std::vector<Tree>& backward = label_list(reader, "backward_us", set.shards.size());
+  for (std::size_t i = 0; i < set.shards.size(); ++i)
+    if (has_label(forward[i], backward[i]))
+      set.labels[i] = ShardSeconds{label_seconds(forward[i]), label_seconds(backward[i])};
+}
+
+ShardSet read_shards(MapReader& reader, const std::string& folder) {
+  ShardSet set;
+  set.workload = read_workload(reader.required("workload"), folder);
+  set.batch = reader.count("batch");
+  set.law.seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, {}));
+  set.law.max_tables = static_cast<int>(std::min(reader.count("max_tables"), kMostTables));
+  set.law.max_dim = reader.count("max_dim");
+  set.law.max_bytes = reader.bytes("max_bytes").count;
+  for (const Tree& item : reader.list("shards"))
+    set.shards.push_back(read_shard(scalar_text(item, "a shard"), set.workload.tables.size(), item.place));
+  set.law.count = static_cast<std::int64_t>(set.shards.size());
+  read_labels(reader, set);
+  return set;
+}
+
+std::vector<double> read_numbers(const Tree& tree, int ranks) {
+  const std::string& text = scalar_text(tree, "numbers of each rank");
+  std::vector<double> numbers;
+  for (const std::string& part : split(text, ' ')) numbers.push_back(parse_real(part, tree.place));
+  const bool negative = std::ranges::any_of(numbers, [](double number) { return number < 0; });
+  if (negative || numbers.size() != static_cast<std::size_t>(ranks))
+    throw bad_text(tree.place, text, "one number per rank, 0 or more");
+  return numbers;
+}
+
+std::vector<double> rank_seconds(const Tree& tree, int ranks) {
+  const std::string& text = scalar_text(tree, "a time in us of each rank");
+  std::vector<double> seconds;
+  for (const std::string& part : split(text, ' ')) seconds.push_back(label_seconds(part, tree.place));
+  if (seconds.size() != static_cast<std::size_t>(ranks)) throw bad_text(tree.place, text, "one time in us per rank");
+  return seconds;
+}
+
+void read_labels(MapReader& reader, ExchangeSet& set) {
+  set.labels.resize(set.exchanges.size());
+  set.provider = read_provider(reader);
+  if (set.provider.empty()) return;
+  set.device = reader.text("device");
+  set.topology = reader.text("topology");
+  const std::vector<Tree>& forward = label_list(reader, "forward_us", set.exchanges.size());
+  const std::vector<Tree>& backward = label_list(reader, "backward_us", set.exchanges.size());
+  for (std::size_t i = 0; i < set.exchanges.size(); ++i)
+    if (has_label(forward[i], backward[i]))
+      set.labels[i] =
+          ExchangeSeconds{rank_seconds(forward[i], set.law.ranks), rank_seconds(backward[i], set.law.ranks)};
+}
+
+ExchangeSet read_exchanges(MapReader& reader) {
+  ExchangeSet set;
+  set.batch = reader.count("batch");
+  set.law.ranks = reader.choice("ranks", {"4", "8"}) == "4" ? 4 : 8;
+  set.law.seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, {}));
+  set.law.max_dim = reader.count("max_dim");
+  for (const Tree& item : reader.list("columns")) set.exchanges.push_back({read_numbers(item, set.law.ranks), {}});
+  const std::vector<Tree>& starts = label_list(reader, "starts_ms", set.exchanges.size());
+  for (std::size_t i = 0; i < starts.size(); ++i) set.exchanges[i].starts_ms = read_numbers(starts[i], set.law.ranks);
+  set.law.count = static_cast<std::int64_t>(set.exchanges.size());
+  read_labels(reader, set);
+  return set;
+}
+
+}  // namespace
+
+std::string label_file_text(const LabelFile& file) {
+  return std::visit([](const auto& set) { return text_of(set); }, file);
+}
+
+LabelFile read_label_file(const std::string& path) {
+  const Tree tree = read_json_file(path);
+  MapReader reader(tree, "");
+  const bool shards = reader.choice("schema", {kShardSchema, kExchangeSchema}) == kShardSchema;
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  LabelFile file = shards ? LabelFile(read_shards(reader, folder)) : LabelFile(read_exchanges(reader));
+  reader.finish();
+  return file;
+}
+
+}  // namespace shardsim

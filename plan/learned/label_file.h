@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "plan/learned/label_sets.h"
+
+namespace shardsim {
+
+// Shards or exchanges with what is known of their labels, as JSON (docs/formats.md, "Shards and their labels"):
+// schemas shardsim.shards/1 and shardsim.exchanges/1. The same file without labels is what is to be labelled, here or
+// on a machine without HDF5. The same set gives the same bytes.
+using LabelFile = std::variant<ShardSet, ExchangeSet>;
+
+std::string label_file_text(const LabelFile& file);
+// Errors (Failure::input with the line): another schema, keys missing or unknown, cut off, tables as read_workload()
+// refuses them, a shard of a table or columns that are not there, lists of other lengths than the shards, labels that
+// are not finite or not above 0, labels without their provider.
+LabelFile read_label_file(const std::string& path);
+
+}  // namespace shardsim

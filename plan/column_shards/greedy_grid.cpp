@@ -1,0 +1,172 @@
+#include "plan/column_shards/greedy_grid.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardsim {
+namespace {
+
+constexpr std::uint32_t kMostShards = 1U << 21U;  // 100 MB
+
+}  // namespace
+
+std::size_t ShardMemory::place_of(std::uint64_t key) const {
+  std::uint64_t mixed = key * 0x9e3779b97f4a7c15ULL;
+  mixed ^= mixed >> 32U;
+  const std::size_t mask = entries_.size() - 1;
+  std::size_t place = mixed & mask;
+  while (entries_[place].key != 0 && entries_[place].key != key) place = (place + 1) & mask;
+  return place;
+}
+
+const ShardMemory::Entry* ShardMemory::find(std::uint32_t shard, int kind) const {
+  if (shard == kUnknown) return nullptr;
+  const Entry& entry = entries_[place_of(key_of(shard, kind))];
+  return entry.key != 0 ? &entry : nullptr;
+}
+
+std::uint32_t ShardMemory::keep(std::uint32_t shard, int kind, double seconds) {
+  if (shard == kUnknown || shards_ >= kMostShards) return kUnknown;
+  if (2 * static_cast<std::size_t>(shards_) >= entries_.size()) grow();
+  const std::uint64_t key = key_of(shard, kind);
+  entries_[place_of(key)] = {key, seconds, shards_};
+  return shards_++;
+}
+
+void ShardMemory::grow() {
+  std::vector<Entry> before(2 * entries_.size());
+  before.swap(entries_);
+  for (const Entry& entry : before) {
+    if (entry.key != 0) entries_[place_of(entry.key)] = entry;
+  }
+}
+
+double SortedPieces::total_width() const {
+  return std::accumulate(widths.begin(), widths.end(), 0.0);
+}
+
+GreedyGrid::GreedyGrid(ShardCosts& costs, std::vector<double> slowness, const GridOptions& options)
+    : costs_(costs), slowness_(std::move(slowness)), options_(options) {
+  costs_.clear(0);
+  empty_seconds_ = costs_.seconds(0);
+  shard_seconds_.resize(ranks());
+}
+
+void GreedyGrid::start(std::size_t pieces) {
+  for (std::vector<double>* const numbers : {&seconds_, &bytes_, &widths_}) numbers->assign(ranks(), 0.0);
+  shard_.assign(ranks(), ShardMemory::kEmptyShard);
+  held_.assign(ranks(), 0);
+  summed_.assign(ranks(), 0);
+  pieces_ = pieces;
+  if (members_.size() < ranks() * pieces) members_.resize(ranks() * pieces);
+  rank_of_.resize(pieces);
+  next_bound_ = kNoBound;
+  placed_ = 0;
+}
+
+bool GreedyGrid::pass(const SortedPieces& pieces, double capacity, double bound) {
+  ++counts_.passes;
+  return place_all(pieces, capacity, bound, false);
+}
+
+// The same plan as the pass before: every shard of it is known.
+void GreedyGrid::repeat_pass() {
+  ++counts_.passes;
+  counts_.asked += placed_;
+  counts_.known += placed_;
+}
+
+bool GreedyGrid::unbounded_pass(const SortedPieces& pieces, double capacity) {
+  return place_all(pieces, capacity, kNoBound, false);
+}
+
+GreedyGrid::Overflow GreedyGrid::overflow(const SortedPieces& pieces, double capacity) {
+  place_all(pieces, capacity, kNoBound, true);
+  Overflow over;
+  for (const double bytes : bytes_) {
+    over.all += std::max(0.0, bytes - capacity);
+    over.fullest = std::max(over.fullest, bytes - capacity);
+  }
+  return over;
+}
+
+bool GreedyGrid::place_all(const SortedPieces& pieces, double capacity, double bound, bool overfull) {
+  start(pieces.kinds.size());
+  for (std::size_t i = 0; i < pieces_; ++i) {
+    int rank = feasible_rank(pieces.bytes[i], pieces.widths[i], capacity, bound);
+    if (rank < 0 && !overfull) return false;
+    if (rank < 0) rank = static_cast<int>(std::ranges::min_element(bytes_) - bytes_.begin());
+    rank_of_[i] = static_cast<std::uint16_t>(rank);
+    assign(static_cast<std::size_t>(rank), pieces.kinds[i], pieces.bytes[i], pieces.widths[i]);
+  }
+  for (std::size_t rank = 0; rank < ranks(); ++rank) {
+    shard_seconds_[rank] = held_[rank] > 0 ? seconds_[rank] : empty_seconds_ * slowness_[rank];
+  }
+  return true;
+}
+
+bool GreedyGrid::before(std::size_t a, std::size_t b) const {
+  if (seconds_[a] != seconds_[b]) return seconds_[a] < seconds_[b];
+  return bytes_[a] != bytes_[b] ? bytes_[a] < bytes_[b] : a < b;
+}
+
+int GreedyGrid::feasible_rank(double bytes, double width, double capacity, double bound) {
+  int chosen = -1;
+  bool wider = false;
+  for (std::size_t rank = 0; rank < ranks(); ++rank) {
+    if (chosen >= 0 && !(seconds_[rank] <= seconds_[static_cast<std::size_t>(chosen)])) continue;
+    if (bytes_[rank] + bytes > capacity) continue;
+    if (widths_[rank] + width > bound) {
+      wider = true;
+    } else if (chosen < 0 || before(rank, static_cast<std::size_t>(chosen))) {
+      chosen = static_cast<int>(rank);
+    }
+  }
+  if (wider) note_wider(bytes, width, capacity, bound, chosen);
+  return chosen;
+}
+
+// With a bound at which one of the ranks that would have been chosen first is allowed, the pass goes another way.
+void GreedyGrid::note_wider(double bytes, double width, double capacity, double bound, int chosen) {
+  for (std::size_t rank = 0; rank < ranks(); ++rank) {
+    if (bytes_[rank] + bytes > capacity || widths_[rank] + width <= bound) continue;
+    if (chosen < 0 || before(rank, static_cast<std::size_t>(chosen))) {
+      next_bound_ = std::min(next_bound_, widths_[rank] + width);
+    }
+  }
+}
+
+void GreedyGrid::assign(std::size_t rank, int kind, double bytes, double width) {
+  bytes_[rank] += bytes;
+  widths_[rank] += width;
+  members_[rank * pieces_ + static_cast<std::size_t>(held_[rank]++)] = kind;
+  seconds_[rank] = grown(rank, kind) * slowness_[rank];
+  ++placed_;
+}
+
+// Seconds of the shard with its last piece, before the rank's slowness.
+double GreedyGrid::grown(std::size_t rank, int kind) {
+  ++counts_.asked;
+  if (!options_.caching) return predicted(rank);
+  if (const ShardMemory::Entry* const entry = memory_.find(shard_[rank], kind)) {
+    ++counts_.known;
+    shard_[rank] = entry->shard;
+    return entry->seconds;
+  }
+  const double seconds = predicted(rank);
+  shard_[rank] = memory_.keep(shard_[rank], kind, seconds);
+  return seconds;
+}
+
+// Adds up what was not yet wanted of the shard, in its order.
+double GreedyGrid::predicted(std::size_t rank) {
+  ++counts_.predictions;
+  const auto which = static_cast<int>(rank);
+  if (summed_[rank] == 0) costs_.clear(which);
+  for (; summed_[rank] < held_[rank]; ++summed_[rank]) {
+    costs_.add(which, members_[rank * pieces_ + static_cast<std::size_t>(summed_[rank])]);
+  }
+  return costs_.seconds(which);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/column_shards/shard_costs.h"
+
+namespace shardsim {
+
+// What a search did.
+struct SearchCounts {
+  std::int64_t searches = 0;     // lists of pieces for which the grid was tried
+  std::int64_t passes = 0;       // of them, over the scales of the grid
+  std::int64_t asked = 0;        // shards that got a piece, and whose seconds were wanted
+  std::int64_t known = 0;        // of those, pieces of the same kinds that had been added in the same order before
+  std::int64_t predictions = 0;  // seconds computed
+};
+
+struct GridOptions {
+  int scales = 11;      // bounds tried on a rank's width: (1 + 0.05 i) times the mean; 0: none
+  bool caching = true;  // keep the seconds of shards; off: predict each anew, for comparison
+};
+
+// Seconds of every shard met, by the kinds of its pieces in the order in which they came (NeuroShard's cache; Zha et
+// al., MLSys 2023, section 3.3): a tree whose branches are kinds, as one hash table.
+class ShardMemory {
+ public:
+  static constexpr std::uint32_t kEmptyShard = 0, kUnknown = ~0U;
+  struct Entry {
+    std::uint64_t key = 0;  // shard before, kind; 0: free
+    double seconds = 0;
+    std::uint32_t shard = 0;
+  };
+
+  ShardMemory() : entries_(1U << 12U) {}
+  // Of `shard` with one piece more; null when it is new.
+  const Entry* find(std::uint32_t shard, int kind) const;
+  // The number of the shard from now on; kUnknown when there are too many.
+  std::uint32_t keep(std::uint32_t shard, int kind, double seconds);
+
+ private:
+  static std::uint64_t key_of(std::uint32_t shard, int kind) {
+    return (std::uint64_t{shard} << 32U) | (static_cast<std::uint64_t>(kind) + 1);
+  }
+  std::size_t place_of(std::uint64_t key) const;
+  void grow();
+
+  std::vector<Entry> entries_;  // a power of two, at most half used
+  std::uint32_t shards_ = 1;    // met, the empty one among them
+};
+
+// Pieces by falling predicted seconds, of equal ones the later one of their list first; flat, for the inner loops.
+struct SortedPieces {
+  std::vector<int> kinds;
+  std::vector<double> bytes, widths;
+
+  double total_width() const;
+};
+
+// NeuroShard's inner search (daochenzha/neuroshard neurosharder.py at ec7ca74): one pass gives each piece to the
+// feasible rank whose shard has the fewest predicted seconds so far, of equal ones to that with the fewest bytes, then
+// to the lowest. Feasible: the piece fits in the rank's capacity, and its width stays within a bound; the grid tries
+// several.
+class GreedyGrid {
+ public:
+  // `slowness`: by rank, what its predicted seconds are multiplied by.
+  GreedyGrid(ShardCosts& costs, std::vector<double> slowness, const GridOptions& options);
+
+  // Passes over all scales, each different plan once: `take(pass)` for each that placed every piece; what rank_of()
+  // and shard_seconds() hold is then its plan. Equal plans come from the smallest of their scales.
+  template <typename Take>
+  void try_scales(const SortedPieces& pieces, double capacity, const Take& take) {
+    ++counts_.searches;
+    const double mean = pieces.total_width() / static_cast<double>(ranks());
+    for (int i = 0; i < std::max(options_.scales, 1); ++i) {
+      const double bound = options_.scales > 0 ? (1.0 + 0.05 * i) * mean : kNoBound;
+      if (i == 0 || !options_.caching || bound >= next_bound_) {
+        if (pass(pieces, capacity, bound)) take();
+      } else {
+        repeat_pass();
+      }
+    }
+  }
+
+  // One pass outside the grid, without a bound on widths. With `overfull` a piece that fits nowhere goes to the rank
+  // with the fewest bytes. False: it does not fit.
+  bool unbounded_pass(const SortedPieces& pieces, double capacity);
+  // Bytes above the capacities when it is done so, and above that of the fullest rank.
+  struct Overflow {
+    double all = 0, fullest = 0;
+  };
+  Overflow overflow(const SortedPieces& pieces, double capacity);
+
+  std::size_t ranks() const { return slowness_.size(); }
+  std::span<const std::uint16_t> rank_of() const { return rank_of_; }       // by piece, sorted
+  std::span<const double> shard_seconds() const { return shard_seconds_; }  // by rank
+  const SearchCounts& counts() const { return counts_; }
+
+ private:
+  static constexpr double kNoBound = std::numeric_limits<double>::infinity();
+
+  void start(std::size_t pieces);
+  bool pass(const SortedPieces& pieces, double capacity, double bound);
+  bool place_all(const SortedPieces& pieces, double capacity, double bound, bool overfull);
+  void repeat_pass();
+  int feasible_rank(double bytes, double width, double capacity, double bound);
+  void note_wider(double bytes, double width, double capacity, double bound, int chosen);
+  bool before(std::size_t a, std::size_t b) const;
+  void assign(std::size_t rank, int kind, double bytes, double width);
+  double grown(std::size_t rank, int kind);
+  double predicted(std::size_t rank);
+
+  ShardCosts& costs_;
+  std::vector<double> slowness_;
+  GridOptions options_;
+  double empty_seconds_;
+  ShardMemory memory_;
+  SearchCounts counts_;
+
+  // Of the pass. By rank:
+  std::vector<double> seconds_, bytes_, widths_, shard_seconds_;
+  std::vector<std::uint32_t> shard_;
+  std::vector<int> held_, summed_;  // pieces of the shard; those of them that `costs_` has added up
+  std::vector<int> members_;        // [rank][piece] kinds
+  std::size_t pieces_ = 0;
+  std::vector<std::uint16_t> rank_of_;
+  double next_bound_ = kNoBound;  // the least at which a pass differs from this one
+  std::int64_t placed_ = 0;
+};
+
+}  // namespace shardsim

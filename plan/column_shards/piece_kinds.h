@@ -1,0 +1,72 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/column_shards/shard_costs.h"
+
+namespace shardsim {
+
+struct PieceRules {
+  // Tables stay whole and are table_wise; else column_wise, whole ones too, so that all share lookups and exchanges.
+  bool whole = false;
+  bool weights_only = false;  // memory: rows times columns, and nothing else (as the papers count)
+};
+
+// The kinds of pieces that a search meets, each asked about once. Kinds of halves are made when they are first wanted.
+// Keeps the workload's constraints: a table that may not be column_wise is table_wise and whole (with `whole`, the
+// other way round). Errors (Failure::input, naming the table): constraints that allow neither, a kernel that cannot be
+// lowered, or a device group.
+class PieceKinds {
+ public:
+  // Without costs (null) every kind takes 0 seconds.
+  PieceKinds(const Workload& workload, const Cluster& cluster, const PlannerContext& context, const PieceRules& rules,
+             ShardCosts* shard_costs, PlanCosts* plan_costs);
+
+  int whole_table(std::size_t table) { return kind_of(class_of_.at(table), workload_.tables[table].dim); }
+  int half_of(int kind);  // of one that splits
+
+  const PieceKind& operator[](int kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
+  std::size_t size() const { return kinds_.size(); }
+
+  // All rows of columns [begin, begin + columns of the kind) of the table on one rank.
+  Placement placement(std::size_t table, int kind, std::int64_t begin, int rank) const;
+
+ private:
+  // What the constraints leave of a table's choices.
+  struct Allowed {
+    Strategy strategy = Strategy::column_wise;
+    bool splits = true;
+    std::int64_t min_partition = 1;
+    std::string kernel = "fused";
+    double cache_load_factor = kCacheLoadFactor;
+    bool operator==(const Allowed&) const = default;
+  };
+  // Tables that differ in their names alone.
+  struct TableClass {
+    std::size_t table = 0;
+    Table nameless;
+    Allowed allowed;
+  };
+
+  Allowed allowed_for(const Table& table) const;
+  std::size_t class_for(std::size_t table);
+  int kind_of(std::size_t table_class, std::int64_t columns);
+  PieceKind described(const TableClass& table_class, std::int64_t columns) const;
+  void add_memory(PieceKind& kind, const Placement& piece) const;
+
+  const Workload& workload_;
+  const Cluster& cluster_;
+  const PlannerContext& context_;
+  PieceRules rules_;
+  ShardCosts* shard_costs_;
+  PlanCosts* plan_costs_;
+  std::vector<TableClass> classes_;
+  std::vector<std::size_t> class_of_;  // by table
+  std::vector<PieceKind> kinds_;
+  std::vector<int> halves_;  // by kind; -1: not yet wanted
+  std::map<std::pair<std::size_t, std::int64_t>, int> known_;
+};
+
+}  // namespace shardsim

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/scenario/named_tree.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardsim {
@@ -54,6 +55,10 @@ std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed);
 // (`published`, `relative_to`, `repeat`).
 std::vector<CaseTree> expand_planners(CaseTree tree);
 
+// Gives the planners of the case `first`, where it stands for others, too, a name that none of them has: what their
+// names begin with, else the workload's; its own where another case has that.
+void name_joined(std::vector<CaseTree>& cases, const CaseTree& first);
+
 // Refuses `planners` beside those keys.
 void refuse_beside_planners(const Tree& keys);
 
@@ -62,6 +67,18 @@ CaseTree with_planner(const CaseTree& first, Tree options);
 
 // Refuses so many cases like this one as memory should not hold.
 void refuse_too_many(const CaseTree& tree, std::size_t count, const Place& place);
+
+// Refuses a planner, several and a plan file beside each other.
+void refuse_several_plans(const Tree& keys);
+
+// Replaces the whole value of one key. A planner, several and a plan file exclude each other, jobs and a single
+// workload too, so the later one drops the others; what belongs to a single plan goes with it.
+void assign_key(Tree& keys, const std::string& key, Tree value);
+
+// Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys. Files in `value` are
+// looked for where `from` says.
+void edit_key(Tree& keys, const std::vector<std::string>& known, const std::string& path, const Tree& value,
+              const TreeOrigin& from);
 
 // One edit that the command line asks for: --set PATH=VALUE, or --seed and --planners as paths of their own.
 struct Setting {

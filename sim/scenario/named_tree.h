@@ -18,6 +18,13 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 struct LoadedTrees {
   std::map<std::string, Tree> workloads;
 };
+
+// Where the files that a tree names are looked for.
+struct TreeOrigin {
+  const std::string& folder;
+  LoadedTrees& loaded;
+};
+
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded);
 
 // `file` as the current folder sees it.

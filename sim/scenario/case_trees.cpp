@@ -17,8 +17,8 @@ constexpr std::size_t kMostCases = 10000;
 
 // Keys that the top level and a case share.
 Keys shared_keys() {
-  return {"cluster",     "workload", "planner",    "plan",   "compute_model", "memory_model", "network",
-          "collectives", "overlap",  "iterations", "steady", "payload",       "jobs"};
+  return {"cluster", "workload",    "planner", "planners",   "plan",   "compute_model", "memory_model",
+          "network", "collectives", "overlap", "iterations", "steady", "payload",       "jobs"};
 }
 
 Keys with(Keys keys, const Keys& more) {
@@ -44,14 +44,20 @@ void erase(Tree& tree, std::string_view key) {
   std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
 }
 
-// Replaces the whole value of one key. A planner and a plan file exclude each other, jobs and a single workload too, so
-// the later one drops the other.
+// Where a plan comes from is said by one of them.
+constexpr const char* kPlanKeys[] = {"planner", "planners", "plan"};
+
+// Replaces the whole value of one key. A planner, several and a plan file exclude each other, jobs and a single
+// workload too, so the later one drops the others; what belongs to a single plan goes with it.
 void assign(Tree& keys, const std::string& key, Tree value) {
-  if (key == "planner") erase(keys, "plan");
-  if (key == "plan") erase(keys, "planner");
-  for (const char* const single : {"workload", "planner", "plan"}) {
-    if (key == "jobs") erase(keys, single);
-    if (key == single) erase(keys, "jobs");
+  const bool planned = std::ranges::find(kPlanKeys, key) != std::end(kPlanKeys);
+  for (const char* const other : kPlanKeys) {
+    if (key == "jobs" || (planned && other != key)) erase(keys, other);
+  }
+  if (key == "jobs") erase(keys, "workload");
+  if (key == "workload" || planned) erase(keys, "jobs");
+  if (key == "planners") {
+    for (const char* const single : {"published", "relative_to", "repeat"}) erase(keys, single);
   }
   if (Tree* const old = keys.find(key)) {
     *old = std::move(value);
@@ -84,6 +90,10 @@ void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& va
     throw input_error(value.place, fmt::format("path {}: the case has jobs", excerpt(path)),
                       fmt::format("Write jobs.NUMBER.{}", path));
   }
+  if (jobs != nullptr && head == "planners") {
+    throw input_error(value.place, "'planners', but the case has jobs",
+                      "Choose cases with a single workload by --case");
+  }
   if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
   if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
@@ -97,10 +107,16 @@ void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& va
   set_path(keys, path, located_leaf(path, value, folder));
 }
 
-void refuse_both_plans(const Tree& tree) {
-  const Tree* const plan = tree.find("plan");
-  if (plan != nullptr && tree.find("planner") != nullptr) {
-    throw input_error(plan->place, "'plan' beside 'planner'", "Keep one: a plan is read from a file or made");
+void refuse_several_plans(const Tree& tree) {
+  const char* first = nullptr;
+  for (const char* const key : kPlanKeys) {
+    const Tree* const here = tree.find(key);
+    if (here == nullptr) continue;
+    if (first != nullptr) {
+      throw input_error(here->place, fmt::format("'{}' beside '{}'", key, first),
+                        "Keep one: a plan is read from a file, made, or made by several planners that are compared");
+    }
+    first = key;
   }
 }
 
@@ -115,19 +131,24 @@ class CaseBuilder {
 
   CaseTrees build() {
     check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases", "cross_check"}));
-    refuse_both_plans(scenario_);
+    refuse_several_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();
     const std::vector<Tree> items = case_items();
     check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check"}), items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      for (const CaseTree& built : expand_repeats(build_case(items[i], i), seed_)) add(built);
+      CaseTree tree = build_case(items[i], i);
+      if (joins_another(tree)) continue;
+      for (CaseTree& compared : expand_planners(std::move(tree))) {
+        for (const CaseTree& built : expand_repeats(std::move(compared), seed_)) add(built);
+      }
     }
     return std::move(trees_);
   }
 
  private:
   void add(const CaseTree& built);
+  bool joins_another(const CaseTree& tree);
   void prepare_top();
   std::vector<Tree> case_items() const;
   CaseTree build_case(const Tree& item, std::size_t index) const;
@@ -145,6 +166,7 @@ class CaseBuilder {
   std::vector<Setting> settings_;
   Tree top_;
   CaseTrees trees_;
+  std::vector<CaseTree> replanned_;  // by --planners, as they were before each became several
   std::size_t values_ = 0;
 };
 
@@ -157,6 +179,20 @@ void CaseBuilder::add(const CaseTree& built) {
     trees_.cases.push_back(std::move(tree));
   }
   if (!fabric.jobs.empty()) trees_.fabrics.push_back(std::move(fabric));
+}
+
+// Whether --planners leaves nothing between this case and an earlier one, which then stands for both.
+bool CaseBuilder::joins_another(const CaseTree& tree) {
+  if (overrides_.planners.empty() || !is_changed(tree.name)) return false;
+  const auto same = std::ranges::find(replanned_, tree.keys, &CaseTree::keys);
+  if (same == replanned_.end()) {
+    replanned_.push_back(tree);
+    return false;
+  }
+  for (CaseTree& known : trees_.cases) {
+    if (known.compared && known.compared->group == same->name) known.compared->also.push_back(tree.name);
+  }
+  return true;
 }
 
 void CaseBuilder::prepare_top() {
@@ -198,8 +234,9 @@ bool CaseBuilder::is_changed(const std::string& name) const {
 CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {
   const std::string path = fmt::format("cases.{}", index);
   check_keys(item, path, with(case_keys(), {"name", "set"}));
-  refuse_both_plans(item);
+  refuse_several_plans(item);
   refuse_jobs_beside(item);
+  refuse_beside_planners(item);
   CaseTree result;
   result.name = MapReader(item, path).text("name");
   result.place = item.place;

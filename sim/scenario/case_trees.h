@@ -16,8 +16,9 @@ struct CaseTree {
   Place place;
   Tree keys;                // of the top level and of a case; `cluster` and `workload` are whole maps
   std::optional<Tree> job;  // one of several on a fabric: its entry of `jobs`
-  bool changed = false;     // cluster or workload, on the command line
-  bool again = false;       // as the one before but for its name and its planner, the only key that it has then
+  std::optional<ComparedPlanner> compared;
+  bool changed = false;  // cluster or workload, on the command line
+  bool again = false;    // as the one before but for its name and its planner, the only key that it has then
 };
 
 struct CaseTrees {
@@ -26,8 +27,8 @@ struct CaseTrees {
 };
 
 // `folder` is that of the scenario file, `seed` the scenario's. Errors: Failure::input for unknown keys, a path of
-// `set` or --set that leads nowhere, `planner` beside `plan`, `jobs` beside a workload, cases that blow the file up
-// beyond what memory should hold.
+// `set` or --set that leads nowhere, `planner`, `planners` and `plan` beside each other, `jobs` beside a workload,
+// cases that blow the file up beyond what memory should hold.
 CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed);
 
 // The parts of it.
@@ -35,8 +36,8 @@ CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Over
 // Keys of one entry of `jobs`.
 const std::vector<std::string>& job_keys();
 
-// Refuses `jobs` beside what belongs to a single workload (`workload`, `planner`, `plan`, `published`, `relative_to`,
-// `repeat`).
+// Refuses `jobs` beside what belongs to a single workload (`workload`, `planner`, `planners`, `plan`, `published`,
+// `relative_to`, `repeat`).
 void refuse_jobs_beside(const Tree& keys);
 
 // A case with `jobs` as one case per job, `prefix` in front of its name; any other case as itself.
@@ -48,7 +49,21 @@ std::vector<CaseTree> expand_jobs(const CaseTree& tree, const std::string& prefi
 // Errors: beside `plan`; a planner that draws nothing; more than 1,000.
 std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed);
 
-// One edit that the command line asks for: --set PATH=VALUE, or --seed as a path of its own.
+// A case with `planners` as one case NAME/LABEL per entry; any other case as itself. All but the first are told as
+// CaseTree::again. Errors: an entry that is no planner, two of one label, what belongs to a single plan beside it
+// (`published`, `relative_to`, `repeat`).
+std::vector<CaseTree> expand_planners(CaseTree tree);
+
+// Refuses `planners` beside those keys.
+void refuse_beside_planners(const Tree& keys);
+
+// The case `first` again, with the planner that these options ask for.
+CaseTree with_planner(const CaseTree& first, Tree options);
+
+// Refuses so many cases like this one as memory should not hold.
+void refuse_too_many(const CaseTree& tree, std::size_t count, const Place& place);
+
+// One edit that the command line asks for: --set PATH=VALUE, or --seed and --planners as paths of their own.
 struct Setting {
   std::string path;
   Tree value;  // at the place "argument --set PATH"

@@ -1,4 +1,4 @@
-// One case of a scenario file that stands for several: `jobs` and `repeat`.
+// One case of a scenario file that stands for several: `jobs`, `planners` and `repeat`.
 
 #include <fmt/core.h>
 
@@ -53,17 +53,6 @@ std::uint64_t first_seed(const CaseTree& tree, std::uint64_t seed) {
   return planner.has("seed") ? static_cast<std::uint64_t>(planner.count_from("seed", 0, 1)) : seed;
 }
 
-CaseTree repetition_of(const CaseTree& tree) {
-  CaseTree again;
-  again.place = tree.place;
-  again.changed = tree.changed;
-  again.again = true;
-  again.keys.kind = Tree::Kind::map;
-  again.keys.place = tree.keys.place;
-  again.keys.fields.emplace_back("planner", *tree.keys.find("planner"));
-  return again;
-}
-
 }  // namespace
 
 const std::vector<std::string>& job_keys() {
@@ -74,7 +63,7 @@ const std::vector<std::string>& job_keys() {
 void refuse_jobs_beside(const Tree& keys) {
   const Tree* const jobs = keys.find("jobs");
   if (jobs == nullptr) return;
-  for (const char* const key : {"workload", "planner", "plan", "published", "relative_to", "repeat"}) {
+  for (const char* const key : {"workload", "planner", "planners", "plan", "published", "relative_to", "repeat"}) {
     const Tree* const beside = keys.find(key);
     if (beside == nullptr) continue;
     const bool of_job = std::ranges::find(job_keys(), key) != job_keys().end();
@@ -97,6 +86,23 @@ std::vector<CaseTree> expand_jobs(const CaseTree& tree, const std::string& prefi
   return trees;
 }
 
+CaseTree with_planner(const CaseTree& first, Tree options) {
+  CaseTree again;
+  again.place = first.place;
+  again.changed = first.changed;
+  again.again = true;
+  again.keys.kind = Tree::Kind::map;
+  again.keys.place = first.keys.place;
+  again.keys.fields.emplace_back("planner", std::move(options));
+  return again;
+}
+
+void refuse_too_many(const CaseTree& tree, std::size_t count, const Place& place) {
+  if (count <= kMostValues / size_of(tree.keys)) return;
+  throw input_error(place, fmt::format("{} cases like this hold more than {} values together", count, kMostValues),
+                    "Make fewer of them, or use a smaller workload");
+}
+
 std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed) {
   if (tree.keys.find("repeat") == nullptr) return {std::move(tree)};
   MapReader reader(tree.keys, "");
@@ -105,17 +111,14 @@ std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed) {
   if (count > kMostRepeats) {
     throw input_error(place, fmt::format("{} repeats", count), fmt::format("Write at most {}", kMostRepeats));
   }
-  if (count > kMostValues / size_of(tree.keys)) {
-    throw input_error(place, fmt::format("{} cases like this hold more than {} values together", count, kMostValues),
-                      "Repeat it less, or use a smaller workload");
-  }
+  refuse_too_many(tree, count, place);
   require_drawing_planner(tree, place);
   const std::uint64_t first = first_seed(tree, seed);
   std::erase_if(tree.keys.fields, [](const auto& field) { return field.first == "repeat"; });
   const std::string name = tree.name;
   std::vector<CaseTree> trees = {std::move(tree)};
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) trees.push_back(repetition_of(trees.front()));
+    if (i > 0) trees.push_back(with_planner(trees.front(), *trees.front().keys.find("planner")));
     trees[i].name = fmt::format("{}/{}", name, i + 1);
     set_path(trees[i].keys, "planner.seed", text_tree(fmt::format("{}", first + i), place));
   }

@@ -132,6 +132,22 @@ Tree located_file(Tree value, const std::string& folder) {
   return value;
 }
 
+// Options of planners that name a file.
+constexpr std::string_view kFileKeys[] = {"file", "model", "policy", "start"};
+
+bool names_a_file(std::string_view key) {
+  return std::ranges::find(kFileKeys, key) != std::end(kFileKeys);
+}
+
+// The files that a planner's options name, {costs: {file: FILE}} too; of a list, those of each planner.
+void locate_planner_files(Tree& options, const std::string& folder) {
+  for (Tree& item : options.items) locate_planner_files(item, folder);
+  for (auto& [key, value] : options.fields) {
+    if (names_a_file(key)) value = located_file(std::move(value), folder);
+    locate_planner_files(value, folder);
+  }
+}
+
 void check_job_list(const Tree& jobs) {
   const bool list = jobs.kind == Tree::Kind::list;
   if (!list || jobs.items.empty()) {
@@ -207,15 +223,17 @@ bool is_named(std::string_view key) {
 Tree located(const std::string& key, Tree value, const std::string& folder) {
   if (is_named(key)) return whole_tree(value, key + "s", folder);
   if (key == "jobs") return located_jobs(std::move(value), folder);
-  for (const char* const inner : {"file", "model"}) {
-    Tree* const file = value.kind == Tree::Kind::map ? value.find(inner) : nullptr;
-    if (file != nullptr) *file = located_file(*file, folder);
+  if (key == "planner" || key == "planners") {
+    locate_planner_files(value, folder);
+  } else if (Tree* const file = value.kind == Tree::Kind::map ? value.find("file") : nullptr) {
+    *file = located_file(*file, folder);
   }
   return value;
 }
 
 Tree located_leaf(std::string_view path, Tree value, const std::string& folder) {
-  const bool file = path.ends_with(".file") || path == "planner.model";
+  const std::string_view last = path.substr(path.rfind('.') + 1);
+  const bool file = path.ends_with(".file") || (path.starts_with("planner") && names_a_file(last));
   return file ? located_file(std::move(value), folder) : value;
 }
 

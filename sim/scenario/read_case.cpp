@@ -41,6 +41,17 @@ std::string read_plan_file_name(MapReader& reader) {
   return file;
 }
 
+// Planners that are compared are judged by one memory model: none of them brings rules into it.
+void share_rules(const CaseTree& tree, Case& item) {
+  const Tree judging = item.memory_model;
+  share_torchrec_rules(item.planner, item.memory_model);
+  if (!tree.compared || item.memory_model == judging) return;
+  throw input_error(
+      item.planner.place,
+      fmt::format("planner {} has rules of memory that the memory model does not state", excerpt(tree.compared->label)),
+      "Write them in 'memory_model', which judges all planners of the comparison");
+}
+
 void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
   const bool planned = reader.has("planner");
   const bool filed = reader.has("plan");
@@ -139,25 +150,33 @@ Case read_case(const CaseTree& tree) {
   item.name = tree.name;
   item.place = tree.place;
   item.changed = tree.changed;
+  item.compared = tree.compared;
   item.cluster = with_fits(read_cluster(required_part(tree, "cluster")));
   item.workload = read_workload(required_part(tree, "workload"), "");
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
   read_options(reader, tree.job.has_value(), item);
-  share_torchrec_rules(item.planner, item.memory_model);
+  share_rules(tree, item);
   if (tree.job) item.job = read_job(tree, item.cluster);
   return item;
 }
 
 Case read_again(const CaseTree& tree, Case before) {
   before.name = tree.name;
+  before.compared = tree.compared;
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, before);
+  share_rules(tree, before);
   return before;
 }
 
+void validate_planner(const Case& item) {
+  const bool unasked = item.compared && item.compared->unasked;
+  if (item.plan_file.empty() && !unasked) make_planner(item.planner);
+}
+
 void validate_names(const Case& item) {
-  if (item.plan_file.empty()) make_planner(item.planner);
+  validate_planner(item);
   make_compute_model(item.compute_model);
   make_memory_model(item.memory_model);
   make_network(item.network);

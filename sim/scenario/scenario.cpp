@@ -92,7 +92,12 @@ void check_nodes(const Fabric& fabric, const std::vector<Case>& cases) {
 // Refuses `relative_to` that names no other case.
 void check_baselines(const std::vector<Case>& cases) {
   std::set<std::string> names;
-  for (const Case& item : cases) names.insert(item.name);
+  for (const Case& item : cases) {
+    names.insert(item.name);
+    if (!item.compared) continue;  // what --planners left of a case may be named still, and is not compared with
+    names.insert(item.compared->group);
+    names.insert(item.compared->also.begin(), item.compared->also.end());
+  }
   for (const Case& item : cases) {
     const bool gain = std::ranges::any_of(
         item.published, [](const Published& published) { return published.quantity == "throughput_gain"; });
@@ -119,6 +124,7 @@ std::vector<Case> read_cases(const std::vector<CaseTree>& trees) {
   for (const CaseTree& tree : trees) {
     if (tree.again) {
       cases.push_back(read_again(tree, cases.back()));
+      if (tree.compared) validate_planner(cases.back());
       continue;
     }
     cases.push_back(read_case(tree));

@@ -34,6 +34,14 @@ struct JobPart {
   Place nodes_place, start_place;
 };
 
+// What a case is besides, when its planner is one of several that are compared (`planners`).
+struct ComparedPlanner {
+  std::string group;              // the case that lists the planners; case names are GROUP/LABEL
+  std::string label;              // the planner's name, or what its entry says instead
+  std::vector<std::string> also;  // cases that differ from `group` in their plans alone, so that it stands for them
+  bool unasked = false;           // one of `all`: what it refuses is told and stops nobody
+};
+
 // One case of a scenario: all it takes to simulate it.
 struct Case {
   std::string name;
@@ -52,6 +60,7 @@ struct Case {
   std::vector<Published> published;
   bool changed = false;  // cluster or workload, on the command line
   std::optional<JobPart> job;
+  std::optional<ComparedPlanner> compared;
 };
 
 // Jobs that run side by side on one cluster: each of them is a case.
@@ -87,7 +96,8 @@ struct Scenario {
 struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;
-  std::string memory_model;  // "" = as the scenario says
+  std::string memory_model;           // "" = as the scenario says
+  std::vector<std::string> planners;  // --planners; empty: as the scenario says
   std::vector<std::string>
       only_cases;  // patterns of names: changes hold for cases that one of them fits; none: for all
 };

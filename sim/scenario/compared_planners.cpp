@@ -1,0 +1,105 @@
+// One case of a scenario file that stands for one per planner: `planners`.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "plan/planner.h"
+#include "sim/scenario/case_trees.h"
+#include "sim/scenario/named_tree.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kEveryPlanner = "all";
+
+// One of the planners that a case lists.
+struct Entry {
+  Tree options;  // a map with `name`
+  std::string label;
+  bool unasked = false;
+};
+
+// What an entry is called by is no option of its planner.
+Entry labelled_entry(Tree options, std::size_t index) {
+  MapReader reader(options, fmt::format("planners.{}", index));
+  std::string label = reader.text("label", reader.text("name"));
+  if (label.empty()) throw input_error(reader.place_of("label"), "a planner without a name", "Write one");
+  std::erase_if(options.fields, [](const auto& field) { return field.first == "label"; });
+  return {std::move(options), std::move(label), false};
+}
+
+std::vector<Entry> entries_of(const Tree& item, std::size_t index) {
+  if (item.kind == Tree::Kind::map) return {labelled_entry(item, index)};
+  const std::string& name = scalar_text(item, "a planner's name, 'all', or a map of its options");
+  if (name != kEveryPlanner) return {{named_map(name, item.place), name, false}};
+  std::vector<Entry> entries;
+  for (const PlannerEntry& known : planners()) {
+    entries.push_back({named_map(std::string(known.name), item.place), std::string(known.name), true});
+  }
+  return entries;
+}
+
+void refuse_empty(const Tree& list) {
+  const bool none = list.kind == Tree::Kind::list ? list.items.empty() : list.kind != Tree::Kind::scalar;
+  if (!none) return;
+  throw input_error(list.place,
+                    list.kind == Tree::Kind::list ? "'planners' is empty" : "'planners' is neither 'all' nor a list",
+                    "Write 'all', or a list of names and of maps {name: ..., OPTION: ...}");
+}
+
+std::vector<Entry> listed_entries(const Tree& list) {
+  refuse_empty(list);
+  std::vector<Entry> all;
+  std::set<std::string> labels;
+  const std::vector<Tree> items = list.kind == Tree::Kind::list ? list.items : std::vector{list};
+  for (std::size_t index = 0; index < items.size(); ++index) {
+    for (Entry& entry : entries_of(items[index], index)) {
+      if (!labels.insert(entry.label).second) {
+        throw input_error(items[index].place, fmt::format("two planners are called {}", excerpt(entry.label)),
+                          "Tell them apart: write 'label: ...' beside the 'name' of one, or leave one out");
+      }
+      all.push_back(std::move(entry));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void refuse_beside_planners(const Tree& keys) {
+  if (keys.find("planners") == nullptr) return;
+  for (const char* const key : {"published", "relative_to", "repeat"}) {
+    const Tree* const beside = keys.find(key);
+    if (beside == nullptr) continue;
+    throw input_error(beside->place, fmt::format("'{}' beside 'planners'", key),
+                      "It belongs to a single plan: write it in a case with 'planner' or 'plan'");
+  }
+}
+
+std::vector<CaseTree> expand_planners(CaseTree tree) {
+  const Tree* const list = tree.keys.find("planners");
+  if (list == nullptr) return {std::move(tree)};
+  refuse_beside_planners(tree.keys);
+  std::vector<Entry> entries = listed_entries(*list);
+  refuse_too_many(tree, entries.size(), list->place);
+  std::erase_if(tree.keys.fields, [](const auto& field) { return field.first == "planners"; });
+  const std::string name = tree.name;
+  std::vector<CaseTree> trees;
+  for (Entry& entry : entries) {
+    if (trees.empty()) {
+      tree.keys.fields.emplace_back("planner", std::move(entry.options));
+      trees.push_back(std::move(tree));
+    } else {
+      trees.push_back(with_planner(trees.front(), std::move(entry.options)));
+    }
+    trees.back().name = fmt::format("{}/{}", name, entry.label);
+    trees.back().compared = {name, entry.label, {}, entry.unasked};
+  }
+  return trees;
+}
+
+}  // namespace shardsim

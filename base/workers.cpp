@@ -136,9 +136,12 @@ class Pool {
     while (!workers_.empty()) {
       throw_if_interrupted(options_.interrupted);
       const std::vector<std::unique_ptr<Worker>> ended = collect();
-      for (const auto& worker : ended) settle(*worker);
+      std::vector<std::size_t> good;
+      for (const auto& worker : ended) {
+        if (settle(*worker)) good.push_back(worker->task());
+      }
       begin();  // before results are taken: nobody waits for that
-      for (const auto& worker : ended) take(worker->task());
+      for (const std::size_t task : good) take(task);
     }
     throw_if_interrupted(options_.interrupted);  // a signal to the whole group ends the workers, too
     if (failure_) std::rethrow_exception(failure_);
@@ -168,14 +171,23 @@ class Pool {
     return ended;
   }
 
-  void settle(Worker& worker) {
+  // Whether there is a result.
+  bool settle(Worker& worker) {
+    const WorkerTask& task = tasks_[worker.task()];
+    bool good = false;
     try {
-      results_[worker.task()] = worker.finish(tasks_[worker.task()].name);
-    } catch (const Error&) {
-      keep_first(worker.task(), std::current_exception());
+      results_[worker.task()] = worker.finish(task.name);
+      good = true;
+    } catch (const Error& error) {
+      if (task.failed) {
+        task.failed(error);
+      } else {
+        keep_first(worker.task(), std::current_exception());
+      }
     }
     ++done_;
     if (options_.progress) options_.progress(done_, static_cast<int>(tasks_.size()));
+    return good;
   }
 
   void keep_first(std::size_t task, std::exception_ptr failure) {

@@ -37,6 +37,9 @@ struct PlannerContext {
   // Takes a figure of the planner about the plan that it returns: "cost_ms" is what it minimised, if that is a time of
   // an iteration; others are named as it likes. May be empty.
   std::function<void(const std::string& name, double value)> figure = {};
+  // Takes what labelled the data that the planner's costs were learned from, as a compute model is named: "roofline".
+  // Where that is what judges its plans, too, tables say "in-model". May be empty.
+  std::function<void(const std::string& provider)> trained_on = {};
   // What the scenario allows for each table; null: everything.
   const Constraints* constraints = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -59,10 +60,36 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
   }
 }
 
+// Planners that are compared may fail; what they share may not, nor may all of them.
+void check_planners(const std::vector<const Case*>& planners, const Scenario& scenario, const PlanWatch& watch,
+                    Checked& checked) {
+  Checked best{"scenario"};
+  for (const Case* item : planners) {
+    Checked here{"scenario"};
+    check_case(*item, scenario, watch, here);
+    if (here.findings.empty()) return;
+    if (best.findings.empty()) best = here;
+  }
+  checked.failure = best.failure;
+  checked.findings.insert(checked.findings.end(), best.findings.begin(), best.findings.end());
+}
+
+// The planners of each comparison by its case.
+std::map<std::string, std::vector<const Case*>> compared_planners(const Scenario& scenario) {
+  std::map<std::string, std::vector<const Case*>> groups;
+  for (const Case& item : scenario.cases) {
+    if (item.compared) groups[item.compared->group].push_back(&item);
+  }
+  return groups;
+}
+
 Checked check_scenario(const std::string& text, const std::string& path, const PlanWatch& watch) {
   Checked checked{"scenario"};
   const Scenario scenario = scenario_from_text(text, path, {});
-  for (const Case& item : scenario.cases) check_case(item, scenario, watch, checked);
+  for (const Case& item : scenario.cases) {
+    if (!item.compared) check_case(item, scenario, watch, checked);
+  }
+  for (const auto& [name, planners] : compared_planners(scenario)) check_planners(planners, scenario, watch, checked);
   if (checked.findings.empty()) check_job_groups(scenario, watch);
   checked.summary = counted(scenario.cases.size(), "case");
   return checked;

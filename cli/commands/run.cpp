@@ -13,6 +13,7 @@
 #include "cli/commands/shared.h"
 #include "sim/report/result_document.h"
 #include "sim/report/result_json.h"
+#include "sim/report/result_sheets.h"
 #include "sim/study/study.h"
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/timeline_file.h"
@@ -52,6 +53,7 @@ TimelineFile timeline_file(const StudyResult& study, bool stamp) {
 Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) {
   std::optional<Error> last;
   scenario.keep([&](const Case& item) {
+    if (item.compared) return true;  // the comparison lists it
     try {
       make_plan(item, cluster_of(item), scenario.seed, {terminal.interrupted, {}});
       return true;
@@ -95,9 +97,28 @@ void write_files(const StudyResult& study, const std::string& json, const std::f
   write_file(folder / "result.json", json);
 }
 
+// Which cases became one, for planners replaced what they differed in.
+void note_joined(const Scenario& scenario) {
+  std::string last;
+  for (const Case& item : scenario.cases) {
+    if (!item.compared || item.compared->also.empty() || item.compared->group == last) continue;
+    last = item.compared->group;
+    print_note(fmt::format("case {} stands for {}, too: they differ in their plans alone", last,
+                           some_names(item.compared->also)));
+  }
+}
+
+// Errors: where planners were compared, and none has a plan.
+void require_some_plan(const StudyResult& study) {
+  if (!study.cases.empty() || study.comparisons.empty()) return;
+  throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case",
+              "The table says why; take more memory, a smaller batch, or fewer constraints");
+}
+
 int run_scenario(const Arguments& given, const Terminal& terminal) {
   Scenario scenario = chosen_cases(read_scenario(given.positional()[0], overrides(given)), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
+  if (!given.has("quiet")) note_joined(scenario);
   const std::vector<std::string> traces = traced(given, scenario);
   const std::filesystem::path folder =
       output_folder(given, "run", std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem());
@@ -118,6 +139,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
                [&](const std::filesystem::path& hidden) { write_files(study, json, hidden, given, traces, workers); });
   print_result(given.has("json") ? json : result_table(study, terminal.width, terminal.colour));
   if (!given.has("quiet")) say(fmt::format("report: {}", (folder / "report.html").string()));
+  require_some_plan(study);
   return 0;
 }
 
@@ -125,6 +147,7 @@ std::vector<Option> run_options() {
   return {
       {"output", 'o', "DIR", "Where result files go; out/ and the scenario's name where it is not given."},
       cases_option(),
+      {"planners", 0, "LIST", "Compare these planners, separated by commas, or all, instead of the cases' own plans."},
       {"trace", 0, "CASE|all",
        "Also write Kineto traces of this case, of those that a pattern fits, or of all; one per rank.", "",
        Option::Times::any},
@@ -145,7 +168,7 @@ Command run_command() {
           .positionals = {{"SCENARIO", "A scenario file."}},
           .options = run_options() + scenario_options(),
           .examples = {"shardsim run scenarios/toy.yaml -o out/toy",
-                       "shardsim run scenarios/toy.yaml --set cluster.nodes=4 --json"},
+                       "shardsim run scenarios/toy.yaml --planners all -o out/planners"},
           .run = run_scenario};
 }
 

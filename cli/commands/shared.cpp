@@ -1,5 +1,6 @@
 #include "cli/commands/shared.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/files.h"
@@ -70,6 +71,13 @@ Overrides overrides(const Arguments& given) {
     changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
   }
   if (given.has("memory-model")) changes.memory_model = given.text("memory-model");
+  if (const auto planners = given.value("planners")) {
+    for (const auto& [known, value] : changes.set) {
+      if (known == "planners")
+        throw input_error(Arguments::place("planners"), "beside --set planners", "Give one of the two");
+    }
+    changes.planners = split(*planners, ',');
+  }
   changes.only_cases = given.values("case");
   return changes;
 }
@@ -103,8 +111,33 @@ std::vector<std::string> names_of(const Scenario& scenario) {
   return names;
 }
 
+namespace {
+
+// The name of the case that lists planners means all of them.
+std::vector<std::size_t> chosen_positions(const Scenario& scenario, const Arguments& given) {
+  std::set<std::size_t> chosen;
+  const std::vector<std::string> names = names_of(scenario);
+  for (const std::string& pattern : given.values("case")) {
+    std::vector<std::size_t> fitting = fitting_names(names, pattern);
+    for (std::size_t index = 0; index < names.size(); ++index) {
+      const auto& compared = scenario.cases[index].compared;
+      const bool listed =
+          compared &&
+          (fits_pattern(compared->group, pattern) ||
+           std::ranges::any_of(compared->also, [&](const std::string& name) { return fits_pattern(name, pattern); }));
+      if (listed) fitting.push_back(index);
+    }
+    if (fitting.empty())
+      throw input_error(Arguments::place("case"), "unknown case " + excerpt(pattern), known_names_hint(pattern, names));
+    chosen.insert(fitting.begin(), fitting.end());
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+}  // namespace
+
 Scenario chosen_cases(Scenario scenario, const Arguments& given) {
-  if (given.has("case")) keep_cases(scenario, chosen_names(names_of(scenario), given));
+  if (given.has("case")) keep_cases(scenario, chosen_positions(scenario, given));
   return scenario;
 }
 

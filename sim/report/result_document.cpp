@@ -127,10 +127,16 @@ void add_charts(Document& page, const StudyResult& study) {
   page.add(std::move(small));
 }
 
+void add_planners(Document& document, const StudyResult& study, Medium medium) {
+  document.add(planner_totals_section(study));
+  document.add(planners_section(study, medium));
+}
+
 Document terminal_document(const StudyResult& study, const std::string& title) {
   Document document{title, "", {}};
   const std::string warning = memory_warning(study);
   if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  add_planners(document, study, Medium::terminal);
   document.add(cases_on_terminal(study));
   document.add(jobs_section(study));
   document.add(cross_check_on_terminal(study));
@@ -146,6 +152,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
   document.blocks.emplace_back(Paragraph{summary_text(study), Role::summary});
   const std::string warning = memory_warning(study);
   if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
+  add_planners(document, study, Medium::page);
   add_cross_check(document, study);
   add_charts(document, study);
   document.add(cases_section(study));

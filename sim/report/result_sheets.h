@@ -45,7 +45,11 @@ double longest_iteration_ms(const StudyResult& study);
 
 Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
 std::string cases_legend(const StudyResult& study);
-Section jobs_section(const StudyResult& study);  // under a heading per fabric
+// The planners of each case that lists several, fastest first; why some have no plan stands below. A terminal shows few
+// such cases.
+Section planners_section(const StudyResult& study, Medium medium);
+Section planner_totals_section(const StudyResult& study);  // over several such cases
+Section jobs_section(const StudyResult& study);            // under a heading per fabric
 // Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they
 // wait.
 Section collectives_section(const StudyResult& study, Medium medium);

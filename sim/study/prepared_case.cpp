@@ -71,13 +71,18 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   context.compute = compute.get();
   context.estimate = [&](const Plan& plan) { return Seconds{iteration_ms(item, cluster, plan, closed_form) * 1e-3}; };
   context.figure = watch.figure;
+  context.trained_on = watch.trained_on;
   return make_planner(item.planner)->plan(item.workload, cluster, context);
+}
+
+void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster) {
+  if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
 }
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   try {
     Plan plan = unchecked_plan(item, cluster, seed, watch);
-    if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
+    check_made_plan(plan, item, cluster);
     check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
     return plan;
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -26,10 +27,14 @@ struct PlanWatch {
   std::function<bool()> interrupted;                                       // asked now and then
   std::function<void(const std::string&)> note;                            // takes what the planner says of its choice
   std::function<void(const std::string& name, double value)> figure = {};  // takes its figures
+  std::function<void(const std::string& provider)> trained_on = {};        // takes what its costs were learned from
 };
 
 // The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
+
+// Refuses a plan that a planner may not make. Errors: Failure::input.
+void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster);
 
 // The same, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
@@ -51,11 +56,19 @@ EngineOptions engine_options(const Case& item);
 class PreparedCase {
  public:
   PreparedCase(const Scenario& of, const Case& one, Cluster on, Plan planned)
-      : scenario(of), item(one), cluster(std::move(on)), plan(std::move(planned)) {}
+      : PreparedCase(of, one, std::make_shared<const Cluster>(std::move(on)), std::move(planned)) {}
+  // On a cluster that other cases share.
+  PreparedCase(const Scenario& of, const Case& one, std::shared_ptr<const Cluster> on, Plan planned)
+      : scenario(of), item(one), shared_(std::move(on)), cluster(*shared_), plan(std::move(planned)) {}
 
   const Scenario& scenario;
   const Case& item;
-  const Cluster cluster;  // of a job: its part of the fabric
+
+ private:
+  std::shared_ptr<const Cluster> shared_;
+
+ public:
+  const Cluster& cluster;  // of a job: its part of the fabric
   const Plan plan;
 
   // At the planned payload. Lowered when it is first asked for: in the worker of the case, so that the parent need not.

@@ -11,6 +11,7 @@
 #include "sim/memory/memory_profile.h"
 #include "sim/scenario/scenario.h"
 #include "sim/study/cross_check.h"
+#include "sim/study/planner_comparison.h"
 #include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
@@ -96,6 +97,10 @@ struct StudyResult {
   std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
   std::vector<CaseResult> cases;
   std::vector<CrossCheck> cross_checks;
+  std::vector<PlannerComparison> comparisons;  // of planners, where cases list them
+  // CPU seconds that each of their planners took, by its case. A clock measured them: no other figure of a result may
+  // differ from run to run.
+  std::map<std::string, double> planning_cpu_s;
 };
 
 }  // namespace shardsim

@@ -247,6 +247,57 @@ void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst
   });
 }
 
+// A planner of a comparison.
+template <typename Visitor>
+void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst<PlannerComparison> auto& comparison) {
+  visit.field("planner", plan.planner);
+  visit.field("case", plan.name);
+  visit.derived("solved", [&] { return plan.iteration_ms.has_value(); });
+  visit.field("iteration_ms", plan.iteration_ms);
+  if (plan.iteration_ms) {
+    visit.derived("times_best", [&] { return *plan.iteration_ms / *comparison.best_ms(); });
+    if (comparison.lower_bound_ms) {
+      visit.derived("times_lower_bound", [&] { return *plan.iteration_ms / *comparison.lower_bound_ms; });
+    }
+  }
+  visit.field("over_capacity_bytes", plan.bytes_over);
+  visit.take("reason", plan.reason);
+  visit.take("figures", plan.figures.values);
+  if (plan.cost_error_pct()) visit.derived("cost_error_pct", [&] { return plan.cost_error_pct(); });
+  visit.take("trained_on", plan.figures.trained_on);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlannerComparison> auto& comparison) {
+  visit.field("case", comparison.name);
+  visit.take("same_cases", comparison.also);
+  visit.field("workload", comparison.workload);
+  visit.field("cluster", comparison.cluster);
+  visit.field("world_size", comparison.world_size);
+  visit.field("judged_by", comparison.judged_by);
+  visit.field("network", comparison.network);
+  visit.derived("in_model", [&] { return comparison.in_model(); });
+  visit.field("lower_bound_ms", comparison.lower_bound_ms);
+  visit.list("planners", comparison.planners, [&](auto& inner, auto& plan) { plan_fields(inner, plan, comparison); });
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlannerTotal> auto& total) {
+  visit.field("planner", total.planner);
+  visit.field("cases", total.cases);
+  visit.field("solved", total.solved);
+  visit.field("won", total.won);
+  visit.field("mean_iteration_ms", total.mean_iteration_ms);
+  visit.field("mean_times_best", total.mean_times_best);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlannerTotals> auto& totals) {
+  visit.field("cases", totals.cases);
+  visit.field("solved_by_all", totals.common);
+  visit.field("planners", totals.planners);
+}
+
 // A fit that does not say how many rows it took would otherwise read as one on none.
 inline std::optional<std::int64_t> known_rows(const SourcedValue& constant) {
   return constant.rows_used > 0 ? std::optional(constant.rows_used) : std::nullopt;
@@ -272,6 +323,13 @@ void fields(Visitor& visit, MaybeConst<StudyResult> auto& study) {
   visit.field("cases", study.cases);
   visit.list(
       "cross_checks", study.cross_checks, [&](auto& inner, auto& check) { check_fields(inner, check, study); }, false);
+  visit.list(
+      "planner_comparisons", study.comparisons, [](auto& inner, auto& comparison) { fields(inner, comparison); },
+      false);
+  if (study.comparisons.size() > 1) {
+    visit.derived("planner_totals", [&] { return totals_of(study.comparisons); });
+  }
+  visit.take("planning_cpu_s", study.planning_cpu_s);
   visit.field("fitted_constants", study.fitted);
 }
 

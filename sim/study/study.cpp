@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "sim/study/case_result.h"
+#include "sim/study/compared_case.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/result_fields.h"
 
@@ -26,67 +27,125 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
   }
 }
 
-// Cases made ready. `cases` stays where it is: tasks and groups point into it.
+// A case made ready: with its plan, or where its planner is one of several, which plan in their workers, with the
+// cluster of the comparison.
+struct ReadyCase {
+  std::optional<PreparedCase> planned;
+  std::shared_ptr<const Cluster> cluster;
+};
+
+// `cases` stays where it is: tasks and groups point into it.
 struct Prepared {
-  std::vector<PreparedCase> cases;  // of the scenario, in its order
-  std::vector<JobGroup> groups;     // of its fabrics, in their order
+  std::vector<ReadyCase> cases;  // of the scenario, in its order
+  std::vector<JobGroup> groups;  // of its fabrics, in their order
 };
 
 Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
   Prepared prepared;
   prepared.cases.reserve(scenario.cases.size());
+  std::string group_of_last;
   for (const Case& item : scenario.cases) {
-    Cluster cluster = cluster_of(item);
+    ReadyCase ready;
+    const std::string group = item.compared ? item.compared->group : "";
+    const bool shared = !group.empty() && group == group_of_last;
+    ready.cluster = shared ? prepared.cases.back().cluster : std::make_shared<const Cluster>(cluster_of(item));
     throw_if_interrupted(watch.interrupted);
-    Plan plan = make_plan(item, cluster, scenario.seed, watch);
-    prepared.cases.emplace_back(scenario, item, std::move(cluster), std::move(plan));
+    if (group.empty()) {
+      Plan plan = make_plan(item, *ready.cluster, scenario.seed, watch);
+      ready.planned.emplace(scenario, item, ready.cluster, std::move(plan));
+    }
+    prepared.cases.push_back(std::move(ready));
+    group_of_last = group;
   }
   for (const Fabric& fabric : scenario.fabrics) {
     JobGroup group{fabric.name, {}};
-    for (const std::size_t job : fabric.jobs) group.jobs.push_back(&prepared.cases[job]);
+    for (const std::size_t job : fabric.jobs) group.jobs.push_back(&*prepared.cases[job].planned);
     check_lengths(group);
     prepared.groups.push_back(std::move(group));
   }
   return prepared;
 }
 
-// What a simulation costs, roughly and in no unit: how many operations ranks execute.
+// What a simulation costs, roughly and in no unit: how many operations ranks execute. Of a plan that is not made yet,
+// as of one placement for each table.
+double weight_of(const Case& item, const Cluster& cluster, const Plan* plan) {
+  const std::size_t tables = item.workload.tables.size();
+  const std::size_t placements = plan == nullptr ? tables : plan->placements.size();
+  return static_cast<double>(placements + tables) * cluster.world_size() * item.iterations;
+}
+
 double weight_of(const PreparedCase& prepared) {
-  const double operations = static_cast<double>(prepared.plan.placements.size() + prepared.item.workload.tables.size());
-  return operations * prepared.cluster.world_size() * prepared.item.iterations;
+  return weight_of(prepared.item, prepared.cluster, &prepared.plan);
 }
 
 // The tasks of a study; each puts what its worker sends into the study's cases.
 class StudyTasks {
  public:
   StudyTasks(const Scenario& scenario, const Prepared& prepared, StudyResult& study)
-      : scenario_(scenario), prepared_(prepared), study_(study), alone_ms_(prepared.cases.size()) {
+      : scenario_(scenario),
+        prepared_(prepared),
+        study_(study),
+        results_(prepared.cases.size()),
+        alone_ms_(prepared.cases.size()) {
+    for (PlannerComparison& comparison : study.comparisons) {
+      for (ComparedPlan& plan : comparison.planners) compared_[plan.name] = &plan;
+    }
     std::set<std::string> drawn;  // the Figures 3 and 5 of a workload come with the first case that uses it
-    for (const Case& item : scenario.cases) pareto_.push_back(drawn.insert(item.workload.name).second);
+    for (const Case& item : scenario.cases) {
+      // Of compared planners it is not known yet which has a plan.
+      pareto_.push_back(item.compared || drawn.insert(item.workload.name).second);
+    }
   }
 
   // One per case, in order; a job has the fabric for itself there. Behind them one per fabric.
   void run(const WorkerOptions& options) {
-    study_.cases.resize(prepared_.cases.size());
     std::vector<WorkerTask> tasks;
     for (std::size_t index = 0; index < prepared_.cases.size(); ++index) tasks.push_back(task_of(index));
     for (std::size_t index = 0; index < prepared_.groups.size(); ++index) tasks.push_back(fabric_task(index));
     run_in_workers(tasks, options);
-    for (std::size_t index = 0; index < alone_ms_.size(); ++index) {
-      if (std::optional<JobFigures>& job = study_.cases[index].job) job->alone_ms = alone_ms_[index];
+    std::set<std::string> drawn;
+    for (std::size_t index = 0; index < results_.size(); ++index) {
+      if (!results_[index]) continue;
+      if (!drawn.insert(results_[index]->workload).second) results_[index]->pareto.clear();
+      if (std::optional<JobFigures>& job = results_[index]->job) job->alone_ms = alone_ms_[index];
+      study_.cases.push_back(std::move(*results_[index]));
     }
   }
 
  private:
   WorkerTask task_of(std::size_t index) {
-    const PreparedCase& each = prepared_.cases[index];
+    if (!prepared_.cases[index].planned) return planner_task(index);
+    const PreparedCase& each = *prepared_.cases[index].planned;
     if (each.item.job) {
       return {each.item.name, [&each] { return packed(iteration_alone_ms(each)); }, weight_of(each),
               [this, index](std::string_view bytes) { alone_ms_[index] = unpacked<double>(bytes); }};
     }
     const bool pareto = pareto_[index];
     return {each.item.name, [&each, pareto] { return packed(simulated_case(each, pareto)); }, weight_of(each),
-            [this, index](std::string_view bytes) { study_.cases[index] = unpacked<CaseResult>(bytes); }};
+            [this, index](std::string_view bytes) { results_[index] = unpacked<CaseResult>(bytes); }};
+  }
+
+  // Of one planner of several: what goes wrong there is its own.
+  WorkerTask planner_task(std::size_t index) {
+    const Case& item = scenario_.cases[index];
+    const std::shared_ptr<const Cluster>& cluster = prepared_.cases[index].cluster;
+    const bool pareto = pareto_[index];
+    return {item.name,
+            [this, &item, &cluster, pareto] { return packed(planned_and_simulated(scenario_, item, cluster, pareto)); },
+            weight_of(item, *cluster, nullptr),
+            [this, index](std::string_view bytes) { take_outcome(index, unpacked<PlannerOutcome>(bytes)); },
+            [this, &item](const Error& error) { compared_.at(item.name)->reason = error.what(); }};
+  }
+
+  void take_outcome(std::size_t index, PlannerOutcome outcome) {
+    const std::string& name = scenario_.cases[index].name;
+    ComparedPlan& plan = *compared_.at(name);
+    plan.bytes_over = outcome.bytes_over;
+    plan.reason = std::move(outcome.reason);
+    plan.figures = std::move(outcome.figures);
+    study_.planning_cpu_s[name] = outcome.planning_cpu_s;
+    if (outcome.result) plan.iteration_ms = outcome.result->iteration_ms;
+    results_[index] = std::move(outcome.result);
   }
 
   WorkerTask fabric_task(std::size_t index) {
@@ -99,22 +158,23 @@ class StudyTasks {
     return {group.fabric, [&group, pareto] { return packed(simulated_jobs(group, pareto)); }, weight,
             [this, &cases](std::string_view bytes) {
               std::vector<CaseResult> results = unpacked<std::vector<CaseResult>>(bytes);
-              for (std::size_t job = 0; job < cases.size(); ++job)
-                study_.cases[cases[job]] = std::move(results.at(job));
+              for (std::size_t job = 0; job < cases.size(); ++job) results_[cases[job]] = std::move(results.at(job));
             }};
   }
 
   const Scenario& scenario_;
   const Prepared& prepared_;
   StudyResult& study_;
+  std::map<std::string, ComparedPlan*> compared_;  // of the study's comparisons, by case
+  std::vector<std::optional<CaseResult>> results_;
   std::vector<bool> pareto_;      // by case
   std::vector<double> alone_ms_;  // of jobs, by case
 };
 
-// What needs more than one case.
+// What needs more than one case. Those without a plan are not among the study's.
 void compare_cases(StudyResult& study, const Scenario& scenario) {
   for (std::size_t index = 0; index < study.cases.size(); ++index) {
-    const std::string& name = scenario.cases[index].relative_to;
+    const std::string& name = study.cases[index].relative_to;
     const auto base = std::ranges::find(study.cases, name, &CaseResult::name);
     if (base != study.cases.end()) {
       compare_throughput(study.cases[index], *base);
@@ -140,6 +200,7 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   study.version = version();
   collect_fitted(study, scenario);
   const Prepared prepared = prepare(scenario, {options.interrupted, {}});
+  study.comparisons = begun_comparisons(scenario);
   StudyTasks(scenario, prepared, study).run(options);
   compare_cases(study, scenario);
   return study;

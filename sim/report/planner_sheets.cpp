@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+#include "sim/report/result_sheets.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kFewComparisons = 4;  // which a terminal shows planner by planner
+
+// Which columns have something to tell.
+struct Told {
+  bool bound = false, cost = false, trained = false;
+
+  explicit Told(const StudyResult& study) {
+    for (const PlannerComparison& comparison : study.comparisons) {
+      bound = bound || comparison.lower_bound_ms.has_value();
+      for (const ComparedPlan& plan : comparison.planners) {
+        cost = cost || plan.figures.values.contains("cost_ms");
+        trained = trained || !plan.figures.trained_on.empty();
+      }
+    }
+  }
+};
+
+// Fastest first, then those without a plan.
+std::vector<const ComparedPlan*> in_order(const PlannerComparison& comparison) {
+  std::vector<const ComparedPlan*> plans;
+  for (const ComparedPlan& plan : comparison.planners) plans.push_back(&plan);
+  std::ranges::stable_sort(plans, [](const ComparedPlan* a, const ComparedPlan* b) {
+    if (!a->iteration_ms || !b->iteration_ms) return a->iteration_ms.has_value() && !b->iteration_ms;
+    return *a->iteration_ms < *b->iteration_ms;
+  });
+  return plans;
+}
+
+std::string over_text(std::int64_t bytes) {
+  const double share = static_cast<double>(bytes) / kGiB;
+  if (share < 0.01) return fmt::format("{} B over", grouped(static_cast<double>(bytes)));
+  return fmt::format("{} GiB over", fixed(share, decimals_for(share)));
+}
+
+std::string memory_cell(const ComparedPlan& plan) {
+  if (plan.iteration_ms) return "fits";
+  return plan.bytes_over ? over_text(*plan.bytes_over) : "no plan";
+}
+
+std::string ratio_cell(const std::optional<double>& ms, const std::optional<double>& base) {
+  return ms && base ? fixed(*ms / *base, 3) : "-";
+}
+
+// The largest number of a column by its own size: planners take from microseconds to minutes.
+std::string seconds_cell(const StudyResult& study, const ComparedPlan& plan) {
+  const auto known = study.planning_cpu_s.find(plan.name);
+  return known == study.planning_cpu_s.end() ? "-" : fixed(known->second, 3);
+}
+
+Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& comparison, const StudyResult& study,
+                       const Told& told) {
+  const int places = decimals_for(longest_iteration_ms(study));
+  Sheet::Row row{{plan.planner, plan.iteration_ms ? fixed(*plan.iteration_ms, places) : "-",
+                  ratio_cell(plan.iteration_ms, comparison.best_ms())},
+                 !plan.iteration_ms};
+  if (told.bound) row.cells.push_back(ratio_cell(plan.iteration_ms, comparison.lower_bound_ms));
+  row.cells.push_back(memory_cell(plan));
+  row.cells.push_back(seconds_cell(study, plan));
+  if (told.cost) {
+    const auto cost = plan.figures.values.find("cost_ms");
+    row.cells.push_back(cost == plan.figures.values.end() ? "-" : fixed(cost->second, places));
+    row.cells.push_back(signed_percent(plan.cost_error_pct()));
+  }
+  if (told.trained) row.cells.push_back(plan.figures.trained_on.empty() ? "-" : plan.figures.trained_on);
+  return row;
+}
+
+std::string comparison_heading(const PlannerComparison& comparison, int places) {
+  const std::string also = comparison.also.empty() ? "" : fmt::format(" (and so {})", some_names(comparison.also));
+  const std::string bound =
+      comparison.lower_bound_ms ? fmt::format(", lower bound {} ms", fixed(*comparison.lower_bound_ms, places)) : "";
+  return fmt::format("{}{}: {} on {}, {} GPUs{}", comparison.name, also, comparison.workload, comparison.cluster,
+                     comparison.world_size, bound);
+}
+
+Sheet planners_sheet(const StudyResult& study) {
+  const Told told(study);
+  Sheet sheet;
+  sheet.columns = {{"planner", false}, {"iteration ms"}, {"x best"}};
+  if (told.bound) sheet.columns.push_back({"x bound"});
+  sheet.columns.push_back({"memory", false});
+  sheet.columns.push_back({"planning s"});
+  if (told.cost) sheet.columns.insert(sheet.columns.end(), {{"own cost ms"}, {"error %"}});
+  if (told.trained) sheet.columns.push_back({"trained on", false});
+  for (const PlannerComparison& comparison : study.comparisons) {
+    sheet.rows.push_back({{comparison_heading(comparison, decimals_for(longest_iteration_ms(study)))}, false});
+    for (const ComparedPlan* plan : in_order(comparison)) {
+      sheet.rows.push_back(planner_row(*plan, comparison, study, told));
+    }
+  }
+  return sheet;
+}
+
+template <typename Of>
+std::string distinct(const StudyResult& study, Of of) {
+  std::set<std::string> words;
+  for (const PlannerComparison& comparison : study.comparisons) words.insert(of(comparison));
+  return join({words.begin(), words.end()});
+}
+
+// What the planners of all comparisons were trained on, and what judged them.
+std::string judge_text(const StudyResult& study) {
+  const std::string judges = distinct(study, [](const auto& each) { return each.judged_by; });
+  std::string text = fmt::format("Judged by simulation: compute times of {}, network {}.", judges,
+                                 distinct(study, [](const auto& each) { return each.network; }));
+  std::set<std::string> trained, in_model;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) {
+      if (plan.figures.trained_on.empty()) continue;
+      trained.insert(fmt::format("{} on {}", plan.planner, plan.figures.trained_on));
+      if (comparison.in_model(plan)) in_model.insert(plan.planner);
+    }
+  }
+  text += trained.empty() ? " None of the planners was trained on data."
+                          : fmt::format(" Trained: {}; the others not.", join({trained.begin(), trained.end()}));
+  if (in_model.empty()) return text;
+  return text + fmt::format(
+                    " in-model: what labelled the training data of {} judges it here, too, so this says how well it "
+                    "searches, and nothing of how well its costs hold on a machine.",
+                    join({in_model.begin(), in_model.end()}));
+}
+
+bool any_in_model(const StudyResult& study) {
+  return std::ranges::any_of(study.comparisons, [](const auto& comparison) { return comparison.in_model(); });
+}
+
+std::string planners_legend(const StudyResult& study) {
+  const Told told(study);
+  std::string text = judge_text(study) + " x best: the iteration over the shortest of the case.";
+  if (told.bound) text += " x bound: over a lower bound that no plan goes below.";
+  text +=
+      " memory: by the memory model, what the fullest GPU lacks. planning s: CPU time, the only figure that "
+      "differs from run to run.";
+  if (told.cost) text += " own cost: the iteration as the planner has it, with its error against the simulated one.";
+  return text;
+}
+
+// Each reason once, with the planners that it holds for.
+NoteList reasons(const StudyResult& study) {
+  NoteList list;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) {
+      if (plan.reason.empty()) continue;
+      const std::string& about = study.comparisons.size() == 1 ? plan.planner : plan.name;
+      const auto known = std::ranges::find(list.notes, plan.reason, &NoteList::Note::text);
+      if (known == list.notes.end()) {
+        list.notes.push_back({plan.reason, about});
+      } else {
+        known->about += ", " + about;
+      }
+    }
+  }
+  return list;
+}
+
+std::string mean_cell(const std::optional<double>& mean, int places) {
+  return mean ? fixed(*mean, places) : "-";
+}
+
+// Best mean first, then by how many cases are solved.
+Sheet totals_sheet(const PlannerTotals& totals) {
+  Sheet sheet;
+  sheet.columns = {{"planner", false}, {"cases"}, {"solved"}, {"won"}, {"mean ms"}, {"mean x best"}};
+  std::vector<PlannerTotal> planners = totals.planners;
+  const auto key = [](const PlannerTotal& total) {
+    return std::pair(total.mean_times_best.value_or(1e300), -total.solved);
+  };
+  std::ranges::stable_sort(planners, {}, key);
+  double longest = 0;
+  for (const PlannerTotal& total : planners) longest = std::max(longest, total.mean_iteration_ms.value_or(0));
+  for (const PlannerTotal& total : planners) {
+    sheet.rows.push_back(
+        {{total.planner, std::to_string(total.cases), std::to_string(total.solved), std::to_string(total.won),
+          mean_cell(total.mean_iteration_ms, decimals_for(longest)), mean_cell(total.mean_times_best, 3)},
+         total.solved == 0});
+  }
+  return sheet;
+}
+
+std::string totals_legend(const StudyResult& study, const PlannerTotals& totals) {
+  return judge_text(study) +
+         fmt::format(
+             " won: cases in which no other planner is faster, ties counted for each. mean ms, and mean x best "
+             "(geometric, of the iteration over the shortest of its case): over the {} of {} cases that all "
+             "planners solve, but for those that solve none.",
+             totals.common, totals.cases);
+}
+
+}  // namespace
+
+Section planner_totals_section(const StudyResult& study) {
+  if (study.comparisons.size() < 2) return {};
+  const PlannerTotals totals = totals_of(study.comparisons);
+  Section section = table_section("Planners over all cases", totals_legend(study, totals), totals_sheet(totals));
+  if (any_in_model(study)) section.remark = "in-model";
+  return section;
+}
+
+Section planners_section(const StudyResult& study, Medium medium) {
+  const bool many = study.comparisons.size() > kFewComparisons;
+  if (study.comparisons.empty() || (many && medium == Medium::terminal)) return {};
+  Section section = table_section("Planners", planners_legend(study), planners_sheet(study));
+  if (any_in_model(study)) section.remark = "in-model";
+  section.folded = many;
+  NoteList without = reasons(study);
+  if (without.notes.empty()) return section;
+  section.blocks.emplace_back(Paragraph{"Without a plan, and why:"});
+  section.blocks.emplace_back(std::move(without));
+  return section;
+}
+
+}  // namespace shardsim

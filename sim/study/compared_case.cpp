@@ -1,0 +1,120 @@
+#include "sim/study/compared_case.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/check.h"
+#include "plan/memory_model.h"
+#include "sim/study/case_result.h"
+
+namespace shardsim {
+namespace {
+
+// Of this process and of its children that have ended.
+double cpu_seconds() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    for (const timeval& part : {used.ru_utime, used.ru_stime}) {
+      seconds += static_cast<double>(part.tv_sec) + 1e-6 * static_cast<double>(part.tv_usec);
+    }
+  }
+  return seconds;
+}
+
+std::optional<std::int64_t> bytes_over(const Plan& plan, const Case& item, const Cluster& cluster) {
+  const auto memory = make_memory_model(item.memory_model);
+  const std::vector<std::int64_t> bytes = memory_per_rank(plan, item.workload, cluster, *memory);
+  const std::int64_t over = std::ranges::max(bytes) - cluster.memory_per_rank().count;
+  return over > 0 ? std::optional(over) : std::nullopt;
+}
+
+// One planner at work: what it says goes into the outcome, its notes into a list.
+class Attempt {
+ public:
+  Attempt(const Scenario& scenario, const Case& item, const Cluster& cluster, PlannerOutcome& outcome)
+      : scenario_(scenario), item_(item), cluster_(cluster), outcome_(outcome) {}
+
+  std::vector<std::string> notes;
+
+  // The plan, checked, within memory.
+  Plan plan() {
+    const double begin = cpu_seconds();
+    const auto count_time = [&] { outcome_.planning_cpu_s = std::round(1e6 * (cpu_seconds() - begin)) / 1e6; };
+    try {
+      Plan made = unchecked_plan(item_, cluster_, scenario_.seed, watch());
+      count_time();
+      check_made_plan(made, item_, cluster_);
+      outcome_.bytes_over = bytes_over(made, item_, cluster_);
+      check_memory(made, item_.workload, cluster_, *make_memory_model(item_.memory_model));
+      return made;
+    } catch (const Error&) {
+      if (outcome_.planning_cpu_s == 0) count_time();
+      throw;
+    }
+  }
+
+ private:
+  PlanWatch watch() {
+    PlanWatch watch;
+    watch.note = [this](const std::string& line) { notes.push_back("Planner: " + line); };
+    watch.figure = [this](const std::string& name, double value) {
+      if (std::isfinite(value)) outcome_.figures.values[name] = value;
+    };
+    watch.trained_on = [this](const std::string& provider) { outcome_.figures.trained_on = provider; };
+    return watch;
+  }
+
+  const Scenario& scenario_;
+  const Case& item_;
+  const Cluster& cluster_;
+  PlannerOutcome& outcome_;
+};
+
+// As a planner names what its costs were learned from.
+std::string judge_of(const Case& item) {
+  const Tree* const name = item.compute_model.find("name");
+  const Tree* const file = item.compute_model.find("file");
+  return (name == nullptr ? "" : name->scalar) + (file == nullptr ? "" : " " + file->scalar);
+}
+
+}  // namespace
+
+PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item, std::shared_ptr<const Cluster> cluster,
+                                     bool pareto) {
+  PlannerOutcome outcome;
+  Attempt attempt(scenario, item, *cluster, outcome);
+  try {
+    Plan plan = attempt.plan();
+    outcome.result = simulated_case({scenario, item, std::move(cluster), std::move(plan)}, pareto);
+    std::ranges::move(attempt.notes, std::back_inserter(outcome.result->notes));
+  } catch (const Error& error) {
+    outcome.reason = error.what();
+  }
+  return outcome;
+}
+
+std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario) {
+  std::vector<PlannerComparison> comparisons;
+  for (const Case& item : scenario.cases) {
+    if (!item.compared) continue;
+    if (comparisons.empty() || comparisons.back().name != item.compared->group) {
+      PlannerComparison& begun = comparisons.emplace_back();
+      begun.name = item.compared->group;
+      begun.also = item.compared->also;
+      begun.workload = item.workload.name;
+      begun.cluster = item.cluster.name;
+      begun.world_size = item.cluster.nodes * item.cluster.gpu.count;
+      begun.judged_by = judge_of(item);
+      begun.network = item.network.find("name")->scalar;
+    }
+    comparisons.back().planners.push_back({item.name, item.compared->label});
+  }
+  return comparisons;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "base/packed.h"
+#include "sim/study/prepared_case.h"
+#include "sim/study/result.h"
+
+namespace shardsim {
+
+// What the worker of one of several planners says.
+struct PlannerOutcome {
+  std::optional<CaseResult> result;        // none: the planner has no plan that fits
+  std::string reason;                      // why
+  std::optional<std::int64_t> bytes_over;  // as ComparedPlan has it
+  PlannerFigures figures;
+  double planning_cpu_s = 0;  // of this process and those that it started
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<PlannerOutcome> auto& outcome) {
+  visit(outcome.result, outcome.reason, outcome.bytes_over, outcome.figures.values, outcome.figures.trained_on,
+        outcome.planning_cpu_s);
+}
+
+// What the worker does: makes the plan, which the others of the comparison do elsewhere at the same time, and simulates
+// it. `cluster` is that of the comparison; `pareto` as for simulated_case.
+PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item, std::shared_ptr<const Cluster> cluster,
+                                     bool pareto);
+
+// The comparisons of a scenario, one for each case that lists planners, as far as they are known before planning.
+std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario);
+
+}  // namespace shardsim

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+struct CaseResult;
+struct Scenario;
+
+// What a planner states of the plan that it made.
+struct PlannerFigures {
+  std::map<std::string, double> values;  // by name; "cost_ms": the time of an iteration that it minimised
+  std::string trained_on;                // what labelled the data that its costs were learned from; "": nothing did
+};
+
+// One planner of a comparison.
+struct ComparedPlan {
+  std::string name;                             // of its case
+  std::string planner;                          // by which the comparison names it
+  std::optional<double> iteration_ms = {};      // simulated; none: it has no plan that fits
+  std::optional<std::int64_t> bytes_over = {};  // of the fullest rank, where it has a plan that does not fit
+  std::string reason = {};                      // why it has none; "" where it has
+  PlannerFigures figures = {};
+
+  // 100 (cost_ms - iteration_ms) / iteration_ms; none where one of them is missing.
+  std::optional<double> cost_error_pct() const;
+};
+
+// The planners of one case, judged by the same simulation.
+struct PlannerComparison {
+  std::string name;               // of the case that lists them
+  std::vector<std::string> also;  // cases that differ from it in their plans alone, for which it stands
+  std::string workload, cluster;
+  int world_size = 0;
+  std::string judged_by;                      // the compute model, as PlannerFigures::trained_on names it
+  std::string network;                        // that the judging simulation ran on
+  std::optional<double> lower_bound_ms = {};  // that no plan's iteration goes below; none where it is not known
+  std::vector<ComparedPlan> planners;         // in the scenario's order
+
+  std::optional<double> best_ms() const;  // none where no planner has a plan
+  // Whether some planner's costs were learned from what judges it here.
+  bool in_model() const;
+  bool in_model(const ComparedPlan& plan) const { return plan.figures.trained_on == judged_by; }
+};
+
+// One planner over all comparisons that it takes part in.
+struct PlannerTotal {
+  std::string planner;
+  int cases = 0, solved = 0;
+  int won = 0;  // cases in which no other one is faster; a tie counts for each
+  // Over the cases that all planners solve, but for those that solve none at all; none where there is no such case.
+  std::optional<double> mean_iteration_ms;
+  std::optional<double> mean_times_best;  // geometric mean of the iterations, each over the shortest of its case
+};
+
+struct PlannerTotals {
+  int cases = 0;                       // compared
+  int common = 0;                      // of them, those that the means are over
+  std::vector<PlannerTotal> planners;  // in the order in which they come up
+};
+
+PlannerTotals totals_of(const std::vector<PlannerComparison>& comparisons);
+
+}  // namespace shardsim

@@ -10,6 +10,11 @@
 
 namespace shardsim {
 
+class Cluster;
+class MemoryModel;
+struct Tree;
+struct Workload;
+
 // What a scenario allows a planner to do with a table (docs/formats.md, `constraints`).
 struct TableConstraint {
   Place place;
@@ -17,7 +22,7 @@ struct TableConstraint {
   std::vector<std::string> compute_kernels = {};   // one of these; none: any
   std::optional<std::int64_t> min_partition = {};  // columns of the narrowest slice
   std::optional<double> cache_load_factor = {};
-  std::string device_group = {};  // "" or as TorchRec names it
+  std::string device_group = {};  // "" for any, else "cpu" or "cuda"
 };
 
 // By table name; "*" is for the tables that are not named.
@@ -31,5 +36,23 @@ struct Constraints {
     return found == by_table.end() ? nullptr : &found->second;
   }
 };
+
+// The scenario's key. Errors: Failure::input with place for unknown keys, types and kernels, empty lists, and a
+// cache_load_factor without a kernel that has a cache.
+Constraints read_constraints(const Tree& map);
+
+// Refuses tables that the workload does not have, and a device group that is not the cluster's `device`.
+void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device);
+
+// Refuses a plan that does not keep the constraints: Failure::input naming `made_by` (who made it), the table and the
+// constraint. Of the slices of a table one, the remainder, may be narrower than min_partition.
+void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
+                       const std::string& made_by);
+
+// Refuses constraints that leave no plan, as far as that can be told at once: a table that no device has room for as it
+// may be placed, or tables that all devices together have no room for. Kernels that are not constrained are taken to
+// keep rows in device memory. Failure::infeasible with the tables, the bytes missing, and the smallest change.
+void check_constraints_fit(const Constraints& constraints, const Workload& workload, const Cluster& cluster,
+                           const MemoryModel& memory);
 
 }  // namespace shardsim

@@ -104,7 +104,8 @@ PlanToExplain chosen_by_torchrec(const Case& item, torchrec::PlannerOptions opti
   PlanToExplain explained;
   if (options.simulated) explained.notes.emplace_back("Objective 'estimated' is shown; 'shardsim plan' simulates.");
   options.simulated = false;
-  const PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if_interrupted(watch.interrupted); }};
+  PlannerContext context{*memory, seed, {}, {}, {}, [&] { throw_if_interrupted(watch.interrupted); }};
+  if (!item.constraints.by_table.empty()) context.constraints = &item.constraints;
   torchrec::Choice choice = torchrec::choose_plan(options, item.workload, cluster_of(item), context);
   explained.settings = std::move(choice.request.settings);
   explained.run = std::move(choice.run);

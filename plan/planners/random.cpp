@@ -25,11 +25,9 @@ class Random : public Planner {
     torchrec::ConstraintOptions all;
     all.allowed.place = reader.tree().place;
     all.allowed.sharding_types = torchrec::some_of(reader, "sharding_types", torchrec::parse_sharding_type);
-    if (all.allowed.sharding_types.empty()) all.allowed.sharding_types = every_type();
     all.allowed.compute_kernels = torchrec::some_of(reader, "compute_kernels", torchrec::parse_compute_kernel);
-    if (all.allowed.compute_kernels.empty()) all.allowed.compute_kernels = {ComputeKernel::fused};
     // Data-parallel tables have the kernel dense, whatever the others have.
-    all.allowed.compute_kernels.push_back(ComputeKernel::dense);
+    if (!all.allowed.compute_kernels.empty()) all.allowed.compute_kernels.push_back(ComputeKernel::dense);
     if (reader.has("min_partition")) all.min_partition = reader.count("min_partition");
     options_.constraints["*"] = all;
     if (reader.has("seed")) seed_ = static_cast<std::uint64_t>(reader.count_from("seed", 0, 1));
@@ -39,7 +37,9 @@ class Random : public Planner {
   }
 
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
-    torchrec::PlannerRequest request = torchrec::planner_request(options_, workload, cluster);
+    torchrec::PlannerOptions options = torchrec::with_constraints(options_, context.constraints, workload);
+    for (auto& [table, constraint] : options.constraints) take_defaults(constraint.allowed);
+    torchrec::PlannerRequest request = torchrec::planner_request(options, workload, cluster);
     if (max_replicated_) keep_large_tables_single(request);
     const torchrec::SearchSpace space = space_of(request);
     const torchrec::Topology left = torchrec::reservation_of(request).topology;
@@ -57,6 +57,12 @@ class Random : public Planner {
   }
 
  private:
+  // Where neither the planner nor the scenario says what is allowed.
+  static void take_defaults(torchrec::TableConstraints& allowed) {
+    if (allowed.sharding_types.empty()) allowed.sharding_types = every_type();
+    if (allowed.compute_kernels.empty()) allowed.compute_kernels = {ComputeKernel::fused, ComputeKernel::dense};
+  }
+
   void keep_large_tables_single(torchrec::PlannerRequest& request) const {
     for (torchrec::ConstrainedTable& item : request.tables) {
       const double elements = static_cast<double>(item.table.rows) * static_cast<double>(item.table.dim);

@@ -17,8 +17,9 @@ constexpr std::size_t kMostCases = 10000;
 
 // Keys that the top level and a case share.
 Keys shared_keys() {
-  return {"cluster", "workload",    "planner", "planners",   "plan",   "compute_model", "memory_model",
-          "network", "collectives", "overlap", "iterations", "steady", "payload",       "jobs"};
+  return {"cluster",       "workload",     "planner",     "planners",    "plan",
+          "compute_model", "memory_model", "network",     "collectives", "overlap",
+          "iterations",    "steady",       "constraints", "payload",     "jobs"};
 }
 
 Keys with(Keys keys, const Keys& more) {

@@ -43,7 +43,7 @@ std::vector<Entry> entries_of(const Tree& item, std::size_t index) {
   return entries;
 }
 
-void refuse_empty(const Tree& list) {
+void refuse_no_planners(const Tree& list) {
   const bool none = list.kind == Tree::Kind::list ? list.items.empty() : list.kind != Tree::Kind::scalar;
   if (!none) return;
   throw input_error(list.place,
@@ -52,7 +52,7 @@ void refuse_empty(const Tree& list) {
 }
 
 std::vector<Entry> listed_entries(const Tree& list) {
-  refuse_empty(list);
+  refuse_no_planners(list);
   std::vector<Entry> all;
   std::set<std::string> labels;
   const std::vector<Tree> items = list.kind == Tree::Kind::list ? list.items : std::vector{list};

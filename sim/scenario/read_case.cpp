@@ -123,6 +123,10 @@ void read_options(MapReader& reader, bool job, Case& item) {
   item.steady = read_steady(reader);
   item.payload_both = read_payload(reader, item.workload);
   item.relative_to = reader.text("relative_to", "");
+  if (const Tree* const constraints = reader.value("constraints")) {
+    item.constraints = read_constraints(*constraints);
+    check_constraint_names(item.constraints, item.workload, item.cluster.device);
+  }
   if (const Tree* const published = reader.value("published")) item.published = read_published(*published);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/tree/tree.h"
 #include "models/workload/workload.h"
+#include "plan/constraints.h"
 #include "plan/torchrec/bridge/planner_options.h"
 #include "topology/spec/cluster_spec.h"
 
@@ -50,6 +51,7 @@ struct Case {
   Workload workload;
   Tree planner;                               // a map with `name`; null when the plan comes from a file
   std::string plan_file;                      // "" when a planner makes it
+  Constraints constraints;                    // that any plan has to keep
   Tree compute_model, memory_model, network;  // maps with `name`
   std::map<std::string, std::string> algorithms;
   bool overlap = true;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/packed.h"
+#include "base/text.h"
 #include "base/workers.h"
 #include "models/collective/collective.h"
 #include "plan/check.h"
@@ -72,11 +73,16 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   context.estimate = [&](const Plan& plan) { return Seconds{iteration_ms(item, cluster, plan, closed_form) * 1e-3}; };
   context.figure = watch.figure;
   context.trained_on = watch.trained_on;
+  if (!item.constraints.by_table.empty()) context.constraints = &item.constraints;
+  check_constraints_fit(item.constraints, item.workload, cluster, *memory);
   return make_planner(item.planner)->plan(item.workload, cluster, context);
 }
 
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster) {
-  if (item.plan_file.empty()) check_plan(plan, item.workload, cluster, item.place);
+  const bool made = item.plan_file.empty();
+  if (made) check_plan(plan, item.workload, cluster, item.place);
+  check_constraints(plan, item.workload, item.constraints,
+                    made ? "planner " + excerpt(item.planner.find("name")->scalar) : "the plan of the file");
 }
 
 Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {

@@ -33,7 +33,7 @@ struct PlanWatch {
 // The plan of one case as its file or its planner gives it. Errors: those of planners and plan files; Interrupted.
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch);
 
-// Refuses a plan that a planner may not make. Errors: Failure::input.
+// Refuses a plan that a planner may not make, or that does not keep the case's constraints. Errors: Failure::input.
 void check_made_plan(const Plan& plan, const Case& item, const Cluster& cluster);
 
 // The same, checked, within memory. Errors: those of planners, plan files and checks; Interrupted.

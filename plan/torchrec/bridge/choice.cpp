@@ -124,8 +124,9 @@ Error as_input_error(const PlannerError& error) {
   return input_error({"planner torchrec"}, error.what(), "Change the planner's constraints, or the workload");
 }
 
-Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
+Choice choose_plan(const PlannerOptions& given, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context) {
+  const PlannerOptions options = with_constraints(given, context.constraints, workload);
   if (options.simulated && !context.simulate) {
     throw input_error({"planner torchrec"}, "objective simulated needs a simulator, which this command does not bring",
                       "Use objective: estimated here, or 'shardsim plan'");
@@ -141,6 +142,7 @@ Choice choose_plan(const PlannerOptions& options, const Workload& workload, cons
     context.note(fmt::format("the timeout ended the search after {} proposals: another run may find another plan",
                              choice.run.num_proposals));
   if (options.simulated && !choice.run.candidates.empty()) judge(choice, context);
+  if (context.figure) context.figure("cost_ms", choice.run.rating);
   choice.plan = plan_of(choice.run.plan, choice.run.assignment, choice.run.space, choice.request.order, context.seed);
   return choice;
 }

@@ -14,9 +14,9 @@ struct Choice {
 };
 
 // Runs the planner. With objective simulated the candidates of best estimates are simulated (context.simulate) and the
-// fastest is chosen; where the two disagree is told to context.note.
-// Errors: Failure::infeasible without a plan; Failure::input for what the constraints do not allow, or without a
-// simulator.
+// fastest is chosen; where the two disagree is told to context.note. The figure cost_ms is the rating of the chosen
+// plan. What context.constraints allow is merged into the planner's own constraints. Errors: Failure::infeasible
+// without a plan; Failure::input for what the constraints do not allow, or without a simulator.
 Choice choose_plan(const PlannerOptions& options, const Workload& workload, const Cluster& cluster,
                    const PlannerContext& context);
 

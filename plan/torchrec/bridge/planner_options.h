@@ -5,6 +5,7 @@
 
 #include "base/tree/map_reader.h"
 #include "models/workload/workload.h"
+#include "plan/constraints.h"
 #include "plan/torchrec/search/planner_run.h"
 #include "plan/torchrec/spec/table_spec.h"
 #include "plan/torchrec/spec/topology.h"
@@ -79,6 +80,11 @@ std::vector<Value> some_of(MapReader& reader, const char* key, Value (*parse)(st
 
 // Its map `topology` alone.
 TopologyOptions read_topology_options(MapReader reader);
+
+// The options with what else a scenario allows each table; null: everything. Of types and kernels that both name, those
+// in both are left; the wider min_partition holds. Errors: Failure::input where nothing is left, or both state another
+// cache_load_factor.
+PlannerOptions with_constraints(PlannerOptions options, const Constraints* constraints, const Workload& workload);
 
 // One sentence on the tables whose `output_dtype` has other bytes than what the simulation exchanges; empty where none.
 std::string output_types_note(const PlannerOptions& options, const Workload& workload);

@@ -1,0 +1,150 @@
+#include "plan/constraints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "models/workload/workload.h"
+
+namespace shardsim {
+namespace {
+
+// A list under `key`, each item read by `parse`. An empty one would leave no way to place the table.
+template <typename Value, typename Parse>
+std::vector<Value> some(MapReader& reader, const char* key, Parse parse) {
+  std::vector<Value> values;
+  if (!reader.has(key)) return values;
+  for (const Tree& item : reader.list(key)) values.push_back(parse(scalar_text(item, "a name"), item.place));
+  if (!values.empty()) return values;
+  throw input_error(reader.place_of(key), fmt::format("'{}' is empty", key), "Name one, or leave the key out");
+}
+
+std::string parse_kernel(const std::string& name, const Place& place) {
+  const std::vector<std::string> known = compute_kernels();
+  if (std::ranges::find(known, name) != known.end()) return name;
+  throw input_error(place, "unknown compute kernel " + excerpt(name), known_names_hint(name, known));
+}
+
+double read_load_factor(MapReader& reader, const std::vector<std::string>& kernels) {
+  const double factor = reader.share("cache_load_factor", 0);
+  if (factor <= 0) {
+    throw input_error(reader.place_of("cache_load_factor"), "cache_load_factor is 0",
+                      "Give a number above 0 and up to 1, or take the kernel fused_uvm, which has no cache");
+  }
+  if (kernels.empty() || std::ranges::any_of(kernels, has_cache)) return factor;
+  throw input_error(reader.place_of("cache_load_factor"),
+                    "'cache_load_factor' has no effect here: compute_kernels names no kernel with a cache",
+                    "Leave it out, or allow fused_uvm_caching");
+}
+
+TableConstraint read_constraint(MapReader reader) {
+  TableConstraint constraint;
+  constraint.place = reader.tree().place;
+  const auto parse_type = [](const std::string& name, const Place& place) { return parse_strategy(name, place); };
+  constraint.sharding_types = some<Strategy>(reader, "sharding_types", parse_type);
+  constraint.compute_kernels = some<std::string>(reader, "compute_kernels", parse_kernel);
+  if (reader.has("min_partition")) constraint.min_partition = reader.count("min_partition");
+  if (reader.has("cache_load_factor")) {
+    constraint.cache_load_factor = read_load_factor(reader, constraint.compute_kernels);
+  }
+  if (reader.has("device_group")) constraint.device_group = reader.choice("device_group", {"cpu", "cuda"});
+  reader.finish();
+  return constraint;
+}
+
+std::string types_text(const std::vector<Strategy>& types) {
+  std::vector<std::string> names;
+  for (const Strategy type : types) names.emplace_back(strategy_name(type));
+  return join(names, " or ");
+}
+
+// What a table's placements do that its constraint does not allow; "" where they keep it.
+class Keeper {
+ public:
+  Keeper(const TableConstraint& constraint, const Table& table) : constraint_(constraint), table_(table) {}
+
+  std::string fault(const Placement& placement) {
+    const auto& types = constraint_.sharding_types;
+    if (!types.empty() && std::ranges::find(types, placement.strategy) == types.end()) {
+      return fmt::format("is {}, where sharding_types allow {}", strategy_name(placement.strategy), types_text(types));
+    }
+    const auto& kernels = constraint_.compute_kernels;
+    if (!kernels.empty() && std::ranges::find(kernels, placement.compute_kernel) == kernels.end()) {
+      return fmt::format("has the kernel {}, where compute_kernels allow {}", placement.compute_kernel,
+                         join(kernels, " or "));
+    }
+    const auto& factor = constraint_.cache_load_factor;
+    if (factor && has_cache(placement.compute_kernel) && placement.cache_load_factor != *factor) {
+      return fmt::format("has a cache for {} of its rows, where cache_load_factor is {}",
+                         shortest(placement.cache_load_factor), shortest(*factor));
+    }
+    return narrow_slice(placement);
+  }
+
+ private:
+  std::string narrow_slice(const Placement& placement) {
+    const auto& least = constraint_.min_partition;
+    if (!least || placement.columns() >= std::min(*least, table_.dim) || narrow_++ == 0) return "";
+    return fmt::format("has slices of {} columns, where min_partition is {}", placement.columns(), *least);
+  }
+
+  const TableConstraint& constraint_;
+  const Table& table_;
+  int narrow_ = 0;  // slices so far
+};
+
+}  // namespace
+
+Constraints read_constraints(const Tree& map) {
+  if (map.kind != Tree::Kind::map) {
+    throw input_error(map.place, fmt::format("'constraints' is {}, not a map", kind_name(map.kind)),
+                      "Write TABLE: {sharding_types: [...], ...}, or \"*\" for all that are not named");
+  }
+  Constraints constraints;
+  for (const auto& [name, tree] : map.fields) {
+    if (tree.kind != Tree::Kind::map) {
+      throw input_error(tree.place, fmt::format("constraints of {}: not a map", excerpt(name)),
+                        "Write {sharding_types: [...], ...}");
+    }
+    constraints.by_table[name] = read_constraint({tree, "constraints." + name});
+  }
+  return constraints;
+}
+
+void check_constraint_names(const Constraints& constraints, const Workload& workload, const std::string& device) {
+  std::vector<std::string> names = {"*"};
+  for (const Table& table : workload.tables) names.push_back(table.name);
+  for (const auto& [name, constraint] : constraints.by_table) {
+    if (std::ranges::find(names, name) == names.end()) {
+      const std::string likely = nearest(name, names);
+      throw input_error(constraint.place, fmt::format("constraints: the workload has no table {}", excerpt(name)),
+                        likely.empty() ? "Name a table of the workload, or \"*\" for all that are not named"
+                                       : fmt::format("Did you mean '{}'?", likely));
+    }
+    if (constraint.device_group.empty() || constraint.device_group == device) continue;
+    throw input_error(constraint.place,
+                      fmt::format("constraints of {}: device group {}, and the cluster's devices are {}", excerpt(name),
+                                  constraint.device_group, device),
+                      "Leave device_group out; host memory is compute_kernels: [fused_uvm]");
+  }
+}
+
+void check_constraints(const Plan& plan, const Workload& workload, const Constraints& constraints,
+                       const std::string& made_by) {
+  std::map<int, Keeper> keepers;  // by table
+  for (const Placement& placement : plan.placements) {
+    const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+    const TableConstraint* const constraint = constraints.of(table.name);
+    if (constraint == nullptr) continue;
+    Keeper& keeper = keepers.try_emplace(placement.table, *constraint, table).first->second;
+    const std::string fault = keeper.fault(placement);
+    if (fault.empty()) continue;
+    throw input_error(constraint->place,
+                      fmt::format("{} does not keep the constraints: table '{}' {}", made_by, table.name, fault),
+                      "Take a planner that reads constraints, such as torchrec, or allow it");
+  }
+}
+
+}  // namespace shardsim

@@ -103,8 +103,8 @@ void note_joined(const Scenario& scenario) {
   for (const Case& item : scenario.cases) {
     if (!item.compared || item.compared->also.empty() || item.compared->group == last) continue;
     last = item.compared->group;
-    print_note(fmt::format("case {} stands for {}, too: they differ in their plans alone", last,
-                           some_names(item.compared->also)));
+    print_note(
+        fmt::format("{} stands for {}: they differ in their plans alone", last, some_names(item.compared->also)));
   }
 }
 

@@ -53,10 +53,10 @@ std::string ratio_cell(const std::optional<double>& ms, const std::optional<doub
   return ms && base ? fixed(*ms / *base, 3) : "-";
 }
 
-// The largest number of a column by its own size: planners take from microseconds to minutes.
 std::string seconds_cell(const StudyResult& study, const ComparedPlan& plan) {
   const auto known = study.planning_cpu_s.find(plan.name);
-  return known == study.planning_cpu_s.end() ? "-" : fixed(known->second, 3);
+  if (known == study.planning_cpu_s.end()) return "-";
+  return known->second < 1e-3 ? "< 0.001" : fixed(known->second, 3);
 }
 
 Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& comparison, const StudyResult& study,
@@ -78,11 +78,13 @@ Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& compar
 }
 
 std::string comparison_heading(const PlannerComparison& comparison, int places) {
-  const std::string also = comparison.also.empty() ? "" : fmt::format(" (and so {})", some_names(comparison.also));
+  const std::string name = comparison.name == comparison.workload ? "" : comparison.name + ": ";
+  const std::string instead =
+      comparison.also.empty() ? "" : fmt::format(", instead of {}", some_names(comparison.also));
   const std::string bound =
       comparison.lower_bound_ms ? fmt::format(", lower bound {} ms", fixed(*comparison.lower_bound_ms, places)) : "";
-  return fmt::format("{}{}: {} on {}, {} GPUs{}", comparison.name, also, comparison.workload, comparison.cluster,
-                     comparison.world_size, bound);
+  return fmt::format("{}{} on {}: {} GPUs{}{}", name, comparison.workload, comparison.cluster, comparison.world_size,
+                     bound, instead);
 }
 
 Sheet planners_sheet(const StudyResult& study) {
@@ -113,7 +115,7 @@ std::string distinct(const StudyResult& study, Of of) {
 // What the planners of all comparisons were trained on, and what judged them.
 std::string judge_text(const StudyResult& study) {
   const std::string judges = distinct(study, [](const auto& each) { return each.judged_by; });
-  std::string text = fmt::format("Judged by simulation: compute times of {}, network {}.", judges,
+  std::string text = fmt::format("Judged by simulation: compute model {}, network {}.", judges,
                                  distinct(study, [](const auto& each) { return each.network; }));
   std::set<std::string> trained, in_model;
   for (const PlannerComparison& comparison : study.comparisons) {
@@ -199,6 +201,16 @@ std::string totals_legend(const StudyResult& study, const PlannerTotals& totals)
 }
 
 }  // namespace
+
+bool is_large_comparison(const StudyResult& study) {
+  if (study.comparisons.size() <= kFewComparisons) return false;
+  std::size_t compared = 0;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    compared += static_cast<std::size_t>(std::ranges::count_if(
+        comparison.planners, [](const ComparedPlan& plan) { return plan.iteration_ms.has_value(); }));
+  }
+  return compared == study.cases.size();
+}
 
 Section planner_totals_section(const StudyResult& study) {
   if (study.comparisons.size() < 2) return {};

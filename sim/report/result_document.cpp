@@ -25,6 +25,9 @@ Section cases_section(const StudyResult& study) {
 
 // The head of the table stands even when nothing was simulated.
 Section cases_on_terminal(const StudyResult& study) {
+  if (is_large_comparison(study)) {
+    return {"Cases", {Paragraph{fmt::format("{} cases are in the report and in result.json.", study.cases.size())}}};
+  }
   Section section = cases_section(study);
   if (section.blocks.empty()) section.blocks = {Paragraph{cases_legend(study)}, cases_sheet(study)};
   return section;
@@ -140,7 +143,7 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   document.add(cases_on_terminal(study));
   document.add(jobs_section(study));
   document.add(cross_check_on_terminal(study));
-  document.add(collectives_section(study, Medium::terminal));
+  if (!is_large_comparison(study)) document.add(collectives_section(study, Medium::terminal));
   document.add(published_section(study, Medium::terminal));
   document.add(constants_on_terminal(study));
   document.add(notes_section(study, Medium::terminal));

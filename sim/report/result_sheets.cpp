@@ -202,7 +202,7 @@ bool is_one_choice(const WorkloadCases& group) {
 }
 
 bool has_many_cases(const StudyResult& study) {
-  return study.cases.size() > kManyCases;
+  return study.cases.size() > kManyCases || !study.comparisons.empty();
 }
 
 std::string waiting_text(const NamedTime& time, int places) {

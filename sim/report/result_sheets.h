@@ -34,6 +34,7 @@ std::optional<double> speed_of(const CaseResult& item, const WorkloadCases& grou
 std::string short_name(const CaseResult& item);
 
 constexpr std::size_t kManyCases = 16;  // more than fit on a screen
+// Also where planners are compared: their table is what counts.
 bool has_many_cases(const StudyResult& study);
 
 // In the order of the tables: of each workload the `most` fastest.
@@ -49,7 +50,9 @@ std::string cases_legend(const StudyResult& study);
 // such cases.
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
-Section jobs_section(const StudyResult& study);            // under a heading per fabric
+// Whether so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
+bool is_large_comparison(const StudyResult& study);
+Section jobs_section(const StudyResult& study);  // under a heading per fabric
 // Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they
 // wait.
 Section collectives_section(const StudyResult& study, Medium medium);

@@ -144,6 +144,7 @@ class CaseBuilder {
         for (const CaseTree& built : expand_repeats(std::move(compared), seed_)) add(built);
       }
     }
+    for (const CaseTree& tree : replanned_) name_joined(trees_.cases, tree);
     return std::move(trees_);
   }
 

@@ -54,6 +54,10 @@ std::vector<CaseTree> expand_repeats(CaseTree tree, std::uint64_t seed);
 // (`published`, `relative_to`, `repeat`).
 std::vector<CaseTree> expand_planners(CaseTree tree);
 
+// Gives the planners of the case `first`, where it stands for others, too, a name that none of them has: what their
+// names begin with, else the workload's; its own where another case has that.
+void name_joined(std::vector<CaseTree>& cases, const CaseTree& first);
+
 // Refuses `planners` beside those keys.
 void refuse_beside_planners(const Tree& keys);
 

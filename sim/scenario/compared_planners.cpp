@@ -68,7 +68,49 @@ std::vector<Entry> listed_entries(const Tree& list) {
   return all;
 }
 
+// What all names begin with, in whole parts between "/"; "" where they share none.
+std::string common_start(const std::vector<std::string>& names) {
+  std::vector<std::string> common = split(names.front(), '/');
+  for (const std::string& name : names) {
+    const std::vector<std::string> parts = split(name, '/');
+    const auto differ = std::ranges::mismatch(common, parts).in1;
+    common.erase(differ, common.end());
+  }
+  return join(common, "/");
+}
+
+std::string workload_name(const CaseTree& tree) {
+  const Tree* const workload = tree.keys.find("workload");
+  const Tree* const name = workload == nullptr ? nullptr : workload->find("name");
+  return name == nullptr ? "" : name->scalar;
+}
+
+// Whether a case outside the group has that name, or lies inside it.
+bool is_taken(const std::string& name, const std::string& group, const std::vector<CaseTree>& cases) {
+  return std::ranges::any_of(cases, [&](const CaseTree& tree) {
+    const bool other = !tree.compared || tree.compared->group != group;
+    return other && (tree.name + "/").starts_with(name + "/");
+  });
+}
+
 }  // namespace
+
+void name_joined(std::vector<CaseTree>& cases, const CaseTree& first) {
+  const auto in_group = [&](const CaseTree& tree) { return tree.compared && tree.compared->group == first.name; };
+  const auto begin = std::ranges::find_if(cases, in_group);
+  if (begin == cases.end() || begin->compared->also.empty()) return;
+  std::vector<std::string> names = begin->compared->also;
+  names.insert(names.begin(), first.name);
+  std::string name = common_start(names);
+  if (name.empty()) name = workload_name(first);
+  if (name.empty() || is_taken(name, first.name, cases)) name = first.name;
+  for (CaseTree& tree : cases) {
+    if (!in_group(tree)) continue;
+    tree.name = fmt::format("{}/{}", name, tree.compared->label);
+    tree.compared->also = names;
+    tree.compared->group = name;
+  }
+}
 
 void refuse_beside_planners(const Tree& keys) {
   if (keys.find("planners") == nullptr) return;

@@ -39,7 +39,7 @@ struct JobPart {
 struct ComparedPlanner {
   std::string group;              // the case that lists the planners; case names are GROUP/LABEL
   std::string label;              // the planner's name, or what its entry says instead
-  std::vector<std::string> also;  // cases that differ from `group` in their plans alone, so that it stands for them
+  std::vector<std::string> also;  // cases of the file that differ in their plans alone, so that it stands for them
   bool unasked = false;           // one of `all`: what it refuses is told and stops nobody
 };
 

@@ -33,7 +33,7 @@ struct ComparedPlan {
 // The planners of one case, judged by the same simulation.
 struct PlannerComparison {
   std::string name;               // of the case that lists them
-  std::vector<std::string> also;  // cases that differ from it in their plans alone, for which it stands
+  std::vector<std::string> also;  // cases of the scenario that differ in their plans alone, for which it stands
   std::string workload, cluster;
   int world_size = 0;
   std::string judged_by;                      // the compute model, as PlannerFigures::trained_on names it

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <optional>
 
 #include "base/error.h"
@@ -73,4 +74,19 @@ TEST_CASE("values come back equal from their packed form; bytes that do not add 
   }
   CHECK_THROWS_AS(unpacked<std::vector<std::optional<std::string>>>(bytes + "x"), Error);
   CHECK(unpacked<double>(packed(0.1 + 0.2)) == 0.1 + 0.2);
+}
+
+TEST_CASE("a failure that somebody takes ends nothing but itself, a process that dies too") {
+  std::vector<std::string> failures;
+  WorkerTask wrong = fails("wrong"), dies{"dies", []() -> std::string { std::abort(); }};
+  wrong.failed = dies.failed = [&](const Error& error) { failures.push_back(error.what()); };
+  bool taken = false;
+  wrong.taken = [&](std::string_view) { taken = true; };
+  const std::vector<std::string> results = run_in_workers({says("a"), wrong, dies, says("b")}, {1, {}, {}});
+  CHECK(results == std::vector<std::string>{"a", "", "", "b"});
+  REQUIRE(failures.size() == 2);
+  CHECK(failures[0].find("wrong") != std::string::npos);
+  CHECK(failures[1].find("died") != std::string::npos);
+  CHECK(!taken);
+  CHECK(failure_of({fails("first"), wrong}, 1).find("first") != std::string::npos);
 }

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Planners that are compared: `planners` of a scenario, run --planners, constraints.
+# Usage: planners.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+ln -s "$source/scenarios" scenarios
+toy=scenarios/toy.yaml
+
+names() { jq -r '.cases[].name' "$1/result.json" | paste -sd' '; }
+head_of() { printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\n'; }
+
+echo "-- run --planners"
+run run $toy --planners row_wise,flex -o two
+check "it runs: $(cat streams/err)" [ "$code" -eq 0 ]
+check "cases that differ in their plans alone are one: $(names two)" [ "$(names two)" = "toy_history/row_wise toy_history/flex" ]
+check "which a note says" grep -q '^note: toy_history stands for row_wise, ' streams/err
+check "the terminal has the table" grep -q '^PLANNERS' streams/out
+check "the report, too" grep -q 'x best' two/report.html
+run run $toy -o plain -q
+same=$(jq '.cases[] | select(.name == "row_wise").iteration_ms' plain/result.json)
+check "a planner's iteration is that of the case alone" [ "$(jq '.cases[0].iteration_ms' two/result.json)" = "$same" ]
+check "planning time stands in one object" jq -e '.planning_cpu_s | length == 2' two/result.json
+check "without planners there is none" jq -e 'has("planning_cpu_s") or has("planner_comparisons") | not' plain/result.json
+run run $toy --case flexshard_3tier --planners flex -o one -q
+check "of one case: $(names one)" [ "$(names one)" = "flexshard_3tier/flex" ]
+refuse 2 "unknown planner 'no_such'" run $toy --planners row_wise,no_such -o none
+refuse 2 'argument --planners: beside --set planners' run $toy --planners all --set planners=all -o none
+refuse 2 'the case has jobs' run scenarios/two_jobs.yaml --planners all -o none
+
+echo "-- the same for any number of jobs, but for planning time"
+for jobs in 1 8; do
+  run run $toy --planners all -o "jobs$jobs" -j $jobs -q
+  jq 'del(.planning_cpu_s)' "jobs$jobs/result.json" >"jobs$jobs.json"
+done
+check "result.json" cmp -s jobs1.json jobs8.json
+check "timeline.h5" cmp -s jobs1/timeline.h5 jobs8/timeline.h5
+check "result.json is checked" "$shardsim" check jobs1/result.json >/dev/null
+
+echo "-- planners of a scenario"
+{ head_of; echo 'planners: [row_wise, {name: random, seed: 3, label: third}]'; } >list.yaml
+run run list.yaml -o list --case main -q
+check "the name of the case means all of its planners: $(names list)" [ "$(names list)" = "main/row_wise main/third" ]
+run run list.yaml -o list --case main/third -q
+check "one of them has a name of its own: $(names list)" [ "$(names list)" = "main/third" ]
+run check list.yaml
+check "the scenario is checked: $(cat streams/err)" [ "$code" -eq 0 ]
+run plan list.yaml --case main/third
+check "plan takes one of them: $(cat streams/err)" [ "$code" -eq 0 ]
+{ head_of; echo 'planners: [row_wise, {name: column_wise, width: 3}]'; } >wrong.yaml
+refuse 2 'wrong.yaml:4:.*width' run wrong.yaml -o none
+
+echo "-- a planner that cannot run is listed"
+{ head_of; echo 'set: {}'; } | sed '/set/d' >small.yaml
+echo 'planners: [row_wise, data_parallel]' >>small.yaml
+run run small.yaml --set 'cluster.gpu.hbm=4 MB' --set workload.tables.history.rows=80000 -o small
+check "the others run: $(cat streams/err)" [ "$code" -eq 0 ]
+check "it has bytes over: $(jq -c .planner_comparisons small/result.json)" \
+  jq -e '.planner_comparisons[0].planners[1] | .solved == false and .over_capacity_bytes > 0 and (.reason | test("does not fit"))' small/result.json
+check "the table says why" grep -q 'data_parallel: the plan does not fit in memory' streams/out
+run run small.yaml --set 'cluster.gpu.hbm=1 KB' -o tiny
+check "where none has a plan the exit code is 3: $code" [ "$code" -eq 3 ]
+check "and the table is there all the same" grep -q '^PLANNERS' streams/out
+check "so is result.json" jq -e '.cases == [] and (.planner_comparisons | length == 1)' tiny/result.json
+
+echo "-- constraints"
+{ head_of; echo 'planner: {name: row_wise}'; echo 'constraints: {history: {sharding_types: [table_wise]}}'; } >kept.yaml
+refuse 2 'kept.yaml:5:.*planner "row_wise" does not keep the constraints: table .history. is row_wise' run kept.yaml -o none
+run plan kept.yaml --planner torchrec
+check "torchrec keeps them: $(cat streams/err)" grep -q table_wise streams/out
+run plan kept.yaml --planner random
+check "random keeps them: $(cat streams/err)" grep -q table_wise streams/out
+refuse 3 "the constraints leave no plan: table 'history' needs .* over its .* The smallest change: allow " \
+  run kept.yaml --set 'cluster.gpu.hbm=2 MB' --set workload.tables.history.rows=80000 -o none
+sed -i 's/history:/histroy:/2; s/{history/{histroy/' kept.yaml
+refuse 2 "kept.yaml:5:.*no table \"histroy\".*Did you mean 'history'" run kept.yaml -o none
+finish 30

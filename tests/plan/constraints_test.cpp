@@ -1,0 +1,88 @@
+#include "plan/constraints.h"
+
+#include <doctest/doctest.h>
+
+#include "plan/check.h"
+#include "plan/memory_model.h"
+#include "tests/plan/test_setting.h"
+
+namespace shardsim {
+namespace {
+
+// 1,000,000 rows of 256 fp32 values, 1.024 GB, and a tenth of it.
+Workload two_tables() {
+  Table large = sequence_table("large", 1'000'000), small = sequence_table("small", 100'000);
+  large.average_length = small.average_length = 1;
+  return workload_of({large, small}, 16);
+}
+
+Constraints read(const std::string& yaml) {
+  return read_constraints(options(yaml));
+}
+
+std::string fault(const std::string& constraints, const std::string& planner) {
+  const Plan plan = plan_by(planner, two_tables(), test_cluster(2, 4));
+  return error_of([&] { check_constraints(plan, two_tables(), read(constraints), "somebody"); });
+}
+
+std::string misfit(const std::string& constraints, const std::string& hbm) {
+  const auto memory = paper_memory();
+  return error_of([&] { check_constraints_fit(read(constraints), two_tables(), test_cluster(2, 4, hbm), *memory); });
+}
+
+Plan constrained(const std::string& planner, const Constraints& constraints) {
+  const auto memory = paper_memory();
+  PlannerContext context{*memory, 1, {}};
+  context.constraints = &constraints;
+  return make_planner(options(planner))->plan(two_tables(), test_cluster(2, 4), context);
+}
+
+}  // namespace
+
+TEST_CASE("a plan that does not keep the constraints is refused by table and constraint") {
+  CHECK(fault("{large: {sharding_types: [row_wise, table_wise]}}", "{name: row_wise}").empty());
+  CHECK(has(fault("{large: {sharding_types: [flex, table_wise]}}", "{name: row_wise}"),
+            "somebody does not keep the constraints: table 'large' is row_wise, where sharding_types allow flex or "
+            "table_wise"));
+  CHECK(has(fault("{\"*\": {compute_kernels: [fused_uvm]}, large: {}}", "{name: row_wise}"),
+            "table 'small' has the kernel fused"));
+  CHECK(fault("{small: {min_partition: 128}}", "{name: column_wise, min_partition: 128}").empty());
+  CHECK(has(fault("{small: {min_partition: 128}}", "{name: column_wise, min_partition: 64}"),
+            "slices of 64 columns, where min_partition is 128"));
+  CHECK(fault("{small: {min_partition: 1024}}", "{name: row_wise}").empty());  // whole
+}
+
+TEST_CASE("constraints that leave no plan are refused with the bytes missing and the smallest change") {
+  // By the paper's model a replicated row takes six times its bytes: 6.144 GB on each GPU.
+  CHECK(misfit("{large: {sharding_types: [data_parallel]}}", "8 GB").empty());
+  const std::string one = misfit("{large: {sharding_types: [data_parallel]}}", "2 GB");
+  CHECK(has(one, "the constraints leave no plan: table 'large' needs"));
+  CHECK(has(one, "The smallest change: allow table_wise"));  // 1.024 GB
+  CHECK(has(misfit("{large: {sharding_types: [table_wise]}}", "800 MB"), "The smallest change: allow column_wise"));
+  CHECK(has(misfit("{\"*\": {sharding_types: [table_wise]}}", "1 MB"), "host memory"));
+  CHECK(misfit("{large: {sharding_types: [table_wise], compute_kernels: [fused_uvm]}}", "800 MB").empty());
+  // Eight copies of both fit each alone, and 6.7584 GB of them not together with anything less than that.
+  const std::string sum = misfit("{\"*\": {sharding_types: [data_parallel]}}", "6.2 GB");
+  CHECK(has(sum, "the tables need"));
+  CHECK(has(sum, "large ("));
+  CHECK(misfit("{}", "1 MB").empty());  // no constraint is to blame
+}
+
+TEST_CASE("torchrec and random take what both the scenario and their own constraints allow") {
+  const Constraints constraints = read("{large: {sharding_types: [table_wise, row_wise], min_partition: 32}}");
+  for (const char* const planner :
+       {"{name: torchrec}", "{name: random}", "{name: random, sharding_types: [row_wise]}"}) {
+    CAPTURE(planner);
+    const Plan plan = constrained(planner, constraints);
+    CHECK(error_of([&] { check_constraints(plan, two_tables(), constraints, planner); }).empty());
+  }
+  const Plan plan =
+      constrained("{name: torchrec, constraints: {large: {sharding_types: [row_wise, column_wise]}}}", constraints);
+  CHECK(rows_of(plan, Strategy::row_wise) == 1'000'000);
+  CHECK(has(error_of([&] {
+              constrained("{name: torchrec, constraints: {large: {sharding_types: [grid_shard]}}}", constraints);
+            }),
+            "no sharding type is left"));
+}
+
+}  // namespace shardsim

@@ -1,0 +1,146 @@
+#include "sim/study/planner_comparison.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "base/tree/json.h"
+#include "sim/report/result_document.h"
+#include "sim/report/result_json.h"
+#include "sim/study/study.h"
+
+using namespace shardsim;
+
+namespace {
+
+// Planners a, b and c; 0 ms: no plan.
+PlannerComparison compared(double a, double b, double c) {
+  PlannerComparison comparison;
+  comparison.judged_by = "roofline";
+  for (const auto& [name, ms] : {std::pair{"a", a}, {"b", b}, {"c", c}}) {
+    comparison.planners.push_back({"case/" + std::string(name), name});
+    if (ms > 0) comparison.planners.back().iteration_ms = ms;
+  }
+  return comparison;
+}
+
+// Three planners on a small table that takes 8 MB: one needs a file that nobody gave, one would have it six times (the
+// paper's multiplier of replicated rows) on a GPU with room for half of that.
+StudyResult small_study(int jobs, const std::string& planners = "[row_wise, data_parallel, {name: torchrec}]",
+                        const std::string& more = "") {
+  const std::string text =
+      "schema: shardsim.scenario/1\n"
+      "cluster: {base: toy_2x4, gpu: {hbm: \"30 MB\"}}\n"
+      "workload: {base: toy_history, tables: [{name: history, kind: sequence, rows: 80000, dim: 64, "
+      "access: {family: uniform}, average_length: 10}]}\n" +
+      more + "planners: " + planners + "\n";
+  return run_study(scenario_from_text(text, SHARDSIM_SOURCE_DIR "/scenarios/test.yaml", {}), {jobs, {}, {}});
+}
+
+const ComparedPlan& plan_of(const StudyResult& study, const std::string& planner) {
+  for (const ComparedPlan& plan : study.comparisons.at(0).planners) {
+    if (plan.planner == planner) return plan;
+  }
+  FAIL("no planner " << planner);
+  return study.comparisons.at(0).planners.front();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("means are over the cases that all planners solve which solve any; ties win for each") {
+  const PlannerTotals totals = totals_of({compared(10, 20, 0), compared(30, 15, 0), compared(5, 0, 0)});
+  CHECK(totals.cases == 3);
+  CHECK(totals.common == 2);
+  const PlannerTotal &a = totals.planners.at(0), &b = totals.planners.at(1), &c = totals.planners.at(2);
+  CHECK(a.solved == 3);
+  CHECK(a.won == 2);
+  CHECK(a.mean_iteration_ms.value() == doctest::Approx(20));
+  CHECK(a.mean_times_best.value() == doctest::Approx(std::sqrt(2.0)));
+  CHECK(b.solved == 2);
+  CHECK(b.won == 1);
+  CHECK(b.mean_iteration_ms.value() == doctest::Approx(17.5));
+  CHECK(c.solved == 0);
+  CHECK(!c.mean_iteration_ms);
+  const PlannerTotals tied = totals_of({compared(7, 7, 8)});
+  CHECK(tied.planners.at(0).won == 1);
+  CHECK(tied.planners.at(1).won == 1);
+  CHECK(tied.planners.at(2).won == 0);
+}
+
+TEST_CASE("without a case that all solve there is no mean") {
+  const PlannerTotals totals = totals_of({compared(10, 0, 0), compared(0, 15, 0)});
+  CHECK(totals.common == 0);
+  CHECK(!totals.planners.at(0).mean_times_best);
+  CHECK(totals.planners.at(0).won == 1);
+}
+
+TEST_CASE("a planner's own cost is compared with the simulation, and what trained it with what judges it") {
+  PlannerComparison comparison = compared(10, 20, 0);
+  ComparedPlan& a = comparison.planners.at(0);
+  CHECK(!a.cost_error_pct());
+  a.figures.values["cost_ms"] = 9;
+  CHECK(a.cost_error_pct().value() == doctest::Approx(-10));
+  CHECK(!comparison.in_model());
+  a.figures.trained_on = "measured shards.csv";
+  CHECK(!comparison.in_model());
+  a.figures.trained_on = "roofline";
+  CHECK(comparison.in_model());
+  CHECK(!comparison.in_model(comparison.planners.at(1)));
+}
+
+TEST_CASE("a planner without a plan that fits is listed with the reason, and stops nobody") {
+  const StudyResult study = small_study(2);
+  REQUIRE(study.comparisons.size() == 1);
+  CHECK(plan_of(study, "row_wise").iteration_ms);
+  CHECK(plan_of(study, "torchrec").figures.values.contains("cost_ms"));
+  const ComparedPlan& over = plan_of(study, "data_parallel");
+  CHECK(!over.iteration_ms);
+  // 80,000 rows of 64 fp32 values are 20,480,000 bytes, six of them more than the 30 MB of a GPU by at least that.
+  CHECK(over.bytes_over.value_or(0) >= 6 * 20'480'000 - 30'000'000);
+  CHECK(contains(over.reason, "does not fit in memory"));
+  CHECK(study.cases.size() == 2);
+  CHECK(study.planning_cpu_s.size() == 3);
+  const std::string table = result_table(study, 100, false);
+  CHECK(contains(table, "data_parallel: "));
+  CHECK(contains(table, "GiB over"));
+  CHECK(contains(table, "None of the planners was trained on data"));
+}
+
+TEST_CASE("all planners are tried with their defaults; what one of them lacks is its reason") {
+  const StudyResult study = small_study(2, "all");
+  for (const ComparedPlan& plan : study.comparisons.at(0).planners) {
+    INFO(plan.planner);
+    CHECK(plan.iteration_ms.has_value() == plan.reason.empty());
+  }
+}
+
+TEST_CASE("everything but planning time is the same for any number of jobs, and reads back") {
+  StudyResult one = small_study(1), three = small_study(3);
+  one.planning_cpu_s = three.planning_cpu_s;
+  const std::string json = result_to_json(one);
+  CHECK(json == result_to_json(three));
+  CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
+}
+
+TEST_CASE("constraints are kept by every planner of a comparison, or it is refused by name") {
+  const StudyResult study = small_study(2, "[row_wise, table_row_wise, random, torchrec]",
+                                        "constraints: {history: {sharding_types: [table_row_wise, data_parallel]}}\n");
+  CHECK(contains(plan_of(study, "row_wise").reason,
+                 "planner \"row_wise\" does not keep the constraints: table 'history' is "
+                 "row_wise, where sharding_types allow table_row_wise"));
+  for (const char* const planner : {"table_row_wise", "random", "torchrec"}) {
+    CAPTURE(planner);
+    CHECK(plan_of(study, planner).reason == "");
+  }
+}
+
+TEST_CASE("constraints that leave no plan say how many bytes are missing, and what would fit") {
+  const StudyResult study = small_study(1, "[torchrec]", "constraints: {history: {sharding_types: [data_parallel]}}\n");
+  CHECK(contains(plan_of(study, "torchrec").reason, "the constraints leave no plan: table 'history' needs"));
+  CHECK(contains(plan_of(study, "torchrec").reason, "The smallest change: allow "));
+}

@@ -41,7 +41,7 @@ std::vector<const ComparedPlan*> in_order(const PlannerComparison& comparison) {
 std::string over_text(std::int64_t bytes) {
   const double share = static_cast<double>(bytes) / kGiB;
   if (share < 0.01) return fmt::format("{} B over", grouped(static_cast<double>(bytes)));
-  return fmt::format("{} GiB over", fixed(share, decimals_for(share)));
+  return fmt::format("{} GiB over", fixed(share, share < 10 ? 2 : 1));
 }
 
 std::string memory_cell(const ComparedPlan& plan) {
@@ -172,14 +172,19 @@ std::string mean_cell(const std::optional<double>& mean, int places) {
 }
 
 // Best mean first, then by how many cases are solved.
-Sheet totals_sheet(const PlannerTotals& totals) {
-  Sheet sheet;
-  sheet.columns = {{"planner", false}, {"cases"}, {"solved"}, {"won"}, {"mean ms"}, {"mean x best"}};
+std::vector<PlannerTotal> by_mean(const PlannerTotals& totals) {
   std::vector<PlannerTotal> planners = totals.planners;
   const auto key = [](const PlannerTotal& total) {
     return std::pair(total.mean_times_best.value_or(1e300), -total.solved);
   };
   std::ranges::stable_sort(planners, {}, key);
+  return planners;
+}
+
+Sheet totals_sheet(const PlannerTotals& totals) {
+  Sheet sheet;
+  sheet.columns = {{"planner", false}, {"cases"}, {"solved"}, {"won"}, {"mean ms"}, {"mean x best"}};
+  const std::vector<PlannerTotal> planners = by_mean(totals);
   double longest = 0;
   for (const PlannerTotal& total : planners) longest = std::max(longest, total.mean_iteration_ms.value_or(0));
   for (const PlannerTotal& total : planners) {
@@ -189,6 +194,23 @@ Sheet totals_sheet(const PlannerTotals& totals) {
          total.solved == 0});
   }
   return sheet;
+}
+
+// The answer for one case.
+std::string best_planner_text(const PlannerComparison& comparison) {
+  const std::vector<const ComparedPlan*> plans = in_order(comparison);
+  const auto solved = static_cast<std::size_t>(
+      std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->iteration_ms.has_value(); }));
+  if (solved == 0) return fmt::format("Of {} planners none has a plan for {}.", plans.size(), comparison.name);
+  const double best = *plans.front()->iteration_ms;
+  std::string text =
+      fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
+                  plans.front()->planner, comparison.workload, comparison.cluster, fixed(best, decimals_for(best)));
+  if (solved > 1) {
+    text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
+  }
+  if (solved < plans.size()) text += fmt::format("; {} of them have no plan that fits", plans.size() - solved);
+  return text + ".";
 }
 
 std::string totals_legend(const StudyResult& study, const PlannerTotals& totals) {
@@ -210,6 +232,21 @@ bool is_large_comparison(const StudyResult& study) {
         comparison.planners, [](const ComparedPlan& plan) { return plan.iteration_ms.has_value(); }));
   }
   return compared == study.cases.size();
+}
+
+std::string planners_sentence(const StudyResult& study) {
+  if (study.comparisons.empty()) return "";
+  if (study.comparisons.size() == 1) return best_planner_text(study.comparisons.front());
+  const PlannerTotals totals = totals_of(study.comparisons);
+  if (totals.common == 0) {
+    return fmt::format("Of {} cases none is solved by all planners that solve any.", totals.cases);
+  }
+  const PlannerTotal best = by_mean(totals).front();
+  return fmt::format(
+      "Over the {} of {} cases that all planners solve which solve any, {} makes the best plans: on "
+      "average {} times the shortest iteration of a case. It has the best plan of {}, and solves {}.",
+      totals.common, totals.cases, best.planner, fixed(*best.mean_times_best, 3),
+      counted(static_cast<std::size_t>(best.won), "case"), best.solved);
 }
 
 Section planner_totals_section(const StudyResult& study) {

@@ -50,6 +50,8 @@ std::string cases_legend(const StudyResult& study);
 // such cases.
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
+// Which planner is best, in a sentence or two; "" where none are compared.
+std::string planners_sentence(const StudyResult& study);
 // Whether so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
 bool is_large_comparison(const StudyResult& study);
 Section jobs_section(const StudyResult& study);  // under a heading per fabric

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "base/document/cells.h"
@@ -65,9 +66,22 @@ std::string answer(const std::vector<WorkloadCases>& groups, const StudyResult& 
   return (choice ? "The fastest plan, and the link or unit that limits it: " : "") + join(parts, "; ") + ".";
 }
 
-// Jobs are no choice between plans: what is told of them is what they cost each other.
-std::vector<WorkloadCases> without_jobs(std::vector<WorkloadCases> groups) {
-  for (WorkloadCases& group : groups) std::erase_if(group.cases, [](const CaseResult* item) { return item->job; });
+std::set<std::string> compared_cases(const StudyResult& study) {
+  std::set<std::string> names;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    for (const ComparedPlan& plan : comparison.planners) names.insert(plan.name);
+  }
+  return names;
+}
+
+// Jobs are no choice between plans: what is told of them is what they cost each other. Planners have a sentence of
+// their own.
+std::vector<WorkloadCases> plain_cases(const StudyResult& study) {
+  const std::set<std::string> compared = compared_cases(study);
+  std::vector<WorkloadCases> groups = by_workload(study);
+  for (WorkloadCases& group : groups) {
+    std::erase_if(group.cases, [&](const CaseResult* item) { return item->job || compared.contains(item->name); });
+  }
   std::erase_if(groups, [](const WorkloadCases& group) { return group.cases.empty(); });
   return groups;
 }
@@ -163,12 +177,14 @@ std::string accuracy_text(const StudyResult& study) {
 }
 
 std::string summary_text(const StudyResult& study) {
-  if (study.cases.empty()) return "No case was simulated.";
-  const std::vector<WorkloadCases> groups = without_jobs(by_workload(study));
+  std::string text = planners_sentence(study);
+  if (study.cases.empty()) return text.empty() ? "No case was simulated." : text;
+  const std::vector<WorkloadCases> groups = plain_cases(study);
   const std::string accuracy = accuracy_text(study);
   const std::string jobs = jobs_sentence(study);
-  std::string text = groups.empty() ? "" : answer(groups, study);
-  if (!jobs.empty()) text += (text.empty() ? "" : " ") + jobs;
+  for (const std::string& part : {groups.empty() ? "" : answer(groups, study), jobs}) {
+    if (!part.empty()) text += (text.empty() ? "" : " ") + part;
+  }
   return text + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
 }
 

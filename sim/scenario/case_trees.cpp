@@ -41,86 +41,6 @@ void check_keys(const Tree& tree, const std::string& path, const Keys& known) {
   reader.finish();
 }
 
-void erase(Tree& tree, std::string_view key) {
-  std::erase_if(tree.fields, [key](const auto& field) { return field.first == key; });
-}
-
-// Where a plan comes from is said by one of them.
-constexpr const char* kPlanKeys[] = {"planner", "planners", "plan"};
-
-// Replaces the whole value of one key. A planner, several and a plan file exclude each other, jobs and a single
-// workload too, so the later one drops the others; what belongs to a single plan goes with it.
-void assign(Tree& keys, const std::string& key, Tree value) {
-  const bool planned = std::ranges::find(kPlanKeys, key) != std::end(kPlanKeys);
-  for (const char* const other : kPlanKeys) {
-    if (key == "jobs" || (planned && other != key)) erase(keys, other);
-  }
-  if (key == "jobs") erase(keys, "workload");
-  if (key == "workload" || planned) erase(keys, "jobs");
-  if (key == "planners") {
-    for (const char* const single : {"published", "relative_to", "repeat"}) erase(keys, single);
-  }
-  if (Tree* const old = keys.find(key)) {
-    *old = std::move(value);
-  } else {
-    keys.fields.emplace_back(key, std::move(value));
-  }
-}
-
-void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder);
-
-// `path` begins with the number of a job.
-void edit_job(Tree& jobs, const std::string& path, const Tree& value, const std::string& folder) {
-  const auto in_job = case_path(path);
-  if (!in_job || in_job->first >= jobs.items.size()) {
-    throw input_error(value.place, fmt::format("path {} leads to no key of a job", excerpt("jobs." + path)),
-                      fmt::format("Write jobs.NUMBER.KEY; jobs are numbered 0 to {}", jobs.items.size() - 1));
-  }
-  edit(jobs.items[in_job->first], job_keys(), in_job->second, value, folder);
-}
-
-// Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys.
-void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder) {
-  const auto [head, rest] = split_head(path);
-  if (!contains(known, head)) {
-    throw input_error(value.place, fmt::format("path {}: {} is no key of a case", excerpt(path), excerpt(head)),
-                      known_names_hint(head, known));
-  }
-  Tree* const jobs = keys.find("jobs");
-  if (jobs != nullptr && (head == "workload" || head == "planner" || head == "plan")) {
-    throw input_error(value.place, fmt::format("path {}: the case has jobs", excerpt(path)),
-                      fmt::format("Write jobs.NUMBER.{}", path));
-  }
-  if (jobs != nullptr && head == "planners") {
-    throw input_error(value.place, "'planners', but the case has jobs",
-                      "Choose cases with a single workload by --case");
-  }
-  if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
-  if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
-    throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
-                      fmt::format("Give it one first, or set '{}' as a whole", head));
-  }
-  if (head == "jobs") return edit_job(*jobs, rest, value, folder);
-  if (is_named(head) && rest == "base") {
-    throw input_error(value.place, fmt::format("path {}: a base is not set alone", excerpt(path)),
-                      fmt::format("Set the whole '{}', for example {{base: NAME}}", head));
-  }
-  set_path(keys, path, located_leaf(path, value, folder));
-}
-
-void refuse_several_plans(const Tree& tree) {
-  const char* first = nullptr;
-  for (const char* const key : kPlanKeys) {
-    const Tree* const here = tree.find(key);
-    if (here == nullptr) continue;
-    if (first != nullptr) {
-      throw input_error(here->place, fmt::format("'{}' beside '{}'", key, first),
-                        "Keep one: a plan is read from a file, made, or made by several planners that are compared");
-    }
-    first = key;
-  }
-}
-
 class CaseBuilder {
  public:
   CaseBuilder(const Tree& scenario, std::string folder, const Overrides& overrides, std::uint64_t seed)
@@ -202,10 +122,10 @@ void CaseBuilder::prepare_top() {
   top_.place = scenario_.place;
   for (const auto& [key, name] :
        {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "simgrid"}}) {
-    assign(top_, key, named_map(name, scenario_.place));
+    assign_key(top_, key, named_map(name, scenario_.place));
   }
   for (const auto& [key, value] : scenario_.fields) {
-    if (contains(shared_keys(), key)) assign(top_, key, located(key, value, folder_));
+    if (contains(shared_keys(), key)) assign_key(top_, key, located(key, value, folder_));
   }
 }
 
@@ -255,7 +175,7 @@ CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {
 
 void CaseBuilder::replace_keys(Tree& keys, const Tree& item) const {
   for (const auto& [key, value] : item.fields) {
-    if (key != "name" && key != "set") assign(keys, key, located(key, value, folder_));
+    if (key != "name" && key != "set") assign_key(keys, key, located(key, value, folder_));
   }
 }
 
@@ -266,7 +186,7 @@ void CaseBuilder::apply_set(Tree& keys, const Tree& item) const {
     throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
   }
-  for (const auto& [path, value] : set->fields) edit(keys, case_keys(), path, value, folder_);
+  for (const auto& [path, value] : set->fields) edit_key(keys, case_keys(), path, value, folder_);
 }
 
 void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
@@ -274,7 +194,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
     const auto [head, rest] = split_head(path);
     if (head == "title" || head == "seed" || head == "cross_check") continue;
     if (head != "cases") {
-      edit(result.keys, case_keys(), path, value, "");
+      edit_key(result.keys, case_keys(), path, value, "");
       result.changed = result.changed || head == "cluster" || head == "workload";
       continue;
     }
@@ -283,7 +203,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
     if (in_case->second == "name") {
       result.name = scalar_text(value, "a name");
     } else {
-      edit(result.keys, case_keys(), in_case->second, value, "");
+      edit_key(result.keys, case_keys(), in_case->second, value, "");
       const std::string part = split_head(in_case->second).first;
       result.changed = result.changed || part == "cluster" || part == "workload";
     }
@@ -295,7 +215,7 @@ void CaseBuilder::apply_memory_model(Tree& keys) const {
   if (overrides_.memory_model.empty()) return;
   const Tree* const name = keys.find("memory_model")->find("name");
   if (name != nullptr && name->scalar == overrides_.memory_model) return;
-  assign(keys, "memory_model", named_map(overrides_.memory_model, {"argument --memory-model", 0, 0}));
+  assign_key(keys, "memory_model", named_map(overrides_.memory_model, {"argument --memory-model", 0, 0}));
 }
 
 void CaseBuilder::count(const CaseTree& result) {

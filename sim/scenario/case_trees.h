@@ -67,6 +67,18 @@ CaseTree with_planner(const CaseTree& first, Tree options);
 // Refuses so many cases like this one as memory should not hold.
 void refuse_too_many(const CaseTree& tree, std::size_t count, const Place& place);
 
+// Refuses a planner, several and a plan file beside each other.
+void refuse_several_plans(const Tree& keys);
+
+// Replaces the whole value of one key. A planner, several and a plan file exclude each other, jobs and a single
+// workload too, so the later one drops the others; what belongs to a single plan goes with it.
+void assign_key(Tree& keys, const std::string& key, Tree value);
+
+// Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys. Files in `value` are
+// relative to `folder`.
+void edit_key(Tree& keys, const std::vector<std::string>& known, const std::string& path, const Tree& value,
+              const std::string& folder);
+
 // One edit that the command line asks for: --set PATH=VALUE, or --seed and --planners as paths of their own.
 struct Setting {
   std::string path;

@@ -24,9 +24,8 @@ using search::TableChoices;
 // Planners that answer at once; those that a build does not have are left out.
 const std::vector<std::string>& quick_planners() {
   static const std::vector<std::string> names = {
-      "torchrec",       "greedy",         "memory_balanced", "table_wise", "column_wise",
-      "table_row_wise", "row_wise",       "grid_shard",      "flex",       "data_parallel",
-      "flexshard_2tier", "flexshard_3tier", "table_column_wise"};
+      "torchrec",   "greedy", "memory_balanced", "table_wise",      "column_wise",     "table_row_wise",   "row_wise",
+      "grid_shard", "flex",   "data_parallel",   "flexshard_2tier", "flexshard_3tier", "table_column_wise"};
   return names;
 }
 
@@ -79,7 +78,11 @@ class Search : public Planner {
 class SearchRun {
  public:
   SearchRun(const Search& options, const Workload& workload, const Cluster& cluster, const PlannerContext& context)
-      : options_(options), workload_(workload), cluster_(cluster), context_(context), choices_(workload, cluster, context),
+      : options_(options),
+        workload_(workload),
+        cluster_(cluster),
+        context_(context),
+        choices_(workload, cluster, context),
         began_(std::chrono::steady_clock::now()) {}
 
   Plan best() {
@@ -149,7 +152,8 @@ class SearchRun {
       if (has_room(start.plan, workload_, cluster_, context_)) return start.plan;
     }
     if (starts_.empty()) {
-      throw Error(Failure::infeasible, options_.place_, "no planner has a plan to start from", "Change the constraints");
+      throw Error(Failure::infeasible, options_.place_, "no planner has a plan to start from",
+                  "Change the constraints");
     }
     return starts_.front().plan;
   }
@@ -164,7 +168,7 @@ class SearchRun {
   std::int64_t budget() const {
     if (options_.evaluations_) return *options_.evaluations_;
     const double ranks = cluster_.world_size();
-    return std::max<std::int64_t>(2000, static_cast<std::int64_t>(60'000 * 32 / (ranks + 16)));
+    return std::max<std::int64_t>(2000, static_cast<std::int64_t>(2'880'000 / (ranks + 40)));
   }
 
   void limit_moves(search::LocalSearchLimits& limits) const {
@@ -183,9 +187,7 @@ class SearchRun {
 
   void keep(const LocalSearch& local) { found_.push_back({local.plan(), local.seconds(), local.fits()}); }
 
-  static bool is_before(const Found& a, const Found& b) {
-    return a.fits != b.fits ? a.fits : a.seconds < b.seconds;
-  }
+  static bool is_before(const Found& a, const Found& b) { return a.fits != b.fits ? a.fits : a.seconds < b.seconds; }
 
   void explore(LocalSearch& local) {
     const std::int64_t all = budget();
@@ -199,26 +201,27 @@ class SearchRun {
       finish(local, all);
       return;
     }
+    std::ranges::stable_sort(found_, is_before);
+    const std::vector<Found> first = found_;
+    for (std::size_t i = 0; i < std::min<std::size_t>(first.size(), 2); ++i) {
+      local.begin(first[i].plan);
+      local.descend({}, all / 8);
+      keep(local);
+    }
     using enum Strategy;
     const std::vector<std::vector<Strategy>> families = {
         {},
         {data_parallel, column_wise},
         {data_parallel, row_wise, column_wise},
-        {data_parallel, column_wise, table_wise, table_column_wise},
-        {data_parallel, column_wise, table_row_wise},
         {data_parallel, column_wise, grid_shard},
+        {data_parallel, column_wise, table_row_wise},
+        {data_parallel, row_wise},
     };
     for (const std::vector<Strategy>& family : families) {
-      if (local.stopped()) break;
+      const auto anew = static_cast<std::int64_t>(25 * workload_.tables.size());  // evaluations that a plan anew takes
+      if (anew > all / 20 || local.evaluations() > all * 4 / 10 || local.stopped()) break;
       local.rebuild(family);
       local.descend(family, all / 16);
-      keep(local);
-    }
-    std::ranges::stable_sort(found_, is_before);
-    const std::size_t most = std::min<std::size_t>(found_.size(), 3);
-    for (std::size_t i = 0; i < most; ++i) {
-      local.begin(found_[i].plan);
-      local.descend({}, all / 10);
       keep(local);
     }
     std::ranges::stable_sort(found_, is_before);
@@ -228,9 +231,8 @@ class SearchRun {
 
   void finish(LocalSearch& local, std::int64_t all) {
     Rng rng(context_.seed);
-    local.descend({}, all / 4);
-    keep(local);
-    local.shake(all, rng);
+    local.anneal((all - local.evaluations()) * 4 / 5, rng);
+    local.descend({}, all);
     keep(local);
     std::ranges::stable_sort(found_, is_before);
   }

@@ -44,6 +44,10 @@ ExchangeTimes::ExchangeTimes(const Cluster& cluster)
       if (link < links_) links_of_[static_cast<std::size_t>(gpu)].push_back(link);
     }
   }
+  for (int link = 0; link < links_; ++link) {
+    const LinkKind kind = cluster.links()[static_cast<std::size_t>(link)].kind;
+    is_nic_.push_back(kind == LinkKind::nic_in || kind == LinkKind::nic_out);
+  }
   leaves_ = cluster.leaves() > 1 && cluster.leaf_up(0) >= 0;
 }
 
@@ -163,12 +167,16 @@ double ExchangeTimes::moved(const std::vector<double>& bytes, Reach reach, bool 
   if (reach == Reach::in_node) node_links(bytes, rates);
   if (reach == Reach::across_nodes) cross_links(bytes, rates);
   double most = 0;
+  occupied_by_call_ = {};
   for (int rank = 0; rank < world_; ++rank) {
     const int first = rank / per_node_ * links_;
     double longest = 0;
     for (const int link : links_of_[static_cast<std::size_t>(rank % per_node_)]) {
       const auto at = static_cast<std::size_t>(first + link);
-      longest = std::max(longest, occupied_[at] / rate_[at]);
+      const double busy = occupied_[at] / rate_[at];
+      double& kind = is_nic_[static_cast<std::size_t>(link)] != 0 ? occupied_by_call_.nic : occupied_by_call_.local;
+      kind = std::max(kind, busy);
+      longest = std::max(longest, busy);
     }
     if (leaves_ && reach == Reach::world) longest = std::max(longest, leaf_seconds(bytes, rates.leaf, rank));
     seconds[static_cast<std::size_t>(rank)] = longest;
@@ -206,6 +214,7 @@ ExchangeTimes::Size ExchangeTimes::size(Reach reach, bool returns, double bytes)
 
 void ExchangeTimes::all_to_all(const std::vector<double>& bytes, LoadStep::Reach reach, bool returns,
                                std::vector<double>& seconds) {
+  occupied_by_call_ = {};
   if (bytes.size() < 2) {
     std::ranges::fill(seconds, 0.0);
     return;
@@ -215,24 +224,40 @@ void ExchangeTimes::all_to_all(const std::vector<double>& bytes, LoadStep::Reach
   const Size size = this->size(reach, returns, std::max(all, most));
   moved(bytes, reach, returns, seconds);
   for (double& each : seconds) each = size.start + size.factor * each;
+  occupied_by_call_.nic *= size.factor;
+  occupied_by_call_.local *= size.factor;
 }
 
-double ExchangeTimes::measured_reduction(CollectiveKind kind, Reach reach, double bytes) const {
+ExchangeTimes::Reduction ExchangeTimes::measured_reduction(CollectiveKind kind, Reach reach, double bytes) const {
   std::vector<CollectiveLoads> loads;
   for (const std::vector<int>& set : groups(reach)) {
     loads.push_back(expand_collective({kind, set, nullptr, static_cast<std::int64_t>(bytes)}, cluster_, "auto"));
     if (reach == Reach::in_node) break;
   }
   std::vector<const CollectiveLoads*> calls;
-  for (const CollectiveLoads& each : loads) calls.push_back(&each);
-  return side_by_side(calls, cluster_).time.value;
+  std::map<LinkId, double> busy;
+  for (const CollectiveLoads& each : loads) {
+    calls.push_back(&each);
+    for (const LinkLoad& load : each.loads) {
+      busy[load.link] += load.occupancy / rate_[static_cast<std::size_t>(load.link)];
+    }
+  }
+  Reduction made{side_by_side(calls, cluster_).time.value, {}};
+  for (const auto& [link, seconds] : busy) {
+    const LinkKind kind_of = cluster_.links()[static_cast<std::size_t>(link)].kind;
+    const bool nic = kind_of == LinkKind::nic_in || kind_of == LinkKind::nic_out;
+    double& most = nic ? made.occupied.nic : made.occupied.local;
+    most = std::max(most, seconds);
+  }
+  return made;
 }
 
 double ExchangeTimes::reduction(CollectiveKind kind, LoadStep::Reach reach, double bytes) {
+  occupied_by_call_ = {};
   if (bytes <= 0) return 0;
   const double at = kSteps * std::log2(std::max(bytes, 1024.0));
   const int below = static_cast<int>(std::floor(at));
-  const auto known = [&](int step) {
+  const auto known = [&](int step) -> const Reduction& {
     const auto [entry, added] = reductions_.try_emplace({kind, reach, step});
     if (added) entry->second = measured_reduction(kind, reach, std::exp2(static_cast<double>(step) / kSteps));
     return entry->second;
@@ -240,7 +265,11 @@ double ExchangeTimes::reduction(CollectiveKind kind, LoadStep::Reach reach, doub
   const double low = std::exp2(static_cast<double>(below) / kSteps);
   const double high = std::exp2(static_cast<double>(below + 1) / kSteps);
   const double share = (std::max(bytes, 1024.0) - low) / (high - low);
-  return known(below) + share * (known(below + 1) - known(below));
+  const Reduction &least = known(below), &most = known(below + 1);
+  const auto between = [&](double from, double to) { return from + share * (to - from); };
+  occupied_by_call_ = {between(least.occupied.nic, most.occupied.nic),
+                       between(least.occupied.local, most.occupied.local)};
+  return between(least.seconds, most.seconds);
 }
 
 }  // namespace shardsim::search

@@ -25,6 +25,13 @@ class ExchangeTimes {
   // position of the group. Adds into nothing: `seconds` [rank] is overwritten.
   void all_to_all(const std::vector<double>& bytes, LoadStep::Reach reach, bool returns, std::vector<double>& seconds);
 
+  // How long the busiest NIC, and the busiest link inside a node, move bytes of a call: what other calls at the same
+  // time have to wait for.
+  struct Occupied {
+    double nic = 0, local = 0;  // seconds
+  };
+  const Occupied& occupied() const { return occupied_by_call_; }  // of the last call asked for
+
   // Of the other kinds, by one group of that reach. All groups run side by side.
   double reduction(CollectiveKind kind, LoadStep::Reach reach, double bytes);
 
@@ -34,6 +41,10 @@ class ExchangeTimes {
   struct PerByte {
     std::vector<std::vector<double>> home, away;  // [GPU of the destination][link of the node]
     double leaf = 0;                              // of a leaf's links, per byte that crosses them
+  };
+  struct Reduction {
+    double seconds = 0;
+    Occupied occupied;
   };
   struct Size {
     double start = 0, factor = 1;  // of the linear loads
@@ -49,16 +60,18 @@ class ExchangeTimes {
   void cross_links(const std::vector<double>& bytes, const PerByte& rates);
   double leaf_seconds(const std::vector<double>& bytes, double per_byte, int rank) const;
   std::vector<std::vector<int>> groups(Reach reach) const;
-  double measured_reduction(CollectiveKind kind, Reach reach, double bytes) const;
+  Reduction measured_reduction(CollectiveKind kind, Reach reach, double bytes) const;
 
   const Cluster& cluster_;
-  int world_, nodes_, per_node_, links_;          // links of a node
-  std::vector<std::vector<int>> links_of_;        // [GPU] links of its node that have it, or its NIC, as an end
-  std::vector<double> rate_;                      // [link of the cluster]
-  std::vector<double> occupied_;                  // [link of the cluster], scratch
+  int world_, nodes_, per_node_, links_;    // links of a node
+  std::vector<std::vector<int>> links_of_;  // [GPU] links of its node that have it, or its NIC, as an end
+  std::vector<double> rate_;                // [link of the cluster]
+  std::vector<double> occupied_;            // [link of the cluster], scratch
   std::map<std::pair<Reach, bool>, PerByte> per_byte_;
   std::map<std::tuple<Reach, bool, int>, Size> sizes_;
-  std::map<std::tuple<CollectiveKind, Reach, int>, double> reductions_;
+  std::map<std::tuple<CollectiveKind, Reach, int>, Reduction> reductions_;
+  Occupied occupied_by_call_;
+  std::vector<char> is_nic_;  // [link of a node]
   bool leaves_ = false;
 };
 

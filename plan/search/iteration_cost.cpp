@@ -11,7 +11,7 @@ namespace {
 
 using Counts = Share::Counts;
 
-constexpr double kNothing = 1e-3;    // bytes or lookups: what sums leave when all that was added is taken away
+constexpr double kNothing = 1e-3;     // bytes or lookups: what sums leave when all that was added is taken away
 constexpr double kBucket = 25 << 20;  // bytes of a bucket of gradients (sim/lower/dense_steps.h)
 
 double at(const std::vector<double>& amounts, std::size_t index) {
@@ -77,6 +77,7 @@ IterationCost::IterationCost(IterationOutline outline, const Workload& workload,
     if (added) node.op = std::move(op);
     node.seconds.assign(world_, 0.0);
     node.ends.assign(world_, 0.0);
+    node.before.assign(world_, 0.0);
   }
   for (Node& node : ops_) {
     for (int& id : node.after_previous) id = node_of[static_cast<std::size_t>(id)];
@@ -94,20 +95,19 @@ IterationCost::IterationCost(IterationOutline outline, const Workload& workload,
 void IterationCost::learn(Node& node, const LoadStep& step) const {
   node.known = true;
   node.step = step;
-  for (auto* amounts : {&node.step.hbm_bytes, &node.step.lookups, &node.step.host_seconds, &node.step.bytes_to,
-                        &node.step.bytes}) {
+  for (auto* amounts :
+       {&node.step.hbm_bytes, &node.step.lookups, &node.step.host_seconds, &node.step.bytes_to, &node.step.bytes}) {
     amounts->clear();
   }
-  const bool by_nodes = step.collective && (step.reach == LoadStep::Reach::across_nodes ||
-                                            (step.collective != CollectiveKind::all_to_all &&
-                                             step.reach == LoadStep::Reach::in_node));
+  const bool by_nodes =
+      step.collective && (step.reach == LoadStep::Reach::across_nodes ||
+                          (step.collective != CollectiveKind::all_to_all && step.reach == LoadStep::Reach::in_node));
   node.counts = by_nodes ? Counts::nodes : Counts::ranks;
   if (step.collective && step.collective == CollectiveKind::all_to_all && step.reach == LoadStep::Reach::in_node) {
     node.counts = Counts::other;
   }
   // Reductions across nodes have one size, or one per GPU of a node.
-  if (step.collective && step.collective != CollectiveKind::all_to_all &&
-      step.reach == LoadStep::Reach::across_nodes) {
+  if (step.collective && step.collective != CollectiveKind::all_to_all && step.reach == LoadStep::Reach::across_nodes) {
     node.counts = Counts::other;
   }
   std::size_t size = world_;
@@ -155,6 +155,7 @@ void IterationCost::add(const std::vector<Share>& shares, const Shift& shift, in
   for (const Share& share : shares) {
     Node& node = ops_[static_cast<std::size_t>(share.op)];
     node.count += times;
+    if (node.count == 0 || node.count == times) connected_ = false;
     add_amount(node.all, share.all, times);
     node.extras += times * static_cast<int>(share.extra.size());
     const int moved = share.counts == Counts::ranks ? shift.rank : share.counts == Counts::nodes ? shift.node : 0;
@@ -170,6 +171,7 @@ void IterationCost::add(const std::vector<Share>& shares, const Shift& shift, in
 }
 
 void IterationCost::clear() {
+  connected_ = false;
   for (Node& node : ops_) {
     node.count = node.extras = 0;
     node.all = {};
@@ -227,9 +229,17 @@ void IterationCost::refresh_collective(Node& node) {
     double bytes = 0;
     for (std::size_t i = 0; i < node.extra.size(); ++i) bytes = std::max(bytes, bytes_at(i));
     const bool buckets = step.phase == LoadStep::Phase::update && workload_.full_input_exchange();
-    const double calls = buckets ? 1 + std::floor(bytes / kBucket) : 1;
+    // Whole tables until a bucket is full: it overshoots by half a table.
+    const double table = bytes / node.count;
+    const double calls = buckets ? std::max(1.0, bytes / std::max(table, kBucket + table / 2)) : 1;
     std::ranges::fill(node.seconds, calls * exchanges_.reduction(*step.collective, step.reach, bytes / calls));
+    node.nic = calls * exchanges_.occupied().nic;
+    node.local = calls * exchanges_.occupied().local;
+    node.longest = node.seconds.front();
+    return;
   }
+  node.nic = exchanges_.occupied().nic;
+  node.local = exchanges_.occupied().local;
   node.longest = *std::ranges::max_element(node.seconds);
 }
 
@@ -267,7 +277,36 @@ void IterationCost::hold_measured() {
   }
 }
 
+// What is not there lets those behind it wait for what it would wait for.
+void IterationCost::connect() {
+  connected_ = true;
+  there_.clear();
+  std::vector<std::vector<int>> behind(ops_.size());
+  const auto resolved = [&](const std::vector<int>& ids) {
+    std::vector<int> waits;
+    for (const int id : ids) {
+      const auto at = static_cast<std::size_t>(id);
+      if (present(ops_[at])) {
+        waits.push_back(id);
+      } else {
+        waits.insert(waits.end(), behind[at].begin(), behind[at].end());
+      }
+    }
+    std::ranges::sort(waits);
+    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+    return waits;
+  };
+  for (std::size_t i = 0; i < ops_.size(); ++i) behind[i] = resolved(ops_[i].after);
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (!present(ops_[i])) continue;
+    there_.push_back(static_cast<int>(i));
+    ops_[i].waits = behind[i];
+    ops_[i].waits_previous = resolved(ops_[i].after_previous);
+  }
+}
+
 double IterationCost::seconds() {
+  if (!connected_) connect();
   for (Node& node : ops_) {
     if (node.stale) refresh(node);
   }
@@ -277,48 +316,90 @@ double IterationCost::seconds() {
     if (node.count == 0 || !node.op.seconds.empty()) continue;
     for (std::size_t rank = 0; rank < world_; ++rank) busy_[rank] += node.seconds[rank];
   }
-  return schedule();
+  for (Node& node : ops_) node.delay = 0;
+  const double alone = schedule(pipelined_ ? 2 : 1);
+  if (!meets()) return alone;
+  find_delays();
+  return schedule(pipelined_ ? 2 : 1);
 }
 
-double IterationCost::schedule() {
+// Whether collectives of several groups can meet on links: those of one group run one after the other.
+bool IterationCost::meets() const {
+  int stream = -1;
+  for (const int id : there_) {
+    const Node& node = ops_[static_cast<std::size_t>(id)];
+    if (!node.op.collective || !node.op.seconds.empty()) continue;
+    if (stream >= 0 && node.op.stream != stream) return true;
+    stream = node.op.stream;
+  }
+  return false;
+}
+
+// Transfers in the order in which they begin, each at an equal share of the link while it moves.
+void IterationCost::share_links(double Node::*work) {
+  std::vector<Node*> begins;
+  for (Node& node : ops_) {
+    if (node.op.collective && present(node) && node.*work > 0) begins.push_back(&node);
+  }
+  std::ranges::stable_sort(begins, {}, &Node::moving);
+  sharing_.clear();
+  double now = 0;
+  const auto until = [&](double when) {
+    while (!sharing_.empty() && now < when) {
+      const auto least = std::ranges::min_element(sharing_, {}, &std::pair<Node*, double>::second);
+      const auto count = static_cast<double>(sharing_.size());
+      const double step = std::min(least->second, (when - now) / count);
+      now += step * count;
+      for (auto& [node, left] : sharing_) left -= step;
+      const auto ended = [&](const auto& each) { return each.second <= 1e-12; };
+      for (const auto& [node, left] : sharing_) {
+        if (left <= 1e-12) node->delay = std::max(node->delay, now - node->moving - node->*work);
+      }
+      std::erase_if(sharing_, ended);
+    }
+    now = std::max(now, when);
+  };
+  for (Node* node : begins) {
+    until(node->moving);
+    sharing_.emplace_back(node, node->*work);
+  }
+  until(1e300);
+}
+
+void IterationCost::find_delays() {
+  share_links(&Node::nic);
+  share_links(&Node::local);
+}
+
+double IterationCost::schedule(int iterations) {
   for (auto& stream : free_) std::ranges::fill(stream, 0.0);
-  for (Node& node : ops_) std::ranges::fill(node.ends, 0.0);
-  const int iterations = pipelined_ ? 3 : 1;
   double last = 0, end = 0;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     last = end;
-    for (Node& node : ops_) {
-      if (pipelined_) node.before = node.ends;
-    }
-    for (Node& node : ops_) run(node, iteration);
+    for (const int id : there_) run(ops_[static_cast<std::size_t>(id)], iteration);
     for (const auto& stream : free_) end = std::max(end, *std::ranges::max_element(stream));
   }
   return end - last;
 }
 
+// An operation of the previous iteration that stands behind this one in the list has not been run again yet.
 void IterationCost::run(Node& node, int iteration) {
-  std::vector<double>& start = start_;
-  const bool there = present(node);
   std::vector<double>& free = free_[static_cast<std::size_t>(node.op.stream)];
-  if (there) {
-    std::copy(free.begin(), free.end(), start.begin());
-  } else {
-    std::ranges::fill(start, 0.0);
-  }
-  const auto wait_for = [&](const std::vector<int>& ids, std::vector<double> Node::*when) {
-    for (const int id : ids) {
-      const double* const ends = (ops_[static_cast<std::size_t>(id)].*when).data();
-      for (std::size_t rank = 0; rank < world_; ++rank) start[rank] = std::max(start[rank], ends[rank]);
-    }
+  std::copy(free.begin(), free.end(), start_.begin());
+  double* const start = start_.data();
+  const auto wait_for = [&](int id, std::vector<double> Node::*when) {
+    const double* const ends = (ops_[static_cast<std::size_t>(id)].*when).data();
+    for (std::size_t rank = 0; rank < world_; ++rank) start[rank] = std::max(start[rank], ends[rank]);
   };
-  wait_for(node.after, &Node::ends);
-  if (iteration > 0) wait_for(node.after_previous, &Node::before);
-  if (!there) {
-    std::copy(start.begin(), start.end(), node.ends.begin());
-    return;
+  for (const int id : node.waits) wait_for(id, &Node::ends);
+  if (iteration > 0) {
+    for (const int id : node.waits_previous) {
+      wait_for(id, &ops_[static_cast<std::size_t>(id)] < &node ? &Node::before : &Node::ends);
+    }
   }
+  if (pipelined_) node.before.swap(node.ends);
   if (node.op.collective) {
-    run_collective(node, start, free);
+    run_collective(node, start_, free);
     return;
   }
   for (std::size_t rank = 0; rank < world_; ++rank) free[rank] = start[rank] + node.seconds[rank];
@@ -340,7 +421,8 @@ void IterationCost::run_collective(Node& node, std::vector<double>& start, std::
       for (std::size_t i = 0; i < members; ++i) start[rank(i)] = last;
     }
   }
-  for (std::size_t rank = 0; rank < world_; ++rank) free[rank] = start[rank] + node.seconds[rank];
+  node.moving = *std::ranges::max_element(start) + node.longest - std::max(node.nic, node.local);
+  for (std::size_t rank = 0; rank < world_; ++rank) free[rank] = start[rank] + node.seconds[rank] + node.delay;
   std::copy(free.begin(), free.end(), node.ends.begin());
 }
 

@@ -37,7 +37,8 @@ struct Shift {
 // are not seen.
 class IterationCost {
  public:
-  IterationCost(IterationOutline outline, const Workload& workload, const Cluster& cluster, const ComputeModel& compute);
+  IterationCost(IterationOutline outline, const Workload& workload, const Cluster& cluster,
+                const ComputeModel& compute);
 
   // What the steps of a load add, in this outline. Errors: Failure::run for a step that the outline does not have.
   std::vector<Share> shares_of(const PlacementLoad& load) const;
@@ -53,6 +54,7 @@ class IterationCost {
   struct Node {
     OutlineOp op;
     std::vector<int> after, after_previous;  // indices of nodes
+    std::vector<int> waits, waits_previous;  // the same, of those that are there
     // What it does; known once a placement adds to it.
     bool known = false;
     LoadStep step;  // without amounts
@@ -68,6 +70,9 @@ class IterationCost {
     bool stale = true;
     std::vector<double> seconds, ends, before;  // before: ends of the previous iteration
     double longest = 0;
+    // Of a collective: what it takes of the links, when its bytes begin to move, and how much later than alone others
+    // let it end.
+    double nic = 0, local = 0, moving = 0, delay = 0;
   };
 
   void learn(Node& node, const LoadStep& step) const;
@@ -76,8 +81,12 @@ class IterationCost {
   void refresh_compute(Node& node);
   void refresh_collective(Node& node);
   void hold_measured();
+  void connect();
   bool present(const Node& node) const { return node.op.key.empty() || node.count > 0; }
-  double schedule();
+  double schedule(int iterations);
+  bool meets() const;
+  void find_delays();
+  void share_links(double Node::*work);
   void run(Node& node, int iteration);
   void run_collective(Node& node, std::vector<double>& start, std::vector<double>& free);
 
@@ -90,9 +99,12 @@ class IterationCost {
   bool pipelined_;
   mutable std::vector<Node> ops_;
   std::map<std::string, int> by_key_;
-  ComputeWork work_;                         // scratch
-  std::vector<std::vector<double>> free_;    // [stream][rank]
-  std::vector<double> busy_, start_, bytes_;  // scratch
+  std::vector<int> there_;                         // operations that the placements have, in launch order
+  bool connected_ = false;                         // while they stay the same
+  ComputeWork work_;                               // scratch
+  std::vector<std::vector<double>> free_;          // [stream][rank]
+  std::vector<double> busy_, start_, bytes_;       // scratch
+  std::vector<std::pair<Node*, double>> sharing_;  // scratch: what is left of each transfer, seconds
 };
 
 }  // namespace shardsim::search

@@ -69,7 +69,9 @@ LocalSearch::LocalSearch(const Workload& workload, const Cluster& cluster, Table
       cost_(cost),
       limits_(std::move(limits)),
       plan_(workload.tables.size()),
-      moved_by_(workload.tables.size(), 0.0) {}
+      moved_by_(workload.tables.size(), 0.0) {
+  sort_by_weight();
+}
 
 void LocalSearch::begin(std::vector<Choice> plan) {
   plan_ = std::move(plan);
@@ -222,8 +224,8 @@ void LocalSearch::add_moves(std::size_t table, std::vector<Choice>& made) {
     if (!is_single(now[i])) continue;
     for (const int rank : idle_ranks()) {
       const bool held = std::ranges::any_of(now, [&](const Piece& piece) { return piece.place == rank; });
-      const bool elsewhere = now[i].strategy == Strategy::table_column_wise &&
-                             cluster_.node_of(rank) != cluster_.node_of(now[i].place);
+      const bool elsewhere =
+          now[i].strategy == Strategy::table_column_wise && cluster_.node_of(rank) != cluster_.node_of(now[i].place);
       if (held || elsewhere) continue;
       Choice moved = now;
       moved[i].place = rank;
@@ -233,15 +235,17 @@ void LocalSearch::add_moves(std::size_t table, std::vector<Choice>& made) {
   }
 }
 
+// Every shard gets a row.
+bool LocalSearch::can_have(std::size_t table, Strategy type) const {
+  const int shards = type == Strategy::row_wise ? cluster_.world_size() : cluster_.ranks_per_node();
+  return !in_rows(type) || workload_.tables[table].rows >= static_cast<std::uint64_t>(shards);
+}
+
 std::vector<Choice> LocalSearch::alternatives(std::size_t table, const std::vector<Strategy>& types) {
   std::vector<Choice> made;
-  const auto rows = workload_.tables[table].rows;
   for (const Strategy type : choices_.strategies(table)) {
     if (!types.empty() && std::ranges::find(types, type) == types.end()) continue;
-    const auto shards = static_cast<std::uint64_t>(type == Strategy::row_wise || !in_rows(type)
-                                                       ? cluster_.world_size()
-                                                       : cluster_.ranks_per_node());
-    if (in_rows(type) && rows < shards) continue;
+    if (!can_have(table, type)) continue;
     std::vector<int> kernels = choices_.kernels(table);
     if (replicated(type)) kernels = {0};
     for (const int kernel : kernels) {
@@ -279,21 +283,20 @@ bool LocalSearch::improve(std::size_t table, const std::vector<Strategy>& types)
 }
 
 // Tables by how much they occupy the ranks that hold them, and memory.
-std::vector<std::size_t> LocalSearch::heaviest() const {
+void LocalSearch::sort_by_weight() {
   std::vector<double> weight;
   for (const Table& table : workload_.tables) {
     weight.push_back(table.distribution().total() * static_cast<double>(table.row_bytes()) *
                      static_cast<double>(workload_.batch_per_gpu));
   }
-  std::vector<std::size_t> order(weight.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t table) { return weight[table]; });
-  return order;
+  heaviest_.resize(weight.size());
+  std::iota(heaviest_.begin(), heaviest_.end(), std::size_t{0});
+  std::ranges::stable_sort(heaviest_, std::greater<>(), [&](std::size_t table) { return weight[table]; });
 }
 
 void LocalSearch::rebuild(const std::vector<Strategy>& types) {
   begin(std::vector<Choice>(plan_.size()));
-  for (const std::size_t table : heaviest()) {
+  for (const std::size_t table : heaviest_) {
     if (!improve(table, types)) improve(table, {});  // a type that this table may not have
   }
   rebuild_sums();
@@ -303,7 +306,7 @@ void LocalSearch::rebuild(const std::vector<Strategy>& types) {
 std::vector<std::size_t> LocalSearch::on_busiest() const {
   const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
   const auto fullest = static_cast<int>(std::ranges::max_element(memory_) - memory_.begin());
-  std::vector<std::size_t> order = heaviest();
+  std::vector<std::size_t> order = heaviest_;
   std::ranges::stable_partition(order, [&](std::size_t table) {
     return std::ranges::any_of(plan_[table], [&](const Piece& piece) {
       return is_single(piece) && (piece.place == busiest || (over_ > 0 && piece.place == fullest));
@@ -371,8 +374,8 @@ bool LocalSearch::swap_pieces(std::int64_t until) {
           if (other == one) continue;
           for (std::size_t with = 0; with < plan_[other].size() && !better; ++with) {
             if (!is_single(plan_[other][with])) continue;
-            const auto at = std::find(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(partners),
-                                      plan_[other][with].place);
+            const auto at =
+                std::find(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(partners), plan_[other][with].place);
             if (at == idle.begin() + static_cast<std::ptrdiff_t>(partners)) continue;
             if (spent(until)) return any;
             better = try_swap(one, piece, other, with);
@@ -383,49 +386,6 @@ bool LocalSearch::swap_pieces(std::int64_t until) {
     any = any || better;
   }
   return any;
-}
-
-void LocalSearch::shake(std::int64_t evaluations, Rng& rng) {
-  const std::int64_t until = std::min(evaluations_ + evaluations, limits_.evaluations);
-  while (!spent(until)) {
-    const std::vector<Choice> kept = plan_;
-    const Score before = now_;
-    const std::vector<double> busy = busy_;
-    std::vector<std::size_t> touched;
-    const std::size_t count = 1 + rng.below(3);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto table = static_cast<std::size_t>(rng.below(plan_.size()));
-      std::vector<Choice> ways = alternatives(table, {});
-      if (ways.empty()) continue;
-      Choice way = std::move(ways[static_cast<std::size_t>(rng.below(ways.size()))]);
-      if (is_single(way.front()) && way.size() == 1) {
-        way.front().place = static_cast<int>(rng.below(static_cast<std::uint64_t>(cluster_.world_size())));
-      }
-      replace(table, std::move(way));
-      touched.push_back(table);
-    }
-    now_ = score();
-    busy_ = cost_.busy();
-    // Others make room, then those that were changed settle.
-    std::vector<std::size_t> order = on_busiest();
-    order.resize(std::min<std::size_t>(order.size(), 4));
-    for (const std::size_t table : order) {
-      if (std::ranges::find(touched, table) == touched.end() && !spent(until)) improve(table, {});
-    }
-    for (const std::size_t table : touched) {
-      if (!spent(until)) improve(table, {});
-    }
-    if (moves_within() && better(now_, before)) continue;
-    for (std::size_t table = 0; table < plan_.size(); ++table) {
-      const auto place = [](const Piece& piece) {
-        return std::tuple(piece.load, piece.place, piece.column_begin, piece.given);
-      };
-      if (!std::ranges::equal(plan_[table], kept[table], {}, place, place)) replace(table, kept[table]);
-    }
-    now_ = before;
-    busy_ = busy;
-  }
-  rebuild_sums();
 }
 
 }  // namespace shardsim::search

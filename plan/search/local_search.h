@@ -14,10 +14,10 @@ namespace shardsim::search {
 double moved_bytes(const std::vector<Placement>& now, const std::vector<Placement>& before, const Table& table);
 
 struct LocalSearchLimits {
-  std::int64_t evaluations = 0;            // of the closed form, in all
-  std::optional<double> max_moved;         // bytes, compared with `before`
+  std::int64_t evaluations = 0;                // of the closed form, in all
+  std::optional<double> max_moved;             // bytes, compared with `before`
   std::vector<std::vector<Placement>> before;  // [table], where max_moved is given
-  std::function<bool()> stop;              // asked now and then
+  std::function<bool()> stop;                  // asked now and then
 };
 
 // A plan that is changed table by table as long as the closed form of its iteration falls. A plan over memory counts as
@@ -36,8 +36,9 @@ class LocalSearch {
   void rebuild(const std::vector<Strategy>& types);
   // Until no change of one table, and no exchange of two pieces, helps, or the evaluations are used up.
   void descend(const std::vector<Strategy>& types, std::int64_t evaluations);
-  // Changes a few tables at random and descends around them, again and again; keeps what is better.
-  void shake(std::int64_t evaluations, Rng& rng);
+  // Simulated annealing: changes at random, of which also those that cost time are kept, ever fewer of them. Ends with
+  // the best plan met.
+  void anneal(std::int64_t evaluations, Rng& rng);
 
   std::int64_t evaluations() const { return evaluations_; }  // so far
   bool stopped() const { return stopped_; }
@@ -63,11 +64,22 @@ class LocalSearch {
   void add_whole(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made);
   void add_columns(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made);
   void add_moves(std::size_t table, std::vector<Choice>& made);
-  std::vector<int> idle_ranks() const;              // least busy first
+  std::vector<int> idle_ranks() const;  // least busy first
   std::vector<int> idle_nodes() const;
-  std::vector<std::size_t> heaviest() const;        // tables
+  void sort_by_weight();
   std::vector<std::size_t> on_busiest() const;
   void rebuild_sums();
+  struct Undo {
+    std::size_t table = 0;
+    Choice choice;
+  };
+  bool change_at_random(Rng& rng, std::vector<Undo>& undo);
+  bool place_at_random(std::size_t table, std::optional<Strategy> type, Rng& rng, std::vector<Undo>& undo);
+  bool move_at_random(std::size_t table, Rng& rng, std::vector<Undo>& undo);
+  bool convert_at_random(Rng& rng, std::vector<Undo>& undo);
+  Choice random_choice(std::size_t table, Strategy type, Rng& rng);
+  std::vector<int> random_places(const std::vector<int>& idle, std::size_t count, Rng& rng) const;
+  bool can_have(std::size_t table, Strategy type) const;
   Choice sliced(std::size_t table, Strategy type, int kernel, const std::vector<int>& places, std::size_t slices);
 
   const Workload& workload_;
@@ -76,6 +88,7 @@ class LocalSearch {
   IterationCost& cost_;
   LocalSearchLimits limits_;
   std::vector<Choice> plan_;
+  std::vector<std::size_t> heaviest_;  // tables, by what they read and write
   std::vector<double> memory_, host_, moved_by_;
   double everywhere_ = 0;  // of memory, on every rank
   double moved_ = 0, over_ = 0, seconds_ = 0;

@@ -107,8 +107,8 @@ bool TableChoices::allowed(const Placement& placement) const {
   const auto lists = [](const auto& list, const auto& what) {
     return list.empty() || std::ranges::find(list, what) != list.end();
   };
-  const bool narrow = in_columns(placement.strategy) && constraint->min_partition &&
-                      placement.columns() < *constraint->min_partition;
+  const bool narrow =
+      in_columns(placement.strategy) && constraint->min_partition && placement.columns() < *constraint->min_partition;
   return lists(constraint->sharding_types, placement.strategy) &&
          lists(constraint->compute_kernels, placement.compute_kernel) && !narrow;
 }
@@ -148,8 +148,12 @@ Plan TableChoices::every_kind(const std::vector<Plan>& plans) const {
   const auto offer = [&](const Placement& placement) {
     const Table& table = workload_.tables[static_cast<std::size_t>(placement.table)];
     const bool weighted = std::ranges::any_of(table.features, &Feature::weighted);
-    const Sort sort{table.kind,         table.dtype,              table.pooling,
-                    weighted,           placement.strategy,       placement.compute_kernel,
+    const Sort sort{table.kind,
+                    table.dtype,
+                    table.pooling,
+                    weighted,
+                    placement.strategy,
+                    placement.compute_kernel,
                     placement.rows() < table.rows};
     if (met.insert(sort).second) all.placements.push_back(placement);
   };

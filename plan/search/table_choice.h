@@ -14,8 +14,8 @@ namespace shardsim::search {
 // What a placement adds to an iteration and to memory, counted for rank 0 or node 0 where it lies on one.
 struct PieceLoad {
   std::vector<Share> shares;
-  double memory_all = 0;                              // bytes on every rank
-  std::vector<std::pair<int, double>> memory, host;   // besides: by rank; rows in host memory: by node
+  double memory_all = 0;                             // bytes on every rank
+  std::vector<std::pair<int, double>> memory, host;  // besides: by rank; rows in host memory: by node
 };
 
 // A part of a table's columns, all rows: how it is sharded, and where.
@@ -23,9 +23,9 @@ struct Piece {
   Strategy strategy = Strategy::row_wise;
   int place = 0;  // its rank, or the node of table_row_wise and grid_shard; else 0
   std::int64_t column_begin = 0, column_end = 0;
-  int kernel = 0;                     // of TableChoices::kernels
+  int kernel = 0;  // of TableChoices::kernels
   const PieceLoad* load = nullptr;
-  const Placement* given = nullptr;   // of a plan that the search started from; its `load` is counted where it lies
+  const Placement* given = nullptr;  // of a plan that the search started from; its `load` is counted where it lies
 
   Shift shift(int per_node) const;
 };

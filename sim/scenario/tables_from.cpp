@@ -25,7 +25,7 @@ void put_key(Tree& map, const std::string& key, const Tree& value) {
 // The entries of a workload's `tables`, addressed by the numbers of the tables that they expand to.
 class TableEntries {
  public:
-  explicit TableEntries(const Tree& workload) : workload_(workload) {
+  explicit TableEntries(const Tree& workload) {
     const Tree* const tables = workload.find("tables");
     if (tables == nullptr || tables->kind != Tree::Kind::list || tables->items.empty())
       throw input_error(workload.place, "there are no tables to take", "Name a workload that lists its tables");
@@ -61,7 +61,6 @@ class TableEntries {
     return MapReader(entry, "tables").count("copies", 1);
   }
 
-  const Tree& workload_;
   std::vector<const Tree*> entries_;
   std::vector<std::int64_t> firsts_;  // number of the first table of each
   std::int64_t count_ = 0;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "sim/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
@@ -99,9 +100,14 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
   tables.kind = Tree::Kind::list;
   tables.place = tables_from.place;
   std::map<std::int64_t, int> taken;
+  std::size_t values = 0;
   for (std::size_t i = 0; i < picks.size(); ++i) {
     const std::int64_t number = number_of(picks[i], entries.count());
     Tree table = entries.table(number);
+    values += size_of(table);
+    if (values > kMostValues)
+      throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
+                        "Take fewer tables with long lists");
     if (!dims.empty()) put_key(table, "dim", dims[i]);
     if (dtype != nullptr) put_key(table, "dtype", *dtype);
     if (const int times = ++taken[number]; times > 1) {

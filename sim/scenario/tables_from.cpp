@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "sim/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
@@ -25,7 +26,7 @@ void put_key(Tree& map, const std::string& key, const Tree& value) {
 // The entries of a workload's `tables`, addressed by the numbers of the tables that they expand to.
 class TableEntries {
  public:
-  explicit TableEntries(const Tree& workload) : workload_(workload) {
+  explicit TableEntries(const Tree& workload) {
     const Tree* const tables = workload.find("tables");
     if (tables == nullptr || tables->kind != Tree::Kind::list || tables->items.empty())
       throw input_error(workload.place, "there are no tables to take", "Name a workload that lists its tables");
@@ -61,7 +62,6 @@ class TableEntries {
     return MapReader(entry, "tables").count("copies", 1);
   }
 
-  const Tree& workload_;
   std::vector<const Tree*> entries_;
   std::vector<std::int64_t> firsts_;  // number of the first table of each
   std::int64_t count_ = 0;
@@ -100,9 +100,14 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
   tables.kind = Tree::Kind::list;
   tables.place = tables_from.place;
   std::map<std::int64_t, int> taken;
+  std::size_t values = 0;
   for (std::size_t i = 0; i < picks.size(); ++i) {
     const std::int64_t number = number_of(picks[i], entries.count());
     Tree table = entries.table(number);
+    values += size_of(table);
+    if (values > kMostValues)
+      throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
+                        "Take fewer tables with long lists");
     if (!dims.empty()) put_key(table, "dim", dims[i]);
     if (dtype != nullptr) put_key(table, "dtype", *dtype);
     if (const int times = ++taken[number]; times > 1) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace shardsim {
 namespace {
 
@@ -46,11 +48,17 @@ std::string case_text(const Task& task, const std::string& name, const TaskLaw& 
       fmt::join(task.dims, ", "));
 }
 
-std::string law_text(const TaskLaw& law) {
+std::string law_text(std::size_t tasks, const TaskLaw& law) {
   const std::string bytes =
       law.most_bytes > 0 ? fmt::format(", at most {:g} GiB in all", law.most_bytes / 0x1p30) : std::string();
-  return fmt::format("{} to {} tables{}, dims {} to {} by powers of two{}", law.least_tables, law.most_tables,
-                     law.replace ? "" : ", none twice", law.least_dim, law.most_dim, bytes);
+  const std::string tables = law.least_tables == law.most_tables
+                                 ? fmt::format("{}", law.most_tables)
+                                 : fmt::format("{} to {}", law.least_tables, law.most_tables);
+  return fmt::format(
+      "{} tasks: {} tables{}, dims {} to {} by powers of two{}. Lookups, updates and exchanges of vectors alone: "
+      "ids are in place, there is no dense part, the memory counted is that of the weights, as NeuroShard has it (Zha "
+      "et al., MLSys 2023).",
+      tasks, tables, law.replace ? "" : ", none twice", law.least_dim, law.most_dim, bytes);
 }
 
 }  // namespace
@@ -58,15 +66,15 @@ std::string law_text(const TaskLaw& law) {
 std::string tasks_to_yaml(const std::vector<Task>& tasks, const TaskLaw& law, const TaskSetting& setting) {
   std::string text = fmt::format(
       "# Made by: {}\n"
-      "# {} tasks: {}. Lookups, updates and exchanges of vectors alone: ids are in place, there is no dense part, the\n"
-      "# memory counted is that of the weights, as NeuroShard has it (Zha et al., MLSys 2023).\n"
+      "{}"
       "schema: shardsim.scenario/1\n"
       "title: {}\n"
       "cluster: {}\n"
       "memory_model: {{name: paper, dp_static_multiplier: 1, mp_dynamic_copies: 0, dp_dynamic_copies: 0}}\n"
       "planner: {{name: memory_balanced}}\n"
       "cases:\n",
-      setting.made_by, tasks.size(), law_text(law), in_quotes(setting.title), cluster_text(setting));
+      setting.made_by, wrapped(law_text(tasks.size(), law), 120, "# "), in_quotes(setting.title),
+      cluster_text(setting));
   for (std::size_t i = 0; i < tasks.size(); ++i)
     text += case_text(tasks[i], task_name(i, tasks.size(), static_cast<std::size_t>(setting.tests)), law, setting);
   return text;

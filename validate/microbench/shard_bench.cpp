@@ -77,7 +77,7 @@ ShardSeconds measure_shard(BenchDevice& device, const ShardSet& set, std::size_t
   std::vector<double> forward, backward;
   const auto once = [&](bool counts) {
     for (const auto& [op, times] : {std::pair{BenchOp::lookup, &forward}, {BenchOp::update, &backward}}) {
-      if (!options.warm) device.flush();
+      if (counts && !options.warm) device.flush();
       const double us = device.run_us(op);
       if (counts) times->push_back(us);
     }

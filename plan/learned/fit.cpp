@@ -282,11 +282,6 @@ class ExchangeData {
                     "Train one model of each: labels of two kinds are never mixed");
 }
 
-std::string text_of(const LabelSetting& setting) {
-  return fmt::format("{} on {} (batch {}, {}, {})", setting.provider, setting.device, setting.batch, setting.optimizer,
-                     setting.dtype);
-}
-
 LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges) {
   if (shards.empty()) throw input_error({"labels"}, "no labels of shards are given", "Give at least one such file");
   const LabelSetting setting = shards.front().setting();
@@ -304,6 +299,11 @@ TrainingWatch named(const std::string& net, const FitWatch& watch) {
 }
 
 }  // namespace
+
+std::string text_of(const LabelSetting& setting) {
+  return fmt::format("{} on {} (batch {}, {}, {})", setting.provider, setting.device, setting.batch, setting.optimizer,
+                     setting.dtype);
+}
 
 void InputScale::apply(std::span<float> inputs) const {
   for (std::size_t at = 0; at < inputs.size(); ++at) {

@@ -24,6 +24,9 @@ struct LabelSetting {
   bool operator==(const LabelSetting&) const = default;
 };
 
+// "closed_form on A100-SXM4-40GB (batch 65536, sgd, fp32)".
+std::string text_of(const LabelSetting& setting);
+
 // What a file must be about; empty texts and 0 ask for nothing.
 using ExpectedSetting = LabelSetting;
 

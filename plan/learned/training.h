@@ -14,8 +14,8 @@ namespace shardsim {
 // these values reach in half a minute (plan/learned/README.md): they are our choice.
 struct TrainingOptions {
   std::uint64_t seed = 1;
-  int epochs = 60;
-  int batch = 128;
+  int epochs = 100;
+  int batch = 64;
   double rate = 4e-3;             // of Adam at its highest: it rises over the first part and falls to 0 as a cosine
   double rising = 0.1;            // part of the steps
   double validation_share = 0.1;  // of the samples given, drawn by the seed

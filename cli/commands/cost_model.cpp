@@ -1,0 +1,198 @@
+#include "cli/commands/cost_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "cli/commands/all.h"
+#include "cli/commands/cluster.h"
+#include "cli/commands/shared.h"
+#include "models/compute/compute_model.h"
+#include "plan/learned/label_file.h"
+#include "sim/scenario/scenario.h"
+#include "sim/study/shard_work.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostShards = 1'000'000, kMostPieces = 1'000;
+constexpr std::size_t kSaveEvery = 50'000;  // labels: what a killed run may lose
+constexpr const char* kLabelMark = "\"schema\": \"shardsim.";
+
+Workload pool(const Arguments& given) {
+  const std::string& name = given.positional()[0];
+  return read_workload(load_named(name, "workloads", "", {"argument " + name}), "");
+}
+
+LabelFile drawn(const Arguments& given) {
+  const Workload workload = pool(given);
+  const std::int64_t batch = given.count("batch", 1, std::int64_t{1} << 40).value_or(workload.batch_per_gpu);
+  const auto seed = static_cast<std::uint64_t>(parse_count(given.text("seed"), Arguments::place("seed")));
+  const std::int64_t count = *given.count("count", 1, kMostShards), max_dim = *given.count("max-dim", 4, 4096);
+  if (given.has("exchanges"))
+    return draw_exchanges(batch, {count, given.text("exchanges") == "4" ? 4 : 8, max_dim, seed});
+  const int most = static_cast<int>(*given.count("max-tables", 1, kMostPieces));
+  const std::int64_t bytes = parse_bytes(given.text("max-bytes"), Arguments::place("max-bytes")).count;
+  return draw_shards(workload, batch, {count, most, max_dim, bytes, seed});
+}
+
+int sample(const Arguments& given, const Terminal&) {
+  deliver(label_file_text(drawn(given)), given, kLabelMark);
+  return 0;
+}
+
+bool is_near(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::abs(b);
+}
+
+bool is_near(const ShardSeconds& a, const ShardSeconds& b) {
+  return is_near(a.forward, b.forward) && is_near(a.backward, b.backward);
+}
+
+bool is_near(const ExchangeSeconds& a, const ExchangeSeconds& b) {
+  return is_near(a.forward.front(), b.forward.front()) && is_near(a.backward.front(), b.backward.front());
+}
+
+// Labels that an interrupted run left at the output; nothing of another drawing, provider or device is taken.
+template <typename Set>
+void resume(Set& set, const Arguments& given, const auto& items) {
+  const std::string output = given.text("output");
+  if (!given.has("output") || output == "-" || given.has("force") || !is_file(output)) return;
+  const LabelFile before = read_label_file(output);
+  const Set* old = std::get_if<Set>(&before);
+  if (old == nullptr || old->provider != set.provider || old->device != set.device || old->batch != set.batch ||
+      old->*items != set.*items)
+    throw input_error({output}, "the file holds other labels", "Name another file, or add --force");
+  set.labels = old->labels;
+}
+
+// Labels that are kept must be those that would be given: two clusters may have GPUs of one name.
+template <typename Set>
+void check_kept(const Set& set, const Arguments& given, const auto& label_of) {
+  const auto kept = std::ranges::find_if(set.labels, [](const auto& label) { return label.has_value(); });
+  if (kept == set.labels.end()) return;
+  const auto i = static_cast<std::size_t>(kept - set.labels.begin());
+  if (is_near(label_of(i), **kept)) return;
+  throw input_error({given.text("output")}, "the labels in the file are of another cluster",
+                    "Name another file, or add --force");
+}
+
+// Labels what has none, saves now and then, and when the user asks to stop.
+template <typename Set>
+void label_all(Set& set, const Arguments& given, const Terminal& terminal, const auto& label_of) {
+  check_kept(set, given, label_of);
+  Progress progress(terminal.stderr_is_terminal);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < set.labels.size(); ++i) {
+    if (set.labels[i]) continue;
+    if (terminal.interrupted()) {
+      if (given.value("output").value_or("-") != "-") deliver(label_file_text(set), given, kLabelMark);
+      throw Interrupted{};
+    }
+    set.labels[i] = label_of(i);
+    if (++done % 1000 == 0) progress.show(fmt::format("{} of {} labelled", i + 1, set.labels.size()));
+    if (done % kSaveEvery == 0 && given.value("output").value_or("-") != "-")
+      deliver(label_file_text(set), given, kLabelMark);
+  }
+  progress.clear();
+  deliver(label_file_text(set), given, kLabelMark);
+}
+
+void label_set(ShardSet& set, const Cluster& cluster, const Arguments& given, const Terminal& terminal) {
+  const auto compute = make_compute_model(named_map(given.text("compute-model")));
+  set.provider = given.text("provider");
+  set.device = cluster.spec().gpu.model;
+  resume(set, given, &ShardSet::shards);
+  ShardWorks works(set.workload, set.batch, cluster);
+  label_all(set, given, terminal,
+            [&](std::size_t i) { return works.of(set.shards[i]).seconds(*compute, cluster.spec().gpu); });
+}
+
+void label_set(ExchangeSet& set, const Cluster& cluster, const Arguments& given, const Terminal& terminal) {
+  set.provider = given.text("provider");
+  set.device = cluster.spec().gpu.model;
+  set.topology = cluster.spec().name;
+  resume(set, given, &ExchangeSet::exchanges);
+  label_all(set, given, terminal,
+            [&](std::size_t i) { return closed_form_exchange(set.exchanges[i], set.batch, cluster); });
+}
+
+int label(const Arguments& given, const Terminal& terminal) {
+  const Cluster cluster = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
+  LabelFile file = read_label_file(given.positional()[0]);
+  std::visit([&](auto& set) { label_set(set, cluster, given, terminal); }, file);
+  return 0;
+}
+
+}  // namespace
+
+Command cost_model_sample_command() {
+  return {.name = "shardsim cost-model sample",
+          .summary = "draw shards of a workload's tables, or exchanges of a node, to be labelled",
+          .positionals = {{"WORKLOAD", "The pool of tables, as `shardsim list workloads` names it, or a file."}},
+          .options = {{"count", 'n', "N", "How many to draw.", "20000"},
+                      {"seed", 0, "S", "Same seed, same draws.", "1"},
+                      {"batch", 0, "B", "Samples of one lookup, of all GPUs together; else the workload's of one GPU."},
+                      {"max-tables", 0, "T", "A shard has 1 to T tables.", "15"},
+                      {"max-dim", 0, "D", "They have 4, 8, 16 ... D columns.", "128"},
+                      {"max-bytes", 0, "BYTES", "Rows of a shard take at most so much.", "4 GiB"},
+                      {"exchanges",
+                       0,
+                       "RANKS",
+                       "Draw exchanges of the ranks of one node instead.",
+                       "",
+                       Option::Times::at_most_once,
+                       {"4", "8"}},
+                      output_file_option(),
+                      force_option()},
+          .examples = {"shardsim cost-model sample nv_tiny -n 1000 --batch 65536 -o out/shards.json",
+                       "shardsim cost-model sample nv_tiny -n 1000 --batch 65536 --exchanges 4 -o out/exchanges.json"},
+          .run = sample};
+}
+
+Command cost_model_label_command() {
+  return {
+      .name = "shardsim cost-model label",
+      .summary = "give drawn shards or exchanges their seconds by a model",
+      .positionals = {{"FILE", "What `shardsim cost-model sample` wrote."}},
+      .options = {{"provider",
+                   0,
+                   "NAME",
+                   "Who says the seconds; measured ones come from shardsim-microbench --shards.",
+                   "closed_form",
+                   Option::Times::at_most_once,
+                   {"closed_form"}},
+                  {"cluster", 0, "NAME|FILE", "Whose GPU and links, as `shardsim list clusters` names it, or a file.",
+                   "", Option::Times::once},
+                  nodes_option(),
+                  cluster_set_option(),
+                  {"compute-model",
+                   0,
+                   "NAME",
+                   "Which model of the GPU says the seconds of lookups.",
+                   "roofline",
+                   Option::Times::at_most_once,
+                   {"roofline"}},
+                  output_file_option(),
+                  force_option()},
+      .notes = "Labels that FILE of -o already has are kept: a labelling that was stopped goes on where it was.\n",
+      .examples = {"shardsim cost-model label out/shards.json --cluster dgx_a100_40gb -o out/labels.json"},
+      .run = label};
+}
+
+Command cost_model_command() {
+  return {.name = "shardsim cost-model",
+          .summary = "learn what shards of embedding tables cost: draw, label, train, evaluate",
+          .examples = {"shardsim cost-model sample nv_tiny -n 1000 --batch 65536 -o out/shards.json",
+                       "shardsim cost-model train out/labels.json -o out/costs.h5"},
+          .parts = {cost_model_sample_command(), cost_model_label_command(), cost_model_train_command(),
+                    cost_model_evaluate_command()}};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/document/document.h"
+#include "base/files.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "cli/commands/all.h"
+#include "cli/commands/cluster.h"
+#include "cli/commands/cost_model.h"
+#include "cli/commands/shared.h"
+#include "models/compute/compute_model.h"
+#include "plan/learned/cost_model.h"
+#include "plan/learned/evaluation.h"
+#include "plan/learned/label_file.h"
+#include "sim/study/shard_work.h"
+#include "validate/measurements/shard_roofline.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostEpochs = 100'000, kMostBatch = 1 << 20;
+constexpr std::size_t kLeastToCalibrate = 4;
+
+struct LabelSets {
+  std::vector<ShardSet> shards;
+  std::vector<ExchangeSet> exchanges;
+};
+
+LabelSets read_sets(const Arguments& given) {
+  std::vector<std::string> paths = given.values("with");
+  paths.insert(paths.begin(), given.positional()[0]);
+  LabelSets sets;
+  for (const std::string& path : paths) {
+    LabelFile file = read_label_file(path);
+    if (auto* shards = std::get_if<ShardSet>(&file)) sets.shards.push_back(std::move(*shards));
+    if (auto* exchanges = std::get_if<ExchangeSet>(&file)) sets.exchanges.push_back(std::move(*exchanges));
+    const bool labelled =
+        sets.shards.empty() ? !sets.exchanges.back().provider.empty() : !sets.shards.back().provider.empty();
+    if (!labelled) throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
+  }
+  return sets;
+}
+
+TrainingOptions training_options(const Arguments& given) {
+  TrainingOptions options;
+  options.seed = static_cast<std::uint64_t>(parse_count(given.text("seed"), Arguments::place("seed")));
+  options.epochs = static_cast<int>(*given.count("epochs", 1, kMostEpochs));
+  options.batch = static_cast<int>(*given.count("batch-size", 1, kMostBatch));
+  options.rate = parse_real(given.text("rate"), Arguments::place("rate"));
+  if (options.rate > 0 && options.rate < 1) return options;
+  throw input_error(Arguments::place("rate"), "a rate lies between 0 and 1", "Take 0.004, or less");
+}
+
+void check_target(const Arguments& given) {
+  const std::string path = given.text("output");
+  if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
+  if (!is_there(path) || given.has("force")) return;
+  read_cost_model(path);  // refuses a file of another kind, which nobody wants overwritten
+}
+
+int train_model(const Arguments& given, const Terminal& terminal) {
+  check_target(given);
+  const TrainingOptions options = training_options(given);
+  const LabelSets sets = read_sets(given);
+  Progress progress(terminal.stderr_is_terminal);
+  const CostModel model =
+      fit_cost_model(sets.shards, sets.exchanges, options, [&](const std::string& net, int epoch, double loss) {
+        throw_if_interrupted(terminal.interrupted);
+        progress.show(fmt::format("{}: epoch {} of {}, validation loss {:.2g}", net, epoch, options.epochs, loss));
+      });
+  progress.clear();
+  save_cost_model(model, given.text("output"));
+  say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.labels, model.setting.provider,
+                  model.setting.device));
+  return 0;
+}
+
+Sheet error_sheet() {
+  return {{{"labels", false},
+           {"said by", false},
+           {"number"},
+           {"mean ms"},
+           {"MAE ms"},
+           {"MSE ms^2"},
+           {"RMSE ms"},
+           {"RMSE %"},
+           {"median %"},
+           {"P90 %"},
+           {"Kendall"}},
+          {}};
+}
+
+void add_row(Sheet& sheet, const std::string& what, const std::string& who, const CostErrors& errors) {
+  sheet.rows.push_back(
+      {{what, who, fmt::format("{}", errors.labels), fmt::format("{:.4f}", errors.mean_ms),
+        fmt::format("{:.4f}", errors.mae_ms), fmt::format("{:.3g}", errors.mse), fmt::format("{:.4f}", errors.rmse_ms),
+        fmt::format("{:.2f}", errors.rmse_pct()), fmt::format("{:.2f}", errors.median_pct),
+        fmt::format("{:.2f}", errors.p90_pct), fmt::format("{:.4f}", errors.kendall)},
+       false});
+}
+
+void add_rows(Sheet& sheet, const std::string& who, const std::vector<ShardSeconds>& predicted,
+              const std::vector<ShardSeconds>& labels) {
+  for (double ShardSeconds::*direction : {&ShardSeconds::forward, &ShardSeconds::backward}) {
+    std::vector<double> said, label;
+    for (const ShardSeconds& seconds : predicted) said.push_back(seconds.*direction);
+    for (const ShardSeconds& seconds : labels) label.push_back(seconds.*direction);
+    add_row(sheet, direction == &ShardSeconds::forward ? "forward" : "backward + update", who,
+            cost_errors(said, label));
+  }
+}
+
+// The roofline of the cluster, calibrated on the labels that are not held back, on those that are.
+std::vector<ShardSeconds> by_roofline(const ShardSet& set, const std::vector<std::size_t>& items,
+                                      const Cluster& cluster) {
+  ShardWorks works(set.workload, set.batch, cluster);
+  std::vector<ShardWork> fitted;
+  std::vector<ShardSeconds> labels;
+  for (std::size_t i = 0; i < set.shards.size(); ++i) {
+    if (!set.labels[i] || held_back(shape_of(set.shards[i]))) continue;
+    fitted.push_back(works.of(set.shards[i]));
+    labels.push_back(*set.labels[i]);
+  }
+  if (labels.size() < kLeastToCalibrate)
+    throw input_error({"labels"}, "too few labels to calibrate the roofline on", "Label more shards");
+  const GpuSpec gpu = calibrated_on_shards(cluster.spec().gpu, fitted, labels);
+  const auto roofline = make_compute_model(named_map("roofline"));
+  std::vector<ShardSeconds> result;
+  for (const std::size_t item : items) result.push_back(works.of(set.shards[item]).seconds(*roofline, gpu));
+  return result;
+}
+
+template <typename Seconds, typename Set>
+std::vector<Seconds> labels_of(const Set& set, const std::vector<std::size_t>& items) {
+  std::vector<Seconds> labels;
+  for (const std::size_t item : items) labels.push_back(*set.labels[item]);
+  return labels;
+}
+
+void refuse_mixture(const std::string& model, const std::string& labels) {
+  if (model == labels) return;
+  throw input_error({"labels"}, fmt::format("the model is of {}, the labels of {}", model, labels),
+                    "Evaluate a model on labels of its own kind");
+}
+
+void evaluate_set(const LearnedCosts& costs, const ShardSet& set, const Arguments& given, Sheet& sheet) {
+  refuse_mixture(text_of(costs.setting()), text_of(set.setting()));
+  const std::vector<std::size_t> items = held_back_items(set);
+  const auto labels = labels_of<ShardSeconds>(set, items);
+  add_rows(sheet, "learned", predicted_seconds(costs, set, items), labels);
+  if (!given.has("cluster")) return;
+  const Cluster cluster = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given);
+  add_rows(sheet, "roofline", by_roofline(set, items, cluster), labels);
+}
+
+std::vector<double> in_one_list(const std::vector<ExchangeSeconds>& all,
+                                std::vector<double> ExchangeSeconds::*direction) {
+  std::vector<double> result;
+  for (const ExchangeSeconds& one : all) result.insert(result.end(), (one.*direction).begin(), (one.*direction).end());
+  return result;
+}
+
+void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Arguments&, Sheet& sheet) {
+  refuse_mixture(fmt::format("{} (batch {})", costs.setting().provider, costs.setting().batch),
+                 fmt::format("{} (batch {})", set.provider, set.batch));
+  const std::vector<std::size_t> items = held_back_items(set);
+  const auto labels = labels_of<ExchangeSeconds>(set, items), said = predicted_seconds(costs, set, items);
+  for (const auto direction : {&ExchangeSeconds::forward, &ExchangeSeconds::backward})
+    add_row(sheet, direction == &ExchangeSeconds::forward ? "forward exchange" : "backward exchange", "learned",
+            cost_errors(in_one_list(said, direction), in_one_list(labels, direction)));
+}
+
+int evaluate_model(const Arguments& given, const Terminal& terminal) {
+  const LearnedCosts costs = LearnedCosts::read(given.positional()[0]);
+  const LabelFile file = read_label_file(given.positional()[1]);
+  Sheet sheet = error_sheet();
+  std::visit([&](const auto& set) { evaluate_set(costs, set, given, sheet); }, file);
+  Document document;
+  document.add(table_section(
+      "Held-back labels", "The third of the labels that no fit looked at; " + text_of(costs.setting()) + ".", sheet));
+  print_result(document_text(document, terminal.width, terminal.colour));
+  return 0;
+}
+
+}  // namespace
+
+Command cost_model_train_command() {
+  return {.name = "shardsim cost-model train",
+          .summary = "fit nets to labels, two thirds of them, and write a model file",
+          .positionals = {{"LABELS", "Labelled shards."}},
+          .options = {{"with", 0, "FILE", "More labels: of shards, or of exchanges of 4 or 8 ranks.", "",
+                       Option::Times::any},
+                      {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
+                      {"seed", 0, "S", "Same labels, same seed, same bytes.", "1"},
+                      {"epochs", 0, "N", "How often every label is looked at.", "100"},
+                      {"batch-size", 0, "N", "Labels of one step.", "64"},
+                      {"rate", 0, "R", "The highest rate of Adam's steps; it falls to 0 towards the end.", "0.004"},
+                      force_option()},
+          .examples = {"shardsim cost-model train out/labels.json -o out/costs.h5"},
+          .run = train_model};
+}
+
+Command cost_model_evaluate_command() {
+  return {
+      .name = "shardsim cost-model evaluate",
+      .summary = "say how far a model is from the labels that were held back",
+      .positionals = {{"COSTS.h5", "What `shardsim cost-model train` wrote."},
+                      {"LABELS", "Labelled shards or exchanges; their third that training does not look at counts."}},
+      .options = {{"cluster", 0, "NAME|FILE",
+                   "Lay the roofline of this cluster's GPU beside it, calibrated on the other two thirds."},
+                  nodes_option(),
+                  cluster_set_option()},
+      .examples = {"shardsim cost-model evaluate out/costs.h5 out/labels.json",
+                   "shardsim cost-model evaluate out/costs.h5 out/labels.json --cluster dgx_a100_40gb"},
+      .run = evaluate_model};
+}
+
+}  // namespace shardsim

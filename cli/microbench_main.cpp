@@ -11,9 +11,12 @@
 #include "base/units.h"
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"
+#include "plan/learned/label_file.h"
+#include "plan/row_hash.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/execute/run/execute.h"
 #include "validate/microbench/microbench.h"
+#include "validate/microbench/shard_bench.h"
 
 namespace {
 
@@ -24,6 +27,8 @@ struct Request {
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
   bool quick = false, quiet = false, collectives = false;
+  std::string shards;  // file of shards to time instead of the sweep; "" without
+  ShardOptions shard_options;
   MicrobenchOptions options;
 };
 
@@ -39,6 +44,7 @@ void check_output(const std::string& path, bool force, const std::vector<std::st
   const std::string old = read_file(path);
   if (ending(path) == ".txt" && old.starts_with("# Collective test starting")) return;
   if (old.empty() || old.find("shardsim.microbench") != std::string::npos) return;
+  if (old.find("shardsim.shards/1") != std::string::npos) return;
   if (ending(path) == ".csv" && old.find("shardsim-microbench") != std::string::npos) return;
   throw input_error(Arguments::place("output"), excerpt(path) + " is there and is no measured set",
                     "Name another file, or add --force");
@@ -71,14 +77,37 @@ MicrobenchOptions options_of(const Arguments& given) {
   return options;
 }
 
+// Options of --shards alone are refused without it.
+ShardOptions shard_options_of(const Arguments& given) {
+  if (!given.has("shards")) {
+    for (const char* const name : {"repetitions", "warmup", "seconds", "warm"})
+      if (given.has(name))
+        throw input_error(Arguments::place(name), "it belongs to --shards", "Name a file of shards, or leave it out");
+    return {};
+  }
+  for (const char* const name : {"quick", "csv", "collectives", "drift"})
+    if (given.has(name)) throw input_error(Arguments::place(name), "it has no effect beside --shards", "Leave it out");
+  ShardOptions options;
+  options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
+  options.warmup = static_cast<int>(*given.count("warmup", 1, 1000));
+  options.repetitions = static_cast<int>(*given.count("repetitions", 1, 100'000));
+  options.seconds = static_cast<double>(*given.count("seconds", 1, 86'400));
+  options.warm = given.has("warm");
+  return options;
+}
+
 Request request_of(const Arguments& given) {
   Request request;
   request.output = given.text("output");
   request.device = &device_named(given.text("device"));
   request.csv = given.text("csv");
   request.collectives = given.has("collectives");
-  check_output(request.output, given.has("force"),
-               request.collectives ? std::vector<std::string>{".txt"} : measured_endings());
+  request.shards = given.text("shards");
+  request.shard_options = shard_options_of(given);
+  std::vector<std::string> endings = measured_endings();
+  if (request.collectives) endings = {".txt"};
+  if (!request.shards.empty()) endings = {".json"};
+  check_output(request.output, given.has("force"), endings);
   if (!request.csv.empty()) {
     if (ending(request.csv) != ".csv")
       throw input_error(Arguments::place("csv"), excerpt(request.csv) + " does not end in .csv", "End it so");
@@ -133,9 +162,59 @@ int run_collectives(const Request& request) {
   return 0;
 }
 
+// Whose times these are, and how they were taken: what labels of one set have in common.
+std::string labelled_device(const BenchDevice& device, const ShardOptions& options) {
+  std::string text = device.facts().name;
+  if (device.facts().num_gpus == 0) text += ", " + counted(static_cast<std::size_t>(device.facts().threads), "thread");
+  return text + (options.warm ? ", warm caches" : "");
+}
+
+ShardSet shards_of(const std::string& path) {
+  LabelFile file = read_label_file(path);
+  if (auto* const set = std::get_if<ShardSet>(&file)) return std::move(*set);
+  throw input_error({path}, "it holds exchanges, not shards", "Draw shards: shardsim cost-model sample");
+}
+
+// Refuses labels that somebody else gave.
+void claim_labels(ShardSet& set, const std::string& path, const std::string& provider, const std::string& device) {
+  if (set.provider.empty()) set.labels.assign(set.shards.size(), {});
+  if (!set.provider.empty() && (set.provider != provider || set.device != device))
+    throw input_error({path}, fmt::format("it has labels already, by {} of {}", set.provider, excerpt(set.device)),
+                      "Measure the file without labels: those of two are never mixed");
+  set.provider = provider;
+  set.device = device;
+}
+
+// Times the shards of a file; what was measured before an interruption lies in a journal beside the output.
+int run_shards(const Request& request, const Terminal& terminal) {
+  ShardSet set = shards_of(request.shards);
+  const std::uint64_t hash = fnv1a(read_file(request.shards));
+  const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
+  const ShardOptions& options = request.shard_options;
+  claim_labels(set, request.shards, std::string(request.device->name), labelled_device(*device, options));
+  const ShardJournal journal(
+      request.output,
+      fmt::format("shards {:016x}, {} {}, seed {}, {} repetitions after {}, {} s", hash, set.provider, set.device,
+                  options.seed, options.repetitions, options.warmup, options.seconds),
+      set);
+  Progress progress(terminal.stderr_is_terminal && !request.quiet);
+  const ShardWatch watch{
+      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} shards", done, all)); },
+      terminal.interrupted, [&](std::size_t shard, const ShardSeconds& label) { journal.add(shard, label); }};
+  measure_shards(*device, set, options, watch);
+  progress.clear();
+  if (caught_signal() != 0)
+    return report_error(128 + caught_signal(), "stopped; the same command goes on where it stopped.");
+  write_file(request.output, label_file_text(set));
+  journal.remove();
+  fmt::print("{}: {} measured\n", set.device, counted(set.shards.size(), "shard"));
+  return 0;
+}
+
 int bench(const Arguments& given, const Terminal& terminal) {
   const Request request = request_of(given);
   if (request.collectives) return run_collectives(request);
+  if (!request.shards.empty()) return run_shards(request, terminal);
   // Folders that cannot be written are told before the run, not after it.
   result_target(request.output);
   if (!request.csv.empty()) result_target(request.csv);
@@ -182,6 +261,14 @@ Command microbench_program() {
             "Instead time all-reduce and all-to-all over the ranks of a launcher (torchrun, Open MPI, Slurm); -o "
             "FILE.txt "
             "gets the layout of nccl-tests, for `shardsim collective compare` and `shardsim cluster calibrate`."},
+           {"shards", 0, "FILE",
+            "Instead time the shards of this file (shardsim cost-model sample), forward and backward; -o FILE.json "
+            "gets "
+            "it with its labels. What was measured is kept beside it: run again after an interruption."},
+           {"repetitions", 0, "N", "With --shards: times that a median is of.", "10"},
+           {"warmup", 0, "N", "With --shards: calls before them.", "5"},
+           {"seconds", 0, "N", "With --shards: after so long a shard makes do with three repetitions or more.", "10"},
+           {"warm", 0, "", "With --shards: do not flush the caches between calls."},
            {"quick", 0, "", "Time a few dozen small points instead of the whole sweep: one to three minutes."},
            {"threads", 0, "N", "How many threads of the CPU work; as many as it has processors where it is not given."},
            {"seed", 0, "N", "The seed of indices and sweep.", "1"},

@@ -20,5 +20,6 @@ Command collective_compare_command();  // a part of `collective`
 Command cost_model_command();
 Command emulate_command();
 Command validate_emulated_command();
+Command workload_command();
 
 }  // namespace shardsim

@@ -21,6 +21,12 @@ struct AccessSpec {
     bool operator==(const Knot&) const = default;
   };
   std::vector<Knot> knots;  // piecewise_power_law
+  struct Step {
+    std::uint64_t rows = 0;
+    double weight = 0;  // of each of them, against the others
+    bool operator==(const Step&) const = default;
+  };
+  std::vector<Step> steps;  // steps: from the heaviest rows down; rows behind the last have probability 0
   std::vector<double> p;    // explicit or counts: probabilities, sorted falling
   std::string file, table;  // counts: where they came from
   bool rescale = false;

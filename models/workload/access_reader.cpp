@@ -55,6 +55,19 @@ std::vector<double> read_listed(MapReader& reader) {
   return p;
 }
 
+std::vector<AccessSpec::Step> read_steps(MapReader& reader) {
+  std::vector<AccessSpec::Step> steps;
+  for (const Tree& item : reader.list("rows"))
+    steps.push_back({static_cast<std::uint64_t>(parse_count(scalar_text(item, "a number of rows"), item.place)), 0});
+  const std::vector<Tree>& weights = reader.list("weights");
+  if (weights.size() != steps.size())
+    throw input_error(reader.place_of("weights"), fmt::format("{} weights of {} steps", weights.size(), steps.size()),
+                      "Give one weight per step");
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    steps[i].weight = parse_real(scalar_text(weights[i], "a weight"), weights[i].place);
+  return steps;
+}
+
 void read_counts(MapReader& reader, std::uint64_t rows, const std::string& folder, AccessSpec& spec) {
   spec.file = read_file_name(reader, "file");
   spec.table = read_label(reader, "table");
@@ -87,6 +100,7 @@ AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& 
   if (spec.family == "piecewise_power_law") spec.knots = read_knots(reader, rows);
   if (spec.family == "log_normal") spec.sigma = reader.real("sigma");
   if (spec.family == "explicit") spec.p = read_listed(reader);
+  if (spec.family == "steps") spec.steps = read_steps(reader);
   if (spec.family == "counts") read_counts(reader, rows, folder, spec);
   if (spec.absolute()) spec.rescale = reader.flag("rescale", false);
   reader.finish();

@@ -67,6 +67,17 @@ void length_fields(auto& map, Table& table) {
   });
 }
 
+void write_steps(JsonWriter& map, const std::vector<AccessSpec::Step>& steps) {
+  std::vector<std::uint64_t> rows;
+  std::vector<double> weights;
+  for (const AccessSpec::Step& step : steps) {
+    rows.push_back(step.rows);
+    weights.push_back(step.weight);
+  }
+  map.field("rows", rows);
+  map.field("weights", weights);
+}
+
 void write_access(JsonWriter& map, const AccessSpec& spec) {
   map.field("family", spec.family);
   if (spec.family == "zipf") map.field("s", spec.s);
@@ -77,6 +88,7 @@ void write_access(JsonWriter& map, const AccessSpec& spec) {
   }
   if (spec.family == "log_normal") map.field("sigma", spec.sigma);
   if (spec.family == "explicit") map.field("p", spec.p);
+  if (spec.family == "steps") write_steps(map, spec.steps);
   if (spec.family == "counts") {
     map.field("file", spec.file);
     map.field("table", spec.table);

@@ -60,20 +60,26 @@ void assign(Tree& keys, const std::string& key, Tree value) {
   }
 }
 
-void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder);
+// Where the values of an edit are looked for.
+struct Origin {
+  const std::string& folder;
+  LoadedTrees& loaded;
+};
+
+void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const Origin& from);
 
 // `path` begins with the number of a job.
-void edit_job(Tree& jobs, const std::string& path, const Tree& value, const std::string& folder) {
+void edit_job(Tree& jobs, const std::string& path, const Tree& value, const Origin& from) {
   const auto in_job = case_path(path);
   if (!in_job || in_job->first >= jobs.items.size()) {
     throw input_error(value.place, fmt::format("path {} leads to no key of a job", excerpt("jobs." + path)),
                       fmt::format("Write jobs.NUMBER.KEY; jobs are numbered 0 to {}", jobs.items.size() - 1));
   }
-  edit(jobs.items[in_job->first], job_keys(), in_job->second, value, folder);
+  edit(jobs.items[in_job->first], job_keys(), in_job->second, value, from);
 }
 
 // Edits one leaf, or replaces one whole key, of a case or of a job, which know these keys.
-void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const std::string& folder) {
+void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& value, const Origin& from) {
   const auto [head, rest] = split_head(path);
   if (!contains(known, head)) {
     throw input_error(value.place, fmt::format("path {}: {} is no key of a case", excerpt(path), excerpt(head)),
@@ -84,17 +90,17 @@ void edit(Tree& keys, const Keys& known, const std::string& path, const Tree& va
     throw input_error(value.place, fmt::format("path {}: the case has jobs", excerpt(path)),
                       fmt::format("Write jobs.NUMBER.{}", path));
   }
-  if (path.size() == head.size()) return assign(keys, head, located(head, value, folder));
+  if (path.size() == head.size()) return assign(keys, head, located(head, value, from.folder, from.loaded));
   if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
                       fmt::format("Give it one first, or set '{}' as a whole", head));
   }
-  if (head == "jobs") return edit_job(*jobs, rest, value, folder);
+  if (head == "jobs") return edit_job(*jobs, rest, value, from);
   if (is_named(head) && rest == "base") {
     throw input_error(value.place, fmt::format("path {}: a base is not set alone", excerpt(path)),
                       fmt::format("Set the whole '{}', for example {{base: NAME}}", head));
   }
-  set_path(keys, path, located_leaf(path, value, folder));
+  set_path(keys, path, located_leaf(path, value, from.folder));
 }
 
 void refuse_both_plans(const Tree& tree) {
@@ -130,11 +136,11 @@ class CaseBuilder {
   void add(const CaseTree& built);
   void prepare_top();
   std::vector<Tree> case_items() const;
-  CaseTree build_case(const Tree& item, std::size_t index) const;
+  CaseTree build_case(const Tree& item, std::size_t index);
   bool is_changed(const std::string& name) const;
-  void replace_keys(Tree& keys, const Tree& item) const;
-  void apply_set(Tree& keys, const Tree& item) const;
-  void apply_arguments(CaseTree& result, std::size_t index) const;
+  void replace_keys(Tree& keys, const Tree& item);
+  void apply_set(Tree& keys, const Tree& item);
+  void apply_arguments(CaseTree& result, std::size_t index);
   void apply_memory_model(Tree& keys) const;
   void count(const CaseTree& result);
 
@@ -143,6 +149,7 @@ class CaseBuilder {
   const Overrides& overrides_;
   std::uint64_t seed_;
   std::vector<Setting> settings_;
+  LoadedTrees loaded_;
   Tree top_;
   CaseTrees trees_;
   std::size_t values_ = 0;
@@ -167,7 +174,7 @@ void CaseBuilder::prepare_top() {
     assign(top_, key, named_map(name, scenario_.place));
   }
   for (const auto& [key, value] : scenario_.fields) {
-    if (contains(shared_keys(), key)) assign(top_, key, located(key, value, folder_));
+    if (contains(shared_keys(), key)) assign(top_, key, located(key, value, folder_, loaded_));
   }
 }
 
@@ -195,7 +202,7 @@ bool CaseBuilder::is_changed(const std::string& name) const {
          });
 }
 
-CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {
+CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
   const std::string path = fmt::format("cases.{}", index);
   check_keys(item, path, with(case_keys(), {"name", "set"}));
   refuse_both_plans(item);
@@ -214,28 +221,29 @@ CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) const {
   return result;
 }
 
-void CaseBuilder::replace_keys(Tree& keys, const Tree& item) const {
+void CaseBuilder::replace_keys(Tree& keys, const Tree& item) {
   for (const auto& [key, value] : item.fields) {
-    if (key != "name" && key != "set") assign(keys, key, located(key, value, folder_));
+    if (key != "name" && key != "set") assign(keys, key, located(key, value, folder_, loaded_));
   }
 }
 
-void CaseBuilder::apply_set(Tree& keys, const Tree& item) const {
+void CaseBuilder::apply_set(Tree& keys, const Tree& item) {
   const Tree* const set = item.find("set");
   if (set == nullptr) return;
   if (set->kind != Tree::Kind::map) {
     throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
   }
-  for (const auto& [path, value] : set->fields) edit(keys, case_keys(), path, value, folder_);
+  for (const auto& [path, value] : set->fields) edit(keys, case_keys(), path, value, {folder_, loaded_});
 }
 
-void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
+void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {
+  const std::string here;  // files of arguments are looked for in the current folder
   for (const auto& [path, value] : settings_) {
     const auto [head, rest] = split_head(path);
     if (head == "title" || head == "seed" || head == "cross_check") continue;
     if (head != "cases") {
-      edit(result.keys, case_keys(), path, value, "");
+      edit(result.keys, case_keys(), path, value, {here, loaded_});
       result.changed = result.changed || head == "cluster" || head == "workload";
       continue;
     }
@@ -244,7 +252,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) const {
     if (in_case->second == "name") {
       result.name = scalar_text(value, "a name");
     } else {
-      edit(result.keys, case_keys(), in_case->second, value, "");
+      edit(result.keys, case_keys(), in_case->second, value, {here, loaded_});
       const std::string part = split_head(in_case->second).first;
       result.changed = result.changed || part == "cluster" || part == "workload";
     }

@@ -11,6 +11,7 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 #include "sim/scenario/scenario.h"
+#include "sim/scenario/tables_from.h"
 
 namespace shardsim {
 namespace {
@@ -84,7 +85,8 @@ std::string canonical(const std::string& path) {
 // Follows `base` from one map to the next, nearest first.
 class BaseChain {
  public:
-  BaseChain(const std::string& kind) : kind_(kind) {}
+  BaseChain(const std::string& kind, LoadedTrees& loaded, int depth = 0)
+      : kind_(kind), loaded_(loaded), depth_(depth) {}
 
   Tree load(const std::string& name, const std::string& from, const Place& place) {
     const std::string path = path_of(name, kind_, from, place);
@@ -99,6 +101,7 @@ class BaseChain {
 
   Tree merge(Tree tree, const std::string& folder) {
     localise_files(tree, folder);
+    take_tables(tree, folder);
     const auto base = std::ranges::find(tree.fields, "base", &std::pair<std::string, Tree>::first);
     if (base == tree.fields.end()) return tree;
     const Tree named = base->second;
@@ -116,7 +119,32 @@ class BaseChain {
   }
 
  private:
+  // Puts the tables that `tables_from` takes of another workload in its place.
+  void take_tables(Tree& tree, const std::string& folder) {
+    const auto from = std::ranges::find(tree.fields, "tables_from", &std::pair<std::string, Tree>::first);
+    if (kind_ != "workloads" || from == tree.fields.end()) return;
+    if (tree.find("tables") != nullptr)
+      throw input_error(from->second.place, "'tables_from' beside 'tables'", "Keep one of them");
+    from->second = picked_tables(from->second, [&](const Tree& name) -> const Tree& {
+      return source_of_tables(scalar_text(name, "a workload's name"), folder, name.place);
+    });
+    from->first = "tables";
+  }
+
+  const Tree& source_of_tables(const std::string& name, const std::string& folder, const Place& place) {
+    const std::string path = canonical(path_of(name, kind_, folder, place));
+    const auto known = loaded_.workloads.find(path);
+    if (known != loaded_.workloads.end()) return known->second;
+    if (depth_ >= kMostBases)
+      throw input_error(place, fmt::format("tables are taken over more than {} workloads", kMostBases),
+                        "Take them of the one that lists them");
+    return loaded_.workloads.emplace(path, BaseChain(kind_, loaded_, depth_ + 1).load(name, folder, place))
+        .first->second;
+  }
+
   std::string kind_;
+  LoadedTrees& loaded_;
+  int depth_ = 0;
   std::set<std::string> visited_;
   int bases_ = 0;
 };
@@ -148,11 +176,11 @@ void check_job_list(const Tree& jobs) {
   }
 }
 
-Tree located_jobs(Tree jobs, const std::string& folder) {
+Tree located_jobs(Tree jobs, const std::string& folder, LoadedTrees& loaded) {
   check_job_list(jobs);
   std::size_t values = 0;
   for (Tree& job : jobs.items) {
-    for (auto& [key, value] : job.fields) value = located(key, std::move(value), folder);
+    for (auto& [key, value] : job.fields) value = located(key, std::move(value), folder, loaded);
     values += size_of(job);
     if (values <= kMostValues) continue;
     throw input_error(job.place, fmt::format("the jobs hold more than {} values together", kMostValues),
@@ -168,16 +196,22 @@ std::string path_from(const std::string& folder, const std::string& file) {
 }
 
 Tree load_named(const std::string& name, const std::string& kind, const std::string& from, const Place& place) {
-  return BaseChain(kind).load(name, from, place);
+  LoadedTrees loaded;
+  return BaseChain(kind, loaded).load(name, from, place);
 }
 
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from) {
-  if (stated.kind == Tree::Kind::scalar) return load_named(stated.scalar, kind, from, stated.place);
+  LoadedTrees loaded;
+  return whole_tree(stated, kind, from, loaded);
+}
+
+Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded) {
+  if (stated.kind == Tree::Kind::scalar) return BaseChain(kind, loaded).load(stated.scalar, from, stated.place);
   if (stated.kind != Tree::Kind::map) {
     throw input_error(stated.place, fmt::format("the {} is {}", singular(kind), kind_name(stated.kind)),
                       "Write a shipped name, a path, or a map of its keys.");
   }
-  Tree tree = BaseChain(kind).merge(stated, from);
+  Tree tree = BaseChain(kind, loaded).merge(stated, from);
   add_schema(tree, kind);
   return tree;
 }
@@ -204,9 +238,9 @@ bool is_named(std::string_view key) {
   return key == "cluster" || key == "workload";
 }
 
-Tree located(const std::string& key, Tree value, const std::string& folder) {
-  if (is_named(key)) return whole_tree(value, key + "s", folder);
-  if (key == "jobs") return located_jobs(std::move(value), folder);
+Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded) {
+  if (is_named(key)) return whole_tree(value, key + "s", folder, loaded);
+  if (key == "jobs") return located_jobs(std::move(value), folder, loaded);
   for (const char* const inner : {"file", "model"}) {
     Tree* const file = value.kind == Tree::Kind::map ? value.find(inner) : nullptr;
     if (file != nullptr) *file = located_file(*file, folder);

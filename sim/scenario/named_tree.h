@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 
 #include "base/tree/tree.h"
@@ -8,9 +9,16 @@
 namespace shardsim {
 
 // A cluster or workload as a scenario states it, made whole: a text is loaded as a shipped name or a path, a map gets
-// its `base` chain merged below it. `kind` is "clusters" or "workloads"; `from` is the folder that relative paths start
-// at. Errors: Failure::input for what cannot be read, a circle of bases, or more than 8 of them.
+// its `base` chain merged below it, and the tables that `tables_from` takes. `kind` is "clusters" or "workloads";
+// `from` is the folder that relative paths start at. Errors: Failure::input for what cannot be read, a circle of bases,
+// or more than 8 of them.
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from);
+
+// Workloads that others took tables of, by path: hundreds of cases may take theirs of one large file.
+struct LoadedTrees {
+  std::map<std::string, Tree> workloads;
+};
+Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded);
 
 // `file` as the current folder sees it.
 std::string path_from(const std::string& folder, const std::string& file);
@@ -25,7 +33,7 @@ bool is_named(std::string_view key);
 
 // The value of a key of a scenario, a case or a job with file names as the current folder sees them; clusters and
 // workloads loaded, those of `jobs` too. Errors: as whole_tree; `jobs` that is empty, no list of maps, or too long.
-Tree located(const std::string& key, Tree value, const std::string& folder);
+Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded);
 
 // The value of a leaf at `path` within a case or a job, located where the path names a file.
 Tree located_leaf(std::string_view path, Tree value, const std::string& folder);

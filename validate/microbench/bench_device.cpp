@@ -24,8 +24,8 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
     of_.b = numbers(point.k * point.n);
     of_.out = memory(4 * point.m * point.n, "a product");
   } else {
-    of_.arena = memory(point.table_bytes(), "tables");
-    fill(point.type, point.table_bytes() / element_bytes(point.type), of_.arena.as<void>());
+    const bool kept = point.type == kept_type_ && point.table_bytes() <= kept_.bytes();
+    of_.arena = kept ? kept_ : filled_tables(point.type, point.table_bytes());
     of_.indices = uploaded(input.indices, "indices");
     of_.offsets = uploaded(input.offsets, "offsets");
     of_.out = memory(point.output_bytes(), "rows or pooled rows");
@@ -36,7 +36,18 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
 }
 
 double BenchDevice::run_us() {
-  return timed_us([this] { call(); });
+  return run_us(point_.op);
+}
+
+double BenchDevice::run_us(BenchOp half) {
+  return timed_us([&] { call(half); });
+}
+
+void BenchDevice::keep_tables(ElementType type, std::int64_t bytes) {
+  release();
+  kept_ = {};
+  kept_ = filled_tables(type, bytes);
+  kept_type_ = type;
 }
 
 void BenchDevice::flush() {
@@ -75,8 +86,8 @@ double BenchDevice::read_us(std::int64_t bytes) {
   return us * static_cast<double>(bytes) / (static_cast<double>(part) * passes);
 }
 
-void BenchDevice::call() {
-  switch (point_.op) {
+void BenchDevice::call(BenchOp op) {
+  switch (op) {
     case BenchOp::lookup:
       return lookup();
     case BenchOp::update:
@@ -103,6 +114,12 @@ double BenchDevice::best_us(const std::function<double()>& once) const {
 DeviceMemory BenchDevice::numbers(std::int64_t count) {
   DeviceMemory made = memory(4 * count, "numbers");
   fill(ElementType::fp32, count, made.as<void>());
+  return made;
+}
+
+DeviceMemory BenchDevice::filled_tables(ElementType type, std::int64_t bytes) {
+  DeviceMemory made = memory(bytes, "tables");
+  fill(type, bytes / element_bytes(type), made.as<void>());
   return made;
 }
 

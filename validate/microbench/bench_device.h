@@ -36,8 +36,12 @@ class BenchDevice {
 
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
   void prepare(const BenchPoint& point, const BenchInput& input);
-  double run_us();  // one call of the prepared point: device time between two events, in us
-  void flush();     // evicts the caches: touches at least 2 x cache_bytes, and waits until it is done
+  double run_us();              // one call of the prepared point: device time between two events, in us
+  double run_us(BenchOp half);  // of a prepared lookup_update: its lookup or its update alone
+  // Makes and fills memory for the tables of all points of this type to come that need no more bytes, once: filling
+  // takes longer than a call.
+  void keep_tables(ElementType type, std::int64_t bytes);
+  void flush();  // evicts the caches: touches at least 2 x cache_bytes, and waits until it is done
 
   // Limits of the device, each a few calls, the best of them; they replace the prepared point.
   double copy_bandwidth();             // bytes/s read plus written, buffers far above the cache
@@ -76,14 +80,17 @@ class BenchDevice {
   } of_;  // the point
 
  private:
-  void call();
+  void call(BenchOp op);
   double best_us(const std::function<double()>& once) const;
   DeviceMemory numbers(std::int64_t count);
   DeviceMemory uploaded(const std::vector<std::int64_t>& values, const char* what);
+  DeviceMemory filled_tables(ElementType type, std::int64_t bytes);
 
   DeviceFacts facts_;
   Limits limits_;
   DeviceMemory swept_;
+  DeviceMemory kept_;  // for tables, of the type below
+  ElementType kept_type_ = ElementType::fp32;
 };
 
 struct BenchDeviceEntry {

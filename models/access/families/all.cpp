@@ -8,11 +8,12 @@
 namespace shardsim {
 
 std::span<const FamilyEntry> access_families() {
-  static constexpr std::array<FamilyEntry, 7> kFamilies{{
+  static constexpr std::array<FamilyEntry, 8> kFamilies{{
       {"counts", make_explicit},
       {"explicit", make_explicit},
       {"log_normal", make_log_normal},
       {"piecewise_power_law", make_piecewise_power_law},
+      {"steps", make_steps},
       {"uniform", make_uniform},
       {"zipf", make_zipf},
       {"zipf_mandelbrot", make_zipf_mandelbrot},

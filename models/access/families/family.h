@@ -36,6 +36,7 @@ FamilyPointer make_zipf_mandelbrot(const FamilyInput& input);
 FamilyPointer make_piecewise_power_law(const FamilyInput& input);
 FamilyPointer make_log_normal(const FamilyInput& input);
 FamilyPointer make_explicit(const FamilyInput& input);
+FamilyPointer make_steps(const FamilyInput& input);
 
 // Unknown name: an input error listing the known ones.
 FamilyPointer make_family(const FamilyInput& input);

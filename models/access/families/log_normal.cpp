@@ -2,35 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "models/access/families/family.h"
+#include "models/access/normal_quantile.h"
 
 namespace shardsim {
 namespace {
 
 constexpr double kMostSigma = 20;     // beyond, one row takes all accesses and exp(sigma^2 / 2) nears overflow
 constexpr std::uint64_t kEdge = 256;  // ranks at either end that are added one by one
-
-double upper_tail(double z) {
-  return 0.5 * std::erfc(z / std::numbers::sqrt2);
-}
-double density(double z) {
-  return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
-}
-
-// The z whose upper tail is x, for 0 < x <= 1/2. Start: Abramowitz and Stegun, 26.2.23 (error 4.5e-4); two Halley
-// steps, each of third order, bring it to rounding.
-double upper_quantile(double x) {
-  const double t = std::sqrt(-2 * std::log(x));
-  double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-  for (int step = 0; step < 2; ++step) {
-    const double newton = (upper_tail(z) - x) / density(z);
-    z += newton / (1 - 0.5 * z * newton);
-  }
-  return z;
-}
 
 // p(i) ~ exp(sigma z(i - 1/2)), z(t) the normal quantile of 1 - t / rows. The sum over ranks u .. v is the integral of
 // h(t) = exp(sigma z(t)) over [u - 1, v], which is rows exp(sigma^2 / 2) times a difference of the normal distribution
@@ -88,13 +69,13 @@ double LogNormal::z_edge(std::uint64_t position) const {
 }
 
 // Up to a constant; of the two tails the one that is small where z < sigma, as the other one swallows all differences.
-// With w = dz/dt = -1 / (rows density(z)) and dw/dt = z w^2:
+// With w = dz/dt = -1 / (rows normal_density(z)) and dw/dt = z w^2:
 //   h' = sigma h w,   h''' = sigma h w^3 ((sigma + z)(sigma + 2 z) + 1).
 double LogNormal::antiderivative(std::uint64_t edge) const {
   const double z = z_edge(edge);
   const auto n = static_cast<double>(rows_);
   const double h = std::exp(sigma_ * (z - z_first_));
-  const double w = -1 / (n * density(z));
+  const double w = -1 / (n * normal_density(z));
   const double integral = n * std::exp(0.5 * sigma_ * sigma_ - sigma_ * z_first_) * -upper_tail(sigma_ - z);
   const double third = sigma_ * h * w * w * w * ((sigma_ + z) * (sigma_ + 2 * z) + 1);
   return integral - sigma_ * h * w / 24 + 7 * third / 5760;

@@ -75,6 +75,10 @@ TEST_CASE("broken access distributions are refused with place") {
   refused("family: zipf_mandelbrot, q: 1, s: 1, c: 0", "'c' is not above 0");
   refused("family: log_normal, sigma: 0", "'sigma' is 0");
   refused("family: explicit, p: [1, 2]", "lists 2 rows");
+  refused("family: steps, rows: [1, 2], weights: [3]", "1 weights of 2 steps");
+  refused("family: steps, rows: [101], weights: [3]", "more than the table's 100 rows");
+  refused("family: steps, rows: [0], weights: [3]", "no rows");
+  refused("family: steps, rows: [1.5], weights: [3]", "1.5");
   refused("family: explicit, p: [1, -2]", "negative");
   refused("family: piecewise_power_law, knots: []", "no knots");
   refused("family: piecewise_power_law, knots: [{rank: 1, fraction: 1, ln_p: 0}]", "exactly one");

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "models/workload/pool/table_pool.h"
+#include "sim/scenario/named_tree.h"
+#include "sim/scenario/task_scenario.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostTasks = 10'000;  // cases of a scenario
+constexpr std::int64_t kMostTables = 100'000;
+constexpr std::int64_t kMostDim = 65'536;
+constexpr std::int64_t kMostSeed = std::int64_t{1} << 52;
+
+std::uint64_t seed_of(const Arguments& given) {
+  return static_cast<std::uint64_t>(*given.count("seed", 0, kMostSeed));
+}
+
+int sample_pool_file(const Arguments& given, const Terminal&) {
+  const std::uint64_t seed = seed_of(given);
+  deliver(pool_to_yaml(sample_pool(seed), seed), given, "shardsim.workload/1");
+  return 0;
+}
+
+TaskLaw law_of(const Arguments& given) {
+  TaskLaw law;
+  law.tasks = static_cast<int>(*given.count("tasks", 1, kMostTasks));
+  law.least_tables = static_cast<std::size_t>(*given.count("min-tables", 1, kMostTables));
+  law.most_tables = static_cast<std::size_t>(*given.count("max-tables", 1, kMostTables));
+  law.least_dim = *given.count("min-dim", 1, kMostDim);
+  law.most_dim = *given.count("max-dim", 1, kMostDim);
+  law.dtype = given.text("dtype") == "fp16" ? Dtype::fp16 : Dtype::fp32;
+  law.replace = !given.has("without-replacement");
+  if (const auto bytes = given.value("max-bytes"))
+    law.most_bytes = static_cast<double>(parse_bytes(*bytes, Arguments::place("max-bytes")).count);
+  return law;
+}
+
+// A file as the scenario that is written to -o names it; a shipped name as it is.
+std::string as_named_there(const std::string& name, const Arguments& given) {
+  if (name.find('.') == std::string::npos && name.find('/') == std::string::npos) return name;
+  const std::string output = given.value("output").value_or("-");
+  const std::filesystem::path folder = output == "-" ? "" : std::filesystem::path(output).parent_path();
+  return std::filesystem::proximate(name, folder.empty() ? "." : folder).string();
+}
+
+// The shipped one of so many GPUs, unless --cluster names another.
+std::string cluster_of(const Arguments& given, std::int64_t gpus) {
+  if (const auto name = given.value("cluster")) return as_named_there(*name, given);
+  if (gpus == 4 || gpus == 8) return fmt::format("pcie_4gib_x{}", gpus);
+  throw input_error(Arguments::place("gpus"), fmt::format("no shipped cluster of PCIe has {} GPUs", gpus),
+                    "Name one with --cluster, or take 4 or 8");
+}
+
+std::string made_by(const Arguments& given) {
+  std::string text = "shardsim workload sample tasks " + given.positional()[0];
+  for (const char* const name : {"tasks", "gpus", "min-tables", "max-tables", "min-dim", "max-dim", "max-bytes",
+                                 "dtype", "batch", "memory", "cluster", "test", "seed"}) {
+    const auto value = given.value(name);
+    if (!value) continue;
+    const bool bare = value->find_first_of(" \"'") == std::string::npos;
+    text += fmt::format(" --{} {}", name, bare ? *value : "\"" + *value + "\"");
+  }
+  return text + (given.has("without-replacement") ? " --without-replacement" : "");
+}
+
+TaskSetting setting_of(const Arguments& given, const TaskLaw& law) {
+  const std::int64_t gpus = *given.count("gpus", 1, 100'000), batch = *given.count("batch", 1, 1'000'000'000);
+  if (batch % gpus != 0)
+    throw input_error(Arguments::place("batch"), fmt::format("a batch of {} over {} GPUs", batch, gpus),
+                      "Choose one that the number of GPUs divides");
+  TaskSetting setting;
+  setting.made_by = printable(made_by(given));
+  setting.pool = as_named_there(given.positional()[0], given);
+  setting.title = fmt::format("{} tasks of {} on {} GPUs, dims up to {}", law.tasks,
+                              std::filesystem::path(setting.pool).stem().string(), gpus, law.most_dim);
+  setting.cluster = cluster_of(given, gpus);
+  setting.memory = given.text("memory");
+  if (!setting.memory.empty()) parse_bytes(setting.memory, Arguments::place("memory"));
+  setting.batch_per_gpu = batch / gpus;
+  setting.tests = static_cast<int>(given.count("test", 0, law.tasks).value_or(0));
+  return setting;
+}
+
+int sample_tasks(const Arguments& given, const Terminal& terminal) {
+  const std::string& name = given.positional()[0];
+  const TaskLaw law = law_of(given);
+  const TaskSetting setting = setting_of(given, law);
+  const Workload pool = read_workload(load_named(name, "workloads", "", {"argument " + name}), "");
+  const auto check_stop = [&] {
+    if (terminal.interrupted && terminal.interrupted()) throw Interrupted();
+  };
+  deliver(tasks_to_yaml(draw_tasks(pool.tables, law, seed_of(given), check_stop), law, setting), given,
+          "shardsim.scenario/1");
+  return 0;
+}
+
+Option seed_option() {
+  return {"seed", 0, "N", "The seed of what is drawn.", "0"};
+}
+
+Command pool_command() {
+  return {.name = "shardsim workload sample pool",
+          .summary = "draw a pool of 856 tables with the published figures of MetaSyn, as a workload file",
+          .options = {seed_option(), output_file_option(), force_option()},
+          .examples = {"shardsim workload sample pool -o out/pool.yaml",
+                       "shardsim workload sample pool --seed 7 -o out/pool_7.yaml"},
+          .run = sample_pool_file};
+}
+
+Command tasks_command() {
+  return {
+      .name = "shardsim workload sample tasks",
+      .summary = "draw sharding tasks of a workload's tables, as a scenario of a case each",
+      .positionals = {{"WORKLOAD", "The pool: a workload as `shardsim list workloads` names it, or a file."}},
+      .options = {{"tasks", 0, "N", "How many tasks.", "100"},
+                  {"gpus", 0, "N", "The GPUs of a task; 4 and 8 have a shipped cluster.", "4"},
+                  {"min-tables", 0, "N", "The least tables of a task.", "10"},
+                  {"max-tables", 0, "N", "The most tables of a task.", "59"},
+                  {"min-dim", 0, "N", "The least number of columns.", "4"},
+                  {"max-dim", 0, "N", "The largest number of columns; those between are the least one doubled.", "128"},
+                  {"max-bytes", 0, "SIZE",
+                   "The most weights of a task (\"15 GiB\"): tables and dims are drawn until they fit."},
+                  {"dtype", 0, "TYPE", "The type of the rows.", "fp32", Option::Times::at_most_once, {"fp32", "fp16"}},
+                  {"without-replacement", 0, "", "No task has a table twice."},
+                  {"batch", 0, "N", "Samples of an iteration, over all GPUs.", "65536"},
+                  {"cluster", 0, "NAME|FILE", "The cluster of the scenario, instead of pcie_4gib_x4 or pcie_4gib_x8."},
+                  {"memory", 0, "SIZE", "The memory of a GPU (\"7 GiB\"), instead of the cluster's."},
+                  {"test", 0, "N",
+                   "Call the last N tasks test/0 ..., those before train/0 ..., to learn on one part alone."},
+                  seed_option(),
+                  output_file_option(),
+                  force_option()},
+      .examples = {"shardsim workload sample tasks metasyn_856 --tasks 5 --max-bytes \"15 GiB\" -o out/tasks.yaml",
+                   "shardsim workload sample tasks metasyn_856 --tasks 100 --test 10 --gpus 8 --min-tables 80 "
+                   "--max-tables 80 --without-replacement --min-dim 16 --max-dim 32 --dtype fp16 --memory \"7 GiB\" -o "
+                   "out/autoshard.yaml"},
+      .run = sample_tasks};
+}
+
+}  // namespace
+
+Command workload_command() {
+  return {.name = "shardsim workload",
+          .summary = "draw pools of tables, and sharding tasks of them",
+          .examples = {"shardsim workload sample pool -o out/pool.yaml",
+                       "shardsim workload sample tasks metasyn_856 --tasks 5 --max-bytes \"15 GiB\" -o out/tasks.yaml"},
+          .parts = {{.name = "shardsim workload sample",
+                     .summary = "draw a pool of tables, or sharding tasks of a pool",
+                     .examples = {"shardsim workload sample pool -o out/pool.yaml",
+                                  "shardsim workload sample tasks metasyn_856 --tasks 5 -o out/tasks.yaml"},
+                     .parts = {pool_command(), tasks_command()}}}};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,117 @@
+#include "sim/scenario/tables_from.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kMostPicks = 100'000;
+
+void put_key(Tree& map, const std::string& key, const Tree& value) {
+  if (Tree* const old = map.find(key)) {
+    *old = value;
+  } else {
+    map.fields.emplace_back(key, value);
+  }
+}
+
+// The entries of a workload's `tables`, addressed by the numbers of the tables that they expand to.
+class TableEntries {
+ public:
+  explicit TableEntries(const Tree& workload) : workload_(workload) {
+    const Tree* const tables = workload.find("tables");
+    if (tables == nullptr || tables->kind != Tree::Kind::list || tables->items.empty())
+      throw input_error(workload.place, "there are no tables to take", "Name a workload that lists its tables");
+    for (const Tree& entry : tables->items) {
+      firsts_.push_back(count_);
+      entries_.push_back(&entry);
+      count_ += copies_of(entry);
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+
+  // Table number `index` as an entry of its own.
+  Tree table(std::int64_t index) const {
+    const auto after = std::ranges::upper_bound(firsts_, index);
+    const auto place = static_cast<std::size_t>(after - firsts_.begin()) - 1;
+    Tree table = *entries_[place];
+    const Tree* const name = table.find("name");
+    if (name == nullptr || name->kind != Tree::Kind::scalar)
+      throw input_error(table.place, "the table has no name", "Give it one");
+    if (table.find("copies") == nullptr) return table;
+    std::erase_if(table.fields, [](const auto& field) { return field.first == "copies"; });
+    const std::string copy = fmt::format("{}_{}", name->scalar, index - firsts_[place]);
+    put_key(table, "name", text_tree(copy, table.place));
+    return table;
+  }
+
+ private:
+  static std::int64_t copies_of(const Tree& entry) {
+    if (entry.kind != Tree::Kind::map)
+      throw input_error(entry.place, fmt::format("a table is {}, not a map", kind_name(entry.kind)),
+                        "Write {name: ..., rows: ..., dim: ..., kind: ...}");
+    return MapReader(entry, "tables").count("copies", 1);
+  }
+
+  const Tree& workload_;
+  std::vector<const Tree*> entries_;
+  std::vector<std::int64_t> firsts_;  // number of the first table of each
+  std::int64_t count_ = 0;
+};
+
+std::int64_t number_of(const Tree& item, std::int64_t tables) {
+  const std::int64_t number = parse_count(scalar_text(item, "the number of a table"), item.place);
+  if (number < tables) return number;
+  throw input_error(item.place, fmt::format("there is no table {}", number),
+                    fmt::format("That workload has tables 0 to {}", tables - 1));
+}
+
+const std::vector<Tree>& dims_of(MapReader& reader, std::size_t picks) {
+  static const std::vector<Tree> kNone;
+  if (!reader.has("dims")) return kNone;
+  const std::vector<Tree>& dims = reader.list("dims");
+  if (dims.size() != picks)
+    throw input_error(reader.place_of("dims"), fmt::format("{} dims of {} tables", dims.size(), picks),
+                      "Give one per table, or leave them out");
+  return dims;
+}
+
+}  // namespace
+
+Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(const Tree& name)>& load) {
+  MapReader reader(tables_from, "tables_from");
+  const TableEntries entries(load(reader.required("workload")));
+  const std::vector<Tree>& picks = reader.list("tables");
+  if (picks.empty() || picks.size() > kMostPicks)
+    throw input_error(reader.place_of("tables"), fmt::format("{} tables are taken", picks.size()),
+                      fmt::format("Name 1 to {}", kMostPicks));
+  const std::vector<Tree>& dims = dims_of(reader, picks.size());
+  const Tree* const dtype = reader.has("dtype") ? &reader.required("dtype") : nullptr;
+  reader.finish();
+  Tree tables;
+  tables.kind = Tree::Kind::list;
+  tables.place = tables_from.place;
+  std::map<std::int64_t, int> taken;
+  for (std::size_t i = 0; i < picks.size(); ++i) {
+    const std::int64_t number = number_of(picks[i], entries.count());
+    Tree table = entries.table(number);
+    if (!dims.empty()) put_key(table, "dim", dims[i]);
+    if (dtype != nullptr) put_key(table, "dtype", *dtype);
+    if (const int times = ++taken[number]; times > 1) {
+      const Tree name = *table.find("name");
+      put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
+    }
+    tables.items.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# shardsim-microbench --shards: labels of all shards, none lost when the process is killed, and bad input.
+# Usage: microbench_shards.sh SHARDSIM-MICROBENCH SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+# shards N: a file of N shards of two tables.
+shards() {
+  local list
+  list=$(for ((i = 0; i < $1; i++)); do printf '"0:16 1:%d",' $((4 << i % 4)); done)
+  cat <<JSON
+{"schema": "shardsim.shards/1",
+ "workload": {"schema": "shardsim.workload/1", "name": "pair", "batch_per_gpu": 512, "optimizer": {"name": "sgd"},
+  "tables": [{"name": "a", "rows": 50000, "dim": 16, "kind": "pooled", "pooling_factor": 12.5,
+              "access": {"family": "steps", "rows": [10, 9000], "weights": [100, 1]}},
+             {"name": "b", "rows": 3000, "dim": 16, "kind": "pooled", "pooling_factor": 0.75}]},
+ "batch": 512, "seed": 1, "max_tables": 2, "max_dim": 32, "max_bytes": "1 GiB",
+ "shards": [${list%,}]}
+JSON
+}
+bench=(--device cpu --threads 1 --warmup 1 --repetitions 3 --warm)
+
+echo "-- labels"
+shards 5 >five.json
+run --shards five.json "${bench[@]}" -o labels.json
+check "shards are measured: $(cat streams/err)" [ "$code" -eq 0 ]
+check "each forward" [ "$(jq '[.forward_us[] | select(. > 0)] | length' labels.json)" -eq 5 ]
+check "and backward" [ "$(jq '[.backward_us[] | select(. > 0)] | length' labels.json)" -eq 5 ]
+check "by the CPU" [ "$(jq -r .provider labels.json)" = cpu ]
+check "the shards stay as they were" [ "$(jq -c .shards labels.json)" = "$(jq -c .shards five.json)" ]
+check "the journal is gone" [ ! -e labels.json.journal ]
+
+echo "-- interruption"
+shards 4000 >many.json
+"$shardsim" --shards many.json "${bench[@]}" --seconds 20 -o many_labels.json >/dev/null 2>&1 &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+  [ "$(wc -l <many_labels.json.journal 2>/dev/null || echo 0)" -lt 20 ] || break
+  sleep 0.1
+done
+kill -9 $pid
+wait $pid 2>/dev/null || true
+check "killed, it left no output" [ ! -e many_labels.json ]
+kept=$(grep -c '^[0-9]' many_labels.json.journal)
+check "but a journal of what was measured" [ "$kept" -ge 19 ]
+head -n 10 many_labels.json.journal >before
+printf '3999 12' >>many_labels.json.journal
+"$shardsim" --shards many.json "${bench[@]}" --seconds 20 -o many_labels.json >/dev/null 2>&1 &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+  [ "$(grep -c '^[0-9]' many_labels.json.journal)" -lt $((kept + 5)) ] || break
+  sleep 0.1
+done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+check "Ctrl-C ends it with 130, not $code" [ "$code" -eq 130 ]
+check "it went on where it had stopped" [ "$(grep -c '^[0-9]' many_labels.json.journal)" -gt "$kept" ]
+check "and kept what there was" cmp -s before <(head -n 10 many_labels.json.journal)
+check "no shard was measured twice" [ -z "$(grep '^[0-9]' many_labels.json.journal | cut -d' ' -f1 | sort | uniq -d)" ]
+refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
+
+echo "-- bad input"
+refuse 2 'argument --warm: .*--shards' --device cpu --warm -o x.json
+refuse 2 'argument --quick' --shards five.json --quick --device cpu -o x.json
+refuse 2 'x.csv.*\.json' --shards five.json --device cpu -o x.csv
+refuse 2 'none.json' --shards none.json --device cpu -o x.json
+head -c 300 five.json >cut.json
+refuse 2 'cut.json' --shards cut.json --device cpu -o x.json
+jq '.shards[0] = "2:16"' five.json >bad.json
+refuse 2 'bad.json' --shards bad.json --device cpu -o x.json
+jq '.workload.tables[0].rows = 0' five.json >bad.json
+refuse 2 'bad.json.*rows' --shards bad.json --device cpu -o x.json
+jq '.workload.optimizer.name = "lamb"' five.json >bad.json
+refuse 2 'lamb' --shards bad.json --device cpu -o x.json
+jq '.provider = "closed_form"' labels.json >bad.json
+refuse 2 'bad.json: .*labels already' --shards bad.json --device cpu -o x.json
+finish 25

@@ -1,0 +1,158 @@
+#include "validate/microbench/shard_bench.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/files.h"
+#include "validate/microbench/position_draw.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+Table pooled_table(const std::string& name, std::uint64_t rows, double pooling) {
+  Table table;
+  table.name = name;
+  table.rows = rows;
+  table.dim = 4;
+  table.kind = TableKind::pooled;
+  table.average_length = pooling;
+  return table;
+}
+
+ShardSet small_set() {
+  ShardSet set;
+  set.workload.optimizer = "sgd";
+  set.workload.tables = {pooled_table("a", 1000, 2.5), pooled_table("b", 300, 0.25)};
+  set.workload.tables[0].access.family = "steps";
+  set.workload.tables[0].access.steps = {{10, 90}, {500, 1}};
+  set.batch = 64;
+  set.shards = {{{0, 8}, {1, 4}}, {{1, 16}}, {{0, 4}, {0, 8}}};
+  return set;
+}
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("shardsim_shard_bench_test_" + std::to_string(getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("positions come as often as the access distribution says") {
+  AccessSpec steps;
+  steps.family = "steps";
+  steps.steps = {{3, 100}, {50, 4}, {200, 1}};
+  AccessSpec zipf;
+  zipf.family = "zipf";
+  zipf.s = 1.1;
+  for (const AccessSpec& spec : {steps, zipf, AccessSpec{}}) {
+    CAPTURE(spec.family);
+    const AccessDistribution access(spec, 400, 7);
+    const PositionDraw positions(access);
+    constexpr int kDraws = 400'000;
+    std::vector<int> met(400);
+    Rng rng(5);
+    for (int i = 0; i < kDraws; ++i) ++met.at(positions.draw(rng));
+    for (std::size_t row = 0; row < met.size(); ++row) {
+      const double expected = kDraws * access.probability(row) / access.total();
+      CAPTURE(row);
+      CHECK(std::abs(met[row] - expected) <= 5 * std::sqrt(expected));
+    }
+  }
+}
+
+TEST_CASE("bags have the table's mean length, and pieces of one table the same ids") {
+  const ShardSet set = small_set();
+  const BenchInput input = draw_shard_input(set, 0, 7);
+  REQUIRE(input.offsets.size() == 129);
+  CHECK(input.offsets[64] == 160);   // 64 x 2.5
+  CHECK(input.offsets[128] == 176);  // and 64 x 0.25
+  CHECK(input.offsets[1] == 2);
+  CHECK(input.offsets[2] == 5);
+  CHECK(input.indices.size() == 176);
+  const BenchInput twice = draw_shard_input(set, 2, 7);
+  CHECK(std::equal(twice.indices.begin(), twice.indices.begin() + 160, twice.indices.begin() + 160));
+  CHECK(std::equal(twice.indices.begin(), twice.indices.begin() + 160, input.indices.begin()));
+  CHECK(draw_shard_input(set, 0, 8).indices != input.indices);
+  // Nine tenths of what is looked up are among ten rows.
+  std::map<std::int64_t, int> met;
+  for (std::size_t i = 0; i < 160; ++i) ++met[input.indices[i]];
+  CHECK(std::ranges::max_element(met, {}, [](const auto& entry) { return entry.second; })->second > 2);
+  for (const auto& [index, count] : met) CHECK((index >= 0 && index < 1000));
+}
+
+TEST_CASE("shards are measured forward and backward, those with labels are left alone") {
+  ShardSet set = small_set();
+  set.labels.resize(3);
+  set.labels[1] = ShardSeconds{1, 2};
+  const auto device = make_cpu_bench_device(1);
+  ShardOptions options;
+  options.warmup = 1;
+  options.repetitions = 3;
+  options.warm = true;
+  std::vector<std::size_t> measured;
+  measure_shards(*device, set, options,
+                 {{}, {}, [&](std::size_t shard, const ShardSeconds&) { measured.push_back(shard); }});
+  CHECK(measured == std::vector<std::size_t>{0, 2});
+  CHECK(set.labels[1]->backward == 2);
+  CHECK(set.labels[0]->forward > 0);
+  CHECK(set.labels[2]->backward > 0);
+  CHECK(set.labels[2]->backward < 1);
+}
+
+TEST_CASE("what the kernels do not know is refused") {
+  const auto device = make_cpu_bench_device(1);
+  ShardSet set = small_set();
+  set.workload.optimizer = "lamb";
+  CHECK_THROWS_WITH_AS(measure_shards(*device, set, {}, {}), doctest::Contains("lamb"), Error);
+  set = small_set();
+  set.workload.tables[1].dtype = Dtype::int8;
+  CHECK_THROWS_WITH_AS(measure_shards(*device, set, {}, {}), doctest::Contains("int8"), Error);
+  set = small_set();
+  set.workload.tables[1].rows = std::uint64_t{1} << 45;
+  CHECK_THROWS_WITH_AS(measure_shards(*device, set, {}, {}), doctest::Contains("with shard 0"), Error);
+}
+
+TEST_CASE("a journal gives back what was measured, but not a line that was cut off") {
+  const Folder folder;
+  const fs::path output = folder.path / "labels.json", path = folder.path / "labels.json.journal";
+  {
+    ShardSet set = small_set();
+    const ShardJournal journal(output, "these", set);
+    journal.add(2, {2e-3, 3e-3});
+    journal.add(0, {1e-3, 1.5e-3});
+  }
+  std::ofstream(path, std::ios::app) << "1 55";
+  ShardSet set = small_set();
+  const ShardJournal journal(output, "these", set);
+  REQUIRE(set.labels[2].has_value());
+  CHECK(set.labels[2]->backward == doctest::Approx(3e-3));
+  CHECK(set.labels[0]->forward == doctest::Approx(1e-3));
+  CHECK_FALSE(set.labels[1].has_value());
+  journal.add(1, {4e-3, 5e-3});
+  ShardSet again = small_set();
+  ShardJournal(output, "these", again).remove();
+  CHECK(again.labels[1]->forward == doctest::Approx(4e-3));
+  CHECK_FALSE(is_there(path));
+}
+
+TEST_CASE("the journal of another measurement is refused, and one that is none") {
+  const Folder folder;
+  const fs::path output = folder.path / "labels.json", path = folder.path / "labels.json.journal";
+  ShardSet set = small_set();
+  ShardJournal(output, "these", set).add(0, {1, 1});
+  const auto open = [&](const char* what) { return ShardJournal(output, what, set); };
+  CHECK_THROWS_WITH_AS(open("others"), doctest::Contains("another measurement"), Error);
+  std::ofstream(path, std::ios::app) << "7 1 1\n";
+  CHECK_THROWS_WITH_AS(open("these"), doctest::Contains("journal:3"), Error);
+}
+
+}  // namespace shardsim

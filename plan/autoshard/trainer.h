@@ -13,11 +13,11 @@ namespace shardsim {
 // ours (plan/autoshard/README.md says why).
 struct PolicyTraining {
   std::uint64_t seed = 1;
-  int updates = 125;                                     // theirs: 100,000 steps by 8 unrolls of 100
-  int episodes = 10;                                     // per update, whole ones
-  int plays = 5;         // of one task among the episodes of an update, each judged by their mean; 1: theirs
-  double rate = 1e-3;                                    // theirs, of Adam; falls to 0 on a line
-  double clip = 40;                                      // theirs, of the gradient's norm
+  int updates = 125;   // theirs: 100,000 steps by 8 unrolls of 100
+  int episodes = 10;   // per update, whole ones
+  int plays = 5;       // of one task among the episodes of an update, each judged by their mean; 1: theirs
+  double rate = 1e-3;  // theirs, of Adam; falls to 0 on a line
+  double clip = 40;    // theirs, of the gradient's norm
   double value_weight = 0.5, entropy_weight = 1e-3;      // theirs
   int cost_steps = 20, cost_batch = 512, buffer = 5000;  // theirs: of the cost model, after every update
   std::vector<std::string> without;  // features that the net is not told: of feature_names(autoshard), or "bins"

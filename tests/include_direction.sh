@@ -9,7 +9,7 @@ rooms=(
   topology/spec topology/graph topology/import topology/export
   models/access models/workload models/collective models/compute
   plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
-  plan/memory_models plan/column_shards plan/search plan/planners
+  plan/memory_models plan/column_shards plan/autoshard plan/search plan/planners
   sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/study sim/report
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
   validate/execute/devices validate/execute/run

@@ -20,10 +20,10 @@ enum class Hdf5Layout {
 };
 
 // A new HDF5 file, built in memory and saved whole: the same calls give the same bytes. Paths are absolute
-// ("/case/name"); missing groups are made. Numbers are double, std::int8_t, std::int32_t, std::int64_t, std::uint64_t,
-// little-endian in the file; texts are of variable length, UTF-8.
-// Every axis of every dataset has a dimension scale, without which xarray refuses the file.
-// Errors: Failure::run with the cause as HDF5 names it; std::logic_error when axes and values do not match.
+// ("/case/name"); missing groups are made. Numbers are double, float, std::int8_t, std::int32_t, std::int64_t,
+// std::uint64_t, little-endian in the file; texts are of variable length, UTF-8. Every axis of every dataset has a
+// dimension scale, without which xarray refuses the file. Errors: Failure::run with the cause as HDF5 names it;
+// std::logic_error when axes and values do not match.
 class Hdf5Writer {
  public:
   Hdf5Writer();

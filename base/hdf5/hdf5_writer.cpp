@@ -38,6 +38,9 @@ struct Types {
 Types types_of(double) {
   return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
 }
+Types types_of(float) {
+  return {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE};
+}
 Types types_of(std::int8_t) {
   return {H5T_NATIVE_INT8, H5T_STD_I8LE};
 }
@@ -229,6 +232,8 @@ template void Hdf5Writer::attribute(const std::string&, const std::string&, doub
 template void Hdf5Writer::scale<std::int32_t>(const std::string&, std::size_t, const Hdf5Meaning&, Hdf5Layout);
 template void Hdf5Writer::scale<std::int64_t>(const std::string&, std::size_t, const Hdf5Meaning&, Hdf5Layout);
 template void Hdf5Writer::dataset(const std::string&, std::span<const double>, const std::vector<std::string>&,
+                                  const Hdf5Meaning&, Hdf5Layout);
+template void Hdf5Writer::dataset(const std::string&, std::span<const float>, const std::vector<std::string>&,
                                   const Hdf5Meaning&, Hdf5Layout);
 template void Hdf5Writer::dataset(const std::string&, std::span<const std::int32_t>, const std::vector<std::string>&,
                                   const Hdf5Meaning&, Hdf5Layout);

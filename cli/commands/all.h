@@ -20,6 +20,7 @@ Command collective_compare_command();  // a part of `collective`
 Command cost_model_command();
 Command emulate_command();
 Command validate_emulated_command();
+Command autoshard_command();
 Command workload_command();
 
 }  // namespace shardsim

@@ -18,6 +18,8 @@ std::unique_ptr<Planner> flexshard(MapReader& options) {
 }
 
 constexpr std::array kPlanners = {
+    PlannerEntry{"autoshard", "AutoShard: whole tables, each where a trained policy says, for even lookups and updates",
+                 make_autoshard},
     PlannerEntry{"column_wise", "each table cut into column slices, dealt over all ranks",
                  uniform<Strategy::column_wise>},
     PlannerEntry{"data_parallel", "every table whole on every rank", uniform<Strategy::data_parallel>},

@@ -9,6 +9,7 @@
 namespace shardsim {
 
 // The makers that the table in all.cpp lists. Each reads its own options but `name`.
+std::unique_ptr<Planner> make_autoshard(MapReader& options);
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options);  // 2 or 3
 std::unique_ptr<Planner> make_greedy(MapReader& options);
 std::unique_ptr<Planner> make_memory_balanced(MapReader& options);

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "base/document/document.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/workers.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "plan/autoshard/trainer.h"
+#include "sim/study/policy_study.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostUpdates = 100'000;
+
+// The cases of a scenario as tasks, in its order, those held back apart.
+struct TaskSplit {
+  std::vector<PolicyCase> train, test;
+};
+
+// By the patterns of --test; else those called test/..., else the last tenth.
+std::vector<bool> held_back_cases(const Scenario& scenario, const Arguments& given) {
+  const std::vector<std::string> names = names_of(scenario);
+  std::vector<bool> held(names.size(), false);
+  if (given.has("test")) {
+    for (const std::size_t i : chosen_names(names, given, "test")) held[i] = true;
+    return held;
+  }
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i].starts_with("test/")) held[i] = true, ++found;
+  if (found == 0 && names.size() > 1) std::fill_n(held.rbegin(), std::max<std::size_t>(1, names.size() / 10), true);
+  return held;
+}
+
+TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Terminal& terminal) {
+  const std::vector<bool> held = held_back_cases(scenario, given);
+  Progress progress(terminal.stderr_is_terminal);
+  TaskSplit split;
+  for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
+    throw_if_interrupted(terminal.interrupted);
+    progress.show(fmt::format("task {} of {}", i + 1, scenario.cases.size()));
+    (held[i] ? split.test : split.train).emplace_back(scenario.cases[i], scenario.seed);
+  }
+  if (split.train.empty())
+    throw input_error({scenario.path}, "no case is left to train on", "Give --test a pattern that fits fewer cases");
+  return split;
+}
+
+void check_policy_target(const Arguments& given) {
+  const std::string path = given.text("output");
+  if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
+  if (!is_there(path) || given.has("force")) return;
+  read_policy(path);  // refuses a file of another kind, which nobody wants overwritten
+}
+
+Document balance_document(const std::vector<BalanceResult>& results, const ShardingPolicy& policy, std::size_t tasks) {
+  Sheet sheet{{{"placed by", false}, {"tasks"}, {"balance %"}, {"least %"}, {"slowest ms"}, {"over random"}}, {}};
+  for (const BalanceResult& result : results) {
+    sheet.rows.push_back({{result.way, fmt::format("{}", result.solved), fmt::format("{:.1f}", 100 * result.balance),
+                           fmt::format("{:.1f}", 100 * result.least_balance), fmt::format("{:.4f}", result.largest_ms),
+                           fmt::format("{:.3f}x", result.speed_up)},
+                          false});
+  }
+  Document document;
+  document.add(table_section(
+      "In-model",
+      fmt::format("{} tasks held back, judged by {} of {}, which also said the labels that the policy was trained on. "
+                  "balance: least over largest shard, of a task; means over the tasks within memory (random: all). "
+                  "over random: slowest shard of random places over this one's.",
+                  tasks, policy.setting.provider, policy.setting.device),
+      std::move(sheet)));
+  return document;
+}
+
+PolicyTraining training_of(const Scenario& scenario, const Arguments& given) {
+  PolicyTraining training;
+  training.seed = scenario.seed;
+  training.updates = static_cast<int>(*given.count("updates", 1, kMostUpdates));
+  training.without = given.values("without");
+  return training;
+}
+
+ShardingPolicy trained(const std::vector<PolicyCase>& cases, const PolicyTraining& training, const Terminal& terminal) {
+  std::vector<ShardingTask> tasks;
+  for (const PolicyCase& item : cases) tasks.push_back(item.task());
+  Progress progress(terminal.stderr_is_terminal);
+  return train_policy(tasks, training, [&](const PolicyProgress& done) {
+    throw_if_interrupted(terminal.interrupted);
+    progress.show(fmt::format("update {} of {}: reward {:.3f}", done.update, done.all, done.reward));
+  });
+}
+
+int train_autoshard(const Arguments& given, const Terminal& terminal) {
+  check_policy_target(given);
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const PolicyTraining training = training_of(scenario, given);
+  const TaskSplit split = tasks_of(scenario, given, terminal);
+  ShardingPolicy policy = trained(split.train, training, terminal);
+  policy.data = scenario.title.empty() ? scenario.path : scenario.title;
+  std::vector<BalanceResult> results;
+  if (!split.test.empty()) results = judge_policy(policy, split.test, scenario.seed);
+  if (!results.empty()) policy.balance = results.front().balance;
+  save_policy(policy, given.text("output"));
+  if (!results.empty())
+    std::fputs(
+        document_text(balance_document(results, policy, split.test.size()), terminal.width, terminal.colour).c_str(),
+        stdout);
+  say(fmt::format("wrote {}: {} tasks, {} episodes, seed {}", given.text("output"), policy.tasks, policy.episodes,
+                  policy.seed));
+  return 0;
+}
+
+Command autoshard_train_command() {
+  return {.name = "shardsim autoshard train",
+          .summary = "train a policy of the planner autoshard on the cases of a scenario",
+          .positionals = {{"SCENARIO", "A scenario whose cases are tasks; their planners do not count."}},
+          .options = std::vector{Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once},
+                                 Option{"test", 0, "PATTERN",
+                                        "Hold these cases back and judge the policy on them; else those called "
+                                        "test/..., else the last tenth.",
+                                        "", Option::Times::any},
+                                 Option{"updates", 0, "N", "Steps of the training, of ten episodes each.",
+                                        fmt::format("{}", PolicyTraining{}.updates)},
+                                 Option{"without", 0, "FEATURE",
+                                        "Do not tell the policy this feature: dim, row, pooling_factor, size, bins.",
+                                        "", Option::Times::any},
+                                 force_option()} +
+                     scenario_options(),
+          .notes = "Same scenario, same seed, same bytes. A training that is stopped leaves no file.\n",
+          .examples = {"shardsim autoshard train out/autoshard.yaml --updates 2 -o out/policy.h5",
+                       "shardsim autoshard train out/autoshard.yaml --seed 3 --updates 2 -o out/policy_3.h5"},
+          .run = train_autoshard};
+}
+
+}  // namespace
+
+Command autoshard_command() {
+  return {.name = "shardsim autoshard",
+          .summary = "train policies that place whole tables, as AutoShard does",
+          .examples = {"shardsim autoshard train out/autoshard.yaml --updates 2 -o out/policy.h5"},
+          .parts = {autoshard_train_command()}};
+}
+
+}  // namespace shardsim

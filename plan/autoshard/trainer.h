@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plan/autoshard/policy.h"
+
+namespace shardsim {
+
+// How a policy is trained: AutoShard's values (KDD 2022, appendix B; train.py at e861ecb) where a comment says so, else
+// ours (plan/autoshard/README.md says why).
+struct PolicyTraining {
+  std::uint64_t seed = 1;
+  int updates = 125;   // theirs: 100,000 steps by 8 unrolls of 100
+  int episodes = 10;   // per update, whole ones
+  int plays = 5;       // of one task among the episodes of an update, each judged by their mean; 1: theirs
+  double rate = 1e-3;  // theirs, of Adam; falls to 0 on a line
+  double clip = 40;    // theirs, of the gradient's norm
+  double value_weight = 0.5, entropy_weight = 1e-3;      // theirs
+  int cost_steps = 20, cost_batch = 512, buffer = 5000;  // theirs: of the cost model, after every update
+  std::vector<std::string> without;  // features that the net is not told: of feature_names(autoshard), or "bins"
+};
+
+// How far it is: after an update of `all`, with the mean reward of its episodes and the cost model's mean square error
+// (of labels over their mean).
+struct PolicyProgress {
+  int update = 0, all = 0;
+  double reward = 0, cost_error = 0;
+};
+using PolicyWatch = std::function<void(const PolicyProgress&)>;  // may throw to stop
+
+// Trains a policy: synchronous actor-critic, in which the policy that acts is the one that learns, so that V-trace's
+// ratios are 1 and its targets are the returns of whole episodes. Same tasks, same seed, same bits.
+// Errors (Failure::input): no task, tasks of several settings, a label that is not finite or not above 0, an unknown
+// name in `without`.
+ShardingPolicy train_policy(const std::vector<ShardingTask>& tasks, const PolicyTraining& training,
+                            const PolicyWatch& watch = {});
+
+}  // namespace shardsim

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/units.h"
+#include "plan/autoshard/policy.h"
+#include "plan/planners/factories.h"
+
+namespace shardsim {
+namespace {
+
+// AutoShard (Zha et al., KDD 2022): a trained policy places whole tables, one after the other. It looks at shards'
+// lookups and updates alone; exchanges are no part of what it was rewarded for.
+class AutoShard : public Planner {
+ public:
+  explicit AutoShard(MapReader& options) : place_(options.place_of("policy")), policy_(read(options)) {}
+
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
+    const ShardingTask task = sharding_task(workload, cluster, context, policy_.setting.provider);
+    check_fits(policy_, task, place_);
+    const std::vector<int> rank_of = placed(policy_, task);
+    refuse_overfull(task, workload, rank_of);
+    if (context.note) context.note(origin(task));
+    if (context.figure) {
+      const std::vector<double> seconds = task.label(rank_of);
+      context.figure("largest_shard_ms", *std::ranges::max_element(seconds) * 1e3);
+      context.figure("balance", balance(seconds));
+    }
+    return dealt_plan(workload, cluster, rank_of, context);
+  }
+
+ private:
+  // `policy`: a file, or {file, provider}; relative to the file that names it.
+  static ShardingPolicy read(MapReader& options) {
+    const Tree& given = options.required("policy");
+    const std::filesystem::path folder = std::filesystem::path(given.place.source).parent_path();
+    if (given.kind != Tree::Kind::map) return read_policy(folder / options.text("policy"));
+    MapReader map = options.map("policy");
+    const std::string file = map.text("file"), provider = map.text("provider", "");
+    map.finish();
+    return read_policy(folder / file, provider);
+  }
+
+  static void refuse_overfull(const ShardingTask& task, const Workload& workload, std::span<const int> rank_of) {
+    const std::vector<double> held = bytes_held(task, rank_of);
+    const auto most = std::ranges::max_element(held);
+    if (*most <= task.room) return;
+    const Bytes missing{static_cast<std::int64_t>(std::ceil(*most - task.room))};
+    throw Error(Failure::infeasible, Place{},
+                fmt::format("the policy finds no place for all {} tables: {} are missing on GPU {}",
+                            workload.tables.size(), to_text(missing), most - held.begin()),
+                "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
+  }
+
+  std::string origin(const ShardingTask& task) const {
+    std::string text = fmt::format(
+        "The policy was trained on {} tasks of up to {} tables on up to {} GPUs ({}, seed {}), with costs of {} by {}.",
+        policy_.tasks, policy_.tables, policy_.ranks, policy_.data, policy_.seed, policy_.setting.device,
+        policy_.setting.provider);
+    if (policy_.setting.device != task.setting.device)
+      text += fmt::format(" This cluster has {}.", task.setting.device);
+    if (task.ranks > policy_.ranks || task.tables() > policy_.tables)
+      text += fmt::format(" This case, with {} tables on {} GPUs, is larger than those.", task.tables(), task.ranks);
+    return text;
+  }
+
+  Place place_;
+  ShardingPolicy policy_;
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_autoshard(MapReader& options) {
+  return std::make_unique<AutoShard>(options);
+}
+
+}  // namespace shardsim

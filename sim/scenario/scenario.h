@@ -98,10 +98,10 @@ struct Scenario {
 struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;
-  std::string memory_model;           // "" = as the scenario says
-  std::vector<std::string> planners;  // --planners; empty: as the scenario says
+  std::string memory_model;  // "" = as the scenario says
   std::vector<std::string>
       only_cases;  // patterns of names: changes hold for cases that one of them fits; none: for all
+  std::vector<std::string> planners = {};  // --planners, instead of the cases' own plans; empty: these
 };
 
 // Reads and resolves a scenario: bases, shipped names, cases, `set`. Each case is complete and its planner, models,

@@ -61,7 +61,7 @@ class Attempt {
  private:
   PlanWatch watch() {
     PlanWatch watch;
-    watch.note = [this](const std::string& line) { notes.push_back("Planner: " + line); };
+    watch.note = [this](const std::string& line) { notes.push_back(line); };
     watch.figure = [this](const std::string& name, double value) {
       if (std::isfinite(value)) outcome_.figures.values[name] = value;
     };
@@ -84,6 +84,12 @@ std::string judge_of(const Case& item) {
 
 }  // namespace
 
+void add_planner_notes(CaseResult& result, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    if (std::ranges::find(result.notes, line) == result.notes.end()) result.notes.push_back("Planner: " + line);
+  }
+}
+
 PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item, std::shared_ptr<const Cluster> cluster,
                                      bool pareto) {
   PlannerOutcome outcome;
@@ -91,7 +97,7 @@ PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item,
   try {
     Plan plan = attempt.plan();
     outcome.result = simulated_case({scenario, item, std::move(cluster), std::move(plan)}, pareto);
-    std::ranges::move(attempt.notes, std::back_inserter(outcome.result->notes));
+    add_planner_notes(*outcome.result, attempt.notes);
   } catch (const Error& error) {
     outcome.reason = error.what();
   }

@@ -23,6 +23,9 @@ void fields(Visitor& visit, MaybeConst<PlannerOutcome> auto& outcome) {
         outcome.planning_cpu_s);
 }
 
+// Adds what a planner said of its choice, but for what the case's notes say already.
+void add_planner_notes(CaseResult& result, const std::vector<std::string>& lines);
+
 // What the worker does: makes the plan, which the others of the comparison do elsewhere at the same time, and simulates
 // it. `cluster` is that of the comparison; `pareto` as for simulated_case.
 PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item, std::shared_ptr<const Cluster> cluster,

@@ -31,6 +31,7 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
 // cluster of the comparison.
 struct ReadyCase {
   std::optional<PreparedCase> planned;
+  std::vector<std::string> notes{};  // of its planner
   std::shared_ptr<const Cluster> cluster;
 };
 
@@ -51,7 +52,9 @@ Prepared prepare(const Scenario& scenario, const PlanWatch& watch) {
     ready.cluster = shared ? prepared.cases.back().cluster : std::make_shared<const Cluster>(cluster_of(item));
     throw_if_interrupted(watch.interrupted);
     if (group.empty()) {
-      Plan plan = make_plan(item, *ready.cluster, scenario.seed, watch);
+      PlanWatch heard = watch;
+      heard.note = [&ready](const std::string& line) { ready.notes.push_back(line); };
+      Plan plan = make_plan(item, *ready.cluster, scenario.seed, heard);
       ready.planned.emplace(scenario, item, ready.cluster, std::move(plan));
     }
     prepared.cases.push_back(std::move(ready));
@@ -108,6 +111,7 @@ class StudyTasks {
       if (!results_[index]) continue;
       if (!drawn.insert(results_[index]->workload).second) results_[index]->pareto.clear();
       if (std::optional<JobFigures>& job = results_[index]->job) job->alone_ms = alone_ms_[index];
+      add_planner_notes(*results_[index], prepared_.cases[index].notes);
       study_.cases.push_back(std::move(*results_[index]));
     }
   }

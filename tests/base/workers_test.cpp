@@ -1,8 +1,8 @@
 #include "base/workers.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "base/error.h"
@@ -78,7 +78,7 @@ TEST_CASE("values come back equal from their packed form; bytes that do not add 
 
 TEST_CASE("a failure that somebody takes ends nothing but itself, a process that dies too") {
   std::vector<std::string> failures;
-  WorkerTask wrong = fails("wrong"), dies{"dies", []() -> std::string { std::abort(); }};
+  WorkerTask wrong = fails("wrong"), dies{"dies", []() -> std::string { return ::raise(SIGKILL), ""; }};
   wrong.failed = dies.failed = [&](const Error& error) { failures.push_back(error.what()); };
   bool taken = false;
   wrong.taken = [&](std::string_view) { taken = true; };

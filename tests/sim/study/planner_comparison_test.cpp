@@ -24,8 +24,7 @@ PlannerComparison compared(double a, double b, double c) {
   return comparison;
 }
 
-// Three planners on a small table that takes 8 MB: one needs a file that nobody gave, one would have it six times (the
-// paper's multiplier of replicated rows) on a GPU with room for half of that.
+// A table of 20.48 MB on GPUs with room for it once, and not six times (the paper's multiplier of replicated rows).
 StudyResult small_study(int jobs, const std::string& planners = "[row_wise, data_parallel, {name: torchrec}]",
                         const std::string& more = "") {
   const std::string text =
@@ -46,7 +45,6 @@ const ComparedPlan& plan_of(const StudyResult& study, const std::string& planner
 }
 
 bool contains(const std::string& text, const std::string& part) {
-  INFO(text);
   return text.find(part) != std::string::npos;
 }
 
@@ -105,7 +103,7 @@ TEST_CASE("a planner without a plan that fits is listed with the reason, and sto
   CHECK(contains(over.reason, "does not fit in memory"));
   CHECK(study.cases.size() == 2);
   CHECK(study.planning_cpu_s.size() == 3);
-  const std::string table = result_table(study, 100, false);
+  const std::string table = result_table(study, 1000, false);
   CHECK(contains(table, "data_parallel: "));
   CHECK(contains(table, "GiB over"));
   CHECK(contains(table, "None of the planners was trained on data"));
@@ -128,12 +126,12 @@ TEST_CASE("everything but planning time is the same for any number of jobs, and 
 }
 
 TEST_CASE("constraints are kept by every planner of a comparison, or it is refused by name") {
-  const StudyResult study = small_study(2, "[row_wise, table_row_wise, random, torchrec]",
-                                        "constraints: {history: {sharding_types: [table_row_wise, data_parallel]}}\n");
+  const StudyResult study = small_study(2, "[row_wise, table_wise, random, torchrec]",
+                                        "constraints: {history: {sharding_types: [table_wise]}}\n");
   CHECK(contains(plan_of(study, "row_wise").reason,
                  "planner \"row_wise\" does not keep the constraints: table 'history' is "
-                 "row_wise, where sharding_types allow table_row_wise"));
-  for (const char* const planner : {"table_row_wise", "random", "torchrec"}) {
+                 "row_wise, where sharding_types allow table_wise"));
+  for (const char* const planner : {"table_wise", "random", "torchrec"}) {
     CAPTURE(planner);
     CHECK(plan_of(study, planner).reason == "");
   }
@@ -143,4 +141,34 @@ TEST_CASE("constraints that leave no plan say how many bytes are missing, and wh
   const StudyResult study = small_study(1, "[torchrec]", "constraints: {history: {sharding_types: [data_parallel]}}\n");
   CHECK(contains(plan_of(study, "torchrec").reason, "the constraints leave no plan: table 'history' needs"));
   CHECK(contains(plan_of(study, "torchrec").reason, "The smallest change: allow "));
+}
+
+TEST_CASE("a table of planners that were trained on their judge is titled in-model; a bound has columns of its own") {
+  StudyResult study = small_study(1, "[row_wise, table_wise]");
+  CHECK(contains(result_table(study, 1000, false), "PLANNERS\n"));
+  CHECK(!contains(result_table(study, 1000, false), "x bound"));
+  study.comparisons.at(0).planners.at(0).figures.trained_on = "roofline";
+  study.comparisons.at(0).lower_bound_ms = *study.comparisons.at(0).best_ms() / 2;
+  const std::string table = result_table(study, 1000, false);
+  CHECK(contains(table, "PLANNERS, in-model\n"));
+  CHECK(contains(table, "what labelled the training data of row_wise judges it here, too"));
+  CHECK(contains(table, "x bound"));
+  CHECK(contains(table, "2.000"));
+  const std::string json = result_to_json(study);
+  CHECK(contains(json, "\"in_model\": true"));
+  CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
+}
+
+TEST_CASE("what a planner says of its choice is a note of the case, compared or not") {
+  const auto notes_tell = [](const StudyResult& study) {
+    for (const std::string& note : study.cases.at(0).notes) {
+      if (note.starts_with("Planner: ") && contains(note, "estimate's first choice")) return true;
+    }
+    return false;
+  };
+  CHECK(notes_tell(small_study(1, "[{name: torchrec, objective: simulated}]")));
+  const std::string alone =
+      "schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\n"
+      "planner: {name: torchrec, objective: simulated}\n";
+  CHECK(notes_tell(run_study(scenario_from_text(alone, SHARDSIM_SOURCE_DIR "/scenarios/test.yaml", {}), {1, {}, {}})));
 }

@@ -84,15 +84,35 @@ const std::vector<Tree>& dims_of(MapReader& reader, std::size_t picks) {
   return dims;
 }
 
+// The number of columns and the type that all or each of the tables taken get; null: their own.
+struct Changes {
+  const Tree* dim = nullptr;
+  const Tree* dtype = nullptr;
+};
+
+// A table that is taken for the `times`-th time.
+Tree changed_table(Tree table, const Changes& changes, int times) {
+  if (changes.dim != nullptr) put_key(table, "dim", *changes.dim);
+  if (changes.dtype != nullptr) put_key(table, "dtype", *changes.dtype);
+  if (times == 1) return table;
+  const Tree name = *table.find("name");
+  put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
+  return table;
+}
+
+const std::vector<Tree>& picks_of(MapReader& reader) {
+  const std::vector<Tree>& picks = reader.list("tables");
+  if (!picks.empty() && picks.size() <= kMostPicks) return picks;
+  throw input_error(reader.place_of("tables"), fmt::format("{} tables are taken", picks.size()),
+                    fmt::format("Name 1 to {}", kMostPicks));
+}
+
 }  // namespace
 
 Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(const Tree& name)>& load) {
   MapReader reader(tables_from, "tables_from");
   const TableEntries entries(load(reader.required("workload")));
-  const std::vector<Tree>& picks = reader.list("tables");
-  if (picks.empty() || picks.size() > kMostPicks)
-    throw input_error(reader.place_of("tables"), fmt::format("{} tables are taken", picks.size()),
-                      fmt::format("Name 1 to {}", kMostPicks));
+  const std::vector<Tree>& picks = picks_of(reader);
   const std::vector<Tree>& dims = dims_of(reader, picks.size());
   const Tree* const dtype = reader.has("dtype") ? &reader.required("dtype") : nullptr;
   reader.finish();
@@ -108,13 +128,8 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
     if (values > kMostValues)
       throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
                         "Take fewer tables with long lists");
-    if (!dims.empty()) put_key(table, "dim", dims[i]);
-    if (dtype != nullptr) put_key(table, "dtype", *dtype);
-    if (const int times = ++taken[number]; times > 1) {
-      const Tree name = *table.find("name");
-      put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
-    }
-    tables.items.push_back(std::move(table));
+    tables.items.push_back(
+        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], dtype}, ++taken[number]));
   }
   return tables;
 }

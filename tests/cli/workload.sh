@@ -46,7 +46,7 @@ check "also one with copies of a table and several features: $(cat streams/err)"
 
 echo "-- bad input"
 refuse 2 'cannot find|unknown workload' "${tasks[@]}" nothing
-refuse 2 '59 different tables of a pool of 8' "${tasks[@]}" "$scenarios/workloads/rm1.yaml" --without-replacement --max-tables 59 --min-tables 9
+refuse 2 '59 different tables of a pool of 55' "${tasks[@]}" nv_tiny --without-replacement
 refuse 2 'argument --max-bytes: .*GiB' "${tasks[@]}" metasyn_856 --max-bytes 15
 refuse 2 'at least' "${tasks[@]}" metasyn_856 --max-bytes "1 B"
 refuse 2 '60 to 59 tables' "${tasks[@]}" metasyn_856 --min-tables 60

@@ -114,6 +114,10 @@ BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_
   return input;
 }
 
+void check_shards(const BenchDevice& device, const ShardSet& set) {
+  largest_tables(device, set);
+}
+
 void measure_shards(BenchDevice& device, ShardSet& set, const ShardOptions& options, const ShardWatch& watch) {
   set.labels.resize(set.shards.size());
   if (set.shards.empty()) return;

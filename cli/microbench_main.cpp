@@ -192,6 +192,7 @@ int run_shards(const Request& request, const Terminal& terminal) {
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   const ShardOptions& options = request.shard_options;
   claim_labels(set, request.shards, std::string(request.device->name), labelled_device(*device, options));
+  check_shards(*device, set);
   const ShardJournal journal(
       request.output,
       fmt::format("shards {:016x}, {} {}, seed {}, {} repetitions after {}, {} s", hash, set.provider, set.device,

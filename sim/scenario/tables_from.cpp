@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/tree/map_reader.h"
+#include "sim/scenario/named_tree.h"
 
 namespace shardsim {
 namespace {
@@ -25,7 +26,7 @@ void put_key(Tree& map, const std::string& key, const Tree& value) {
 // The entries of a workload's `tables`, addressed by the numbers of the tables that they expand to.
 class TableEntries {
  public:
-  explicit TableEntries(const Tree& workload) : workload_(workload) {
+  explicit TableEntries(const Tree& workload) {
     const Tree* const tables = workload.find("tables");
     if (tables == nullptr || tables->kind != Tree::Kind::list || tables->items.empty())
       throw input_error(workload.place, "there are no tables to take", "Name a workload that lists its tables");
@@ -61,7 +62,6 @@ class TableEntries {
     return MapReader(entry, "tables").count("copies", 1);
   }
 
-  const Tree& workload_;
   std::vector<const Tree*> entries_;
   std::vector<std::int64_t> firsts_;  // number of the first table of each
   std::int64_t count_ = 0;
@@ -84,15 +84,35 @@ const std::vector<Tree>& dims_of(MapReader& reader, std::size_t picks) {
   return dims;
 }
 
+// The number of columns and the type that all or each of the tables taken get; null: their own.
+struct Changes {
+  const Tree* dim = nullptr;
+  const Tree* dtype = nullptr;
+};
+
+// A table that is taken for the `times`-th time.
+Tree changed_table(Tree table, const Changes& changes, int times) {
+  if (changes.dim != nullptr) put_key(table, "dim", *changes.dim);
+  if (changes.dtype != nullptr) put_key(table, "dtype", *changes.dtype);
+  if (times == 1) return table;
+  const Tree name = *table.find("name");
+  put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
+  return table;
+}
+
+const std::vector<Tree>& picks_of(MapReader& reader) {
+  const std::vector<Tree>& picks = reader.list("tables");
+  if (!picks.empty() && picks.size() <= kMostPicks) return picks;
+  throw input_error(reader.place_of("tables"), fmt::format("{} tables are taken", picks.size()),
+                    fmt::format("Name 1 to {}", kMostPicks));
+}
+
 }  // namespace
 
 Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(const Tree& name)>& load) {
   MapReader reader(tables_from, "tables_from");
   const TableEntries entries(load(reader.required("workload")));
-  const std::vector<Tree>& picks = reader.list("tables");
-  if (picks.empty() || picks.size() > kMostPicks)
-    throw input_error(reader.place_of("tables"), fmt::format("{} tables are taken", picks.size()),
-                      fmt::format("Name 1 to {}", kMostPicks));
+  const std::vector<Tree>& picks = picks_of(reader);
   const std::vector<Tree>& dims = dims_of(reader, picks.size());
   const Tree* const dtype = reader.has("dtype") ? &reader.required("dtype") : nullptr;
   reader.finish();
@@ -100,16 +120,16 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
   tables.kind = Tree::Kind::list;
   tables.place = tables_from.place;
   std::map<std::int64_t, int> taken;
+  std::size_t values = 0;
   for (std::size_t i = 0; i < picks.size(); ++i) {
     const std::int64_t number = number_of(picks[i], entries.count());
     Tree table = entries.table(number);
-    if (!dims.empty()) put_key(table, "dim", dims[i]);
-    if (dtype != nullptr) put_key(table, "dtype", *dtype);
-    if (const int times = ++taken[number]; times > 1) {
-      const Tree name = *table.find("name");
-      put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
-    }
-    tables.items.push_back(std::move(table));
+    values += size_of(table);
+    if (values > kMostValues)
+      throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
+                        "Take fewer tables with long lists");
+    tables.items.push_back(
+        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], dtype}, ++taken[number]));
   }
   return tables;
 }

@@ -51,11 +51,14 @@ std::string case_text(const Task& task, const std::string& name, const TaskLaw& 
 std::string law_text(std::size_t tasks, const TaskLaw& law) {
   const std::string bytes =
       law.most_bytes > 0 ? fmt::format(", at most {:g} GiB in all", law.most_bytes / 0x1p30) : std::string();
+  const std::string tables = law.least_tables == law.most_tables
+                                 ? fmt::format("{}", law.most_tables)
+                                 : fmt::format("{} to {}", law.least_tables, law.most_tables);
   return fmt::format(
-      "{} tasks: {} to {} tables{}, dims {} to {} by powers of two{}. Lookups, updates and exchanges of vectors alone: "
+      "{} tasks: {} tables{}, dims {} to {} by powers of two{}. Lookups, updates and exchanges of vectors alone: "
       "ids are in place, there is no dense part, the memory counted is that of the weights, as NeuroShard has it (Zha "
       "et al., MLSys 2023).",
-      tasks, law.least_tables, law.most_tables, law.replace ? "" : ", none twice", law.least_dim, law.most_dim, bytes);
+      tasks, tables, law.replace ? "" : ", none twice", law.least_dim, law.most_dim, bytes);
 }
 
 }  // namespace

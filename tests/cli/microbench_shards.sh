@@ -36,7 +36,7 @@ shards 4000 >many.json
 "$shardsim" --shards many.json "${bench[@]}" --seconds 20 -o many_labels.json >/dev/null 2>&1 &
 pid=$!
 for ((i = 0; i < 300; i++)); do
-  [ "$(wc -l <many_labels.json.journal 2>/dev/null || echo 0)" -lt 20 ] || break
+  [ "$(cat many_labels.json.journal 2>/dev/null | wc -l)" -lt 20 ] || break
   sleep 0.1
 done
 kill -9 $pid
@@ -76,4 +76,4 @@ jq '.workload.optimizer.name = "lamb"' five.json >bad.json
 refuse 2 'lamb' --shards bad.json --device cpu -o x.json
 jq '.provider = "closed_form"' labels.json >bad.json
 refuse 2 'bad.json: .*labels already' --shards bad.json --device cpu -o x.json
-finish 25
+finish 20

@@ -77,7 +77,7 @@ ShardSeconds measure_shard(BenchDevice& device, const ShardSet& set, std::size_t
   std::vector<double> forward, backward;
   const auto once = [&](bool counts) {
     for (const auto& [op, times] : {std::pair{BenchOp::lookup, &forward}, {BenchOp::update, &backward}}) {
-      if (!options.warm) device.flush();
+      if (counts && !options.warm) device.flush();
       const double us = device.run_us(op);
       if (counts) times->push_back(us);
     }
@@ -112,6 +112,10 @@ BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_
   input.offsets.push_back(0);
   for (const ShardPiece& piece : set.shards.at(shard)) draw_piece(set, table_of(set, piece), seed, input);
   return input;
+}
+
+void check_shards(const BenchDevice& device, const ShardSet& set) {
+  largest_tables(device, set);
 }
 
 void measure_shards(BenchDevice& device, ShardSet& set, const ShardOptions& options, const ShardWatch& watch) {

@@ -47,9 +47,12 @@ struct ShardWatch {
   std::function<void(std::size_t shard, const ShardSeconds& label)> measured;
 };
 
+// Errors (before anything is timed): those of shard_point(); Failure::run naming a shard that the device has no memory
+// for.
+void check_shards(const BenchDevice& device, const ShardSet& set);
+
 // Measures the shards of the set that have no label yet, in order, until stopped. All tables lie in one stretch of
-// memory that is made and filled once, at its largest. Errors: Failure::run naming a shard that does not fit, before
-// any is timed.
+// memory that is made and filled once, at its largest. Errors: those of check_shards().
 void measure_shards(BenchDevice& device, ShardSet& set, const ShardOptions& options, const ShardWatch& watch);
 
 }  // namespace shardsim

@@ -11,8 +11,8 @@ namespace shardsim {
 
 // How tasks are drawn of a pool of tables: those of NeuroShard (Zha et al., MLSys 2023, appendix B;
 // daochenzha/neuroshard at ec7ca74, gen_tasks.py), and with `replace` off those of AutoShard (daochenzha/autoshard at
-// e861ecb, gen_tasks.py). A task has a number of tables, even over least to most; its tables are even over the pool, its
-// dims over least_dim, 2 least_dim ... most_dim; tables and dims are drawn anew, together, until the weights fit.
+// e861ecb, gen_tasks.py). A task has a number of tables, even over least to most; its tables are even over the pool,
+// its dims over least_dim, 2 least_dim ... most_dim; tables and dims are drawn anew, together, until the weights fit.
 struct TaskLaw {
   int tasks = 100;
   std::size_t least_tables = 10, most_tables = 59;

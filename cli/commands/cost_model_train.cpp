@@ -46,8 +46,8 @@ LabelSets read_sets(const Arguments& given) {
 TrainingOptions training_options(const Arguments& given) {
   TrainingOptions options;
   options.seed = static_cast<std::uint64_t>(parse_count(given.text("seed"), Arguments::place("seed")));
-  options.epochs = static_cast<int>(*given.count("epochs", 1, kMostEpochs));
-  options.batch = static_cast<int>(*given.count("batch-size", 1, kMostBatch));
+  options.epochs = static_cast<int>(given.count("epochs", 1, kMostEpochs).value_or(0));
+  options.batch = static_cast<int>(given.count("batch-size", 1, kMostBatch).value_or(0));
   options.rate = parse_real(given.text("rate"), Arguments::place("rate"));
   if (options.rate > 0 && options.rate < 1) return options;
   throw input_error(Arguments::place("rate"), "a rate lies between 0 and 1", "Take 0.004, or less");
@@ -68,7 +68,7 @@ int train_model(const Arguments& given, const Terminal& terminal) {
   const CostModel model =
       fit_cost_model(sets.shards, sets.exchanges, options, [&](const std::string& net, int epoch, double loss) {
         throw_if_interrupted(terminal.interrupted);
-        progress.show(fmt::format("{}: epoch {} of {}, validation loss {:.2g}", net, epoch, options.epochs, loss));
+        progress.show(fmt::format("{}: epoch {}, validation loss {:.2g}", net, epoch, loss));
       });
   progress.clear();
   save_cost_model(model, given.text("output"));
@@ -194,8 +194,10 @@ Command cost_model_train_command() {
                        Option::Times::any},
                       {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
                       {"seed", 0, "S", "Same labels, same seed, same bytes.", "1"},
-                      {"epochs", 0, "N", "How often every label is looked at.", "100"},
-                      {"batch-size", 0, "N", "Labels of one step.", "64"},
+                      {"epochs", 0, "N",
+                       "How often every label is looked at; as often as some 16,000 steps take where it is not given."},
+                      {"batch-size", 0, "N",
+                       "Labels of one step; 16 of few labels, else 64 shards or 128 exchanges where it is not given."},
                       {"rate", 0, "R", "The highest rate of Adam's steps; it falls to 0 towards the end.", "0.004"},
                       force_option()},
           .examples = {"shardsim cost-model train out/labels.json -o out/costs.h5"},

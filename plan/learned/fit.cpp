@@ -14,35 +14,46 @@
 namespace shardsim {
 namespace {
 
-constexpr double kTiny = 1e-6;  // added to deviations, as NeuroShard does
+constexpr double kSteps = 16'000;  // of a training, where nobody says the epochs
+constexpr std::size_t kFewLabels = 4'000;
+constexpr int kShardBatch = 64, kExchangeBatch = 128;
+constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
+constexpr double kTiny = 1e-6;       // added to deviations, as NeuroShard does
 
-// Half the mean square of outputs less targets, and its gradient per output where asked for.
-double square_error(std::span<const float> outputs, std::span<const float> targets, std::vector<float>* gradient) {
+// The mean of weight x (output - target)^2, and its gradient per output where asked for. No weights: all 1.
+double square_error(std::span<const float> outputs, std::span<const float> targets, std::span<const float> weights,
+                    std::vector<float>* gradient) {
   double sum = 0;
   const float share = 1 / static_cast<float>(outputs.size());
   if (gradient != nullptr) gradient->resize(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const float off = outputs[i] - targets[i];
-    sum += static_cast<double>(off) * off;
-    if (gradient != nullptr) (*gradient)[i] = 2 * share * off;
+    const float off = outputs[i] - targets[i], weighted = weights.empty() ? off : weights[i] * off;
+    sum += static_cast<double>(weighted * off);
+    if (gradient != nullptr) (*gradient)[i] = 2 * share * weighted;
   }
   return sum * static_cast<double>(share);
 }
 
+// Values at some positions.
+std::vector<float> at_positions(const std::vector<float>& values, std::span<const int> positions) {
+  std::vector<float> result;
+  for (const int position : positions) result.push_back(values[static_cast<std::size_t>(position)]);
+  return result;
+}
+
 class FitsShards final : public Trainable {
  public:
-  FitsShards(const PieceSets<float>& set, const std::vector<float>& targets)
-      : set_(set), targets_(targets), net_(set.features) {}
+  FitsShards(const PieceSets<float>& set, const std::vector<float>& targets, const std::vector<float>& weights)
+      : set_(set), targets_(targets), weights_(weights), net_(set.features) {}
 
   std::size_t parameter_count() const override { return net_.parameter_count(); }
   void initialise(std::span<float> parameters, Rng& rng) const override { net_.initialise(parameters, rng); }
 
   double loss(std::span<const float> parameters, std::span<const int> samples, std::span<float> gradient) override {
     net_.forward(parameters, set_, samples, pass_);
-    wanted_.clear();
-    for (const int sample : samples) wanted_.push_back(targets_[static_cast<std::size_t>(sample)]);
     std::vector<float> of_outputs;
-    const double loss = square_error(pass_.head.back(), wanted_, gradient.empty() ? nullptr : &of_outputs);
+    const double loss = square_error(pass_.head.back(), at_positions(targets_, samples),
+                                     at_positions(weights_, samples), gradient.empty() ? nullptr : &of_outputs);
     if (!gradient.empty()) net_.backward(parameters, set_, samples, pass_, std::move(of_outputs), gradient);
     return loss;
   }
@@ -50,9 +61,9 @@ class FitsShards final : public Trainable {
  private:
   const PieceSets<float>& set_;
   const std::vector<float>& targets_;
+  const std::vector<float>& weights_;
   ShardNet<float> net_;
   ShardNet<float>::Pass pass_;
-  std::vector<float> wanted_;
 };
 
 class FitsExchanges final : public Trainable {
@@ -67,7 +78,7 @@ class FitsExchanges final : public Trainable {
     const std::vector<float> in = rows(inputs_, width_, samples), wanted = rows(targets_, ranks_, samples);
     stack_.forward(parameters, in, outputs_);
     std::vector<float> of_outputs;
-    const double loss = square_error(outputs_.back(), wanted, gradient.empty() ? nullptr : &of_outputs);
+    const double loss = square_error(outputs_.back(), wanted, {}, gradient.empty() ? nullptr : &of_outputs);
     if (!gradient.empty()) stack_.backward(parameters, in, outputs_, std::move(of_outputs), gradient, nullptr);
     return loss;
   }
@@ -122,6 +133,24 @@ std::vector<float> scaled(const std::vector<double>& seconds, const OutputScale&
   return targets;
 }
 
+// Squares of large labels do not drown the others: an error counts in proportion to the root of the label, as if each
+// table of a shard had its own.
+std::vector<float> weights_of(const std::vector<double>& seconds, double mean) {
+  std::vector<float> weights;
+  for (const double value : seconds)
+    weights.push_back(static_cast<float>((1 + kLeastShare) / (value / mean + kLeastShare)));
+  return weights;
+}
+
+// Where the options leave them open: steps enough, of few labels where there are few.
+TrainingOptions completed(TrainingOptions options, std::size_t labels, int most_batch) {
+  if (options.batch == 0) options.batch = labels < kFewLabels ? 16 : most_batch;
+  if (options.epochs > 0) return options;
+  const double steps = std::max(1.0, static_cast<double>(labels) / options.batch);
+  options.epochs = static_cast<int>(std::ceil(kSteps / steps));
+  return options;
+}
+
 // FNV-1a over the bits of what is given, in order.
 class DataHash {
  public:
@@ -155,11 +184,11 @@ class ShardData {
   FittedNet fit(bool forward, const TrainingOptions& options, const TrainingWatch& watch) const {
     const std::vector<double>& seconds = forward ? forward_ : backward_;
     const OutputScale scale = output_scale_of(seconds);
-    const std::vector<float> targets = scaled(seconds, scale);
-    FitsShards net(pieces_, targets);
+    const std::vector<float> targets = scaled(seconds, scale), weights = weights_of(seconds, scale.mean);
+    FitsShards net(pieces_, targets, weights);
     std::vector<int> samples(seconds.size());
     std::iota(samples.begin(), samples.end(), 0);
-    Trained trained = train(net, std::move(samples), options, watch);
+    Trained trained = train(net, std::move(samples), completed(options, seconds.size(), kShardBatch), watch);
     return {std::move(trained.parameters), scale, trained.validation_loss, trained.epoch};
   }
 
@@ -261,7 +290,8 @@ class ExchangeData {
     FitsExchanges net(inputs, targets, width, set_.law.ranks);
     std::vector<int> samples(static_cast<std::size_t>(count_));
     std::iota(samples.begin(), samples.end(), 0);
-    Trained trained = train(net, std::move(samples), options, watch);
+    Trained trained =
+        train(net, std::move(samples), completed(options, static_cast<std::size_t>(count_), kExchangeBatch), watch);
     return {std::move(trained.parameters), scale, trained.validation_loss, trained.epoch};
   }
 

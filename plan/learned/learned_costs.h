@@ -16,11 +16,11 @@ struct CostModel;
 
 // What the labels of a model were taken of. Costs of one are no answer about another.
 struct LabelSetting {
-  std::string provider;    // "closed_form", "cpu", "cuda": who said the seconds
-  std::string device;      // whose they are, e.g. "A100-SXM4-40GB"
-  std::int64_t batch = 0;  // samples of one lookup, of all ranks together
-  std::string optimizer;   // of the update
-  std::string dtype;       // of the rows
+  std::string provider = {};   // "closed_form", "cpu", "cuda": who said the seconds
+  std::string device = {};     // whose they are, e.g. "A100-SXM4-40GB"
+  std::int64_t batch = 0;      // samples of one lookup, of all ranks together
+  std::string optimizer = {};  // of the update
+  std::string dtype = {};      // of the rows
   bool operator==(const LabelSetting&) const = default;
 };
 

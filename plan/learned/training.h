@@ -14,8 +14,8 @@ namespace shardsim {
 // these values reach in half a minute (plan/learned/README.md): they are our choice.
 struct TrainingOptions {
   std::uint64_t seed = 1;
-  int epochs = 100;
-  int batch = 64;
+  int epochs = 0;                 // 0: some 16,000 steps
+  int batch = 0;                  // 0: 16 of few labels, else 64 shards or 128 exchanges
   double rate = 4e-3;             // of Adam at its highest: it rises over the first part and falls to 0 as a cosine
   double rising = 0.1;            // part of the steps
   double validation_share = 0.1;  // of the samples given, drawn by the seed

@@ -80,10 +80,54 @@ inline std::unique_ptr<MemoryModel> paper_memory() {
   return make_memory_model(options("{name: paper}"));
 }
 
+// A kernel takes 1 us and 1 ms per GB.
+class HandCompute final : public ComputeModel {
+ public:
+  Seconds seconds(const ComputeWork& work, const GpuSpec&) const override { return {1e-6 + 1e-12 * work.hbm_bytes}; }
+};
+
+// What one placement adds, much simplified: every holder reads and updates its share of the batch's elements and
+// exchanges them with every rank.
+inline PlacementLoad hand_load(const Placement& placement, const Workload& workload, const Cluster& cluster) {
+  const Table& table = workload.tables[static_cast<std::size_t>(placement.table)];
+  std::vector<double> elements(static_cast<std::size_t>(cluster.world_size()), 0.0);
+  for (const std::vector<int>& group : placement.holders) {
+    for (const int rank : group) {
+      elements[static_cast<std::size_t>(rank)] += table.distribution().total() *
+                                                  static_cast<double>(placement.columns() * workload.batch_per_gpu) /
+                                                  placement.shards();
+    }
+  }
+  PlacementLoad load;
+  for (const auto phase : {LoadStep::Phase::forward, LoadStep::Phase::update}) {
+    const bool forward = phase == LoadStep::Phase::forward;
+    LoadStep kernel;
+    kernel.key = forward ? "lookup" : "update";
+    kernel.phase = phase;
+    kernel.hbm_bytes = elements;
+    LoadStep exchange;
+    exchange.key = kernel.key + " exchange";
+    exchange.phase = forward ? phase : LoadStep::Phase::backward;
+    exchange.collective = CollectiveKind::all_to_all;
+    exchange.bytes_to = elements;
+    exchange.returns = forward;
+    load.steps.insert(load.steps.end(), {kernel, exchange});
+  }
+  return load;
+}
+
+inline void add_hand_costs(PlannerContext& context, const Workload& workload, const Cluster& cluster) {
+  static const HandCompute compute;
+  context.compute = &compute;
+  context.load = [&](const Placement& placement) { return hand_load(placement, workload, cluster); };
+}
+
 // The plan of the planner that `yaml` describes.
 inline Plan plan_by(const std::string& yaml, const Workload& workload, const Cluster& cluster, std::uint64_t seed = 1) {
   const auto memory = paper_memory();
-  return make_planner(options(yaml))->plan(workload, cluster, {*memory, seed, {}});
+  PlannerContext context{*memory, seed, {}};
+  add_hand_costs(context, workload, cluster);
+  return make_planner(options(yaml))->plan(workload, cluster, context);
 }
 
 // Rows of one table held under a strategy.

@@ -1,0 +1,95 @@
+#include "plan/learned/label_file.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "tests/base/error_text.h"
+#include "tests/plan/learned/small_pool.h"
+
+namespace shardsim {
+namespace {
+
+std::string saved(const std::string& text) {
+  const auto path = std::filesystem::temp_directory_path() / "shardsim_labels.json";
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+std::string refusal(const std::string& text) {
+  return error_of([&] { read_label_file(saved(text)); });
+}
+
+std::string with(std::string text, const std::string& part, const std::string& other) {
+  const std::size_t at = text.find(part);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, part.size(), other);
+}
+
+}  // namespace
+
+TEST_CASE("label file: shards with some labels read back as they were written") {
+  ShardSet set = labelled_shards(5);
+  set.labels[2].reset();
+  const std::string text = label_file_text(set);
+  const LabelFile file = read_label_file(saved(text));
+  const ShardSet& again = std::get<ShardSet>(file);
+  CHECK(again.shards == set.shards);
+  CHECK(again.law == set.law);
+  CHECK(again.setting() == set.setting());
+  CHECK(again.workload.tables == set.workload.tables);
+  CHECK(!again.labels[2]);
+  CHECK(again.labels[1]->forward == doctest::Approx(set.labels[1]->forward).epsilon(1e-12));
+  CHECK(again.labels[4]->backward == doctest::Approx(set.labels[4]->backward).epsilon(1e-12));
+  CHECK(std::get<ShardSet>(read_label_file(saved(label_file_text(again)))).shards == set.shards);
+}
+
+TEST_CASE("label file: access laws of every kind") {
+  Workload pool = small_pool();
+  pool.tables[0] = parsed(one_table("name: a, rows: 4, dim: 4, kind: pooled, pooling_factor: 10, access: {family: "
+                                    "explicit, p: [4, 3, 2, 1]}"))
+                       .tables[0];
+  pool.tables[1] =
+      parsed(one_table("name: b, rows: 1000, dim: 4, kind: pooled, features: [{name: x, pooling_factor: 2}, "
+                       "{name: y, pooling_factor: 3, num_poolings: 2}], access: {family: log_normal, "
+                       "sigma: 2.5}"))
+          .tables[0];
+  const ShardSet set = draw_shards(pool, 1024, {3, 15, 128, std::int64_t{4} << 30, 1});
+  const Workload again = std::get<ShardSet>(read_label_file(saved(label_file_text(set)))).workload;
+  CHECK(again.tables[1] == pool.tables[1]);
+  CHECK(again.tables[0].access.p == pool.tables[0].access.p);
+  CHECK(again.tables[0].average_length == 10);
+}
+
+TEST_CASE("label file: exchanges read back as they were written") {
+  const ExchangeSet set = labelled_exchanges(4, 8);
+  const LabelFile file = read_label_file(saved(label_file_text(set)));
+  const ExchangeSet& again = std::get<ExchangeSet>(file);
+  CHECK(again.exchanges == set.exchanges);
+  CHECK(again.law == set.law);
+  CHECK(again.topology == "toy");
+  CHECK(again.labels[3]->forward[7] == doctest::Approx(set.labels[3]->forward[7]).epsilon(1e-12));
+}
+
+TEST_CASE("label file: what is wrong is said with its line") {
+  const std::string text = label_file_text(labelled_shards(3));
+  CHECK(has(refusal(text.substr(0, text.size() / 2)), "shardsim_labels.json:"));
+  CHECK(has(refusal(with(text, "shardsim.shards/1", "shardsim.shards/9")), "shardsim.shards/9"));
+  CHECK(has(refusal(with(text, "\"provider\": \"made_up\",", "")), "labels without their provider"));
+  CHECK(has(refusal(with(text, "\"batch\"", "\"bitch\"")), "batch"));
+  const std::size_t forward = text.find("\"forward_us\": [") + 16;
+  const std::string first = text.substr(forward, text.find(',', forward) - forward);
+  CHECK(has(refusal(with(text, first, " 0")), "a label of 0 us is no time"));
+  CHECK(has(refusal(with(text, first, " -3.5")), "a label of -3.5 us is no time"));
+  CHECK(has(refusal(with(text, first, " null")), "a label of one direction alone"));
+  CHECK(has(refusal(with(text, first + ",", "")), "'forward_us' has 2 entries for 3"));
+  const std::size_t shard = text.find("\"shards\": [") + 14;
+  const std::string piece = text.substr(shard, text.find('"', shard + 1) - shard);
+  CHECK(has(refusal(with(text, piece, "20:64")), "20 lies outside 0 to 19"));
+  CHECK(has(refusal(with(text, piece, "3:0")), "0 lies outside 1"));
+  CHECK(has(refusal(with(text, piece, "3-64")), "is not a shard"));
+}
+
+}  // namespace shardsim

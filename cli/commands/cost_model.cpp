@@ -190,7 +190,7 @@ Command cost_model_command() {
   return {.name = "shardsim cost-model",
           .summary = "learn what shards of embedding tables cost: draw, label, train, evaluate",
           .examples = {"shardsim cost-model sample nv_tiny -n 1000 --batch 65536 -o out/shards.json",
-                       "shardsim cost-model train out/labels.json -o out/costs.h5"},
+                       "shardsim cost-model label out/shards.json --cluster dgx_a100_40gb -o out/labels.json"},
           .parts = {cost_model_sample_command(), cost_model_label_command(), cost_model_train_command(),
                     cost_model_evaluate_command()}};
 }

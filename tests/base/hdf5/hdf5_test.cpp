@@ -2,31 +2,18 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(fs::temp_directory_path() / ("shardsim_hdf5_test_" + std::to_string(getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), {})); }
-
- private:
-  fs::path path_;
-};
 
 void fill(Hdf5Writer& out, std::size_t length) {
   out.scale<std::int64_t>("/a/b/row", length, {"1", "row"}, Hdf5Layout::packed);
@@ -39,7 +26,7 @@ void fill(Hdf5Writer& out, std::size_t length) {
 }
 
 TEST_CASE("values, texts and attributes come back as written") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   Hdf5Writer out;
   fill(out, 3);
   const std::vector<std::int64_t> table = {1, 2, 3, 4, 5, (std::int64_t{1} << 53) + 1};
@@ -64,7 +51,7 @@ TEST_CASE("values, texts and attributes come back as written") {
 }
 
 TEST_CASE("axes without values, texts without letters and texts over 64 KiB come back too") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   Hdf5Writer out;
   fill(out, 0);
   out.text_attribute("/", "empty", "");
@@ -82,7 +69,7 @@ TEST_CASE("axes without values, texts without letters and texts over 64 KiB come
 }
 
 TEST_CASE("the same calls give the same bytes, also in another second") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   for (const char* name : {"a.h5", "b.h5"}) {
     Hdf5Writer out;
     fill(out, 100000);
@@ -93,7 +80,7 @@ TEST_CASE("the same calls give the same bytes, also in another second") {
 }
 
 TEST_CASE("packed columns take less room than plain ones") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   for (const auto& [name, layout] : {std::pair("plain.h5", Hdf5Layout::plain), {"packed.h5", Hdf5Layout::packed}}) {
     Hdf5Writer out;
     out.scale<std::int64_t>("/row", 200000, {}, layout);
@@ -113,7 +100,7 @@ TEST_CASE("values that do not match their axes are our own mistake") {
 }
 
 TEST_CASE("a disk that is full gives an error that names the file, and leaves the old file alone") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   write_file(folder / "x.h5", "old");
   rlimit old_limit{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
@@ -148,7 +135,7 @@ std::string refusal(const fs::path& path) {
 }
 
 TEST_CASE("what is no HDF5 file is refused by name") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   CHECK(refusal(folder / "none.h5").find("none.h5: there is no such file") != std::string::npos);
   CHECK(refusal(folder / ".").find("no plain file") != std::string::npos);
   write_file(folder / "empty.h5", "");
@@ -159,7 +146,7 @@ TEST_CASE("what is no HDF5 file is refused by name") {
 }
 
 TEST_CASE("a file cut short anywhere is refused") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   Hdf5Writer out;
   fill(out, 1000);
   out.save(folder / "x.h5");
@@ -172,7 +159,7 @@ TEST_CASE("a file cut short anywhere is refused") {
 }
 
 TEST_CASE("objects that are missing or of another type are refused by name") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("hdf5");
   Hdf5Writer out;
   fill(out, 2);
   out.save(folder / "x.h5");

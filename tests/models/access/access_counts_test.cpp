@@ -2,28 +2,16 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/hdf5/hdf5.h"
 #include "tests/models/workload_text.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim {
 namespace {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("shardsim_workload_{}", ::getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 void write_counts(const std::string& path, const std::vector<std::int64_t>& counts, std::int64_t samples) {
   Hdf5Writer writer;
@@ -35,8 +23,8 @@ void write_counts(const std::string& path, const std::vector<std::int64_t>& coun
 }  // namespace
 
 TEST_CASE("access counts come from HDF5 as count / samples, sorted") {
-  const TemporaryFolder folder;
-  write_counts(folder.path() + "/counts.h5", {1, 8, 3, 0}, 4);
+  const TemporaryFolder folder("access_counts");
+  write_counts(folder.path().string() + "/counts.h5", {1, 8, 3, 0}, 4);
   const std::string keys =
       "name: t, rows: 4, dim: 4, kind: sequence, access: {family: counts, file: counts.h5, table: clicks}";
   const Table table = parsed(one_table(keys), folder.path()).tables[0];
@@ -45,7 +33,7 @@ TEST_CASE("access counts come from HDF5 as count / samples, sorted") {
 }
 
 TEST_CASE("access counts that do not fit are refused, naming file and table") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("access_counts");
   const auto refused = [&](std::int64_t rows, const char* table, const char* fragment) {
     const std::string yaml = one_table(fmt::format(
         "name: t, rows: {}, dim: 4, kind: sequence, access: {{family: counts, file: c.h5, table: {}}}", rows, table));
@@ -53,14 +41,14 @@ TEST_CASE("access counts that do not fit are refused, naming file and table") {
     CHECK_THROWS_WITH_AS(parsed(yaml, folder.path()), doctest::Contains("c.h5"), Error);
   };
   refused(4, "clicks", "no such file");
-  write_file(folder.path() + "/c.h5", "not HDF5 at all");
+  write_file(folder.path().string() + "/c.h5", "not HDF5 at all");
   refused(4, "clicks", "HDF5");
-  write_counts(folder.path() + "/c.h5", {1, 8, 3, 0}, 4);
+  write_counts(folder.path().string() + "/c.h5", {1, 8, 3, 0}, 4);
   refused(5, "clicks", "5 rows");
   refused(4, "likes", "likes");
-  write_counts(folder.path() + "/c.h5", {1, -8, 3, 0}, 4);
+  write_counts(folder.path().string() + "/c.h5", {1, -8, 3, 0}, 4);
   refused(4, "clicks", "negative");
-  write_counts(folder.path() + "/c.h5", {1, 8, 3, 0}, 0);
+  write_counts(folder.path().string() + "/c.h5", {1, 8, 3, 0}, 0);
   refused(4, "clicks", "samples");
 }
 

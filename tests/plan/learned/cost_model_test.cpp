@@ -12,13 +12,10 @@
 #include "plan/learned/shard_net.h"
 #include "tests/base/error_text.h"
 #include "tests/plan/learned/small_pool.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim {
 namespace {
-
-std::filesystem::path file_named(const char* name) {
-  return std::filesystem::temp_directory_path() / name;
-}
 
 TrainingOptions few_epochs(int epochs) {
   TrainingOptions options;
@@ -124,7 +121,8 @@ TEST_CASE("exchanges: a batch of plans gives what each gives alone; other number
 }
 
 TEST_CASE("model file: the same labels and seed give the same bytes, and read back as what was written") {
-  const auto first = file_named("shardsim_costs_a.h5"), second = file_named("shardsim_costs_b.h5");
+  const TemporaryFolder folder("costs");
+  const auto first = folder / "a.h5", second = folder / "b.h5";
   save_cost_model(small_model(), first);
   save_cost_model(fit_cost_model({labelled_shards(300)}, {labelled_exchanges(300, 4)}, few_epochs(2)), second);
   CHECK(read_file(first.string()) == read_file(second.string()));
@@ -135,7 +133,8 @@ TEST_CASE("model file: the same labels and seed give the same bytes, and read ba
 }
 
 TEST_CASE("model file: another provider, device or batch than asked, and a file cut off, are refused") {
-  const auto file = file_named("shardsim_costs_c.h5");
+  const TemporaryFolder folder("costs");
+  const auto file = folder / "costs.h5";
   save_cost_model(small_model(), file);
   CHECK(LearnedCosts::read(file, {"made_up", "toy", 1024, "sgd", "fp32"}).setting().device == "toy");
   const auto refused = [&](const ExpectedSetting& expected) {

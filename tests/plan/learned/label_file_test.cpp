@@ -2,24 +2,24 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/files.h"
 #include "tests/base/error_text.h"
 #include "tests/plan/learned/small_pool.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim {
 namespace {
 
-std::string saved(const std::string& text) {
-  const auto path = std::filesystem::temp_directory_path() / "shardsim_labels.json";
-  std::ofstream(path) << text;
-  return path.string();
+LabelFile read_back(const std::string& text) {
+  const TemporaryFolder folder("labels");
+  std::ofstream(folder / "labels.json") << text;
+  return read_label_file((folder / "labels.json").string());
 }
 
 std::string refusal(const std::string& text) {
-  return error_of([&] { read_label_file(saved(text)); });
+  return error_of([&] { read_back(text); });
 }
 
 std::string with(std::string text, const std::string& part, const std::string& other) {
@@ -34,7 +34,7 @@ TEST_CASE("label file: shards with some labels read back as they were written") 
   ShardSet set = labelled_shards(5);
   set.labels[2].reset();
   const std::string text = label_file_text(set);
-  const LabelFile file = read_label_file(saved(text));
+  const LabelFile file = read_back(text);
   const ShardSet& again = std::get<ShardSet>(file);
   CHECK(again.shards == set.shards);
   CHECK(again.law == set.law);
@@ -43,7 +43,7 @@ TEST_CASE("label file: shards with some labels read back as they were written") 
   CHECK(!again.labels[2]);
   CHECK(again.labels[1]->forward == doctest::Approx(set.labels[1]->forward).epsilon(1e-12));
   CHECK(again.labels[4]->backward == doctest::Approx(set.labels[4]->backward).epsilon(1e-12));
-  CHECK(std::get<ShardSet>(read_label_file(saved(label_file_text(again)))).shards == set.shards);
+  CHECK(std::get<ShardSet>(read_back(label_file_text(again))).shards == set.shards);
 }
 
 TEST_CASE("label file: access laws of every kind") {
@@ -57,7 +57,7 @@ TEST_CASE("label file: access laws of every kind") {
                        "sigma: 2.5}"))
           .tables[0];
   const ShardSet set = draw_shards(pool, 1024, {3, 15, 128, std::int64_t{4} << 30, 1});
-  const Workload again = std::get<ShardSet>(read_label_file(saved(label_file_text(set)))).workload;
+  const Workload again = std::get<ShardSet>(read_back(label_file_text(set))).workload;
   CHECK(again.tables[1] == pool.tables[1]);
   CHECK(again.tables[0].access.p == pool.tables[0].access.p);
   CHECK(again.tables[0].average_length == 10);
@@ -65,7 +65,7 @@ TEST_CASE("label file: access laws of every kind") {
 
 TEST_CASE("label file: exchanges read back as they were written") {
   const ExchangeSet set = labelled_exchanges(4, 8);
-  const LabelFile file = read_label_file(saved(label_file_text(set)));
+  const LabelFile file = read_back(label_file_text(set));
   const ExchangeSet& again = std::get<ExchangeSet>(file);
   CHECK(again.exchanges == set.exchanges);
   CHECK(again.law == set.law);
@@ -75,7 +75,7 @@ TEST_CASE("label file: exchanges read back as they were written") {
 
 TEST_CASE("label file: what is wrong is said with its line") {
   const std::string text = label_file_text(labelled_shards(3));
-  CHECK(has(refusal(text.substr(0, text.size() / 2)), "shardsim_labels.json:"));
+  CHECK(has(refusal(text.substr(0, text.size() / 2)), "labels.json:"));
   CHECK(has(refusal(with(text, "shardsim.shards/1", "shardsim.shards/9")), "shardsim.shards/9"));
   CHECK(has(refusal(with(text, "\"provider\": \"made_up\",", "")), "labels without their provider"));
   CHECK(has(refusal(with(text, "\"batch\"", "\"bitch\"")), "batch"));
@@ -85,7 +85,7 @@ TEST_CASE("label file: what is wrong is said with its line") {
   CHECK(has(refusal(with(text, first, " -3.5")), "a label of -3.5 us is no time"));
   CHECK(has(refusal(with(text, first, " null")), "a label of one direction alone"));
   CHECK(has(refusal(with(text, first + ",", "")), "'forward_us' has 2 entries for 3"));
-  const std::size_t shard = text.find("\"shards\": [") + 14;
+  const std::size_t shard = text.find("\"shards\": [") + 15;
   const std::string piece = text.substr(shard, text.find('"', shard + 1) - shard);
   CHECK(has(refusal(with(text, piece, "20:64")), "20 lies outside 0 to 19"));
   CHECK(has(refusal(with(text, piece, "3:0")), "0 lies outside 1"));

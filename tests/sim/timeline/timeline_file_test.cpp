@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <functional>
@@ -13,24 +12,12 @@
 #include "base/hdf5/hdf5.h"
 #include "base/rng.h"
 #include "tests/sim/sample_timeline.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(fs::temp_directory_path() / ("shardsim_timeline_test_" + std::to_string(getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  bool empty() const { return fs::is_empty(path_); }
-
- private:
-  fs::path path_;
-};
 
 Timeline bare_timeline() {
   Timeline timeline;
@@ -62,7 +49,7 @@ bool says(const std::string& message, const std::string& part) {
 }
 
 TEST_CASE("timelines read back from a file equal those written, also bare ones of another world") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   write_timelines(folder / "t.h5", two_cases(full, bare));
   CHECK(timeline_cases(folder / "t.h5") == std::vector<std::string>{"rm1/row_wise", "rm1/flexshard_2tier"});
@@ -71,7 +58,7 @@ TEST_CASE("timelines read back from a file equal those written, also bare ones o
 }
 
 TEST_CASE("where a timeline was observed reads back; a prediction has no such group") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline predicted = sample_timeline(), observed = sample_observation();
   write_timelines(folder / "t.h5", two_cases(predicted, observed));
   CHECK(read_timeline(folder / "t.h5", "rm1/flexshard_2tier") == observed);
@@ -82,7 +69,7 @@ TEST_CASE("where a timeline was observed reads back; a prediction has no such gr
 }
 
 TEST_CASE("every object of the format is there, with units and long names") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   write_timelines(folder / "t.h5", two_cases(full, bare));
   const Hdf5Reader in(folder / "t.h5");
@@ -130,7 +117,7 @@ TEST_CASE("every object of the format is there, with units and long names") {
 
 // By hand, from the comment of sample_timeline(): exposed 40 us on rank 0; both ranks compute 60 us.
 TEST_CASE("the summary holds the steady iteration and the largest figures over ranks") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   write_timelines(folder / "t.h5", two_cases(full, bare));
   const Hdf5Reader in(folder / "t.h5");
@@ -142,7 +129,7 @@ TEST_CASE("the summary holds the steady iteration and the largest figures over r
 }
 
 TEST_CASE("two files written in different seconds are equal; the time of writing is stored on demand only") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   TimelineFile file = two_cases(full, bare);
   write_timelines(folder / "a.h5", file);
@@ -155,7 +142,7 @@ TEST_CASE("two files written in different seconds are equal; the time of writing
 }
 
 TEST_CASE("a full disk and a missing permission are errors that name the file, and leave nothing") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   rlimit old_limit{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
@@ -172,7 +159,7 @@ TEST_CASE("a full disk and a missing permission are errors that name the file, a
 }
 
 TEST_CASE("case names that HDF5 would take for something else are refused") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline();
   for (const char* name : {"", "a//b", "/a", ".", "a/../b"}) {
     const TimelineFile file{"", 1, "v1", "", {{name, &full}}};
@@ -181,7 +168,7 @@ TEST_CASE("case names that HDF5 would take for something else are refused") {
 }
 
 TEST_CASE("a timeline that no reader would take is our own mistake") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   Timeline broken = sample_timeline();
   broken.spans[0].rank = 9;
   CHECK_THROWS_AS(write_timelines(folder / "t.h5", two_cases(broken, broken)), std::logic_error);
@@ -189,7 +176,7 @@ TEST_CASE("a timeline that no reader would take is our own mistake") {
 }
 
 TEST_CASE("an unknown case is refused with the known ones") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   write_timelines(folder / "t.h5", two_cases(full, bare));
   const std::string message = message_of([&] { read_timeline(folder / "t.h5", "rm1/row_wide"); });
@@ -198,7 +185,7 @@ TEST_CASE("an unknown case is refused with the known ones") {
 }
 
 TEST_CASE("files that are not ours are refused") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   write_file(folder / "text.h5", "no HDF5");
   CHECK(says(message_of([&] { read_timeline(folder / "text.h5", "main"); }), "text.h5: cannot be opened as HDF5"));
   CHECK(says(message_of([&] { timeline_cases(folder / "none.h5"); }), "none.h5: there is no such file"));
@@ -257,7 +244,7 @@ struct SmallFile {
 };
 
 std::string refusal(const SmallFile& file) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   file.write(folder / "x.h5");
   return message_of([&] { read_timeline(folder / "x.h5", "main"); });
 }
@@ -280,7 +267,7 @@ TEST_CASE("broken columns are refused, naming file, case and span") {
 }
 
 TEST_CASE("a file cut short anywhere is refused") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   write_timelines(folder / "t.h5", two_cases(full, bare));
   const std::string whole = read_file((folder / "t.h5").string());
@@ -292,7 +279,7 @@ TEST_CASE("a file cut short anywhere is refused") {
 
 // The HDF5 library itself crashes on some such files, so this fails where reading is not kept apart.
 TEST_CASE("a file with bytes changed anywhere is read or refused, never a crash") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();
   write_timelines(folder / "t.h5", two_cases(full, bare));
   const std::string whole = read_file((folder / "t.h5").string());

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "sim/timeline/timeline_figures.h"
 #include "tests/sim/overlapping_timeline.h"
 #include "tests/sim/sample_timeline.h"
+#include "tests/temporary_folder.h"
 
 namespace shardsim {
 namespace {
@@ -19,18 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kFixtures = fs::path(SHARDSIM_SOURCE_DIR) / "tests" / "sim" / "data" / "kineto";
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(fs::temp_directory_path() / ("shardsim_kineto_read_test_" + std::to_string(getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 KinetoTrace trace_of(const std::string& text, const std::string& path = "rank0.json") {
   std::istringstream in(text);
@@ -69,7 +57,7 @@ std::vector<Span> spans_of(const Timeline& timeline, const std::string& op, int 
 }
 
 TEST_CASE("what our writer writes reads back to the same spans, within its rounding") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("kineto_read");
   const Timeline written = sample_timeline();
   write_kineto_traces(folder.path(), written, "main", false);
   const ObservedTraces read = read_kineto_traces(folder.path());
@@ -250,7 +238,7 @@ TEST_CASE("what is no set of traces is refused, with file and reason") {
 }
 
 TEST_CASE("a folder without traces, a compressed trace and no folder at all are refused") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("kineto_read");
   const auto refused = [](const fs::path& path) {
     try {
       read_kineto_traces(path);

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Draw, label, train, evaluate: what comes out, the same bytes for the same seed, what is refused, and stops on the way.
+# Usage: cost_model.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+ok() {
+  run "$@"
+  check "$1 $2 exits 0, not $code: $(cat streams/err)" [ "$code" -eq 0 ]
+}
+
+# figure LINE COLUMN: of the table that evaluate printed, counted from the end of the line.
+figure() { grep -E "^ +$1 " streams/out | awk -v column="$2" '{print $(NF + 1 - column)}'; }
+below() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a < b)}'; }
+
+echo "-- shards"
+ok cost-model sample nv_tiny -n 3000 --batch 65536 -o shards.json
+ok cost-model sample nv_tiny -n 3000 --batch 65536 -o again.json
+check "the same seed draws the same shards" cmp -s shards.json again.json
+ok cost-model label shards.json --cluster dgx_a100_40gb -o labels.json
+ok cost-model train labels.json --epochs 40 -o costs.h5
+ok cost-model train labels.json --epochs 40 -o costs_again.h5
+check "the same labels train the same model" cmp -s costs.h5 costs_again.h5
+ok cost-model evaluate costs.h5 labels.json --cluster dgx_a100_40gb
+check "four rows are printed" [ "$(grep -cE '^ +(forward|backward)' streams/out)" -eq 4 ]
+check "the median error is below 10 %: $(cat streams/out)" below "$(figure 'forward +learned' 3)" 10
+check "the roofline, which labelled them, is calibrated to itself: $(cat streams/out)" below "$(figure 'forward +roofline' 3)" 1
+
+echo "-- exchanges"
+ok cost-model sample nv_tiny -n 2000 --batch 65536 --exchanges 4 -o exchanges.json
+ok cost-model label exchanges.json --cluster dgx_a100_40gb -o exchange_labels.json
+ok cost-model train labels.json --with exchange_labels.json --epochs 20 -o both.h5
+ok cost-model evaluate both.h5 exchange_labels.json
+check "two rows are printed" [ "$(grep -cE '^ +(forward|backward) exchange' streams/out)" -eq 2 ]
+refuse 2 'no nets for exchanges of 4 ranks' cost-model evaluate costs.h5 exchange_labels.json
+
+echo "-- labelling goes on where it was"
+# The second half of the labels is taken away, as if the run had been killed.
+jq '.forward_us[1500:] |= map(null) | .backward_us[1500:] |= map(null)' labels.json >part.json
+ok cost-model label shards.json --cluster dgx_a100_40gb -o part.json
+check "the labels are those of one go" cmp -s labels.json part.json
+refuse 2 'labels in the file are of another cluster' cost-model label shards.json --cluster dgx_a100_40gb --set gpu.kernel_overhead='9 us' -o part.json
+refuse 2 'holds other labels' cost-model label shards.json --cluster dgx1_v100 -o part.json
+
+echo "-- what is refused"
+refuse 2 'is a sequence: it has no pooling factor' cost-model sample toy_history -o x.json
+refuse 2 'fits in 1 KiB' cost-model sample nv_tiny --max-bytes '1 KiB' -o x.json
+refuse 2 'nothing in the file is labelled' cost-model train shards.json -o x.h5
+jq '.forward_us[7] = 0' labels.json >zero.json
+refuse 2 'zero.json:[0-9]+.*a label of 0 us is no time' cost-model train zero.json -o x.h5
+jq 'del(.forward_us[7])' labels.json >short.json
+refuse 2 "'forward_us' has 2999 entries for 3000" cost-model train short.json -o x.h5
+head -c 100000 labels.json >cut.json
+refuse 2 'cut.json' cost-model train cut.json -o x.h5
+head -c 20000 costs.h5 >cut.h5
+refuse 2 'cut.h5' cost-model evaluate cut.h5 labels.json
+jq '.provider = "cuda"' labels.json >cuda.json
+refuse 2 'the model is of closed_form on .*, the labels of cuda on' cost-model evaluate costs.h5 cuda.json
+refuse 2 'labels of closed_form on .* and of cuda on .*never mixed' cost-model train labels.json --with cuda.json -o x.h5
+refuse 2 'shards.json' cost-model train labels.json -o shards.json
+
+echo "-- Ctrl-C while training"
+before=$(files)
+env --default-signal=INT "$shardsim" cost-model train labels.json --epochs 100000 -o stopped.h5 >streams/out 2>streams/err &
+main=$!
+sleep 1
+kill -INT "$main"
+code=0
+wait "$main" || code=$?
+check "it ends with 130, not $code: $(cat streams/err)" [ "$code" -eq 130 ]
+check "no file is left" [ "$before" = "$(files)" ]
+
+finish 40

@@ -31,6 +31,10 @@ LabelJson access_json(const AccessSpec& access) {
   if (!access.p.empty()) json["p"] = access.p;
   for (const AccessSpec::Knot& knot : access.knots)
     json["knots"].push_back({{"rank", static_cast<std::int64_t>(knot.rank)}, {"ln_p", knot.ln_p}});
+  for (const AccessSpec::Step& step : access.steps) {
+    json["rows"].push_back(step.rows);
+    json["weights"].push_back(step.weight);
+  }
   if (access.absolute()) json["rescale"] = true;
   return json;
 }

@@ -1,0 +1,81 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "plan/autoshard/trainer.h"
+#include "plan/check.h"
+#include "tests/plan/test_setting.h"
+
+using namespace shardsim;
+namespace fs = std::filesystem;
+
+namespace {
+
+Workload pooled_workload(int tables) {
+  std::vector<Table> all;
+  for (int t = 0; t < tables; ++t) {
+    Table table = sequence_table("t" + std::to_string(t), 1000 * static_cast<std::uint64_t>(t + 1), 32);
+    table.kind = TableKind::pooled;
+    table.average_length = 1 + t % 5;
+    all.push_back(table);
+  }
+  return workload_of(all, 64);
+}
+
+// A policy of one update, in a file, for as long as the test runs.
+struct PolicyFile {
+  PolicyFile(const Workload& workload, const Cluster& cluster)
+      : path(fs::temp_directory_path() / ("autoshard_test_" + std::to_string(::getpid()) + ".h5")) {
+    const auto memory = paper_memory();
+    PlannerContext context{*memory, 1, {}};
+    add_hand_costs(context, workload, cluster);
+    PolicyTraining training;
+    training.updates = 1;
+    training.cost_batch = 16;
+    ShardingPolicy policy = train_policy({sharding_task(workload, cluster, context, "closed_form")}, training);
+    policy.data = "one task";
+    save_policy(policy, path);
+  }
+  ~PolicyFile() { fs::remove(path); }
+  std::string planner() const { return "{name: autoshard, policy: \"" + path.string() + "\"}"; }
+  fs::path path;
+};
+
+}  // namespace
+
+TEST_CASE("a policy places every table whole on one rank, the same way each time") {
+  const Cluster cluster = test_cluster(1, 4);
+  const Workload workload = pooled_workload(10);
+  const PolicyFile policy(workload, cluster);
+  const Plan plan = plan_by(policy.planner(), workload, cluster);
+  CHECK_NOTHROW(check_plan(plan, workload, cluster, {}));
+  REQUIRE(plan.placements.size() == 10);
+  for (const Placement& placement : plan.placements) CHECK(placement.strategy == Strategy::table_wise);
+  CHECK(plan == plan_by(policy.planner(), workload, cluster));
+  // Other numbers of tables and ranks are placed, too.
+  CHECK(plan_by(policy.planner(), pooled_workload(3), test_cluster(1, 4)).placements.size() == 3);
+}
+
+TEST_CASE("a policy says by name what it does not fit") {
+  const Cluster cluster = test_cluster(1, 4);
+  const Workload workload = pooled_workload(4);
+  const PolicyFile policy(workload, cluster);
+  Workload changed = workload;
+  changed.batch_per_gpu = 128;
+  CHECK(has(error_of([&] { plan_by(policy.planner(), changed, cluster); }), "lookups of 256 samples"));
+  changed = workload;
+  changed.optimizer = "adam";
+  CHECK(has(error_of([&] { plan_by(policy.planner(), changed, cluster); }), "updates by"));
+  changed = workload;
+  changed.tables[2].kind = TableKind::sequence;
+  CHECK(has(error_of([&] { plan_by(policy.planner(), changed, cluster); }), "'t2' is a sequence"));
+  CHECK(has(error_of([&] { make_planner(options("{name: autoshard}")); }), "policy"));
+}
+
+TEST_CASE("tables that find no room are infeasible, with the bytes that are missing") {
+  const Workload workload = pooled_workload(4);
+  const PolicyFile policy(workload, test_cluster(1, 4));
+  const std::string text = error_of([&] { plan_by(policy.planner(), workload, test_cluster(1, 4, "100 kB")); });
+  CHECK(has(text, "missing on GPU"));
+}

@@ -78,7 +78,7 @@ int train_model(const Arguments& given, const Terminal& terminal) {
 }
 
 Sheet error_sheet() {
-  return {{{"labels", false},
+  return {{{"", false},
            {"said by", false},
            {"number"},
            {"mean ms"},
@@ -107,8 +107,7 @@ void add_rows(Sheet& sheet, const std::string& who, const std::vector<ShardSecon
     std::vector<double> said, label;
     for (const ShardSeconds& seconds : predicted) said.push_back(seconds.*direction);
     for (const ShardSeconds& seconds : labels) label.push_back(seconds.*direction);
-    add_row(sheet, direction == &ShardSeconds::forward ? "forward" : "backward + update", who,
-            cost_errors(said, label));
+    add_row(sheet, direction == &ShardSeconds::forward ? "forward" : "backward", who, cost_errors(said, label));
   }
 }
 
@@ -168,7 +167,7 @@ void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Argum
   const std::vector<std::size_t> items = held_back_items(set);
   const auto labels = labels_of<ExchangeSeconds>(set, items), said = predicted_seconds(costs, set, items);
   for (const auto direction : {&ExchangeSeconds::forward, &ExchangeSeconds::backward})
-    add_row(sheet, direction == &ExchangeSeconds::forward ? "forward exchange" : "backward exchange", "learned",
+    add_row(sheet, direction == &ExchangeSeconds::forward ? "forward" : "backward", "learned",
             cost_errors(in_one_list(said, direction), in_one_list(labels, direction)));
 }
 
@@ -179,7 +178,9 @@ int evaluate_model(const Arguments& given, const Terminal& terminal) {
   std::visit([&](const auto& set) { evaluate_set(costs, set, given, sheet); }, file);
   Document document;
   document.add(table_section(
-      "Held-back labels", "The third of the labels that no fit looked at; " + text_of(costs.setting()) + ".", sheet));
+      "Held-back labels",
+      "The third of the labels that no fit looked at; backward with update. Labels: " + text_of(costs.setting()) + ".",
+      sheet));
   print_result(document_text(document, terminal.width, terminal.colour));
   return 0;
 }

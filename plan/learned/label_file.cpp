@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +64,11 @@ LabelJson workload_json(const Workload& workload) {
   return json;
 }
 
+// To the picosecond: what is read and written again stays the same text.
+double us_of(double seconds) {
+  return std::round(1e12 * seconds) / 1e6;
+}
+
 std::string shard_text(const Shard& shard) {
   std::string text;
   for (const ShardPiece& piece : shard)
@@ -74,8 +80,8 @@ void add_labels(LabelJson& json, const ShardSet& set) {
   json["provider"] = set.provider;
   json["device"] = set.device;
   for (const auto& label : set.labels) {
-    json["forward_us"].push_back(label ? LabelJson(1e6 * label->forward) : LabelJson());
-    json["backward_us"].push_back(label ? LabelJson(1e6 * label->backward) : LabelJson());
+    json["forward_us"].push_back(label ? LabelJson(us_of(label->forward)) : LabelJson());
+    json["backward_us"].push_back(label ? LabelJson(us_of(label->backward)) : LabelJson());
   }
 }
 
@@ -99,7 +105,7 @@ std::string numbers_text(const std::vector<double>& numbers) {
 }
 
 std::string in_us(std::vector<double> seconds) {
-  for (double& value : seconds) value *= 1e6;
+  for (double& value : seconds) value = us_of(value);
   return numbers_text(seconds);
 }
 

@@ -41,9 +41,9 @@ TEST_CASE("label file: shards with some labels read back as they were written") 
   CHECK(again.setting() == set.setting());
   CHECK(again.workload.tables == set.workload.tables);
   CHECK(!again.labels[2]);
-  CHECK(again.labels[1]->forward == doctest::Approx(set.labels[1]->forward).epsilon(1e-12));
-  CHECK(again.labels[4]->backward == doctest::Approx(set.labels[4]->backward).epsilon(1e-12));
-  CHECK(std::get<ShardSet>(read_back(label_file_text(again))).shards == set.shards);
+  CHECK(again.labels[1]->forward == doctest::Approx(set.labels[1]->forward).epsilon(1e-7));
+  CHECK(again.labels[4]->backward == doctest::Approx(set.labels[4]->backward).epsilon(1e-7));
+  CHECK(label_file_text(again) == text);
 }
 
 TEST_CASE("label file: access laws of every kind") {
@@ -70,7 +70,7 @@ TEST_CASE("label file: exchanges read back as they were written") {
   CHECK(again.exchanges == set.exchanges);
   CHECK(again.law == set.law);
   CHECK(again.topology == "toy");
-  CHECK(again.labels[3]->forward[7] == doctest::Approx(set.labels[3]->forward[7]).epsilon(1e-12));
+  CHECK(again.labels[3]->forward[7] == doctest::Approx(set.labels[3]->forward[7]).epsilon(1e-7));
 }
 
 TEST_CASE("label file: what is wrong is said with its line") {

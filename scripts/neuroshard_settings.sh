@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # NeuroShard's 12 settings (Zha et al., MLSys 2023, table 1): 4 and 8 GPUs, largest dims 4, 8, 16, 32, 64 and 128, 100 tasks
 # each, drawn of the shipped pool with seed 0; every task planned by each planner and judged by simulation. Prints the
-# table of each setting; files go to OUT (default: out/neuroshard): SETTING.yaml and SETTING/result.json.
+# summary of each setting; files go to OUT (default: out/neuroshard): SETTING.yaml, SETTING.txt (all tables) and
+# SETTING/result.json.
 # Usage: neuroshard_settings.sh [-o OUT] [-s SHARDSIM] [-t TASKS] [-p PLANNERS] [SETTING...]
 #   SETTING: GPUSxDIM, as 4x128; all twelve without. PLANNERS: a YAML list as in `planners` of a scenario.
 set -euo pipefail
@@ -41,5 +42,7 @@ draw() {
 for setting in "${settings[@]}"; do
   [[ $setting =~ ^(4|8)x(4|8|16|32|64|128)$ ]] || { echo "error: no setting $setting" >&2; usage >&2; exit 2; }
   draw "${setting%x*}" "${setting#*x}"
-  "$shardsim" run "$out/$setting.yaml" --set "planners=$planners" -o "$out/$setting"
+  "$shardsim" run "$out/$setting.yaml" --set "planners=$planners" -o "$out/$setting" -q >"$out/$setting.txt"
+  echo "$setting: $(head -n 1 "$out/$setting.txt")"
+  sed -n '/^PLANNERS OVER ALL CASES/,/^$/p' "$out/$setting.txt"
 done

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 
 #include "base/rng.h"
 #include "base/tree/yaml.h"
@@ -109,6 +110,7 @@ ShardSet labelled_shards(int ranks) {
   ShardSet set = draw_shards(setting.workload, kBatch, {2'000, 15, 128, std::int64_t{4} << 30, 1});
   set.provider = "closed_form";
   set.device = "toy";
+  set.labels.clear();
   const auto costs = closed_form_shard_costs(setting.workload, setting.cluster, setting.context);
   int kinds = 0;
   for (const Shard& shard : set.shards) {
@@ -132,6 +134,7 @@ ExchangeSet labelled_exchanges(int ranks) {
   ExchangeSet set = draw_exchanges(kBatch, {4'000, ranks, 128, 1});
   set.provider = "closed_form";
   set.device = "toy";
+  set.labels.clear();
   set.topology = "node";
   for (const Exchange& exchange : set.exchanges) {
     ByteMatrix matrix{ByteMatrix::Kind::by_destination, 4 * kBatch / ranks, {}, {}, true};
@@ -148,11 +151,12 @@ ExchangeSet labelled_exchanges(int ranks) {
 }
 
 std::string costs_file(int ranks) {
-  const std::string file = "/tmp/shardsim_bench_costs_" + std::to_string(ranks) + ".h5";
+  const auto folder = std::filesystem::temp_directory_path();
+  const std::filesystem::path file = folder / ("shardsim_bench_costs_" + std::to_string(ranks) + ".h5");
   TrainingOptions training;
   training.epochs = 20;
   save_cost_model(fit_cost_model({labelled_shards(ranks)}, {labelled_exchanges(ranks)}, training), file);
-  return file;
+  return file.string();
 }
 
 double cpu_ms() {
@@ -167,7 +171,7 @@ double median(std::vector<double> values) {
 void neuroshard(benchmark::State& state, int ranks, bool learned, bool cache) {
   const std::string costs = learned ? ", costs: {file: " + costs_file(ranks) + "}" : "";
   const auto planner =
-      make_planner(parse_yaml("{name: neuroshard" + costs + (cache ? "}" : ", cache: false}"), "/tmp/bench.yaml"));
+      make_planner(parse_yaml("{name: neuroshard" + costs + (cache ? "}" : ", cache: false}"), "bench.yaml"));
   const std::vector<Table> tables = pool();
   Rng rng(7);
   std::vector<double> times;

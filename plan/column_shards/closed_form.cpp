@@ -176,6 +176,7 @@ class ClosedFormPlans final : public PlanCosts {
   struct Exchange {
     std::string key;
     bool returns = false;
+    bool even = false;
   };
   struct Sent {
     std::size_t exchange = 0;
@@ -186,25 +187,34 @@ class ClosedFormPlans final : public PlanCosts {
     std::vector<Sent> sent;
   };
 
-  // An even exchange has the same bytes for every plan.
+  // An even exchange (that of splits) is the same for every plan.
   void add_exchange(const LoadStep& step, Parts& parts) {
-    if (*step.collective != CollectiveKind::all_to_all || step.bytes_to.size() < 2) return;
+    if (*step.collective != CollectiveKind::all_to_all || step.bytes_to.empty()) return;
     const auto same = [&](const Exchange& other) { return other.key == step.key; };
     auto found = std::ranges::find_if(exchanges_, same);
-    if (found == exchanges_.end()) found = exchanges_.insert(found, {step.key, step.returns});
-    parts.sent.push_back({static_cast<std::size_t>(found - exchanges_.begin()), step.bytes_to.front()});
+    if (found == exchanges_.end()) {
+      found = exchanges_.insert(found, {step.key, step.returns, step.bytes_to.size() == 1 && world_ > 1});
+      if (found->even)
+        even_seconds_ += time_of(std::vector<double>(ranks_.size(), step.bytes_to.front()), step.returns);
+    }
+    if (!found->even)
+      parts.sent.push_back({static_cast<std::size_t>(found - exchanges_.begin()), step.bytes_to.front()});
   }
 
-  // What the owner alone does of the inputs' kernels counts as if every rank did it: it is little.
+  // What owners alone do with the inputs (putting received ids in order) is taken as spread evenly: it is little.
   void add_kernel(const LoadStep& step, Parts& parts) {
     Amounts amounts = everywhere(step, world_);
-    if (step.phase == LoadStep::Phase::inputs) amounts += of_owner(step, world_);
+    if (step.phase == LoadStep::Phase::inputs) {
+      const Amounts own = of_owner(step, world_);
+      amounts += {own.hbm_bytes / world_, own.lookups / world_, own.host_seconds / world_};
+    }
     if (!amounts.empty()) parts.common.push_back({kernels_.index_of(step), amounts});
   }
 
   double of(const ShardedPieces& plan, double limit) {
     double total = *std::ranges::max_element(plan.shard_seconds);
     if (total >= limit) return total;
+    total += even_seconds_;
     add_up(plan);
     for (std::size_t kernel = 0; kernel < common_.size(); ++kernel) total += kernels_.seconds(kernel, common_[kernel]);
     for (std::size_t i = 0; i < exchanges_.size() && total < limit; ++i) total += exchange_seconds(i);
@@ -222,11 +232,16 @@ class ClosedFormPlans final : public PlanCosts {
   }
 
   double exchange_seconds(std::size_t exchange) {
+    if (exchanges_[exchange].even) return 0;
     const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(exchange * ranks_.size());
+    return time_of({first, first + world_}, exchanges_[exchange].returns);
+  }
+
+  double time_of(const std::vector<double>& bytes_to, bool returns) const {
     ByteMatrix matrix;
     matrix.kind = ByteMatrix::Kind::by_destination;
-    matrix.transposed = exchanges_[exchange].returns;
-    std::transform(first, first + world_, std::back_inserter(matrix.units), [](double b) { return std::llround(b); });
+    matrix.transposed = returns;
+    for (const double bytes : bytes_to) matrix.units.push_back(std::llround(bytes));
     return expand_collective({CollectiveKind::all_to_all, ranks_, &matrix, 0}, cluster_, "auto").alone(cluster_).value;
   }
 
@@ -237,6 +252,7 @@ class ClosedFormPlans final : public PlanCosts {
   Kernels kernels_;
   std::vector<int> ranks_;
   std::vector<Exchange> exchanges_;
+  double even_seconds_ = 0;
   std::vector<Parts> parts_;  // by kind
   std::vector<Amounts> common_;
   std::vector<double> bytes_;  // [exchange][rank]

@@ -67,11 +67,6 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
                           "other sharding type",
                       "Allow one of them, or choose another planner");
   }
-  if (!constraint->device_group.empty()) {
-    throw input_error(constraint->place,
-                      "table '" + table.name + "' has a device_group, which this planner does not keep",
-                      "Leave it out, or choose the planner torchrec");
-  }
   allowed.kernel = kernel_of(*constraint, table);
   allowed.min_partition = constraint->min_partition.value_or(1);
   allowed.cache_load_factor = constraint->cache_load_factor.value_or(kCacheLoadFactor);

@@ -16,8 +16,8 @@ struct PieceRules {
 
 // The kinds of pieces that a search meets, each asked about once. Kinds of halves are made when they are first wanted.
 // Keeps the workload's constraints: a table that may not be column_wise is table_wise and whole (with `whole`, the
-// other way round). Errors (Failure::input, naming the table): constraints that allow neither, a kernel that cannot be
-// lowered, or a device group.
+// other way round). Errors (Failure::input, naming the table): constraints that allow neither, or no kernel that can
+// be lowered.
 class PieceKinds {
  public:
   // Without costs (null) every kind takes 0 seconds.

@@ -93,13 +93,44 @@ TEST_CASE("rows in tiers stay above the bound, and so does a measured rest") {
   }
 }
 
-TEST_CASE("one GPU alone has nothing to choose: the bound is its compute, nearly") {
+// Where little else counts than what the bound counts, it is near, and each of its parts is needed.
+TEST_CASE("one GPU alone has nothing to choose but its kernels: the bound is their compute, nearly") {
   const Cluster cluster(cluster_spec("a100_80gb_single.yaml"));
-  const Workload workload = shipped_workload("dlrm_3.yaml");
+  for (const char* const optimizer : {"sgd", "adagrad", "adam"}) {
+    CAPTURE(optimizer);
+    const Workload workload = read_workload(
+        parse_yaml(fmt::format("schema: shardsim.workload/1\nname: hot\nbatch_per_gpu: 32768\ninput_exchange: none\n"
+                               "optimizer: {{name: {}}}\ntables:\n  - {{name: t, copies: 10, rows: 400000, dim: 128, "
+                               "kind: pooled, pooling_factor: 40}}\n",
+                               optimizer),
+                   "test"),
+        "");
+    const double bound = lower_bound(case_of(workload, cluster), cluster).ms();
+    double least = 1e300;
+    for (const char* const kernel : {"fused", "dense"}) {
+      Plan plan = planned("{name: table_wise}", workload, cluster);
+      for (Placement& placement : plan.placements) placement.compute_kernel = kernel;
+      least = std::min(least, simulated_ms(plan, workload, cluster, "closed_form"));
+    }
+    CHECK(bound <= least);
+    CHECK(bound > 0.97 * least);
+  }
+}
+
+TEST_CASE("small tables are replicated rather than exchanged, and the bound knows it") {
+  const Cluster cluster(cluster_spec("dgx_a100_80gb.yaml", 4));
+  const Workload workload = read_workload(
+      parse_yaml("schema: shardsim.workload/1\nname: small\nbatch_per_gpu: 65536\ninput_exchange: none\ntables:\n"
+                 "  - {name: t, copies: 20, rows: 1000, dim: 128, kind: pooled, pooling_factor: 1}\n",
+                 "test"),
+      "");
   const double bound = lower_bound(case_of(workload, cluster), cluster).ms();
-  const double time = simulated_ms(planned("{name: table_wise}", workload, cluster), workload, cluster, "closed_form");
-  CHECK(bound <= time);
-  CHECK(bound > 0.9 * time);
+  const double replicated =
+      simulated_ms(planned("{name: data_parallel}", workload, cluster), workload, cluster, "closed_form");
+  CHECK(bound <= replicated);
+  CHECK(bound > 0.7 * replicated);
+  CHECK(replicated <
+        0.2 * simulated_ms(planned("{name: table_wise}", workload, cluster), workload, cluster, "closed_form"));
 }
 
 }  // namespace shardsim::physics

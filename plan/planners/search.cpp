@@ -219,7 +219,9 @@ class SearchRun {
     };
     for (const std::vector<Strategy>& family : families) {
       const auto anew = static_cast<std::int64_t>(25 * workload_.tables.size());  // evaluations that a plan anew takes
-      if (anew > all / 20 || local.evaluations() > all * 4 / 10 || local.stopped()) break;
+      const bool some = std::ranges::any_of(found_, &Found::fits) || (!found_.empty() && !family.empty());
+      if (local.stopped() && !found_.empty()) break;
+      if (some && (anew > all / 20 || local.evaluations() > all * 4 / 10)) break;
       local.rebuild(family);
       local.descend(family, all / 16);
       keep(local);

@@ -335,35 +335,55 @@ bool IterationCost::meets() const {
   return false;
 }
 
-// Transfers in the order in which they begin, each at an equal share of the link while it moves.
+// Transfers in the order in which they begin, each at an equal share of the link while it moves. One that others hold
+// up holds up those behind it on its stream, which share nothing with it.
 void IterationCost::share_links(double Node::*work) {
   std::vector<Node*> begins;
-  for (Node& node : ops_) {
-    if (node.op.collective && present(node) && node.*work > 0) begins.push_back(&node);
+  for (const int id : there_) {
+    Node& node = ops_[static_cast<std::size_t>(id)];
+    if (node.op.collective && node.*work > 0) begins.push_back(&node);
   }
   std::ranges::stable_sort(begins, {}, &Node::moving);
   sharing_.clear();
   double now = 0;
-  const auto until = [&](double when) {
-    while (!sharing_.empty() && now < when) {
+  std::vector<double> held(static_cast<std::size_t>(streams_), 0.0);  // by how much its stream is late
+  std::size_t next = 0;
+  while (next < begins.size() || !sharing_.empty()) {
+    // What begins next: of a stream that is not moving, as late as the stream is.
+    const auto when = [&](const Node* node) { return node->moving + held[static_cast<std::size_t>(node->op.stream)]; };
+    std::size_t first = begins.size();
+    for (std::size_t i = next; i < begins.size(); ++i) {
+      const bool moves = std::ranges::any_of(
+          sharing_, [&](const auto& each) { return each.first->op.stream == begins[i]->op.stream; });
+      const bool blocked = std::any_of(begins.begin() + static_cast<std::ptrdiff_t>(next),
+                                       begins.begin() + static_cast<std::ptrdiff_t>(i),
+                                       [&](const Node* node) { return node->op.stream == begins[i]->op.stream; });
+      if (!moves && !blocked && (first == begins.size() || when(begins[i]) < when(begins[first]))) first = i;
+    }
+    const double until = first < begins.size() ? std::max(now, when(begins[first])) : 1e300;
+    if (!sharing_.empty()) {
       const auto least = std::ranges::min_element(sharing_, {}, &std::pair<Node*, double>::second);
       const auto count = static_cast<double>(sharing_.size());
-      const double step = std::min(least->second, (when - now) / count);
+      const double step = std::min(least->second, (until - now) / count);
       now += step * count;
       for (auto& [node, left] : sharing_) left -= step;
-      const auto ended = [&](const auto& each) { return each.second <= 1e-12; };
       for (const auto& [node, left] : sharing_) {
-        if (left <= 1e-12) node->delay = std::max(node->delay, now - node->moving - node->*work);
+        if (left > 1e-12) continue;
+        double& late = held[static_cast<std::size_t>(node->op.stream)];
+        const double delay = std::max(0.0, now - node->moving - late - node->*work);
+        node->delay = std::max(node->delay, delay);
+        late += delay;
       }
-      std::erase_if(sharing_, ended);
+      std::erase_if(sharing_, [](const auto& each) { return each.second <= 1e-12; });
+      if (now < until - 1e-15) continue;
     }
-    now = std::max(now, when);
-  };
-  for (Node* node : begins) {
-    until(node->moving);
-    sharing_.emplace_back(node, node->*work);
+    if (first == begins.size()) continue;
+    now = until;
+    sharing_.emplace_back(begins[first], begins[first]->*work);
+    std::rotate(begins.begin() + static_cast<std::ptrdiff_t>(next), begins.begin() + static_cast<std::ptrdiff_t>(first),
+                begins.begin() + static_cast<std::ptrdiff_t>(first) + 1);
+    ++next;
   }
-  until(1e300);
 }
 
 void IterationCost::find_delays() {

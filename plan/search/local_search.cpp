@@ -243,18 +243,21 @@ bool LocalSearch::can_have(std::size_t table, Strategy type) const {
 
 std::vector<Choice> LocalSearch::alternatives(std::size_t table, const std::vector<Strategy>& types) {
   std::vector<Choice> made;
-  for (const Strategy type : choices_.strategies(table)) {
-    if (!types.empty() && std::ranges::find(types, type) == types.end()) continue;
-    if (!can_have(table, type)) continue;
-    std::vector<int> kernels = choices_.kernels(table);
-    if (replicated(type)) kernels = {0};
-    for (const int kernel : kernels) {
-      if (in_columns(type)) {
-        add_columns(table, type, kernel, made);
-      } else {
-        add_whole(table, type, kernel, made);
+  for (const bool filled : {true, false}) {  // shards without rows only where there is nothing else
+    for (const Strategy type : choices_.strategies(table)) {
+      const bool asked = types.empty() || std::ranges::find(types, type) != types.end();
+      if (!asked || (filled && !can_have(table, type))) continue;
+      std::vector<int> kernels = choices_.kernels(table);
+      if (replicated(type)) kernels = {0};
+      for (const int kernel : kernels) {
+        if (in_columns(type)) {
+          add_columns(table, type, kernel, made);
+        } else {
+          add_whole(table, type, kernel, made);
+        }
       }
     }
+    if (!made.empty() || !types.empty()) break;
   }
   add_moves(table, made);
   return made;
@@ -267,7 +270,7 @@ bool LocalSearch::improve(std::size_t table, const std::vector<Strategy>& types)
   std::vector<Choice> ways = alternatives(table, types);
   Score best = now_;
   std::optional<std::size_t> chosen;
-  for (std::size_t i = 0; i < ways.size() && !stopped_; ++i) {
+  for (std::size_t i = 0; i < ways.size() && (!stopped_ || (!placed && !chosen)); ++i) {
     replace(table, ways[i]);
     if (!moves_within() && moved_by_[table] > 0) continue;
     const Score made = score();

@@ -1,0 +1,265 @@
+// Planner search, which needs what the lowering says of plans.
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "plan/plan_file.h"
+#include "plan/search/local_search.h"
+#include "tests/physics/random_plans.h"
+#include "tests/physics/search_lab.h"
+
+namespace shardsim::physics {
+namespace {
+
+Workload workload_from(const std::string& tables, std::int64_t batch = 512, const std::string& more = "") {
+  return read_workload(
+      parse_yaml(fmt::format("schema: shardsim.workload/1\nname: small\nbatch_per_gpu: {}\n{}tables:\n{}", batch, more,
+                             tables),
+                 "test"),
+      "");
+}
+
+// Four tables of unlike weight: no two ways to deal them over two ranks take the same time.
+Workload four_tables() {
+  return workload_from(R"(
+  - {name: a, rows: 400000, dim: 64, kind: pooled, pooling_factor: 30}
+  - {name: b, rows: 300000, dim: 64, kind: pooled, pooling_factor: 17}
+  - {name: c, rows: 200000, dim: 64, kind: pooled, pooling_factor: 12}
+  - {name: d, rows: 100000, dim: 64, kind: pooled, pooling_factor: 9}
+)");
+}
+
+Constraints only(const std::vector<Strategy>& types) {
+  Constraints constraints;
+  constraints.by_table["*"].sharding_types = types;
+  return constraints;
+}
+
+Plan dealt(const Workload& workload, Strategy strategy, const std::vector<std::vector<int>>& ranks) {
+  Plan plan;
+  for (std::size_t t = 0; t < ranks.size(); ++t) {
+    const auto slices = static_cast<std::int64_t>(ranks[t].size());
+    for (std::int64_t i = 0; i < slices; ++i) {
+      Placement placement =
+          whole_table(static_cast<int>(t), workload.tables[t], strategy, {{ranks[t][static_cast<std::size_t>(i)]}});
+      placement.column_begin = i * workload.tables[t].dim / slices;
+      placement.column_end = (i + 1) * workload.tables[t].dim / slices;
+      plan.placements.push_back(placement);
+    }
+  }
+  return plan;
+}
+
+// The least time over all ways to give each table one of `ways`.
+double least_of_all(const SearchLab& lab, const Workload& workload, Strategy strategy,
+                    const std::vector<std::vector<int>>& ways) {
+  double least = 1e300;
+  std::size_t count = 1;
+  for (std::size_t t = 0; t < workload.tables.size(); ++t) count *= ways.size();
+  for (std::size_t number = 0; number < count; ++number) {
+    std::vector<std::vector<int>> ranks;
+    for (std::size_t t = 0, rest = number; t < workload.tables.size(); ++t, rest /= ways.size()) {
+      ranks.push_back(ways[rest % ways.size()]);
+    }
+    least = std::min(least, lab.ms(dealt(workload, strategy, ranks)));
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("search finds the best of all plans of whole tables, and of halves, on two ranks") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(1, 2);
+  SearchLab lab(workload, cluster);
+  const Constraints whole = only({Strategy::table_wise});
+  lab.context.constraints = &whole;
+  const double tables = lab.ms(lab.plan("{name: search}"));
+  CHECK(tables == doctest::Approx(least_of_all(lab, workload, Strategy::table_wise, {{0}, {1}})).epsilon(1e-9));
+
+  const Constraints columns = only({Strategy::column_wise});
+  lab.context.constraints = &columns;
+  const double halves = lab.ms(lab.plan("{name: search}"));
+  const double least = least_of_all(lab, workload, Strategy::column_wise, {{0}, {1}, {0, 1}, {1, 0}});
+  CHECK(halves <= least * (1 + 1e-9));
+  CHECK(halves < tables);
+}
+
+TEST_CASE("search is as fast as every planner that it starts from, and says how it got there") {
+  for (const std::uint64_t seed : {3ULL, 8ULL, 21ULL}) {
+    CAPTURE(seed);
+    const RandomPlan made = random_plan(seed, {torchrec_strategies()});
+    SearchLab lab(made.workload, *made.cluster);
+    const double best = lab.ms(lab.plan("{name: search, evaluations: 3000}"));
+    for (const std::string name : {"row_wise", "table_wise", "column_wise", "table_row_wise", "grid_shard",
+                                   "data_parallel", "memory_balanced", "torchrec"}) {
+      CAPTURE(name);
+      const double start = lab.ms(lab.plan("{name: " + name + "}"));
+      CHECK(best <= start);
+      CHECK(lab.figures.at("start_" + name + "_ms") == doctest::Approx(start).epsilon(1e-9));
+    }
+    CHECK(lab.figures.at("evaluations") >= 1);
+    CHECK(lab.figures.at("evaluations") <= 3000 + 64);  // the starts, and what is under way
+    CHECK(std::abs(lab.figures.at("cost_ms") / best - 1) < 0.1);
+  }
+}
+
+TEST_CASE("the same search twice gives the same plan; few evaluations end it soon") {
+  const RandomPlan made = random_plan(5, {torchrec_strategies()});
+  SearchLab lab(made.workload, *made.cluster);
+  CHECK(lab.plan("{name: search, evaluations: 2000}") == lab.plan("{name: search, evaluations: 2000}"));
+  lab.plan("{name: search, evaluations: 1}");
+  CHECK(lab.figures.at("evaluations") < 100);
+  CHECK_FALSE(lab.notes.find("evaluations in closed form") == std::string::npos);
+  CHECK(lab.notes.find("timeout") == std::string::npos);
+  lab.plan("{name: search, timeout: \"1 us\", evaluations: 100000000}");
+  CHECK(lab.figures.at("evaluations") < 1000);
+  CHECK(lab.notes.find("the timeout ended the search") != std::string::npos);
+}
+
+TEST_CASE("what moves from the plan to start from keeps within max_moved") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(2, 2);
+  SearchLab lab(workload, cluster);
+  const Plan start = dealt(workload, Strategy::table_wise, {{0}, {0}, {0}, {1}});
+  const std::string file = (std::filesystem::temp_directory_path() / fmt::format("search_{}.json", getpid())).string();
+  std::ofstream(file) << plan_to_json(start, workload, cluster);
+  double slowest = lab.ms(start) * (1 + 1e-9);
+  for (const double limit : {0.0, 30e6, 100e6}) {
+    CAPTURE(limit);
+    const Plan plan =
+        lab.plan(fmt::format("{{name: search, start: {}, max_moved: \"{:.0f} B\", evaluations: 3000}}", file, limit));
+    double moved = 0;
+    for (int t = 0; t < 4; ++t) {
+      std::vector<Placement> now, before;
+      for (const Placement& each : plan.placements) {
+        if (each.table == t) now.push_back(each);
+      }
+      for (const Placement& each : start.placements) {
+        if (each.table == t) before.push_back(each);
+      }
+      moved += search::moved_bytes(now, before, workload.tables[static_cast<std::size_t>(t)]);
+    }
+    CHECK(moved <= limit);
+    CHECK(lab.ms(plan) <= slowest);
+    slowest = lab.ms(plan) * (1 + 1e-6);
+  }
+  CHECK(slowest < 0.9 * lab.ms(start));
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("constraints are kept, and refused by name where nothing is left") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(2, 2);
+  SearchLab lab(workload, cluster);
+  Constraints constraints = only({Strategy::row_wise});
+  constraints.by_table["a"].sharding_types = {Strategy::column_wise};
+  constraints.by_table["a"].min_partition = 32;
+  lab.context.constraints = &constraints;
+  const Plan plan = lab.plan("{name: search, evaluations: 2000}");
+  for (const Placement& placement : plan.placements) {
+    CHECK(placement.strategy == (placement.table == 0 ? Strategy::column_wise : Strategy::row_wise));
+    CHECK(placement.columns() >= 32);
+  }
+  constraints.by_table["b"].compute_kernels = {"key_value"};
+  std::string message;
+  try {
+    lab.plan("{name: search}");
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  CHECK(message.find("no way to place table 'b'") != std::string::npos);
+}
+
+TEST_CASE("rows may lie behind a cache where constraints say so") {
+  const Workload workload = four_tables();
+  const Cluster& cluster = shaped_cluster(2, 2);
+  SearchLab lab(workload, cluster, "torchrec");
+  Constraints constraints;
+  constraints.by_table["*"].compute_kernels = {"fused_uvm_caching"};
+  constraints.by_table["*"].cache_load_factor = 0.3;
+  lab.context.constraints = &constraints;
+  for (const Placement& placement : lab.plan("{name: search, evaluations: 1000}").placements) {
+    CHECK(placement.compute_kernel == "fused_uvm_caching");
+    CHECK(placement.cache_load_factor == 0.3);
+  }
+}
+
+// Every table needs 6 of the 8 GB of a rank when it is whole there: only cut ones fit beside each other.
+TEST_CASE("plans fit in memory, or the error says what is missing") {
+  const Workload workload = workload_from(R"(
+  - {name: t, copies: 5, rows: 23000000, dim: 64, kind: pooled, pooling_factor: 2}
+)");
+  ClusterSpec spec = cluster_spec("toy_2x4.yaml", 2);
+  spec.gpu.count = 2;
+  spec.gpu.hbm = Bytes{8'000'000'000};
+  const Cluster cluster(spec);
+  SearchLab lab(workload, cluster);
+  const Plan plan = lab.plan("{name: search, evaluations: 2000}");
+  CHECK_NOTHROW(check_memory(plan, workload, cluster, lab.context.memory));
+  spec.gpu.hbm = Bytes{6'000'000'000};
+  const Cluster smaller(spec);
+  SearchLab tight(workload, smaller);
+  for (auto b :
+       memory_per_rank(tight.plan("{name: search, evaluations: 2000}"), workload, smaller, tight.context.memory))
+    printf("mem %ld of %ld\n", (long)b, (long)smaller.memory_per_rank().count);
+  CHECK_THROWS_WITH_AS(tight.plan("{name: search, evaluations: 2000}"), doctest::Contains("does not fit in memory"),
+                       Error);
+}
+
+TEST_CASE("sequences of several tiers, and every pipeline, can be searched") {
+  for (const char* const pipeline : {"none", "sparse_dist", "prefetch_sparse_dist"}) {
+    const Workload workload = workload_from(R"(
+  - {name: long, rows: 2000000, dim: 128, kind: sequence, average_length: 50, access: {family: zipf, s: 1.1}}
+  - {name: short, rows: 10000, dim: 64, kind: sequence, average_length: 5}
+)",
+                                            256, fmt::format("pipeline: {}\n", pipeline));
+    const Cluster& cluster = shaped_cluster(2, 4);
+    SearchLab lab(workload, cluster);
+    const double best = lab.ms(lab.plan("{name: search, evaluations: 2000}"));
+    for (const char* const name : {"flexshard_2tier", "flexshard_3tier", "row_wise", "table_wise"}) {
+      CHECK(best <= lab.ms(lab.plan("{name: " + std::string(name) + "}")));
+    }
+  }
+}
+
+// What comes and goes leaves nothing behind.
+TEST_CASE("the search's own cost is near what is simulated") {
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomChoice choice{torchrec_strategies()};
+    choice.pipeline = std::vector<std::string>{"none", "sparse_dist", "prefetch_sparse_dist"}[seed % 3];
+    const RandomPlan made = random_plan(seed, choice);
+    SearchLab lab(made.workload, *made.cluster);
+    search::TableChoices choices(made.workload, *made.cluster, lab.context);
+    search::IterationCost cost(lab.context.outline(choices.every_kind({made.plan})), made.workload, *made.cluster,
+                               *lab.context.compute);
+    choices.use(cost);
+    search::LocalSearch local(made.workload, *made.cluster, choices, cost, {1000, {}, {}, {}});
+    local.begin(choices.of_plan(made.plan));
+    const double own = local.seconds() * 1e3;
+    const double distance =
+        off(own, simulated(lower(made.plan, made.workload, *made.cluster, {}), *made.cluster).iteration_ms);
+    CHECK(distance < 0.4);
+    sum += distance;
+    for (const search::Choice& table : choices.of_plan(made.plan)) {
+      for (const search::Piece& piece : table) {
+        cost.add(piece.load->shares, piece.shift(made.cluster->ranks_per_node()), 1);
+      }
+    }
+    for (const search::Choice& table : choices.of_plan(made.plan)) {
+      for (const search::Piece& piece : table) {
+        cost.add(piece.load->shares, piece.shift(made.cluster->ranks_per_node()), -1);
+      }
+    }
+    CHECK(off(cost.seconds() * 1e3, own) < 1e-9);
+    CHECK(choices.plan_of(local.plan(), 1).placements.size() == made.plan.placements.size());
+  }
+  CHECK(sum < 0.05 * 60);
+}
+
+}  // namespace shardsim::physics

@@ -69,10 +69,11 @@ Document balance_document(const std::vector<BalanceResult>& results, const Shard
   Document document;
   document.add(table_section(
       "In-model",
-      fmt::format("{} tasks held back, judged by {} of {}, which also said the labels that the policy was trained on. "
-                  "balance: least over largest shard, of a task; means over the tasks within memory (random: all). "
-                  "over random: slowest shard of random places over this one's.",
-                  tasks, policy.setting.provider, policy.setting.device),
+      fmt::format(
+          "{} tasks held back, judged by {} of {}, which also said the labels that the policy was trained on. "
+          "balance: least over largest shard, of a task; means over the tasks within memory (random: 20 places each). "
+          "over random: slowest shard of random places over this one's.",
+          tasks, policy.setting.provider, policy.setting.device),
       std::move(sheet)));
   return document;
 }
@@ -103,7 +104,7 @@ int train_autoshard(const Arguments& given, const Terminal& terminal) {
   ShardingPolicy policy = trained(split.train, training, terminal);
   policy.data = scenario.title.empty() ? scenario.path : scenario.title;
   std::vector<BalanceResult> results;
-  if (!split.test.empty()) results = judge_policy(policy, split.test, scenario.seed);
+  if (!split.test.empty()) results = judge_policy(policy, split.test);
   if (!results.empty()) policy.balance = results.front().balance;
   save_policy(policy, given.text("output"));
   if (!results.empty())

@@ -13,7 +13,7 @@ namespace shardsim {
 // ours (plan/autoshard/README.md says why).
 struct PolicyTraining {
   std::uint64_t seed = 1;
-  int updates = 125;   // theirs: 100,000 steps by 8 unrolls of 100
+  int updates = 250;   // theirs: 125 (100,000 steps by 8 unrolls of 100)
   int episodes = 10;   // per update, whole ones
   int plays = 5;       // of one task among the episodes of an update, each judged by their mean; 1: theirs
   double rate = 1e-3;  // theirs, of Adam; falls to 0 on a line

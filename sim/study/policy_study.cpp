@@ -24,6 +24,8 @@ std::vector<int> random_ranks(const ShardingTask& task, Rng& rng) {
   return rank_of;
 }
 
+constexpr int kRandomDraws = 20;  // per task: one may be anything
+
 double largest_ms(const std::vector<double>& seconds) {
   return *std::ranges::max_element(seconds) * 1e3;
 }
@@ -36,12 +38,19 @@ class WayJudge {
   void add(const ShardingTask& task, const std::vector<int>& rank_of, double random_ms) {
     if (rank_of.empty()) return;
     const std::vector<double> seconds = task.label(rank_of);
-    const double even = balance(seconds);
-    result_.least_balance = result_.solved == 0 ? even : std::min(result_.least_balance, even);
-    ++result_.solved;
-    result_.balance += even;
-    result_.largest_ms += largest_ms(seconds);
-    result_.speed_up += random_ms / largest_ms(seconds);
+    add(balance(seconds), largest_ms(seconds), random_ms);
+  }
+
+  // Several random places of one task, as one; returns the mean of their slowest shards.
+  double add_random(const ShardingTask& task, Rng& rng) {
+    double even = 0, slowest = 0;
+    for (int draw = 0; draw < kRandomDraws; ++draw) {
+      const std::vector<double> seconds = task.label(random_ranks(task, rng));
+      even += balance(seconds) / kRandomDraws;
+      slowest += largest_ms(seconds) / kRandomDraws;
+    }
+    add(even, slowest, slowest);
+    return slowest;
   }
 
   BalanceResult result() const {
@@ -51,6 +60,14 @@ class WayJudge {
   }
 
  private:
+  void add(double even, double slowest_ms, double random_ms) {
+    result_.least_balance = result_.solved == 0 ? even : std::min(result_.least_balance, even);
+    ++result_.solved;
+    result_.balance += even;
+    result_.largest_ms += slowest_ms;
+    result_.speed_up += random_ms / slowest_ms;
+  }
+
   BalanceResult result_;
 };
 
@@ -108,17 +125,15 @@ std::vector<int> PolicyCase::placed_by(const Tree& planner) const try {
   throw;
 }
 
-std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases,
-                                        std::uint64_t seed) {
+std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases) {
   const std::vector<std::string> scores{"cost", "lookup", "size_lookup", "dim", "size"};
   std::vector<WayJudge> judges{WayJudge("policy"), WayJudge("greedy, costs of the policy")};
   for (const std::string& score : scores) judges.emplace_back("greedy, score " + score);
-  judges.emplace_back("random");
-  Rng rng(seed);
+  WayJudge random("random");
+  Rng rng(1);  // the same random places for every policy
   for (const PolicyCase& item : cases) {
     const ShardingTask& task = item.task();
-    const std::vector<int> random = random_ranks(task, rng);
-    const double random_ms = largest_ms(task.label(random));
+    const double random_ms = random.add_random(task, rng);
     const auto within = [&](std::vector<int> rank_of) {
       const std::vector<double> held = bytes_held(task, rank_of);
       return *std::ranges::max_element(held) <= task.room ? rank_of : std::vector<int>{};
@@ -127,10 +142,10 @@ std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std:
     judges[1].add(task, within(dealt_by_costs(policy, task)), random_ms);
     for (std::size_t i = 0; i < scores.size(); ++i)
       judges[2 + i].add(task, item.placed_by(greedy_by(scores[i])), random_ms);
-    judges.back().add(task, random, random_ms);
   }
   std::vector<BalanceResult> results;
   for (const WayJudge& judge : judges) results.push_back(judge.result());
+  results.push_back(random.result());
   return results;
 }
 

@@ -38,7 +38,6 @@ struct BalanceResult {
 };
 
 // The policy, the greedy heuristics and random places on these tasks.
-std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases,
-                                        std::uint64_t seed);
+std::vector<BalanceResult> judge_policy(const ShardingPolicy& policy, const std::vector<PolicyCase>& cases);
 
 }  // namespace shardsim

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# AutoShard's policy with all features, and without what it is told of lookups (or other features), over seeds: balance
+# and speed-up beside what the paper has (KDD 2022, section 5: other tables, other costs). About 70 s of CPU per policy.
+# Usage: autoshard_ablation.sh [SHARDSIM] [SEEDS [FEATURE...]], by default 5 pooling_factor
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+shardsim=$(realpath "${1:-$here/build/release/shardsim}") seeds=${2:-5}
+features=("${@:3}")
+[ "${#features[@]}" -gt 0 ] || features=(pooling_factor)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# published VARIANT: balance and speed-up; 80 tables on 8 GPUs, MetaSyn, mean of five runs.
+published() {
+  case $1 in
+    full) echo "88.6 % 1.712" ;;
+    dim) echo "87.6 % 1.706" ;;
+    row) echo "87.8 % 1.702" ;;
+    pooling_factor) echo "45.9 % 1.271" ;;
+    size) echo "87.0 % 1.683" ;;
+    bins) echo "84.3 % 1.688" ;;
+    *) echo "-" ;;
+  esac
+}
+
+printf '%-24s %-28s %-12s %s\n' policy "balance, mean (least, most)" "over random" published
+for variant in full "${features[@]}"; do
+  without=()
+  [ "$variant" = full ] || without=(--without "$variant")
+  : >"$work/rows"
+  for seed in $(seq "$seeds"); do
+    "$shardsim" autoshard train "$here/scenarios/autoshard_tasks.yaml" --seed "$seed" "${without[@]}" \
+      -o "$work/policy.h5" --force 2>/dev/null | awk '$1 == "policy" { print $3, $6 }' >>"$work/rows"
+  done
+  name=$([ "$variant" = full ] && echo "all features" || echo "without $variant")
+  awk -v name="$name" -v published="$(published "$variant")" '
+    { sum += $1; speed += $2; if (NR == 1 || $1 < least) least = $1; if ($1 > most) most = $1 }
+    END { printf "%-24s %-28s %-12s %s\n", name, sprintf("%.1f %% (%.1f, %.1f)", sum / NR, least, most),
+                 sprintf("%.3f", speed / NR), published }' "$work/rows"
+done

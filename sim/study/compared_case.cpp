@@ -9,6 +9,7 @@
 #include "plan/check.h"
 #include "plan/memory_model.h"
 #include "sim/study/case_result.h"
+#include "sim/study/lower_bound.h"
 
 namespace shardsim {
 namespace {
@@ -82,6 +83,16 @@ std::string judge_of(const Case& item) {
   return (name == nullptr ? "" : name->scalar) + (file == nullptr ? "" : " " + file->scalar);
 }
 
+// None where nothing is known, or the workload cannot be lowered, which each planner's own error says.
+std::optional<double> bound_ms(const Case& item) {
+  try {
+    const double bound = lower_bound(item, cluster_of(item)).value * 1e3;
+    return bound > 0 ? std::optional(bound) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void add_planner_notes(CaseResult& result, const std::vector<std::string>& lines) {
@@ -117,6 +128,7 @@ std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario) {
       begun.world_size = item.cluster.nodes * item.cluster.gpu.count;
       begun.judged_by = judge_of(item);
       begun.network = item.network.find("name")->scalar;
+      begun.lower_bound_ms = bound_ms(item);
     }
     comparisons.back().planners.push_back({item.name, item.compared->label});
   }

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
 
 namespace shardsim {
 namespace {
 
 LearnedCosts read_costs(MapReader costs) {
-  const Place place = costs.place_of("file");
-  const std::filesystem::path file = std::filesystem::path(place.source).parent_path() / costs.text("file");
+  const std::string file = costs.text("file");
   ExpectedSetting expected;
   expected.provider = costs.text("provider", "");
   expected.device = costs.text("device", "");

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/units.h"
 #include "plan/autoshard/policy.h"
@@ -33,15 +32,14 @@ class AutoShard : public Planner {
   }
 
  private:
-  // `policy`: a file, or {file, provider}; relative to the file that names it.
+  // `policy`: a file, or {file, provider}.
   static ShardingPolicy read(MapReader& options) {
     const Tree& given = options.required("policy");
-    const std::filesystem::path folder = std::filesystem::path(given.place.source).parent_path();
-    if (given.kind != Tree::Kind::map) return read_policy(folder / options.text("policy"));
+    if (given.kind != Tree::Kind::map) return read_policy(options.text("policy"));
     MapReader map = options.map("policy");
     const std::string file = map.text("file"), provider = map.text("provider", "");
     map.finish();
-    return read_policy(folder / file, provider);
+    return read_policy(file, provider);
   }
 
   static void refuse_overfull(const ShardingTask& task, const Workload& workload, std::span<const int> rank_of) {

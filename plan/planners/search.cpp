@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <optional>
 
@@ -49,10 +48,7 @@ bool has_room(const Plan& plan, const Workload& workload, const Cluster& cluster
 class Search : public Planner {
  public:
   explicit Search(MapReader& options) : place_(options.tree().place) {
-    if (options.has("start")) {
-      const Place place = options.place_of("start");
-      start_ = (std::filesystem::path(place.source).parent_path() / options.text("start")).string();
-    }
+    if (options.has("start")) start_ = options.text("start");
     if (options.has("max_moved")) max_moved_ = options.bytes("max_moved").count;
     if (max_moved_ && start_.empty()) {
       throw input_error(options.place_of("max_moved"), "max_moved without a plan to start from",

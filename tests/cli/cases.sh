@@ -75,6 +75,13 @@ done
 check "the number and the name are one table" cmp -s workload.tables.history.rows.json workload.tables.0.rows.json
 refuse 2 'argument --set workload.tables.histori.rows: .*"histori" is no item.*history' run $toy --set workload.tables.histori.rows=1000
 
+echo "-- files beside the scenario"
+mkdir -p deep/er
+printf 'quality,op\nA,copy\n' >deep/er/m.csv
+printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\ncompute_model: {name: measured, file: m.csv}\ncases: [{name: a}]\n' >deep/er/s.yaml
+refuse 2 'deep/er/m.csv:1: column' check deep/er/s.yaml
+refuse 2 'deep/er/no.json' check deep/er/s.yaml --set 'compute_model={name: roofline}' --set 'planner={name: search, start: deep/er/no.json}'
+
 echo "-- spellings of options"
 run run $toy -j2 -qv -o short
 check "-j2 and -qv: $(cat streams/err)" [ "$code" -eq 0 ]
@@ -82,4 +89,4 @@ check "the result is the same for any number of jobs" cmp -s short/result.json w
 refuse 2 'argument --output: the option is not given as it should be. Write --output DIR' run $toy -o --json
 run list -- planners
 check "after -- there are no options" grep -q row_wise streams/out
-finish 25
+finish 27

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
 #include "base/files.h"
@@ -117,9 +116,8 @@ std::unique_ptr<ComputeModel> make_measured(MapReader& options) {
   const std::string file = options.text("file");
   if (!file.ends_with(".csv"))
     throw input_error(place, excerpt(file) + " is no CSV table", "Name the file of shardsim-microbench --csv");
-  const std::filesystem::path path = std::filesystem::path(place.source).parent_path() / file;
-  const CsvTable table = parse_csv(read_file(path.string()), path.string());
-  return std::make_unique<Measured>(path.string(), read_embedding_table(table));
+  const CsvTable table = parse_csv(read_file(file), file);
+  return std::make_unique<Measured>(file, read_embedding_table(table));
 }
 
 }  // namespace shardsim

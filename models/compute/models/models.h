@@ -28,7 +28,7 @@ class MeasuredCurve {
   std::vector<Point> points_;
 };
 
-// Option `file`: the CSV table of shardsim-microbench (or of public measurements), relative to the file that names it.
+// Option `file`: the CSV table of shardsim-microbench (or of public measurements), as the current folder sees it.
 // Lookups and sorted updates (per optimizer) are interpolated by bytes and lookups, dense products by FLOP; what is
 // only traffic takes the measured copy rate and an empty call. Rows of quality C, warm caches and skewed indices are
 // not used, nor rows whose tables are read more than once over where others are there: caches serve those.

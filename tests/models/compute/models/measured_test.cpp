@@ -22,7 +22,7 @@ struct Folder {
 
 std::unique_ptr<ComputeModel> model_of(const Folder& folder, const std::string& rows) {
   write_file(folder.path / "measured.csv", kHeader + rows);
-  return make_compute_model(parse_yaml("name: measured\nfile: measured.csv", (folder.path / "s.yaml").string()));
+  return make_compute_model(parse_yaml("name: measured\nfile: " + (folder.path / "measured.csv").string(), "s.yaml"));
 }
 
 // Gathers of 1,000 and 100,000 rows of 256 bytes: 20 us and 1,100 us; an SGD update; a copy at 1 GB/s; two products.
@@ -121,7 +121,7 @@ TEST_CASE("bad tables are refused with file and line") {
                        doctest::Contains("measured.csv:2"), Error);
   write_file(folder.path / "half.csv", "quality,op\nA,copy\n");
   CHECK_THROWS_WITH_AS(
-      make_compute_model(parse_yaml("name: measured\nfile: half.csv", (folder.path / "s.yaml").string())),
+      make_compute_model(parse_yaml("name: measured\nfile: " + (folder.path / "half.csv").string(), "s.yaml")),
       doctest::Contains("column 'gpu'"), Error);
   CHECK_THROWS_WITH_AS(make_compute_model(parse_yaml("name: measured\nfile: m.h5", "s.yaml")),
                        doctest::Contains("s.yaml:2"), Error);

@@ -19,7 +19,7 @@
 namespace shardsim {
 
 // One piece of a shard: its rows, and what the iteration adds up for them. Copies on several ranks are one piece here.
-struct HeldPiece {
+struct ReferencePiece {
   std::int64_t dim = 0;
   std::vector<float> rows, sums;
   std::vector<std::int64_t> reads;  // of each row in this iteration
@@ -35,10 +35,10 @@ constexpr const char* kWhole =
     "Whole-number checks need tables of fp32, of one dimension per sequence lookup, with updates";
 
 // The pieces of a shard with the rows that they start with.
-std::vector<HeldPiece> pieces_of(const Program& program, const Program::Shard& shard) {
-  std::vector<HeldPiece> pieces(static_cast<std::size_t>(row_shards(shard)));
+std::vector<ReferencePiece> pieces_of(const Program& program, const Program::Shard& shard) {
+  std::vector<ReferencePiece> pieces(static_cast<std::size_t>(row_shards(shard)));
   for (int position = 0; position < row_shards(shard); ++position) {
-    HeldPiece& piece = pieces[static_cast<std::size_t>(position)];
+    ReferencePiece& piece = pieces[static_cast<std::size_t>(position)];
     piece.dim = shard.columns();
     const auto rows = static_cast<std::size_t>(row_shard_rows(shard, position));
     piece.rows.resize(rows * static_cast<std::size_t>(piece.dim));
@@ -48,7 +48,7 @@ std::vector<HeldPiece> pieces_of(const Program& program, const Program::Shard& s
   const std::uint64_t key = table_key(program.tables[static_cast<std::size_t>(shard.table)]);
   for (std::uint64_t position = shard.row_begin; position < shard.row_end; ++position) {
     const RowOwner owner = row_owner(program, shard, position);
-    HeldPiece& piece = pieces[static_cast<std::size_t>(owner.shard)];
+    ReferencePiece& piece = pieces[static_cast<std::size_t>(owner.shard)];
     float* const row = piece.row(static_cast<std::int64_t>(owner.local_row));
     for (std::int64_t c = 0; c < piece.dim; ++c) row[c] = first_value(key, position, shard.column_begin + c);
   }
@@ -114,7 +114,7 @@ struct Reference::State {
       }
     }
     for (auto& [shard, of_shard] : pieces) {
-      for (HeldPiece& piece : of_shard) update(piece);
+      for (ReferencePiece& piece : of_shard) update(piece);
     }
     ++iteration;
   }
@@ -190,7 +190,7 @@ struct Reference::State {
   // One row of a part into one of the vectors.
   void take(const RankRows::Part& part, std::int64_t local, int rank, int lookup, Vectors& vectors,
             std::int64_t vector) {
-    HeldPiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+    ReferencePiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
     const float* const row = piece.row(local);
     float* const sums = piece.sums.data() + local * piece.dim;
     const auto first = static_cast<std::size_t>(vector * piece.dim);
@@ -210,7 +210,7 @@ struct Reference::State {
     all.insert(all.end(), vectors.sums.begin(), vectors.sums.end());
   }
 
-  static void update(HeldPiece& piece) {
+  static void update(ReferencePiece& piece) {
     for (std::size_t row = 0; row < piece.reads.size(); ++row) {
       const double largest = kLargestGradient * static_cast<double>(piece.reads[row]);
       for (std::int64_t c = 0; c < piece.dim; ++c) {
@@ -229,7 +229,7 @@ struct Reference::State {
   Program program;
   std::vector<Fusion> fusions;
   std::int64_t iteration = 0;
-  std::map<int, std::vector<HeldPiece>> pieces;               // by shard
+  std::map<int, std::vector<ReferencePiece>> pieces;           // by shard
   std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
 };
 

@@ -196,7 +196,8 @@ Command cost_model_train_command() {
                       {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
                       {"seed", 0, "S", "Same labels, same seed, same bytes.", "1"},
                       {"epochs", 0, "N",
-                       "How often every label is looked at; as often as some 16,000 steps take where it is not given."},
+                       "How often every label is looked at; where it is not given as often as 16,000 steps take, of "
+                       "exchanges 32,000."},
                       {"batch-size", 0, "N",
                        "Labels of one step; 16 of few labels, else 64 shards or 128 exchanges where it is not given."},
                       {"rate", 0, "R", "The highest rate of Adam's steps; it falls to 0 towards the end.", "0.004"},

@@ -14,9 +14,15 @@
 namespace shardsim {
 namespace {
 
-constexpr double kSteps = 16'000;  // of a training, where nobody says the epochs
 constexpr std::size_t kFewLabels = 4'000;
-constexpr int kShardBatch = 64, kExchangeBatch = 128;
+
+// Of a training, where nobody says otherwise.
+struct Steps {
+  double count = 0;
+  int batch = 0;  // where labels are not few
+};
+constexpr Steps kShardSteps{16'000, 64}, kExchangeSteps{32'000, 128};
+
 constexpr double kLeastShare = 0.1;  // of the mean: labels below it count as if they were that large
 constexpr double kTiny = 1e-6;       // added to deviations, as NeuroShard does
 
@@ -143,11 +149,11 @@ std::vector<float> weights_of(const std::vector<double>& seconds, double mean) {
 }
 
 // Where the options leave them open: steps enough, of few labels where there are few.
-TrainingOptions completed(TrainingOptions options, std::size_t labels, int most_batch) {
-  if (options.batch == 0) options.batch = labels < kFewLabels ? 16 : most_batch;
+TrainingOptions completed(TrainingOptions options, std::size_t labels, const Steps& steps) {
+  if (options.batch == 0) options.batch = labels < kFewLabels ? 16 : steps.batch;
   if (options.epochs > 0) return options;
-  const double steps = std::max(1.0, static_cast<double>(labels) / options.batch);
-  options.epochs = static_cast<int>(std::ceil(kSteps / steps));
+  const double in_epoch = std::max(1.0, static_cast<double>(labels) / options.batch);
+  options.epochs = static_cast<int>(std::ceil(steps.count / in_epoch));
   return options;
 }
 
@@ -188,7 +194,7 @@ class ShardData {
     FitsShards net(pieces_, targets, weights);
     std::vector<int> samples(seconds.size());
     std::iota(samples.begin(), samples.end(), 0);
-    Trained trained = train(net, std::move(samples), completed(options, seconds.size(), kShardBatch), watch);
+    Trained trained = train(net, std::move(samples), completed(options, seconds.size(), kShardSteps), watch);
     return {std::move(trained.parameters), scale, trained.validation_loss, trained.epoch};
   }
 
@@ -291,7 +297,7 @@ class ExchangeData {
     std::vector<int> samples(static_cast<std::size_t>(count_));
     std::iota(samples.begin(), samples.end(), 0);
     Trained trained =
-        train(net, std::move(samples), completed(options, static_cast<std::size_t>(count_), kExchangeBatch), watch);
+        train(net, std::move(samples), completed(options, static_cast<std::size_t>(count_), kExchangeSteps), watch);
     return {std::move(trained.parameters), scale, trained.validation_loss, trained.epoch};
   }
 

@@ -14,7 +14,7 @@ namespace shardsim {
 // these values reach in half a minute (plan/learned/README.md): they are our choice.
 struct TrainingOptions {
   std::uint64_t seed = 1;
-  int epochs = 0;                 // 0: some 16,000 steps
+  int epochs = 0;                 // 0: some 16,000 steps of shards, 32,000 of exchanges
   int batch = 0;                  // 0: 16 of few labels, else 64 shards or 128 exchanges
   double rate = 4e-3;             // of Adam at its highest: it rises over the first part and falls to 0 as a cosine
   double rising = 0.1;            // part of the steps

@@ -168,7 +168,7 @@ class SearchRun {
   std::int64_t budget() const {
     if (options_.evaluations_) return *options_.evaluations_;
     const double ranks = cluster_.world_size();
-    return std::max<std::int64_t>(2000, static_cast<std::int64_t>(2'880'000 / (ranks + 40)));
+    return std::max<std::int64_t>(2000, static_cast<std::int64_t>(4'320'000 / (ranks + 40)));
   }
 
   void limit_moves(search::LocalSearchLimits& limits) const {

@@ -145,7 +145,7 @@ std::vector<std::size_t> LocalSearch::on_busiest() const {
   const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
   const auto fullest = static_cast<int>(std::ranges::max_element(memory_) - memory_.begin());
   std::vector<std::size_t> order = heaviest_;
-  std::ranges::stable_partition(order, [&](std::size_t table) {
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t table) {
     return std::ranges::any_of(plan_[table], [&](const Piece& piece) {
       return moves_alone(piece) && (piece.place == busiest || (over_ > 0 && piece.place == fullest));
     });

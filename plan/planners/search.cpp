@@ -305,6 +305,8 @@ class SearchRun {
 
   [[noreturn]] void throw_no_room() const {
     const Plan nearest = plan_from(found_.front().plan);
+    say("no plan in the GPUs' memory was found; rows may lie in the host's where constraints allow compute kernels "
+        "fused_uvm_caching or fused_uvm");
     check_memory(nearest, workload_, cluster_, context_.memory);  // says what is missing
     throw Error(Failure::infeasible, options_.place_, "no plan within the limits of the search fits",
                 "Allow more bytes to move");

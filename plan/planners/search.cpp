@@ -164,7 +164,7 @@ class SearchRun {
   std::int64_t budget() const {
     if (options_.evaluations_) return *options_.evaluations_;
     const double ranks = cluster_.world_size();
-    return std::max<std::int64_t>(2000, static_cast<std::int64_t>(2'880'000 / (ranks + 40)));
+    return std::max<std::int64_t>(2000, static_cast<std::int64_t>(4'320'000 / (ranks + 40)));
   }
 
   void limit_moves(search::LocalSearchLimits& limits) const {
@@ -235,9 +235,17 @@ class SearchRun {
     std::ranges::stable_sort(found_, is_before);
   }
 
+  // Rows stay where the hash of a plan to start from has put them.
+  Plan plan_from(const std::vector<Choice>& choices) const {
+    if (options_.start_.empty()) return choices_.plan_of(choices, context_.seed);
+    Plan plan = choices_.plan_of(choices, starts_.front().plan.hash_seed);
+    plan.modules = starts_.front().plan.modules;
+    return plan;
+  }
+
   void add_found(std::vector<Candidate>& candidates) const {
     for (const Found& found : found_) {
-      Plan plan = choices_.plan_of(found.plan, context_.seed);
+      Plan plan = plan_from(found.plan);
       const bool known = std::ranges::any_of(candidates, [&](const Candidate& c) { return c.plan == plan; });
       if (known || !has_room(plan, workload_, cluster_, context_)) continue;
       candidates.push_back({"search", std::move(plan), found.seconds});
@@ -292,7 +300,9 @@ class SearchRun {
   }
 
   [[noreturn]] void throw_no_room() const {
-    const Plan nearest = choices_.plan_of(found_.front().plan, context_.seed);
+    const Plan nearest = plan_from(found_.front().plan);
+    say("no plan in the GPUs' memory was found; rows may lie in the host's where constraints allow compute kernels "
+        "fused_uvm_caching or fused_uvm");
     check_memory(nearest, workload_, cluster_, context_.memory);  // says what is missing
     throw Error(Failure::infeasible, options_.place_, "no plan within the limits of the search fits",
                 "Allow more bytes to move");
@@ -310,9 +320,7 @@ class SearchRun {
 };
 
 Plan Search::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
-  Plan plan = SearchRun(*this, workload, cluster, context).best();
-  plan.hash_seed = context.seed;
-  return plan;
+  return SearchRun(*this, workload, cluster, context).best();
 }
 
 }  // namespace

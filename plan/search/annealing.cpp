@@ -10,10 +10,6 @@ constexpr double kHot = 3e-4, kCold = 1e-6;  // temperatures, as parts of the it
 constexpr std::size_t kConverted = 8;        // most tables that change their type at once
 constexpr std::int64_t kAnew = 2048;         // evaluations between sums that are made anew
 
-bool moves_alone(const Piece& piece) {
-  return piece.given == nullptr && !in_rows(piece.strategy) && !replicated(piece.strategy);
-}
-
 template <typename Value>
 const Value& any_of_them(const std::vector<Value>& values, Rng& rng) {
   return values[static_cast<std::size_t>(rng.below(values.size()))];

@@ -87,6 +87,9 @@ class IterationCost {
   bool meets() const;
   void find_delays();
   void share_links(double Node::*work);
+  std::size_t next_transfer() const;
+  double share_until(double now, double until, double Node::*work);
+  double begin_of(const Node& node) const { return node.moving + late_[static_cast<std::size_t>(node.op.stream)]; }
   void run(Node& node, int iteration);
   void run_collective(Node& node, std::vector<double>& start, std::vector<double>& free);
 
@@ -99,12 +102,15 @@ class IterationCost {
   bool pipelined_;
   mutable std::vector<Node> ops_;
   std::map<std::string, int> by_key_;
-  std::vector<int> there_;                         // operations that the placements have, in launch order
-  bool connected_ = false;                         // while they stay the same
-  ComputeWork work_;                               // scratch
-  std::vector<std::vector<double>> free_;          // [stream][rank]
-  std::vector<double> busy_, start_, bytes_;       // scratch
-  std::vector<std::pair<Node*, double>> sharing_;  // scratch: what is left of each transfer, seconds
+  std::vector<int> there_;                    // operations that the placements have, in launch order
+  bool connected_ = false;                    // while they stay the same
+  ComputeWork work_;                          // scratch
+  std::vector<std::vector<double>> free_;     // [stream][rank]
+  std::vector<double> busy_, start_, bytes_;  // scratch
+  // Transfers that share a link: what is left of those that move, seconds; those to come; how late each stream is.
+  std::vector<std::pair<Node*, double>> sharing_;
+  std::vector<Node*> waiting_;
+  std::vector<double> late_;
 };
 
 }  // namespace shardsim::search

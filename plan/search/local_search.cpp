@@ -10,56 +10,9 @@ namespace {
 
 constexpr double kGain = 1e-6;     // relative; less is no gain
 constexpr double kBalance = 0.02;  // weight of the even load of ranks, which decides between iterations of equal length
-constexpr std::size_t kPlaces = 3;  // ranks, or nodes, that a piece is tried on
 constexpr std::int64_t kAskToStop = 256;
 
-bool is_single(const Piece& piece) {
-  return piece.given == nullptr && !in_rows(piece.strategy) && !replicated(piece.strategy);
-}
-
-// Where a shard of a placement lies in rows and columns.
-struct Block {
-  int rank = 0;
-  double rows_begin = 0, rows_end = 0;
-  const Placement* of = nullptr;
-};
-
-std::vector<Block> blocks_of(const std::vector<Placement>& placements) {
-  std::vector<Block> blocks;
-  for (const Placement& placement : placements) {
-    const auto rows = static_cast<double>(placement.rows());
-    for (const std::vector<int>& group : placement.holders) {
-      double begin = 0;
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        const bool all = !in_rows(placement.strategy);
-        const double held = all ? rows : static_cast<double>(placement.shard_rows(static_cast<int>(i)));
-        blocks.push_back({group[i], all ? 0 : begin, all ? rows : begin + held, &placement});
-        begin += held;
-      }
-    }
-  }
-  return blocks;
-}
-
-double common(const Block& a, const Block& b) {
-  if (a.rank != b.rank || a.of->row_begin != b.of->row_begin || a.of->row_end != b.of->row_end) return 0;
-  const double rows = std::min(a.rows_end, b.rows_end) - std::max(a.rows_begin, b.rows_begin);
-  const auto columns = static_cast<double>(std::min(a.of->column_end, b.of->column_end) -
-                                           std::max(a.of->column_begin, b.of->column_begin));
-  return std::max(rows, 0.0) * std::max(columns, 0.0);
-}
-
 }  // namespace
-
-double moved_bytes(const std::vector<Placement>& now, const std::vector<Placement>& before, const Table& table) {
-  const std::vector<Block> held = blocks_of(before);
-  double elements = 0;
-  for (const Block& block : blocks_of(now)) {
-    elements += (block.rows_end - block.rows_begin) * static_cast<double>(block.of->columns());
-    for (const Block& old : held) elements -= common(block, old);
-  }
-  return std::max(elements, 0.0) * dtype_bytes(table.dtype);
-}
 
 LocalSearch::LocalSearch(const Workload& workload, const Cluster& cluster, TableChoices& choices, IterationCost& cost,
                          LocalSearchLimits limits)
@@ -145,124 +98,6 @@ void LocalSearch::replace(std::size_t table, Choice choice) {
   moved_ += moved_by_[table];
 }
 
-std::vector<int> LocalSearch::idle_ranks() const {
-  std::vector<int> ranks = all_ranks(cluster_.world_size());
-  std::ranges::stable_sort(ranks, {}, [&](int rank) { return busy_[static_cast<std::size_t>(rank)]; });
-  return ranks;
-}
-
-std::vector<int> LocalSearch::idle_nodes() const {
-  std::vector<double> busy(static_cast<std::size_t>(cluster_.nodes()), 0.0);
-  for (int rank = 0; rank < cluster_.world_size(); ++rank) {
-    double& most = busy[static_cast<std::size_t>(cluster_.node_of(rank))];
-    most = std::max(most, busy_[static_cast<std::size_t>(rank)]);
-  }
-  std::vector<int> nodes(busy.size());
-  std::iota(nodes.begin(), nodes.end(), 0);
-  std::ranges::stable_sort(nodes, {}, [&](int node) { return busy[static_cast<std::size_t>(node)]; });
-  return nodes;
-}
-
-// Slices of equal width at these places, one after the other.
-Choice LocalSearch::sliced(std::size_t table, Strategy type, int kernel, const std::vector<int>& places,
-                           std::size_t slices) {
-  const std::int64_t dim = workload_.tables[table].dim;
-  const auto count = static_cast<std::int64_t>(slices);
-  Choice choice;
-  for (std::int64_t i = 0; i < count; ++i) {
-    choice.push_back(choices_.piece(table, type, kernel, places[static_cast<std::size_t>(i) % places.size()],
-                                    i * (dim / count), (i + 1) * (dim / count)));
-  }
-  return choice;
-}
-
-// Types that hold all columns together.
-void LocalSearch::add_whole(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made) {
-  const std::int64_t dim = workload_.tables[table].dim;
-  std::vector<int> places = {0};
-  if (type == Strategy::table_wise) places = idle_ranks();
-  if (type == Strategy::table_row_wise) places = idle_nodes();
-  for (std::size_t i = 0; i < std::min(places.size(), kPlaces); ++i) {
-    made.push_back({choices_.piece(table, type, kernel, places[i], 0, dim)});
-  }
-}
-
-// Slices of 1, 2, 4 ... equal widths.
-void LocalSearch::add_columns(std::size_t table, Strategy type, int kernel, std::vector<Choice>& made) {
-  const std::int64_t dim = workload_.tables[table].dim, least = choices_.min_partition(table);
-  const std::vector<int> ranks = idle_ranks(), nodes = idle_nodes();
-  const bool by_node = type == Strategy::grid_shard, in_node = type == Strategy::table_column_wise;
-  const std::size_t most = by_node   ? nodes.size()
-                           : in_node ? static_cast<std::size_t>(cluster_.ranks_per_node())
-                                     : ranks.size();
-  for (std::size_t slices = by_node ? 2 : 1; slices <= most; slices *= 2) {
-    const auto count = static_cast<std::int64_t>(slices);
-    if (dim % count != 0 || (slices > 1 && (dim / count < least || dim / count % 4 != 0))) break;
-    if (by_node) {
-      made.push_back(sliced(table, type, kernel, nodes, slices));
-    } else if (!in_node) {
-      made.push_back(sliced(table, type, kernel, ranks, slices));
-      if (slices < ranks.size()) {
-        made.push_back(sliced(table, type, kernel, std::vector<int>(ranks.begin() + 1, ranks.end()), slices));
-      }
-    } else {
-      for (std::size_t i = 0; i < std::min<std::size_t>(nodes.size(), 2); ++i) {
-        std::vector<int> inside;
-        std::ranges::copy_if(ranks, std::back_inserter(inside),
-                             [&](int rank) { return cluster_.node_of(rank) == nodes[i]; });
-        made.push_back(sliced(table, type, kernel, inside, slices));
-      }
-    }
-  }
-}
-
-// One slice of several to an idle place.
-void LocalSearch::add_moves(std::size_t table, std::vector<Choice>& made) {
-  const Choice& now = plan_[table];
-  if (now.size() < 2) return;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (!is_single(now[i])) continue;
-    for (const int rank : idle_ranks()) {
-      const bool held = std::ranges::any_of(now, [&](const Piece& piece) { return piece.place == rank; });
-      const bool elsewhere =
-          now[i].strategy == Strategy::table_column_wise && cluster_.node_of(rank) != cluster_.node_of(now[i].place);
-      if (held || elsewhere) continue;
-      Choice moved = now;
-      moved[i].place = rank;
-      made.push_back(std::move(moved));
-      break;
-    }
-  }
-}
-
-// Every shard gets a row.
-bool LocalSearch::can_have(std::size_t table, Strategy type) const {
-  const int shards = type == Strategy::row_wise ? cluster_.world_size() : cluster_.ranks_per_node();
-  return !in_rows(type) || workload_.tables[table].rows >= static_cast<std::uint64_t>(shards);
-}
-
-std::vector<Choice> LocalSearch::alternatives(std::size_t table, const std::vector<Strategy>& types) {
-  std::vector<Choice> made;
-  for (const bool filled : {true, false}) {  // shards without rows only where there is nothing else
-    for (const Strategy type : choices_.strategies(table)) {
-      const bool asked = types.empty() || std::ranges::find(types, type) != types.end();
-      if (!asked || (filled && !can_have(table, type))) continue;
-      std::vector<int> kernels = choices_.kernels(table);
-      if (replicated(type)) kernels = {0};
-      for (const int kernel : kernels) {
-        if (in_columns(type)) {
-          add_columns(table, type, kernel, made);
-        } else {
-          add_whole(table, type, kernel, made);
-        }
-      }
-    }
-    if (!made.empty() || !types.empty()) break;
-  }
-  add_moves(table, made);
-  return made;
-}
-
 // The best of all ways to place the table; whether it is better than the present one.
 bool LocalSearch::improve(std::size_t table, const std::vector<Strategy>& types) {
   const Choice before = plan_[table];
@@ -310,9 +145,9 @@ std::vector<std::size_t> LocalSearch::on_busiest() const {
   const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
   const auto fullest = static_cast<int>(std::ranges::max_element(memory_) - memory_.begin());
   std::vector<std::size_t> order = heaviest_;
-  std::ranges::stable_partition(order, [&](std::size_t table) {
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t table) {
     return std::ranges::any_of(plan_[table], [&](const Piece& piece) {
-      return is_single(piece) && (piece.place == busiest || (over_ > 0 && piece.place == fullest));
+      return moves_alone(piece) && (piece.place == busiest || (over_ > 0 && piece.place == fullest));
     });
   });
   return order;
@@ -372,11 +207,11 @@ bool LocalSearch::swap_pieces(std::int64_t until) {
     const std::size_t partners = std::min<std::size_t>(idle.size(), 4);
     for (std::size_t one = 0; one < plan_.size() && !better; ++one) {
       for (std::size_t piece = 0; piece < plan_[one].size() && !better; ++piece) {
-        if (!is_single(plan_[one][piece]) || plan_[one][piece].place != busiest) continue;
+        if (!moves_alone(plan_[one][piece]) || plan_[one][piece].place != busiest) continue;
         for (std::size_t other = 0; other < plan_.size() && !better; ++other) {
           if (other == one) continue;
           for (std::size_t with = 0; with < plan_[other].size() && !better; ++with) {
-            if (!is_single(plan_[other][with])) continue;
+            if (!moves_alone(plan_[other][with])) continue;
             const auto at =
                 std::find(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(partners), plan_[other][with].place);
             if (at == idle.begin() + static_cast<std::ptrdiff_t>(partners)) continue;

@@ -45,6 +45,10 @@ Shift Piece::shift(int per_node) const {
   return on_one_node(strategy) ? Shift{place * per_node, place} : Shift{};
 }
 
+bool moves_alone(const Piece& piece) {
+  return piece.given == nullptr && on_one_rank(piece.strategy);
+}
+
 TableChoices::TableChoices(const Workload& workload, const Cluster& cluster, const PlannerContext& context)
     : workload_(workload), cluster_(cluster), context_(context), rules_(workload.tables.size()) {
   find_classes();

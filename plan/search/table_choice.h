@@ -30,6 +30,9 @@ struct Piece {
   Shift shift(int per_node) const;
 };
 
+// Whether it can go to another rank by itself.
+bool moves_alone(const Piece& piece);
+
 // How one table is placed.
 using Choice = std::vector<Piece>;
 

@@ -38,4 +38,7 @@ using PolicyWatch = std::function<void(const PolicyProgress&)>;  // may throw to
 ShardingPolicy train_policy(const std::vector<ShardingTask>& tasks, const PolicyTraining& training,
                             const PolicyWatch& watch = {});
 
+// What a training begins with: all but the parameters. Errors: as above.
+ShardingPolicy untrained_policy(const std::vector<ShardingTask>& tasks, const PolicyTraining& training);
+
 }  // namespace shardsim

@@ -76,6 +76,7 @@ TEST_CASE("a policy says by name what it does not fit") {
 TEST_CASE("tables that find no room are infeasible, with the bytes that are missing") {
   const Workload workload = pooled_workload(4);
   const PolicyFile policy(workload, test_cluster(1, 4));
-  const std::string text = error_of([&] { plan_by(policy.planner(), workload, test_cluster(1, 4, "100 kB")); });
+  const std::string text = error_of([&] { plan_by(policy.planner(), workload, test_cluster(1, 4, "100 KB")); });
+  CAPTURE(text);
   CHECK(has(text, "missing on GPU"));
 }

@@ -80,7 +80,8 @@ mkdir -p deep/er
 printf 'quality,op\nA,copy\n' >deep/er/m.csv
 printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\ncompute_model: {name: measured, file: m.csv}\ncases: [{name: a}]\n' >deep/er/s.yaml
 refuse 2 'deep/er/m.csv:1: column' check deep/er/s.yaml
-refuse 2 'deep/er/no.json' check deep/er/s.yaml --set 'compute_model={name: roofline}' --set 'planner={name: search, start: deep/er/no.json}'
+sed 's/compute_model.*/planners: [{name: search, start: no.json}]/; /planner:/d' deep/er/s.yaml >deep/er/t.yaml
+refuse 2 'deep/er/no.json' plan deep/er/t.yaml --case a/search
 
 echo "-- spellings of options"
 run run $toy -j2 -qv -o short

@@ -17,9 +17,10 @@ TEST_CASE("every shipped cluster reads, builds, scales and bears its file's name
     CHECK(spec.name == entry.path().stem().string());
     CHECK_FALSE(spec.summary.empty());
     names.insert(spec.name);
-    spec.nodes = 16;
+    const bool one_server = !spec.nics;  // nothing leaves it
+    spec.nodes = one_server ? 1 : 16;
     const Cluster cluster(spec);
-    CHECK(cluster.route(0, cluster.world_size() - 1).path == PathClass::net);
+    CHECK((cluster.route(0, cluster.world_size() - 1).path == PathClass::net) != one_server);
   }
   for (const char* name : {"a100_mesh_4x8", "a100_nvswitch_4x8", "aws_p4d", "dgx1_v100", "dgx_a100_80gb",
                            "hgx_h100_8x400g", "perlmutter_a100", "toy_2x4", "two_tier_8"}) {

@@ -146,6 +146,9 @@ TEST_CASE("constraints that leave no plan say how many bytes are missing, and wh
 TEST_CASE("a table of planners that were trained on their judge is titled in-model; a bound has columns of its own") {
   StudyResult study = small_study(1, "[row_wise, table_wise]");
   CHECK(contains(result_table(study, 1000, false), "PLANNERS\n"));
+  REQUIRE(study.comparisons.at(0).lower_bound_ms);
+  CHECK(*study.comparisons.at(0).lower_bound_ms <= *study.comparisons.at(0).best_ms());
+  study.comparisons.at(0).lower_bound_ms.reset();
   CHECK(!contains(result_table(study, 1000, false), "x bound"));
   study.comparisons.at(0).planners.at(0).figures.trained_on = "roofline";
   study.comparisons.at(0).lower_bound_ms = *study.comparisons.at(0).best_ms() / 2;

@@ -133,7 +133,7 @@ Command autoshard_train_command() {
                                  force_option()} +
                      scenario_options(),
           .notes = "Same scenario, same seed, same bytes. A training that is stopped leaves no file.\n",
-          .examples = {"shardsim autoshard train out/autoshard.yaml --updates 2 -o out/policy.h5",
+          .examples = {"shardsim autoshard train scenarios/autoshard_tasks.yaml -o out/policy.h5",
                        "shardsim autoshard train out/autoshard.yaml --seed 3 --updates 2 -o out/policy_3.h5"},
           .run = train_autoshard};
 }
@@ -143,7 +143,9 @@ Command autoshard_train_command() {
 Command autoshard_command() {
   return {.name = "shardsim autoshard",
           .summary = "train policies that place whole tables, as AutoShard does",
-          .examples = {"shardsim autoshard train out/autoshard.yaml --updates 2 -o out/policy.h5"},
+          .examples = {"shardsim workload sample tasks metasyn_856 --tasks 6 --test 2 --gpus 4 --min-tables 8 "
+                       "--max-tables 8 -o out/autoshard.yaml",
+                       "shardsim autoshard train out/autoshard.yaml --updates 2 -o out/policy.h5"},
           .parts = {autoshard_train_command()}};
 }
 

@@ -23,7 +23,7 @@ run_examples() {
 echo "-- help"
 # What the examples of compare read, beside what those of run write.
 "$shardsim" run scenarios/toy.yaml -o out/toy --trace all -q >/dev/null
-for command in check list plan explain lower compare convert cluster collective cost-model workload autoshard emulate validate-emulated run; do
+for command in check list plan explain lower compare convert cluster collective cost-model workload autoshard run; do
   run "$command" --help
   check "$command --help exits 0, not $code" [ "$code" -eq 0 ]
   check "$command --help keeps stderr empty" [ ! -s streams/err ]

@@ -4,7 +4,7 @@
 plan_shards.py collect LABELS PLANS SHARDS   writes the shards of all plans, each once, with the pool of LABELS
 plan_shards.py judge LABELS PLANS            lays the plans of each task side by side
 
-PLANS is a folder of files TASK_SCORE.json; a table is called tNUMBER by its number in the pool, tNUMBER_K when a task has it
+PLANS is a folder of files TASK_SCORE.json; a table is called tNUMBER by its number in the pool, tNUMBER.K when a task has it
 several times."""
 
 import json
@@ -18,7 +18,7 @@ def shards_of(path):
     devices = {}
     for tables in json.loads(path.read_text())["plan"].values():
         for name, entry in tables.items():
-            number = int(name[1:].split("_")[0])
+            number = int(name[1:].split(".")[0])
             for shard in entry["shards"]:
                 rank = shard["placement"].split(":")[1].split("/")[0]
                 devices.setdefault(rank, []).append((number, shard["shard_sizes"][1]))
@@ -44,6 +44,10 @@ def collect(labels, folder, target):
     pathlib.Path(target).write_text(json.dumps(pool, indent=1))
 
 
+def told(gain):
+    return f"{abs(gain):.1f} % {'shorter' if gain >= 0 else 'longer'}"
+
+
 def judge(labels, folder):
     measured = json.loads(pathlib.Path(labels).read_text())
     times = {
@@ -64,8 +68,8 @@ def judge(labels, folder):
     best = min((score for score in scores if score != "cost"), key=means.get)
     gain = 100 * (1 - means["cost"] / means[best])
     ratios = [plans["cost"] / min(time for score, time in plans.items() if score != "cost") for plans in slowest.values()]
-    print(f"by cost: {gain:.1f} % shorter than by {best}, the best of the heuristics on average;")
-    print(f"{100 * (1 - statistics.geometric_mean(ratios)):.1f} % shorter than the best heuristic of each task (geometric mean)")
+    print(f"by cost: {told(gain)} than by {best}, the best of the heuristics on average;")
+    print(f"{told(100 * (1 - statistics.geometric_mean(ratios)))} than the best heuristic of each task (geometric mean)")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ TEST_CASE("the cost model has the parameters that the published layers make") {
   CHECK(PolicyNet<float>(21).costs().parameter_count() == 21 * 128 + 128 + 128 * 32 + 32 + 32 * 64 + 64 + 64 + 1);
 }
 
-TEST_CASE("gradients of the policy net are those of finite differences") {
+TEST_CASE("gradients of the policy net are those of finite differences" * doctest::test_suite("long")) {
   Rng rng(11);
   const Episodes<double> episodes = small_episodes(rng);
   const PolicyNet<double> net(episodes.features);

@@ -38,7 +38,8 @@ TEST_CASE("same tasks, same seed, same bits; another seed, others") {
   CHECK(first.episodes == 30);
 }
 
-TEST_CASE("training makes shards of unseen tasks more even than no training and than the most columns") {
+TEST_CASE("training makes shards of unseen tasks more even than no training and than the most columns" *
+          doctest::test_suite("long")) {
   const auto tasks = made_up_tasks(20, 16, 4, 1), unseen = made_up_tasks(6, 16, 4, 99);
   double first = -1, last = -1;
   const ShardingPolicy trained = train_policy(tasks, short_training(80), [&](const PolicyProgress& done) {

@@ -44,7 +44,8 @@ CostErrors errors_of(const std::vector<ShardSeconds>& said, const std::vector<Sh
 
 }  // namespace
 
-TEST_CASE("cost model: learns a linear cost from 3,000 labels to a few percent on those held back") {
+TEST_CASE("cost model: learns a linear cost from 3,000 labels to a few percent on those held back" *
+          doctest::test_suite("long")) {
   const ShardSet set = labelled_shards(3000);
   const LearnedCosts costs(fit_cost_model({set}, {}, few_epochs(25)));
   const std::vector<std::size_t> items = held_back_items(set);

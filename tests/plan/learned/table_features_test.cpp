@@ -46,7 +46,7 @@ TableStatistics numbered_statistics() {
 
 }  // namespace
 
-TEST_CASE("count bins: agree with drawn ids within 0.01 a bin, for every family") {
+TEST_CASE("count bins: agree with drawn ids within 0.01 a bin, for every family" * doctest::test_suite("long")) {
   struct Law {
     const char* name;
     AccessDistribution access;

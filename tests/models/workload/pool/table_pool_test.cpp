@@ -39,7 +39,8 @@ double total(const std::vector<PoolTable>& pool, Figure figure) {
 
 }  // namespace
 
-TEST_CASE("the pool has the published sizes of MetaSyn: AutoShard, table 1; locality_stats.txt") {
+TEST_CASE("the pool has the published sizes of MetaSyn: AutoShard, table 1; locality_stats.txt" *
+          doctest::test_suite("long")) {
   for (const std::uint64_t seed : {0, 9}) {
     const std::vector<PoolTable> pool = sample_pool(seed);
     REQUIRE(pool.size() == 856);
@@ -62,7 +63,8 @@ TEST_CASE("the pool has the published sizes of MetaSyn: AutoShard, table 1; loca
   }
 }
 
-TEST_CASE("rows of the pool are met as often as published, by its figures and by what is drawn from it") {
+TEST_CASE("rows of the pool are met as often as published, by its figures and by what is drawn from it" *
+          doctest::test_suite("long")) {
   const std::vector<PoolTable> pool = sample_pool(0);
   ReuseBins rows{};
   MetRows drawn;
@@ -85,8 +87,8 @@ TEST_CASE("rows of the pool are met as often as published, by its figures and by
   }
 }
 
-TEST_CASE(
-    "rows and pooling factors of the pool have nothing to do with each other; seeds differ in the dealing alone") {
+TEST_CASE("rows and pooling factors of the pool have nothing to do with each other; seeds differ in the dealing alone" *
+          doctest::test_suite("long")) {
   const std::vector<PoolTable> pool = sample_pool(0), other = sample_pool(5);
   double mean_rows = 0, mean_lookups = 0, covariance = 0, rows_square = 0, lookups_square = 0;
   for (const PoolTable& table : pool) {
@@ -107,7 +109,7 @@ TEST_CASE(
   CHECK(pool[0].rows != other[0].rows);
 }
 
-TEST_CASE("the pool's file is a workload that says the same") {
+TEST_CASE("the pool's file is a workload that says the same" * doctest::test_suite("long")) {
   const std::vector<PoolTable> pool = sample_pool(3);
   const std::string text = pool_to_yaml(pool, 3);
   CHECK(text.size() < 600'000);

@@ -50,7 +50,7 @@ void CostSource::check_setting(const Workload& workload, const Cluster& cluster,
       refuse("rows of " + setting.dtype + ", table '" + table.name + "' has " + dtype_name(table.dtype));
   }
   // Labels in closed form are the roofline's, unless somebody chose another compute model for them.
-  if (context.trained_on) context.trained_on(setting.provider == "closed_form" ? "roofline" : setting.provider);
+  if (context.trained_on) context.trained_on(setting.judge());
   if (context.note && setting.device != cluster.spec().gpu.model) {
     context.note(fmt::format("The planner's costs were learned on {} (labels: {}), the cluster has {}.", setting.device,
                              setting.provider, cluster.spec().gpu.model));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kSchema = "shardsim.cost_model/1";
 
-// Floats are exact as doubles, the only reals that our HDF5 files have.
+// Floats are exact as doubles.
 void save_reals(Hdf5Writer& file, const std::string& path, const std::vector<float>& values, const std::string& axis,
                 const std::string& meaning) {
   const std::vector<double> reals(values.begin(), values.end());

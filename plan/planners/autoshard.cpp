@@ -21,8 +21,7 @@ class AutoShard : public Planner {
     const std::vector<int> rank_of = placed(policy_, task);
     refuse_overfull(task, workload, rank_of);
     if (context.note) context.note(origin(task));
-    if (context.trained_on)
-      context.trained_on(policy_.setting.provider == "closed_form" ? "roofline" : policy_.setting.provider);
+    if (context.trained_on) context.trained_on(policy_.setting.judge());
     if (context.figure) {
       const std::vector<double> seconds = task.label(rank_of);
       context.figure("largest_shard_ms", *std::ranges::max_element(seconds) * 1e3);

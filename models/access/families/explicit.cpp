@@ -10,39 +10,18 @@ namespace shardsim {
 namespace {
 
 // Given probabilities, kept as runs of equal ones: counts of a real table take few different values.
-class Explicit final : public AccessDistribution::Family {
+class Explicit final : public EqualRuns {
  public:
   explicit Explicit(const std::vector<double>& p) {
     double mass = 0, lost = 0;  // compensated: `lost` is what rounding took from the sum
     for (std::size_t i = 0; i < p.size(); ++i) {
-      if (runs_.empty() || p[i] != runs_.back().p) runs_.push_back({i, p[i], mass});
+      if (!goes_on(p[i])) begin_run(i, p[i], mass);
       const double term = p[i] - lost;
       const double next = mass + term;
       lost = (next - mass) - term;
       mass = next;
     }
   }
-
-  double probability(std::uint64_t position) const override { return run_of(position).p; }
-
-  double prefix(std::uint64_t n) const override {
-    if (n == 0) return 0;
-    const Run& run = run_of(n - 1);
-    return run.mass_before + static_cast<double>(n - run.first) * run.p;
-  }
-
- private:
-  struct Run {
-    std::uint64_t first = 0;
-    double p = 0;
-    double mass_before = 0;
-  };
-
-  const Run& run_of(std::uint64_t position) const {
-    return *std::prev(std::ranges::upper_bound(runs_, position, {}, &Run::first));
-  }
-
-  std::vector<Run> runs_;
 };
 
 void check_probabilities(const FamilyInput& input) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,6 +23,37 @@ struct FamilyInput {
   const AccessSpec& spec;
   std::uint64_t rows;
   const Place& place;
+};
+
+// Runs of rows of one value each, as they come: the rest of the rows, behind the last run, has its value.
+class EqualRuns : public AccessDistribution::Family {
+ public:
+  double probability(std::uint64_t position) const final { return run_of(position).value; }
+
+  double prefix(std::uint64_t n) const final {
+    if (n == 0) return 0;
+    const Run& run = run_of(n - 1);
+    return run.mass_before + static_cast<double>(n - run.first) * run.value;
+  }
+
+ protected:
+  // Of rows from `first` on; `mass_before` is the sum of the values of the rows before it. The first run begins at 0.
+  void begin_run(std::uint64_t first, double value, double mass_before) {
+    runs_.push_back({first, value, mass_before});
+  }
+  bool goes_on(double value) const { return !runs_.empty() && runs_.back().value == value; }
+
+ private:
+  struct Run {
+    std::uint64_t first = 0;
+    double value = 0, mass_before = 0;
+  };
+
+  const Run& run_of(std::uint64_t position) const {
+    return *std::prev(std::ranges::upper_bound(runs_, position, {}, &Run::first));
+  }
+
+  std::vector<Run> runs_;
 };
 
 struct FamilyEntry {

@@ -10,39 +10,18 @@ namespace shardsim {
 namespace {
 
 // Runs of rows of one weight each: what is left of a table's access counts when only their histogram is kept.
-class Steps final : public AccessDistribution::Family {
+class Steps final : public EqualRuns {
  public:
   explicit Steps(const std::vector<AccessSpec::Step>& steps) {
+    std::uint64_t end = 0;
+    double mass = 0;
     for (const AccessSpec::Step& step : steps) {
-      runs_.push_back({end_, mass_, step.weight});
-      end_ += step.rows;
-      mass_ += static_cast<double>(step.rows) * step.weight;
+      begin_run(end, step.weight, mass);
+      end += step.rows;
+      mass += static_cast<double>(step.rows) * step.weight;
     }
-    runs_.push_back({end_, mass_, 0});  // the rows that nobody looks up
+    begin_run(end, 0, mass);  // the rows that nobody looks up
   }
-
-  double probability(std::uint64_t position) const override { return run_of(position).weight; }
-
-  double prefix(std::uint64_t n) const override {
-    if (n == 0) return 0;
-    const Run& run = run_of(n - 1);
-    return run.mass_before + static_cast<double>(n - run.first) * run.weight;
-  }
-
- private:
-  struct Run {
-    std::uint64_t first = 0;
-    double mass_before = 0;
-    double weight = 0;
-  };
-
-  const Run& run_of(std::uint64_t position) const {
-    return *std::prev(std::ranges::upper_bound(runs_, position, {}, &Run::first));
-  }
-
-  std::vector<Run> runs_;
-  std::uint64_t end_ = 0;
-  double mass_ = 0;
 };
 
 void check_steps(const FamilyInput& input) {

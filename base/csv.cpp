@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -140,6 +141,27 @@ std::string csv_cell(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + '"';
+}
+
+namespace {
+
+// "time" and "time (ms)" instead of "time_us": the unit must be in the name.
+std::string likely_column(std::string_view wanted, const std::vector<std::string>& header) {
+  const std::string stem(wanted.substr(0, wanted.find('_')));
+  const auto found = std::ranges::find_if(header, [&](const std::string& name) { return name.starts_with(stem); });
+  return found == header.end() ? "" : *found;
+}
+
+}  // namespace
+
+void require_columns(const CsvTable& table, const std::vector<std::string>& wanted, const std::string& remedy) {
+  for (const std::string& column : wanted) {
+    if (table.column(column)) continue;
+    const std::string likely = likely_column(column, table.header);
+    throw input_error(
+        table.place, "column " + column + " is missing",
+        likely.empty() ? remedy : "Name " + excerpt(likely) + " as " + column + ": units are part of the name");
+  }
 }
 
 }  // namespace shardsim

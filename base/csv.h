@@ -28,6 +28,10 @@ struct CsvTable {
 // a quote that never closes, anything that is no UTF-8 text.
 CsvTable parse_csv(std::string_view text, const std::string& source);
 
+// Refuses a table without one of these columns. Errors (Failure::input at the header): which one, and the column that
+// was likely meant ("time" for "time_us": units are part of the name), else `remedy`.
+void require_columns(const CsvTable& table, const std::vector<std::string>& wanted, const std::string& remedy);
+
 // Text as a cell of such a table, in quotes where it needs them.
 std::string csv_cell(const std::string& text);
 

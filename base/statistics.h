@@ -4,8 +4,9 @@
 
 namespace shardsim {
 
-// Figures of samples. Of no samples the first three are 0.
+// Figures of samples. Of no samples the first four are 0.
 
+double mean(const std::vector<double>& values);
 double median(std::vector<double> values);  // of an even number: the mean of the two in the middle
 // Below which `share` of them lie, interpolated linearly between neighbours: quantile 0 is the least, 1 the largest.
 double quantile(std::vector<double> values, double share);

@@ -42,6 +42,7 @@ struct Chart {
   std::string caption;
   bool folded = false;  // shown on demand
   std::vector<DataSet> data;
+  std::vector<std::string> logarithmic = {};  // scales of the specification whose data span more than a decade
 };
 
 struct Paragraph {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "base/hdf5/hdf5.h"
 
@@ -30,7 +29,6 @@ std::vector<double> read_access_counts(const std::filesystem::path& file, const 
   std::vector<std::int64_t> counts = read_counts(reader, name, rows);
   const std::int64_t samples = reader.integer_attribute(name, "samples");
   if (samples < 1) reader.refuse(fmt::format("attribute samples of {} is {}", name, samples));
-  std::sort(counts.begin(), counts.end(), std::greater<>());
   std::vector<double> p(counts.size());
   std::transform(counts.begin(), counts.end(), p.begin(),
                  [&](std::int64_t count) { return static_cast<double>(count) / static_cast<double>(samples); });

@@ -77,8 +77,9 @@ class AccessDistribution::Family {
   virtual double prefix(std::uint64_t n) const = 0;
 };
 
-// Reads the `access` map of a table. `rows` resolves knots given as fractions; `folder` resolves relative files.
-AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder);
+// Reads the `access` map of a table. `rows` resolves knots given as fractions; `folder` resolves relative files. Where
+// `hottest_first` says that row ids are in order of popularity, rows that are listed or counted otherwise are refused.
+AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder, bool hottest_first = false);
 
 // An observed payload over a planned one: on each interval between given points the planned prefix sum is stretched to
 // meet the observed shares, then everything is scaled to the observed length. (docs/formats.md, `runtime`.)

@@ -41,7 +41,19 @@ std::vector<AccessSpec::Knot> read_knots(MapReader& reader, std::uint64_t rows) 
   return knots;
 }
 
-std::vector<double> read_listed(MapReader& reader) {
+// Rows that come by id, where ids are said to be in order of popularity: the first one that is hotter than the one
+// before it contradicts that.
+void check_hottest_first(const std::vector<double>& p, const Place& place) {
+  const auto rise = std::ranges::adjacent_find(p, std::ranges::less{});
+  if (rise == p.end()) return;
+  throw input_error(place,
+                    fmt::format("row_order: popularity says that row 0 is the hottest one, but row {} has more of the "
+                                "accesses than row {}",
+                                rise - p.begin() + 1, rise - p.begin()),
+                    "Sort the rows from the largest down, or leave out row_order");
+}
+
+std::vector<double> read_listed(MapReader& reader, bool hottest_first) {
   const std::vector<Tree>& items = reader.list("p");
   if (items.size() > kMostListed)
     throw input_error(reader.place_of("p"), fmt::format("{} listed probabilities", items.size()),
@@ -51,7 +63,8 @@ std::vector<double> read_listed(MapReader& reader) {
     p.push_back(parse_real(scalar_text(item, "a number"), item.place));
     if (p.back() < 0) throw input_error(item.place, "an access probability is negative", "Give 0 or more");
   }
-  std::sort(p.begin(), p.end(), std::greater<>());
+  if (hottest_first) check_hottest_first(p, reader.place_of("p"));
+  std::ranges::sort(p, std::ranges::greater{});
   return p;
 }
 
@@ -68,10 +81,13 @@ std::vector<AccessSpec::Step> read_steps(MapReader& reader) {
   return steps;
 }
 
-void read_counts(MapReader& reader, std::uint64_t rows, const std::string& folder, AccessSpec& spec) {
+void read_counts(MapReader& reader, std::uint64_t rows, const std::string& folder, bool hottest_first,
+                 AccessSpec& spec) {
   spec.file = read_file_name(reader, "file");
   spec.table = read_label(reader, "table");
   spec.p = read_access_counts(std::filesystem::path(folder) / spec.file, spec.table, rows);
+  if (hottest_first) check_hottest_first(spec.p, reader.place_of("file"));
+  std::ranges::sort(spec.p, std::ranges::greater{});
 }
 
 void read_zipf_mandelbrot(MapReader& reader, AccessSpec& spec) {
@@ -92,16 +108,16 @@ std::vector<std::string> family_names() {
 
 }  // namespace
 
-AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder) {
+AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder, bool hottest_first) {
   AccessSpec spec;
   spec.family = reader.choice("family", family_names(), "uniform");
   if (spec.family == "zipf") spec.s = reader.real("s");
   if (spec.family == "zipf_mandelbrot") read_zipf_mandelbrot(reader, spec);
   if (spec.family == "piecewise_power_law") spec.knots = read_knots(reader, rows);
   if (spec.family == "log_normal") spec.sigma = reader.real("sigma");
-  if (spec.family == "explicit") spec.p = read_listed(reader);
+  if (spec.family == "explicit") spec.p = read_listed(reader, hottest_first);
   if (spec.family == "steps") spec.steps = read_steps(reader);
-  if (spec.family == "counts") read_counts(reader, rows, folder, spec);
+  if (spec.family == "counts") read_counts(reader, rows, folder, hottest_first, spec);
   if (spec.absolute()) spec.rescale = reader.flag("rescale", false);
   reader.finish();
   return spec;

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "models/workload/workload_parts.h"
 
@@ -53,18 +51,6 @@ std::vector<Feature> read_features(MapReader& reader, const Table& table, double
   if (features.empty())
     throw input_error(reader.place_of("features"), "the table has no features", "Name at least one");
   return features;
-}
-
-void read_length_distribution(MapReader reader, const std::string& folder, Table& table) {
-  table.length_family = reader.choice("family", {"fixed", "poisson", "geometric", "log_normal", "file"}, "fixed");
-  if (table.length_family == "log_normal") table.length_sigma = read_positive(reader, "sigma");
-  if (table.length_family == "file") {
-    table.length_file = read_file_name(reader, "file");
-    if (!is_file(std::filesystem::path(folder) / table.length_file))
-      throw input_error(reader.place_of("file"), "there is no file " + excerpt(table.length_file),
-                        "Give a path relative to the workload file");
-  }
-  reader.finish();
 }
 
 ObservedAccess::Share read_share(const Tree& item, const std::string& path, std::uint64_t rows) {
@@ -155,9 +141,12 @@ Table read_table(MapReader& reader, const std::string& folder) {
   table.dtype = read_dtype(reader, "dtype").value_or(Dtype::fp32);
   const std::string kind = reader.choice("kind", {"sequence", "pooled"});
   table.kind = kind == "pooled" ? TableKind::pooled : TableKind::sequence;
-  table.access = read_access(reader.map("access"), table.rows, folder);
+  read_row_order(reader, table);
+  table.access_stated = reader.has("access");
+  table.access = read_access(reader.map("access"), table.rows, folder, table.row_order == RowOrder::popularity);
   read_lengths(reader, table);
-  read_length_distribution(reader.map("length_distribution"), folder, table);
+  table.lengths = read_length_distribution(reader.map("length_distribution"), folder, table);
+  read_bag_ids(reader, table);
   if (reader.has("runtime")) table.runtime = read_runtime(reader.map("runtime"), table);
   return table;
 }

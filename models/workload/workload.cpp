@@ -210,8 +210,8 @@ std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim)
 
 bool Table::operator==(const Table& other) const {
   const auto tied = [](const Table& t) {
-    return std::tie(t.name, t.rows, t.dim, t.dtype, t.kind, t.pooling, t.features, t.average_length, t.length_family,
-                    t.length_sigma, t.length_file, t.access, t.runtime);
+    return std::tie(t.name, t.rows, t.dim, t.dtype, t.kind, t.pooling, t.features, t.average_length, t.lengths,
+                    t.access, t.row_order, t.bag_ids, t.runtime);
   };
   return tied(*this) == tied(other);
 }
@@ -234,11 +234,14 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   workload.id_bytes = read_id_bytes(reader);
   workload.pipeline = read_pipeline(reader);
   workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids", "none"}, "auto");
+  workload.output_exchange =
+      reader.choice("output_exchange", {"reduce_scatter", "uniform", "hierarchical"}, "reduce_scatter");
   workload.embedding_kernels = reader.choice("embedding_kernels", {"fused", "per_table"}, "fused");
   read_optimizer(reader.map("optimizer"), workload);
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);
   workload.tables = read_tables(reader, folder, workload.sources);
+  read_sample_factor(reader, workload);
   workload.dense = read_dense(reader.map("dense"), workload.tables);
   check_ids_in_place(reader, workload);
   reader.finish();

@@ -6,11 +6,17 @@
 #include <vector>
 
 #include "models/access/access_distribution.h"
+#include "models/load/length_law.h"
+#include "models/load/row_owners.h"
+#include "models/load/sample_factor.h"
 
 namespace shardsim {
 
 enum class Dtype { fp32, fp16, bf16, int8 };
 enum class TableKind { sequence, pooled };
+
+// Whether every id of a bag is drawn for itself, or the first one decides the others (models/load/row_shares.h).
+enum class BagIds { independent, first_id };
 
 int dtype_bytes(Dtype dtype);
 std::string dtype_name(Dtype dtype);
@@ -33,16 +39,19 @@ struct Table {
   std::string pooling = "sum";
   std::vector<Feature> features;
   double average_length = 0;  // L: expected items per sample over all features
-  std::string length_family = "fixed";
-  double length_sigma = 0;
-  std::string length_file;  // family "file": as written in the workload file
-  AccessSpec access;
+  LengthSpec lengths;         // of its bags, or of its sequences; only drawn batches vary
+  AccessSpec access;          // of the rows, after any hashing of raw ids; with BagIds::first_id of the first ids
+  bool access_stated = true;  // false: the file says nothing of it, and uniform is the default
+  RowOrder row_order = RowOrder::random;
+  BagIds bag_ids = BagIds::independent;
   std::optional<ObservedAccess> runtime;
   Place place;  // of its entry in the file
 
   std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
   AccessDistribution distribution() const { return {access, rows, average_length, place}; }
-  bool operator==(const Table& other) const;  // places do not count
+  // The law of the lengths of one feature's bags. Errors as of LengthLaw, at the table's place.
+  LengthLaw length_law(const Feature& feature) const { return {lengths, feature.pooling_factor, place}; }
+  bool operator==(const Table& other) const;  // places do not count, nor whether a default was stated
 };
 
 // One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward.
@@ -111,7 +120,12 @@ struct Workload {
   // lengths, ids, weights and the host's wait, as in TorchRec), or "auto": ids where all tables are sequences and there
   // is no pipeline, or where the rest of the iteration is measured; else full.
   std::string input_exchange = "auto";
+  // How partial sums of pooled row_wise tables get to the ranks of their samples: "reduce_scatter" over the world
+  // (TorchRec), or as HugeCTR does: "uniform", a vector from every owner, or "hierarchical", which adds them up in the
+  // node of the owners first (docs/lowering.md, "Partial sums").
+  std::string output_exchange = "reduce_scatter";
   int id_bytes = 8;
+  std::optional<SampleFactor> sample_factor;             // of the tables with common lengths
   std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
   std::string pooled_module = "ebc", sequence_module = "ec";
   std::vector<SourcedValue> sources;

@@ -14,6 +14,16 @@ namespace shardsim {
 // One entry of `tables`: `copies` equal tables.
 std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder);
 
+// `length_distribution` of a table whose features are read. `folder` resolves the name of a file.
+LengthSpec read_length_distribution(MapReader reader, const std::string& folder, const Table& table);
+
+// `sample_factor` of a workload whose tables are read.
+void read_sample_factor(MapReader& reader, Workload& workload);
+
+// `row_order` and `bag_ids` of a table whose lengths are read.
+void read_row_order(MapReader& reader, Table& table);
+void read_bag_ids(MapReader& reader, Table& table);
+
 // The dense part; `tables` say what its interaction works on.
 DensePart read_dense(MapReader reader, const std::vector<Table>& tables);
 

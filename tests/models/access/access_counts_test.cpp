@@ -30,6 +30,10 @@ TEST_CASE("access counts come from HDF5 as count / samples, sorted") {
   const Table table = parsed(one_table(keys), folder.path()).tables[0];
   CHECK(table.access.p == std::vector<double>{2, 0.75, 0.25, 0});
   CHECK(table.average_length == 3);
+  CHECK_THROWS_WITH_AS(parsed(one_table(keys + ", row_order: popularity"), folder.path()),
+                       doctest::Contains("row 1 has more of the accesses than row 0"), Error);
+  write_counts(folder.path().string() + "/counts.h5", {8, 3, 1, 1}, 4);
+  CHECK(parsed(one_table(keys + ", row_order: popularity"), folder.path()).tables[0].row_order == RowOrder::popularity);
 }
 
 TEST_CASE("access counts that do not fit are refused, naming file and table") {

@@ -57,6 +57,75 @@ TEST_CASE("broken tables are refused with place") {
           "each of the table's features states its own");
 }
 
+TEST_CASE("lengths, the order of rows and bags that follow from their first id are read") {
+  const Workload w = parsed(one_table(
+      "name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 3, row_order: popularity, bag_ids: first_id"));
+  CHECK(w.tables[0].row_order == RowOrder::popularity);
+  CHECK(w.tables[0].bag_ids == BagIds::first_id);
+  const auto lengths = [](const std::string& keys) {
+    return parsed(one_table("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 5, row_order: hashed, "
+                            "length_distribution: {family: " +
+                            keys + "}"))
+        .tables[0];
+  };
+  CHECK(lengths("fixed").row_order == RowOrder::random);
+  CHECK(lengths("fixed").bag_ids == BagIds::independent);
+  CHECK(lengths("fixed").lengths == LengthSpec{});
+  CHECK(lengths("negative_binomial, size: 2.5").lengths.size == 2.5);
+  CHECK(lengths("log_normal, sigma: 1.5, most: 40").lengths.most == 40);
+  CHECK(lengths("uniform_int, low: 2, high: 8").lengths.high == 8);
+  const LengthSpec histogram =
+      lengths("histogram, lengths: [{length: 0, share: 0.5}, {length: 10, share: 0.5}]").lengths;
+  CHECK(histogram.lengths == std::vector<LengthSpec::Bin>{{0, 0.5}, {10, 0.5}});
+}
+
+TEST_CASE("a sample factor needs common lengths, and they need it") {
+  const std::string common =
+      "name: t, rows: 3, dim: 4, kind: pooled, length_distribution: {family: poisson, common: true}";
+  CHECK(parsed(one_table(common, "sample_factor: {sigma: 0.8}")).sample_factor == SampleFactor{0.8});
+  CHECK_FALSE(parsed(one_table(std::string(kSequence))).sample_factor);
+  check_refused(one_table(common, "sample_factor: {sigma: 9}"), "w.yaml:5:", "sigma of sample_factor is 9");
+  check_refused(one_table(common, "sample_factor: {sigma: 0}"), "w.yaml:5:", "sigma is 0");
+  check_refused(one_table(common, "sample_factor: {sigma: 1, mean: 2}"), "w.yaml:5:", "unknown key");
+  check_refused(one_table(kSequence, "sample_factor: {sigma: 1}"), "w.yaml:5:", "no table has common lengths");
+  check_refused(one_table("name: t, rows: 3, dim: 4, kind: pooled, features: [{name: f, num_poolings: 2}], "
+                          "length_distribution: {family: poisson, common: true}",
+                          "sample_factor: {sigma: 1}"),
+                "w.yaml:4:", "several bags in a sample");
+}
+
+TEST_CASE("lengths and orders that cannot be are refused with place") {
+  const auto refused = [](const std::string& keys, const char* fragment) {
+    check_refused(one_table("name: t, rows: 3, dim: 4, kind: pooled, pooling_factor: 5, " + keys),
+                  "w.yaml:4:", fragment);
+  };
+  const auto of_lengths = [&](const std::string& keys, const char* fragment) {
+    refused("length_distribution: {family: " + keys + "}", fragment);
+  };
+  of_lengths("zipf", "length_distribution.family");
+  of_lengths("log_normal, sigma: 6", "sigma of log_normal lengths is 6");
+  of_lengths("log_normal, sigma: 0", "sigma is 0");
+  of_lengths("log_normal, sigma: 1, most: 5", "Let most be above the mean");
+  of_lengths("negative_binomial", "size' is missing");
+  of_lengths("uniform_int, low: 0, high: 9", "have the mean 4.5 here, bags have 5 ids");
+  of_lengths("uniform_int, low: -1, high: 11", "low");
+  of_lengths("histogram, lengths: []", "add up to 0");
+  of_lengths("histogram, lengths: [{length: 0, share: 1}]", "have the mean 0 here");
+  of_lengths("histogram, lengths: [{length: 5, share: 0.9}]", "add up to 0.9");
+  of_lengths("poisson, size: 3", "unknown key \"size\"");
+  of_lengths("uniform_int, low: 1, high: 9, common: true", "cannot be common");
+  of_lengths("poisson, common: true", "no sample_factor");
+  refused("row_order: sorted", "row_order");
+  refused("row_order: popularity, access: {family: explicit, p: [1, 3, 1]}",
+          "row 1 has more of the accesses than row 0");
+  refused("bag_ids: last_id", "bag_ids");
+  refused("bag_ids: first_id, length_distribution: {family: poisson}", "cannot follow from the first one");
+  refused("bag_ids: first_id, features: [f, g]", "pooled table with one feature");
+  check_refused(one_table("name: t, rows: 3, dim: 4, kind: pooled, pooling_factor: 2.5, bag_ids: first_id"),
+                "w.yaml:4:", "pooling_factor is whole");
+  check_refused(one_table(std::string(kSequence) + ", bag_ids: first_id"), "w.yaml:4:", "pooled table");
+}
+
 TEST_CASE("the table's pooling factor is of the features that state none") {
   const Workload w = parsed(one_table(
       "name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 3, features: [f, {name: g, pooling_factor: 2}]"));

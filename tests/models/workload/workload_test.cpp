@@ -85,7 +85,7 @@ TEST_CASE("a pooled model: lengths, features, wire types, dense layers") {
   CHECK(dlrm.tables[2].features == std::vector<Feature>{{"item_tags", 8, 1, false}, {"user_tags", 2.5, 1, true}});
   CHECK(dlrm.tables[2].average_length == doctest::Approx(10.5));
   CHECK(dlrm.tables[2].pooling == "mean");
-  CHECK(dlrm.tables[2].length_family == "poisson");
+  CHECK(dlrm.tables[2].lengths.family == "poisson");
   CHECK(dlrm.tables[2].distribution().total() == doctest::Approx(10.5));
   CHECK(dlrm.dense.interaction == "dot");
   REQUIRE(dlrm.dense.layers.size() == 6);
@@ -116,7 +116,7 @@ TEST_CASE("defaults are those of the documented format") {
   CHECK_FALSE(w.wire_forward);
   CHECK(w.tables[0].dtype == Dtype::fp32);
   CHECK(w.tables[0].access.family == "uniform");
-  CHECK(w.tables[0].length_family == "fixed");
+  CHECK(w.tables[0].lengths.family == "fixed");
   CHECK(w.tables[0].features == std::vector<Feature>{{"t", 5, 1, false}});
   CHECK_FALSE(w.tables[0].runtime);
   CHECK_FALSE(w.dense.measured);

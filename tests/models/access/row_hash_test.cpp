@@ -1,7 +1,8 @@
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 
 #include <doctest/doctest.h>
 
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <vector>
@@ -51,10 +52,17 @@ TEST_CASE("the hash is a bijection of any range") {
     for (std::uint64_t i = 0; i < n; ++i) {
       const std::uint64_t image = permute(i, n, hash_key("t", n, 1));
       CHECK(image < n);
+      CHECK(unpermute(image, n, hash_key("t", n, 1)) == i);
       images.insert(image);
     }
     CHECK(images.size() == n);
   }
+  std::vector<std::uint64_t> all(1000);
+  std::iota(all.begin(), all.end(), 0);
+  permute_all(all, 1000, 5);
+  for (std::uint64_t i = 0; i < 1000; ++i) CHECK(all[i] == permute(i, 1000, 5));
+  all.back() = 1000;
+  CHECK_THROWS_AS(permute_all(all, 1000, 5), std::out_of_range);
   CHECK_THROWS_AS(permute(7, 7, 1), std::out_of_range);
   CHECK_THROWS_AS(permute(0, 0, 1), std::out_of_range);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace shardsim {
@@ -14,8 +15,12 @@ std::uint64_t fnv1a(std::string_view name);
 // The key of one table's permutation. Salt 1: row ids; salt 2 + t: owners inside tier t (0, 1, 2 ...).
 std::uint64_t hash_key(std::string_view table, std::uint64_t seed, std::uint64_t salt);
 
-// A bijection of [0, n). Throws std::out_of_range when i >= n.
+// A bijection of [0, n), and its inverse. Both throw std::out_of_range when i >= n.
 std::uint64_t permute(std::uint64_t i, std::uint64_t n, std::uint64_t key);
+std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key);
+
+// permute() of each of them, in place: the same numbers, several times as fast.
+void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key);
 
 // Row id of popularity position `position` of a table of `rows` rows.
 std::uint64_t row_id(std::string_view table, std::uint64_t seed, std::uint64_t position, std::uint64_t rows);
@@ -26,8 +31,11 @@ struct RowOwner {
   bool operator==(const RowOwner&) const = default;
 };
 
-// Who holds the row `offset` positions into a tier of `rows` rows cut over `shards`; the first rows mod shards shards
-// hold one row more.
+// The balanced block that holds row `row` of `rows` rows cut over `shards`: the first rows mod shards shards hold one
+// row more.
+RowOwner balanced_owner(std::uint64_t row, std::uint64_t rows, int shards);
+
+// Who holds the row `offset` positions into a tier of `rows` rows, whose permutation is cut into balanced blocks.
 RowOwner owner_of(std::uint64_t offset, std::uint64_t rows, int shards, std::uint64_t key);
 
 }  // namespace shardsim

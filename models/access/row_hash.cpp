@@ -1,0 +1,112 @@
+#include "models/access/row_hash.h"
+
+#include <bit>
+#include <stdexcept>
+#include <vector>
+
+#include "base/rng.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kHashRounds = 4;
+
+// One pass of a balanced Feistel network over numbers of 2 * half_bits bits.
+std::uint64_t feistel(std::uint64_t i, int half_bits, std::uint64_t key) {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+  std::uint64_t left = i >> half_bits;
+  std::uint64_t right = i & mask;
+  for (std::uint64_t round = 0; round < kHashRounds; ++round) {
+    const std::uint64_t next = left ^ (mix(right, key + round * kGolden) & mask);
+    left = right;
+    right = next;
+  }
+  return (left << half_bits) | right;
+}
+
+// The same rounds backwards.
+std::uint64_t unfeistel(std::uint64_t i, int half_bits, std::uint64_t key) {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+  std::uint64_t left = i >> half_bits;
+  std::uint64_t right = i & mask;
+  for (std::uint64_t round = kHashRounds; round-- > 0;) {
+    const std::uint64_t before = right ^ (mix(left, key + round * kGolden) & mask);
+    right = left;
+    left = before;
+  }
+  return (left << half_bits) | right;
+}
+
+int half_bits_of(std::uint64_t n) {
+  const int bits = n <= 2 ? 1 : static_cast<int>(std::bit_width(n - 1));
+  return (bits + 1) / 2;
+}
+
+// A start outside [0, n) may sit on a cycle that never enters it.
+void check_position(std::uint64_t i, std::uint64_t n) {
+  if (i >= n) throw std::out_of_range("permute: position outside the range");
+}
+
+// Repeats `pass` over the numbers of half_bits twice until one of [0, n) comes out: a bijection of that range.
+template <typename Pass>
+std::uint64_t walk(std::uint64_t i, std::uint64_t n, std::uint64_t key, const Pass& pass) {
+  check_position(i, n);
+  const int half_bits = half_bits_of(n);
+  do {
+    i = pass(i, half_bits, key);
+  } while (i >= n);
+  return i;
+}
+
+}  // namespace
+
+std::uint64_t fnv1a(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::uint64_t hash_key(std::string_view table, std::uint64_t seed, std::uint64_t salt) {
+  return mix(fnv1a(table), seed * kGolden + salt);
+}
+
+std::uint64_t permute(std::uint64_t i, std::uint64_t n, std::uint64_t key) {
+  return walk(i, n, key, feistel);
+}
+
+std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key) {
+  return walk(i, n, key, unfeistel);
+}
+
+void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key) {
+  const int half_bits = half_bits_of(n);
+  std::vector<std::uint64_t*> outside;
+  for (std::uint64_t& i : positions) {
+    check_position(i, n);
+    outside.push_back(&i);
+  }
+  // Pass by pass, so that a processor works on several numbers at a time: how many passes one takes is not foreseen.
+  while (!outside.empty()) {
+    for (std::uint64_t* const i : outside) *i = feistel(*i, half_bits, key);
+    std::erase_if(outside, [n](const std::uint64_t* i) { return *i < n; });
+  }
+}
+
+std::uint64_t row_id(std::string_view table, std::uint64_t seed, std::uint64_t position, std::uint64_t rows) {
+  return permute(position, rows, hash_key(table, seed, 1));
+}
+
+RowOwner balanced_owner(std::uint64_t row, std::uint64_t rows, int shards) {
+  const auto count = static_cast<std::uint64_t>(shards);
+  const std::uint64_t small = rows / count;
+  const std::uint64_t large_shards = rows % count;
+  const std::uint64_t in_large = large_shards * (small + 1);
+  if (row < in_large) return {static_cast<int>(row / (small + 1)), row % (small + 1)};
+  return {static_cast<int>(large_shards + (row - in_large) / small), (row - in_large) % small};
+}
+
+RowOwner owner_of(std::uint64_t offset, std::uint64_t rows, int shards, std::uint64_t key) {
+  return balanced_owner(permute(offset, rows, key), rows, shards);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/tree/map_reader.h"
+#include "models/load/row_owners.h"
+
+namespace shardsim {
+
+// How the load of a case is taken: map `load` of a scenario and of a case (docs/formats.md).
+struct LoadOptions {
+  enum class RowShares { real, even };  // even: every owner of cut rows gets the same share of the lookups
+  enum class Batches { expected, drawn };
+
+  RowShares row_shares = RowShares::real;
+  RowCut row_cut = RowCut::blocks;  // of row_wise, table_row_wise and grid_shard: blocks or modulo
+  Batches batches = Batches::expected;
+  std::int64_t iterations = 40;  // of drawn batches that are reported
+  std::uint64_t seed = 1;        // of drawn batches
+
+  bool operator==(const LoadOptions&) const = default;
+};
+
+// What the map states on top of `before`, whose values what it leaves out keeps. `iterations` are 2 to 10,000; they and
+// `seed` belong to drawn batches and are refused beside expected ones. Errors: Failure::input with place.
+LoadOptions read_load_options(MapReader reader, const LoadOptions& before = {});
+
+}  // namespace shardsim

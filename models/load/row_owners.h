@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "models/access/row_hash.h"
+
+namespace shardsim {
+
+// How the ids of a table's rows are numbered: by a seeded permutation, or id 0 the hottest row (ids sorted by
+// frequency).
+enum class RowOrder { random, popularity };
+
+// How the rows of a placement are cut over its owners. `blocks`: ids in blocks of ceil(n / k), as TorchRec cuts them
+// (torchrec/distributed/sharding/rw_sharding.py), so the last owners may have fewer rows or none. `modulo`: id mod k,
+// as HugeCTR's keys. `hashed`: balanced blocks of a permutation of the placement's own, as tiers and flex are cut.
+enum class RowCut { hashed, blocks, modulo };
+
+std::string_view name_of(RowOrder order);
+std::string_view name_of(RowCut cut);
+
+// What makes the permutations of a placement (docs/formats.md, hash "feistel_splitmix/1").
+struct RowHash {
+  std::string table;
+  std::uint64_t seed = 0;  // that of the plan
+  int tier = 0;            // 0 in a table without tiers
+};
+
+// Which of k owners holds which row of a placement of n rows, by offset in popularity order or by row id. No
+// permutation is ever written down: a table of 10^12 rows costs what a small one costs.
+class RowOwners {
+ public:
+  // `rows` 1 or more, `owners` 1 or more, else std::invalid_argument.
+  RowOwners(std::uint64_t rows, int owners, RowOrder order, RowCut cut, const RowHash& hash);
+
+  std::uint64_t rows() const { return rows_; }
+  int owners() const { return owners_; }
+
+  // `offset`, `id` in [0, rows), else std::out_of_range.
+  RowOwner at(std::uint64_t offset) const;
+  RowOwner of_id(std::uint64_t id) const;
+
+  std::uint64_t rows_of(int owner) const;
+
+  // Whether owner j holds the offsets from j h to (j + 1) h, h = block_rows(): all that depends on them is then in
+  // closed form.
+  bool popularity_blocks() const { return order_ == RowOrder::popularity && cut_ == RowCut::blocks; }
+  // Whether a hash places the rows; else the place of every offset follows from its number.
+  bool scattered() const { return order_ == RowOrder::random || cut_ == RowCut::hashed; }
+  std::uint64_t block_rows() const { return (rows_ - 1) / static_cast<std::uint64_t>(owners_) + 1; }
+
+ private:
+  RowOwner cut(std::uint64_t id) const;
+
+  std::uint64_t rows_;
+  int owners_;
+  RowOrder order_;
+  RowCut cut_;
+  std::uint64_t id_key_, owner_key_;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,256 @@
+#include "models/load/row_shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "base/rng.h"
+#include "models/load/id_counts.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::uint64_t kSmallPlacement = 16'384;  // rows up to which all are placed
+constexpr std::uint64_t kSingleRows = 4096;        // whose different rows are counted one by one
+constexpr double kShareError = 1e-3;               // of the mean share, where the place follows from the number
+constexpr double kShareVariance = 4e-6;            // of the mean share, where a hash places the rows: 0.2 % squared
+constexpr double kTie = 1e-12;
+constexpr std::uint64_t kMostCompanions = 1ULL << 20;  // that are placed
+constexpr std::uint64_t kCompanionSalt = 5000;         // of the hash
+
+using Shares = std::vector<double>;
+__extension__ using Factor = unsigned __int128;
+
+// The smallest power of two that is enough, at most `most`.
+template <typename Enough>
+std::uint64_t smallest_head(std::uint64_t most, const Enough& enough) {
+  std::uint64_t head = 1;
+  while (head < most && !enough(head)) head *= 2;
+  return std::min(head, most);
+}
+
+std::uint64_t head_of(const RowLaw& law, const RowOwners& owners) {
+  const std::uint64_t n = law.rows();
+  if (owners.popularity_blocks() || law.constant()) return 0;
+  if (n <= kSmallPlacement) return n;
+  const double k = owners.owners();
+  const auto enough = [&](std::uint64_t head) {
+    if (!owners.scattered()) return k * law.probability(head - 1) <= kShareError * law.total();
+    return (k - 1) * tail_variance(law, head) <= kShareVariance;
+  };
+  return smallest_head(std::min(n, kMostHeadRows), enough);
+}
+
+// Of how many first ids the companions are placed.
+std::uint64_t lists_of(const RowLaw& law, int owners, int bag) {
+  const auto enough = [&](std::uint64_t head) {
+    return (owners - 1) * tail_variance(law, head) / bag <= kShareVariance ||
+           head * static_cast<std::uint64_t>(bag) >= kMostCompanions;
+  };
+  return smallest_head(law.rows(), enough);
+}
+
+std::vector<std::int32_t> place(const RowOwners& owners, std::uint64_t head) {
+  std::vector<std::int32_t> placed(head);
+  for (std::uint64_t x = 0; x < head; ++x) placed[x] = owners.at(x).shard;
+  return placed;
+}
+
+std::vector<std::uint64_t> count_by_owner(const std::vector<std::int32_t>& head, int owners) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(owners), 0);
+  for (const std::int32_t owner : head) ++counts[static_cast<std::size_t>(owner)];
+  return counts;
+}
+
+// Adds `amount`, spread over the owners by the rows that they have behind the head, to what they have already.
+void spread_tail(Shares& parts, double amount, const RowOwners& owners, const std::vector<std::uint64_t>& head_rows) {
+  const std::uint64_t head = std::accumulate(head_rows.begin(), head_rows.end(), std::uint64_t{0});
+  if (head == owners.rows()) return;
+  const double each = amount / static_cast<double>(owners.rows() - head);
+  for (std::size_t j = 0; j < parts.size(); ++j)
+    parts[j] += each * static_cast<double>(owners.rows_of(static_cast<int>(j)) - head_rows[j]);
+}
+
+// The same where no row was placed one by one.
+void spread_by_rows(Shares& parts, double amount, const RowOwners& owners) {
+  const double each = amount / static_cast<double>(owners.rows());
+  for (std::size_t j = 0; j < parts.size(); ++j)
+    parts[j] += each * static_cast<double>(owners.rows_of(static_cast<int>(j)));
+}
+
+Shares scaled(Shares parts) {
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+  for (double& part : parts) part /= sum;
+  return parts;
+}
+
+// The offsets [begin, end) of an owner of blocks in popularity order.
+struct Block {
+  std::uint64_t begin = 0, end = 0;
+};
+
+Block block_of(const RowOwners& owners, std::size_t owner) {
+  const std::uint64_t begin = std::min(owners.rows(), owner * owners.block_rows());
+  return {begin, begin + owners.rows_of(static_cast<int>(owner))};
+}
+
+Shares block_shares(const RowLaw& law, const RowOwners& owners) {
+  Shares parts(static_cast<std::size_t>(owners.owners()));
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    const Block block = block_of(owners, j);
+    parts[j] = std::max(0.0, law.sum(block.begin, block.end));
+  }
+  return scaled(std::move(parts));
+}
+
+Shares placed_shares(const RowLaw& law, const RowOwners& owners, const std::vector<std::int32_t>& head) {
+  Shares parts(static_cast<std::size_t>(owners.owners()), 0);
+  for (std::size_t x = 0; x < head.size(); ++x) parts[static_cast<std::size_t>(head[x])] += law.probability(x);
+  const double tail = std::max(0.0, law.sum(head.size(), law.rows()));
+  spread_tail(parts, tail, owners, count_by_owner(head, owners.owners()));
+  return scaled(std::move(parts));
+}
+
+Shares shares_of(const RowLaw& law, const RowOwners& owners, const std::vector<std::int32_t>& head) {
+  if (!(law.total() > 0)) {
+    Shares rows(static_cast<std::size_t>(owners.owners()), 0);
+    spread_by_rows(rows, 1, owners);
+    return rows;
+  }
+  return owners.popularity_blocks() ? block_shares(law, owners) : placed_shares(law, owners, head);
+}
+
+// Part of n rows that a cache holds.
+std::uint64_t cached_rows(std::uint64_t n, double load_factor) {
+  return std::min(n, static_cast<std::uint64_t>(load_factor * static_cast<double>(n)));
+}
+
+// Chance that `draws` lookups meet a row with the given share of them.
+double met(double share, double draws) {
+  return -std::expm1(draws * std::log1p(-std::min(share, 1.0)));
+}
+
+// Expected rows of [begin, end) that `draws` lookups of the placement meet. The hottest rows are added one by one: what
+// part of the lookups falls into an interval is taken as a number, which is too coarse where few rows have most of
+// them.
+double met_rows(const RowLaw& law, std::uint64_t begin, std::uint64_t end, double draws) {
+  const std::uint64_t single = law.rows() <= kSmallPlacement ? end : std::min(end, kSingleRows);
+  double rows = 0;
+  for (; begin < single; ++begin) rows += met(law.probability(begin) / law.total(), draws);
+  return begin < end ? rows + law.expected_distinct(begin, end, draws * law.sum(begin, end) / law.total()) : rows;
+}
+
+}  // namespace
+
+double tail_variance(const RowLaw& law, std::uint64_t head) {
+  const std::uint64_t n = law.rows();
+  if (head >= n) return 0;
+  double squares = 0;
+  for (std::uint64_t begin = head; begin < n; begin *= 2) {
+    const std::uint64_t end = std::min(n, 2 * begin);
+    squares += law.sum(begin, end) * law.probability(begin);
+  }
+  const double tail = law.sum(head, n);
+  return std::max(0.0, squares - tail * tail / static_cast<double>(n - head)) / (law.total() * law.total());
+}
+
+std::uint64_t FirstIdBags::companion(std::uint64_t position, int number, std::uint64_t rows) const {
+  const std::uint64_t key = hash_key(hash.table, hash.seed, kCompanionSalt);
+  const std::uint64_t counter = (position << 20) + static_cast<std::uint64_t>(number);
+  return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);
+}
+
+RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags)
+    : law_(law), owners_(owners), bags_(bags) {
+  if (law.rows() != owners.rows() || bags.size < 1) throw std::invalid_argument("RowShares: another number of rows");
+  if (bags.size > 1 && !law.whole_table()) throw std::invalid_argument("RowShares: companions need the whole table");
+  head_ = place(owners, head_of(law, owners));
+  head_rows_ = count_by_owner(head_, owners.owners());
+  if (bags.size == 1) {
+    shares_ = shares_of(law, owners, head_);
+    return;
+  }
+  lists_ = lists_of(law, owners.owners(), bags.size);
+  share_companions(shares_of(law, owners, place(owners, owners.popularity_blocks() ? 0 : lists_)));
+}
+
+void RowShares::share_companions(const std::vector<double>& first_shares) {
+  const std::uint64_t n = law_.rows();
+  Shares companions(first_shares.size(), 0);
+  for (std::uint64_t i = 0; i < lists_; ++i) {
+    const double p = law_.probability(i) / law_.total();
+    for (int c = 1; c < bags_.size; ++c)
+      companions[static_cast<std::size_t>(owners_.of_id(bags_.companion(i, c, n)).shard)] += p;
+  }
+  const double tail = (bags_.size - 1) * std::max(0.0, law_.sum(lists_, n)) / law_.total();
+  spread_by_rows(companions, tail, owners_);
+  for (std::size_t j = 0; j < companions.size(); ++j) companions[j] += first_shares[j];
+  shares_ = scaled(std::move(companions));
+}
+
+double RowShares::max_over_mean() const {
+  return static_cast<double>(shares_.size()) * *std::ranges::max_element(shares_);
+}
+
+int RowShares::hottest() const {
+  // Shares that differ by rounding alone are the same.
+  const double most = *std::ranges::max_element(shares_) * (1 - kTie);
+  return static_cast<int>(std::ranges::find_if(shares_, [&](double q) { return q >= most; }) - shares_.begin());
+}
+
+bool RowShares::equal() const {
+  const auto idle = [&](int owner) { return rows_of(owner) > 0 && !(shares_[static_cast<std::size_t>(owner)] > 0); };
+  for (int owner = 0; owner < owners_.owners(); ++owner) {
+    if (idle(owner)) return false;
+  }
+  return equal_shares(shares_);
+}
+
+std::vector<double> RowShares::distinct(double draws) const {
+  return misses(draws, 0);
+}
+
+std::vector<double> RowShares::misses(double draws, double load_factor) const {
+  if (!(draws > 0) || !(law_.total() > 0)) return Shares(shares_.size(), 0);
+  if (bags_.size > 1) return first_id_distinct(draws, load_factor);
+  return owners_.popularity_blocks() ? block_distinct(draws, load_factor) : placed_distinct(draws, load_factor);
+}
+
+std::vector<double> RowShares::block_distinct(double draws, double load_factor) const {
+  Shares parts(shares_.size(), 0);
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    const Block block = block_of(owners_, j);
+    parts[j] = met_rows(law_, block.begin + cached_rows(block.end - block.begin, load_factor), block.end, draws);
+  }
+  return parts;
+}
+
+std::vector<double> RowShares::placed_distinct(double draws, double load_factor) const {
+  Shares parts(shares_.size(), 0);
+  const std::uint64_t begin = cached_rows(law_.rows(), load_factor);
+  for (std::size_t x = begin; x < head_.size(); ++x)
+    parts[static_cast<std::size_t>(head_[x])] += met(law_.probability(x) / law_.total(), draws);
+  const std::uint64_t tail = std::max<std::uint64_t>(head_.size(), begin);
+  const double share = law_.sum(tail, law_.rows()) / law_.total();
+  const double met_in_tail = law_.expected_distinct(tail, law_.rows(), draws * share);
+  spread_tail(parts, met_in_tail, owners_, head_rows_);
+  return parts;
+}
+
+// Companions are uniform over the rows that are no first id of the batch.
+std::vector<double> RowShares::first_id_distinct(double draws, double load_factor) const {
+  const RowShares first_ids(law_, owners_);
+  const double bags = draws / bags_.size, rows = static_cast<double>(law_.rows());
+  const Shares all = first_ids.distinct(bags);
+  const double drawn = std::accumulate(all.begin(), all.end(), 0.0);
+  const double met_again = met(1 / rows, (bags_.size - 1) * drawn);
+  Shares parts = first_ids.misses(bags, load_factor);
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    const std::uint64_t held = owners_.rows_of(static_cast<int>(j));
+    parts[j] += (static_cast<double>(held - cached_rows(held, load_factor)) - parts[j]) * met_again;
+  }
+  return parts;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/load/row_law.h"
+#include "models/load/row_owners.h"
+
+namespace shardsim {
+
+// Bags whose first id decides the others, as in MLPerf's DLRM-DCNv2 data: a bag of `size` ids is a drawn first id and
+// the size - 1 companions of it, a list that was drawn once per first id, uniformly over the table.
+struct FirstIdBags {
+  int size = 1;  // 1: every id is drawn for itself
+  RowHash hash;  // of the table; lists do not depend on the tier
+
+  // Row id of companion 1 ... size - 1 of the first id at `position`, in a table of `rows` rows.
+  std::uint64_t companion(std::uint64_t position, int number, std::uint64_t rows) const;
+};
+
+// What each of the k owners of a placement gets of its lookups: shares of the accesses, and how many different rows
+// these meet. The hottest rows are placed one by one, the rest is spread by the rows that are left; popularity in
+// blocks is in closed form. At most 131,072 rows are placed, in about 15 ms; whoever asks often keeps the answer. A
+// placement that nobody looks up has shares in proportion to its rows.
+class RowShares {
+ public:
+  // `law` and `owners` of the same number of rows. `bags` of more than one id need a placement of all rows of the table
+  // and a `law` of the first ids alone. Else std::invalid_argument.
+  RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags = {});
+
+  const std::vector<double>& shares() const { return shares_; }  // q_j, their sum is 1
+  std::uint64_t rows_of(int owner) const { return owners_.rows_of(owner); }
+  double max_over_mean() const;  // k times the largest share
+  int hottest() const;           // the owner with the largest share; of several the first
+
+  // Whether the shares of the owners that have rows are the same within 1e-9: then loads are those of even shares.
+  bool equal() const;
+
+  std::uint64_t head_rows() const { return head_.size(); }  // K: how many rows were placed one by one
+  std::uint64_t lists_placed() const { return lists_; }     // of how many first ids the companions were
+
+  // t_j: expected different rows that each owner reads in `draws` lookups of the placement, from all sources together.
+  std::vector<double> distinct(double draws) const;
+  // The same without the rows that a cache of the owner's hottest rows holds: `load_factor` (0 to 1) of its rows.
+  std::vector<double> misses(double draws, double load_factor) const;
+
+ private:
+  std::vector<double> first_id_distinct(double draws, double load_factor) const;
+  std::vector<double> block_distinct(double draws, double load_factor) const;
+  std::vector<double> placed_distinct(double draws, double load_factor) const;
+  void share_companions(const std::vector<double>& first_shares);
+
+  RowLaw law_;
+  RowOwners owners_;
+  FirstIdBags bags_;
+  std::vector<std::int32_t> head_;        // owner of each row that was placed
+  std::vector<std::uint64_t> head_rows_;  // how many of them each owner has
+  std::uint64_t lists_ = 0;
+  std::vector<double> shares_;
+};
+
+// Most rows that are placed one by one.
+inline constexpr std::uint64_t kMostHeadRows = 131'072;
+
+// V(K): bound of the variance that the rows behind the first `head` bring to a share when a hash places them.
+double tail_variance(const RowLaw& law, std::uint64_t head);
+
+}  // namespace shardsim

@@ -1,0 +1,47 @@
+#include "models/load/load_options.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "base/tree/yaml.h"
+
+using namespace shardsim;
+
+namespace {
+
+LoadOptions options(const std::string& yaml, const LoadOptions& before = {}) {
+  const Tree tree = parse_yaml(yaml, "s.yaml");
+  return read_load_options(MapReader(tree, "load"), before);
+}
+
+void refused(const std::string& yaml, const char* fragment) {
+  CHECK_THROWS_WITH_AS(options(yaml), doctest::Contains(fragment), Error);
+  CHECK_THROWS_WITH_AS(options(yaml), doctest::Contains("s.yaml:1:"), Error);
+}
+
+}  // namespace
+
+TEST_CASE("what a load leaves out keeps its value") {
+  CHECK(options("{}") == LoadOptions{});
+  const LoadOptions drawn = options("{batches: drawn, iterations: 7, seed: 0, row_cut: modulo}");
+  CHECK(drawn.batches == LoadOptions::Batches::drawn);
+  CHECK(drawn.iterations == 7);
+  CHECK(drawn.seed == 0);
+  const LoadOptions even = options("{row_shares: even, iterations: 9}", drawn);
+  CHECK(even.row_shares == LoadOptions::RowShares::even);
+  CHECK(even.row_cut == RowCut::modulo);
+  CHECK(even.iterations == 9);
+}
+
+TEST_CASE("loads that cannot be are refused with place") {
+  refused("{batches: drawn, iterations: 0}", "load.iterations");
+  refused("{batches: drawn, iterations: 1}", "1 drawn iterations");
+  refused("{batches: drawn, iterations: 1000000}", "Give 2 to 10000");
+  refused("{batches: drawn, seed: -1}", "seed");
+  refused("{iterations: 40}", "'iterations' has no effect");
+  refused("{seed: 4}", "'seed' has no effect");
+  refused("{row_cut: hashed}", "row_cut");
+  refused("{row_shares: uneven}", "row_shares");
+  refused("{lengths: drawn}", "unknown key");
+}

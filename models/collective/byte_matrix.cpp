@@ -1,7 +1,5 @@
 #include "models/collective/byte_matrix.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace shardsim {
@@ -39,6 +37,45 @@ std::int64_t column_sum(const ByteMatrix& matrix, int d, int m) {
   return sum;
 }
 
+std::vector<std::int64_t> row_sums(const ByteMatrix& matrix, int m) {
+  if (matrix.kind == MatrixKind::by_source) return matrix.units;
+  std::vector<std::int64_t> sums;
+  for (const auto& row : matrix.dense) sums.push_back(sum_of(row));
+  return matrix.kind == MatrixKind::dense ? sums : std::vector<std::int64_t>(m, row_sum(matrix, 0));
+}
+
+// Everybody's even parts; then the units left over, which source s gives to the destinations from s on.
+std::vector<std::int64_t> column_sums_by_source(const ByteMatrix& matrix, int m) {
+  std::int64_t to_each = 0, running = 0;
+  std::vector<std::int64_t> change(m + 1, 0);  // of the number of sources that give one more
+  for (int s = 0; s < m; ++s) {
+    const int end = s + static_cast<int>(matrix.units[s] % m);
+    to_each += matrix.units[s] / m;
+    ++change[s];
+    --change[std::min(end, m)];
+    if (end <= m) continue;
+    ++change[0];
+    --change[end - m];
+  }
+  std::vector<std::int64_t> sums;
+  for (int d = 0; d < m; ++d) sums.push_back(to_each + (running += change[d]));
+  return sums;
+}
+
+std::vector<std::int64_t> column_sums(const ByteMatrix& matrix, int m) {
+  if (matrix.kind == MatrixKind::by_source) return column_sums_by_source(matrix, m);
+  std::vector<std::int64_t> sums(m, matrix.kind == MatrixKind::even ? matrix.units[0] : 0);
+  for (int d = 0; matrix.kind == MatrixKind::by_destination && d < m; ++d) sums[d] = m * matrix.units[d];
+  for (const auto& row : matrix.dense)
+    for (int d = 0; d < m; ++d) sums[d] += row[d];
+  return sums;
+}
+
+std::vector<std::int64_t> times(std::int64_t factor, std::vector<std::int64_t> units) {
+  for (std::int64_t& each : units) each *= factor;
+  return units;
+}
+
 }  // namespace
 
 std::int64_t ByteMatrix::units_between(int source, int destination, int members) const {
@@ -53,26 +90,12 @@ std::int64_t ByteMatrix::bytes_received(int destination, int members) const {
   return unit_bytes * (transposed ? row_sum(*this, destination) : column_sum(*this, destination, members));
 }
 
-std::vector<std::int64_t> split_by_largest_remainder(std::int64_t total, const std::vector<double>& weights) {
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<std::int64_t> parts(weights.size(), 0);
-  if (weights.empty()) return parts;
-  std::vector<double> remainders(weights.size(), 0);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double weight = sum > 0 ? weights[i] / sum : 1.0 / static_cast<double>(weights.size());
-    const double exact = static_cast<double>(total) * weight;
-    parts[i] = static_cast<std::int64_t>(std::floor(exact));
-    remainders[i] = exact - std::floor(exact);
-  }
-  std::vector<std::size_t> order(weights.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return remainders[a] > remainders[b]; });
-  std::int64_t left = total - sum_of(parts);
-  for (std::size_t i = 0; left > 0; i = (i + 1) % order.size(), --left) ++parts[order[i]];
-  // Rounding may have lifted a product over a whole number: take back where the remainder is smallest.
-  for (std::size_t i = order.size(); left < 0 && i-- > 0;)
-    if (parts[order[i]] > 0) --parts[order[i]], ++left;
-  return parts;
+std::vector<std::int64_t> ByteMatrix::all_sent(int members) const {
+  return times(unit_bytes, transposed ? column_sums(*this, members) : row_sums(*this, members));
+}
+
+std::vector<std::int64_t> ByteMatrix::all_received(int members) const {
+  return times(unit_bytes, transposed ? row_sums(*this, members) : column_sums(*this, members));
 }
 
 }  // namespace shardsim

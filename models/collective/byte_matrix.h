@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/largest_remainder.h"
+
 namespace shardsim {
 
 // What each member of a group sends to each other one, in whole units (a row, an id). Row = source, column =
@@ -25,12 +27,12 @@ struct ByteMatrix {
   }
   std::int64_t bytes_sent(int source, int members) const;  // row sum, own chunk included
   std::int64_t bytes_received(int destination, int members) const;
+  // Of all members at once: a dense matrix is read once, the others cost what the group is large.
+  std::vector<std::int64_t> all_sent(int members) const;
+  std::vector<std::int64_t> all_received(int members) const;
 
   bool operator==(const ByteMatrix&) const = default;
 };
-
-// `total` split over `weights` in whole units, by largest remainder; ties to the lower index.
-std::vector<std::int64_t> split_by_largest_remainder(std::int64_t total, const std::vector<double>& weights);
 
 // Sums of a byte matrix over the destinations of each rail (a NIC's place in its node), without looking at every pair
 // where the matrix has a closed form. `rail_of`: [member], from 0 and below `rails`.
@@ -46,6 +48,7 @@ class RailSums {
   int count_below(int rail, int end) const { return counts_[static_cast<std::size_t>(end) * rails_ + rail]; }
   int count_in_circle(int rail, int first, int length) const;
   std::vector<std::int64_t> spread(std::int64_t total, int first) const;
+  std::vector<std::int64_t> to_each(std::int64_t units) const;
   std::vector<std::int64_t> one_by_one(int source) const;
 
   const ByteMatrix& matrix_;

@@ -223,10 +223,9 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   note_without_nccl(spec, notes);
   const std::vector<std::string> idle = keys_without_effect(spec.gpu);
   if (!idle.empty())
-    notes.push_back(
-        fmt::format("{} of '{}' {} no effect yet: L2 hits, occupancy and launches by the host are not "
-                    "simulated.",
-                    join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
+    notes.push_back(fmt::format(
+        "{} of '{}' {} no effect yet, but for what the compute model gpu_kernels takes of them: L2 and SMs.",
+        join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
   return notes;
 }
 

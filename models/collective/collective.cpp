@@ -79,10 +79,9 @@ CallShape call_shape(const CollectiveCall& call, const Cluster& cluster) {
   CallShape shape{call.kind, group_shape(call.ranks, cluster), call.bytes};
   if (call.kind != CollectiveKind::all_to_all || !call.matrix) return shape;
   shape.bytes = 0;
-  const bool alike = call.matrix->kind == ByteMatrix::Kind::even;
-  for (int i = 0; i < (alike ? std::min(1, shape.group.members) : shape.group.members); ++i)
-    shape.bytes = std::max({shape.bytes, call.matrix->bytes_sent(i, shape.group.members),
-                            call.matrix->bytes_received(i, shape.group.members)});
+  if (shape.group.members == 0) return shape;
+  shape.bytes = std::max(std::ranges::max(call.matrix->all_sent(shape.group.members)),
+                         std::ranges::max(call.matrix->all_received(shape.group.members)));
   return shape;
 }
 

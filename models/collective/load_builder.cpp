@@ -4,14 +4,12 @@
 
 namespace shardsim {
 
-LoadBuilder::LoadBuilder(const CallShape& call, const Cluster& cluster)
-    : LoadBuilder(cluster, nic_efficiency(call, cluster), overhead_of(call, cluster).efficiency) {}
+LoadBuilder::LoadBuilder(const std::vector<int>& ranks, const CallShape& call, const Cluster& cluster)
+    : LoadBuilder(ranks, cluster, nic_efficiency(call, cluster), overhead_of(call, cluster).efficiency) {}
 
-LoadBuilder::LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency)
-    : cluster_(cluster),
-      nic_efficiency_(nic_efficiency),
-      port_efficiency_(port_efficiency),
-      bytes_(cluster.links().size(), 0.0) {}
+LoadBuilder::LoadBuilder(const std::vector<int>& ranks, const Cluster& cluster, double nic_efficiency,
+                         double port_efficiency)
+    : cluster_(cluster), nic_efficiency_(nic_efficiency), port_efficiency_(port_efficiency), bytes_(ranks, cluster) {}
 
 void LoadBuilder::add_link(LinkId link, double bytes) {
   bytes_[link] += bytes;
@@ -68,8 +66,8 @@ void LoadBuilder::cap(LinkId link, double bytes_per_second) {
   const Link& target = cluster_.links()[link];
   const double occupancy = bytes_per_second / efficiency(target.kind);
   if (occupancy >= target.rate.bytes_per_second) return;
-  caps_.resize(bytes_.size(), 0.0);
-  caps_[link] = occupancy;
+  if (!caps_) caps_ = bytes_.zeros();
+  (*caps_)[link] = occupancy;
 }
 
 double LoadBuilder::efficiency(LinkKind kind) const {
@@ -90,13 +88,16 @@ double LoadBuilder::efficiency(LinkKind kind) const {
 }
 
 std::vector<LinkLoad> LoadBuilder::loads() const {
+  std::size_t count = 0;
+  bytes_.for_each([&](LinkId, double bytes) { count += bytes > 0 ? 1 : 0; });
   std::vector<LinkLoad> loads;
-  for (std::size_t link = 0; link < bytes_.size(); ++link) {
-    if (bytes_[link] <= 0) continue;
-    LinkLoad load{static_cast<LinkId>(link), bytes_[link], bytes_[link] / efficiency(cluster_.links()[link].kind), {}};
-    if (!caps_.empty()) load.cap = {caps_[link]};
+  loads.reserve(count);
+  bytes_.for_each([&](LinkId link, double bytes) {
+    if (bytes <= 0) return;
+    LinkLoad load{link, bytes, bytes / efficiency(cluster_.links()[link].kind), {}};
+    if (caps_) load.cap = {(*caps_)[link]};
     loads.push_back(load);
-  }
+  });
   return loads;
 }
 

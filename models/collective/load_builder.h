@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/collective/channel_layout.h"
 #include "models/collective/collective.h"
+#include "models/collective/link_sums.h"
 
 namespace shardsim {
 
@@ -16,11 +18,11 @@ struct OffNodeBytes {
 // Sums the bytes that the transfers of one call put on each link, then turns the sums into loads.
 class LoadBuilder {
  public:
-  // At the efficiencies that such a call reaches.
-  LoadBuilder(const CallShape& call, const Cluster& cluster);
+  // Of a call of these ranks, at the efficiencies that such a call reaches.
+  LoadBuilder(const std::vector<int>& ranks, const CallShape& call, const Cluster& cluster);
 
   // At these efficiencies of NICs and of the GPUs' ports.
-  LoadBuilder(const Cluster& cluster, double nic_efficiency, double port_efficiency);
+  LoadBuilder(const std::vector<int>& ranks, const Cluster& cluster, double nic_efficiency, double port_efficiency);
 
   void add_link(LinkId link, double bytes);
   // Along the route between two ranks of one node; both hops of a relayed pair, evenly over all its relays where the
@@ -49,8 +51,8 @@ class LoadBuilder {
   double port_efficiency_;
   bool relayed_ = false;
   Seconds largest_latency_;
-  std::vector<double> bytes_;  // by link
-  std::vector<double> caps_;   // by link, empty without caps
+  LinkSums bytes_;
+  std::optional<LinkSums> caps_;  // none without caps
 };
 
 }  // namespace shardsim

@@ -31,6 +31,14 @@ std::vector<std::int64_t> RailSums::spread(std::int64_t total, int first) const 
   return sums;
 }
 
+// `units` to every member.
+std::vector<std::int64_t> RailSums::to_each(std::int64_t units) const {
+  std::vector<std::int64_t> sums;
+  for (int rail = 0; rail < static_cast<int>(rails_); ++rail)
+    sums.push_back(matrix_.unit_bytes * units * count_below(rail, members()));
+  return sums;
+}
+
 std::vector<std::int64_t> RailSums::one_by_one(int source) const {
   std::vector<std::int64_t> sums(rails_, 0);
   for (int to = 0; to < members(); ++to) sums[rail_of_[to]] += matrix_.bytes_between(source, to, members());
@@ -45,6 +53,7 @@ std::vector<std::int64_t> RailSums::sent_by(int source) const {
   }
   if (matrix_.kind == ByteMatrix::Kind::by_source && !matrix_.transposed) return spread(matrix_.units[source], source);
   if (!by_destination_.empty()) return by_destination_;
+  if (matrix_.kind == ByteMatrix::Kind::by_destination) return to_each(matrix_.units[source]);
   return one_by_one(source);
 }
 

@@ -18,7 +18,7 @@ class Sums {
         nodes_(members_by_node(ranks, cluster)),
         call_(call_shape(ranks, bytes, cluster)),
         shape_(call_.group),
-        builder_(call_, cluster) {}
+        builder_(ranks, call_, cluster) {}
 
   CollectiveLoads loads() {
     for (const NodeMembers& node : nodes_) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "models/collective/collective.h"
 
@@ -91,30 +92,62 @@ class Latest {
   double until_ = 0, busiest_ = 0;
 };
 
+double rate_of(LinkId link, const Cluster& cluster) {
+  return cluster.links()[link].rate.bytes_per_second;
+}
+
+CappedShare share_of(const LinkLoad& load, Seconds start, double rate) {
+  const double cap = load.cap.bytes_per_second > 0 ? std::min(load.cap.bytes_per_second, rate) : rate;
+  return {start.value, load.occupancy, cap};
+}
+
+// The shares of all calls, link after link, on each in the order of the calls.
+struct SharesByLink {
+  SharesByLink(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster)
+      : end(cluster.links().size() + 1, 0) {
+    for (const CollectiveLoads* call : calls)
+      for (const LinkLoad& load : call->loads) ++end[load.link + 1];
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    shares.resize(end.back());
+    for (const CollectiveLoads* call : calls)
+      for (const LinkLoad& load : call->loads)
+        shares[end[load.link]++] = share_of(load, call->start, rate_of(load.link, cluster));
+  }
+
+  std::vector<CappedShare> on(std::size_t link) const {
+    return {shares.begin() + static_cast<std::ptrdiff_t>(link == 0 ? 0 : end[link - 1]),
+            shares.begin() + static_cast<std::ptrdiff_t>(end[link])};
+  }
+
+  std::vector<std::size_t> end;  // [link] behind its last share
+  std::vector<CappedShare> shares;
+};
+
+SideBySide alone(const CollectiveLoads& call, const Cluster& cluster) {
+  Latest latest;
+  latest.start(call.start);
+  for (const LinkLoad& load : call.loads) {
+    const double rate = rate_of(load.link, cluster);
+    const CappedShare share = share_of(load, call.start, rate);
+    latest.note(load.link, share.start + share.left / share.cap, share.left / rate);
+  }
+  return latest.result();
+}
+
 }  // namespace
 
 SideBySide side_by_side(const std::vector<const CollectiveLoads*>& calls, const Cluster& cluster) {
+  if (calls.size() == 1) return alone(*calls.front(), cluster);
   Latest latest;
-  std::vector<std::vector<CappedShare>> shares(calls.size() > 1 ? cluster.links().size() : 0);
-  for (const CollectiveLoads* call : calls) {
-    latest.start(call->start);
-    for (const LinkLoad& load : call->loads) {
-      const double rate = cluster.links()[load.link].rate.bytes_per_second;
-      const double cap = load.cap.bytes_per_second > 0 ? std::min(load.cap.bytes_per_second, rate) : rate;
-      const CappedShare share{call->start.value, load.occupancy, cap};
-      if (shares.empty()) {
-        latest.note(load.link, share.start + share.left / share.cap, share.left / rate);
-      } else {
-        shares[load.link].push_back(share);
-      }
-    }
-  }
-  for (std::size_t link = 0; link < shares.size(); ++link) {
-    if (shares[link].empty()) continue;
-    const double rate = cluster.links()[link].rate.bytes_per_second;
+  for (const CollectiveLoads* call : calls) latest.start(call->start);
+  const SharesByLink by_link(calls, cluster);
+  for (std::size_t link = 0; link < cluster.links().size(); ++link) {
+    const std::vector<CappedShare> shares = by_link.on(link);
+    if (shares.empty()) continue;
+    const double rate = rate_of(static_cast<LinkId>(link), cluster);
     double total = 0;
-    for (const CappedShare& share : shares[link]) total += share.left;
-    latest.note(static_cast<LinkId>(link), end_of(shares[link], total, rate), total / rate);
+    for (const CappedShare& share : shares) total += share.left;
+    latest.note(static_cast<LinkId>(link), end_of(shares, total, rate), total / rate);
   }
   return latest.result();
 }

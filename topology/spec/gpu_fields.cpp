@@ -192,9 +192,21 @@ void gpu_fields(SpecFields& fields, GpuSpec& gpu, const std::string& device) {
   kernel_fields(fields, gpu);
 }
 
-std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+GpuSpec usual_gpu(const GpuSpec& gpu) {
   GpuSpec usual;
   usual.model = gpu.model;
+  usual.count = gpu.count;
+  usual.compute_capability = gpu.compute_capability;
+  usual.hbm = gpu.hbm;
+  usual.hbm_bandwidth = gpu.hbm_bandwidth;
+  usual.flops = gpu.flops;
+  usual.copy_bandwidth = kCopyEfficiency * gpu.hbm_bandwidth;
+  take_model_defaults(usual);
+  return usual;
+}
+
+std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+  GpuSpec usual = usual_gpu(gpu);
   usual.copy_bandwidth = gpu.copy_bandwidth;
   take_model_defaults(usual);
   std::vector<std::string> keys;

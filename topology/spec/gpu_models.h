@@ -7,6 +7,8 @@
 
 namespace shardsim {
 
+struct GpuSpec;
+
 // What a data sheet says of a GPU model: what no dump of a node's topology holds.
 struct GpuModel {
   std::string_view name;
@@ -28,6 +30,10 @@ const GpuModel& find_gpu_model(const std::string& name);
 
 // By PCI device id ("0x20b0"); null when unknown.
 const GpuModel* gpu_model_of_pci_id(std::string_view device);
+
+// The GPU as a cluster file has it that states what it must (model, count, memory, rates of the data sheet) and nothing
+// else: the defaults of its model.
+GpuSpec usual_gpu(const GpuSpec& gpu);
 
 // The first model of a compute capability; null when unknown.
 const GpuModel* gpu_model_of_capability(int capability);

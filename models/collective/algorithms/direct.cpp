@@ -21,12 +21,11 @@ class Exchange {
         builder_(builder),
         members_(static_cast<int>(call.ranks.size())),
         nodes_(members_by_node(call.ranks, cluster)),
-        pxn_(uses_pxn(cluster)) {
-    for (int i = 0; i < members_; ++i) {
-      sent_off_node_.push_back(call.matrix->bytes_sent(i, members_));
-      received_off_node_.push_back(call.matrix->bytes_received(i, members_));
-    }
-  }
+        pxn_(uses_pxn(cluster)),
+        sent_(call.matrix->all_sent(members_)),
+        received_(call.matrix->all_received(members_)),
+        sent_off_node_(sent_),
+        received_off_node_(received_) {}
 
   void add_pairs_in_nodes() {
     for (const NodeMembers& node : nodes_)
@@ -65,11 +64,13 @@ class Exchange {
     const double port_rate = nics.rate.bytes_per_second * std::max(1, nics.per_gpu);
     const double enough = std::ceil(port_rate * efficiency / pair_rate);
     if (enough <= 1) return;
-    std::vector<double> peers(cluster_.links().size(), 0.0);
+    count_deciding();
+    LinkSums peers(call_.ranks, cluster_);
     count_senders(enough, peers);
     count_receivers(enough, peers);
-    for (std::size_t link = 0; link < peers.size(); ++link)
-      if (peers[link] > 0) builder_.cap(static_cast<LinkId>(link), peers[link] * pair_rate);
+    peers.for_each([&](LinkId link, double count) {
+      if (count > 0) builder_.cap(link, count * pair_rate);
+    });
   }
 
  private:
@@ -94,8 +95,8 @@ class Exchange {
   void add_leaf(int leaf, const std::vector<int>& inside) {
     std::int64_t up = 0, down = 0;
     for (int i : inside) {
-      up += call_.matrix->bytes_sent(i, members_);
-      down += call_.matrix->bytes_received(i, members_);
+      up += sent_[i];
+      down += received_[i];
       for (int j : inside) {
         const std::int64_t stays = bytes(i, j);
         up -= stays;
@@ -109,6 +110,7 @@ class Exchange {
   // Peers on other nodes (of one rail; -1: all) that the member really exchanges bytes with; counting stops at
   // `enough`.
   double active_peers(int member, bool sending, int rail, double enough) const {
+    if (peer_decides(sending)) return std::min(deciding_peers(member, rail), enough);
     double count = 0;
     for (int peer = 0; peer < members_ && count < enough; ++peer) {
       if (node_of(peer) == node_of(member) || (rail >= 0 && rail_of(peer) != rail)) continue;
@@ -117,8 +119,33 @@ class Exchange {
     return count;
   }
 
+  // Of a matrix by destination a pair moves bytes if the destination gets any, whoever the source is.
+  bool peer_decides(bool sending) const {
+    return call_.matrix->kind == ByteMatrix::Kind::by_destination && sending != call_.matrix->transposed;
+  }
+
+  void count_deciding() {
+    if (call_.matrix->kind != ByteMatrix::Kind::by_destination) return;
+    deciding_.assign(cluster_.nics_per_node() + 1, 0.0);
+    for (int i = 0; i < members_; ++i) {
+      if (call_.matrix->units[i] <= 0) continue;
+      ++deciding_.front();
+      ++deciding_[1 + rail_of(i)];
+    }
+    node_of_member_.resize(members_);
+    for (const NodeMembers& node : nodes_)
+      for (int position : node.positions) node_of_member_[position] = &node;
+  }
+
+  double deciding_peers(int member, int rail) const {
+    double count = deciding_[1 + rail];
+    for (int mate : node_of_member_[member]->positions)
+      if (call_.matrix->units[mate] > 0 && (rail < 0 || rail_of(mate) == rail)) --count;
+    return count;
+  }
+
   // Pairs of ranks behind each NIC that sends, [link]; counting stops at `enough`.
-  void count_senders(double enough, std::vector<double>& peers) const {
+  void count_senders(double enough, LinkSums& peers) const {
     for (const NodeMembers& node : nodes_) {
       for (int member : node.positions) {
         if (sent_off_node_[member] <= 0) continue;
@@ -131,7 +158,7 @@ class Exchange {
     }
   }
 
-  void count_receivers(double enough, std::vector<double>& peers) const {
+  void count_receivers(double enough, LinkSums& peers) const {
     for (int i = 0; i < members_; ++i) {
       double& count = peers[cluster_.nic_in(node_of(i), rail_of(i))];
       if (received_off_node_[i] > 0 && count < enough) count += active_peers(i, false, -1, enough);
@@ -144,7 +171,10 @@ class Exchange {
   int members_;
   std::vector<NodeMembers> nodes_;
   bool pxn_;
+  std::vector<std::int64_t> sent_, received_;                    // by member, own chunk included
   std::vector<std::int64_t> sent_off_node_, received_off_node_;  // by member
+  std::vector<double> deciding_;  // [1 + rail], of all rails in front: members whom a matrix by destination gives bytes
+  std::vector<const NodeMembers*> node_of_member_;  // of such a matrix
 };
 
 void add_exchange(const CollectiveCall& call, const CallShape& shape, const Cluster& cluster, double pair_rate,
@@ -177,7 +207,7 @@ void add_shift(const CollectiveCall& call, const Cluster& cluster, double pair_r
 
 CollectiveLoads expand_direct(const CollectiveCall& call, const Cluster& cluster) {
   const CallShape shape = call_shape(call, cluster);
-  LoadBuilder builder(shape, cluster);
+  LoadBuilder builder(call.ranks, shape, cluster);
   const bool across = shape.group.across_nodes();
   const double pair_rate = across ? remote_pair_rate(shape.group, cluster).bytes_per_second : 0;
   if (call.kind == CollectiveKind::send_recv) {

@@ -58,7 +58,7 @@ CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) 
   if (call.bytes == 0) return result;
   result.algorithm = nccl_algorithm_name(chosen.algorithm);
   result.protocol = nccl_protocol_name(chosen.protocol);
-  LoadBuilder builder(cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
+  LoadBuilder builder(call.ranks, cluster, port_share(cluster.spec(), pcie_rate(cluster.spec().pcie)), 1);
   add_schedule(call, chosen, cluster, builder);
   result.loads = bounded(builder.loads(), call.bytes, chosen, overhead.efficiency, cluster);
   result.start = result.start + pipeline_fill(overhead, result, cluster);

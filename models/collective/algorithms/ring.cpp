@@ -72,7 +72,7 @@ void add_rings(const CollectiveCall& call, const std::vector<NodeMembers>& nodes
 
 CollectiveLoads expand_ring(const CollectiveCall& call, const Cluster& cluster) {
   const CallShape shape = call_shape(call, cluster);
-  LoadBuilder builder(shape, cluster);
+  LoadBuilder builder(call.ranks, shape, cluster);
   if (cluster.spec().device == "cpu") {
     Hops(call, builder).in_order(call.ranks, cluster);
   } else {

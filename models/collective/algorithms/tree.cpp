@@ -74,7 +74,7 @@ CollectiveLoads expand_tree(const CollectiveCall& call, const Cluster& cluster) 
   const GroupShape& group = shape.group;
   const auto nodes = channels_of(members_by_node(call.ranks, cluster), 0, cluster);
   const double bytes = static_cast<double>(call.bytes);
-  LoadBuilder builder(shape, cluster);
+  LoadBuilder builder(call.ranks, shape, cluster);
   add_chains(nodes, bytes, builder);
   const Seconds chain = (group.max_per_node - 1) * builder.largest_latency();
   add_tree_over_nodes(nodes, bytes, builder);

@@ -36,7 +36,7 @@ CollectiveLoads expand_two_level(const CollectiveCall& call, const Cluster& clus
     return expand_ring(call, cluster);
   const auto nodes = members_by_node(call.ranks, cluster);
   const double bytes = static_cast<double>(call.bytes);
-  LoadBuilder builder(whole, cluster);
+  LoadBuilder builder(call.ranks, whole, cluster);
   for (const auto& rings : rings_in_nodes(nodes, cluster)) add_inside(rings, bytes, builder);
   const Seconds inside = 2 * (shape.max_per_node - 1) * builder.largest_latency();
   add_across(nodes, bytes, builder);

@@ -73,27 +73,22 @@ TEST_CASE("row and column sums are the sums of the entries, for every kind and d
       }
       CHECK(rows.bytes_sent(i, 3) == sent);
       CHECK(rows.bytes_received(i, 3) == received);
+      CHECK(rows.all_sent(3)[i] == sent);
+      CHECK(rows.all_received(3)[i] == received);
     }
   }
 }
 
-TEST_CASE("largest remainder: whole parts, the rest to the largest remainders, ties to the lower index") {
-  CHECK(split_by_largest_remainder(10, {1, 1, 1, 1}) == std::vector<std::int64_t>{3, 3, 2, 2});
-  CHECK(split_by_largest_remainder(10, {0.5, 0.26, 0.24}) == std::vector<std::int64_t>{5, 3, 2});
-  CHECK(split_by_largest_remainder(7, {2, 1}) == std::vector<std::int64_t>{5, 2});
-  CHECK(split_by_largest_remainder(7, {1, 2}) == std::vector<std::int64_t>{2, 5});
-  CHECK(split_by_largest_remainder(0, {1, 2}) == std::vector<std::int64_t>{0, 0});
-  CHECK(split_by_largest_remainder(3, {0, 0}) == std::vector<std::int64_t>{2, 1});
-  CHECK(split_by_largest_remainder(3, {}).empty());
-}
-
-TEST_CASE("largest remainder keeps the total, whatever the weights") {
-  for (std::int64_t total : {1LL, 17LL, 1'000'003LL, 123'456'789'012LL, (1LL << 52) + 1}) {
-    std::vector<double> weights;
-    for (int i = 1; i <= 97; ++i) weights.push_back(1.0 / (i * i * 0.37));
-    const std::vector<std::int64_t> parts = split_by_largest_remainder(total, weights);
-    CHECK(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) == total);
-    for (const std::int64_t part : parts) CHECK(part >= 0);
+TEST_CASE("sums of all members at once, however the units left over fall") {
+  for (const ByteMatrix& rows : {matrix(Kind::by_source, {7, 0, 13, 6, 25, 4, 1}), matrix(Kind::even, {24}),
+                                 matrix(Kind::by_source, {7, 0, 13, 6, 25, 4, 1}, true)}) {
+    const std::vector<std::int64_t> sent = rows.all_sent(7), received = rows.all_received(7);
+    REQUIRE(sent.size() == 7);
+    REQUIRE(received.size() == 7);
+    for (int i = 0; i < 7; ++i) {
+      CHECK(sent[i] == rows.bytes_sent(i, 7));
+      CHECK(received[i] == rows.bytes_received(i, 7));
+    }
   }
 }
 

@@ -156,6 +156,42 @@ TEST_CASE("aggregated loads equal those of every pair on its own route, to the b
   }
 }
 
+// The same bytes, written pair by pair.
+ByteMatrix dense_copy(const ByteMatrix& matrix, int members) {
+  ByteMatrix dense{ByteMatrix::Kind::dense, matrix.unit_bytes, {}, {}, false};
+  dense.dense.assign(members, std::vector<std::int64_t>(members));
+  for (int s = 0; s < members; ++s)
+    for (int d = 0; d < members; ++d) dense.dense[s][d] = matrix.units_between(s, d, members);
+  return dense;
+}
+
+// Channels of 1 GB/s: a NIC of 25 GB/s is full from 25 active pairs on, and few owners leave it with fewer.
+TEST_CASE("a NIC's cap counts the peers that bytes really move between, however the matrix is written") {
+  for (const bool pxn : {false, true}) {
+    std::string yaml = two_tier(4);
+    const std::string wide = "channel_rate: \"1000 GB/s\"";
+    yaml.replace(yaml.find(wide), wide.size(), "channel_rate: \"1 GB/s\"");
+    const Cluster cluster = cluster_from(pxn ? with_pxn(yaml) : yaml);
+    for (const int owners : {1, 3, 9}) {
+      for (const bool transposed : {false, true}) {
+        ByteMatrix matrix{ByteMatrix::Kind::by_destination, 8, std::vector<std::int64_t>(32, 0), {}, transposed};
+        for (int owner = 0; owner < owners; ++owner) matrix.units[owner * 7 % 32] = 1000 + owner;
+        const CollectiveLoads loads = all_to_all(cluster, ranks_from(0, 32), matrix);
+        const CollectiveLoads expected = all_to_all(cluster, ranks_from(0, 32), dense_copy(matrix, 32));
+        REQUIRE(loads.loads.size() == expected.loads.size());
+        int capped = 0;
+        for (std::size_t i = 0; i < loads.loads.size(); ++i) {
+          CHECK(loads.loads[i].link == expected.loads[i].link);
+          CHECK(loads.loads[i].occupancy == expected.loads[i].occupancy);
+          CHECK(loads.loads[i].cap.bytes_per_second == expected.loads[i].cap.bytes_per_second);
+          capped += loads.loads[i].cap.bytes_per_second > 0 ? 1 : 0;
+        }
+        CHECK(capped > 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("relays that share evenly split the bytes of a pair in halves") {
   const Cluster cluster = cluster_from(cube_mesh(1, "balanced"));
   const std::vector<int> ranks = ranks_from(0, 8);

@@ -10,9 +10,36 @@
 
 namespace shardsim {
 
+// What is known of the rows that a lookup or an update is about; 0 where it is not known. Sums and means over all
+// tables of the call.
+struct RowWork {
+  double distinct = 0;         // different rows among the lookups
+  double distinct_growth = 0;  // d ln distinct / d ln lookups, 1 where no row comes twice
+  double bytes = 0;            // of a row
+  double table_rows = 0;       // of all tables, met or not
+  double table_count = 1;
+  double vectors = 0;  // bags: vectors that a pooled lookup writes, gradients that its update reads; 0: one a lookup
+  double vector_bytes = 0;  // of one of them
+  double id_bytes = 8;      // of an id
+  double update_bytes = 0;  // update: read and written of each different row, what the optimizer keeps included
+  bool is_warm = false;     // the batch is that of the call before: rows that fit into L2 lie there
+  bool in_place = false;    // update: every lookup adds to its row by itself (older kernels), none is sorted
+};
+
+// A matrix product (m x k) (k x n); 0 where only its FLOP are known.
+struct ProductWork {
+  double m = 0, n = 0, k = 0;
+};
+
+// A radix sort of `lookups` pairs.
+struct SortWork {
+  int key_bits = 32;  // that tell keys apart
+  int key_bytes = 4, value_bytes = 4;
+};
+
 // What one compute operation asks of a device.
 struct ComputeWork {
-  enum class Kind { lookup, update, dense };
+  enum class Kind { lookup, update, dense, sort };
   Kind kind = Kind::dense;
   double hbm_bytes = 0;  // read plus written
   Seconds host_link;     // that its bytes between host memory and the device take at least
@@ -21,6 +48,9 @@ struct ComputeWork {
   double lookups = 0;              // rows read by the operation
   std::string optimizer;           // update: of the workload; "" where gradients are only summed
   bool sorted_update = false;      // update: exact, sorted (several kernels)
+  RowWork rows;                    // lookup, update
+  ProductWork product;             // dense
+  SortWork sort;                   // sort
   Seconds fixed;                   // measured duration that replaces the model, when above 0
 };
 

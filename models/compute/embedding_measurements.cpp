@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "models/access/row_hash.h"
 
 namespace shardsim {
 namespace {
@@ -28,13 +30,6 @@ constexpr const char* kColumns[] = {"quality",
                                     "cache_state",
                                     "time_us",
                                     "derived_row_traffic_bytes"};
-
-// FNV-1a, as plan/row_hash.h has it.
-std::uint64_t text_hash(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
 
 std::optional<EmbeddingRow::Kind> kind_of(const std::string& op) {
   using enum EmbeddingRow::Kind;
@@ -81,16 +76,18 @@ bool read_sizes(const RowReader& reader, EmbeddingRow& row) {
   row.pooling = pooling.value_or(0);
   if (row.kind == EmbeddingRow::Kind::copy) return row.traffic_bytes > 0;
   if (row.kind == EmbeddingRow::Kind::gemm) return row.flops() > 0;
+  if (row.kind == EmbeddingRow::Kind::sort) return row.batch > 0 && row.rows > 0 && dim.has_value();
   return !row.has_tables() || (row.lookups() > 0 && row.rows > 0 && row.dim > 0);
 }
 
-std::optional<EmbeddingRow> read_row(const CsvTable& table, const CsvTable::Row& cells) {
+}  // namespace
+
+std::optional<EmbeddingRow> read_embedding_row(const CsvTable& table, const CsvTable::Row& cells,
+                                               EmbeddingRow::Kind kind) {
   const RowReader reader(table, cells);
-  const auto kind = kind_of(reader.cell("op"));
-  if (!kind) return std::nullopt;
   EmbeddingRow row;
   row.place = cells.place;
-  row.kind = *kind;
+  row.kind = kind;
   row.gpu = reader.cell("gpu");
   row.optimizer = reader.cell("optimizer");
   row.dtype = reader.cell("weight_dtype");
@@ -103,9 +100,9 @@ std::optional<EmbeddingRow> read_row(const CsvTable& table, const CsvTable::Row&
   return read_sizes(reader, row) ? std::optional(row) : std::nullopt;
 }
 
-}  // namespace
-
 double EmbeddingRow::row_bytes() const {
+  constexpr double kScaleAndBias = 8;  // of a row of single bytes
+  if (dtype.starts_with("fp8") || dtype == "int8") return dim + kScaleAndBias;
   return dim * (dtype == "fp32" ? 4 : 2);
 }
 
@@ -127,25 +124,28 @@ std::string EmbeddingRow::shape() const {
 }
 
 bool EmbeddingRow::is_check() const {
-  return text_hash(shape()) % 3 == 0;
+  return fnv1a(shape()) % 3 == 0;
 }
 
 bool is_embedding_table(const CsvTable& table) {
   return table.column("dim_elements").has_value() && table.column("pooling_factor_lookups_per_sample").has_value();
 }
 
+void require_embedding_columns(const CsvTable& table) {
+  require_columns(table, {std::begin(kColumns), std::end(kColumns)},
+                  "Give a table as shardsim-microbench --csv writes it");
+}
+
 EmbeddingTable read_embedding_table(const CsvTable& table) {
-  for (const char* const column : kColumns)
-    if (!table.column(column))
-      throw input_error(table.place, fmt::format("column '{}' is missing", column),
-                        "Give a table as shardsim-microbench --csv writes it");
+  require_embedding_columns(table);
   EmbeddingTable result;
   for (const CsvTable::Row& cells : table.rows) {
     if (cells.cells[*table.column("quality")].starts_with("C")) {
       ++result.poor;
       continue;
     }
-    const auto row = read_row(table, cells);
+    const auto kind = kind_of(cells.cells[*table.column("op")]);
+    const auto row = kind ? read_embedding_row(table, cells, *kind) : std::nullopt;
     if (!row) {
       ++result.unusable;
       continue;

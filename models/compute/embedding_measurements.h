@@ -10,11 +10,12 @@ namespace shardsim {
 
 // A row of an embedding measurement table (docs/formats.md, embedding measurements) whose sizes are all numbers.
 struct EmbeddingRow {
-  enum class Kind { lookup, update, gather, scatter, gemm, copy, empty };
+  enum class Kind { lookup, update, gather, scatter, gemm, copy, empty, sort };
   Place place;
   Kind kind = Kind::lookup;
   std::string gpu, optimizer, dtype;
-  double tables = 0, rows = 0, dim = 0, batch = 0, pooling = 0;  // gemm: batch m, dim n, rows k
+  double tables = 0, rows = 0, dim = 0, batch = 0, pooling = 0;  // gemm: batch m, dim n, rows k; sort: batch
+                                                                 // pairs, dim bytes of a value, rows keys
   double time_us = 0;
   double traffic_bytes = 0;  // as the table states it; copy: read plus written
   bool uniform = true, warm = false;
@@ -41,7 +42,15 @@ struct EmbeddingTable {
   int unusable = 0;  // of another kind of operation, or with a size that is no number: left out
 };
 
-// Errors (Failure::input, with file and line): a missing column, a time that is not above 0, a size below 0.
+// One row of such a table, of the kind that it is known to be; nothing where a size that the kind needs is no number
+// ("mixed"). Errors (Failure::input, with file and line): a time that is not above 0, a size below 0.
+std::optional<EmbeddingRow> read_embedding_row(const CsvTable& table, const CsvTable::Row& cells,
+                                               EmbeddingRow::Kind kind);
+
+// Refuses a table without a column that is asked for. Errors: as require_columns().
+void require_embedding_columns(const CsvTable& table);
+
+// Errors (Failure::input, with file and line): a missing column, and as read_embedding_row().
 EmbeddingTable read_embedding_table(const CsvTable& table);
 
 }  // namespace shardsim

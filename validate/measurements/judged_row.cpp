@@ -160,14 +160,14 @@ double mean(const std::vector<WeighedError>& errors, double total) {
   return sum / total;
 }
 
-ErrorFigures figures_in(const SizeBand& band, const std::vector<const JudgedRow*>& rows) {
+ErrorFigures figures_in(const SizeBand& band, const std::vector<SizedError>& sized) {
   std::map<std::string, int> rows_of;
-  for (const JudgedRow* row : rows) {
-    if (band.holds(*row->measured.bytes)) ++rows_of[row->measured.system];
+  for (const SizedError& one : sized) {
+    if (band.holds(one.bytes)) ++rows_of[one.system];
   }
   std::vector<WeighedError> errors;
-  for (const JudgedRow* row : rows) {
-    if (band.holds(*row->measured.bytes)) errors.push_back({row->error_pct(), 1.0 / rows_of[row->measured.system]});
+  for (const SizedError& one : sized) {
+    if (band.holds(one.bytes)) errors.push_back({one.error_pct, 1.0 / rows_of[one.system]});
   }
   return error_figures(std::move(errors));
 }
@@ -186,18 +186,25 @@ ErrorFigures error_figures(std::vector<WeighedError> errors) {
   figures.mean_abs_pct = mean(errors, total);
   figures.median_abs_pct = quantile(errors, total, kMedian);
   figures.p95_abs_pct = quantile(errors, total, kP95);
+  figures.worst_abs_pct = errors.back().error_pct;
+  return figures;
+}
+
+BandFigures band_figures(const std::vector<SizedError>& errors) {
+  BandFigures figures;
+  std::set<std::string> systems;
+  for (const SizedError& error : errors) systems.insert(error.system);
+  figures.rows = static_cast<int>(errors.size());
+  figures.systems = static_cast<int>(systems.size());
+  std::ranges::transform(kSizeBands, figures.bands.begin(),
+                         [&](const SizeBand& band) { return figures_in(band, errors); });
   return figures;
 }
 
 BandFigures band_figures(const std::vector<const JudgedRow*>& rows) {
-  BandFigures figures;
-  std::set<std::string> systems;
-  for (const JudgedRow* row : rows) systems.insert(row->measured.system);
-  figures.rows = static_cast<int>(rows.size());
-  figures.systems = static_cast<int>(systems.size());
-  std::ranges::transform(kSizeBands, figures.bands.begin(),
-                         [&](const SizeBand& band) { return figures_in(band, rows); });
-  return figures;
+  std::vector<SizedError> errors;
+  for (const JudgedRow* row : rows) errors.push_back({row->measured.system, *row->measured.bytes, row->error_pct()});
+  return band_figures(errors);
 }
 
 }  // namespace shardsim

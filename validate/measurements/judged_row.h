@@ -66,6 +66,7 @@ struct ErrorFigures {
   int rows = 0;
   std::optional<double> median_abs_pct, mean_abs_pct, p95_abs_pct;
   std::optional<double> signed_pct;  // mean with sign: above 0, we predict too long
+  std::optional<double> worst_abs_pct;
 
   bool operator==(const ErrorFigures&) const = default;
 };
@@ -102,6 +103,15 @@ struct BandFigures {
   const ErrorFigures& from_1mib() const { return bands[kDisjointBands]; }
   const ErrorFigures& all() const { return bands.back(); }
 };
+
+// One error, what system it is of, and how large its message or operands are.
+struct SizedError {
+  std::string system;
+  std::int64_t bytes = 0;
+  double error_pct = 0;  // signed
+};
+
+BandFigures band_figures(const std::vector<SizedError>& errors);
 
 // Every system weighs the same in every band, however many rows it has there.
 BandFigures band_figures(const std::vector<const JudgedRow*>& rows);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
 #include "base/files.h"
+#include "validate/measurements/figures_json.h"
 #include "validate/measurements/judgement.h"
 
 namespace shardsim {
@@ -14,35 +14,16 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kJudgementSchema = "shardsim.collective_comparison/1";
 
-// Three decimals of a percent: below that there is only noise.
-Json number(const std::optional<double>& value) {
-  if (!value) return nullptr;
-  if (!std::isfinite(*value)) throw std::logic_error("a figure is not finite");
-  return std::round(*value * 1e3) / 1e3;
-}
-
 // The named figures first, then every band in full; `before_bands` stands between them.
 void add_figures(Json& object, const BandFigures& figures, const Json& before_bands = Json::object()) {
   const ErrorFigures& from_1mib = figures.from_1mib();
-  object["median_abs_error_pct_below_64KiB"] = number(figures.bands[0].median_abs_pct);
-  object["median_abs_error_pct_64KiB_to_1MiB"] = number(figures.bands[1].median_abs_pct);
-  object["median_abs_error_pct_from_1MiB"] = number(from_1mib.median_abs_pct);
-  object["p95_abs_error_pct_from_1MiB"] = number(from_1mib.p95_abs_pct);
-  object["signed_error_pct_from_1MiB"] = number(from_1mib.signed_pct);
+  object["median_abs_error_pct_below_64KiB"] = percent_json(figures.bands[0].median_abs_pct);
+  object["median_abs_error_pct_64KiB_to_1MiB"] = percent_json(figures.bands[1].median_abs_pct);
+  object["median_abs_error_pct_from_1MiB"] = percent_json(from_1mib.median_abs_pct);
+  object["p95_abs_error_pct_from_1MiB"] = percent_json(from_1mib.p95_abs_pct);
+  object["signed_error_pct_from_1MiB"] = percent_json(from_1mib.signed_pct);
   object.update(before_bands);
-  Json& bands = object["bands"] = Json::array();
-  for (std::size_t i = 0; i < kSizeBands.size(); ++i) {
-    const SizeBand& band = kSizeBands[i];
-    const ErrorFigures& of_band = figures.bands[i];
-    bands.push_back({{"sizes", band.name},
-                     {"from_bytes", band.from},
-                     {"below_bytes", band.upto == kLargestSize ? Json(nullptr) : Json(band.upto)},
-                     {"rows", of_band.rows},
-                     {"median_abs_error_pct", number(of_band.median_abs_pct)},
-                     {"mean_abs_error_pct", number(of_band.mean_abs_pct)},
-                     {"p95_abs_error_pct", number(of_band.p95_abs_pct)},
-                     {"signed_error_pct", number(of_band.signed_pct)}});
-  }
+  object["bands"] = bands_json(figures);
 }
 
 Json overall_json(const BandFigures& figures, int out_of_model_rows) {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "models/compute/compute_model.h"
-#include "sim/study/shard_work.h"
+#include "sim/planning/shard_work.h"
 #include "validate/measurements/least_squares.h"
 
 namespace shardsim {

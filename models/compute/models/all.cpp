@@ -7,7 +7,9 @@
 namespace shardsim {
 
 std::span<const ComputeModelEntry> compute_models() {
-  static constexpr std::array<ComputeModelEntry, 2> kModels{{
+  static constexpr std::array<ComputeModelEntry, 3> kModels{{
+      {"gpu_kernels", "lookups, updates, sorts and products as kernels reach them on each GPU, V100 to GB300",
+       make_gpu_kernels},
       {"measured", "times of a micro-benchmark (file: measured.csv), interpolated; beyond them the rate at the edge",
        make_measured},
       {"roofline", "kernel start plus the slowest of memory traffic, arithmetic and lookup issue", make_roofline},

@@ -42,8 +42,18 @@ std::unique_ptr<ComputeModel> make_measured(MapReader& options);
 // A sorted exact update (FBGEMM's kind) is several kernels, a sort, and memory traffic at part of the copy rate:
 //   sorted_update_kernels x kernel_overhead + lookups x sort_per_lookup
 //     + hbm_bytes / (sorted_update_efficiency x copy_bandwidth).
+// A sort alone: kernel_overhead + pairs x sort_per_lookup.
 // Error (Failure::input): products in a precision whose rate the GPU does not state.
 // launch_overhead is host time: kernels queue on their stream and hide it, so it is left out.
 std::unique_ptr<ComputeModel> make_roofline(MapReader& options);
+
+// The rate of the GPU for products in the work's precision. Error (Failure::input): the GPU does not state it.
+Flops product_rate(const ComputeWork& work, const GpuSpec& gpu);
+
+// Kernels as they are on each GPU (models/compute/kernels/, models/compute/gpus/). Options: `gpu`, the name of the GPU
+// whose constants are taken instead of those of the cluster's model; `file`, a table of GPUs on top of the shipped one;
+// `in_situ` (1), the part of a product's rate that is left in a running iteration. Errors (Failure::input): as
+// read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
+std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options);
 
 }  // namespace shardsim

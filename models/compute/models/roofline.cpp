@@ -15,11 +15,7 @@ Seconds traffic(const ComputeWork& work, const GpuSpec& gpu) {
 
 Seconds arithmetic(const ComputeWork& work, const GpuSpec& gpu) {
   if (work.flops <= 0) return {0};
-  const auto rate = gpu.flops.find(work.precision);
-  if (rate == gpu.flops.end())
-    throw input_error({}, "the GPU " + gpu.model + " states no rate for products in " + work.precision,
-                      "Add " + work.precision + " to the gpu's flops, or choose another precision of the dense part");
-  return {work.flops / (rate->second.per_second * gpu.flops_efficiency)};
+  return {work.flops / (product_rate(work, gpu).per_second * gpu.flops_efficiency)};
 }
 
 Seconds issue(const ComputeWork& work, const GpuSpec& gpu) {
@@ -37,12 +33,20 @@ class Roofline final : public ComputeModel {
   Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const override {
     if (work.fixed.value > 0) return work.fixed;
     if (work.kind == ComputeWork::Kind::update && work.sorted_update) return sorted_update(work, gpu);
+    if (work.kind == ComputeWork::Kind::sort) return gpu.kernel_overhead + work.lookups * gpu.sort_per_lookup;
     return gpu.kernel_overhead +
            std::max({traffic(work, gpu), arithmetic(work, gpu), issue(work, gpu), work.host_link});
   }
 };
 
 }  // namespace
+
+Flops product_rate(const ComputeWork& work, const GpuSpec& gpu) {
+  const auto rate = gpu.flops.find(work.precision);
+  if (rate != gpu.flops.end()) return rate->second;
+  throw input_error({}, "the GPU " + gpu.model + " states no rate for products in " + work.precision,
+                    "Add " + work.precision + " to the gpu's flops, or choose another precision of the dense part");
+}
 
 std::string outside_fit(const ComputeWork& work, const GpuSpec& gpu) {
   if (!gpu.holds_for || work.fixed.value > 0) return "";

@@ -18,24 +18,6 @@ constexpr std::size_t kMostFile = std::size_t{256} << 20;
 
 const std::vector<std::string> kEndings = {".csv", ".json", ".log", ".out", ".txt"};
 
-bool is_measurement_file(const fs::path& path) {
-  return is_file(path) && std::ranges::find(kEndings, path.extension().string()) != kEndings.end();
-}
-
-std::vector<std::string> files_of(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (is_measurement_file(at->path())) files.push_back(at->path().string());
-  }
-  if (files.empty()) {
-    throw input_error({folder}, "the folder holds no measurements",
-                      "Put files there that end in " + join(kEndings) + ", or name one file");
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 // A table of ours names its columns; nccl-tests begins its lines with "#".
 bool looks_like_csv(std::string_view text, const std::string& path) {
   if (fs::path(path).extension() == ".csv") return true;
@@ -86,10 +68,27 @@ std::optional<CollectiveKind> find_collective_kind(std::string_view name) {
   return names_uneven_exchange(name) ? std::nullopt : collective_kind_named(name);
 }
 
+std::vector<std::string> files_ending(const std::string& folder, const std::vector<std::string>& endings) {
+  const auto ends_so = [&](const fs::path& path) {
+    return is_file(path) && std::ranges::find(endings, path.extension().string()) != endings.end();
+  };
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (ends_so(at->path())) files.push_back(at->path().string());
+  }
+  if (files.empty()) {
+    throw input_error({folder}, "the folder holds no measurements",
+                      "Put files there that end in " + join(endings) + ", or name one file");
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 Measurements read_measurements(const std::string& path, const RunHints& hints) {
   if (!is_folder(path)) return read_one(path, hints);
   Measurements all;
-  for (const std::string& file : files_of(path)) all.append(read_one(file, hints));
+  for (const std::string& file : files_ending(path, kEndings)) all.append(read_one(file, hints));
   return all;
 }
 

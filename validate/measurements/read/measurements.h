@@ -72,6 +72,9 @@ Measurements read_nccl_tests_json(std::string_view text, const std::string& sour
 // order of their names. Errors: as above; a folder without such files.
 Measurements read_measurements(const std::string& path, const RunHints& hints);
 
+// The files of a folder whose names end so, in order of their names. Errors (Failure::input): none does.
+std::vector<std::string> files_ending(const std::string& folder, const std::vector<std::string>& endings);
+
 // What one nccl-tests program says of itself before its results.
 struct RunSetting {
   std::string system;

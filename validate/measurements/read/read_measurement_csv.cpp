@@ -19,24 +19,6 @@ constexpr std::string_view kRequired = "system,nodes,gpus_per_node,collective,si
 constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr double kMostOff = .05, kRounding = .01;  // of algbw; GB/s
 
-// "time" and "time (ms)" instead of "time_us": the unit must be in the name.
-std::string likely_column(std::string_view wanted, const std::vector<std::string>& header) {
-  const std::string stem(wanted.substr(0, wanted.find('_')));
-  const auto found = std::ranges::find_if(header, [&](const std::string& name) { return name.starts_with(stem); });
-  return found == header.end() ? "" : *found;
-}
-
-void require_columns(const CsvTable& table) {
-  for (const std::string& wanted : split(kRequired, ',')) {
-    if (table.column(wanted)) continue;
-    const std::string likely = likely_column(wanted, table.header);
-    throw input_error(table.place, fmt::format("column {} is missing", wanted),
-                      likely.empty()
-                          ? "Add it to the first line; docs/formats.md lists the columns"
-                          : fmt::format("Name {} as {}: units are part of the name", excerpt(likely), wanted));
-  }
-}
-
 std::vector<std::string> unknown_columns(const CsvTable& table) {
   const std::vector<std::string> known = split(kColumns, ',');
   std::vector<std::string> unknown;
@@ -168,7 +150,7 @@ void note_contradictions(Measurements& measurements) {
 
 Measurements read_measurement_csv(std::string_view text, const std::string& source) {
   const CsvTable table = parse_csv(text, source);
-  require_columns(table);
+  require_columns(table, split(kRequired, ','), "Add it to the first line; docs/formats.md lists the columns");
   Measurements result;
   const std::vector<std::string> unknown = unknown_columns(table);
   if (!unknown.empty()) result.notes.push_back(source + ": unknown columns left out: " + join(unknown));

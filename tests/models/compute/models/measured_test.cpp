@@ -122,7 +122,7 @@ TEST_CASE("bad tables are refused with file and line") {
   write_file(folder.path / "half.csv", "quality,op\nA,copy\n");
   CHECK_THROWS_WITH_AS(
       make_compute_model(parse_yaml("name: measured\nfile: " + (folder.path / "half.csv").string(), "s.yaml")),
-      doctest::Contains("column 'gpu'"), Error);
+      doctest::Contains("half.csv:1: column gpu is missing"), Error);
   CHECK_THROWS_WITH_AS(make_compute_model(parse_yaml("name: measured\nfile: m.h5", "s.yaml")),
                        doctest::Contains("s.yaml:2"), Error);
 }

@@ -40,6 +40,13 @@ TEST_CASE("a lookup of narrow rows is bound by 20 lookups per ns") {
   CHECK(roofline(lookup(1e6, 2e7), a100()).us() == doctest::Approx(3 + 1000));
 }
 
+TEST_CASE("a sort alone takes its start and a share for each pair") {
+  ComputeWork sort;
+  sort.kind = ComputeWork::Kind::sort;
+  sort.lookups = 1e6;
+  CHECK(roofline(sort, a100()).us() == doctest::Approx(3 + 1500));
+}
+
 TEST_CASE("what was fitted of a GPU says which operations it was not fitted for") {
   GpuSpec gpu = a100();
   CHECK(outside_fit(lookup(1, 1), gpu).empty());

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/tree/map_reader.h"
+#include "topology/spec/cluster_spec.h"
+
+namespace shardsim {
+
+// What kernels reach on one kind of GPU: the numbers that the compute model gpu_kernels asks for beside the rates of
+// the data sheet. Each says in the file where it comes from (docs/formats.md, GPUs).
+struct GpuConstants {
+  std::string name;                // of the product
+  std::vector<std::string> words;  // all of them in a GPU's name make it this one
+
+  Bandwidth hbm_bandwidth;             // data sheet
+  Bandwidth copy_bandwidth;            // streams, read plus written
+  Bytes l2;                            // data sheet
+  double l2_share = 1;                 // of it, that rows can lie in
+  Bandwidth gather_l2;                 // rows that lookups read from L2
+  int sm_count = 0;                    // streaming multiprocessors
+  Bytes bytes_in_flight;               // of an SM that reads random rows
+  Seconds dram_latency;                // of one read
+  double row_read_share = 1;           // of the copy rate, of rows that a lookup reads
+  double row_update_share = 1;         // of rows that an update reads and writes, and of gradients
+  double lookups_per_ns = 1;           // that can be issued
+  Seconds kernel_fixed;                // start and end of a kernel
+  Seconds sort_fixed;                  // of a radix sort
+  Seconds sort_pass_fixed;             // of each of its passes of 8 bits
+  double sort_pairs_per_ns = 1;        // that a pass can rank, keys and values of 4 bytes
+  double sort_share = 1;               // of the copy rate, of a pass
+  double in_place_share = 1;           // of the copy rate, of updates lookup by lookup in 8 GB of rows and more
+  double in_place_share_2gb = 1;       // the same in 2 GB and less
+  double in_place_share_adagrad = 1;   // the same, approximate row-wise Adagrad, rows of any size
+  double all_rows_share = 1;           // of the copy rate, of an optimizer's pass over all rows
+  std::map<std::string, Flops> flops;  // data sheet, dense, by precision
+  double fp32_share = 1;               // of the data sheet, the best product without tensor cores
+  double tensor_core_share = 1;        // the same with them
+
+  std::vector<SourcedValue> sources;  // paths are the keys; those of the GPU that it is `like` where it has no own
+
+  // The rate of random rows: `share` of the copy rate, and no more than the reads that the SMs keep in flight.
+  double random_row_rate(double share) const;  // bytes/s
+  double share_of_peak(const std::string& precision) const;
+  // Rows of measurements that one of its numbers was fitted on.
+  bool is_fitted_on(const std::string& row_id) const;
+};
+
+struct GpuTable {
+  std::vector<GpuConstants> gpus;
+
+  // The GPU of that name, else the one most of whose words are in the name ("NVIDIA A100 80GB PCIe"); null: none.
+  const GpuConstants* find(const std::string& name) const;
+  std::vector<std::string> names() const;
+};
+
+// The shipped scenarios/gpus/kernels.yaml.
+GpuTable shipped_gpu_table();
+
+// A file of schema shardsim.gpus/1 on top of another table: entries may be `like` those of it, and those of the same
+// name replace them. Errors (Failure::input, with place): unknown and missing keys, a name twice, `like` an unknown
+// GPU.
+GpuTable read_gpu_table(const std::string& path, GpuTable base = {});
+GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base);
+
+// The constants with what the file of a cluster says otherwise than by default: its copy rate, L2, SMs, issue rate and
+// kernel start go before the table, and its rates of products always do.
+GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu);
+
+// The GPU as a cluster that states the data sheet alone has it; the other way round.
+GpuSpec spec_of(const GpuConstants& constants);
+
+}  // namespace shardsim

@@ -1,0 +1,94 @@
+#include "models/compute/gpus/gpu_constants.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "base/tree/yaml.h"
+
+namespace shardsim {
+namespace {
+
+std::string fault_of(const std::string& yaml) {
+  try {
+    gpu_table_from_tree(parse_yaml(yaml, "gpus.yaml"), shipped_gpu_table());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the shipped table has every GPU from V100 to GB300, and each number of it a source") {
+  const GpuTable table = shipped_gpu_table();
+  for (const char* const name :
+       {"V100", "A100", "A40", "L40", "L40S", "H100", "H200", "B200", "B300", "GB200", "GB300"})
+    CHECK_MESSAGE(table.find(name) != nullptr, name);
+  for (const GpuConstants& gpu : table.gpus) {
+    CHECK_MESSAGE(gpu.sources.size() >= 21, gpu.name);
+    for (const SourcedValue& value : gpu.sources) {
+      CHECK_MESSAGE(!value.source.empty(), gpu.name << " " << value.path);
+      CHECK_MESSAGE(value.fitted == !value.fitted_on.empty(), gpu.name << " " << value.path);
+    }
+  }
+}
+
+TEST_CASE("a GPU is found by its product, else by the words of its name, the most of them first") {
+  const GpuTable table = shipped_gpu_table();
+  const auto name_of = [&](const std::string& said) {
+    const GpuConstants* const gpu = table.find(said);
+    return gpu == nullptr ? std::string("none") : gpu->name;
+  };
+  CHECK(name_of("V100-SXM2-32GB") == "V100-SXM2-16GB");
+  CHECK(name_of("NVIDIA V100 (volta_ kernel names in the same trace)") == "V100-SXM2-16GB");
+  CHECK(name_of("NVIDIA A100 80GB PCIe") == "A100-SXM4-80GB");
+  CHECK(name_of("NVIDIA A100 40GB (p4d.24xlarge)") == "A100-SXM4-40GB");
+  CHECK(name_of("a100-sxm4-80 GB") == "A100-SXM4-80GB");
+  CHECK(name_of("H100 PCIe") == "H100-PCIE-80GB");
+  CHECK(name_of("H100-SXM5-94GB") == "H100-SXM5-80GB");
+  CHECK(name_of("GB200") == "GB200-186GB");
+  CHECK(name_of("RTX 5090") == "none");
+  CHECK(name_of("not stated") == "none");
+}
+
+TEST_CASE("a file adds a GPU like another one, and its plain numbers have no source of the other") {
+  const GpuTable table = gpu_table_from_tree(
+      parse_yaml("schema: shardsim.gpus/1\ngpus:\n  - {name: mine, like: H100-SXM5-80GB, copy_bandwidth: 2500 GB/s}\n",
+                 "gpus.yaml"),
+      shipped_gpu_table());
+  const GpuConstants* const gpu = table.find("mine");
+  REQUIRE(gpu != nullptr);
+  CHECK(gpu->copy_bandwidth.bytes_per_second == 2500e9);
+  CHECK(gpu->sm_count == 132);
+  for (const SourcedValue& value : gpu->sources) CHECK(value.path != "copy_bandwidth");
+}
+
+TEST_CASE("what a table of GPUs cannot say is refused where it stands") {
+  const std::string head = "schema: shardsim.gpus/1\ngpus:\n";
+  CHECK(has(fault_of(head + "  - {name: mine, like: H101}\n"), "unknown GPU \"H101\". Known: "));
+  CHECK(has(fault_of(head + "  - {name: mine}\n"), "the key 'hbm_bandwidth' is missing"));
+  CHECK(has(fault_of(head + "  - {name: mine, like: A40, sm_counts: 3}\n"), "sm_count"));
+  CHECK(has(fault_of(head + "  - {name: mine, like: A40, lookups_per_ns: 0}\n"), "lookups_per_ns is not above 0"));
+  CHECK(has(fault_of(head + "  - {name: mine, like: A40}\n  - {name: mine, like: L40}\n"), "is there twice"));
+}
+
+TEST_CASE("what a cluster file says of its GPU otherwise than by default goes before the table") {
+  const GpuConstants a100 = *shipped_gpu_table().find("A100-SXM4-40GB");
+  GpuSpec spec = spec_of(a100);
+  CHECK(with_stated(a100, spec).copy_bandwidth == a100.copy_bandwidth);
+  CHECK(with_stated(a100, spec).kernel_fixed == a100.kernel_fixed);
+  spec.copy_bandwidth = {1000e9};
+  spec.kernel_overhead = {17e-6};
+  spec.l2 = {1 << 20};
+  const GpuConstants stated = with_stated(a100, spec);
+  CHECK(stated.copy_bandwidth.bytes_per_second == 1000e9);
+  CHECK(stated.kernel_fixed.value == 17e-6);
+  CHECK(stated.l2.count == 1 << 20);
+  CHECK(stated.gather_l2 == a100.gather_l2);
+}
+
+}  // namespace shardsim

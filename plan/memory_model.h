@@ -32,6 +32,8 @@ class MemoryModel {
   virtual std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                                 const Cluster& cluster) const = 0;  // by rank
   PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload, const Cluster& cluster) const;
+  // Whether activations and buffers are counted beside the rows of tables; false: what fits need not run.
+  virtual bool counts_buffers() const { return true; }
   // What the FlexShard equations need, with their own bandwidths.
   CostParameters cost_parameters(const Workload& workload, const Cluster& cluster) const;
 

@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-inline constexpr std::string_view kRowHash = "feistel_splitmix/1";  // the only one known (plan/row_hash.h)
+inline constexpr std::string_view kRowHash = "feistel_splitmix/1";  // the only one known (models/access/row_hash.h)
 
 // One table's entry in a plan file, and what it must fit.
 struct PlanEntry {

@@ -28,7 +28,7 @@ shardsim=$programs/shardsim
 cd "$source_dir"
 
 measure() {  # FILE LABELS
-  local options=(--device "$device" --warmup 1 --repetitions 5 --seconds 3 -q)
+  local options=(--device "$device" --visits 3 --warmup 1 --repetitions 2 --seconds 3 -q)
   # A flush of a server's last cache takes longer than most shards, and the tables are far larger than it.
   [ "$device" != cpu ] || options+=(--threads 1 --warm)
   [ -e "$2" ] || "$programs/shardsim-microbench" --shards "$1" "${options[@]}" -o "$2"
@@ -42,18 +42,35 @@ roofline=dgx_a100_80gb  # whose constants are fitted to the same two thirds of t
 [ "$device" != cpu ] || roofline=emulated_2x4
 "$shardsim" cost-model evaluate "$out/costs.h5" "$out/labels.json" --cluster "$roofline"
 
-"$shardsim" workload sample tasks metasyn_856 --tasks "$tasks" --gpus 4 --min-tables 24 --max-tables 35 --max-dim 128 \
-  --max-bytes "15 GiB" --batch 4096 --seed 3 -o "$out/tasks.yaml" --force
+# More tasks are drawn than are judged: where the tables of one fit on no device by some score, the next one takes its place.
+"$shardsim" workload sample tasks metasyn_856 --tasks "$((2 * tasks))" --gpus 4 --min-tables 24 --max-tables 35 --max-dim 128 \
+  --max-bytes "12 GiB" --batch 4096 --seed 3 -o "$out/tasks.yaml" --force
+rm -rf "$out/plans"
 mkdir -p "$out/plans"
-for ((task = 0; task < tasks; ++task)); do
+
+# plan_task TASK: its plans by every score; 3 where one of them has none.
+plan_task() {
+  local score planner plan code
   for score in size dim lookup size_lookup cost; do
     planner="{name: greedy, score: $score}"
     [ "$score" != cost ] || planner="{name: greedy, score: cost, costs: {file: $out/costs.h5}}"
-    plan=$out/plans/${task}_$score.json
-    "$shardsim" plan "$out/tasks.yaml" --case "task_$task" --set "planner=$planner" -o "$plan" --force 2>"$plan.err" ||
-      { [ $? -eq 3 ] && rm -f "$plan"; }  # no plan fits: the task is left out for all
+    plan=$out/plans/${1#task_}_$score.json code=0
+    "$shardsim" plan "$out/tasks.yaml" --case "$1" --set "planner=$planner" -o "$plan" 2>"$out/plan.err" || code=$?
+    [ "$code" -ne 0 ] || continue
+    [ "$code" -eq 3 ] || { cat "$out/plan.err" >&2; exit "$code"; }
+    rm -f "$out/plans/${1#task_}_"*
+    return 3
   done
+}
+
+solved=0
+for task in $(sed -n 's/^ *- {\?name: "\?\(task_[0-9]*\).*/\1/p' "$out/tasks.yaml"); do
+  [ "$solved" -lt "$tasks" ] || break
+  code=0
+  plan_task "$task" || code=$?
+  [ "$code" -ne 0 ] || solved=$((solved + 1))
 done
+[ "$solved" -eq "$tasks" ] || echo "warning: only $solved of the $((2 * tasks)) tasks that were drawn have plans by every score" >&2
 scripts/plan_shards.py collect "$out/labels.json" "$out/plans" "$out/plan_shards.json"
 measure "$out/plan_shards.json" "$out/plan_labels.json"
 echo "== the slowest device of each plan, measured"

@@ -1,36 +1,22 @@
 #include "plan/autoshard/lstm.h"
 
-#include <Eigen/Core>
 #include <cmath>
 #include <utility>
 
 #include "plan/autoshard/exponential.h"
+#include "plan/learned/eigen_maps.h"
 
 namespace shardsim {
 namespace {
 
-template <typename Scalar>
-using Values = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <typename Scalar>
-Eigen::Map<const Values<Scalar>> columns_of(std::span<const Scalar> values, int rows) {
-  return {values.data(), rows, static_cast<Eigen::Index>(values.size()) / rows};
-}
-
-template <typename Scalar>
-Eigen::Map<Values<Scalar>> columns_of(std::vector<Scalar>& values, int rows) {
-  return {values.data(), rows, static_cast<Eigen::Index>(values.size()) / rows};
-}
-
 // The parameters of one layer, or their gradient.
-template <typename Scalar, typename Number>
+template <typename Number>
 struct LstmLayer {
-  using Matrix = std::conditional_t<std::is_const_v<Number>, const Values<Scalar>, Values<Scalar>>;
   LstmLayer(Number* at, int in, int hidden)
       : of_inputs(at, 4 * hidden, in),
         of_outputs(at + 4 * hidden * in, 4 * hidden, hidden),
         biases(at + 4 * hidden * (in + hidden), 4 * hidden, 1) {}
-  Eigen::Map<Matrix> of_inputs, of_outputs, biases;
+  ParameterMap<Number> of_inputs, of_outputs, biases;
 };
 
 // One step of one sequence: the sums of its gates become the gates, and the cell and the output follow.
@@ -66,7 +52,7 @@ void deactivate(const Scalar* gates, const Scalar* cell_before, const Scalar* ce
 }
 
 template <typename Scalar>
-void layer_forward(const LstmLayer<Scalar, const Scalar>& layer, std::span<const Scalar> inputs, int in, int hidden,
+void layer_forward(const LstmLayer<const Scalar>& layer, std::span<const Scalar> inputs, int in, int hidden,
                    int sequences, typename Lstm<Scalar>::LayerPass& pass) {
   const auto x = columns_of(inputs, in);
   const auto count = static_cast<std::size_t>(x.cols()) * static_cast<std::size_t>(hidden);
@@ -91,11 +77,11 @@ void layer_forward(const LstmLayer<Scalar, const Scalar>& layer, std::span<const
 
 // Through time, from the last step to the first; returns the gradient of the sums of the gates.
 template <typename Scalar>
-Values<Scalar> through_time(const LstmLayer<Scalar, const Scalar>& layer, int hidden, int sequences,
-                            const typename Lstm<Scalar>::LayerPass& pass, std::vector<Scalar>& of_outputs) {
+EigenMatrix<Scalar> through_time(const LstmLayer<const Scalar>& layer, int hidden, int sequences,
+                                 const typename Lstm<Scalar>::LayerPass& pass, std::vector<Scalar>& of_outputs) {
   auto of_out = columns_of(of_outputs, hidden);
-  Values<Scalar> of_sums(4 * hidden, of_out.cols());
-  Values<Scalar> of_cells = Values<Scalar>::Zero(hidden, sequences);
+  EigenMatrix<Scalar> of_sums(4 * hidden, of_out.cols());
+  EigenMatrix<Scalar> of_cells = EigenMatrix<Scalar>::Zero(hidden, sequences);
   for (Eigen::Index first = of_out.cols() - sequences; first >= 0; first -= sequences) {
     for (Eigen::Index s = 0; s < sequences; ++s) {
       const Eigen::Index i = first + s;
@@ -151,9 +137,9 @@ std::vector<Scalar> Lstm<Scalar>::backward(std::span<const Scalar> parameters, s
   for (int number = layers_ - 1; number >= 0; --number) {
     end -= size_of(number);
     const LayerPass& done = pass[static_cast<std::size_t>(number)];
-    const LstmLayer<Scalar, const Scalar> layer(parameters.data() + end, in_of(number), hidden_);
-    LstmLayer<Scalar, Scalar> of_layer(gradient.data() + end, in_of(number), hidden_);
-    const Values<Scalar> of_sums = through_time(layer, hidden_, sequences, done, of_outputs);
+    const LstmLayer<const Scalar> layer(parameters.data() + end, in_of(number), hidden_);
+    LstmLayer<Scalar> of_layer(gradient.data() + end, in_of(number), hidden_);
+    const EigenMatrix<Scalar> of_sums = through_time(layer, hidden_, sequences, done, of_outputs);
     const std::span<const Scalar> in =
         number == 0 ? inputs : std::span<const Scalar>(pass[static_cast<std::size_t>(number) - 1].outputs);
     const Eigen::Index later = of_sums.cols() - sequences;

@@ -3,26 +3,18 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/hdf5/hdf5.h"
-#include "base/text.h"
 #include "plan/autoshard/policy.h"
+#include "plan/learned/learned_file.h"
 
 namespace shardsim {
 namespace {
 
 constexpr const char* kPolicySchema = "shardsim.policy/1";
-constexpr const char* kPolicyLayout = "autoshard";
 
-void write_policy_setting(Hdf5Writer& file, const ShardingPolicy& policy) {
-  file.text_attribute("/", "schema", kPolicySchema);
-  file.text_attribute("/", "provider", policy.setting.provider);
-  file.text_attribute("/", "device", policy.setting.device);
-  file.attribute<std::int64_t>("/", "batch", policy.setting.batch);
-  file.text_attribute("/", "optimizer", policy.setting.optimizer);
-  file.text_attribute("/", "dtype", policy.setting.dtype);
-  file.text_attribute("/", "feature_layout", kPolicyLayout);
+void write_origin(Hdf5Writer& file, const ShardingPolicy& policy) {
+  write_setting(file, kPolicySchema, policy.setting, FeatureLayout::autoshard);
   file.text_attribute("/", "data", policy.data);
-  file.text_attribute("/", "data_hash", fmt::format("{:016x}", policy.data_hash));
+  write_hash(file, "data_hash", policy.data_hash);
   file.attribute<std::int64_t>("/", "tasks", policy.tasks);
   file.attribute<std::int64_t>("/", "tables", policy.tables);
   file.attribute<std::int64_t>("/", "ranks", policy.ranks);
@@ -32,82 +24,27 @@ void write_policy_setting(Hdf5Writer& file, const ShardingPolicy& policy) {
   file.attribute<double>("/", "unit_seconds", policy.unit_seconds);
 }
 
-// Every size is checked against what the net needs.
-class PolicyReader {
- public:
-  explicit PolicyReader(const std::filesystem::path& path) : file_(path) {}
-
-  ShardingPolicy read(const std::string& provider) {
-    expect("schema", kPolicySchema);
-    if (!provider.empty()) expect("provider", provider);
-    expect("feature_layout", kPolicyLayout);
-    const std::vector<std::string>& names = feature_names(FeatureLayout::autoshard);
-    if (file_.texts("/feature_name") != names) file_.refuse("its features are not those of the layout that it names");
-    ShardingPolicy policy;
-    read_setting(policy);
-    policy.features = {reals("/means", names.size()), reals("/deviations", names.size())};
-    for (const float deviation : policy.features.deviations)
-      if (!(deviation > 0)) file_.refuse("/deviations holds a number that is not above 0");
-    for (const std::int64_t flag : file_.integers("/used")) policy.used.push_back(flag != 0);
-    if (policy.used.size() != names.size()) file_.refuse(fmt::format("/used does not hold {} numbers", names.size()));
-    policy.parameters = reals("/parameters", PolicyNet<float>(static_cast<int>(names.size())).parameter_count());
-    return policy;
-  }
-
- private:
-  void expect(const std::string& name, const std::string& wanted) {
-    const std::string has = file_.text_attribute("/", name);
-    if (has != wanted) file_.refuse(fmt::format("its {} is {}, not {}", name, excerpt(has), wanted));
-  }
-
-  void read_setting(ShardingPolicy& policy) {
-    const auto text = [&](const char* name) { return file_.text_attribute("/", name); };
-    policy.setting = {text("provider"), text("device"), count("batch"), text("optimizer"), text("dtype")};
-    policy.data = text("data");
-    policy.data_hash = hash(text("data_hash"));
-    policy.tasks = count("tasks");
-    policy.tables = count("tables");
-    policy.ranks = count("ranks");
-    policy.seed = static_cast<std::uint64_t>(file_.integer_attribute("/", "seed"));
-    policy.episodes = count("episodes");
-    policy.balance = file_.real_attribute("/", "balance");
-    policy.unit_seconds = file_.real_attribute("/", "unit_seconds");
-    if (!(policy.balance >= 0 && policy.balance <= 1)) file_.refuse("its balance is not between 0 and 1");
-    if (!(policy.unit_seconds > 0 && std::isfinite(policy.unit_seconds)))
-      file_.refuse("its unit_seconds is not above 0");
-  }
-
-  std::int64_t count(const char* name) {
-    const std::int64_t value = file_.integer_attribute("/", name);
-    if (value < 1) file_.refuse(fmt::format("its {} is below 1", name));
-    return value;
-  }
-
-  std::uint64_t hash(const std::string& text) {
-    if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-      file_.refuse("its data_hash is no hash");
-    return std::stoull(text, nullptr, 16);
-  }
-
-  std::vector<float> reals(const std::string& path, std::size_t count) {
-    if (const auto shape = file_.shape(path); shape.size() != 1 || shape.front() != count)
-      file_.refuse(fmt::format("{} does not hold {} numbers", path, count));
-    std::vector<float> result;
-    for (const double value : file_.reals(path)) {
-      result.push_back(static_cast<float>(value));
-      if (!std::isfinite(result.back())) file_.refuse(path + " holds a number that is not finite");
-    }
-    return result;
-  }
-
-  Hdf5Reader file_;
-};
+void read_origin(const LearnedFile& file, ShardingPolicy& policy) {
+  policy.setting = file.setting();
+  policy.data = file.hdf5.text_attribute("/", "data");
+  policy.data_hash = file.hash("data_hash");
+  policy.tasks = file.count("tasks");
+  policy.tables = file.count("tables");
+  policy.ranks = file.count("ranks");
+  policy.seed = file.seed();
+  policy.episodes = file.count("episodes");
+  policy.balance = file.hdf5.real_attribute("/", "balance");
+  policy.unit_seconds = file.hdf5.real_attribute("/", "unit_seconds");
+  if (!(policy.balance >= 0 && policy.balance <= 1)) file.hdf5.refuse("its balance is not between 0 and 1");
+  if (!(policy.unit_seconds > 0 && std::isfinite(policy.unit_seconds)))
+    file.hdf5.refuse("its unit_seconds is not above 0");
+}
 
 }  // namespace
 
 void save_policy(const ShardingPolicy& policy, const std::filesystem::path& path) {
   Hdf5Writer file;
-  write_policy_setting(file, policy);
+  write_origin(file, policy);
   const auto write = [&]<typename Number>(const std::string& at, const std::vector<Number>& values,
                                           const std::string& axis, const std::string& meaning) {
     file.dataset<Number>(at, values, {axis}, {"1", meaning});
@@ -124,7 +61,19 @@ void save_policy(const ShardingPolicy& policy, const std::filesystem::path& path
 }
 
 ShardingPolicy read_policy(const std::filesystem::path& file, const std::string& provider) {
-  return PolicyReader(file).read(provider);
+  const LearnedFile learned(file);
+  learned.expect("schema", kPolicySchema);
+  if (!provider.empty()) learned.expect("provider", provider);
+  learned.expect_layout(FeatureLayout::autoshard);
+  const std::size_t features = feature_names(FeatureLayout::autoshard).size();
+  ShardingPolicy policy;
+  read_origin(learned, policy);
+  policy.features = learned.inputs("", features);
+  for (const std::int64_t flag : learned.hdf5.integers("/used")) policy.used.push_back(flag != 0);
+  if (policy.used.size() != features) learned.hdf5.refuse(fmt::format("/used does not hold {} numbers", features));
+  // Every size is checked against what the net needs.
+  policy.parameters = learned.reals("/parameters", PolicyNet<float>(static_cast<int>(features)).parameter_count());
+  return policy;
 }
 
 void check_fits(const ShardingPolicy& policy, const ShardingTask& task, const Place& place) {

@@ -26,7 +26,8 @@ struct OutputScale {
   bool operator==(const OutputScale&) const = default;
 };
 
-// One fitted net: a ShardNet's parameters, or those of a DenseStack of exchange_layers().
+// One fitted net: parameters of a ShardNet, of a FactorNet (whose output is a logarithm: seconds = deviation x
+// exp(output), the mean is 0), or of a DenseStack of exchange_layers().
 struct FittedNet {
   std::vector<float> parameters;
   OutputScale output;
@@ -49,6 +50,9 @@ struct ExchangeModel {
 // the forward one are 2 x ranks, of the backward one `ranks`.
 std::vector<DenseLayerShape> exchange_layers(int inputs, int ranks);
 
+// How many parameters the net of shards has: of a layout `measured` a FactorNet's, else a ShardNet's.
+std::size_t shard_parameters(FeatureLayout layout);
+
 // All that a model file holds.
 struct CostModel {
   LabelSetting setting;
@@ -69,7 +73,10 @@ using FitWatch = std::function<void(const std::string& net, int epoch, double va
 // seed, same bits. Errors (Failure::input): sets of several providers, devices or settings; no labels; a label that is
 // not finite or not above 0.
 CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges,
-                         const TrainingOptions& options, const FitWatch& watch = {});
+                         const TrainingOptions& options, const FitWatch& watch = {},
+                         FeatureLayout layout = FeatureLayout::neuroshard);
+// That of the nets that suit such labels: the published one for labels in closed form, ours for measured times.
+FeatureLayout usual_layout(const LabelSetting& setting);
 
 // HDF5, docs/formats.md "Cost models". Written whole or not at all; the same model gives the same bytes.
 void save_cost_model(const CostModel& model, const std::filesystem::path& file);

@@ -1,12 +1,6 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "base/error.h"
-#include "base/hdf5/hdf5.h"
-#include "base/text.h"
-#include "plan/learned/cost_model.h"
-#include "plan/learned/shard_net.h"
+#include "plan/learned/learned_file.h"
 
 namespace shardsim {
 namespace {
@@ -36,12 +30,12 @@ void save_inputs(Hdf5Writer& file, const std::string& group, const InputScale& s
   save_reals(file, group + "/deviations", scale.deviations, axis, "that inputs are divided by");
 }
 
-std::string group_of(const ExchangeModel& exchange) {
-  return fmt::format("/exchange_{}", exchange.ranks);
+std::string group_of(int ranks) {
+  return fmt::format("/exchange_{}", ranks);
 }
 
 void save_exchange(Hdf5Writer& file, const ExchangeModel& exchange) {
-  const std::string group = group_of(exchange);
+  const std::string group = group_of(exchange.ranks);
   file.scale<std::int64_t>(group + "/input", exchange.inputs.means.size(),
                            {"1", "columns of each rank, then starts of each rank in ms"});
   save_inputs(file, group, exchange.inputs, group + "/input");
@@ -51,19 +45,6 @@ void save_exchange(Hdf5Writer& file, const ExchangeModel& exchange) {
   save_net(file, group + "/backward", exchange.backward);
 }
 
-void save_setting(Hdf5Writer& file, const CostModel& model) {
-  file.text_attribute("/", "schema", kSchema);
-  file.text_attribute("/", "provider", model.setting.provider);
-  file.text_attribute("/", "device", model.setting.device);
-  file.attribute<std::int64_t>("/", "batch", model.setting.batch);
-  file.text_attribute("/", "optimizer", model.setting.optimizer);
-  file.text_attribute("/", "dtype", model.setting.dtype);
-  file.text_attribute("/", "feature_layout", words_of(model.layout).at(static_cast<std::size_t>(model.layout)));
-  file.text_attribute("/", "data_hash", fmt::format("{:016x}", model.data_hash));
-  file.attribute<std::int64_t>("/", "seed", static_cast<std::int64_t>(model.seed));
-  file.attribute<std::int64_t>("/", "labels", model.labels);
-}
-
 // A model file that is read: every size is checked against what the nets need.
 class ModelReader {
  public:
@@ -71,98 +52,57 @@ class ModelReader {
 
   CostModel read() {
     CostModel model;
-    read_setting(model);
-    model.layout = layout();
+    file_.expect("schema", kSchema);
+    if (file_.has_layout(FeatureLayout::measured)) model.layout = FeatureLayout::measured;
+    file_.expect_layout(model.layout);
+    model.setting = file_.setting();
+    model.seed = file_.seed();
+    model.labels = file_.count("labels");
+    model.data_hash = file_.hash("data_hash");
     const std::size_t features = feature_names(model.layout).size();
-    if (file_.texts("/feature_name") != feature_names(model.layout))
-      file_.refuse("its features are not those of the layout that it names");
-    model.features = inputs("", features);
-    const std::size_t parameters = ShardNet<float>(static_cast<int>(features)).parameter_count();
+    model.features = file_.inputs("", features);
+    const std::size_t parameters = shard_parameters(model.layout);
     model.forward = net("/forward", parameters);
     model.backward = net("/backward", parameters);
     for (const int ranks : {4, 8})
-      if (file_.has(fmt::format("/exchange_{}", ranks))) model.exchanges.push_back(exchange(ranks));
+      if (file_.hdf5.has(group_of(ranks))) model.exchanges.push_back(exchange(ranks));
     return model;
   }
 
  private:
-  void read_setting(CostModel& model) {
-    const std::string schema = file_.text_attribute("/", "schema");
-    if (schema != kSchema) file_.refuse(fmt::format("its schema is {}, not {}", excerpt(schema), kSchema));
-    model.setting = {file_.text_attribute("/", "provider"), file_.text_attribute("/", "device"),
-                     file_.integer_attribute("/", "batch"), file_.text_attribute("/", "optimizer"),
-                     file_.text_attribute("/", "dtype")};
-    model.seed = static_cast<std::uint64_t>(file_.integer_attribute("/", "seed"));
-    model.labels = file_.integer_attribute("/", "labels");
-    model.data_hash = hash(file_.text_attribute("/", "data_hash"));
-  }
-
-  std::uint64_t hash(const std::string& text) {
-    if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-      file_.refuse("data_hash is no hash");
-    return std::stoull(text, nullptr, 16);
-  }
-
-  FeatureLayout layout() {
-    const std::string name = file_.text_attribute("/", "feature_layout");
-    if (name == "neuroshard") return FeatureLayout::neuroshard;
-    file_.refuse(fmt::format("its feature layout is {}, not neuroshard", excerpt(name)));
-  }
-
-  std::vector<float> reals(const std::string& path, std::size_t count) {
-    if (const auto shape = file_.shape(path); shape.size() != 1 || shape.front() != count)
-      file_.refuse(fmt::format("{} does not hold {} numbers", path, count));
-    std::vector<float> result;
-    for (const double value : file_.reals(path)) {
-      result.push_back(static_cast<float>(value));
-      if (!std::isfinite(result.back())) file_.refuse(path + " holds a number that is not finite");
-    }
-    return result;
-  }
-
-  double real(const std::string& path) {
-    const std::vector<double> values = file_.reals(path);
-    if (values.size() != 1 || !std::isfinite(values.front())) file_.refuse(path + " is no finite number");
-    return values.front();
-  }
-
-  InputScale inputs(const std::string& group, std::size_t count) {
-    InputScale scale{reals(group + "/means", count), reals(group + "/deviations", count)};
-    for (const float deviation : scale.deviations)
-      if (!(deviation > 0)) file_.refuse(group + "/deviations holds a number that is not above 0");
-    return scale;
-  }
-
   FittedNet net(const std::string& group, std::size_t parameters) {
-    const std::vector<std::int64_t> epoch = file_.integers(group + "/epoch");
-    if (epoch.size() != 1) file_.refuse(group + "/epoch is not one number");
-    return {reals(group + "/parameters", parameters),
-            {real(group + "/output_mean"), real(group + "/output_deviation")},
-            real(group + "/validation_loss"),
+    const std::vector<std::int64_t> epoch = file_.hdf5.integers(group + "/epoch");
+    if (epoch.size() != 1) file_.hdf5.refuse(group + "/epoch is not one number");
+    return {file_.reals(group + "/parameters", parameters),
+            {file_.real(group + "/output_mean"), file_.real(group + "/output_deviation")},
+            file_.real(group + "/validation_loss"),
             static_cast<int>(epoch.front())};
   }
 
   ExchangeModel exchange(int ranks) {
-    const std::string group = fmt::format("/exchange_{}", ranks);
+    const std::string group = group_of(ranks);
     const auto parameters = [&](int inputs) {
       return DenseStack<float>(exchange_layers(inputs, ranks)).parameter_count();
     };
     return {ranks,
-            file_.integer_attribute(group, "batch"),
-            file_.text_attribute(group, "topology"),
-            inputs(group, 2 * static_cast<std::size_t>(ranks)),
+            file_.count("batch", group),
+            file_.hdf5.text_attribute(group, "topology"),
+            file_.inputs(group, 2 * static_cast<std::size_t>(ranks)),
             net(group + "/forward", parameters(2 * ranks)),
             net(group + "/backward", parameters(ranks))};
   }
 
-  Hdf5Reader file_;
+  LearnedFile file_;
 };
 
 }  // namespace
 
 void save_cost_model(const CostModel& model, const std::filesystem::path& path) {
   Hdf5Writer file;
-  save_setting(file, model);
+  write_setting(file, kSchema, model.setting, model.layout);
+  write_hash(file, "data_hash", model.data_hash);
+  file.attribute<std::int64_t>("/", "seed", static_cast<std::int64_t>(model.seed));
+  file.attribute<std::int64_t>("/", "labels", model.labels);
   file.scale<std::int64_t>("/feature", model.features.means.size(), {"1", "number of the feature"});
   file.texts("/feature_name", feature_names(model.layout), "/feature", {"", "name of the feature"});
   save_inputs(file, "", model.features, "/feature");

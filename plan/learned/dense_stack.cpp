@@ -1,8 +1,9 @@
 #include "plan/learned/dense_stack.h"
 
-#include <Eigen/Core>
 #include <cmath>
 #include <utility>
+
+#include "plan/learned/eigen_maps.h"
 
 namespace shardsim {
 namespace {
@@ -13,33 +14,16 @@ void state_cache_sizes() {
   Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 8 << 20);
 }
 
-template <typename Scalar>
-using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <typename Scalar>
-Eigen::Map<const Matrix<Scalar>> samples_of(std::span<const Scalar> values, int rows) {
-  return {values.data(), rows, static_cast<Eigen::Index>(values.size()) / rows};
-}
-
-template <typename Scalar>
-Eigen::Map<Matrix<Scalar>> samples_of(std::vector<Scalar>& values, int rows) {
-  return {values.data(), rows, static_cast<Eigen::Index>(values.size()) / rows};
-}
-
 std::size_t size_of(const DenseLayerShape& layer) {
   return static_cast<std::size_t>(layer.in + 1) * static_cast<std::size_t>(layer.out);
 }
 
-// The parameters of one layer as matrices; `Values` is a span of constant or changing numbers.
-template <typename Scalar, typename Values>
+// The parameters of one layer, or their gradient.
+template <typename Number>
 struct LayerView {
-  using Weights = std::conditional_t<std::is_const_v<Values>, const Matrix<Scalar>, Matrix<Scalar>>;
-  using Biases = std::conditional_t<std::is_const_v<Values>, const Eigen::Matrix<Scalar, Eigen::Dynamic, 1>,
-                                    Eigen::Matrix<Scalar, Eigen::Dynamic, 1>>;
-  LayerView(Values* at, const DenseLayerShape& layer)
-      : weights(at, layer.out, layer.in), biases(at + layer.in * layer.out, layer.out) {}
-  Eigen::Map<Weights> weights;
-  Eigen::Map<Biases> biases;
+  LayerView(Number* at, const DenseLayerShape& layer)
+      : weights(at, layer.out, layer.in), biases(at + layer.in * layer.out, layer.out, 1) {}
+  ParameterMap<Number> weights, biases;
 };
 
 }  // namespace
@@ -73,12 +57,12 @@ void DenseStack<Scalar>::forward(std::span<const Scalar> parameters, std::span<c
   const Scalar* at = parameters.data();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DenseLayerShape& layer = layers_[i];
-    const auto in = samples_of(i == 0 ? inputs : std::span<const Scalar>(outputs[i - 1]), layer.in);
+    const auto in = columns_of(i == 0 ? inputs : std::span<const Scalar>(outputs[i - 1]), layer.in);
     outputs[i].resize(static_cast<std::size_t>(in.cols() * layer.out));
-    auto out = samples_of(outputs[i], layer.out);
-    const LayerView<Scalar, const Scalar> view(at, layer);
+    auto out = columns_of(outputs[i], layer.out);
+    const LayerView<const Scalar> view(at, layer);
     out.noalias() = view.weights * in;
-    out.colwise() += view.biases;
+    out.colwise() += view.biases.col(0);
     if (layer.relu) out = out.cwiseMax(Scalar(0));
     at += size_of(layer);
   }
@@ -92,17 +76,17 @@ void DenseStack<Scalar>::backward(std::span<const Scalar> parameters, std::span<
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const DenseLayerShape& layer = layers_[i];
     end -= size_of(layer);
-    auto of_out = samples_of(of_outputs, layer.out);
-    const auto out = samples_of(std::span<const Scalar>(outputs[i]), layer.out);
+    auto of_out = columns_of(of_outputs, layer.out);
+    const auto out = columns_of(std::span<const Scalar>(outputs[i]), layer.out);
     if (layer.relu) of_out.array() *= (out.array() > Scalar(0)).template cast<Scalar>();
-    const auto in = samples_of(i == 0 ? inputs : std::span<const Scalar>(outputs[i - 1]), layer.in);
-    LayerView<Scalar, Scalar> of_parameters(gradient.data() + end, layer);
+    const auto in = columns_of(i == 0 ? inputs : std::span<const Scalar>(outputs[i - 1]), layer.in);
+    LayerView<Scalar> of_parameters(gradient.data() + end, layer);
     of_parameters.weights.noalias() += of_out * in.transpose();
-    of_parameters.biases += of_out.rowwise().sum();
+    of_parameters.biases.col(0) += of_out.rowwise().sum();
     if (i == 0 && of_inputs == nullptr) return;
     std::vector<Scalar> of_in(static_cast<std::size_t>(in.size()));
-    const LayerView<Scalar, const Scalar> view(parameters.data() + end, layer);
-    samples_of(of_in, layer.in).noalias() = view.weights.transpose() * of_out;
+    const LayerView<const Scalar> view(parameters.data() + end, layer);
+    columns_of(of_in, layer.in).noalias() = view.weights.transpose() * of_out;
     of_outputs = std::move(of_in);
   }
   if (of_inputs != nullptr) *of_inputs = std::move(of_outputs);

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "models/access/row_hash.h"
 #include "plan/learned/label_sets.h"
-#include "plan/row_hash.h"
 
 namespace shardsim {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/tree/json.h"
 #include "base/tree/map_reader.h"
 #include "base/units.h"
+#include "models/workload/table_fields.h"
 
 namespace shardsim {
 namespace {
@@ -22,34 +23,20 @@ constexpr const char* kShardSchema = "shardsim.shards/1";
 constexpr const char* kExchangeSchema = "shardsim.exchanges/1";
 constexpr std::int64_t kMostTables = 1'000'000, kMostColumns = 1'000'000;
 
-// What a workload file says, of the access law alone what its family takes.
-LabelJson access_json(const AccessSpec& access) {
-  LabelJson json{{"family", access.family == "counts" ? "explicit" : access.family}};
-  if (access.family == "zipf" || access.family == "zipf_mandelbrot") json["s"] = access.s;
-  if (access.family == "zipf_mandelbrot") json["q"] = access.q;
-  if (access.c > 0) json["c"] = access.c;
-  if (access.family == "log_normal") json["sigma"] = access.sigma;
-  if (!access.p.empty()) json["p"] = access.p;
-  for (const AccessSpec::Knot& knot : access.knots)
-    json["knots"].push_back({{"rank", static_cast<std::int64_t>(knot.rank)}, {"ln_p", knot.ln_p}});
-  for (const AccessSpec::Step& step : access.steps) {
-    json["rows"].push_back(step.rows);
-    json["weights"].push_back(step.weight);
-  }
-  if (access.absolute()) json["rescale"] = true;
-  return json;
-}
-
-LabelJson table_json(const Table& table) {
-  LabelJson json{{"name", table.name}, {"rows", table.rows},
-                 {"dim", table.dim},   {"dtype", dtype_name(table.dtype)},
-                 {"kind", "pooled"},   {"pooling", table.pooling}};
-  for (const Feature& feature : table.features)
-    json["features"].push_back({{"name", feature.name},
-                                {"pooling_factor", feature.pooling_factor},
-                                {"num_poolings", feature.num_poolings},
-                                {"weighted", feature.weighted}});
-  json["access"] = access_json(table.access);
+// As a workload file states it, but for what lies in files beside that one: no file is needed beside this one. Counts
+// stand as they were read, with `rescale` since pooling factors say the length; of lengths in a file nothing is drawn.
+LabelJson table_json(Table table) {
+  if (table.access.family == "counts") table.access.family = "explicit";
+  table.access.rescale = table.access.absolute();
+  if (table.lengths.family == "file") table.lengths = {};
+  table.average_length = stated_length(table);
+  LabelJson json;
+  JsonWriter map{JsonSlot(json)};
+  map.field("name", table.name);
+  map.field("rows", table.rows);
+  map.field("dim", table.dim);
+  map.field("dtype", table.dtype);
+  table_law_fields(map, table);
   return json;
 }
 
@@ -60,6 +47,7 @@ LabelJson workload_json(const Workload& workload) {
                  {"optimizer", {{"name", workload.optimizer}}},
                  {"embedding_kernels", workload.embedding_kernels},
                  {"id_bytes", workload.id_bytes}};
+  if (workload.sample_factor) json["sample_factor"] = {{"sigma", workload.sample_factor->sigma}};
   for (const Table& table : workload.tables) json["tables"].push_back(table_json(table));
   return json;
 }

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include "base/error.h"
 #include "plan/learned/cost_model.h"
+#include "plan/learned/factor_net.h"
 #include "plan/learned/shard_net.h"
 
 namespace shardsim {
@@ -38,7 +41,7 @@ class ShardCost {
  public:
   ShardCost(const FittedNet& fitted, int features) : net_(features), parameters_(fitted.parameters) {
     constexpr int kIn = ShardNet<float>::kTableVector, kOut = CostVector::kWidth;
-    const std::span<const float> head = net_.of_head(parameters_);
+    const std::span<const float> head = net_.of_head(fitted.parameters);
     first_ = {head.begin(), head.begin() + kIn * kOut};
     std::copy_n(head.begin() + kIn * kOut, kOut, end_.biases.begin());
     std::copy_n(head.begin() + (kIn + 1) * kOut, kOut, end_.weights.begin());
@@ -62,6 +65,71 @@ class ShardCost {
   std::vector<float> parameters_, first_;
   HeadEnd end_;
 };
+
+// The same of a FactorNet: the sums that its head takes, of which it makes seconds.
+class FactorCost {
+ public:
+  FactorCost(const FittedNet& fitted, int features)
+      : net_(features), parameters_(fitted.parameters), unit_(fitted.output.deviation) {}
+
+  void vector_of(std::span<const float> features, const std::array<float, 4>& amounts, float* result) const {
+    DenseStack<float>::Outputs outputs;
+    net_.tables().forward(net_.of_tables(parameters_), features, outputs);
+    std::ranges::copy(amounts, result);
+    result[PieceAmounts::work] *= std::exp(outputs.back().front());
+  }
+
+  double seconds(const float* sum) const {
+    if (!(sum[PieceAmounts::work] > 0)) return 0;
+    std::array<float, PieceAmounts::kCount> logs{};
+    for (std::size_t k = 0; k < logs.size(); ++k) logs[k] = std::log(sum[k]);
+    constexpr std::size_t kHidden = FactorNet<float>::kHeadHidden;
+    const float* weights = net_.of_head(parameters_).data();
+    const float* biases = weights + logs.size() * kHidden;
+    const float* last = biases + kHidden;
+    float output = last[kHidden] + logs[PieceAmounts::work];
+    for (std::size_t h = 0; h < kHidden; ++h) {
+      float hidden = biases[h];
+      for (std::size_t k = 0; k < logs.size(); ++k) hidden += weights[k * kHidden + h] * logs[k];
+      if (hidden > 0) output += hidden * last[h];
+    }
+    return unit_ * std::exp(static_cast<double>(output));
+  }
+
+ private:
+  FactorNet<float> net_;
+  std::vector<float> parameters_;
+  double unit_;  // seconds
+};
+
+// The two nets of either kind.
+struct ShardCosts {
+  ShardCosts(const CostModel& model, int features)
+      : forward(model.forward, features), backward(model.backward, features) {}
+  void vector_of(const TableStatistics&, std::int64_t, std::span<const float> features, float* result) const {
+    forward.vector_of(features, result);
+    backward.vector_of(features, result + CostVector::kWidth);
+  }
+  ShardCost forward, backward;
+};
+struct FactorCosts {
+  FactorCosts(const CostModel& model, int features)
+      : forward(model.forward, features), backward(model.backward, features) {}
+  void vector_of(const TableStatistics& table, std::int64_t columns, std::span<const float> features,
+                 float* result) const {
+    const std::array<float, 4> amounts = table_amounts(table, columns);
+    forward.vector_of(features, amounts, result);
+    backward.vector_of(features, amounts, result + CostVector::kWidth);
+  }
+  FactorCost forward, backward;
+};
+using EitherCosts = std::variant<ShardCosts, FactorCosts>;
+
+EitherCosts costs_of(const CostModel& model) {
+  const auto features = static_cast<int>(model.features.means.size());
+  if (model.layout == FeatureLayout::measured) return FactorCosts(model, features);
+  return ShardCosts(model, features);
+}
 
 class ExchangeCost {
  public:
@@ -122,11 +190,7 @@ void expect(const std::filesystem::path& file, const char* what, const std::stri
 
 struct LearnedCosts::Nets {
   explicit Nets(const CostModel& model)
-      : setting(model.setting),
-        layout(model.layout),
-        features(model.features),
-        forward(model.forward, static_cast<int>(model.features.means.size())),
-        backward(model.backward, static_cast<int>(model.features.means.size())) {
+      : setting(model.setting), layout(model.layout), features(model.features), shards(detail::costs_of(model)) {
     for (const ExchangeModel& exchange : model.exchanges) exchanges.emplace_back(exchange);
   }
 
@@ -139,7 +203,7 @@ struct LearnedCosts::Nets {
   LabelSetting setting;
   FeatureLayout layout;
   InputScale features;
-  detail::ShardCost forward, backward;
+  detail::EitherCosts shards;
   std::vector<detail::NodeExchange> exchanges;
 };
 
@@ -167,8 +231,8 @@ CostVector LearnedCosts::vector_of(const TableStatistics& table, std::int64_t co
   std::vector<float> features = table_features(table, columns, nets_->layout);
   nets_->features.apply(features);
   CostVector result;
-  nets_->forward.vector_of(features, result.values.data());
-  nets_->backward.vector_of(features, result.values.data() + CostVector::kWidth);
+  std::visit([&](const auto& costs) { costs.vector_of(table, columns, features, result.values.data()); },
+             nets_->shards);
   return result;
 }
 
@@ -178,7 +242,11 @@ void LearnedCosts::add(CostVector& sum, const CostVector& vector) {
 
 ShardSeconds LearnedCosts::seconds_of(const CostVector& sum) const {
   const float* values = sum.values.data();
-  return {nets_->forward.seconds(values), nets_->backward.seconds(values + CostVector::kWidth)};
+  return std::visit(
+      [&](const auto& costs) {
+        return ShardSeconds{costs.forward.seconds(values), costs.backward.seconds(values + CostVector::kWidth)};
+      },
+      nets_->shards);
 }
 
 std::vector<int> LearnedCosts::exchange_ranks() const {

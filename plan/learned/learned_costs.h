@@ -34,7 +34,8 @@ std::string text_of(const LabelSetting& setting);
 // What a file must be about; empty texts and 0 ask for nothing.
 using ExpectedSetting = LabelSetting;
 
-// One or several tables as the nets see them: the first layer of either head, before its bias, applied to the table's
+// One or several tables as the nets see them. Of the layout `measured` the first four numbers of either half are what a
+// FactorNet sums. Else it is the first layer of either head, before its bias, applied to the table's
 // vector. That layer is linear, so vectors of tables add up to the vector of their shard, and a head costs 64 numbers.
 struct CostVector {
   static constexpr int kWidth = 64;
@@ -67,7 +68,8 @@ class LearnedCosts {
   CostVector vector_of(const TableStatistics& table, std::int64_t columns) const;
   // sum += vector, in a few nanoseconds; the order of additions decides the last bits.
   static void add(CostVector& sum, const CostVector& vector);
-  // Of the sum of a shard's vectors, some 30 ns. An empty shard (a vector of zeros) costs what the nets say of it.
+  // Of the sum of a shard's vectors, some 30 ns, of the layout `measured` some 150. An empty shard (a vector of zeros)
+  // costs what the nets say of it; with the layout `measured` 0.
   ShardSeconds seconds_of(const CostVector& sum) const;
 
   // The exchanges of vectors on one node (NeuroShard, section 3.2), where the file has nets for so many ranks.

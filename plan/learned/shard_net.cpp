@@ -25,24 +25,8 @@ void add_vector(Scalar* to, const Scalar* from, int width) {
 
 template <typename Scalar>
 ShardNet<Scalar>::ShardNet(int features)
-    : tables_({{features, kTableHidden, true}, {kTableHidden, kTableVector, true}}),
-      head_({{kTableVector, kHeadHidden, true}, {kHeadHidden, 1, false}}) {}
-
-template <typename Scalar>
-std::span<const Scalar> ShardNet<Scalar>::of_tables(std::span<const Scalar> parameters) const {
-  return parameters.first(tables_.parameter_count());
-}
-
-template <typename Scalar>
-std::span<const Scalar> ShardNet<Scalar>::of_head(std::span<const Scalar> parameters) const {
-  return parameters.subspan(tables_.parameter_count());
-}
-
-template <typename Scalar>
-void ShardNet<Scalar>::initialise(std::span<Scalar> parameters, Rng& rng) const {
-  tables_.initialise(parameters.first(tables_.parameter_count()), rng);
-  head_.initialise(parameters.subspan(tables_.parameter_count()), rng);
-}
+    : TablesAndHead<Scalar>({{features, kTableHidden, true}, {kTableHidden, kTableVector, true}},
+                            {{kTableVector, kHeadHidden, true}, {kHeadHidden, 1, false}}) {}
 
 // Pieces that several shards of the batch hold go through the net once.
 template <typename Scalar>
@@ -64,13 +48,13 @@ template <typename Scalar>
 void ShardNet<Scalar>::forward(std::span<const Scalar> parameters, const PieceSets<Scalar>& set,
                                std::span<const int> samples, Pass& pass) const {
   gather(set, samples, pass);
-  tables_.forward(of_tables(parameters), pass.features, pass.tables);
+  this->tables().forward(this->of_tables(parameters), pass.features, pass.tables);
   pass.sums.assign(samples.size() * kTableVector, Scalar(0));
   for_each_member(set, samples, [&](std::size_t i, std::size_t piece) {
     const auto place = static_cast<std::size_t>(pass.place_of[piece]);
     add_vector(pass.sums.data() + i * kTableVector, pass.tables.back().data() + place * kTableVector, kTableVector);
   });
-  head_.forward(of_head(parameters), pass.sums, pass.head);
+  this->head().forward(this->of_head(parameters), pass.sums, pass.head);
 }
 
 template <typename Scalar>
@@ -78,15 +62,15 @@ void ShardNet<Scalar>::backward(std::span<const Scalar> parameters, const PieceS
                                 std::span<const int> samples, const Pass& pass, std::vector<Scalar> of_outputs,
                                 std::span<Scalar> gradient) const {
   std::vector<Scalar> of_sums;
-  head_.backward(of_head(parameters), pass.sums, pass.head, std::move(of_outputs),
-                 gradient.subspan(tables_.parameter_count()), &of_sums);
+  this->head().backward(this->of_head(parameters), pass.sums, pass.head, std::move(of_outputs), this->of_head(gradient),
+                        &of_sums);
   std::vector<Scalar> of_vectors(pass.pieces.size() * kTableVector, Scalar(0));
   for_each_member(set, samples, [&](std::size_t i, std::size_t piece) {
     const auto place = static_cast<std::size_t>(pass.place_of[piece]);
     add_vector(of_vectors.data() + place * kTableVector, of_sums.data() + i * kTableVector, kTableVector);
   });
-  tables_.backward(of_tables(parameters), pass.features, pass.tables, std::move(of_vectors),
-                   gradient.first(tables_.parameter_count()), nullptr);
+  this->tables().backward(this->of_tables(parameters), pass.features, pass.tables, std::move(of_vectors),
+                          this->of_tables(gradient), nullptr);
 }
 
 template class ShardNet<float>;

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/learned/dense_stack.h"
+#include "plan/learned/tables_and_head.h"
 
 namespace shardsim {
 
@@ -13,6 +13,7 @@ template <typename Scalar>
 struct PieceSets {
   int features = 0;
   std::vector<Scalar> pieces;             // [pieces x features], standardised
+  std::vector<Scalar> amounts = {};       // [pieces x PieceAmounts::kCount], for a FactorNet
   std::vector<int> members;               // pieces of all shards, one shard after the other
   std::vector<std::size_t> begins = {0};  // [shards + 1] into `members`
   std::size_t size() const { return begins.size() - 1; }
@@ -20,23 +21,26 @@ struct PieceSets {
     members.insert(members.end(), shard.begin(), shard.end());
     begins.push_back(members.size());
   }
+  // The pieces of those shards, one shard after the other.
+  std::vector<int> members_of(std::span<const int> samples) const {
+    std::vector<int> result;
+    for (const int sample : samples) {
+      const auto shard = static_cast<std::size_t>(sample);
+      result.insert(result.end(), members.begin() + static_cast<std::ptrdiff_t>(begins[shard]),
+                    members.begin() + static_cast<std::ptrdiff_t>(begins[shard + 1]));
+    }
+    return result;
+  }
 };
 
 // NeuroShard's computation cost model (MLSys 2023, section 3.2; models.py at ec7ca74): a vector of 32 for each table
 // (features-128-32, ReLU behind both), their sum, and a head 32-64-1 whose output is one number per shard.
 template <typename Scalar>
-class ShardNet {
+class ShardNet : public TablesAndHead<Scalar> {
  public:
   static constexpr int kTableHidden = 128, kTableVector = 32, kHeadHidden = 64;
 
   explicit ShardNet(int features);
-
-  const DenseStack<Scalar>& tables() const { return tables_; }
-  const DenseStack<Scalar>& head() const { return head_; }
-  std::size_t parameter_count() const { return tables_.parameter_count() + head_.parameter_count(); }
-  std::span<const Scalar> of_tables(std::span<const Scalar> parameters) const;  // their part: the first
-  std::span<const Scalar> of_head(std::span<const Scalar> parameters) const;
-  void initialise(std::span<Scalar> parameters, Rng& rng) const;
 
   // What one batch leaves for its backward pass.
   struct Pass {
@@ -55,8 +59,6 @@ class ShardNet {
 
  private:
   void gather(const PieceSets<Scalar>& set, std::span<const int> samples, Pass& pass) const;
-
-  DenseStack<Scalar> tables_, head_;
 };
 
 extern template class ShardNet<float>;

@@ -10,6 +10,8 @@
 namespace shardsim {
 namespace {
 
+constexpr double kLine = 64;  // bytes that memory hands over at a time
+constexpr double kLeastLookups = 1e-6;
 constexpr double kLeastRows = 100;  // gen_dlrm_data.py: row = max(100, largest index + 1)
 
 std::vector<std::string> neuroshard_names() {
@@ -46,34 +48,72 @@ std::vector<float> autoshard_features(const TableStatistics& table, double dim) 
   return in_floats(values);
 }
 
-}  // namespace
-
-std::vector<std::string> words_of(FeatureLayout) {
-  return {"neuroshard", "autoshard"};
+// Whole lines of 64 bytes.
+double row_bytes(const TableStatistics& table, double dim) {
+  return std::max(kLine, dim * table.dtype_bytes);
 }
 
-const std::vector<std::string>& feature_names(FeatureLayout layout) {
-  static const std::vector<std::string> neuroshard = neuroshard_names(), autoshard = autoshard_names();
-  return layout == FeatureLayout::neuroshard ? neuroshard : autoshard;
+// Tables that nothing is looked up in are as one that a lookup in a million batches finds.
+std::vector<float> measured_features(const TableStatistics& table, double dim) {
+  const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
+  return in_floats({std::log(dim), std::log(distinct / lookups), std::log(lookups),
+                    std::log(std::max(table.rows, kLeastRows) * dim * table.dtype_bytes),
+                    std::log(distinct * row_bytes(table, dim))});
 }
 
-TableStatistics table_statistics(const Table& table, std::int64_t batch) {
+void check_statistics(const Table& table) {
   if (table.kind != TableKind::pooled)
     throw input_error(table.place,
                       "table '" + table.name +
                           "' is a sequence: it has no pooling factor, which learned "
                           "costs take as a feature",
                       "Take closed-form costs for this workload, or leave the table out");
+  if (!table.access_stated)
+    throw input_error(table.place,
+                      "table '" + table.name +
+                          "' does not say how its rows are accessed: learned costs take as features how often a batch "
+                          "meets a row",
+                      "State its access (access: {family: uniform} where all rows are as likely), or take closed-form "
+                      "costs");
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(FeatureLayout) {
+  return {"neuroshard", "autoshard", "measured"};
+}
+
+const std::vector<std::string>& feature_names(FeatureLayout layout) {
+  static const std::vector<std::string> neuroshard = neuroshard_names(), autoshard = autoshard_names();
+  static const std::vector<std::string> measured{"log_dim", "log_distinct_share", "log_lookups", "log_table_bytes",
+                                                 "log_distinct_bytes"};
+  if (layout == FeatureLayout::measured) return measured;
+  return layout == FeatureLayout::neuroshard ? neuroshard : autoshard;
+}
+
+TableStatistics table_statistics(const Table& table, std::int64_t batch) {
+  check_statistics(table);
   TableStatistics result{kLeastRows, table.average_length, dtype_bytes(table.dtype), {}};
   if (!(table.average_length > 0)) return result;
   result.rows = std::max(kLeastRows, static_cast<double>(table.rows));
-  result.bins = expected_count_bins(table.distribution(), static_cast<double>(batch) * table.average_length);
+  result.lookups = static_cast<double>(batch) * table.average_length;
+  const AccessDistribution access = table.distribution();
+  result.bins = expected_count_bins(access, result.lookups);
+  result.distinct = access.expected_distinct(0, access.rows(), result.lookups);
   return result;
 }
 
 std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout) {
   const auto dim = static_cast<double>(columns);
+  if (layout == FeatureLayout::measured) return measured_features(table, dim);
   return layout == FeatureLayout::neuroshard ? neuroshard_features(table, dim) : autoshard_features(table, dim);
+}
+
+std::array<float, 4> table_amounts(const TableStatistics& table, std::int64_t columns) {
+  const double bytes = row_bytes(table, static_cast<double>(columns));
+  const double lookups = std::max(table.lookups, kLeastLookups), distinct = std::max(table.distinct, kLeastLookups);
+  return {static_cast<float>(1e-6 * lookups * (1 + bytes / kLine)), static_cast<float>(distinct * bytes / 0x1p25),
+          static_cast<float>(1e-5 * lookups), 0.125F};
 }
 
 }  // namespace shardsim

@@ -24,17 +24,21 @@ struct TableStatistics {
   double pooling = 0;  // mean lookups per sample
   int dtype_bytes = 4;
   CountBins bins{};
+  double lookups = 0;   // ids of one lookup of the batch
+  double distinct = 0;  // rows among them
   bool operator==(const TableStatistics&) const = default;
 };
 
 // Of one lookup of `batch` samples (table-wise and column-wise: the batch of all ranks). Costs some tens of
-// microseconds, so ask once per table. Errors (Failure::input, at the table): a sequence, which has no pooling factor.
+// microseconds, so ask once per table. Errors (Failure::input, at the table): a sequence, which has no pooling factor;
+// a table whose file does not state its access.
 TableStatistics table_statistics(const Table& table, std::int64_t batch);
 
 // In which order a model takes which features.
 enum class FeatureLayout {
   neuroshard,  // 20: bin_0, bin_1, bin_10 ... bin_16, bin_2 ... bin_9, dim, pooling_factor, row: keys sorted as strings
-  autoshard    // 21: dim, row, pooling_factor (whole), size (GiB), bin_0 ... bin_16
+  autoshard,   // 21: dim, row, pooling_factor (whole), size (GiB), bin_0 ... bin_16
+  measured     // 5, ours, for times of real machines: logarithms of what caches and address translation depend on
 };
 
 std::vector<std::string> words_of(FeatureLayout layout);
@@ -43,5 +47,10 @@ const std::vector<std::string>& feature_names(FeatureLayout layout);
 // The features of `columns` columns of a table, one per name. (daochenzha/neuroshard at ec7ca74 and
 // daochenzha/autoshard at e861ecb, gen_dlrm_data.py.)
 std::vector<float> table_features(const TableStatistics& table, std::int64_t columns, FeatureLayout layout);
+
+// Of so many columns of a table, what the layout `measured` adds up (PieceAmounts, plan/learned/factor_net.h): work
+// (lookups times one and their lines, in millions), bytes of the distinct rows (of 32 MiB), lookups (of 100,000), and
+// 1/8 for itself.
+std::array<float, 4> table_amounts(const TableStatistics& table, std::int64_t columns);
 
 }  // namespace shardsim

@@ -24,7 +24,7 @@ Parts cut(std::vector<int> samples, double share, Rng& rng) {
                       "Give two or more; a useful model takes hundreds");
   shuffle(samples, rng);
   const auto wanted = static_cast<std::size_t>(share * static_cast<double>(samples.size()));
-  const auto first = samples.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, wanted));
+  const auto first = samples.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(share > 0 ? 1 : 0, wanted));
   return {{first, samples.end()}, {samples.begin(), first}};
 }
 
@@ -58,7 +58,7 @@ class Run {
     shuffle(order_, rng_);
     const std::span<const int> all(order_);
     for (std::size_t at = 0; at < all.size(); at += batch()) step(all.subspan(at, std::min(batch(), all.size() - at)));
-    return mean_loss(net_, parameters_, parts_.validation);
+    return mean_loss(net_, parameters_, parts_.validation.empty() ? parts_.train : parts_.validation);
   }
 
   const std::vector<float>& parameters() const { return parameters_; }
@@ -107,7 +107,8 @@ Trained train(Trainable& net, std::vector<int> samples, const TrainingOptions& o
   Trained best{{}, std::numeric_limits<double>::infinity(), 0};
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const double loss = run.epoch();
-    if (loss < best.validation_loss) best = {run.parameters(), loss, epoch};
+    const bool is_better = loss < best.validation_loss || (parts.validation.empty() && std::isfinite(loss));
+    if (is_better) best = {run.parameters(), loss, epoch};
     if (watch) watch(epoch, loss);
   }
   if (best.epoch == 0) throw run_error("no epoch of the training has a finite loss", "Lower --rate");

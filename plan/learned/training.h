@@ -18,7 +18,7 @@ struct TrainingOptions {
   int batch = 0;                  // 0: 16 of few labels, else 64 shards or 128 exchanges
   double rate = 4e-3;             // of Adam at its highest: it rises over the first part and falls to 0 as a cosine
   double rising = 0.1;            // part of the steps
-  double validation_share = 0.1;  // of the samples given, drawn by the seed
+  double validation_share = 0.1;  // of the samples given, drawn by the seed; 0: none, the last epoch is kept
 };
 
 // Something with float parameters and a loss over samples.

@@ -26,6 +26,7 @@ class PaperMemory : public MemoryModel {
 
   std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                         const Cluster& cluster) const override;
+  bool counts_buffers() const override { return mp_copies_ > 0 || dp_copies_ > 0; }
 
  private:
   void set_copies(CostParameters& cost) const override {

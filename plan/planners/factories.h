@@ -12,6 +12,7 @@ namespace shardsim {
 std::unique_ptr<Planner> make_autoshard(MapReader& options);
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options);  // 2 or 3
 std::unique_ptr<Planner> make_greedy(MapReader& options);
+std::unique_ptr<Planner> make_hugectr(MapReader& options);
 std::unique_ptr<Planner> make_memory_balanced(MapReader& options);
 std::unique_ptr<Planner> make_neuroshard(MapReader& options);
 std::unique_ptr<Planner> make_random(MapReader& options);

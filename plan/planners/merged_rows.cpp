@@ -8,7 +8,7 @@
 namespace shardsim {
 namespace {
 
-RowCut maximum(RowCut a, const RowCut& b) {
+RowMark maximum(RowMark a, const RowMark& b) {
   for (std::size_t t = 0; t < a.size(); ++t) a[t] = std::max(a[t], b[t]);
   return a;
 }
@@ -19,26 +19,26 @@ void MergedRows::add(AccessDistribution distribution, double row_bytes) {
   tables_.push_back({std::move(distribution), row_bytes});
 }
 
-RowCut MergedRows::all() const {
-  RowCut cut;
+RowMark MergedRows::all() const {
+  RowMark cut;
   for (const Entry& table : tables_) cut.push_back(table.distribution.rows());
   return cut;
 }
 
-RowCut MergedRows::at_least(double p) const {
+RowMark MergedRows::at_least(double p) const {
   if (p <= 0) return all();
-  RowCut cut;
+  RowMark cut;
   for (const Entry& table : tables_) cut.push_back(table.distribution.count_at_least(p));
   return cut;
 }
 
-double MergedRows::bytes(const RowCut& cut) const {
+double MergedRows::bytes(const RowMark& cut) const {
   double sum = 0;
   for (std::size_t t = 0; t < tables_.size(); ++t) sum += tables_[t].row_bytes * static_cast<double>(cut[t]);
   return sum;
 }
 
-double MergedRows::accesses(const RowCut& cut) const {
+double MergedRows::accesses(const RowMark& cut) const {
   double sum = 0;
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     sum += tables_[t].row_bytes * tables_[t].distribution.prefix(cut[t]);
@@ -46,19 +46,19 @@ double MergedRows::accesses(const RowCut& cut) const {
   return sum;
 }
 
-RowCut MergedRows::furthest(const RowCut& from, double p_end, const std::function<bool(const RowCut&)>& fits) const {
+RowMark MergedRows::furthest(const RowMark& from, double p_end, const std::function<bool(const RowMark&)>& fits) const {
   const auto cut_at = [&](std::uint64_t bits) { return maximum(from, at_least(std::bit_cast<double>(bits))); };
   // Patterns of doubles from 0 up are ordered like the doubles, so this bisects ln p, down to neighbouring doubles.
   std::uint64_t low = std::bit_cast<std::uint64_t>(std::max(p_end, 0.0));
   const std::uint64_t high = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
   if (low >= high) return from;
-  if (RowCut further = cut_at(low); fits(further)) return further;
+  if (RowMark further = cut_at(low); fits(further)) return further;
   low = last_that(low, high - 1, [&](std::uint64_t bits) { return !fits(cut_at(bits)); });
   return take_run(cut_at(low + 1), cut_at(low), fits);
 }
 
 // Rows of one probability, by table, then by position.
-RowCut MergedRows::take_run(RowCut from, const RowCut& to, const std::function<bool(const RowCut&)>& fits) const {
+RowMark MergedRows::take_run(RowMark from, const RowMark& to, const std::function<bool(const RowMark&)>& fits) const {
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     from[t] = last_that(from[t], to[t], [&](std::uint64_t rows) {
       from[t] = rows;
@@ -69,7 +69,7 @@ RowCut MergedRows::take_run(RowCut from, const RowCut& to, const std::function<b
   return from;
 }
 
-RowCut MergedRows::next(const RowCut& cut) const {
+RowMark MergedRows::next(const RowMark& cut) const {
   std::size_t best = tables_.size();
   double best_p = -1;
   for (std::size_t t = 0; t < tables_.size(); ++t) {
@@ -80,17 +80,17 @@ RowCut MergedRows::next(const RowCut& cut) const {
       best_p = p;
     }
   }
-  RowCut further = cut;
+  RowMark further = cut;
   if (best < tables_.size()) ++further[best];
   return further;
 }
 
-RowCut rounded_down(RowCut cut, std::uint64_t multiple) {
+RowMark rounded_down(RowMark cut, std::uint64_t multiple) {
   for (std::uint64_t& rows : cut) rows -= rows % multiple;
   return cut;
 }
 
-RowCut rounded_up(RowCut cut, std::uint64_t multiple, const MergedRows& rows) {
+RowMark rounded_up(RowMark cut, std::uint64_t multiple, const MergedRows& rows) {
   for (std::size_t t = 0; t < cut.size(); ++t) {
     const std::uint64_t over = cut[t] % multiple;
     const std::uint64_t table = rows.distribution(t).rows();

@@ -7,14 +7,14 @@
 namespace shardsim {
 namespace {
 
-RowCut difference(RowCut end, const RowCut& begin) {
+RowMark difference(RowMark end, const RowMark& begin) {
   for (std::size_t t = 0; t < end.size(); ++t) end[t] -= std::min(end[t], begin[t]);
   return end;
 }
 
 // Cuts given as the ends of the first two tiers, in the merged list.
 struct TierEnds {
-  RowCut dp, flex;
+  RowMark dp, flex;
 };
 
 TierCut rounded(const TierEnds& ends, std::uint64_t rounding) {
@@ -29,48 +29,48 @@ class Cutter {
   Cutter(const CostParameters& cost, const MergedRows& rows, const TierRequest& request)
       : cost_(cost), rows_(rows), request_(request), lowest_(rows.at_least(cost.p_memory())) {}
 
-  RowCut two_tiers() const;
+  RowMark two_tiers() const;
   TierCut paper(bool crossover) const;
   TierCut optimal() const;
 
  private:
-  double memory(const RowCut& dp) const { return extra_bytes(cost_, rows_, {dp, rows_.none()}); }
+  double memory(const RowMark& dp) const { return extra_bytes(cost_, rows_, {dp, rows_.none()}); }
   bool fits(const TierCut& cut) const { return extra_bytes(cost_, rows_, cut) <= request_.extra_bytes; }
-  bool fits(const RowCut& dp) const { return memory(dp) <= request_.extra_bytes; }
-  RowCut down(const RowCut& cut) const { return rounded_down(cut, request_.rounding); }
+  bool fits(const RowMark& dp) const { return memory(dp) <= request_.extra_bytes; }
+  RowMark down(const RowMark& cut) const { return rounded_down(cut, request_.rounding); }
 
-  RowCut grown_from_lowest(double p_end) const;
-  RowCut shrunk_to_comm_neutral() const;
+  RowMark grown_from_lowest(double p_end) const;
+  RowMark shrunk_to_comm_neutral() const;
   TierEnds priced(std::uint64_t rounding) const;
 
   const CostParameters& cost_;
   const MergedRows& rows_;
   const TierRequest& request_;
-  RowCut lowest_;  // the paper's point A, not rounded
+  RowMark lowest_;  // the paper's point A, not rounded
 };
 
 // The most DP rows from point A down to probability p_end.
-RowCut Cutter::grown_from_lowest(double p_end) const {
+RowMark Cutter::grown_from_lowest(double p_end) const {
   if (!fits(lowest_)) return down(lowest_);
-  const RowCut cut = down(rows_.furthest(lowest_, p_end, [&](const RowCut& dp) { return fits(dp); }));
+  const RowMark cut = down(rows_.furthest(lowest_, p_end, [&](const RowMark& dp) { return fits(dp); }));
   if (fits(cut)) return cut;
   // Rounding took rows from before A out of some table, and those save memory: measure the rounded cut instead.
-  return down(rows_.furthest(lowest_, p_end, [&](const RowCut& dp) { return fits(down(dp)); }));
+  return down(rows_.furthest(lowest_, p_end, [&](const RowMark& dp) { return fits(down(dp)); }));
 }
 
 // Point C comes before A: the fewest DP rows from C on. Rounding up, because rows before A save memory.
-RowCut Cutter::shrunk_to_comm_neutral() const {
-  const RowCut neutral = rows_.at_least(cost_.p_comm());
+RowMark Cutter::shrunk_to_comm_neutral() const {
+  const RowMark neutral = rows_.at_least(cost_.p_comm());
   if (fits(down(neutral))) return down(neutral);
-  RowCut cut = neutral;
+  RowMark cut = neutral;
   if (!fits(neutral)) {
-    cut = rows_.next(rows_.furthest(neutral, cost_.p_memory(), [&](const RowCut& dp) { return !fits(dp); }));
+    cut = rows_.next(rows_.furthest(neutral, cost_.p_memory(), [&](const RowMark& dp) { return !fits(dp); }));
   }
-  const RowCut up = rounded_up(cut, request_.rounding, rows_);
+  const RowMark up = rounded_up(cut, request_.rounding, rows_);
   return fits(up) ? up : down(lowest_);
 }
 
-RowCut Cutter::two_tiers() const {
+RowMark Cutter::two_tiers() const {
   if (!request_.cap_at_comm_neutral) return grown_from_lowest(0);
   if (cost_.p_comm() <= cost_.p_memory()) return grown_from_lowest(cost_.p_comm());
   return shrunk_to_comm_neutral();
@@ -78,7 +78,7 @@ RowCut Cutter::two_tiers() const {
 
 TierCut Cutter::paper(bool crossover) const {
   TierCut cut{crossover ? grown_from_lowest(cost_.p_crossover()) : down(lowest_), rows_.none()};
-  const RowCut end = rows_.furthest(cut.dp, request_.flex_stop, [&](const RowCut& flex_end) {
+  const RowMark end = rows_.furthest(cut.dp, request_.flex_stop, [&](const RowMark& flex_end) {
     return fits(TierCut{cut.dp, difference(flex_end, cut.dp)});
   });
   cut.flex = down(difference(end, cut.dp));
@@ -127,8 +127,8 @@ TierEnds Cutter::priced(std::uint64_t rounding) const {
   TierEnds reached = low + 1 < dearest ? ends_at(at_price(low + 1)) : TierEnds{lowest_, lowest_};
   if (!in_budget(reached)) return reached;
   const Thresholds beyond = at_price(low);
-  reached.dp = rows_.furthest(reached.dp, beyond.dp, [&](const RowCut& dp) { return in_budget({dp, reached.flex}); });
-  reached.flex = rows_.furthest(reached.flex, beyond.flex, [&](const RowCut& flex) {
+  reached.dp = rows_.furthest(reached.dp, beyond.dp, [&](const RowMark& dp) { return in_budget({dp, reached.flex}); });
+  reached.flex = rows_.furthest(reached.flex, beyond.flex, [&](const RowMark& flex) {
     return in_budget({reached.dp, flex});
   });
   return reached;
@@ -144,7 +144,7 @@ TierCut Cutter::optimal() const {
 }  // namespace
 
 double extra_bytes(const CostParameters& cost, const MergedRows& rows, const TierCut& cut) {
-  RowCut end = cut.dp;
+  RowMark end = cut.dp;
   for (std::size_t t = 0; t < end.size(); ++t) end[t] += cut.flex[t];
   const double dp_bytes = rows.bytes(cut.dp);
   return dp_bytes * cost.dp_over_rw() - cost.copies_saved() * cost.batch * rows.accesses(cut.dp) +
@@ -152,7 +152,7 @@ double extra_bytes(const CostParameters& cost, const MergedRows& rows, const Tie
 }
 
 double smallest_extra_bytes(const CostParameters& cost, const MergedRows& rows, std::uint64_t rounding) {
-  const RowCut lowest = rounded_down(rows.at_least(cost.p_memory()), rounding);
+  const RowMark lowest = rounded_down(rows.at_least(cost.p_memory()), rounding);
   return extra_bytes(cost, rows, {lowest, rows.none()});
 }
 

@@ -10,10 +10,10 @@
 namespace shardsim {
 
 // Number of rows taken from the head of each table.
-using RowCut = std::vector<std::uint64_t>;
+using RowMark = std::vector<std::uint64_t>;
 
 // The rows of several tables as one list, by falling probability; equal ones by table index, then by position
-// (the FlexShard paper's ranking over all tables). No row is stored: a place in the list is a RowCut.
+// (the FlexShard paper's ranking over all tables). No row is stored: a place in the list is a RowMark.
 class MergedRows {
  public:
   void add(AccessDistribution distribution, double row_bytes);
@@ -22,39 +22,39 @@ class MergedRows {
   const AccessDistribution& distribution(std::size_t table) const { return tables_[table].distribution; }
   double row_bytes(std::size_t table) const { return tables_[table].row_bytes; }
 
-  RowCut none() const { return RowCut(tables_.size(), 0); }
-  RowCut all() const;
-  RowCut at_least(double p) const;  // rows with probability `p` or more
+  RowMark none() const { return RowMark(tables_.size(), 0); }
+  RowMark all() const;
+  RowMark at_least(double p) const;  // rows with probability `p` or more
 
-  double bytes(const RowCut& cut) const;     // of the rows before the cut, one copy each
-  double accesses(const RowCut& cut) const;  // bytes that one sample reads of the rows before the cut, expected
+  double bytes(const RowMark& cut) const;     // of the rows before the cut, one copy each
+  double accesses(const RowMark& cut) const;  // bytes that one sample reads of the rows before the cut, expected
 
   // The furthest place on the way from `from` to at_least(p_end) for which `fits` holds. `fits` must hold at `from` and
   // turn false once at most. Tables that are further than the list at `from` wait for the others.
-  RowCut furthest(const RowCut& from, double p_end, const std::function<bool(const RowCut&)>& fits) const;
+  RowMark furthest(const RowMark& from, double p_end, const std::function<bool(const RowMark&)>& fits) const;
 
   // One row further down the list; `cut` itself at its end.
-  RowCut next(const RowCut& cut) const;
+  RowMark next(const RowMark& cut) const;
 
  private:
   struct Entry {
     AccessDistribution distribution;
     double row_bytes;
   };
-  RowCut take_run(RowCut from, const RowCut& to, const std::function<bool(const RowCut&)>& fits) const;
+  RowMark take_run(RowMark from, const RowMark& to, const std::function<bool(const RowMark&)>& fits) const;
 
   std::vector<Entry> tables_;
 };
 
 // Each count down, or up, to a multiple of `multiple`; up stops at the last multiple that the
 // table holds.
-RowCut rounded_down(RowCut cut, std::uint64_t multiple);
-RowCut rounded_up(RowCut cut, std::uint64_t multiple, const MergedRows& rows);
+RowMark rounded_down(RowMark cut, std::uint64_t multiple);
+RowMark rounded_up(RowMark cut, std::uint64_t multiple, const MergedRows& rows);
 
 // Where FlexShard cuts each table into tiers: the first `dp` rows data-parallel, the next `flex` rows Flex, the rest
 // row-wise.
 struct TierCut {
-  RowCut dp, flex;
+  RowMark dp, flex;
 };
 
 enum class CutRule {

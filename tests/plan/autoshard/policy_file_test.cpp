@@ -91,6 +91,10 @@ TEST_CASE("files that are no whole policy are refused by name") {
   broken.parameters[7] = std::numeric_limits<float>::quiet_NaN();
   save_policy(broken, part);
   CHECK(has(refusal(part), "not finite"));
+  broken = small_policy();
+  broken.setting.batch = 0;
+  save_policy(broken, part);
+  CHECK(has(refusal(part), "its batch is 0, and must be at least 1"));
   Hdf5Writer other;
   other.text_attribute("/", "schema", "shardsim.cost_model/1");
   other.save(part);

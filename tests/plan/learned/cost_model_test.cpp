@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "plan/learned/evaluation.h"
+#include "plan/learned/factor_net.h"
 #include "plan/learned/shard_net.h"
 #include "tests/base/error_text.h"
 #include "tests/plan/learned/small_pool.h"
@@ -89,7 +90,7 @@ TEST_CASE("cost model: planners get what the whole net says") {
   const ShardSet set = labelled_shards(300);
   const CostModel& model = small_model();
   const ShardNet<float> net(20);
-  PieceSets<float> one{20, {}, {}, {0}};
+  PieceSets<float> one{20, {}, {}, {}, {0}};
   std::vector<int> members;
   for (const ShardPiece& piece : set.shards[5]) {
     std::vector<float> features =
@@ -105,6 +106,77 @@ TEST_CASE("cost model: planners get what the whole net says") {
   const double whole =
       model.backward.output.mean + model.backward.output.deviation * static_cast<double>(pass.head.back().front());
   CHECK(predicted_seconds(LearnedCosts(model), set, {5}).front().backward == doctest::Approx(whole).epsilon(1e-5));
+}
+
+namespace {
+
+const CostModel& measured_model() {
+  static const CostModel model =
+      fit_cost_model({labelled_shards(300)}, {}, few_epochs(40), {}, FeatureLayout::measured);
+  return model;
+}
+
+// Labels as caches make them: a lookup takes longer by the root of its table's bytes.
+ShardSet cached_shards(std::int64_t count) {
+  ShardSet set = labelled_shards(count);
+  for (std::size_t i = 0; i < set.shards.size(); ++i) {
+    double seconds = 0;
+    for (const ShardPiece& piece : set.shards[i]) {
+      const Table& table = set.workload.tables[static_cast<std::size_t>(piece.table)];
+      seconds +=
+          1e-9 * table.average_length * std::sqrt(static_cast<double>(table.rows) * static_cast<double>(piece.columns));
+    }
+    set.labels[i] = ShardSeconds{seconds, 2 * seconds};
+  }
+  return set;
+}
+
+}  // namespace
+
+TEST_CASE("measured layout: what adds up in factors is learned from 400 labels to some percent of each") {
+  const ShardSet set = cached_shards(600);
+  const LearnedCosts costs(fit_cost_model({set}, {}, {}, {}, FeatureLayout::measured));
+  const std::vector<std::size_t> items = held_back_items(set);
+  const auto said = predicted_seconds(costs, set, items), labels = labels_at(set, items);
+  for (double ShardSeconds::*direction : {&ShardSeconds::forward, &ShardSeconds::backward})
+    CHECK(errors_of(said, labels, direction).median_pct < 5);
+}
+
+TEST_CASE("measured layout: a shard's vector is the sum of its tables', and planners get what the whole net says") {
+  const ShardSet set = labelled_shards(300);
+  const CostModel& model = measured_model();
+  const LearnedCosts costs(model);
+  const FactorNet<float> net(5);
+  PieceSets<float> one{5, {}, {}, {}, {0}};
+  std::vector<int> members;
+  CostVector sum;
+  for (const ShardPiece& piece : set.shards[5]) {
+    const TableStatistics table = table_statistics(set.workload.tables[static_cast<std::size_t>(piece.table)], 1024);
+    LearnedCosts::add(sum, costs.vector_of(table, piece.columns));
+    std::vector<float> features = table_features(table, piece.columns, model.layout);
+    model.features.apply(features);
+    one.pieces.insert(one.pieces.end(), features.begin(), features.end());
+    for (const float amount : table_amounts(table, piece.columns)) one.amounts.push_back(amount);
+    members.push_back(static_cast<int>(members.size()));
+  }
+  one.add(members);
+  FactorNet<float>::Pass pass;
+  net.forward(model.backward.parameters, one, std::vector<int>{0}, pass);
+  const double whole = model.backward.output.deviation * std::exp(static_cast<double>(pass.outputs.front()));
+  CHECK(costs.seconds_of(sum).backward == doctest::Approx(whole).epsilon(1e-5));
+  CHECK(costs.seconds_of(sum).backward == predicted_seconds(costs, set, {5}).front().backward);
+  CHECK(costs.seconds_of({}).forward == 0);
+}
+
+TEST_CASE("measured layout: the same labels and seed give the same bytes, and read back as what was written") {
+  const TemporaryFolder folder("costs");
+  const auto first = folder / "a.h5", second = folder / "b.h5";
+  save_cost_model(measured_model(), first);
+  save_cost_model(fit_cost_model({labelled_shards(300)}, {}, few_epochs(40), {}, FeatureLayout::measured), second);
+  CHECK(read_file(first.string()) == read_file(second.string()));
+  CHECK(read_cost_model(first) == measured_model());
+  CHECK(usual_layout({.provider = "closed_form"}) == FeatureLayout::neuroshard);
+  CHECK(usual_layout({.provider = "cpu"}) == FeatureLayout::measured);
 }
 
 TEST_CASE("exchanges: a batch of plans gives what each gives alone; other numbers of ranks are refused by name") {
@@ -153,6 +225,19 @@ TEST_CASE("model file: another provider, device or batch than asked, and a file 
   other.features = {std::vector<float>(21, 0), std::vector<float>(21, 1)};
   save_cost_model(other, file);
   CHECK(has(refused({}), "feature layout is \"autoshard\", not neuroshard"));
+}
+
+TEST_CASE("model file: a batch or a number of labels below 1, of shards or exchanges, is refused") {
+  const TemporaryFolder folder("costs");
+  const auto refused = [&](const auto& change) {
+    CostModel model = small_model();
+    change(model);
+    save_cost_model(model, folder / "costs.h5");
+    return error_of([&] { read_cost_model(folder / "costs.h5"); });
+  };
+  CHECK(has(refused([](CostModel& model) { model.setting.batch = 0; }), "its batch is 0, and must be at least 1"));
+  CHECK(has(refused([](CostModel& model) { model.labels = -5; }), "its labels is -5, and must be at least 1"));
+  CHECK(has(refused([](CostModel& model) { model.exchanges[0].batch = 0; }), "/exchange_4: its batch is 0"));
 }
 
 TEST_CASE("fit: labels that are no times, of two providers, or missing") {

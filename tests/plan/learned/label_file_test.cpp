@@ -63,6 +63,31 @@ TEST_CASE("label file: access laws of every kind") {
   CHECK(again.tables[0].average_length == 10);
 }
 
+TEST_CASE("label file: whatever a workload file says of a table, but for other files, comes back") {
+  Workload pool = small_pool();
+  const std::vector<std::string> keys = {
+      "row_order: popularity, access: {family: zipf, s: 1.1}",
+      "bag_ids: first_id",
+      "length_distribution: {family: uniform_int, low: 0, high: 16}",
+      "length_distribution: {family: log_normal, sigma: 0.5, most: 40}",
+      "length_distribution: {family: negative_binomial, size: 2.5, common: true}",
+      "length_distribution: {family: histogram, lengths: [{length: 4, share: 0.5}, {length: 12, share: 0.5}]}",
+      "pooling: mean, runtime: {average_length: 9, shares: [{rows: 3, share: 0.5}], source: seen}"};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::string text =
+        one_table("name: t" + std::to_string(i) + ", rows: 50, dim: 4, kind: pooled, pooling_factor: 8, " + keys[i] +
+                  (i == 0 ? "" : ", access: {family: zipf, s: 0.9}"));
+    if (keys[i].find("common") != std::string::npos) text += "sample_factor: {sigma: 0.3}\n";
+    const Workload one = parsed(text);
+    pool.tables[i] = one.tables[0];
+    if (one.sample_factor) pool.sample_factor = one.sample_factor;
+  }
+  const ShardSet set = draw_shards(pool, 1024, {3, 15, 128, std::int64_t{4} << 30, 1});
+  const Workload again = std::get<ShardSet>(read_back(label_file_text(set))).workload;
+  CHECK(again.tables == pool.tables);
+  CHECK(again.sample_factor == pool.sample_factor);
+}
+
 TEST_CASE("label file: exchanges read back as they were written") {
   const ExchangeSet set = labelled_exchanges(4, 8);
   const LabelFile file = read_back(label_file_text(set));

@@ -6,6 +6,7 @@
 
 #include "plan/learned/cost_model.h"
 #include "plan/learned/dense_stack.h"
+#include "plan/learned/factor_net.h"
 #include "plan/learned/shard_net.h"
 #include "plan/learned/training.h"
 
@@ -93,6 +94,50 @@ TEST_CASE("shard net: backward pass by finite differences, with shared and repea
   std::vector<double> gradient(parameters.size());
   net.backward(parameters, set, samples, pass, weights, gradient);
   CHECK(worst_gradient(parameters, gradient, 13, loss) < 1e-7);
+}
+
+TEST_CASE("factor net: worked by hand") {
+  const FactorNet<double> net(2);
+  PieceSets<double> set;
+  set.features = 2;
+  set.pieces = {1, 0, 0, 1};
+  set.amounts = {3, 1, 1, 1, 5, 1, 3, 1};
+  set.add(std::vector<int>{0, 1, 1});
+  // Of the tables' hidden numbers the first is the first feature, and its logarithmic factor log 2 times that; the head
+  // adds half of the logarithm of all lookups.
+  std::vector<double> parameters(net.parameter_count());
+  parameters[0] = 1;
+  parameters[32 * 3] = std::log(2.0);
+  double* const head = parameters.data() + net.tables().parameter_count();
+  head[16 * PieceAmounts::lookups] = 1;
+  head[16 * 5] = 0.5;
+  FactorNet<double>::Pass pass;
+  net.forward(parameters, set, std::vector<int>{0}, pass);
+  CHECK(std::exp(pass.outputs[0]) == doctest::Approx((2 * 3 + 5 + 5) * std::sqrt(7.0)));
+}
+
+TEST_CASE("factor net: backward pass by finite differences, with shared and repeated pieces") {
+  const FactorNet<double> net(5);
+  PieceSets<double> set;
+  set.features = 5;
+  set.pieces = drawn(5 * 4, 4);
+  for (const double value : drawn(4 * PieceAmounts::kCount, 6)) set.amounts.push_back(1.5 + value);
+  for (const auto& shard : std::vector<std::vector<int>>{{0, 1}, {1, 1, 3}, {2}, {0, 1, 2, 3}}) set.add(shard);
+  const std::vector<int> samples{1, 0, 3};
+  std::vector<double> parameters(net.parameter_count());
+  Rng rng(5);
+  net.initialise(parameters, rng);
+  const std::vector<double> weights{1, -2, 0.5};
+  const auto loss = [&](const std::vector<double>& at) {
+    FactorNet<double>::Pass pass;
+    net.forward(at, set, samples, pass);
+    return weighted_sum(pass.outputs, weights);
+  };
+  FactorNet<double>::Pass pass;
+  net.forward(parameters, set, samples, pass);
+  std::vector<double> gradient(parameters.size());
+  net.backward(parameters, set, samples, pass, weights, gradient);
+  CHECK(worst_gradient(parameters, gradient, 1, loss) < 1e-7);
 }
 
 TEST_CASE("parameter counts of the published nets") {

@@ -115,7 +115,8 @@ TEST_CASE("features: AutoShard's 21, pooling truncated, size in GiB") {
 }
 
 TEST_CASE("features: what a workload's table says") {
-  const Workload few = parsed(one_table("name: t, rows: 7, dim: 4, kind: pooled, pooling_factor: 2.5"));
+  const Workload few =
+      parsed(one_table("name: t, rows: 7, dim: 4, kind: pooled, pooling_factor: 2.5, access: {family: uniform}"));
   const TableStatistics table = table_statistics(few.tables[0], 64);
   CHECK(table.rows == 100);  // the floor of the papers' data
   CHECK(table.pooling == 2.5);
@@ -124,6 +125,39 @@ TEST_CASE("features: what a workload's table says") {
   const std::string message = error_of([&] { table_statistics(sequence.tables[0], 64); });
   CHECK(has(message, "w.yaml:4"));
   CHECK(has(message, "'t' is a sequence: it has no pooling factor"));
+  const Workload silent = parsed(one_table("name: t, rows: 7, dim: 4, kind: pooled, pooling_factor: 2.5"));
+  CHECK(silent == few);  // uniform is the default, and stating it changes nothing but what is known
+  const std::string missing = error_of([&] { table_statistics(silent.tables[0], 64); });
+  CHECK(has(missing, "w.yaml:4"));
+  CHECK(has(missing, "'t' does not say how its rows are accessed"));
+  CHECK(has(missing, "access: {family: uniform}"));
+}
+
+TEST_CASE("measured features: worked by hand") {
+  // 1,000 rows alike, 1,000 lookups: 1,000 (1 - (1 - 1/1000)^1000) = 632.3 distinct; 8 columns of fp32 are half a line.
+  const Workload workload = parsed(
+      "schema: shardsim.workload/1\nname: one\nbatch_per_gpu: 500\noptimizer: {name: sgd}\ntables:\n"
+      "- {name: t, rows: 1000, dim: 8, kind: pooled, pooling_factor: 2, access: {family: uniform}}\n");
+  const TableStatistics table = table_statistics(workload.tables[0], 500);
+  CHECK(table.lookups == 1000);
+  CHECK(table.distinct == doctest::Approx(632.3).epsilon(1e-4));
+  const std::vector<float> features = table_features(table, 8, FeatureLayout::measured);
+  REQUIRE(features.size() == feature_names(FeatureLayout::measured).size());
+  const std::vector<double> expected{std::log(8), std::log(0.6323), std::log(1000), std::log(32'000),
+                                     std::log(632.3 * 64)};
+  for (std::size_t k = 0; k < expected.size(); ++k) CHECK(features[k] == doctest::Approx(expected[k]).epsilon(1e-4));
+  const std::array<float, 4> amounts = table_amounts(table, 64);
+  CHECK(amounts[0] == doctest::Approx(1e-3 * 5));
+  CHECK(amounts[1] == doctest::Approx(632.3 * 256 / 33'554'432).epsilon(1e-4));
+  CHECK(amounts[2] == doctest::Approx(0.01));
+  CHECK(amounts[3] == 0.125F);
+}
+
+TEST_CASE("measured features: of a table that nothing is looked up in they are finite, and its work next to nothing") {
+  const TableStatistics none;
+  for (const float feature : table_features(none, 4, FeatureLayout::measured)) CHECK(std::isfinite(feature));
+  CHECK(table_amounts(none, 4)[0] > 0);
+  CHECK(table_amounts(none, 4)[0] < 1e-9F);
 }
 
 }  // namespace shardsim

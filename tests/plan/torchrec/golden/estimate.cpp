@@ -2,7 +2,7 @@
 
 #include "plan/torchrec/estimate/sharding_option.h"
 #include "plan/torchrec/spec/names.h"
-#include "tests/plan/torchrec/golden/compare.h"
+#include "tests/case_file/compare.h"
 #include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

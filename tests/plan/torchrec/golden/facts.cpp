@@ -4,7 +4,7 @@
 
 #include "plan/torchrec/estimate/shard_estimate.h"
 #include "plan/torchrec/report/statistics.h"
-#include "tests/plan/torchrec/golden/compare.h"
+#include "tests/case_file/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 #include "tests/plan/torchrec/golden/miss_ratio.h"

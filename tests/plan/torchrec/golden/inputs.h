@@ -2,7 +2,7 @@
 
 #include "plan/torchrec/search/search_space.h"
 #include "plan/torchrec/spec/topology.h"
-#include "tests/plan/torchrec/golden/fields.h"
+#include "tests/case_file/fields.h"
 
 namespace shardsim::golden {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/plan/torchrec/golden/fields.h"
+#include "tests/case_file/fields.h"
 
 namespace shardsim::golden {
 

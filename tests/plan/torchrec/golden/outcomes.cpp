@@ -6,7 +6,7 @@
 
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/search/planner_run.h"
-#include "tests/plan/torchrec/golden/compare.h"
+#include "tests/case_file/compare.h"
 #include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "plan/torchrec/search/proposer.h"
-#include "tests/plan/torchrec/golden/compare.h"
+#include "tests/case_file/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 #include "tests/plan/torchrec/golden/offload_scaleup.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/plan/torchrec/golden/compare.h"
+#include "tests/case_file/compare.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 #include "tests/plan/torchrec/golden/offload_scaleup.h"

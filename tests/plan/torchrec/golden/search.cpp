@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "tests/case_file/compare.h"
 #include "tests/plan/torchrec/golden/binary_search.h"
 #include "tests/plan/torchrec/golden/cache_search.h"
-#include "tests/plan/torchrec/golden/compare.h"
 #include "tests/plan/torchrec/golden/kinds.h"
 
 namespace shardsim::golden {

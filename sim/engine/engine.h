@@ -45,4 +45,8 @@ struct OpWork;
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options);
 
+// Of that simulation how long the steady iteration takes, and nothing else.
+Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                       Network& network, const EngineOptions& options);
+
 }  // namespace shardsim

@@ -3,37 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kRecent = 16;  // iterations whose spans are at hand when the owner stops
-// Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
-constexpr int kAhead = 4;
 
 }  // namespace
-
-Execution::Execution(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-                     const NodeClasses& classes, const EngineOptions& options, Until until)
-    : program_(program),
-      cluster_(cluster),
-      works_(works),
-      classes_(classes),
-      options_(options),
-      until_(until),
-      index_of_rank_(cluster.world_size(), -1),
-      ranks_on_link_(cluster.links().size()),
-      computing_on_link_(cluster.links().size(), 0) {
-  const int most = until == Until::steady ? options.iterations : kAhead;
-  for (int rank = 0; rank < cluster.world_size(); ++rank) {
-    if (!simulated(rank)) continue;
-    index_of_rank_[rank] = static_cast<int>(ranks_.size());
-    for (LinkId link : cluster.links_of(rank)) ranks_on_link_[link].push_back(index_of_rank_[rank]);
-    ranks_.push_back({rank, std::make_unique<RankStreams>(program, rank, most), {}, 0});
-  }
-  declare_routes();
-}
 
 void Execution::run(NetworkSession& session) {
   begin(session);
@@ -65,40 +41,6 @@ void Execution::fire_due() {
   }
 }
 
-bool Execution::simulated(const Link& link) const {
-  if (link.node >= 0) return classes_.is_representative(link.node);
-  for (int node = 0; node < cluster_.nodes(); ++node) {
-    if (cluster_.leaf_of(node) == link.leaf && classes_.is_representative(node)) return true;
-  }
-  return false;
-}
-
-int Execution::stand_in(int rank) const {
-  return classes_.representative[cluster_.node_of(rank)] * cluster_.ranks_per_node() + cluster_.gpu_of(rank);
-}
-
-// One route per link and cap in use.
-void Execution::declare_routes() {
-  std::map<std::pair<LinkId, double>, int> known;
-  std::vector<char> in_use(cluster_.links().size());
-  for (std::size_t link = 0; link < in_use.size(); ++link) in_use[link] = simulated(cluster_.links()[link]);
-  for (const OpWork& work : works_) {
-    auto& of_calls = route_of_load_.emplace_back();
-    for (const OpWork::Call& call : work.calls) {
-      auto& of_loads = of_calls.emplace_back();
-      for (const LinkLoad& load : call.loads.loads) {
-        if (!in_use[load.link] || load.occupancy <= 0) {
-          of_loads.push_back(-1);
-          continue;
-        }
-        const auto [entry, added] = known.try_emplace({load.link, load.cap.bytes_per_second}, routes_.size());
-        if (added) routes_.push_back({{load.link}, load.cap});
-        of_loads.push_back(entry->second);
-      }
-    }
-  }
-}
-
 void Execution::advance_rank(int index) {
   for (bool started = true; started && !done_;) {
     started = false;
@@ -106,7 +48,7 @@ void Execution::advance_rank(int index) {
       const auto next = ranks_[index].streams->take(stream);
       if (!next) continue;
       started = true;
-      if (works_[next->op].is_collective()) {
+      if (works_.of(next->op, next->iteration).is_collective()) {
         arrive(index, *next);
       } else {
         start_compute(index, *next);
@@ -126,7 +68,7 @@ void Execution::start_compute(int index, RankStreams::Next next) {
   computing.op = next.op;
   computing.iteration = next.iteration;
   computing.started = computing.updated = now();
-  computing.left = works_[next.op].seconds[rank.number];
+  computing.left = works_.of(next.op, next.iteration).seconds[rank.number];
   const auto entry = rank.computing.insert_or_assign(next.op, computing).first;
   computing_count(index, +1);
   update_computing(rank, entry->second);
@@ -159,91 +101,96 @@ void Execution::computing_count(int index, int change) {
   if (slowdown <= 0) return;
   for (LinkId link : cluster_.links_of(ranks_[index].number)) {
     if (cluster_.links()[link].node < 0) continue;
-    computing_on_link_[link] += change;
-    session_->set_rate_factor(link, computing_on_link_[link] > 0 ? 1.0 - slowdown : 1.0);
+    int& computing = used_[used_index_[link]].computing;
+    const bool slowed = computing > 0;
+    computing += change;
+    if (slowed != (computing > 0)) session_->set_rate_factor(link, computing > 0 ? 1.0 - slowdown : 1.0);
   }
 }
 
 void Execution::arrive(int index, RankStreams::Next next) {
-  const int number = ranks_[index].number;
-  for (std::size_t call = 0; call < works_[next.op].calls.size(); ++call) {
-    const std::vector<int>& members = works_[next.op].calls[call].ranks;
-    if (std::find(members.begin(), members.end(), number) == members.end()) continue;
-    const auto key = std::make_tuple(next.op, static_cast<int>(call), next.iteration);
-    const auto [entry, added] = current_.try_emplace(key, running_.size());
-    if (added) {
-      Running fresh;
-      fresh.op = next.op;
-      fresh.call = static_cast<int>(call);
-      fresh.iteration = next.iteration;
-      std::set<int> needed;
-      for (int member : members) needed.insert(stand_in(member));
-      fresh.missing = static_cast<int>(needed.size());
-      running_.push_back(std::move(fresh));
-    }
-    Running& running = running_[entry->second];
-    running.arrived[index] = now();
-    collective_count(index, +1);
-    if (--running.missing > 0) return;
-    Timer timer;
-    timer.when = now() + works_[next.op].calls[call].loads.start.value;
-    timer.running = entry->second;
-    set_timer(timer);
-    return;
-  }
+  const GroupMembers::Seat seat = group_of_[next.op]->seat(index);
+  if (seat.call < 0) return;  // nobody meets it there: it stays
+  const int id = running_id(next, seat.call);
+  Running& running = running_[id];
+  running.members[seat.position] = {now(), 0, true};
+  ++running.inside;
+  collective_count(index, +1);
+  if (--running.missing > 0) return;
+  Timer timer;
+  timer.when = now() + works_.of(next.op, next.iteration).calls[seat.call].loads.start.value;
+  timer.running = id;
+  set_timer(timer);
+}
+
+// The collective that a rank arrives at; the first one begins it.
+int Execution::running_id(const RankStreams::Next& next, int call) {
+  const auto [entry, added] = current_.try_emplace({next.op, call, next.iteration}, running_.size());
+  if (!added) return entry->second;
+  Running& fresh = running_.emplace_back();
+  fresh.op = next.op;
+  fresh.call = call;
+  fresh.iteration = next.iteration;
+  fresh.members.resize(group_of_[next.op]->members(call).size());
+  fresh.missing = static_cast<int>(fresh.members.size());
+  return entry->second;
 }
 
 // The start phase is over: all loads of the call move at once.
 void Execution::move_bytes(int id) {
-  const OpWork::Call& call = works_[running_[id].op].calls[running_[id].call];
-  const std::vector<int>& routes = route_of_load_[running_[id].op][running_[id].call];
-  for (std::size_t load = 0; load < routes.size(); ++load) {
-    if (routes[load] < 0) continue;
-    const TransferId transfer = session_->start(routes[load], call.loads.loads[load].occupancy);
-    transfers_.resize(std::max<std::size_t>(transfers_.size(), transfer + 1));
-    transfers_[transfer] = {id, call.loads.loads[load].link};
-    ++running_[id].transfers;
+  Running& running = running_[id];
+  for (const Load& load : loads_[works_.kind_of(running.iteration)][running.op][running.call]) {
+    transfers_.add(session_->start(load.route, load.bytes), {id, load.link});
+    ++running.transfers;
     ++moving_;
-    for (int rank : ranks_on_link_[call.loads.loads[load].link]) {
-      if (running_[id].arrived.contains(rank)) ++running_[id].pending[rank];
+    for (const int index : used_[used_index_[load.link]].ranks) {
+      const GroupMembers::Seat& seat = group_of_[running.op]->seat(index);
+      if (seat.call == running.call) ++running.members[seat.position].pending;
     }
   }
   end_where_done(id);
 }
 
 void Execution::transfer_ended(TransferId transfer) {
-  const Transfer ended = transfers_[transfer];
+  const auto [id, link] = transfers_.take(transfer);
   --moving_;
-  Running& running = running_[ended.running];
-  --running.transfers;
-  for (int rank : ranks_on_link_[ended.link]) {
-    const auto pending = running.pending.find(rank);
-    if (pending != running.pending.end()) --pending->second;
+  --running_[id].transfers;
+  if (running_[id].inside == 0) return;
+  const GroupMembers& group = *group_of_[running_[id].op];
+  const int call = running_[id].call;
+  const std::vector<int>& waiting = used_[used_index_[link]].ranks;
+  for (const int index : waiting) {
+    const GroupMembers::Seat& seat = group.seat(index);
+    if (seat.call == call) --running_[id].members[seat.position].pending;
   }
-  if (running.transfers == 0) return end_where_done(ended.running);
-  for (int rank : ranks_on_link_[ended.link]) end_collective_if_done(running_[ended.running], rank);
+  if (running_[id].transfers == 0) return end_where_done(id);
+  for (const int index : waiting) {
+    const GroupMembers::Seat& seat = group.seat(index);
+    if (seat.call == call) end_if_done(id, seat.position);
+  }
 }
 
 void Execution::end_where_done(int id) {
-  std::vector<int> members;
-  for (const auto& [rank, when] : running_[id].arrived) members.push_back(rank);
-  for (int rank : members) end_collective_if_done(running_[id], rank);
+  const int members = static_cast<int>(running_[id].members.size());
+  for (int position = 0; position < members; ++position) end_if_done(id, position);
 }
 
-void Execution::end_collective_if_done(Running& running, int index) {
-  const auto arrived = running.arrived.find(index);
-  if (arrived == running.arrived.end()) return;
-  const auto pending = running.pending.find(index);
-  const bool waits = pending != running.pending.end() && pending->second > 0;
-  const bool synchronising = works_[running.op].calls[running.call].loads.synchronising;
-  if (waits || (synchronising && running.transfers > 0)) return;
-  const double started = arrived->second;
-  const int op = running.op;
-  const int iteration = running.iteration;
-  running.arrived.erase(arrived);
-  if (running.arrived.empty()) current_.erase({op, running.call, iteration});
+void Execution::end_if_done(int id, int position) {
+  Running& running = running_[id];
+  if (running.inside == 0) return;
+  Running::Member& member = running.members[position];
+  const bool synchronising = works_.of(running.op, running.iteration).calls[running.call].loads.synchronising;
+  if (!member.inside || member.pending > 0 || (synchronising && running.transfers > 0)) return;
+  const double arrived = member.arrived;
+  const int op = running.op, iteration = running.iteration;
+  const int index = group_of_[op]->members(running.call)[position];
+  member.inside = false;
+  if (--running.inside == 0) {
+    current_.erase({op, running.call, iteration});
+    running.members = {};
+  }
   collective_count(index, -1);
-  end_op(index, op, iteration, started);  // may start other collectives: `running` may move
+  end_op(index, op, iteration, arrived);  // may start other collectives: `running` may move
 }
 
 void Execution::fire(const Timer& timer) {
@@ -260,12 +207,19 @@ void Execution::fire(const Timer& timer) {
 void Execution::end_op(int index, int op, int iteration, double started) {
   Rank& rank = ranks_[index];
   spans_[iteration].push_back({started, now(), rank.number, program_.ops[op].stream, op});
+  const bool had_finished = rank.streams->finished(iteration_);
   rank.streams->end(op);
-  while (!done_ && std::all_of(ranks_.begin(), ranks_.end(),
-                               [&](const Rank& each) { return each.streams->finished(iteration_); })) {
+  if (!had_finished && rank.streams->finished(iteration_)) --unfinished_;
+  while (!done_ && unfinished_ == 0) {
     iteration_ended();
+    count_unfinished();
   }
   if (!done_) advance_rank(index);
+}
+
+void Execution::count_unfinished() {
+  unfinished_ = static_cast<int>(
+      std::ranges::count_if(ranks_, [&](const Rank& rank) { return !rank.streams->finished(iteration_); }));
 }
 
 // Another iteration may begin, also on ranks that were too far ahead.
@@ -288,9 +242,10 @@ Execution::Kept Execution::take_iteration(double seconds) {
 void Execution::iteration_ended() {
   const double seconds = now() - last_end_;
   const bool steady = last_seconds_ >= 0 && std::abs(seconds - last_seconds_) <= options_.steady * seconds;
-  if (until_ == Until::stopped) {
+  if (until_ != Until::steady) {
     recent_.push_back(take_iteration(seconds));
-    if (recent_.size() > kRecent) recent_.pop_front();
+    if (until_ == Until::stopped && recent_.size() > kRecent) recent_.pop_front();
+    done_ = until_ == Until::all && iteration_ + 1 == options_.iterations;
   } else if (steady || iteration_ + 1 == options_.iterations) {
     kept_ = take_iteration(seconds);
     kept_.steady = steady;
@@ -304,23 +259,6 @@ void Execution::iteration_ended() {
   last_seconds_ = seconds;
   ++iteration_;
   if (until_ == Until::stopped) allow_one_more();
-}
-
-SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
-                          const EngineOptions& options) {
-  return simulate_works(program, cluster, expand_ops(program, cluster, compute, options.algorithms), network, options);
-}
-
-SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-                                Network& network, const EngineOptions& options) {
-  const NodeClasses classes = classify_nodes(works, cluster);
-  Execution execution(program, cluster, works, classes, options);
-  network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });
-
-  const Execution::Kept& kept = execution.kept();
-  const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
-  const Utilisation rank = busiest_rank(program, works, kept.seconds);
-  return {timeline_of(kept, program, works, classes, cluster), link.share >= rank.share ? link : rank, kept.change};
 }
 
 }  // namespace shardsim

@@ -8,57 +8,26 @@
 #include <vector>
 
 #include "sim/engine/engine.h"
+#include "sim/engine/group_members.h"
 #include "sim/engine/network.h"
 #include "sim/engine/node_classes.h"
 #include "sim/engine/op_work.h"
+#include "sim/engine/rank_streams.h"
+#include "sim/engine/transfer_log.h"
 
 namespace shardsim {
-
-// What one rank has still to do: its streams in order, and which operations have ended.
-class RankStreams {
- public:
-  RankStreams(const Program& program, int rank, int iterations);  // at most so many
-
-  struct Next {
-    int op = 0;
-    int iteration = 0;
-  };
-
-  // The operation at the head of a stream if it may start now; it counts as started then.
-  std::optional<Next> take(int stream);
-  void end(int op);
-
-  void allow(int iterations) { iterations_ = iterations; }  // in all
-  bool finished(int iteration) const;
-  int streams() const { return static_cast<int>(streams_.size()); }
-
- private:
-  struct Stream {
-    std::vector<int> ops;
-    std::size_t next = 0;
-    int iteration = 0;
-    bool busy = false;
-  };
-  bool ready(const Op& op, int iteration) const;
-
-  const Program& program_;
-  std::vector<Stream> streams_;
-  std::vector<int> ended_;        // [op] last iteration that ended, -1 before the first
-  std::vector<char> takes_part_;  // [op]
-  int count_ = 0;                 // operations of an iteration
-  int iterations_ = 0;
-  std::vector<int> left_;  // [iteration that has begun to end] operations that have not ended
-};
 
 // One run of a Program on a network session: the event loop of the engine. Times are seconds of the session's clock.
 class Execution {
  public:
-  enum class Until { steady, stopped };  // stopped: iterations follow each other until the owner has seen enough
-  Execution(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
-            const NodeClasses& classes, const EngineOptions& options, Until until = Until::steady);
+  // stopped: iterations follow each other until the owner has seen enough; all: as many as the options say, alike or
+  // not
+  enum class Until { steady, stopped, all };
+  Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
+            const EngineOptions& options, Until until = Until::steady);
 
   const std::vector<TransferRoute>& routes() const { return routes_; }
-  void run(NetworkSession& session);  // until it is steady
+  void run(NetworkSession& session);  // until it is steady, or all iterations have run
 
   // The parts of `run`, for a loop that drives several executions on one session.
   void begin(NetworkSession& session);  // starts what can start now
@@ -82,7 +51,7 @@ class Execution {
   };
   const Kept& kept() const { return kept_; }                  // until steady: the last iteration
   const std::vector<double>& ends() const { return ends_; }   // of every iteration so far
-  const std::deque<Kept>& recent() const { return recent_; }  // until stopped: the last few iterations
+  const std::deque<Kept>& recent() const { return recent_; }  // until stopped: the last few iterations; all: all
 
  private:
   // Compute under way on one rank; it slows down while a collective runs there (gpu.overlap_slowdown).
@@ -100,13 +69,18 @@ class Execution {
     std::map<int, Computing> computing;  // by op
     int collectives = 0;                 // running
   };
-  // A collective of one group in one iteration.
+  // A collective of one rank set in one iteration. Its members are simulated ranks, by position (GroupMembers).
   struct Running {
+    struct Member {
+      double arrived = 0;
+      int pending = 0;  // transfers that it waits for
+      bool inside = false;
+    };
     int op = 0, call = 0, iteration = 0;
-    int missing = 0;                // members that have not arrived
-    std::map<int, double> arrived;  // simulated rank -> when
-    std::map<int, int> pending;     // simulated rank -> transfers that it waits for
-    int transfers = 0;              // not ended, over all ranks
+    int missing = 0;              // members that have not arrived
+    int inside = 0;               // those that have, and have not left
+    int transfers = 0;            // not ended, over all ranks
+    std::vector<Member> members;  // none once all have left
   };
   struct Timer {
     double when = 0;
@@ -120,54 +94,80 @@ class Execution {
     }
   };
 
-  void declare_routes();
+  void take_ranks();
+  void take_links();
+  void deal_ops();
+  void take_groups();
+  void declare_loads(const std::vector<OpWork>& works);
+  std::vector<char> leaves_in_use() const;
   void advance_rank(int index);
   void start_compute(int index, RankStreams::Next next);
   void update_computing(Rank& rank, Computing& computing);
   void collective_count(int index, int change);
   void computing_count(int index, int change);
   void arrive(int index, RankStreams::Next next);
+  int running_id(const RankStreams::Next& next, int call);
   void move_bytes(int id);
   void end_where_done(int id);
   void fire(const Timer& timer);
-  void end_collective_if_done(Running& running, int index);
+  void end_if_done(int id, int position);
   void end_op(int index, int op, int iteration, double started);
   void iteration_ended();
+  // Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
+  static constexpr int kAhead = 4;
+
   Kept take_iteration(double seconds);
+  void count_unfinished();
   void allow_one_more();
   bool simulated(int rank) const { return classes_.is_representative(cluster_.node_of(rank)); }
-  bool simulated(const Link& link) const;
-  int stand_in(int rank) const;
   double now() const { return session_->now().value; }
   void set_timer(Timer timer);
 
   const Program& program_;
   const Cluster& cluster_;
-  const std::vector<OpWork>& works_;
+  const IterationWorks works_;
   const NodeClasses& classes_;
   const EngineOptions& options_;
   const Until until_;
 
   std::vector<Rank> ranks_;
   std::vector<int> index_of_rank_;  // -1: not simulated
+  // A link that simulated ranks use.
+  struct UsedLink {
+    std::vector<int> ranks;  // simulated ones that wait for it
+    int computing = 0;       // of them
+    struct CapRoute {
+      double cap = 0;
+      int route = 0;
+    };
+    std::vector<CapRoute> routes{};  // one per cap in use
+  };
+  // One transfer of a call.
+  struct Load {
+    LinkId link = 0;
+    int route = 0;
+    double bytes = 0;
+  };
+  int route_of(const LinkLoad& load);
+
   std::vector<TransferRoute> routes_;
-  std::vector<std::vector<std::vector<int>>> route_of_load_;  // [op][call][load]; -1: not simulated
-  std::vector<std::vector<int>> ranks_on_link_;               // simulated ranks that wait for a link
-  std::vector<int> computing_on_link_;
+  std::vector<int> used_index_;  // [link], -1: no simulated rank uses it
+  std::vector<UsedLink> used_;
+  using Loads = std::vector<std::vector<std::vector<Load>>>;  // [op][call]; of links in use
+  std::vector<Loads> loads_;                                  // [kind of iteration]
+  std::map<std::string, GroupMembers> groups_;
+  std::vector<const GroupMembers*> group_of_;  // [op]; null for compute
 
   NetworkSession* session_ = nullptr;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   long sequence_ = 0;
   std::vector<Running> running_;                      // grows; ended ones are empty
   std::map<std::tuple<int, int, int>, int> current_;  // (op, call, iteration) -> running_
-  struct Transfer {
-    int running = 0;
-    LinkId link = 0;
-  };
-  std::vector<Transfer> transfers_;            // by TransferId
+  TransferLog transfers_;
   int moving_ = 0;                             // transfers that have not ended
   std::map<int, std::vector<RawSpan>> spans_;  // by iteration that has not ended
   int iteration_ = 0;                          // the one that has to end next
+  int unfinished_ = 0;                         // ranks that have not finished it
   double last_end_ = 0, last_seconds_ = -1;
   std::vector<double> ends_;
   bool done_ = false;
@@ -178,6 +178,11 @@ class Execution {
 // The Timeline of one iteration of the Program, spans of the simulated nodes repeated for those they stand for.
 Timeline timeline_of(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
                      const NodeClasses& classes, const Cluster& cluster);
+
+// That iteration as a simulation says it: its Timeline and what is busiest.
+SimulationResult simulation_result(const Execution::Kept& kept, const Program& program,
+                                   const std::vector<OpWork>& works, const NodeClasses& classes,
+                                   const Cluster& cluster);
 
 // Seconds that one iteration occupies each link of the cluster.
 std::vector<double> link_seconds(const std::vector<OpWork>& works, const Cluster& cluster);

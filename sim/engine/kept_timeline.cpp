@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <span>
+#include <tuple>
 
 #include "sim/engine/execution.h"
 #include "sim/timeline/traffic.h"
@@ -34,23 +36,75 @@ std::vector<std::vector<std::int64_t>> payloads_of(const std::vector<OpWork>& wo
   return bytes;
 }
 
-// Spans of the representatives, repeated for every rank they stand for, in microseconds since the iteration's start.
-std::vector<Span> spread(const Execution::Kept& kept, const std::vector<OpWork>& works, const NodeClasses& classes,
-                         const Cluster& cluster) {
-  const auto payloads = payloads_of(works, cluster.world_size());
-  std::vector<std::vector<const Execution::RawSpan*>> of_rank(cluster.world_size());
-  for (const Execution::RawSpan& span : kept.spans) of_rank[span.rank].push_back(&span);
-  std::vector<Span> spans;
-  for (int rank = 0; rank < cluster.world_size(); ++rank) {
-    const int stand_in =
-        classes.representative[cluster.node_of(rank)] * cluster.ranks_per_node() + cluster.gpu_of(rank);
-    for (const Execution::RawSpan* raw : of_rank[stand_in]) {
-      spans.push_back({(raw->start - kept.origin) * 1e6, (raw->end - kept.origin) * 1e6, rank, raw->stream, raw->op, 0,
-                       payloads[raw->op].empty() ? 0 : payloads[raw->op][rank]});
-    }
+using RawSpan = Execution::RawSpan;
+
+// In microseconds since the iteration's start, in the order of a Timeline.
+std::vector<RawSpan> in_order(const Execution::Kept& kept) {
+  std::vector<RawSpan> spans = kept.spans;
+  for (RawSpan& span : spans) {
+    span.start = (span.start - kept.origin) * 1e6;
+    span.end = (span.end - kept.origin) * 1e6;
   }
+  std::ranges::sort(spans, {},
+                    [](const RawSpan& span) { return std::tie(span.start, span.rank, span.stream, span.op); });
   return spans;
 }
+
+// Spans of simulated nodes, repeated for every node they stand for, in the order of a Timeline.
+class Spread {
+ public:
+  Spread(const std::vector<OpWork>& works, const NodeClasses& classes, const Cluster& cluster)
+      : cluster_(cluster), payloads_(payloads_of(works, cluster.world_size())), nodes_of_(cluster.nodes()) {
+    for (int node = 0; node < cluster.nodes(); ++node) nodes_of_[classes.representative[node]].push_back(node);
+  }
+
+  // What starts at one time on many nodes is put in order node by node.
+  std::vector<Span> of(const std::vector<RawSpan>& simulated) {
+    std::size_t count = 0;
+    for (const RawSpan& span : simulated) count += nodes_of_[cluster_.node_of(span.rank)].size();
+    spans_.reserve(count);
+    for (std::size_t first = 0; first < simulated.size();) {
+      std::vector<OnNode> together;
+      const double start = simulated[first].start;
+      while (first < simulated.size() && simulated[first].start == start) first = take_node(simulated, first, together);
+      std::ranges::sort(together, {}, &OnNode::node);
+      for (const OnNode& each : together) repeat(each);
+    }
+    return std::move(spans_);
+  }
+
+ private:
+  // Spans of one simulated node that start together, as they are on `node`.
+  struct OnNode {
+    int node = 0;
+    std::span<const RawSpan> spans;
+  };
+
+  // The spans from `first` on that start together on one node; returns where they end.
+  std::size_t take_node(const std::vector<RawSpan>& simulated, std::size_t first, std::vector<OnNode>& together) const {
+    const int node = cluster_.node_of(simulated[first].rank);
+    const auto belongs = [&](const RawSpan& span) {
+      return span.start == simulated[first].start && cluster_.node_of(span.rank) == node;
+    };
+    std::size_t last = first;
+    while (last < simulated.size() && belongs(simulated[last])) ++last;
+    for (const int each : nodes_of_[node]) together.push_back({each, {&simulated[first], last - first}});
+    return last;
+  }
+
+  void repeat(const OnNode& each) {
+    for (const RawSpan& span : each.spans) {
+      const int rank = each.node * cluster_.ranks_per_node() + cluster_.gpu_of(span.rank);
+      const std::int64_t bytes = payloads_[span.op].empty() ? 0 : payloads_[span.op][rank];
+      spans_.push_back({span.start, span.end, rank, span.stream, span.op, 0, bytes});
+    }
+  }
+
+  const Cluster& cluster_;
+  const std::vector<std::vector<std::int64_t>> payloads_;
+  std::vector<std::vector<int>> nodes_of_;  // [representative]
+  std::vector<Span> spans_;
+};
 
 }  // namespace
 
@@ -62,11 +116,10 @@ Timeline timeline_of(const Execution::Kept& kept, const Program& program, const 
   timeline.streams = program.streams;
   timeline.groups = program.groups;
   for (const Op& op : program.ops) timeline.ops.push_back(op_info(op, works[op.id]));
-  timeline.spans = spread(kept, works, classes, cluster);
+  timeline.spans = Spread(works, classes, cluster).of(in_order(kept));
   timeline.iteration_ms = kept.seconds * 1e3;
   timeline.iterations_run = kept.iterations_run;
   timeline.steady = kept.steady;
-  sort_spans(timeline);
   add_traffic(timeline, program);
   return timeline;
 }

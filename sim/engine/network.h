@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-using TransferId = int;
+using TransferId = int;  // those of a session rise
 
 // The way of a kind of transfer: it takes the same share of every link on it and draws at most `cap`.
 struct TransferRoute {

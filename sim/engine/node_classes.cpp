@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "base/rng.h"
 
@@ -63,8 +63,26 @@ class Signatures {
   std::vector<Signature> leaves_;
 };
 
-std::size_t distinct(const std::vector<Signature>& signatures) {
-  return std::set<Signature>(signatures.begin(), signatures.end()).size();
+std::size_t distinct(std::vector<Signature> signatures) {
+  std::sort(signatures.begin(), signatures.end());
+  return static_cast<std::size_t>(std::unique(signatures.begin(), signatures.end()) - signatures.begin());
+}
+
+// The rank sets of one group of the Program.
+using RankSets = std::vector<OpWork::Call>;
+
+bool same_ranks(const RankSets& a, const RankSets& b) {
+  return std::ranges::equal(a, b, {}, &OpWork::Call::ranks, &OpWork::Call::ranks);
+}
+
+// Each group once, however many collectives it has: nodes are in the same sets in all of them.
+std::vector<const RankSets*> groups_of(const std::vector<OpWork>& works) {
+  std::vector<const RankSets*> groups;
+  for (const OpWork& work : works) {
+    const auto known = [&](const RankSets* group) { return same_ranks(*group, work.calls); };
+    if (work.is_collective() && std::ranges::none_of(groups, known)) groups.push_back(&work.calls);
+  }
+  return groups;
 }
 
 // Nodes under one leaf share its links, whatever their groups.
@@ -75,19 +93,21 @@ void fold_leaf_mates(std::vector<Signature>& next, const std::vector<Signature>&
 }
 
 // Each node's signature joined with those of the nodes it meets in groups.
-std::vector<Signature> refined(const std::vector<Signature>& old, const std::vector<OpWork>& works,
+std::vector<Signature> refined(const std::vector<Signature>& old, const std::vector<const RankSets*>& groups,
                                const Cluster& cluster) {
   std::vector<Signature> next = old;
   fold_leaf_mates(next, old, cluster);
-  for (const OpWork& work : works) {
-    for (const OpWork::Call& call : work.calls) {
-      Signature group = 1;
-      std::set<int> met;
-      for (int rank : call.ranks) {
-        group = fold(fold(group, old[cluster.node_of(rank)]), std::uint64_t(cluster.gpu_of(rank)));
-        met.insert(cluster.node_of(rank));
+  std::vector<const OpWork::Call*> last_met(old.size(), nullptr);
+  for (const RankSets* group : groups) {
+    for (const OpWork::Call& set : *group) {
+      Signature together = 1;
+      for (int rank : set.ranks) {
+        together = fold(fold(together, old[cluster.node_of(rank)]), std::uint64_t(cluster.gpu_of(rank)));
       }
-      for (int node : met) next[node] = fold(next[node], group);
+      for (int rank : set.ranks) {
+        const int node = cluster.node_of(rank);
+        if (std::exchange(last_met[node], &set) != &set) next[node] = fold(next[node], together);
+      }
     }
   }
   return next;
@@ -102,17 +122,15 @@ NodeClasses from_signatures(const std::vector<Signature>& signatures) {
   return classes;
 }
 
-// A group with a representative must hold the representatives of all its members, or arrivals would be lost.
-bool closed(const NodeClasses& classes, const std::vector<OpWork>& works, const Cluster& cluster) {
-  for (const OpWork& work : works) {
-    for (const OpWork::Call& call : work.calls) {
-      std::set<int> nodes;
-      for (int rank : call.ranks) nodes.insert(cluster.node_of(rank));
-      const bool simulated =
-          std::any_of(nodes.begin(), nodes.end(), [&](int n) { return classes.is_representative(n); });
-      for (int node : nodes) {
-        if (simulated && !nodes.contains(classes.representative[node])) return false;
-      }
+// A set with a rank that is simulated must hold the stand-ins of all its members, or arrivals would be lost.
+bool closed(const NodeClasses& classes, const std::vector<const RankSets*>& groups, const Cluster& cluster) {
+  std::vector<const OpWork::Call*> set_of(cluster.world_size(), nullptr);
+  for (const RankSets* group : groups) {
+    for (const OpWork::Call& set : *group) {
+      for (int rank : set.ranks) set_of[rank] = &set;
+      const auto is_simulated = [&](int rank) { return classes.is_representative(cluster.node_of(rank)); };
+      const auto is_met = [&](int rank) { return set_of[classes.stand_in(rank, cluster)] == &set; };
+      if (std::ranges::any_of(set.ranks, is_simulated) && !std::ranges::all_of(set.ranks, is_met)) return false;
     }
   }
   return true;
@@ -124,12 +142,13 @@ NodeClasses classify_nodes(const std::vector<OpWork>& works, const Cluster& clus
                            const std::vector<std::uint64_t>& marks) {
   std::vector<Signature> signatures = Signatures(works, cluster).take_nodes();
   for (std::size_t node = 0; node < marks.size(); ++node) signatures[node] = fold(signatures[node], marks[node]);
+  const std::vector<const RankSets*> groups = groups_of(works);
   for (std::size_t classes = 0; classes != distinct(signatures);) {
     classes = distinct(signatures);
-    signatures = refined(signatures, works, cluster);
+    signatures = refined(signatures, groups, cluster);
   }
   NodeClasses classes = from_signatures(signatures);
-  if (closed(classes, works, cluster)) return classes;
+  if (closed(classes, groups, cluster)) return classes;
   for (int node = 0; node < cluster.nodes(); ++node) classes.representative[node] = node;
   return classes;
 }

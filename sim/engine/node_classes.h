@@ -16,6 +16,10 @@ struct NodeClasses {
   std::vector<int> representative;  // [node] the node that stands for it (lowest of its class)
 
   bool is_representative(int node) const { return representative[node] == node; }
+  // The rank whose spans are those of `rank`.
+  int stand_in(int rank, const Cluster& cluster) const {
+    return representative[cluster.node_of(rank)] * cluster.ranks_per_node() + cluster.gpu_of(rank);
+  }
 };
 
 // `marks`: one number per node, or none; nodes with different ones are told apart (their leaves carry what only one of

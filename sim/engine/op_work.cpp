@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "models/collective/collective.h"
+#include "sim/engine/like_sets.h"
+#include "sim/engine/row_facts.h"
 #include "sim/timeline/traffic.h"
 
 namespace shardsim {
@@ -19,13 +20,17 @@ Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
   return {bytes / spec.host.gpu_link_bandwidth.value_or(pcie_rate(spec.pcie)).bytes_per_second};
 }
 
-OpWork compute_work(const Op& op, const Program& program, const Cluster& cluster, const ComputeModel& compute) {
+OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts, const Cluster& cluster,
+                    const ComputeModel& compute) {
   OpWork work;
   work.seconds.assign(program.world_size, -1.0);
   const std::vector<int> ranks = program.ranks_of(op);
+  const RowFacts::OfOp rows = facts.of(op);
   for (std::size_t position = 0; position < ranks.size(); ++position) {
     const int rank = ranks[position];
-    const Seconds nominal = compute.seconds(work_of(op, position, cluster.spec()), cluster.spec().gpu);
+    ComputeWork asked = work_of(op, position, cluster.spec());
+    asked.rows = rows.at(position);
+    const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
     work.seconds[rank] = nominal.value / cluster.compute_factor(rank);
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
   }
@@ -42,11 +47,15 @@ Seconds alone_of(const std::vector<OpWork::Call>& calls, const Cluster& cluster)
 
 OpWork collective_work(const Op& op, const Program& program, const Cluster& cluster, const std::string& algorithm) {
   OpWork work;
-  const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+  ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+  LikeSets sets(cluster, algorithm);
   for (const std::vector<int>& ranks : program.groups.at(op.group)) {
-    const std::int64_t of_set = op.bytes_of_set(work.calls.size());
+    const std::size_t set = work.calls.size();
+    const std::int64_t of_set = op.bytes_of_set(set);
+    if (op.matrix.per_set) matrix = resolve_matrix(program, op.matrix, set);
     const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, of_set};
-    OpWork::Call expanded{ranks, expand_collective(call, cluster, algorithm), {}};
+    OpWork::Call expanded{
+        ranks, op.matrix.per_set ? expand_collective(call, cluster, algorithm) : sets.expand(call), {}};
     expanded.payload = payloads(op, matrix, of_set, static_cast<int>(ranks.size()));
     work.calls.push_back(std::move(expanded));
   }
@@ -73,9 +82,10 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms) {
   std::vector<OpWork> works;
+  const RowFacts facts(program);
   for (const Op& op : program.ops) {
     if (!op.is_collective()) {
-      works.push_back(compute_work(op, program, cluster, compute));
+      works.push_back(compute_work(op, program, facts, cluster, compute));
       continue;
     }
     const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));

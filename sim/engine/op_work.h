@@ -27,7 +27,27 @@ struct OpWork {
   bool is_collective() const { return !calls.empty(); }
 };
 
-// What a compute operation asks of the device of the rank at this position of its ranks.
+// What the operations of a Program take in each iteration of a run: the same in all, or in each its own. Which rank
+// sets a collective has, and who takes part in what, is the same in all.
+class IterationWorks {
+ public:
+  IterationWorks(const std::vector<OpWork>& in_all) : kinds_{&in_all} {}  // NOLINT: a list of works is one for all
+  explicit IterationWorks(const std::vector<std::vector<OpWork>>& by_iteration) {
+    for (const std::vector<OpWork>& works : by_iteration) kinds_.push_back(&works);
+  }
+
+  // Whatever differs between iterations is known once per kind of iteration.
+  std::size_t kinds() const { return kinds_.size(); }
+  std::size_t kind_of(int iteration) const { return kinds_.size() == 1 ? 0 : static_cast<std::size_t>(iteration); }
+  const std::vector<OpWork>& of_kind(std::size_t kind) const { return *kinds_[kind]; }
+  const OpWork& of(int op, int iteration) const { return (*kinds_[kind_of(iteration)])[static_cast<std::size_t>(op)]; }
+
+ private:
+  std::vector<const std::vector<OpWork>*> kinds_;  // they outlive the run
+};
+
+// What a compute operation asks of the device of the rank at this position of its ranks, but for what only the Program
+// knows of its rows (sim/engine/row_facts.h).
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec);
 
 // One OpWork per operation. `algorithms`: collective kind -> algorithm; absent kinds take "auto".

@@ -1,22 +1,26 @@
-#include <algorithm>
+#include "sim/engine/rank_streams.h"
 
-#include "sim/engine/execution.h"
+#include <algorithm>
+#include <limits>
 
 namespace shardsim {
+namespace {
 
-RankStreams::RankStreams(const Program& program, int rank, int iterations)
+// Nobody waits on this rank for what does not run here.
+constexpr int kTakesNoPart = std::numeric_limits<int>::max();
+
+}  // namespace
+
+RankStreams::RankStreams(const Program& program, int iterations)
     : program_(program),
       streams_(program.streams.size()),
-      ended_(program.ops.size(), -1),
-      takes_part_(program.ops.size(), 0),
-      iterations_(iterations) {
-  for (const Op& op : program.ops) {
-    const bool part = op.ranks.empty() || std::find(op.ranks.begin(), op.ranks.end(), rank) != op.ranks.end();
-    if (!part) continue;
-    takes_part_[op.id] = 1;
-    streams_[op.stream].ops.push_back(op.id);
-    ++count_;
-  }
+      ended_(program.ops.size(), kTakesNoPart),
+      iterations_(iterations) {}
+
+void RankStreams::add(const Op& op) {
+  ended_[op.id] = -1;
+  streams_[op.stream].ops.push_back(op.id);
+  ++count_;
 }
 
 std::optional<RankStreams::Next> RankStreams::take(int index) {
@@ -46,7 +50,7 @@ bool RankStreams::finished(int iteration) const {
 }
 
 bool RankStreams::ready(const Op& op, int iteration) const {
-  const auto ended_by = [&](int id, int when) { return !takes_part_[id] || ended_[id] >= when; };
+  const auto ended_by = [&](int id, int when) { return ended_[id] >= when; };
   return std::all_of(op.after.begin(), op.after.end(), [&](int id) { return ended_by(id, iteration); }) &&
          std::all_of(op.after_previous.begin(), op.after_previous.end(),
                      [&](int id) { return ended_by(id, iteration - 1); });

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <simgrid/s4u.hpp>
 #include <string>
 
@@ -48,8 +49,8 @@ std::unique_ptr<sg::Engine> make_engine() {
 }
 
 // The links as a star: one source host per route, whose way out is that route's links, and one sink behind no link at
-// all. A cap is a link of its own. So the platform grows with the number of routes, not with its square, and any list
-// of links is a route.
+// all. A cap is a link of its own, which each transfer has for itself (a fat pipe). So the platform grows with the
+// number of routes, not with its square, and any list of links is a route.
 class Platform {
  public:
   Platform(const std::vector<Link>& links, const std::vector<TransferRoute>& routes) {
@@ -57,7 +58,7 @@ class Platform {
     sink_ = zone_->create_host("sink", 1.0);
     zone_->add_route(sink_->get_netpoint(), nullptr, nullptr, nullptr, {}, false);
     zone_->add_route(nullptr, sink_->get_netpoint(), nullptr, nullptr, {}, false);
-    for (const Link& link : links) links_.push_back(add_link(link.name, link.rate));
+    for (const Link& link : links) links_.push_back(add_link(link.name, link.rate, sg::Link::SharingPolicy::SHARED));
     for (const TransferRoute& route : routes) add_source(route);
     zone_->seal();
   }
@@ -67,8 +68,9 @@ class Platform {
   sg::Link* link(LinkId id) const { return links_[id]; }
 
  private:
-  sg::Link* add_link(const std::string& name, Bandwidth rate) {
+  sg::Link* add_link(const std::string& name, Bandwidth rate, sg::Link::SharingPolicy policy) {
     sg::Link* link = zone_->create_link(name, rate.bytes_per_second);
+    link->set_sharing_policy(policy);
     link->set_latency(0.0);  // latencies are part of a collective's start (models/collective/collective.h)
     link->seal();
     return link;
@@ -78,7 +80,8 @@ class Platform {
     const std::string name = "route" + std::to_string(sources_.size());
     std::vector<sg::LinkInRoute> way;
     for (LinkId id : route.links) way.emplace_back(links_[id]);
-    if (route.cap.bytes_per_second > 0) way.emplace_back(add_link(name + "/cap", route.cap));
+    if (route.cap.bytes_per_second > 0)
+      way.emplace_back(add_link(name + "/cap", route.cap, sg::Link::SharingPolicy::FATPIPE));
     sg::Host* host = zone_->create_host(name, 1.0);
     zone_->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, way, false);
     sources_.push_back(host);
@@ -92,7 +95,8 @@ class Platform {
 
 class SimgridSession : public NetworkSession {
  public:
-  SimgridSession(const Platform& platform, const std::vector<Link>& links) : platform_(platform), links_(links) {}
+  SimgridSession(const Platform& platform, const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
+      : platform_(platform), links_(links), routes_(routes), factors_(links.size(), 1.0) {}
 
   Seconds now() const override { return {sg::Engine::get_clock()}; }
 
@@ -109,7 +113,9 @@ class SimgridSession : public NetworkSession {
   }
 
   void set_rate_factor(LinkId link, double factor) override {
-    platform_.link(link)->set_bandwidth(links_[link].rate.bytes_per_second * factor);
+    const std::scoped_lock one_at_a_time(*rates_);
+    factors_[link] = factor;
+    set_rate(link, factor);
   }
 
   std::vector<TransferId> advance(Seconds until) override {
@@ -134,18 +140,35 @@ class SimgridSession : public NetworkSession {
   }
 
   // SimGrid counts whole bytes; half a byte is 2e-11 s on the slowest link in use.
-  void move(int route, double bytes) const {
+  void move(int route, double bytes) {
     const auto size = static_cast<uint64_t>(std::llround(bytes));
     if (size == 0) return;
     auto transfer = sg::Comm::sendto_init();
     transfer->set_payload_size(size);
     transfer->set_source(platform_.source(route));
-    transfer->set_destination(platform_.sink());  // starts it
+    start(*transfer, routes_[route].links);
     transfer->wait();
+  }
+
+  // SimGrid holds a transfer for good to the rate that its links have when it starts. So it starts at their full rate,
+  // and they are as they were before any time passes.
+  void start(sg::Comm& transfer, const std::vector<LinkId>& links) {
+    const std::scoped_lock one_at_a_time(*rates_);
+    for (const LinkId link : links) set_rate(link, 1.0);
+    transfer.set_destination(platform_.sink());  // starts it
+    for (const LinkId link : links) set_rate(link, factors_[link]);
+  }
+
+  void set_rate(LinkId link, double factor) {
+    const double rate = links_[link].rate.bytes_per_second * factor;
+    if (platform_.link(link)->get_bandwidth() != rate) platform_.link(link)->set_bandwidth(rate);
   }
 
   const Platform& platform_;
   const std::vector<Link>& links_;
+  const std::vector<TransferRoute>& routes_;
+  std::vector<double> factors_;               // by link
+  sg::MutexPtr rates_ = sg::Mutex::create();  // held while rates change
   sg::SemaphorePtr wake_ = sg::Semaphore::create(0);
   std::vector<TransferId> ended_;
   TransferId next_ = 0;
@@ -160,7 +183,7 @@ class SimgridNetwork : public Network {
     std::exception_ptr failure;
     sg::Actor::create("driver", platform.sink(), [&] {
       try {
-        SimgridSession session(platform, links);
+        SimgridSession session(platform, links, routes);
         body(session);
       } catch (const simgrid::ForcefulKillException&) {
         throw;

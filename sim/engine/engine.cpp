@@ -1,0 +1,46 @@
+#include "sim/engine/engine.h"
+
+#include "sim/engine/execution.h"
+
+namespace shardsim {
+namespace {
+
+// A Program executed until it is steady.
+struct SteadyRun {
+  SteadyRun(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works, Network& network,
+            const EngineOptions& options)
+      : classes(classify_nodes(works, cluster)), execution(program, cluster, works, classes, options) {
+    network.run(cluster.links(), execution.routes(), [&](NetworkSession& session) { execution.run(session); });
+  }
+
+  const NodeClasses classes;
+  Execution execution;
+};
+
+}  // namespace
+
+SimulationResult simulate(const Program& program, const Cluster& cluster, const ComputeModel& compute, Network& network,
+                          const EngineOptions& options) {
+  return simulate_works(program, cluster, expand_ops(program, cluster, compute, options.algorithms), network, options);
+}
+
+SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, network, options);
+  return simulation_result(run.execution.kept(), program, works, run.classes, cluster);
+}
+
+SimulationResult simulation_result(const Execution::Kept& kept, const Program& program,
+                                   const std::vector<OpWork>& works, const NodeClasses& classes,
+                                   const Cluster& cluster) {
+  const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
+  const Utilisation rank = busiest_rank(program, works, kept.seconds);
+  return {timeline_of(kept, program, works, classes, cluster), link.share >= rank.share ? link : rank, kept.change};
+}
+
+Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                       Network& network, const EngineOptions& options) {
+  return {SteadyRun(program, cluster, works, network, options).execution.kept().seconds};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "sim/engine/execution.h"
+
+namespace shardsim {
+
+// What an execution finds out once, before its first event.
+
+Execution::Execution(const Program& program, const Cluster& cluster, IterationWorks works, const NodeClasses& classes,
+                     const EngineOptions& options, Until until)
+    : program_(program),
+      cluster_(cluster),
+      works_(std::move(works)),
+      classes_(classes),
+      options_(options),
+      until_(until),
+      index_of_rank_(cluster.world_size(), -1),
+      used_index_(cluster.links().size(), -1) {
+  take_ranks();
+  take_links();
+  deal_ops();
+  take_groups();
+  for (std::size_t kind = 0; kind < works_.kinds(); ++kind) declare_loads(works_.of_kind(kind));
+  count_unfinished();
+}
+
+void Execution::take_ranks() {
+  const int most = until_ == Until::stopped ? kAhead : options_.iterations;
+  for (int rank = 0; rank < cluster_.world_size(); ++rank) {
+    if (!simulated(rank)) continue;
+    index_of_rank_[rank] = static_cast<int>(ranks_.size());
+    ranks_.push_back({rank, std::make_unique<RankStreams>(program_, most), {}, 0});
+  }
+}
+
+// Links of simulated nodes, and of leaves above them.
+void Execution::take_links() {
+  const std::vector<char> leaves = leaves_in_use();
+  for (std::size_t id = 0; id < used_index_.size(); ++id) {
+    const Link& link = cluster_.links()[id];
+    if (link.node >= 0 ? !classes_.is_representative(link.node) : !leaves[link.leaf]) continue;
+    used_index_[id] = static_cast<int>(used_.size());
+    used_.emplace_back();
+  }
+  for (std::size_t index = 0; index < ranks_.size(); ++index) {
+    for (const LinkId link : cluster_.links_of(ranks_[index].number)) {
+      used_[used_index_[link]].ranks.push_back(static_cast<int>(index));
+    }
+  }
+}
+
+std::vector<char> Execution::leaves_in_use() const {
+  std::vector<char> leaves(std::max(cluster_.leaves(), 1), 0);
+  for (int node = 0; node < cluster_.nodes(); ++node) {
+    if (classes_.is_representative(node)) leaves[cluster_.leaf_of(node)] = 1;
+  }
+  return leaves;
+}
+
+void Execution::deal_ops() {
+  for (const Op& op : program_.ops) {
+    for (std::size_t index = 0; op.ranks.empty() && index < ranks_.size(); ++index) ranks_[index].streams->add(op);
+    for (const int rank : op.ranks) {
+      if (index_of_rank_[rank] >= 0) ranks_[index_of_rank_[rank]].streams->add(op);
+    }
+  }
+}
+
+void Execution::take_groups() {
+  const std::vector<OpWork>& works = works_.of_kind(0);
+  for (std::size_t op = 0; op < works.size(); ++op) {
+    group_of_.push_back(nullptr);
+    if (!works[op].is_collective()) continue;
+    const auto [entry, added] =
+        groups_.try_emplace(program_.ops[op].group, works[op].calls, index_of_rank_, ranks_.size());
+    group_of_.back() = &entry->second;
+  }
+}
+
+void Execution::declare_loads(const std::vector<OpWork>& works) {
+  Loads& loads = loads_.emplace_back();
+  for (const OpWork& work : works) {
+    auto& of_calls = loads.emplace_back();
+    for (const OpWork::Call& call : work.calls) {
+      auto& of_call = of_calls.emplace_back();
+      for (const LinkLoad& load : call.loads.loads) {
+        if (used_index_[load.link] < 0 || load.occupancy <= 0) continue;
+        of_call.push_back({load.link, route_of(load), load.occupancy});
+      }
+    }
+  }
+}
+
+// One route per link and cap in use.
+int Execution::route_of(const LinkLoad& load) {
+  std::vector<UsedLink::CapRoute>& known = used_[used_index_[load.link]].routes;
+  const auto found = std::ranges::find(known, load.cap.bytes_per_second, &UsedLink::CapRoute::cap);
+  if (found != known.end()) return found->route;
+  known.push_back({load.cap.bytes_per_second, static_cast<int>(routes_.size())});
+  routes_.push_back({{load.link}, load.cap});
+  return known.back().route;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,28 @@
+#include "sim/engine/iteration_chain.h"
+
+namespace shardsim {
+namespace {
+
+NodeClasses each_by_itself(const Cluster& cluster) {
+  NodeClasses classes;
+  for (int node = 0; node < cluster.nodes(); ++node) classes.representative.push_back(node);
+  return classes;
+}
+
+}  // namespace
+
+IterationChain::IterationChain(const Program& program, const Cluster& cluster,
+                               const std::vector<std::vector<OpWork>>& works, Network& network)
+    : cluster_(cluster),
+      works_(works),
+      classes_(each_by_itself(cluster)),
+      options_{static_cast<int>(works.size()), 0, {}},
+      execution_(program, cluster, IterationWorks(works), classes_, options_, Execution::Until::all) {
+  network.run(cluster.links(), execution_.routes(), [&](NetworkSession& session) { execution_.run(session); });
+}
+
+SimulationResult IterationChain::result(std::size_t iteration, const Program& own) const {
+  return simulation_result(execution_.recent()[iteration], own, works_[iteration], classes_, cluster_);
+}
+
+}  // namespace shardsim

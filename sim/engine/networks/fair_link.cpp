@@ -1,0 +1,73 @@
+#include "sim/engine/networks/fair_link.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace shardsim {
+
+void FairLink::start(TransferId transfer, double cap, double bytes, double now) {
+  settle(now);
+  Lane& lane = lane_of(cap);
+  lane.moving.push_back({lane.served + bytes, transfer});
+  std::push_heap(lane.moving.begin(), lane.moving.end(), std::greater<>());
+  ++moving_;
+}
+
+void FairLink::set_rate(double rate, double now) {
+  settle(now);
+  rate_ = rate;
+}
+
+FairLink::Lane& FairLink::lane_of(double cap) {
+  const auto lane = std::lower_bound(lanes_.begin(), lanes_.end(), cap,
+                                     [](const Lane& each, double wanted) { return each.cap < wanted; });
+  if (lane != lanes_.end() && lane->cap == cap) return *lane;
+  return *lanes_.insert(lane, Lane{cap});
+}
+
+// Brings virtual times to `now`; a change follows.
+void FairLink::settle(double now) {
+  for (Lane& lane : lanes_) lane.served += lane.rate * (now - settled_);
+  settled_ = now;
+  awaits_share_ = true;
+}
+
+void FairLink::share() {
+  double free = rate_;
+  std::size_t waiting = moving_;
+  for (Lane& lane : lanes_) {
+    const auto members = static_cast<double>(lane.moving.size());
+    lane.rate = std::min(lane.cap, free / static_cast<double>(waiting));
+    lane.next_end = settled_ + std::max(lane.moving.front().end - lane.served, 0.0) / lane.rate;
+    free -= members * lane.rate;
+    waiting -= lane.moving.size();
+  }
+  awaits_share_ = false;
+}
+
+double FairLink::next_end() const {
+  double next = std::numeric_limits<double>::infinity();
+  for (const Lane& lane : lanes_) next = std::min(next, lane.next_end);
+  return next;
+}
+
+void FairLink::take_ended(double now, std::vector<TransferId>& ended) {
+  settle(now);
+  for (Lane& lane : lanes_) {
+    if (lane.next_end <= now + kSameInstant) end_due(lane, ended);
+  }
+  std::erase_if(lanes_, [](const Lane& lane) { return lane.moving.empty(); });
+}
+
+// The next one to end, and those that end with it.
+void FairLink::end_due(Lane& lane, std::vector<TransferId>& ended) {
+  lane.served = std::max(lane.served, lane.moving.front().end);
+  while (!lane.moving.empty() && lane.moving.front().end - lane.served <= lane.rate * kSameInstant) {
+    ended.push_back(lane.moving.front().transfer);
+    std::pop_heap(lane.moving.begin(), lane.moving.end(), std::greater<>());
+    lane.moving.pop_back();
+    --moving_;
+  }
+}
+
+}  // namespace shardsim

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+#include "sim/engine/networks/fair_link.h"
+
+namespace shardsim {
+namespace {
+
+// Where every transfer loads one link, max-min fairness over all links is max-min fairness on each of them by itself:
+// no transfer ties the rate of one link to that of another. So links are queues of their own, and all that they share
+// is the order in which their next transfers end.
+class FairQueuesSession : public NetworkSession {
+ public:
+  FairQueuesSession(const std::vector<Link>& links, const std::vector<TransferRoute>& routes)
+      : links_(links), routes_(routes), queue_of_(links.size(), -1) {
+    for (const TransferRoute& route : routes) {
+      const LinkId link = route.links.front();
+      if (queue_of_[link] >= 0) continue;
+      queue_of_[link] = static_cast<int>(queues_.size());
+      queues_.emplace_back(links[link].rate.bytes_per_second);
+    }
+    versions_.assign(queues_.size(), 0);
+  }
+
+  Seconds now() const override { return {now_}; }
+
+  // Whole bytes, as SimGrid counts them; less than half a byte takes no time.
+  TransferId start(int route, double bytes) override {
+    const TransferId id = next_++;
+    const double whole = std::round(bytes);
+    if (whole <= 0) {
+      ended_.push_back(id);
+      return id;
+    }
+    const double cap = routes_[route].cap.bytes_per_second;
+    const int queue = queue_of_[routes_[route].links.front()];
+    note_change(queue);
+    queues_[queue].start(id, cap > 0 ? cap : std::numeric_limits<double>::infinity(), whole, now_);
+    return id;
+  }
+
+  void set_rate_factor(LinkId link, double factor) override {
+    const int queue = queue_of_[link];
+    if (queue < 0) return;
+    note_change(queue);
+    queues_[queue].set_rate(links_[link].rate.bytes_per_second * factor, now_);
+  }
+
+  std::vector<TransferId> advance(Seconds until) override {
+    share_changed();
+    if (ended_.empty()) pass_time(until.value);
+    std::vector<TransferId> ended;
+    ended.swap(ended_);
+    std::sort(ended.begin(), ended.end());
+    return ended;
+  }
+
+ private:
+  struct NextEnd {
+    double when = 0;
+    int queue = 0;
+    int version = 0;  // of the queue when this was said; older ones are void
+    bool operator>(const NextEnd& other) const { return when != other.when ? when > other.when : queue > other.queue; }
+  };
+
+  void note_change(int queue) {
+    if (!queues_[queue].awaits_share()) changed_.push_back(queue);
+  }
+
+  // Once per queue and instant, however many transfers started or ended there.
+  void share_changed() {
+    for (const int queue : changed_) {
+      queues_[queue].share();
+      const double next = queues_[queue].next_end();
+      ++versions_[queue];
+      if (!std::isinf(next)) ends_.push({next, queue, versions_[queue]});
+    }
+    changed_.clear();
+  }
+
+  void pass_time(double until) {
+    drop_void();
+    if (ends_.empty() || ends_.top().when > until) {
+      now_ = until;
+      return;
+    }
+    now_ = std::max(now_, ends_.top().when);
+    for (; !ends_.empty() && ends_.top().when <= now_ + kSameInstant; drop_void()) {
+      const int queue = ends_.top().queue;
+      ends_.pop();
+      note_change(queue);
+      queues_[queue].take_ended(now_, ended_);
+    }
+  }
+
+  void drop_void() {
+    while (!ends_.empty() && ends_.top().version != versions_[ends_.top().queue]) ends_.pop();
+  }
+
+  const std::vector<Link>& links_;
+  const std::vector<TransferRoute>& routes_;
+  std::vector<int> queue_of_;  // [link], -1: no route uses it
+  std::vector<FairLink> queues_;
+  std::vector<int> versions_;  // [queue]
+  std::vector<int> changed_;   // queues that have to share anew
+  std::priority_queue<NextEnd, std::vector<NextEnd>, std::greater<>> ends_;
+  std::vector<TransferId> ended_;
+  double now_ = 0;
+  TransferId next_ = 0;
+};
+
+class FairQueues : public Network {
+ public:
+  // Sharing over several links at once is SimGrid's.
+  void run(const std::vector<Link>& links, const std::vector<TransferRoute>& routes,
+           const std::function<void(NetworkSession&)>& body) override {
+    const bool separable = std::ranges::all_of(routes, [](const TransferRoute& r) { return r.links.size() == 1; });
+    if (!separable) return make_network(named_map("simgrid"))->run(links, routes, body);
+    FairQueuesSession session(links, routes);
+    body(session);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_fair_queues(MapReader&) {
+  return std::make_unique<FairQueues>();
+}
+
+}  // namespace shardsim

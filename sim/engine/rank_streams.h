@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// What one rank has still to do: its streams in order, and which operations have ended.
+class RankStreams {
+ public:
+  RankStreams(const Program& program, int iterations);  // at most so many
+  void add(const Op& op);                               // that the rank takes part in; in list order
+
+  struct Next {
+    int op = 0;
+    int iteration = 0;
+  };
+
+  // The operation at the head of a stream if it may start now; it counts as started then.
+  std::optional<Next> take(int stream);
+  void end(int op);
+
+  void allow(int iterations) { iterations_ = iterations; }  // in all
+  bool finished(int iteration) const;
+  int streams() const { return static_cast<int>(streams_.size()); }
+
+ private:
+  struct Stream {
+    std::vector<int> ops;
+    std::size_t next = 0;
+    int iteration = 0;
+    bool busy = false;
+  };
+  bool ready(const Op& op, int iteration) const;
+
+  const Program& program_;
+  std::vector<Stream> streams_;
+  std::vector<int> ended_;  // [op] last iteration that ended, -1 before the first
+  int count_ = 0;           // operations of an iteration
+  int iterations_ = 0;
+  std::vector<int> left_;  // [iteration that has begun to end] operations that have not ended
+};
+
+}  // namespace shardsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "models/compute/compute_model.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// What a Program says of the rows that its lookups and updates are about, beyond the amounts of the operation itself:
+// a lookup and the update of the same shards each know a part of it.
+class RowFacts {
+ public:
+  explicit RowFacts(const Program& program);
+
+  // Those of one operation, by position of its ranks. Numbers that the Program does not hold stay 0: how the different
+  // rows grow with the lookups, and all of rows in host memory.
+  class OfOp {
+   public:
+    RowWork at(std::size_t position) const;
+
+   private:
+    friend class RowFacts;
+    const Op* lookup_ = nullptr;
+    const Op* update_ = nullptr;
+    double table_rows_ = 0, table_count_ = 1, id_bytes_ = 0;
+  };
+  OfOp of(const Op& op) const;
+
+ private:
+  struct Pair {
+    const Op* lookup = nullptr;
+    const Op* update = nullptr;
+  };
+  double table_rows(const Op& op) const;
+
+  const Program& program_;
+  std::map<std::vector<int>, Pair> by_shards_;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <deque>
+
+#include "sim/engine/network.h"
+
+namespace shardsim {
+
+// What the transfers that move are for. Ids rise, so what is kept reaches from the oldest that still moves to the
+// newest.
+class TransferLog {
+ public:
+  struct Entry {
+    int running = -1;  // collective; -1: none of ours, or ended
+    LinkId link = 0;
+  };
+  void add(TransferId transfer, Entry entry);
+  Entry take(TransferId transfer);
+
+ private:
+  std::deque<Entry> entries_;
+  TransferId first_ = 0;
+};
+
+}  // namespace shardsim

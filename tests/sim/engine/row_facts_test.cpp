@@ -1,0 +1,66 @@
+#include "sim/engine/row_facts.h"
+
+#include <doctest/doctest.h>
+
+using namespace shardsim;
+
+namespace {
+
+Op row_op(int id, OpClass op_class, double lookups, double bytes) {
+  Op op;
+  op.id = id;
+  op.op_class = op_class;
+  op.shards = {0};
+  op.lookups.values = {lookups};
+  op.hbm_bytes.values = {bytes};
+  return op;
+}
+
+// A table of 1,000 rows of 256 B on one rank: 4,000 lookups in 500 bags meet 900 rows; Adam keeps 512 B a row.
+Program pooled_program() {
+  Program program;
+  program.world_size = 1;
+  program.id_bytes = 8;
+  Program::Shard shard;
+  shard.row_end = 1000;
+  shard.strategy = Strategy::table_wise;
+  shard.holders = {{0}};
+  program.shards = {shard};
+  Op lookup = row_op(0, OpClass::lookup, 4000, 256 * (4000 + 500));
+  lookup.pooled = true;
+  lookup.bags.values = {500};
+  Op update = row_op(1, OpClass::update, 4000, 256 * 4000 + 900 * (2 * 256 + 2 * 512));
+  update.distinct_rows.values = {900};
+  program.ops = {lookup, update};
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("a lookup and its update share what each knows of the rows") {
+  const Program program = pooled_program();
+  const RowFacts facts(program);
+  for (const Op& op : program.ops) {
+    const RowWork rows = facts.of(op).at(0);
+    CHECK(rows.bytes == 256);
+    CHECK(rows.distinct == 900);
+    CHECK(rows.vectors == 500);
+    CHECK(rows.vector_bytes == 256);
+    CHECK(rows.update_bytes == 2 * 256 + 2 * 512);
+    CHECK(rows.table_rows == 1000);
+    CHECK(rows.table_count == 1);
+    CHECK(rows.distinct_growth == 0);
+    CHECK_FALSE(rows.in_place);
+  }
+}
+
+TEST_CASE("of rows in host memory, and of a lookup without an update, nothing is said") {
+  Program program = pooled_program();
+  program.ops[0].host_bytes.values = {256.0 * 4000};
+  CHECK(RowFacts(program).of(program.ops[0]).at(0).bytes == 0);
+  program = pooled_program();
+  program.ops.pop_back();
+  CHECK(RowFacts(program).of(program.ops[0]).at(0).distinct == 0);
+  Op dense;
+  CHECK(RowFacts(program).of(dense).at(0).bytes == 0);
+}

@@ -11,7 +11,7 @@ void Lowering::backward(std::vector<int> forward) {
   // The host launches the backward pass once it has the splits of the next batch.
   if (workload_.pipeline == "sparse_dist") before_.push_back(wait_);
   const DensePart& dense = workload_.dense;
-  if (dense.measured || !dense.layers.empty()) steps_ = dense_backward_steps(workload_);
+  if (dense.measured || !dense.layers.empty()) take_dense_steps();
   top_layers();
   exchange_gradients();
   if (held_) reduce_buckets(*held_, dense_);
@@ -21,11 +21,22 @@ void Lowering::backward(std::vector<int> forward) {
   for (std::size_t index = groups_.size(); index-- > 0;) add_applies(groups_[index], ops_[index]);
 }
 
+void Lowering::take_dense_steps() {
+  steps_ = dense_backward_steps(workload_);
+  for (const DenseStep& step : steps_) step_flops_.push_back({{step.flops}});
+  if (!flops_differ()) return;
+  for (PerRank& flops : step_flops_) flops.values.clear();
+  for (const double items : *items_) {
+    const std::vector<DenseStep> of_rank = dense_backward_steps(workload_, items);
+    for (std::size_t step = 0; step < steps_.size(); ++step) step_flops_[step].values.push_back(of_rank[step].flops);
+  }
+}
+
 // Above the interaction. The last bucket is full when the gradients of the embeddings are there, too, which leave
 // first.
 void Lowering::top_layers() {
   for (; step_ < steps_.size() && !steps_[step_].bottom; ++step_) {
-    before_ = {dense_backward(steps_[step_], before_)};
+    before_ = {dense_backward(step_, before_)};
     if (step_ + 1 == steps_.size()) {
       held_ = &steps_[step_].buckets;
     } else {
@@ -37,15 +48,15 @@ void Lowering::top_layers() {
 
 void Lowering::bottom_layers() {
   for (; step_ < steps_.size(); ++step_) {
-    dense_ = {dense_backward(steps_[step_], dense_)};
+    dense_ = {dense_backward(step_, dense_)};
     reduce_buckets(steps_[step_].buckets, dense_);
   }
 }
 
-int Lowering::dense_backward(const DenseStep& step, std::vector<int> after) {
-  const int id = add("dense_backward", {step.bottom ? OpRole::bottom_backward : OpRole::dense_backward},
+int Lowering::dense_backward(std::size_t step, std::vector<int> after) {
+  const int id = add("dense_backward", {steps_[step].bottom ? OpRole::bottom_backward : OpRole::dense_backward},
                      Stream::compute, std::move(after));
-  op_at(id).flops.values = {step.flops};
+  op_at(id).flops = step_flops_[step];
   op_at(id).precision = precision();
   return id;
 }
@@ -59,17 +70,21 @@ void Lowering::reduce_buckets(const std::vector<std::int64_t>& buckets, const st
 
 void Lowering::exchange_gradients() {
   split_ = before_;
-  if (shuffles() && exchanges() && tier_bytes() > 0) {
+  const OwnAmount tiers = tier_bytes();
+  if (shuffles() && exchanges() && tiers.any) {
     split_ = {
-        add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, Stream::compute, {tier_bytes()}, before_)};
+        add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, Stream::compute, tiers.of.values, before_)};
   }
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
     std::vector<int> after = split_;
-    const double bytes = group.own_bytes - group.own_tier_bytes;
-    if (full() && shuffles() && bytes > 0) {
-      after = {add_vector_pass(group.order_pass() + "_gradient", OpRole::order_gradient, group, {bytes}, after)};
+    if (group.sums_received() && shuffles()) {
+      after = {add_pass("copy_partial_gradients", group.as(OpRole::order_gradient), Stream::compute,
+                        {group.partial_gradient_bytes}, after)};
+    } else if (full() && shuffles() && group.own_bytes.any) {
+      after = {add_vector_pass(group.order_pass() + "_gradient", OpRole::order_gradient, group,
+                               group.own_bytes.of.values, after)};
     }
     ops_[index].gradient_exchange = gradient_exchange(group, after);
   }
@@ -98,7 +113,7 @@ std::vector<int> Lowering::settle(const FusionGroup& group, std::vector<int> aft
   if (!full() || !shuffles() || !group.exchanges()) return after;
   const std::vector<double> bytes = received(group);
   after = {add_vector_pass("grad_divide", OpRole::divide_gradient, group, bytes, std::move(after))};
-  if (group.pooled() && !group.reduces()) return after;
+  if (group.sums_received() || (group.pooled() && !group.reduces())) return after;
   const char* const name = group.reduces() ? "recat_gradient" : "seq_permute";
   return {add_vector_pass(name, OpRole::order_received_gradient, group, bytes, std::move(after))};
 }

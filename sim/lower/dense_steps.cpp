@@ -18,7 +18,10 @@ struct Piece {
   bool bottom = false;
 };
 
-double samples_of(const Workload& workload, const DenseLayer& layer) {
+using Items = std::optional<double>;
+
+double samples_of(const Workload& workload, const DenseLayer& layer, Items drawn) {
+  if (layer.per_item && drawn) return *drawn;
   double items = 1;
   if (layer.per_item) {
     items = 0;
@@ -29,12 +32,12 @@ double samples_of(const Workload& workload, const DenseLayer& layer) {
   return items * static_cast<double>(workload.batch_per_gpu);
 }
 
-double forward_flops(const Workload& workload, const DenseLayer& layer) {
-  return 2.0 * static_cast<double>(layer.in) * static_cast<double>(layer.out) * samples_of(workload, layer);
+double forward_flops(const Workload& workload, const DenseLayer& layer, Items items) {
+  return 2.0 * static_cast<double>(layer.in) * static_cast<double>(layer.out) * samples_of(workload, layer, items);
 }
 
 // In the order of the backward pass.
-std::vector<Piece> pieces_of(const Workload& workload) {
+std::vector<Piece> pieces_of(const Workload& workload, Items items) {
   const std::vector<DenseLayer>& layers = workload.dense.layers;
   std::int64_t count = 0;
   for (const DenseLayer& layer : layers) count += std::min(layer.repeat, kMostLayers + 1);
@@ -43,12 +46,12 @@ std::vector<Piece> pieces_of(const Workload& workload) {
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
     const auto times = static_cast<double>(apart ? 1 : layer->repeat);
     const double rows = layer->weights ? times : 0;
-    const Piece piece{2 * forward_flops(workload, *layer) * times, static_cast<double>(layer->out) * rows,
+    const Piece piece{2 * forward_flops(workload, *layer, items) * times, static_cast<double>(layer->out) * rows,
                       static_cast<double>(layer->in) * static_cast<double>(layer->out) * rows, is_bottom(*layer)};
     pieces.insert(pieces.end(), static_cast<std::size_t>(apart ? layer->repeat : 1), piece);
   }
   if (!layers.empty() && !layers.front().per_item && !workload.dense.input_gradient) {
-    pieces.back().backward_flops -= forward_flops(workload, layers.front());
+    pieces.back().backward_flops -= forward_flops(workload, layers.front(), items);
   }
   return pieces;
 }
@@ -73,17 +76,17 @@ class BucketPacker {
 
 }  // namespace
 
-double dense_forward_flops(const Workload& workload, bool bottom) {
+double dense_forward_flops(const Workload& workload, bool bottom, std::optional<double> items) {
   double flops = 0;
   for (const DenseLayer& layer : workload.dense.layers) {
-    if (is_bottom(layer) == bottom) flops += forward_flops(workload, layer) * static_cast<double>(layer.repeat);
+    if (is_bottom(layer) == bottom) flops += forward_flops(workload, layer, items) * static_cast<double>(layer.repeat);
   }
   return flops;
 }
 
-std::vector<DenseStep> dense_backward_steps(const Workload& workload) {
+std::vector<DenseStep> dense_backward_steps(const Workload& workload, std::optional<double> items) {
   const std::int64_t parameters = workload.dense.parameters.count;
-  const std::vector<Piece> pieces = pieces_of(workload);
+  const std::vector<Piece> pieces = pieces_of(workload, items);
   BucketPacker packer;
   if (pieces.empty())
     return {{0, parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{}, false}};

@@ -14,12 +14,23 @@ std::vector<int> positions(const GroupMember& member, int group_size) {
   return all;
 }
 
+// Partial sums and their gradients: a vector for every bag, of each owner that has rows.
+bool is_of_bags(const GroupMember& member, CarriedPart what) {
+  return member.pooled() && (what == &GroupMember::forward || what == &GroupMember::backward);
+}
+
 // A bucket of lengths goes to every row shard, an id to the one that holds its row.
 std::vector<std::int64_t> units_by_position(const GroupMember& member, int group_size, CarriedPart what) {
   std::vector<std::int64_t> units(group_size, 0);
   const std::vector<int> owners = positions(member, group_size);
   std::vector<std::int64_t> parts(owners.size(), (member.*what).count);
-  if (what != &GroupMember::lengths) parts = split_by_largest_remainder((member.*what).count, member.shares());
+  if (is_of_bags(member, what)) {
+    for (std::size_t shard = 0; shard < owners.size(); ++shard) {
+      if (!member.has_rows(static_cast<int>(shard))) parts[shard] = 0;
+    }
+  } else if (what != &GroupMember::lengths) {
+    parts = split_by_largest_remainder((member.*what).count, member.shares());
+  }
   for (std::size_t shard = 0; shard < owners.size(); ++shard) units[owners[shard]] += parts[shard];
   return units;
 }
@@ -38,9 +49,64 @@ std::int64_t common_unit(const std::vector<GroupMember>& members, CarriedPart wh
   return unit;
 }
 
+// Members of a group above which a Program holds no number for each pair.
+constexpr int kLargeGroup = 1024;
+
+// Where an owner of rows gets more than another: each member as it would be alone, summed up.
+class UnevenMatrix {
+ public:
+  UnevenMatrix(const std::vector<GroupMember>& members, int group_size, CarriedPart what)
+      : members_(members), size_(group_size), what_(what) {
+    for (const GroupMember& member : members) counts_.push_back(counts_of(member, (member.*what).count, group_size));
+  }
+
+  ByteMatrix make() const {
+    ByteMatrix matrix;
+    matrix.unit_bytes = common_unit(members_, what_);
+    if (size_ > kLargeGroup || sources_alike()) {
+      matrix.kind = ByteMatrix::Kind::by_destination;
+      matrix.units = row(0, matrix.unit_bytes);
+      return matrix;
+    }
+    matrix.kind = ByteMatrix::Kind::dense;
+    for (int source = 0; source < size_; ++source) matrix.dense.push_back(row(source, matrix.unit_bytes));
+    return matrix;
+  }
+
+ private:
+  bool sources_alike() const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const bool divides = counts_[i].rule() == IdCounts::Rule::even && (members_[i].*what_).count % size_ == 0;
+      if (!divides && counts_[i].rule() != IdCounts::Rule::by_destination) return false;
+    }
+    return true;
+  }
+
+  // What one source sends to each position.
+  std::vector<std::int64_t> row(int source, std::int64_t unit_bytes) const {
+    std::vector<std::int64_t> units(size_, 0);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::int64_t factor = (members_[i].*what_).bytes / unit_bytes;
+      const std::vector<int> owners = positions(members_[i], size_);
+      for (std::size_t owner = 0; owner < owners.size(); ++owner) {
+        units[owners[owner]] += factor * counts_[i].sent(source, static_cast<int>(owner));
+      }
+    }
+    return units;
+  }
+
+  const std::vector<GroupMember>& members_;
+  int size_;
+  CarriedPart what_;
+  std::vector<IdCounts> counts_;  // [member]
+};
+
 }  // namespace
 
 ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_size, CarriedPart what) {
+  const bool uneven = std::ranges::any_of(
+      members, [&](const GroupMember& member) { return member.uneven != nullptr && !is_of_bags(member, what); });
+  if (uneven && what != &GroupMember::lengths) return UnevenMatrix(members, group_size, what).make();
   ByteMatrix matrix;
   matrix.unit_bytes = common_unit(members, what);
   const bool even =
@@ -50,11 +116,31 @@ ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_si
   for (const GroupMember& member : members) {
     const std::int64_t factor = (member.*what).bytes / matrix.unit_bytes;
     if (even) {
-      matrix.units[0] += (member.*what).count * factor * (what == &GroupMember::lengths ? group_size : 1);
+      const bool to_each = what == &GroupMember::lengths || is_of_bags(member, what);
+      matrix.units[0] += (member.*what).count * factor * (to_each ? group_size : 1);
       continue;
     }
     const auto units = units_by_position(member, group_size, what);
     for (int owner = 0; owner < group_size; ++owner) matrix.units[owner] += units[owner] * factor;
+  }
+  return matrix;
+}
+
+ByteMatrix drawn_matrix(const std::vector<GroupMember>& members, const std::vector<int>& set, CarriedPart what) {
+  const int size = static_cast<int>(set.size());
+  ByteMatrix matrix;
+  matrix.kind = ByteMatrix::Kind::dense;
+  matrix.unit_bytes = common_unit(members, what);
+  matrix.dense.assign(set.size(), std::vector<std::int64_t>(set.size(), 0));
+  for (const GroupMember& member : members) {
+    const CellCounts& counts = *drawn_counts(member, what);
+    const std::int64_t factor = (member.*what).bytes / matrix.unit_bytes;
+    const std::vector<int> owners = positions(member, size);
+    for (std::size_t source = 0; source < set.size(); ++source) {
+      for (std::size_t owner = 0; owner < owners.size(); ++owner) {
+        matrix.dense[source][static_cast<std::size_t>(owners[owner])] += factor * counts.at(set[source], owner);
+      }
+    }
   }
   return matrix;
 }
@@ -65,8 +151,9 @@ ByteMatrix cross_matrix(const std::vector<GroupMember>& members, int nodes, int 
   matrix.unit_bytes = common_unit(members, what);
   matrix.units.assign(nodes, 0);
   for (const GroupMember& member : members) {
-    const int node = member.placement->holders.front().front() / ranks_per_node;
-    matrix.units[node] += (member.*what).count * (member.*what).bytes / matrix.unit_bytes;
+    for (const int node : owning_nodes(member, ranks_per_node)) {
+      matrix.units[node] += (member.*what).count * (member.*what).bytes / matrix.unit_bytes;
+    }
   }
   return matrix;
 }

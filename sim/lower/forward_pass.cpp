@@ -75,15 +75,20 @@ std::vector<int> Lowering::restore_order() {
   for (const GroupOps& ops : ops_) after.push_back(ops.output);
   add_unexchanged(after);
   if (!shuffles() || !exchanges()) return after;
-  for (std::size_t index = 0; index < groups_.size() && full(); ++index) {
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
     const FusionGroup& group = groups_[index];
-    const double bytes = group.own_bytes - group.own_tier_bytes;
-    if (!group.exchanges() || bytes <= 0) continue;
-    after[index] = add_vector_pass(group.order_pass(), OpRole::order_output, group, {bytes}, {after[index]});
+    if (group.sums_received()) {
+      after[index] = add_pass("sum_partial_vectors", group.as(OpRole::order_output), Stream::compute,
+                              {group.partial_bytes}, {after[index]});
+      continue;
+    }
+    if (!full() || !group.exchanges() || !group.own_bytes.any) continue;
+    const std::vector<double>& bytes = group.own_bytes.of.values;
+    after[index] = add_vector_pass(group.order_pass(), OpRole::order_output, group, bytes, {after[index]});
   }
-  const double tiers = tier_bytes();
-  return tiers > 0 ? std::vector<int>{add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, {tiers}, after)}
-                   : after;
+  const OwnAmount tiers = tier_bytes();
+  if (!tiers.any) return after;
+  return {add_pass("tier_merge", {OpRole::merge_tiers}, Stream::compute, tiers.of.values, after)};
 }
 
 // -1: the dense part has no such layers.
@@ -95,8 +100,17 @@ int Lowering::dense_forward(bool bottom, std::vector<int> after) {
   const int id = add("dense_forward", {bottom ? OpRole::bottom_forward : OpRole::dense_forward}, Stream::compute,
                      std::move(after));
   op_at(id).flops.values = {dense_forward_flops(workload_, bottom)};
+  if (flops_differ()) op_at(id).flops.values.clear();
+  for (std::size_t rank = 0; flops_differ() && rank < items_->size(); ++rank) {
+    op_at(id).flops.values.push_back(dense_forward_flops(workload_, bottom, (*items_)[rank]));
+  }
   op_at(id).precision = precision();
   return id;
+}
+
+// Between ranks, whose sequences were drawn.
+bool Lowering::flops_differ() const {
+  return items_ != nullptr && std::ranges::any_of(workload_.dense.layers, &DenseLayer::per_item);
 }
 
 }  // namespace shardsim

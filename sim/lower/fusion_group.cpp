@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "sim/lower/group_member.h"
+#include "sim/lower/known_shares.h"
+#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 namespace {
@@ -44,26 +46,47 @@ class GroupMaker {
     const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
     group_.parts = lookup_parts(members_, workload_, sources, world_, workload_.full_input_exchange());
     for (const GroupMember& member : members_) add(member);
+    if (group_.sums_received()) add_partial_sums();
     add_replicas();
     if (group_.exchanges()) add_exchanges();
   }
 
  private:
   void add(const GroupMember& member) {
-    group_.weighted = group_.weighted || member.weights.count > 0;
-    const double bytes = static_cast<double>(member.row_bytes) * static_cast<double>(member.forward.count);
+    const bool may_have_weights =
+        member.drawn != nullptr && std::ranges::any_of(member.table->features, &Feature::weighted);
+    group_.weighted = group_.weighted || member.weights.count > 0 || may_have_weights;
+    const OwnAmount vectors = static_cast<double>(member.row_bytes) * own(member, &GroupMember::forward);
+    (member.tier() ? group_.own_tier_bytes : group_.own_bytes) += vectors;
     // The ids of a table are sent once per column block, and drawn once.
-    const bool first_block = member.placement->column_begin == 0;
-    const double ids = first_block ? static_cast<double>(member.items.count) : 0;
-    group_.own_bytes += bytes;
+    if (member.placement->column_begin > 0) return;
+    const OwnAmount ids = own(member, &GroupMember::items);
     group_.own_ids += ids;
-    if (first_block) group_.own_extra_input += static_cast<double>(member.weights.count * member.weights.bytes);
-    if (first_block && member.placement->row_begin == 0) {
-      group_.own_extra_input += static_cast<double>(member.lengths.count * member.lengths.bytes);
+    if (member.tier()) group_.own_tier_ids += ids;
+    group_.own_extra_input += static_cast<double>(member.weights.bytes) * own(member, &GroupMember::weights);
+    if (member.placement->row_begin > 0) return;
+    group_.own_extra_input += static_cast<double>(member.lengths.bytes) * own(member, &GroupMember::lengths);
+  }
+
+  // How many of them each rank's own batch has.
+  OwnAmount own(const GroupMember& member, CarriedPart what) const {
+    if (drawn_counts(member, what) == nullptr) return OwnAmount::expected(static_cast<double>((member.*what).count));
+    std::vector<double> counts;
+    for (int rank = 0; rank < world_; ++rank) {
+      counts.push_back(static_cast<double>(drawn_counts(member, what)->sent(rank)));
     }
-    if (!member.tier()) return;
-    group_.own_tier_bytes += bytes;
-    group_.own_tier_ids += ids;
+    return OwnAmount::drawn(std::move(counts));
+  }
+
+  // A vector for every bag from each owner, or from each node that has some.
+  void add_partial_sums() {
+    for (const GroupMember& member : members_) {
+      const std::size_t owners =
+          group_.crosses() ? owning_nodes(member, per_node_).size() : owning_ranks(member).size();
+      const auto vectors = static_cast<double>(owners + 1) * static_cast<double>(member.forward.count);
+      group_.partial_bytes += vectors * static_cast<double>(member.forward.bytes);
+      group_.partial_gradient_bytes += vectors * static_cast<double>(member.backward.bytes);
+    }
   }
 
   void add_replicas() {
@@ -78,11 +101,24 @@ class GroupMaker {
         std::accumulate(group_.replicated_bytes.begin(), group_.replicated_bytes.end(), std::int64_t{0})};
   }
 
-  ByteMatrix matrix(CarriedPart what) const { return exchange_matrix(members_, size_, what); }
+  // One for all rank sets, or of a drawn batch one for each where it differs from set to set.
+  using Matrices = std::vector<ByteMatrix>;
+  Matrices matrix(CarriedPart what) const { return matrix(members_, what); }
+  Matrices matrix(const std::vector<GroupMember>& members, CarriedPart what) const {
+    if (drawn_counts(members.front(), what) == nullptr) return {exchange_matrix(members, size_, what)};
+    Matrices of_sets;
+    for (const std::vector<int>& set : sets()) of_sets.push_back(drawn_matrix(members, set, what));
+    return of_sets;
+  }
+
+  std::vector<std::vector<int>> sets() const {
+    if (group_.strategy != Strategy::flex) return {all_ranks(world_)};
+    return members_.front().placement->holders;
+  }
 
   void add_exchanges() {
-    const ByteMatrix ids = matrix(&GroupMember::items), lengths = matrix(&GroupMember::lengths);
-    const ByteMatrix weights = group_.weighted ? matrix(&GroupMember::weights) : ByteMatrix{};
+    const Matrices ids = matrix(&GroupMember::items), lengths = matrix(&GroupMember::lengths);
+    const Matrices weights = group_.weighted ? matrix(&GroupMember::weights) : Matrices{};
     add_shuffled(ids, lengths, weights);
     const bool full = workload_.full_input_exchange();
     group_.ids = add("_ids", ids);
@@ -96,29 +132,40 @@ class GroupMaker {
     group_.scattered_bytes = reduced_bytes(&GroupMember::forward);
     group_.gathered_bytes = reduced_bytes(&GroupMember::backward);
     if (!group_.crosses()) return;
-    group_.cross_gradients = add("_cross_grads", cross_matrix(members_, nodes_, per_node_, &GroupMember::backward));
+    group_.cross_gradients = add("_cross_grads", {cross_matrix(members_, nodes_, per_node_, &GroupMember::backward)});
     group_.cross_rows =
-        add_rows("_cross", group_.cross_gradients, cross_matrix(members_, nodes_, per_node_, &GroupMember::forward));
+        add_rows("_cross", group_.cross_gradients, {cross_matrix(members_, nodes_, per_node_, &GroupMember::forward)});
   }
 
-  MatrixUse add(const std::string& suffix, const ByteMatrix& bytes) {
-    program_.matrices.push_back({program_.fusions.back().name + suffix, bytes});
-    return {static_cast<int>(program_.matrices.size()) - 1, false};
+  MatrixUse add(const std::string& suffix, const Matrices& of_sets) {
+    const std::string name = program_.fusions.back().name + suffix;
+    const auto first = static_cast<int>(program_.matrices.size());
+    for (std::size_t set = 0; set < of_sets.size(); ++set) {
+      program_.matrices.push_back({set == 0 ? name : name + "_of_set_" + std::to_string(set), of_sets[set]});
+    }
+    return {first, false, of_sets.size() > 1};
   }
 
   // The output exchange returns what the exchange of ids asked for: what an owner sends to a source is to the row what
   // the source asked of it. So it moves the matrix of the gradients, transposed, or one of its own where the types on
   // the wire differ.
-  MatrixUse add_rows(const std::string& suffix, MatrixUse gradients, const ByteMatrix& rows_by_source) {
-    const bool alike = resolve_matrix(program_, gradients) == rows_by_source;
+  MatrixUse add_rows(const std::string& suffix, MatrixUse gradients, const Matrices& rows_by_source) {
+    const bool drawn = drawn_counts(members_.front(), &GroupMember::forward) != nullptr;
+    const bool alike = drawn ? same_wire_bytes() : resolve_matrix(program_, gradients) == rows_by_source.front();
     MatrixUse rows = alike ? gradients : add(suffix + "_rows_by_source", rows_by_source);
     rows.transposed = true;
     return rows;
   }
 
+  // In both directions: what was drawn must not decide how many matrices there are.
+  bool same_wire_bytes() const {
+    return std::ranges::all_of(members_, [](const GroupMember& m) { return m.forward.bytes == m.backward.bytes; });
+  }
+
   // Partial sums of every bag of the ranks served, and their gradients.
   std::vector<std::int64_t> reduced_bytes(CarriedPart what) const {
     std::vector<std::int64_t> bytes(group_.crosses() ? nodes_ : 1, 0);
+    if (group_.strategy == Strategy::row_wise && group_.crosses()) return busiest_of_nodes(what);
     for (const GroupMember& member : members_) {
       const int node = group_.crosses() ? member.placement->holders.front().front() / per_node_ : 0;
       bytes[node] += size_ * (member.*what).count * (member.*what).bytes;
@@ -126,39 +173,54 @@ class GroupMaker {
     return bytes;
   }
 
-  // What passes through the memory of each rank on the way.
-  void add_shuffled(const ByteMatrix& ids, const ByteMatrix& lengths, const ByteMatrix& weights) {
-    const int sets = world_ / size_;
-    group_.owner_inputs.assign(world_, 0);
-    group_.owner_bytes.assign(world_, 0);
-    std::vector<const ByteMatrix*> inputs = {&ids, &lengths};
-    if (group_.weighted) inputs.push_back(&weights);
-    for (const ByteMatrix* input : inputs) group_.sent_inputs += static_cast<double>(input->bytes_sent(0, size_));
-    const std::vector<int> ranks = positions_to_ranks(sets);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      for (const ByteMatrix* input : inputs) {
-        group_.owner_inputs[ranks[i]] += static_cast<double>(input->bytes_received(static_cast<int>(i) % size_, size_));
+  // Every owner writes the partial sums of its shards to those of its node: the one with the most says how many.
+  std::vector<std::int64_t> busiest_of_nodes(CarriedPart what) const {
+    std::vector<std::int64_t> of_rank(world_, 0), bytes(nodes_, 0);
+    for (const GroupMember& member : members_) {
+      for (const int rank : owning_ranks(member)) {
+        of_rank[rank] += size_ * (member.*what).count * (member.*what).bytes;
       }
     }
-    if (!group_.pooled()) add_owner_rows(ranks);
+    for (int rank = 0; rank < world_; ++rank)
+      bytes[rank / per_node_] = std::max(bytes[rank / per_node_], of_rank[rank]);
+    return bytes;
   }
 
-  std::vector<int> positions_to_ranks(int sets) const {
-    if (group_.strategy != Strategy::flex) return all_ranks(world_);
-    std::vector<int> ranks;
-    for (int set = 0; set < sets; ++set) {
-      const std::vector<int>& group = members_.front().placement->holders[set];
-      ranks.insert(ranks.end(), group.begin(), group.end());
+  // What passes through the memory of each rank on the way.
+  void add_shuffled(const Matrices& ids, const Matrices& lengths, const Matrices& weights) {
+    group_.owner_inputs.assign(world_, 0);
+    group_.owner_bytes.assign(world_, 0);
+    for (const Matrices* input : {&ids, &lengths, &weights}) {
+      if (input->empty()) continue;
+      group_.sent_inputs += sent(*input);
+      add_received(*input, group_.owner_inputs);
     }
-    return ranks;
-  }
-
-  void add_owner_rows(const std::vector<int>& ranks) {
+    if (group_.pooled()) return;
     std::vector<GroupMember> stored = members_;
     for (GroupMember& member : stored) member.backward.bytes = member.row_bytes;
-    const ByteMatrix rows = exchange_matrix(stored, size_, &GroupMember::backward);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      group_.owner_bytes[ranks[i]] += static_cast<double>(rows.bytes_received(static_cast<int>(i) % size_, size_));
+    add_received(matrix(stored, &GroupMember::backward), group_.owner_bytes);
+  }
+
+  // By every rank: of expected batches as by the first one, though sources may differ by a unit.
+  OwnAmount sent(const Matrices& of_sets) const {
+    if (members_.front().drawn == nullptr) {
+      return OwnAmount::expected(static_cast<double>(of_sets.front().bytes_sent(0, size_)));
+    }
+    std::vector<double> bytes(world_, 0);
+    add_by_rank(of_sets, bytes, &ByteMatrix::all_sent);
+    return OwnAmount::drawn(std::move(bytes));
+  }
+
+  void add_received(const Matrices& of_sets, std::vector<double>& bytes) const {
+    add_by_rank(of_sets, bytes, &ByteMatrix::all_received);
+  }
+
+  using SumsOfMembers = std::vector<std::int64_t> (ByteMatrix::*)(int) const;
+  void add_by_rank(const Matrices& of_sets, std::vector<double>& bytes, SumsOfMembers sums) const {
+    const std::vector<std::vector<int>> all = sets();
+    for (std::size_t set = 0; set < all.size(); ++set) {
+      const std::vector<std::int64_t> of_members = (of_sets[std::min(set, of_sets.size() - 1)].*sums)(size_);
+      for (std::size_t i = 0; i < all[set].size(); ++i) bytes[all[set][i]] += static_cast<double>(of_members[i]);
     }
   }
 
@@ -169,30 +231,78 @@ class GroupMaker {
   int world_, nodes_, per_node_, size_;
 };
 
-std::vector<GroupMember> members_of(const Plan& plan, const Workload& workload, Strategy strategy, TableKind kind,
-                                    bool observed_payload) {
-  std::vector<GroupMember> members;
-  for (std::size_t index = 0; index < plan.placements.size(); ++index) {
-    const Placement& placement = plan.placements[index];
-    if (placement.strategy != strategy || workload.tables[placement.table].kind != kind) continue;
-    members.push_back(make_member(static_cast<int>(index), placement, workload, observed_payload));
+// The placements of a plan as members of fusion groups.
+class MemberMaker {
+ public:
+  MemberMaker(Program& program, const Plan& plan, const Workload& workload, const LoweringOptions& options)
+      : program_(program),
+        plan_(plan),
+        workload_(workload),
+        options_(options),
+        known_(options.known ? options.known : std::make_shared<KnownShares>()) {}
+
+  std::vector<GroupMember> members(Strategy strategy, TableKind kind) const {
+    std::vector<GroupMember> members;
+    for (std::size_t index = 0; index < plan_.placements.size(); ++index) {
+      const Placement& placement = plan_.placements[index];
+      if (placement.strategy != strategy || workload_.tables[placement.table].kind != kind) continue;
+      members.push_back(make(static_cast<int>(index), placement));
+    }
+    return members;
   }
-  return members;
+
+ private:
+  // An uneven one says in the Program how its rows are cut and what that makes of them, for whoever draws ids.
+  GroupMember make(int index, const Placement& placement) const {
+    Program::Shard& shard = program_.shards[static_cast<std::size_t>(index)];
+    const Table& table = workload_.tables[placement.table];
+    GroupMember member = make_member(index, placement, workload_, row_hash(program_, shard), options_, *known_);
+    if (!member.uneven) return member;
+    shard.lookups = received_of(member);
+    shard.cut = cut_of(placement, table, options_.load);
+    if (shard.cut != RowCut::hashed && table.row_order == RowOrder::random) shard.order = "row_id";
+    return member;
+  }
+
+  std::vector<std::int64_t> received_of(const GroupMember& member) const {
+    const bool flex = member.placement->strategy == Strategy::flex;
+    const auto set = static_cast<int>(member.placement->holders.front().size());
+    const IdCounts counts = counts_of(member, member.items.count, flex ? set : program_.world_size);
+    std::vector<std::int64_t> received;
+    for (int owner = 0; owner < counts.owners(); ++owner) received.push_back(counts.received(owner));
+    return received;
+  }
+
+  Program& program_;
+  const Plan& plan_;
+  const Workload& workload_;
+  const LoweringOptions& options_;
+  std::shared_ptr<KnownShares> known_;
+};
+
+FusionGroup::PartialSums partial_sums_of(const std::string& output_exchange) {
+  if (output_exchange == "uniform") return FusionGroup::PartialSums::uniform;
+  if (output_exchange == "hierarchical") return FusionGroup::PartialSums::hierarchical;
+  return FusionGroup::PartialSums::reduce_scatter;
 }
 
 }  // namespace
 
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
-                              bool observed_payload) {
+                              const LoweringOptions& options) {
+  const MemberMaker maker(program, plan, workload, options);
   std::vector<FusionGroup> groups;
   const TableKind first = workload.tables.front().kind;
   for (const TableKind kind : {first, first == TableKind::pooled ? TableKind::sequence : TableKind::pooled}) {
     for (const StrategyOrder& order : kOrder) {
-      const auto members = members_of(plan, workload, order.strategy, kind, observed_payload);
+      const std::vector<GroupMember> members = maker.members(order.strategy, kind);
       if (members.empty()) continue;
       FusionGroup& group = groups.emplace_back();
       group.strategy = order.strategy;
       group.kind = kind;
+      if (group.pooled() && group.strategy == Strategy::row_wise) {
+        group.partial_sums = partial_sums_of(workload.output_exchange);
+      }
       group.index = static_cast<int>(groups.size()) - 1;
       for (const GroupMember& member : members) group.shards.push_back(member.shard);
       const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);

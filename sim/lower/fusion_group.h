@@ -7,6 +7,8 @@
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "sim/lower/group_member.h"
+#include "sim/lower/lower.h"
+#include "sim/lower/own_amount.h"
 #include "sim/program/program.h"
 #include "topology/graph/cluster.h"
 
@@ -29,13 +31,22 @@ struct FusionGroup {
   std::string group;        // of its exchange of ids, as in Program::groups; "" when nothing is exchanged
   std::vector<int> shards;  // indices into Program::shards
   bool weighted = false;    // ids have weights
+  // Of pooled row_wise tables, how their partial sums travel (Workload::output_exchange).
+  enum class PartialSums { reduce_scatter, uniform, hierarchical } partial_sums = PartialSums::reduce_scatter;
 
   Purpose as(OpRole role) const { return {role, index}; }
   bool exchanges() const { return !group.empty(); }
   bool pooled() const { return kind == TableKind::pooled; }
-  bool reduces() const { return pooled() && in_rows(strategy) && exchanges(); }  // partial sums are added up
-  // table_row_wise and grid_shard: what a node's ranks bring to, and get back from, those of another, rail by rail.
-  bool crosses() const { return reduces() && strategy != Strategy::flex && strategy != Strategy::row_wise; }
+  // Partial sums are added up on their way. Where every owner sends its own, they are added up by who gets them.
+  bool reduces() const { return pooled() && in_rows(strategy) && exchanges() && partial_sums != PartialSums::uniform; }
+  // table_row_wise, grid_shard and the hierarchical row_wise: what a node's ranks bring to, and get back from, those of
+  // another, rail by rail.
+  bool crosses() const {
+    const bool whole_world = strategy == Strategy::row_wise && partial_sums != PartialSums::hierarchical;
+    return reduces() && strategy != Strategy::flex && !whole_world;
+  }
+  // Who gets partial sums, of several owners or nodes, adds them up.
+  bool sums_received() const { return exchanges() && partial_sums != PartialSums::reduce_scatter; }
   // Where its output is exchanged, or its partial sums are added up: as a group, and in names.
   bool within_nodes() const { return strategy == Strategy::flex || crosses(); }
   std::string reducing_group() const { return within_nodes() ? "node" : "world"; }
@@ -56,20 +67,22 @@ struct FusionGroup {
       replicated_bytes;  // data_parallel: of each table; flex: of the largest shards, in one number
 
   // For the shuffles. Bytes in the tables' types.
-  double own_bytes = 0;              // vectors that the own batch gets, all tables
-  double own_tier_bytes = 0;         // of tables that are cut in tiers
-  double own_ids = 0;                // ids of the own batch
-  double own_tier_ids = 0;           // of tables that are cut in tiers
-  double own_extra_input = 0;        // bytes of lengths and weights of the own batch
-  std::vector<double> owner_bytes;   // [rank] vectors that it looks up for all whom it serves
-  std::vector<double> owner_inputs;  // [rank] lengths, ids and weights that it receives
-  double sent_inputs = 0;            // that each rank sends
+  OwnAmount own_bytes;                // vectors that the own batch gets, of tables that are not cut in tiers
+  OwnAmount own_tier_bytes;           // of those that are
+  OwnAmount own_ids;                  // ids of the own batch
+  OwnAmount own_tier_ids;             // of tables that are cut in tiers
+  OwnAmount own_extra_input;          // bytes of lengths and weights of the own batch
+  std::vector<double> owner_bytes;    // [rank] vectors that it looks up for all whom it serves
+  std::vector<double> owner_inputs;   // [rank] lengths, ids and weights that it receives
+  OwnAmount sent_inputs;              // that each rank sends
+  double partial_bytes = 0;           // partial sums that the own batch gets, and their sums, on the wire
+  double partial_gradient_bytes = 0;  // the same of gradients, as they are sent to every owner or node
 };
 
 // The groups of a plan in the order of the forward pass: the module of the first table first; in each data_parallel,
 // flex, row_wise, column_wise, table_column_wise, table_wise, table_row_wise, grid_shard; empty ones left out. Adds
 // them and their matrices to the Program. The plan has passed check_plan.
 std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload& workload, const Cluster& cluster,
-                              bool observed_payload);
+                              const LoweringOptions& options);
 
 }  // namespace shardsim

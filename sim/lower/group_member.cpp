@@ -1,6 +1,9 @@
 #include "sim/lower/group_member.h"
 
 #include <cmath>
+#include <set>
+
+#include "sim/lower/known_shares.h"
 
 namespace shardsim {
 namespace {
@@ -29,9 +32,18 @@ double weighted_share(const Table& table) {
   return all > 0 ? weighted / all : 0;
 }
 
+std::shared_ptr<const RowShares> uneven_shares(const Placement& placement, const Table& table, const RowHash& hash,
+                                               const LoweringOptions& options, KnownShares& known) {
+  if (options.load.row_shares == LoadOptions::RowShares::even || placement.shards() < 2) return nullptr;
+  const RowCut cut = cut_of(placement, table, options.load);
+  std::shared_ptr<const RowShares> shares = known.of(placement, table, cut, hash, options.observed_payload);
+  return even(*shares, placement) ? nullptr : shares;
+}
+
 }  // namespace
 
 std::vector<double> GroupMember::shares() const {
+  if (uneven) return uneven->shares();
   std::vector<double> parts(placement->holders.front().size(), 1.0);
   if (placement->shards() < 2) return parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -40,12 +52,46 @@ std::vector<double> GroupMember::shares() const {
   return parts;
 }
 
-GroupMember make_member(int shard, const Placement& placement, const Workload& workload, bool observed_payload) {
+bool GroupMember::has_rows(int position) const {
+  if (uneven) return uneven->rows_of(position) > 0;
+  return placement->shards() < 2 || placement->shard_rows(position) > 0;
+}
+
+std::vector<int> owning_ranks(const GroupMember& member) {
+  std::vector<int> ranks;
+  const std::vector<int>& holders = member.placement->holders.front();
+  for (std::size_t position = 0; position < holders.size(); ++position) {
+    if (member.has_rows(static_cast<int>(position))) ranks.push_back(holders[position]);
+  }
+  return ranks;
+}
+
+std::vector<int> owning_nodes(const GroupMember& member, int ranks_per_node) {
+  std::set<int> nodes;
+  for (const int rank : owning_ranks(member)) nodes.insert(rank / ranks_per_node);
+  return {nodes.begin(), nodes.end()};
+}
+
+IdCounts counts_of(const GroupMember& member, std::int64_t of_one_source, int group_size) {
+  const Strategy strategy = member.placement->strategy;
+  const std::vector<double> shares = member.shares();
+  const bool by_position = strategy == Strategy::flex || strategy == Strategy::row_wise;
+  return {of_one_source, shares, group_size, by_position && static_cast<int>(shares.size()) == group_size};
+}
+
+GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
+                        const LoweringOptions& options, KnownShares& known) {
   const Table& table = workload.tables[placement.table];
+  if (table.bag_ids == BagIds::first_id && placement.rows() < table.rows) {
+    throw input_error(table.place,
+                      "table '" + table.name + "' is cut in tiers, and the ids of its bags follow from the first",
+                      "Place it whole, by another sharding type, or leave 'bag_ids' out");
+  }
   GroupMember member{shard, &placement, &table, table.distribution()};
+  member.uneven = uneven_shares(placement, table, hash, options, known);
   const auto batch = static_cast<double>(workload.batch_per_gpu);
   const std::int64_t columns = placement.columns();
-  member.items = {items_per_rank(placement, workload, member.access, observed_payload), workload.id_bytes};
+  member.items = {items_per_rank(placement, workload, member.access, options.observed_payload), workload.id_bytes};
   const double weighted = static_cast<double>(member.items.count) * weighted_share(table);
   const std::int64_t vectors = member.pooled() ? half_up(batch * bags_per_sample(table)) : member.items.count;
   member.weights = {half_up(weighted), kWeightBytes};
@@ -53,7 +99,14 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
   member.row_bytes = columns * dtype_bytes(table.dtype);
   member.forward = {vectors, columns * dtype_bytes(wire_dtype(workload.wire_forward, table))};
   member.backward = {vectors, columns * dtype_bytes(wire_dtype(workload.wire_backward, table))};
+  if (options.drawn != nullptr) member.drawn = &options.drawn->placements[static_cast<std::size_t>(shard)];
   return member;
+}
+
+const CellCounts* drawn_counts(const GroupMember& member, CarriedPart what) {
+  if (member.drawn == nullptr || what == &GroupMember::lengths) return nullptr;
+  if (what == &GroupMember::weights) return &member.drawn->weights;
+  return what == &GroupMember::items || !member.pooled() ? &member.drawn->ids : nullptr;
 }
 
 std::int64_t items_per_rank(const Placement& placement, const Workload& workload, const AccessDistribution& access,

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "models/collective/byte_matrix.h"
+#include "models/load/id_counts.h"
+#include "models/load/row_shares.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
+#include "sim/lower/drawn_batch.h"
+#include "sim/lower/lower.h"
 
 namespace shardsim {
 
@@ -27,13 +32,29 @@ struct GroupMember {
   Carried lengths{};              // features x batch
   Carried forward{}, backward{};  // vectors that the batch gets back: items of a sequence, bags of a pooled table
 
+  // What its owners get of the lookups; nothing where every owner with rows gets as many.
+  std::shared_ptr<const RowShares> uneven{};
+  // What was drawn for it; none: the counts above are those of every rank.
+  const DrawnPlacement* drawn = nullptr;
+
   bool pooled() const { return table->kind == TableKind::pooled; }
   bool tier() const { return placement->rows() < table->rows; }
-  // By position in the holders' list (of a replica group): 1 where rows are, 0 for an empty shard.
+  // By position in the holders' list (of a replica group), in any unit: of the lookups.
   std::vector<double> shares() const;
+  // Whether the holder at that position has rows: tables of few rows have holders without.
+  bool has_rows(int position) const;
 };
 
-GroupMember make_member(int shard, const Placement& placement, const Workload& workload, bool observed_payload);
+// Ranks of the first list of holders that have rows, and the nodes on which they lie, ascending.
+std::vector<int> owning_ranks(const GroupMember& member);
+std::vector<int> owning_nodes(const GroupMember& member, int ranks_per_node);
+
+// `hash`: of the placement's rows.
+GroupMember make_member(int shard, const Placement& placement, const Workload& workload, const RowHash& hash,
+                        const LoweringOptions& options, KnownShares& known);
+
+// How many of them each of `group_size` sources sends to each owner, by position in the holders' list.
+IdCounts counts_of(const GroupMember& member, std::int64_t of_one_source, int group_size);
 
 // Expected items of one rank's batch that fall into the placement's rows, rounded half up.
 std::int64_t items_per_rank(const Placement& placement, const Workload& workload, const AccessDistribution& access,
@@ -42,9 +63,17 @@ std::int64_t items_per_rank(const Placement& placement, const Workload& workload
 // Which of them it carries.
 using CarriedPart = GroupMember::Carried GroupMember::*;
 
+// Of a drawn batch, how many of them each rank sends to each owner; none where they do not follow from the ids:
+// lengths, and vectors of bags.
+const CellCounts* drawn_counts(const GroupMember& member, CarriedPart what);
+
 // Sizes of several placements in one matrix, source -> owner by position in a group of `group_size`: in units of the
-// greatest common divisor of their unit sizes.
+// greatest common divisor of their unit sizes. Vectors of pooled tables go to every owner that has rows: they are
+// partial sums, or the table has one owner.
 ByteMatrix exchange_matrix(const std::vector<GroupMember>& members, int group_size, CarriedPart what);
+
+// The same of a drawn batch, in the set of these ranks: dense.
+ByteMatrix drawn_matrix(const std::vector<GroupMember>& members, const std::vector<int>& set, CarriedPart what);
 
 // By node: vectors of all bags of a rank, to every node that holds the tables (docs/lowering.md, table_row_wise). What
 // a source on any node sends back to the node of the owner; the output is the transpose.
@@ -63,6 +92,7 @@ struct LookupPart {
       false;  // replicated rows, and the kernel "dense": gradients are summed, then applied to all rows
 
   std::vector<int> ranks;              // that hold a shard, ascending; empty: all
+  std::vector<bool> asked;             // [rank] may have lookups
   std::vector<double> lookups;         // rows read
   std::vector<double> bags;            // pooled: vectors written
   std::vector<double> lookup_bytes;    // HBM, read plus written
@@ -77,6 +107,11 @@ struct LookupPart {
   // The numbers of one of these, of `ranks` alone.
   std::vector<double> of_ranks(const std::vector<double>& of_all) const;
 };
+
+// The rows of a placement in drawn batches. `owners`: shares of its lookups by cell; `items` of one rank's expected
+// batch; `world`: ranks.
+std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double items,
+                                            int world);
 
 // The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel. `by_dtype`: tables of
 // different types are looked up apart.

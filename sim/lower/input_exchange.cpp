@@ -39,31 +39,33 @@ void Lowering::exchange_ids_only() {
   }
 }
 
-double Lowering::own_input_bytes() const {
-  double bytes = 0;
-  for (const FusionGroup& group : groups_) bytes += group.own_ids * workload_.id_bytes + group.own_extra_input;
+OwnAmount Lowering::own_input_bytes() const {
+  OwnAmount bytes;
+  for (const FusionGroup& group : groups_) bytes += workload_.id_bytes * group.own_ids + group.own_extra_input;
   return bytes;
 }
 
 void Lowering::copy_to_device() {
   copy_ = add("h2d_copy", {OpRole::copy_inputs}, stream(Stream::memcpy), {});
-  op_at(copy_).host_bytes.values = {own_input_bytes()};
+  op_at(copy_).host_bytes = own_input_bytes().of;
 }
 
 void Lowering::permute() {
   if (!exchanges()) return;
-  double sent = 0, rows = 0, tiers = 0;
+  OwnAmount sent, rows, tiers;
   for (const FusionGroup& group : groups_) {
     sent += group.sent_inputs;
     if (in_rows(group.strategy)) rows += group.sent_inputs;
-    tiers += group.own_tier_ids * (2 * workload_.id_bytes + kPositionBytes);
+    tiers += (2 * workload_.id_bytes + kPositionBytes) * group.own_tier_ids;
   }
   const Stream on = stream(Stream::data_dist);
   std::vector<int> after = {copy_};
-  if (tiers > 0) after = {permute_first_ = add_pass("tier_split", {OpRole::split_tiers}, on, {tiers}, after)};
-  after = {permute_ = add_pass("feature_permute", {OpRole::permute_inputs}, on, {2 * sent}, after)};
+  if (tiers.any) {
+    after = {permute_first_ = add_pass("tier_split", {OpRole::split_tiers}, on, tiers.of.values, after)};
+  }
+  after = {permute_ = add_pass("feature_permute", {OpRole::permute_inputs}, on, (2 * sent).of.values, after)};
   if (permute_first_ < 0) permute_first_ = permute_;
-  if (rows > 0) permute_ = add_pass("bucketize", {OpRole::bucketize}, on, {2 * rows}, after);
+  if (rows.any) permute_ = add_pass("bucketize", {OpRole::bucketize}, on, (2 * rows).of.values, after);
 }
 
 void Lowering::add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers) {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/lower/group_member.h"
+#include "sim/lower/known_shares.h"
 
 namespace shardsim {
 namespace {
@@ -39,29 +40,27 @@ Key key_of(const GroupMember& member, bool by_dtype, bool by_table) {
           by_table ? member.placement->table : -1};
 }
 
-// Items of one source that each rank of the world serves.
-std::vector<double> served(const GroupMember& member, int world) {
-  const Placement& placement = *member.placement;
-  const auto items = static_cast<double>(member.items.count);
-  if (placement.strategy == Strategy::data_parallel) return std::vector<double>(world, items);
-  const std::vector<double> shares = member.shares();
-  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
-  std::vector<double> of_rank(world, 0.0);
-  for (const std::vector<int>& group : placement.holders) {
-    for (std::size_t shard = 0; shard < group.size(); ++shard) of_rank[group[shard]] += items * shares[shard] / all;
+// Lookups of each row shard of one set of holders, for all whom it serves.
+std::vector<double> lookups_of_shards(const GroupMember& member, int sources) {
+  if (member.placement->strategy == Strategy::data_parallel) return {static_cast<double>(member.items.count)};
+  std::vector<double> lookups = member.shares();
+  if (member.uneven) {
+    const IdCounts counts = counts_of(member, member.items.count, sources);
+    for (std::size_t i = 0; i < lookups.size(); ++i) {
+      lookups[i] = static_cast<double>(counts.received(static_cast<int>(i)));
+    }
+    return lookups;
   }
-  return of_rank;
+  const double all = std::accumulate(lookups.begin(), lookups.end(), 0.0);
+  for (double& each : lookups) each = static_cast<double>(member.items.count) * each / all * sources;
+  return lookups;
 }
 
-// Shard that the rank holds, -1: none.
-int shard_at(const Placement& placement, int rank) {
-  if (placement.strategy == Strategy::data_parallel) return 0;
-  for (const std::vector<int>& group : placement.holders) {
-    const auto found = std::find(group.begin(), group.end(), rank);
-    if (found == group.end()) continue;
-    return in_rows(placement.strategy) ? static_cast<int>(found - group.begin()) : 0;
-  }
-  return -1;
+// Rows that the optimizer passes over where it passes over all: those of the largest shard where they are replicated,
+// so that all ranks do the same.
+double applied_rows(const Placement& placement, std::size_t shard) {
+  const bool own = in_rows(placement.strategy) && !replicated(placement.strategy);
+  return static_cast<double>(placement.shard_rows(own ? static_cast<int>(shard) : 0));
 }
 
 // What one rank reads and writes for the lookups of one placement (docs/lowering.md, "Bytes in device memory").
@@ -85,18 +84,32 @@ void add_memory(LookupPart& part, const Amounts& of, int rank, bool expanded) {
   part.distinct_rows[rank] += of.touched;
 }
 
-// The optimizer's pass over all rows: of the largest shard where they are replicated, so that all ranks do the same.
-void add_apply(LookupPart& part, const GroupMember& member, const Amounts& of, int rank) {
-  const int shard = replicated(member.placement->strategy) ? 0 : shard_at(*member.placement, rank);
-  if (!part.dense_gradient || shard < 0) return;
-  const auto rows = static_cast<double>(member.placement->shard_rows(shard));
+void add_apply(LookupPart& part, const Amounts& of, int rank, double rows) {
   part.apply_bytes[rank] += 3.0 * rows * of.row + 2.0 * rows * of.state;
   part.applied_rows[rank] += rows;
+}
+
+// Of a table whose bags follow from their first id: all rows as one owner has them.
+RowShares one_owner(const GroupMember& member) {
+  const std::uint64_t rows = member.placement->rows();
+  const RowOwners owners(rows, 1, RowOrder::popularity, RowCut::blocks, {});
+  return {RowLaw(member.access, 0, rows), owners, first_id_bags(*member.table, {member.table->name, 1, 0})};
+}
+
+bool follows_first_id(const GroupMember& member) {
+  return member.table->bag_ids == BagIds::first_id;
+}
+
+// Expected different rows of `draws` lookups.
+double touched_rows(const GroupMember& member, double draws) {
+  if (follows_first_id(member)) return one_owner(member).distinct(draws).front();
+  return member.access.expected_distinct(member.placement->row_begin, member.placement->row_end, draws);
 }
 
 // Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
 double missed_rows(const GroupMember& member, double draws) {
   const Placement& placement = *member.placement;
+  if (follows_first_id(member)) return one_owner(member).misses(draws, placement.cache_load_factor).front();
   const std::uint64_t first = placement.row_begin + static_cast<std::uint64_t>(placement.cache_load_factor *
                                                                                static_cast<double>(placement.rows()));
   const double all = member.access.sum(placement.row_begin, placement.row_end);
@@ -105,26 +118,118 @@ double missed_rows(const GroupMember& member, double draws) {
   return member.access.expected_distinct(first, placement.row_end, draws * cold);
 }
 
-void add_member(LookupPart& part, const GroupMember& member, const Workload& workload, int sources, int world) {
-  const Placement& placement = *member.placement;
-  const std::vector<double> each = served(member, world);
-  const double draws = static_cast<double>(member.items.count) * sources;
-  const double distinct = member.access.expected_distinct(placement.row_begin, placement.row_end, draws);
-  const double missed = part.memory == RowMemory::cached ? missed_rows(member, draws) : 0;
-  for (int rank = 0; rank < world; ++rank) {
-    Amounts of;
-    of.row = static_cast<double>(member.row_bytes);
-    of.state = static_cast<double>(optimizer_row_bytes(workload.optimizer, placement.columns()));
-    of.lookups = each[rank] * sources;
-    of.touched = draws > 0 ? distinct * of.lookups / draws : 0;
-    of.missed = draws > 0 ? missed * of.lookups / draws : 0;
-    const double bags = each[rank] > 0 ? static_cast<double>(member.forward.count) * sources : 0;
-    of.vectors = member.pooled() ? bags : of.lookups;
-    if (member.pooled()) part.bags[rank] += bags;
-    add_memory(part, of, rank, !part.dense_gradient && workload.embedding_kernels == "per_table");
-    add_apply(part, member, of, rank);
-  }
+// `of_all` rows, to each row shard in proportion to its lookups.
+std::vector<double> in_proportion(double of_all, const std::vector<double>& lookups, double draws) {
+  std::vector<double> rows(lookups.size(), 0.0);
+  if (draws > 0) std::ranges::transform(lookups, rows.begin(), [&](double each) { return of_all * each / draws; });
+  return rows;
 }
+
+// Different rows that each row shard reads in `lookups` of its own, `draws` in all, and those that its cache misses; in
+// expectation.
+DrawnRows::Rows rows_of_shards(const GroupMember& member, const std::vector<double>& lookups, double draws,
+                               bool cached) {
+  const Placement& placement = *member.placement;
+  if (member.uneven) {
+    std::vector<double> touched = member.uneven->distinct(draws);
+    const std::vector<double> none(touched.size(), 0.0);
+    return {std::move(touched), cached ? member.uneven->misses(draws, placement.cache_load_factor) : none};
+  }
+  return {in_proportion(touched_rows(member, draws), lookups, draws),
+          in_proportion(cached ? missed_rows(member, draws) : 0, lookups, draws)};
+}
+
+// What the row shards of one set of holders do in an iteration, all whom they serve together.
+struct ShardAmounts {
+  std::vector<double> lookups;  // [row shard]
+  DrawnRows::Rows rows;
+};
+
+ShardAmounts shard_amounts(const GroupMember& member, int sources, bool cached) {
+  const double draws = static_cast<double>(member.items.count) * sources;
+  std::vector<double> lookups = lookups_of_shards(member, sources);
+  DrawnRows::Rows rows = rows_of_shards(member, lookups, draws, cached);
+  return {std::move(lookups), std::move(rows)};
+}
+
+// The same of a drawn batch. `sources`: ranks of the world that the set serves.
+ShardAmounts drawn_amounts(const GroupMember& member, const std::vector<int>& sources, bool cached) {
+  const CellCounts& ids = member.drawn->ids;
+  ShardAmounts amounts{std::vector<double>(ids.cells, 0.0), {}};
+  for (std::size_t shard = 0; shard < ids.cells; ++shard) {
+    double& lookups = amounts.lookups[shard];
+    for (const int source : sources) lookups += static_cast<double>(ids.at(source, shard));
+    amounts.rows.touched.push_back(member.drawn->rows->touched(shard, lookups));
+    amounts.rows.missed.push_back(cached ? member.drawn->rows->missed(shard, lookups) : 0);
+  }
+  return amounts;
+}
+
+// Whether the row shard may have lookups. Of a drawn batch one with rows may, whatever was drawn.
+bool may_look_up(const GroupMember& member, const ShardAmounts& amounts, std::size_t shard) {
+  if (member.drawn == nullptr) return amounts.lookups[shard] > 0;
+  return member.placement->strategy == Strategy::data_parallel || member.shares()[shard] > 0;
+}
+
+// Whether the row shard writes a vector for every bag: one with rows does, also where no id falls to it.
+bool writes_bags(const GroupMember& member, const ShardAmounts& amounts, std::size_t shard) {
+  const bool rows = member.uneven && member.items.count > 0 && member.uneven->rows_of(static_cast<int>(shard)) > 0;
+  return rows || may_look_up(member, amounts, shard);
+}
+
+// The row shards of one placement on the ranks that hold them.
+class MemberAdder {
+ public:
+  MemberAdder(LookupPart& part, const GroupMember& member, const Workload& workload, int sources)
+      : part_(part),
+        member_(member),
+        sources_(sources),
+        bags_(static_cast<double>(member.forward.count) * sources),
+        state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
+        expanded_(!part.dense_gradient && workload.embedding_kernels == "per_table") {}
+
+  void add_all(int world) {
+    const Placement& placement = *member_.placement;
+    const bool own = placement.strategy == Strategy::data_parallel;
+    if (member_.drawn == nullptr) amounts_ = shard_amounts(member_, sources_, cached());
+    for (int rank = 0; own && rank < world; ++rank) {
+      if (member_.drawn != nullptr) amounts_ = drawn_amounts(member_, {rank}, cached());
+      add(rank, 0);
+    }
+    if (own) return;
+    for (const std::vector<int>& group : placement.holders) {
+      const bool flex = placement.strategy == Strategy::flex;
+      if (member_.drawn != nullptr) amounts_ = drawn_amounts(member_, flex ? group : all_ranks(world), cached());
+      for (std::size_t shard = 0; shard < group.size(); ++shard) add(group[shard], shard);
+    }
+  }
+
+ private:
+  bool cached() const { return part_.memory == RowMemory::cached; }
+
+  void add(int rank, std::size_t shard) {
+    Amounts of{static_cast<double>(member_.row_bytes),
+               state_,
+               amounts_.lookups[shard],
+               amounts_.lookups[shard],
+               amounts_.rows.touched[shard],
+               amounts_.rows.missed[shard]};
+    part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
+    if (member_.pooled()) {
+      of.vectors = writes_bags(member_, amounts_, shard) ? bags_ : 0;
+      part_.bags[rank] += of.vectors;
+    }
+    add_memory(part_, of, rank, expanded_);
+    if (part_.dense_gradient) add_apply(part_, of, rank, applied_rows(*member_.placement, shard));
+  }
+
+  LookupPart& part_;
+  const GroupMember& member_;
+  int sources_;
+  ShardAmounts amounts_{};
+  double bags_, state_;
+  bool expanded_;  // gradients: to a row per lookup
+};
 
 std::vector<std::vector<double>*> columns(LookupPart& part) {
   return {&part.lookups,        &part.bags,          &part.lookup_bytes,  &part.lookup_host, &part.fetched_bytes,
@@ -138,10 +243,10 @@ void collapse(std::vector<double>& per_rank) {
 // Ranks that hold something of the part; none where that is all of them.
 std::vector<int> holders_of(const LookupPart& part) {
   std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < part.lookups.size(); ++rank) {
-    if (part.lookups[rank] > 0 || part.applied_rows[rank] > 0) ranks.push_back(static_cast<int>(rank));
+  for (std::size_t rank = 0; rank < part.asked.size(); ++rank) {
+    if (part.asked[rank] || part.applied_rows[rank] > 0) ranks.push_back(static_cast<int>(rank));
   }
-  return ranks.size() == part.lookups.size() ? std::vector<int>{} : ranks;
+  return ranks.size() == part.asked.size() ? std::vector<int>{} : ranks;
 }
 
 }  // namespace
@@ -151,6 +256,22 @@ std::vector<double> LookupPart::of_ranks(const std::vector<double>& of_all) cons
   std::vector<double> of_these;
   for (const int rank : ranks) of_these.push_back(of_all[rank]);
   return of_these;
+}
+
+std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double items,
+                                            int world) {
+  const Placement& placement = *member.placement;
+  const bool flex = placement.strategy == Strategy::flex, own = placement.strategy == Strategy::data_parallel;
+  const double draws = items * (flex ? static_cast<double>(placement.holders.front().size()) : own ? 1 : world);
+  const bool cached = memory_of(member) == RowMemory::cached;
+  std::vector<double> lookups, more;
+  for (const double share : owners) {
+    lookups.push_back(share * draws);
+    more.push_back(share * draws * kMoreIds);
+  }
+  DrawnRows::Rows at = rows_of_shards(member, lookups, draws, cached);
+  DrawnRows::Rows with_more = rows_of_shards(member, more, draws * kMoreIds, cached);
+  return std::make_shared<const DrawnRows>(std::move(lookups), std::move(at), std::move(with_more));
 }
 
 std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
@@ -164,11 +285,12 @@ std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, co
       parts.emplace_back();
       parts.back().memory = memory_of(member);
       parts.back().dense_gradient = has_dense_gradient(member);
+      parts.back().asked.assign(world, false);
       for (auto* column : columns(parts.back())) column->assign(world, 0.0);
     }
     LookupPart& part = parts[entry->second];
     part.shards.push_back(member.shard);
-    add_member(part, member, workload, group_size, world);
+    MemberAdder(part, member, workload, group_size).add_all(world);
   }
   for (LookupPart& part : parts) {
     if (by_table) part.ranks = holders_of(part);

@@ -60,8 +60,9 @@ void write_groups(Program& program, const Plan& plan, const Workload& workload) 
   program.groups["world"] = {all_ranks(program.world_size)};
   for (const Placement& placement : plan.placements) {
     const Table& table = workload.tables[placement.table];
-    const bool reduces =
-        table.kind == TableKind::pooled && within_node(placement.strategy) && in_rows(placement.strategy);
+    const bool in_nodes = within_node(placement.strategy) ||
+                          (placement.strategy == Strategy::row_wise && workload.output_exchange == "hierarchical");
+    const bool reduces = table.kind == TableKind::pooled && in_nodes && in_rows(placement.strategy);
     if (placement.strategy == Strategy::flex) add_node_groups(program, placement.holders, table.place);
     if (reduces) add_node_groups(program, nodes_of(program), table.place);
   }
@@ -121,8 +122,9 @@ std::vector<Stream> streams_of(const Workload& workload) {
 
 Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
     : workload_(workload),
+      items_(options.drawn == nullptr ? nullptr : &options.drawn->items),
       program_(program_frame(plan, workload, cluster)),
-      groups_(fuse(program_, plan, workload, cluster, options.observed_payload)),
+      groups_(fuse(program_, plan, workload, cluster, options)),
       ops_(groups_.size()) {
   if (!options.overlap) return;
   streams_ = streams_of(workload);
@@ -226,9 +228,12 @@ bool Lowering::exchanges() const {
   return std::any_of(groups_.begin(), groups_.end(), [](const FusionGroup& group) { return group.exchanges(); });
 }
 
-double Lowering::tier_bytes() const {
-  double bytes = 0;
-  for (const FusionGroup& group : groups_) bytes += 2 * (full() ? group.own_tier_bytes : group.own_bytes);
+OwnAmount Lowering::tier_bytes() const {
+  OwnAmount bytes;
+  for (const FusionGroup& group : groups_) {
+    bytes += 2 * group.own_tier_bytes;
+    if (!full()) bytes += 2 * group.own_bytes;
+  }
   return bytes;
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <memory>
+
 #include "models/compute/compute_model.h"
+#include "models/load/load_options.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "sim/program/program.h"
@@ -8,9 +11,15 @@
 
 namespace shardsim {
 
+class KnownShares;
+struct DrawnBatch;
+
 struct LoweringOptions {
   bool observed_payload = false;  // sizes from `runtime` where a table has it; never changes the plan
   bool overlap = true;            // false: one stream for everything
+  LoadOptions load{};
+  std::shared_ptr<KnownShares> known{};  // of earlier calls for the same tables; none: found anew
+  const DrawnBatch* drawn = nullptr;     // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
 };
 
 // The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole

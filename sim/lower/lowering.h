@@ -53,7 +53,7 @@ class Lowering {
   void prefetch_rows();     // after recat(); nothing without cached tables
   void connect_pipeline();  // where what a step needs was sent on its way in the previous iteration; once all are added
   Stream stream(Stream wanted) const;
-  double own_input_bytes() const;
+  OwnAmount own_input_bytes() const;
   void add_splits(const std::string& matrix, int fusion, const std::string& group, std::int64_t numbers);
   void exchange_inputs_of(const FusionGroup& group, GroupOps& ops);
   std::vector<double> received_bytes() const;
@@ -72,12 +72,14 @@ class Lowering {
   void add_unexchanged(std::vector<int>& outputs) const;
   std::vector<int> restore_order();
   int dense_forward(bool bottom, std::vector<int> after);
+  bool flops_differ() const;
 
   // backward_pass.cpp: dense part, exchanges of gradients, updates and all-reduces; behind `forward`.
   void backward(std::vector<int> forward);
   void top_layers();
   void bottom_layers();
-  int dense_backward(const DenseStep& step, std::vector<int> after);
+  void take_dense_steps();
+  int dense_backward(std::size_t step, std::vector<int> after);
   void reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after);
   void exchange_gradients();
   int gradient_exchange(const FusionGroup& group, std::vector<int> after);
@@ -107,7 +109,7 @@ class Lowering {
   bool pipelined() const { return workload_.pipeline != "none"; }
   bool shuffles() const { return !workload_.dense.measured; }  // passes over vectors; a measured rest holds them
   bool exchanges() const;
-  double tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
+  OwnAmount tier_bytes() const;  // of tier_merge and tier_split_gradient; with ids alone they order the vectors of all
   // Of the dense part, as in Op.
   std::string precision() const { return workload_.dense.precision == "fp32" ? "" : workload_.dense.precision; }
   // The label of an exchange: the type of its first table's vectors.
@@ -120,6 +122,7 @@ class Lowering {
                       std::vector<int> after);
 
   const Workload& workload_;
+  const std::vector<double>* items_;  // [rank] of all sequences of a drawn batch; null: the expected ones
   Program program_;
   std::vector<FusionGroup> groups_;
   std::vector<Stream> streams_;  // index in Program::streams; empty where nothing overlaps
@@ -130,6 +133,7 @@ class Lowering {
 
   // Of the backward pass.
   std::vector<DenseStep> steps_;
+  std::vector<PerRank> step_flops_;  // [step]
   std::size_t step_ = 0;
   const std::vector<std::int64_t>* held_ = nullptr;
   std::vector<int> before_;      // the pass so far

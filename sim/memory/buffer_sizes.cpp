@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "sim/memory/buffers.h"
@@ -5,13 +6,11 @@
 namespace shardsim {
 namespace {
 
-using Shard = Program::Shard;
-
-const Table& table_of(const Program& program, const Shard& shard) {
+const Table& table_of(const Program& program, const Program::Shard& shard) {
   return program.tables[static_cast<std::size_t>(shard.table)];
 }
 
-std::int64_t row_bytes(const Program& program, const Shard& shard) {
+std::int64_t row_bytes(const Program& program, const Program::Shard& shard) {
   return (shard.column_end - shard.column_begin) * dtype_bytes(table_of(program, shard).dtype);
 }
 
@@ -34,7 +33,7 @@ BytesByRank by_member(const Program& program, const Op& op, OfMember of_member) 
 }
 
 // Bags that a holder of the shard serves.
-std::int64_t bags_of(const Program& program, const Shard& shard) {
+std::int64_t bags_of(const Program& program, const Program::Shard& shard) {
   double bags = 0;
   for (const Feature& feature : table_of(program, shard).features) bags += feature.num_poolings;
   std::size_t sources = static_cast<std::size_t>(program.world_size);
@@ -46,7 +45,7 @@ std::int64_t bags_of(const Program& program, const Shard& shard) {
 BytesByRank pooled_vectors(const Program& program, const Op& lookup) {
   BytesByRank bytes = zeros(program);
   for (const int index : lookup.shards) {
-    const Shard& shard = program.shard(index);
+    const Program::Shard& shard = program.shard(index);
     const std::int64_t vectors = bags_of(program, shard) * row_bytes(program, shard);
     for (const std::vector<int>& group : shard.holders) {
       for (const int rank : group) bytes[static_cast<std::size_t>(rank)] += vectors;
@@ -73,9 +72,14 @@ BytesByRank half_of(const PerRank& moved) {
 // Of an all_gather a rank gives a chunk, of a reduce_scatter it gets one.
 BytesByRank moved_by(const Program& program, const Op& exchange, bool given) {
   if (exchange.op_class == OpClass::all_to_all) {
-    const ByteMatrix matrix = resolve_matrix(program, exchange.matrix);
-    return by_member(program, exchange, [&](std::size_t, int member, int members) {
-      return given ? matrix.bytes_sent(member, members) : matrix.bytes_received(member, members);
+    const int size = static_cast<int>(program.groups.at(exchange.group).front().size());  // of every set
+    std::vector<BytesByRank> of_sets;
+    for (std::size_t set = 0; set < (exchange.matrix.per_set ? program.groups.at(exchange.group).size() : 1); ++set) {
+      const ByteMatrix matrix = resolve_matrix(program, exchange.matrix, set);
+      of_sets.push_back(given ? matrix.all_sent(size) : matrix.all_received(size));
+    }
+    return by_member(program, exchange, [&](std::size_t set, int member, int) {
+      return of_sets[std::min(set, of_sets.size() - 1)][member];
     });
   }
   const bool chunk = exchange.op_class == (given ? OpClass::all_gather : OpClass::reduce_scatter);
@@ -97,7 +101,7 @@ BytesByRank vectors_of(const Program& program, const Op& lookup) {
 BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
   BytesByRank bytes = zeros(program);
   for (const int index : gradient.shards) {
-    const Shard& shard = program.shard(index);
+    const Program::Shard& shard = program.shard(index);
     for (const std::vector<int>& group : shard.holders) {
       for (std::size_t i = 0; i < group.size(); ++i) {
         bytes[static_cast<std::size_t>(group[i])] += rows_held(shard, i) * row_bytes(program, shard);

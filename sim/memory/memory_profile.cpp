@@ -168,7 +168,11 @@ std::size_t MemoryProfile::fullest() const {
 
 MemoryProfile memory_profile(const Program& program, const Timeline& timeline, const Plan& plan,
                              const Workload& workload) {
-  const std::vector<Buffer> buffers = buffers_of(program, workload);
+  return memory_profile(program, buffers_of(program, workload), timeline, plan, workload);
+}
+
+MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& buffers, const Timeline& timeline,
+                             const Plan& plan, const Workload& workload) {
   const std::vector<MemoryAmounts> resident = resident_memory(plan, workload, program.world_size);
   const Times times(timeline, program.ops.size());
   const std::vector<IterationWindow> windows = iteration_windows(timeline);

@@ -69,6 +69,11 @@ struct MemoryProfile {
 MemoryProfile memory_profile(const Program& program, const Timeline& timeline, const Plan& plan,
                              const Workload& workload);
 
+struct Buffer;
+// The same with the buffers of another Program of the same operations: that of a drawn batch.
+MemoryProfile memory_profile(const Program& program, const std::vector<Buffer>& buffers, const Timeline& timeline,
+                             const Plan& plan, const Workload& workload);
+
 // What stays in each rank's device memory between operations, by rank: rows and their optimizer states (fp32, beside
 // the rows; none of a table in host memory), caches of kCacheLoadFactor of the rows with (4 + 16 kCacheLoadFactor)
 // bytes of bookkeeping per row, dense parameters with their state.

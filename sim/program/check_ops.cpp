@@ -68,7 +68,7 @@ void ProgramChecker::check_collective(const Op& op) const {
     if (op.bytes != 0 || !op.bytes_by_set.empty()) {
       fail_op(op, "an all_to_all has a matrix, not bytes", "Leave 'bytes' out.");
     }
-    check_matrix_fits(op, group->second.front().size());
+    check_matrix_fits(op, group->second);
   } else if (op.matrix != MatrixUse{} || !is_amount(static_cast<double>(op.bytes)) ||
              static_cast<double>(op.bytes) >= kWholeNumberLimit) {
     fail_op(op, "it needs 'bytes', 0 or more and below 2^53, and no matrix", "Only an all_to_all has a matrix.");
@@ -146,12 +146,18 @@ void ProgramChecker::check_members(const Op& op) const {
   }
 }
 
-void ProgramChecker::check_matrix_fits(const Op& op, std::size_t members) const {
-  if (op.matrix.index < 0 || static_cast<std::size_t>(op.matrix.index) >= program_.matrices.size()) {
-    fail_op(op, fmt::format("there is no matrix {}", op.matrix.index),
+void ProgramChecker::check_matrix_fits(const Op& op, const std::vector<std::vector<int>>& sets) const {
+  for (std::size_t set = 0; set < (op.matrix.per_set ? sets.size() : 1); ++set) {
+    check_matrix_fits(op, op.matrix.of_set(set), sets[set].size());
+  }
+}
+
+void ProgramChecker::check_matrix_fits(const Op& op, int index, std::size_t members) const {
+  if (index < 0 || static_cast<std::size_t>(index) >= program_.matrices.size()) {
+    fail_op(op, fmt::format("there is no matrix {}", index),
             fmt::format("There are {}, counted from 0.", program_.matrices.size()));
   }
-  const auto& [name, matrix] = program_.matrices[static_cast<std::size_t>(op.matrix.index)];
+  const auto& [name, matrix] = program_.matrices[static_cast<std::size_t>(index)];
   const std::size_t size = matrix.kind == ByteMatrix::Kind::dense ? matrix.dense.size() : matrix.units.size();
   if (matrix.kind != ByteMatrix::Kind::even && size != members) {
     fail_op(

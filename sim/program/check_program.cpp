@@ -141,6 +141,18 @@ void ProgramChecker::check_shard(std::size_t index) const {
                       "A tier is 0, 1 or 2 (-1: no tiers); the order is popularity or row_id.");
   }
   check_holders(index);
+  check_lookups(index);
+}
+
+void ProgramChecker::check_lookups(std::size_t index) const {
+  const Program::Shard& shard = program_.shards[index];
+  const bool fit = shard.lookups.size() == shard.holders.front().size() &&
+                   std::ranges::none_of(shard.lookups, [](std::int64_t each) { return each < 0; });
+  if (shard.lookups.empty() || fit) return;
+  throw input_error(place_in(places_.shards, index),
+                    fmt::format("shard {} has {} numbers of lookups for {} holders, or a negative one", index,
+                                shard.lookups.size(), shard.holders.front().size()),
+                    "Write one for each holder of a set, or leave 'lookups' out where all have as many");
 }
 
 void ProgramChecker::check_holders(std::size_t index) const {

@@ -1,8 +1,8 @@
 #include "sim/program/program.h"
 
 namespace shardsim {
-ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use) {
-  ByteMatrix matrix = program.matrices[static_cast<std::size_t>(use.index)].bytes;
+ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use, std::size_t set) {
+  ByteMatrix matrix = program.matrices[static_cast<std::size_t>(use.of_set(set))].bytes;
   if (use.transposed) matrix.transposed = !matrix.transposed;
   return matrix;
 }

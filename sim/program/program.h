@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collective/byte_matrix.h"
+#include "models/load/row_owners.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "sim/program/op_role.h"
@@ -27,6 +28,8 @@ struct PerRank {
 struct MatrixUse {
   int index = -1;           // of Program::matrices; -1: none
   bool transposed = false;  // what a source sends to a destination there, this one sends back
+  bool per_set = false;     // `index` is that of the group's first rank set; those of the others follow it
+  int of_set(std::size_t set) const { return index + (per_set ? static_cast<int>(set) : 0); }
   bool empty() const { return index < 0; }
   bool operator==(const MatrixUse&) const = default;
 };
@@ -97,7 +100,11 @@ struct Program {
   // Rows, columns and holders of a placement; where in memory a holder keeps them is not the Program's to say.
   struct Shard : Placement {
     int tier = -1;
-    std::string order = "popularity";
+    std::string order = "popularity";  // what is cut: positions in the order of popularity, or row_id
+    RowCut cut = RowCut::hashed;
+    // Lookups of an iteration of each holder of a set, by position, where they differ as their rows do; empty: as many
+    // for each that has rows.
+    std::vector<std::int64_t> lookups = {};
     bool operator==(const Shard&) const = default;
   };
   std::vector<Shard> shards;
@@ -119,8 +126,8 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// The matrix that an all_to_all moves, the way round in which it does.
-ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use);
+// The matrix that an all_to_all moves in a rank set of its group, the way round in which it does.
+ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use, std::size_t set = 0);
 
 // The place of what has that name in its list (of matrices, say); -1: nothing has.
 template <typename Named>

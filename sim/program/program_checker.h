@@ -53,6 +53,7 @@ class ProgramChecker {
   void check_table(std::size_t index);
   void check_shard(std::size_t index) const;
   void check_holders(std::size_t index) const;
+  void check_lookups(std::size_t index) const;
   void check_fusion(std::size_t index);
   void check_op(std::size_t index) const;
   void check_role(const Op& op) const;
@@ -61,7 +62,8 @@ class ProgramChecker {
   void check_collective(const Op& op) const;
   void check_bytes_by_set(const Op& op, std::size_t sets) const;
   void check_members(const Op& op) const;
-  void check_matrix_fits(const Op& op, std::size_t members) const;
+  void check_matrix_fits(const Op& op, const std::vector<std::vector<int>>& sets) const;
+  void check_matrix_fits(const Op& op, int index, std::size_t members) const;
   void check_compute(const Op& op) const;
   void check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const;
 

@@ -164,6 +164,8 @@ class ProgramFile {
     map.field("tier", shard.tier);
     map.field("strategy", shard.strategy);
     map.field("order", shard.order);
+    map.take("cut", shard.cut);
+    map.take("lookups", shard.lookups);
     interval(map, "rows", shard.row_begin, shard.row_end);
     interval(map, "columns", shard.column_begin, shard.column_end);
     holders(map, shard);
@@ -214,6 +216,7 @@ class ProgramFile {
       map.must_have("matrix");
       map.index("matrix", op.matrix.index, program_.matrices);
       map.take("transposed", op.matrix.transposed);
+      map.take("matrix_per_set", op.matrix.per_set);
     } else {
       bytes(map, op);
     }

@@ -2,25 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 namespace shardsim {
 namespace {
-
-// One plain feature named after the table.
-std::vector<Feature> default_features(const Table& table) {
-  return {Feature{.name = table.name}};
-}
-
-// What follows from the pooling factors, or from probabilities that are absolute; 0 when neither says it.
-double default_average_length(const Table& table) {
-  if (table.kind == TableKind::pooled) {
-    double length = 0;
-    for (const Feature& feature : table.features) length += feature.pooling_factor * feature.num_poolings;
-    return length;
-  }
-  return table.access.absolute() ? AccessDistribution(table.access, table.rows, 0, table.place).total() : 0;
-}
 
 void dtype_fields(auto& map, Dtype& dtype) {
   map.field("dtype", dtype);
@@ -31,109 +14,13 @@ void dtype_fields(auto& map, Dtype& dtype) {
                     fmt::format("Write {}.", dtype_bytes(dtype)));
 }
 
-void above_zero(auto& map, std::string_view key, double& value) {
-  map.take(key, value, true, 1.0);
-  if (value <= 0)
-    throw input_error(map.place_of(key), fmt::format("'{}' is {}", key, value), "Write a number above 0.");
-}
-
-// One of two words, the second of which may be left out.
-void pooling_field(auto& map, std::string& pooling) {
-  map.take("pooling", pooling, false, std::string("sum"));
-  if (pooling == "mean" || pooling == "sum") return;
-  throw input_error(map.place_of("pooling"), fmt::format("unknown pooling {}", excerpt(pooling)), "Write mean or sum.");
-}
-
-void feature_fields(auto& map, Table& table) {
-  const std::vector<Feature> plain = default_features(table);
-  if (!map.there("features", table.features != plain)) {
-    table.features = plain;
-    return;
-  }
-  map.list("features", table.features, [](auto& inner, Feature& feature) {
-    inner.field("name", feature.name);
-    above_zero(inner, "pooling_factor", feature.pooling_factor);
-    above_zero(inner, "num_poolings", feature.num_poolings);
-    inner.take("weighted", feature.weighted, true);
-  });
-}
-
-void length_fields(auto& map, Table& table) {
-  if (!map.there("length_distribution", table.length_family != "fixed")) return;
-  map.group("length_distribution", [&](auto& inner) {
-    inner.field("family", table.length_family);
-    inner.take("sigma", table.length_sigma, true);
-    inner.take("file", table.length_file, true);
-  });
-}
-
-void write_steps(JsonWriter& map, const std::vector<AccessSpec::Step>& steps) {
-  std::vector<std::uint64_t> rows;
-  std::vector<double> weights;
-  for (const AccessSpec::Step& step : steps) {
-    rows.push_back(step.rows);
-    weights.push_back(step.weight);
-  }
-  map.field("rows", rows);
-  map.field("weights", weights);
-}
-
-void write_access(JsonWriter& map, const AccessSpec& spec) {
-  map.field("family", spec.family);
-  if (spec.family == "zipf") map.field("s", spec.s);
-  if (spec.family == "zipf_mandelbrot") {
-    map.field("q", spec.q);
-    map.field("s", spec.s);
-    map.take("c", spec.c);
-  }
-  if (spec.family == "log_normal") map.field("sigma", spec.sigma);
-  if (spec.family == "explicit") map.field("p", spec.p);
-  if (spec.family == "steps") write_steps(map, spec.steps);
-  if (spec.family == "counts") {
-    map.field("file", spec.file);
-    map.field("table", spec.table);
-  }
-  if (spec.family == "piecewise_power_law") {
-    map.list("knots", spec.knots, [](auto& inner, const AccessSpec::Knot& knot) {
-      set_amount(inner.slot("rank"), knot.rank);
-      inner.field("ln_p", knot.ln_p);
-    });
-  }
-  map.take("rescale", spec.rescale);
-}
-
-void read_access_of(JsonReader& map, Table& table) {
-  map.must_have("access");
-  table.access = read_access(map.reader().map("access"), table.rows, "");
-}
-void read_access_of(JsonWriter&, Table&) {}
-
-void write_access_of(JsonWriter& map, const Table& table) {
-  map.group("access", [&](JsonWriter& inner) { write_access(inner, table.access); });
-}
-void write_access_of(JsonReader&, const Table&) {}
-
 void fields_of_table(auto& map, Table& table, int& id_bytes, std::uint64_t& hash_seed) {
   map.field("name", table.name);
   map.field("rows", table.rows);
   map.field("dim", table.dim);
   dtype_fields(map, table.dtype);
   map.field("id_bytes", id_bytes);
-  map.field("kind", table.kind);
-  pooling_field(map, table.pooling);
-  read_access_of(map, table);
-  feature_fields(map, table);
-  map.take("average_length", table.average_length, false, default_average_length(table));
-  length_fields(map, table);
-  write_access_of(map, table);
-  map.group_if("runtime", table.runtime, [](auto& inner, auto& observed) {
-    inner.field("average_length", observed.average_length);
-    inner.list("shares", observed.shares, [](auto& entry, auto& share) {
-      entry.field("rows", share.rows);
-      entry.field("share", share.share);
-    });
-    inner.field("source", observed.source);
-  });
+  table_law_fields(map, table);
   map.must_have("hash");
   map.group("hash", [&](auto& inner) {
     inner.constant("name", "feistel_splitmix/1");
@@ -152,21 +39,13 @@ std::vector<std::string> words_of(OpRole) {
 std::vector<std::string> words_of(ByteMatrix::Kind) {
   return {"even", "by_destination", "by_source", "dense"};
 }
-std::vector<std::string> words_of(TableKind) {
-  return {"sequence", "pooled"};
-}
-std::vector<std::string> words_of(Dtype) {
-  return {dtype_name(Dtype::fp32), dtype_name(Dtype::fp16), dtype_name(Dtype::bf16), dtype_name(Dtype::int8)};
+std::vector<std::string> words_of(RowCut) {
+  return {"hashed", "blocks", "modulo"};
 }
 std::vector<std::string> words_of(Strategy) {
   std::vector<std::string> words = strategy_names();  // these are alphabetical
   for (std::size_t index = 0; index < words.size(); ++index) words[index] = strategy_name(static_cast<Strategy>(index));
   return words;
-}
-
-void set_amount(JsonSlot to, double amount) {
-  constexpr double kWhole = 9007199254740992.0;
-  amount == std::floor(amount) && amount < kWhole ? to.set(static_cast<std::int64_t>(amount)) : to.set(amount);
 }
 
 void table_fields(JsonWriter& map, Table& table, int& id_bytes, std::uint64_t& hash_seed) {
@@ -176,7 +55,6 @@ void table_fields(JsonWriter& map, Table& table, int& id_bytes, std::uint64_t& h
 void table_fields(JsonReader& map, Table& table, int& id_bytes, std::uint64_t& hash_seed) {
   table.place = map.place();
   fields_of_table(map, table, id_bytes, hash_seed);
-  table.distribution();  // refuses probabilities that are no distribution
 }
 
 }  // namespace shardsim

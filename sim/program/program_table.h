@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/tree/json_fields.h"
-#include "models/workload/workload.h"
+#include "models/workload/table_fields.h"
 #include "sim/program/program.h"
 
 namespace shardsim {
@@ -13,8 +13,7 @@ namespace shardsim {
 std::vector<std::string> words_of(OpClass);
 std::vector<std::string> words_of(OpRole);
 std::vector<std::string> words_of(ByteMatrix::Kind);
-std::vector<std::string> words_of(TableKind);
-std::vector<std::string> words_of(Dtype);
+std::vector<std::string> words_of(RowCut);
 std::vector<std::string> words_of(Strategy);
 
 // A table as a program file states it (docs/formats.md, program files), with the bytes of an id and the seed of the
@@ -22,8 +21,5 @@ std::vector<std::string> words_of(Strategy);
 // only where it differs from the default, so that simple programs stay short.
 void table_fields(JsonReader& map, Table& table, int& id_bytes, std::uint64_t& hash_seed);
 void table_fields(JsonWriter& map, Table& table, int& id_bytes, std::uint64_t& hash_seed);
-
-// Whole amounts are written without a point, as a person would.
-void set_amount(JsonSlot to, double amount);
 
 }  // namespace shardsim

@@ -80,7 +80,9 @@ std::vector<Part> parts_of(const CaseResult& item) {
     scale_to(compute, mean.compute_ms);
     scale_to(exposed, mean.exposed_ms);
   }
-  const double idle = std::max(0.0, item.iteration_ms - sum_of(compute) - sum_of(exposed));
+  // Of drawn batches the parts are those of one iteration, which is not the mean one.
+  const double whole = item.drawn ? item.timeline.iteration_ms : item.iteration_ms;
+  const double idle = std::max(0.0, whole - sum_of(compute) - sum_of(exposed));
   compute.insert(compute.end(), exposed.begin(), exposed.end());
   compute.push_back({"idle", "idle", idle});
   return compute;

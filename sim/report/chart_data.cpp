@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "sim/report/result_sheets.h"
 
@@ -124,6 +125,37 @@ DataSet comparison_points(const StudyResult& study) {
   return set;
 }
 
+DataSet rank_load_strips(const StudyResult& study) {
+  DataSet set{"loads", {"case", "rank", "times_mean", "table", "share_pct", "fullest"}, {}};
+  for (const CaseResult& item : study.cases) {
+    if (!item.loads) continue;
+    const double even = mean(item.loads->lookups);
+    for (std::size_t rank = 0; rank < item.loads->lookups.size(); ++rank) {
+      const double lookups = item.loads->lookups[rank];
+      const auto by_rank = [&](const RankLoads::OfTable& of) { return of.lookups[rank]; };
+      const RankLoads::OfTable& most = *std::ranges::max_element(item.loads->tables, {}, by_rank);
+      set.rows.push_back({item.name, static_cast<double>(rank), lookups / even,
+                          most.table.empty() ? "other tables" : most.table,
+                          lookups > 0 ? 100 * by_rank(most) / lookups : 0,
+                          static_cast<int>(rank) == item.loads->fullest ? "yes" : "no"});
+    }
+  }
+  return set;
+}
+
+DataSet drawn_iterations(const StudyResult& study) {
+  DataSet set{"iterations", {"case", "iteration", "time_ms", "mean_ms", "median_ms", "p5_ms", "p95_ms"}, {}};
+  for (const CaseResult& item : study.cases) {
+    if (!item.drawn) continue;
+    const IterationSpread& spread = item.drawn->iteration_ms;
+    double iteration = kIterationsBefore;
+    for (const double ms : item.drawn->iterations_ms) {
+      set.rows.push_back({item.name, iteration++, ms, spread.mean, spread.median, spread.p5, spread.p95});
+    }
+  }
+  return set;
+}
+
 DataSet memory_bars(const StudyResult& study) {
   DataSet set{"memory", {"case", "what", "memory_gib", "smallest_gib", "capacity_gib", "share_pct"}, {}};
   for (const CaseResult& item : study.cases) {
@@ -180,6 +212,21 @@ std::vector<Chart> charts_of(const StudyResult& study) {
                      "iteration.",
                      has_many_cases(study),
                      {breakdown_parts(study)}});
+  add_chart(charts,
+            {"drawn",
+             "drawn_iterations",
+             "How iterations of drawn batches differ",
+             "A tick for each simulated iteration. The bar reaches from the 5th to the 95th percentile, the dark "
+             "line is the median, the diamond the mean.",
+             has_many_cases(study),
+             {drawn_iterations(study)}});
+  add_chart(charts, {"loads",
+                     "rank_loads",
+                     "Which rank is the fullest, and through which table?",
+                     "Rows that each rank looks up in one iteration, against the mean rank; the others wait for the "
+                     "fullest. Cases whose owners of rows all get as many are left out.",
+                     has_many_cases(study),
+                     {rank_load_strips(study)}});
   add_timelines(charts, study);
   add_chart(charts,
             {"memory",

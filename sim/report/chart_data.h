@@ -11,6 +11,13 @@ namespace shardsim {
 
 // A study as named data sets, computed from results and Timelines alone. Columns carry their unit.
 
+// The planners of the first few cases that compare some, fastest first. Columns: case, planner, iteration_ms and
+// times_best ("-" without a plan), lower_bound_ms ("-" where none is known), memory (memory_outcome), in_model
+// ("in-model" where what taught the planner's costs judges it; else "").
+DataSet planner_bars(const StudyResult& study);
+// The chart of these planners; none where none are compared.
+std::vector<Chart> planner_charts(const StudyResult& study);
+
 // The class that gives an operation its colour: lookup, dense, update, one of the five collective names of the result
 // file, or "other_collective".
 std::string display_class(const std::string& name, std::string_view op_class);
@@ -23,6 +30,14 @@ DataSet comparison_points(const StudyResult& study);
 // other ranks, the rest as "idle". The parts of a case add up to its iteration. Columns: case, part, class, order,
 // time_ms.
 DataSet breakdown_parts(const StudyResult& study);
+
+// Lookups of each rank where rows are uneven. Columns: case, rank, times_mean, table (that adds most to the rank, of
+// those that RankLoads names), share_pct (of it in the rank's lookups), fullest (yes, no).
+DataSet rank_load_strips(const StudyResult& study);
+
+// The iterations of cases whose batches are drawn, a row each. Columns: case, iteration, time_ms, and of the case
+// mean_ms, median_ms, p5_ms, p95_ms.
+DataSet drawn_iterations(const StudyResult& study);
 
 // Columns: case, what (memory model, simulated), memory_gib (largest over ranks), smallest_gib, capacity_gib,
 // share_pct.
@@ -54,7 +69,7 @@ std::vector<DataSet> figure5(const ParetoFigure& figure);
 // explained, name of the choice and of the fastest; else "").
 DataSet cross_check_points(const CrossCheck& check, const StudyResult& study);
 
-// All charts that the study has data for, in the order of the report.
+// All other charts that the study has data for, but that of the cross-check, in the order of the report.
 std::vector<Chart> charts_of(const StudyResult& study);
 
 }  // namespace shardsim

@@ -87,6 +87,15 @@ void check_all_used(const Json& spec, const std::string& source, const std::vect
   }
 }
 
+// Its domain ends where its data do: whole decades would leave most of the chart empty.
+void make_logarithmic(Json& spec, const std::string& source, const std::string& name) {
+  Json& scales = spec["scales"];
+  const auto scale = std::find_if(scales.begin(), scales.end(), [&](const Json& each) { return each["name"] == name; });
+  if (scale == scales.end()) throw chart_error(source, fmt::format("has no scale '{}'.", name));
+  (*scale)["type"] = "log";
+  (*scale)["nice"] = false;
+}
+
 // From the executable outwards: programs lie in the build folder or one below it, installed ones in bin beside share.
 std::vector<fs::path> share_folders() {
   std::error_code failed;
@@ -111,7 +120,7 @@ std::string drawing(const Chart& chart) {
   const std::string file = chart.plot + ".vg.json";
   return fmt::format(
       "<div class=\"chart\" id=\"{0}\"></div>\n<script type=\"application/json\" data-chart=\"{0}\">{1}</script>\n",
-      escape_html(chart.id), fill_chart(report_asset(file), "plots/" + file, chart.data));
+      escape_html(chart.id), fill_chart(report_asset(file), "plots/" + file, chart.data, chart.logarithmic));
 }
 
 std::string head_html(const std::string& title) {
@@ -135,10 +144,12 @@ std::string escape_script_json(std::string_view json) {
   return result;
 }
 
-std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets) {
+std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
+                       const std::vector<std::string>& logarithmic) {
   Json spec = parse_specification(specification, source);
   for (Json& entry : spec["data"]) fill_one(entry, source, sets);
   check_all_used(spec, source, sets);
+  for (const std::string& scale : logarithmic) make_logarithmic(spec, source, scale);
   // Names from files may hold broken UTF-8; a report with a replacement character beats none.
   return escape_script_json(spec.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

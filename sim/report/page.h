@@ -15,10 +15,11 @@ namespace shardsim {
 std::string page_html(const Document& document);
 
 // The Vega specification with every named data set filled, as JSON text safe inside a script element.
-// Data sets of the specification that name no `source` are to be filled. Errors (Failure::run, naming `source`): not
-// JSON; a `url` anywhere; values of its own; a data set that the specification names and `sets` lacks, or the reverse;
-// a number that is not finite.
-std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets);
+// Data sets of the specification that name no `source` are to be filled; its scales named in `logarithmic` become so.
+// Errors (Failure::run, naming `source`): not JSON; a `url` anywhere; values of its own; a data set that the
+// specification names and `sets` lacks, or the reverse; a scale that it lacks; a number that is not finite.
+std::string fill_chart(std::string_view specification, const std::string& source, const std::vector<DataSet>& sets,
+                       const std::vector<std::string>& logarithmic = {});
 
 // The joined Vega script, or nothing when this program was built without charts.
 std::optional<std::string> vega_script();

@@ -14,29 +14,17 @@ constexpr std::size_t kFewComparisons = 4;  // which a terminal shows planner by
 
 // Which columns have something to tell.
 struct Told {
-  bool bound = false, cost = false, trained = false;
+  bool bound = false, cost = false;
 
   explicit Told(const StudyResult& study) {
     for (const PlannerComparison& comparison : study.comparisons) {
       bound = bound || comparison.lower_bound_ms.has_value();
       for (const ComparedPlan& plan : comparison.planners) {
         cost = cost || plan.figures.values.contains("cost_ms");
-        trained = trained || !plan.figures.trained_on.empty();
       }
     }
   }
 };
-
-// Fastest first, then those without a plan.
-std::vector<const ComparedPlan*> in_order(const PlannerComparison& comparison) {
-  std::vector<const ComparedPlan*> plans;
-  for (const ComparedPlan& plan : comparison.planners) plans.push_back(&plan);
-  std::ranges::stable_sort(plans, [](const ComparedPlan* a, const ComparedPlan* b) {
-    if (!a->iteration_ms || !b->iteration_ms) return a->iteration_ms.has_value() && !b->iteration_ms;
-    return *a->iteration_ms < *b->iteration_ms;
-  });
-  return plans;
-}
 
 std::string over_text(std::int64_t bytes) {
   const double share = static_cast<double>(bytes) / kGiB;
@@ -44,13 +32,12 @@ std::string over_text(std::int64_t bytes) {
   return fmt::format("{} GiB over", fixed(share, share < 10 ? 2 : 1));
 }
 
-std::string memory_cell(const ComparedPlan& plan) {
-  if (plan.iteration_ms) return "fits";
-  return plan.bytes_over ? over_text(*plan.bytes_over) : "no plan";
-}
-
 std::string ratio_cell(const std::optional<double>& ms, const std::optional<double>& base) {
   return ms && base ? fixed(*ms / *base, 3) : "-";
+}
+
+std::string bound_cell(const std::optional<double>& times) {
+  return times ? fixed(*times, 3) : "-";
 }
 
 std::string seconds_cell(const StudyResult& study, const ComparedPlan& plan) {
@@ -65,15 +52,14 @@ Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& compar
   Sheet::Row row{{plan.planner, plan.iteration_ms ? fixed(*plan.iteration_ms, places) : "-",
                   ratio_cell(plan.iteration_ms, comparison.best_ms())},
                  !plan.iteration_ms};
-  if (told.bound) row.cells.push_back(ratio_cell(plan.iteration_ms, comparison.lower_bound_ms));
-  row.cells.push_back(memory_cell(plan));
+  if (told.bound) row.cells.push_back(bound_cell(comparison.times_bound(plan)));
+  row.cells.push_back(memory_outcome(plan));
   row.cells.push_back(seconds_cell(study, plan));
   if (told.cost) {
     const auto cost = plan.figures.values.find("cost_ms");
     row.cells.push_back(cost == plan.figures.values.end() ? "-" : fixed(cost->second, places));
     row.cells.push_back(signed_percent(plan.cost_error_pct()));
   }
-  if (told.trained) row.cells.push_back(plan.figures.trained_on.empty() ? "-" : plan.figures.trained_on);
   return row;
 }
 
@@ -95,10 +81,9 @@ Sheet planners_sheet(const StudyResult& study) {
   sheet.columns.push_back({"memory", false});
   sheet.columns.push_back({"planning s"});
   if (told.cost) sheet.columns.insert(sheet.columns.end(), {{"own cost ms"}, {"error %"}});
-  if (told.trained) sheet.columns.push_back({"trained on", false});
   for (const PlannerComparison& comparison : study.comparisons) {
     sheet.rows.push_back({{comparison_heading(comparison, decimals_for(longest_iteration_ms(study)))}, false});
-    for (const ComparedPlan* plan : in_order(comparison)) {
+    for (const ComparedPlan* plan : fastest_first(comparison)) {
       sheet.rows.push_back(planner_row(*plan, comparison, study, told));
     }
   }
@@ -134,14 +119,26 @@ std::string judge_text(const StudyResult& study) {
                     join({in_model.begin(), in_model.end()}));
 }
 
-bool any_in_model(const StudyResult& study) {
-  return std::ranges::any_of(study.comparisons, [](const auto& comparison) { return comparison.in_model(); });
+// What the lower bounds leave out, and which plans they do not hold for.
+std::string bound_text(const StudyResult& study) {
+  std::string text = " x bound: over a lower bound that no plan goes below";
+  std::set<std::string> lacks, host;
+  for (const PlannerComparison& comparison : study.comparisons) {
+    if (!comparison.lower_bound_lacks.empty()) lacks.insert(comparison.lower_bound_lacks);
+    for (const ComparedPlan& plan : comparison.planners) {
+      if (plan.host_rows && comparison.lower_bound_ms) host.insert(plan.name);
+    }
+  }
+  text += lacks.empty() ? "." : "; it is a weak one, for it leaves out " + join({lacks.begin(), lacks.end()}) + ".";
+  if (host.empty()) return text;
+  return text + fmt::format(" It holds for rows in device memory, and not for {}, where rows lie in host memory.",
+                            some_names({host.begin(), host.end()}));
 }
 
 std::string planners_legend(const StudyResult& study) {
   const Told told(study);
   std::string text = judge_text(study) + " x best: the iteration over the shortest of the case.";
-  if (told.bound) text += " x bound: over a lower bound that no plan goes below.";
+  if (told.bound) text += bound_text(study);
   text +=
       " memory: by the memory model, what the fullest GPU lacks. planning s: CPU time, the only figure that "
       "differs from run to run.";
@@ -171,11 +168,11 @@ std::string mean_cell(const std::optional<double>& mean, int places) {
   return mean ? fixed(*mean, places) : "-";
 }
 
-// Best mean first, then by how many cases are solved.
+// By the mean beside the best planner, which rests on more cases than the others, then by how many cases are solved.
 std::vector<PlannerTotal> by_mean(const PlannerTotals& totals) {
   std::vector<PlannerTotal> planners = totals.planners;
   const auto key = [](const PlannerTotal& total) {
-    return std::pair(total.mean_times_best.value_or(1e300), -total.solved);
+    return std::pair(total.mean_times_pair.value_or(1e300), -total.solved);
   };
   std::ranges::stable_sort(planners, {}, key);
   return planners;
@@ -184,45 +181,60 @@ std::vector<PlannerTotal> by_mean(const PlannerTotals& totals) {
 Sheet totals_sheet(const PlannerTotals& totals) {
   Sheet sheet;
   sheet.columns = {{"planner", false}, {"cases"}, {"solved"}, {"won"}, {"mean ms"}, {"mean x best"}};
+  if (!totals.best.empty()) sheet.columns.insert(sheet.columns.end(), {{"x " + totals.best}, {"pairs"}});
   const std::vector<PlannerTotal> planners = by_mean(totals);
   double longest = 0;
   for (const PlannerTotal& total : planners) longest = std::max(longest, total.mean_iteration_ms.value_or(0));
   for (const PlannerTotal& total : planners) {
-    sheet.rows.push_back(
-        {{total.planner, std::to_string(total.cases), std::to_string(total.solved), std::to_string(total.won),
-          mean_cell(total.mean_iteration_ms, decimals_for(longest)), mean_cell(total.mean_times_best, 3)},
-         total.solved == 0});
+    Sheet::Row row{{total.planner, std::to_string(total.cases), std::to_string(total.solved), std::to_string(total.won),
+                    mean_cell(total.mean_iteration_ms, decimals_for(longest)), mean_cell(total.mean_times_best, 3)},
+                   total.solved == 0};
+    if (!totals.best.empty()) {
+      row.cells.push_back(mean_cell(total.mean_times_pair, 3));
+      row.cells.push_back(std::to_string(total.pairs));
+    }
+    sheet.rows.push_back(std::move(row));
   }
   return sheet;
 }
 
-// The answer for one case.
-std::string best_planner_text(const PlannerComparison& comparison) {
-  const std::vector<const ComparedPlan*> plans = in_order(comparison);
-  const auto solved = static_cast<std::size_t>(
-      std::ranges::count_if(plans, [](const ComparedPlan* plan) { return plan->iteration_ms.has_value(); }));
-  if (solved == 0) return fmt::format("Of {} planners none has a plan for {}.", plans.size(), comparison.name);
-  const double best = *plans.front()->iteration_ms;
-  std::string text =
-      fmt::format("Of {}, {} makes the fastest plan for {} on {}: {} ms", counted(plans.size(), "planner"),
-                  plans.front()->planner, comparison.workload, comparison.cluster, fixed(best, decimals_for(best)));
-  if (solved > 1) {
-    text += fmt::format("; {} follows with {} times that", plans[1]->planner, fixed(*plans[1]->iteration_ms / best, 3));
-  }
-  if (solved < plans.size()) text += fmt::format("; {} of them have no plan that fits", plans.size() - solved);
-  return text + ".";
+std::string pairs_text(const PlannerTotals& totals) {
+  if (totals.best.empty()) return "";
+  return fmt::format(
+      "x {}: over the iteration of {}, which has the fastest plan most often, as a geometric mean over the pairs: "
+      "all cases for which both have a plan, others or not.",
+      totals.best, totals.best);
 }
 
 std::string totals_legend(const StudyResult& study, const PlannerTotals& totals) {
   return judge_text(study) +
          fmt::format(
              " won: cases in which no other planner is faster, ties counted for each. mean ms, and mean x best "
-             "(geometric, of the iteration over the shortest of its case): over the {} of {} cases that all "
-             "planners solve, but for those that solve none.",
-             totals.common, totals.cases);
+             "(geometric, of the iteration over the shortest of its case): over the {} of {} cases for "
+             "which every planner has a plan; planners that have none for any case are left aside. {}",
+             totals.common, totals.cases, pairs_text(totals));
 }
 
 }  // namespace
+
+std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison) {
+  std::vector<const ComparedPlan*> plans;
+  for (const ComparedPlan& plan : comparison.planners) plans.push_back(&plan);
+  std::ranges::stable_sort(plans, [](const ComparedPlan* a, const ComparedPlan* b) {
+    if (!a->iteration_ms || !b->iteration_ms) return a->iteration_ms.has_value() && !b->iteration_ms;
+    return *a->iteration_ms < *b->iteration_ms;
+  });
+  return plans;
+}
+
+std::string memory_outcome(const ComparedPlan& plan) {
+  if (plan.iteration_ms) return "fits";
+  return plan.bytes_over ? over_text(*plan.bytes_over) : "no plan";
+}
+
+bool any_in_model(const StudyResult& study) {
+  return std::ranges::any_of(study.comparisons, [](const auto& comparison) { return comparison.in_model(); });
+}
 
 bool is_large_comparison(const StudyResult& study) {
   if (study.comparisons.size() <= kFewComparisons) return false;
@@ -232,21 +244,6 @@ bool is_large_comparison(const StudyResult& study) {
         comparison.planners, [](const ComparedPlan& plan) { return plan.iteration_ms.has_value(); }));
   }
   return compared == study.cases.size();
-}
-
-std::string planners_sentence(const StudyResult& study) {
-  if (study.comparisons.empty()) return "";
-  if (study.comparisons.size() == 1) return best_planner_text(study.comparisons.front());
-  const PlannerTotals totals = totals_of(study.comparisons);
-  if (totals.common == 0) {
-    return fmt::format("Of {} cases none is solved by all planners that solve any.", totals.cases);
-  }
-  const PlannerTotal best = by_mean(totals).front();
-  return fmt::format(
-      "Over the {} of {} cases that all planners solve which solve any, {} makes the best plans: on "
-      "average {} times the shortest iteration of a case. It has the best plan of {}, and solves {}.",
-      totals.common, totals.cases, best.planner, fixed(*best.mean_times_best, 3),
-      counted(static_cast<std::size_t>(best.won), "case"), best.solved);
 }
 
 Section planner_totals_section(const StudyResult& study) {

@@ -88,16 +88,41 @@ Section cross_check_on_terminal(const StudyResult& study) {
   return section;
 }
 
+// The axes on which what is drawn spans more than a decade, so that most marks would lie on each other.
+std::vector<std::string> wide_axes(const DataSet& points) {
+  std::vector<std::string> wide;
+  for (const auto& [axis, column] : {std::pair{"x", 1}, {"y", 2}}) {
+    double least = 1e300, most = 0;
+    for (const auto& row : points.rows) {
+      const double value = std::get<double>(row[static_cast<std::size_t>(column)]);
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    if (least > 0 && most > 10 * least) wide.emplace_back(axis);
+  }
+  return wide;
+}
+
+std::string axes_text(const std::vector<std::string>& logarithmic) {
+  if (logarithmic.empty()) return "";
+  if (logarithmic.size() == 2) return " Both axes are logarithmic.";
+  return logarithmic.front() == "x" ? " The axis of estimates is logarithmic." : " The simulated axis is logarithmic.";
+}
+
 Chart cross_check_chart(const CrossCheck& check, const StudyResult& study, std::size_t number) {
   const std::string missing = missing_text(check);
+  DataSet points = cross_check_points(check, study);
+  std::vector<std::string> wide = wide_axes(points);
   return {fmt::format("cross-check-{}", number),
           "estimate_vs_simulated",
           "TorchRec's estimate beside the simulation",
           cross_check_text(check, study) + (missing.empty() ? "" : " " + missing) +
               " On the dashed line both are equal; what counts is the order. Numbers are those of the plans explained "
-              "below.",
+              "below." +
+              axes_text(wide),
           false,
-          {cross_check_points(check, study)}};
+          {std::move(points)},
+          std::move(wide)};
 }
 
 void add_cross_check(Document& page, const StudyResult& study) {
@@ -132,6 +157,9 @@ void add_charts(Document& page, const StudyResult& study) {
 
 void add_planners(Document& document, const StudyResult& study, Medium medium) {
   document.add(planner_totals_section(study));
+  if (medium == Medium::page) {
+    for (Chart& chart : planner_charts(study)) document.blocks.emplace_back(std::move(chart));
+  }
   document.add(planners_section(study, medium));
 }
 
@@ -141,6 +169,7 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::terminal);
   document.add(cases_on_terminal(study));
+  document.add(drawn_section(study, Medium::terminal));
   document.add(jobs_section(study));
   document.add(cross_check_on_terminal(study));
   if (!is_large_comparison(study)) document.add(collectives_section(study, Medium::terminal));
@@ -159,6 +188,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
   add_cross_check(document, study);
   add_charts(document, study);
   document.add(cases_section(study));
+  document.add(drawn_section(study, Medium::page));
   document.add(jobs_section(study));
   document.add(collectives_section(study, Medium::page));
   document.add(memory_section(study));

@@ -50,11 +50,19 @@ std::string cases_legend(const StudyResult& study);
 // such cases.
 Section planners_section(const StudyResult& study, Medium medium);
 Section planner_totals_section(const StudyResult& study);  // over several such cases
+// Fastest first, then those without a plan.
+std::vector<const ComparedPlan*> fastest_first(const PlannerComparison& comparison);
+// "fits", "2.10 GiB over" or "no plan".
+std::string memory_outcome(const ComparedPlan& plan);
+// Whether some planner of some case was taught by what judges it.
+bool any_in_model(const StudyResult& study);
 // Which planner is best, in a sentence or two; "" where none are compared.
 std::string planners_sentence(const StudyResult& study);
 // Whether so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
 bool is_large_comparison(const StudyResult& study);
 Section jobs_section(const StudyResult& study);  // under a heading per fabric
+// How the iterations of drawn batches differ, under a heading per case. A page says it of each collective, too.
+Section drawn_section(const StudyResult& study, Medium medium);
 // Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they
 // wait.
 Section collectives_section(const StudyResult& study, Medium medium);
@@ -71,7 +79,7 @@ Section memory_section(const StudyResult& study);
 std::string summary_text(const StudyResult& study);
 
 // Which cases hold more at their simulated peak than a GPU has, though the memory model lets them pass; "" when none
-// does.
+// does, or their models are asked for no buffers.
 std::string memory_warning(const StudyResult& study);
 
 // The last sentence of the summary: median and worst error of the published times that nothing was fitted to; "" when

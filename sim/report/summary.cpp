@@ -192,7 +192,7 @@ std::string memory_warning(const StudyResult& study) {
   std::vector<std::string> cases;
   for (const CaseResult& item : study.cases) {
     const Fullness full = fullness_of(item);
-    if (full.simulated.value_or(0) <= 1) continue;
+    if (full.simulated.value_or(0) <= 1 || !item.buffers_counted) continue;  // a note says it of them all at once
     const double capacity = static_cast<double>(item.memory_capacity) / kGiB;
     cases.push_back(fmt::format("{} ({:.2f} GiB of {:.2f}, which is {:.1f} %; by the memory model {:.1f} %)", item.name,
                                 *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));

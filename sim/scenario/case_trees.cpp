@@ -17,9 +17,9 @@ constexpr std::size_t kMostCases = 10000;
 
 // Keys that the top level and a case share.
 Keys shared_keys() {
-  return {"cluster",       "workload",     "planner",     "planners",    "plan",
-          "compute_model", "memory_model", "network",     "collectives", "overlap",
-          "iterations",    "steady",       "constraints", "payload",     "jobs"};
+  return {"cluster",      "workload", "planner",     "planners", "plan",       "compute_model",
+          "memory_model", "network",  "collectives", "overlap",  "iterations", "steady",
+          "constraints",  "payload",  "jobs",        "load"};
 }
 
 Keys with(Keys keys, const Keys& more) {
@@ -122,9 +122,13 @@ void CaseBuilder::prepare_top() {
   top_.kind = Tree::Kind::map;
   top_.place = scenario_.place;
   for (const auto& [key, name] :
-       {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "simgrid"}}) {
+       {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "fair_queues"}}) {
     assign_key(top_, key, named_map(name, scenario_.place));
   }
+  Tree load;
+  load.kind = Tree::Kind::map;
+  load.place = scenario_.place;
+  assign_key(top_, "load", std::move(load));
   for (const auto& [key, value] : scenario_.fields) {
     if (contains(shared_keys(), key)) assign_key(top_, key, located(key, value, folder_, loaded_));
   }

@@ -10,6 +10,7 @@
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "models/compute/compute_model.h"
+#include "models/load/batch_draws.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kMostIterations = 10000;
 constexpr std::int64_t kMostExplained = 1000;
+constexpr std::int64_t kMostDrawnBatches = 1 << 18;  // of one rank and iteration; what these take is kept of all
 
 const Tree& required_part(const CaseTree& tree, const char* key) {
   if (const Tree* const part = tree.keys.find(key)) return *part;
@@ -113,7 +115,54 @@ bool read_payload(MapReader& reader, const Workload& workload) {
       "Write 'runtime' in its tables, or leave 'payload' out");
 }
 
-void read_options(MapReader& reader, bool job, Case& item) {
+// Drawn batches run as many iterations as `load` says, steady or not.
+void refuse_idle_keys(MapReader& reader) {
+  for (const char* const key : {"iterations", "steady"}) {
+    if (!reader.has(key)) continue;
+    throw input_error(reader.place_of(key), fmt::format("'{}' has no effect on drawn batches", key),
+                      "Leave it out; 'load.iterations' says how many are simulated");
+  }
+}
+
+// Lengths whose mean is what their numbers say cannot have the observed mean, too.
+void refuse_stated_lengths(const Table& table, const Place& place) {
+  const std::string& family = table.lengths.family;
+  if (!table.runtime || (family != "uniform_int" && family != "histogram")) return;
+  throw input_error(place,
+                    fmt::format("lengths of the family {} of table {} hold for one payload, and the table states two",
+                                excerpt(family), excerpt(table.name)),
+                    "Say 'payload: planned' beside 'load.batches: drawn'");
+}
+
+// Refuses what drawn batches cannot be simulated for.
+void check_drawn(MapReader& reader, bool job, const Case& item) {
+  const Place place = reader.place_of("load");
+  if (job) {
+    throw input_error(place, "batches of jobs side by side cannot be drawn", "Say 'load: {batches: expected}'");
+  }
+  refuse_idle_keys(reader);
+  const std::int64_t ranks = static_cast<std::int64_t>(item.cluster.nodes) * item.cluster.gpu.count;
+  if (ranks > kMostDrawnRanks) {
+    throw input_error(place, fmt::format("batches cannot be drawn for {} ranks", ranks),
+                      fmt::format("Say 'load: {{batches: expected}}' above {} ranks", kMostDrawnRanks));
+  }
+  if (item.load.iterations * ranks > kMostDrawnBatches) {
+    throw input_error(place, fmt::format("{} drawn iterations of {} ranks", item.load.iterations, ranks),
+                      fmt::format("Give 'load.iterations' of at most {}", kMostDrawnBatches / ranks));
+  }
+  for (const Table& table : item.workload.tables) {
+    for (const Feature& feature : table.features) table.length_law(feature);  // refuses lengths of a file
+    if (item.payload_both) refuse_stated_lengths(table, place);
+  }
+}
+
+LoadOptions read_load(MapReader& reader, std::uint64_t seed) {
+  LoadOptions before;
+  before.seed = seed;
+  return read_load_options(reader.map("load"), before);
+}
+
+void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
   item.compute_model = model_map(reader, "compute_model");
   item.memory_model = model_map(reader, "memory_model");
   item.network = model_map(reader, "network");
@@ -122,6 +171,8 @@ void read_options(MapReader& reader, bool job, Case& item) {
   item.iterations = read_iterations(reader, job);
   item.steady = read_steady(reader);
   item.payload_both = read_payload(reader, item.workload);
+  item.load = read_load(reader, seed);
+  if (item.load.batches == LoadOptions::Batches::drawn) check_drawn(reader, job, item);
   item.relative_to = reader.text("relative_to", "");
   if (const Tree* const constraints = reader.value("constraints")) {
     item.constraints = read_constraints(*constraints);
@@ -149,7 +200,7 @@ bool is_torchrec(const Tree& options) {
 
 }  // namespace
 
-Case read_case(const CaseTree& tree) {
+Case read_case(const CaseTree& tree, std::uint64_t seed) {
   Case item;
   item.name = tree.name;
   item.place = tree.place;
@@ -159,7 +210,7 @@ Case read_case(const CaseTree& tree) {
   item.workload = read_workload(required_part(tree, "workload"), "");
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
-  read_options(reader, tree.job.has_value(), item);
+  read_options(reader, tree.job.has_value(), seed, item);
   share_rules(tree, item);
   if (tree.job) item.job = read_job(tree, item.cluster);
   return item;

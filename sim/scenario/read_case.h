@@ -5,8 +5,8 @@
 
 namespace shardsim {
 
-// Errors: Failure::input with place, for any key of the case and of its cluster and workload.
-Case read_case(const CaseTree& tree);
+// `seed`: the scenario's. Errors: Failure::input with place, for any key of the case and of its cluster and workload.
+Case read_case(const CaseTree& tree, std::uint64_t seed);
 // One that is as `before` but for its name and planner (CaseTree::again).
 Case read_again(const CaseTree& tree, Case before);
 

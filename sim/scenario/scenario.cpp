@@ -37,6 +37,16 @@ void require_comparable(const std::vector<Case>& cases, const CrossCheckOptions&
                     "Add cases, for example random ones: 'planner: {name: random}' with 'repeat: 50'");
 }
 
+// An estimate knows expected batches alone, and effects are taken away from such.
+void refuse_drawn(const std::vector<Case>& cases, const CrossCheckOptions& options) {
+  const auto drawn = [](const Case& item) { return item.load.batches == LoadOptions::Batches::drawn; };
+  const auto first = std::ranges::find_if(cases, drawn);
+  if (first == cases.end()) return;
+  throw input_error(options.place,
+                    fmt::format("'cross_check' beside case {}, whose batches are drawn", excerpt(first->name)),
+                    "Say 'load: {batches: expected}' there, or leave 'cross_check' out");
+}
+
 std::string noun_of(const Case& item) {
   return item.job ? "job" : "case";
 }
@@ -119,7 +129,7 @@ void check_baselines(const std::vector<Case>& cases) {
   }
 }
 
-std::vector<Case> read_cases(const std::vector<CaseTree>& trees) {
+std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t seed) {
   std::vector<Case> cases;
   for (const CaseTree& tree : trees) {
     if (tree.again) {
@@ -127,7 +137,7 @@ std::vector<Case> read_cases(const std::vector<CaseTree>& trees) {
       if (tree.compared) validate_planner(cases.back());
       continue;
     }
-    cases.push_back(read_case(tree));
+    cases.push_back(read_case(tree, seed));
     validate_names(cases.back());
   }
   return cases;
@@ -150,7 +160,7 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
     scenario.seed = static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
   }
   CaseTrees trees = case_trees(tree, file.parent_path().string(), overrides, scenario.seed);
-  scenario.cases = read_cases(trees.cases);
+  scenario.cases = read_cases(trees.cases, scenario.seed);
   scenario.fabrics = std::move(trees.fabrics);
   check_case_names(scenario.cases);
   for (const Fabric& fabric : scenario.fabrics) check_nodes(fabric, scenario.cases);
@@ -159,6 +169,7 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
   if (cross_check.kind != Tree::Kind::null) {
     scenario.cross_check = read_cross_check(cross_check);
     require_comparable(scenario.cases, *scenario.cross_check);
+    refuse_drawn(scenario.cases, *scenario.cross_check);
   }
   return scenario;
 }

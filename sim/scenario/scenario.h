@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/tree/tree.h"
+#include "models/load/load_options.h"
 #include "models/workload/workload.h"
 #include "plan/constraints.h"
 #include "plan/torchrec/bridge/planner_options.h"
@@ -58,6 +59,7 @@ struct Case {
   int iterations = 4;
   double steady = 1e-6;
   bool payload_both = true;
+  LoadOptions load;
   std::string relative_to;
   std::vector<Published> published;
   bool changed = false;  // cluster or workload, on the command line

@@ -5,19 +5,27 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/statistics.h"
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
 #include "sim/study/case_result.h"
+#include "sim/study/load_notes.h"
 
 namespace shardsim {
 namespace {
 
 using Notes = std::vector<std::string>;
 
-constexpr double kTellingSkew = 0.25;  // an owner this much above its even share is worth a sentence
-
 void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
   if (result.timeline.steady) return;
+  if (result.drawn) {
+    const IterationSpread& spread = result.drawn->iteration_ms;
+    notes.push_back(fmt::format(
+        "Batches are drawn: 90 % of {} iterations take {:.4g} to {:.4g} ms, their mean is {:.4g} +- {:.2g} ms; "
+        "what is shown of one iteration is of the one nearest to the median.",
+        result.drawn->iterations_ms.size(), spread.p5, spread.p95, spread.mean, spread.standard_error));
+    return;
+  }
   if (result.job) {
     notes.push_back(
         fmt::format("Its iterations beside the other jobs take {:.4g} to {:.4g} ms; the mean of {} is shown (more: "
@@ -32,6 +40,14 @@ void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
                       : "One iteration was simulated, which is shown: by how much the next would differ is not known.");
 }
 
+// Measured parts stay what they are, whatever was drawn.
+void note_measured_rest(Notes& notes, const CaseResult& result, const Case& item) {
+  if (!result.drawn || !item.workload.dense.measured) return;
+  notes.emplace_back(
+      "The measured rest takes the same time in every drawn iteration: of its lookups, updates and dense part no batch "
+      "is longer than another, so that the real spread is larger.");
+}
+
 // The plan fits by the memory model, but not what the iteration keeps at once.
 void note_memory(Notes& notes, const CaseResult& result) {
   const MemoryProfile& profile = result.memory_profile;
@@ -40,6 +56,12 @@ void note_memory(Notes& notes, const CaseResult& result) {
   const auto mark = static_cast<double>(profile.ranks[rank].bytes());
   const auto capacity = static_cast<double>(result.memory_capacity);
   if (mark <= capacity) return;
+  if (!result.buffers_counted) {  // the same words for all cases, so that they are said once
+    notes.emplace_back(
+        "The memory model counts the rows of tables and no buffers, as the scenario asks: at its simulated peak a GPU "
+        "holds more than it has, so that the run would end out of memory.");
+    return;
+  }
   notes.push_back(fmt::format(
       "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
       "what report.html and result.json list.",
@@ -122,13 +144,6 @@ std::string bound_text(double percent) {
   return fmt::format("at most about {:g} %", 10 * std::ceil(percent / 10));
 }
 
-// Tiers keep hot rows where they are used; they are made of sequences alone.
-const char* remedy(const Workload& workload) {
-  const bool tiers =
-      std::ranges::all_of(workload.tables, [](const Table& table) { return table.kind == TableKind::sequence; });
-  return tiers ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "";
-}
-
 // One note, for the table whose skew costs most.
 void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const Workload& workload) {
   double all = 0;
@@ -151,7 +166,7 @@ void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const W
       "The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
       "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
       "real iteration is slower, by {} through this table.{}{}",
-      worst.table->name, 100 * worst.hottest, worst.load, bound_text(most), remedy(workload),
+      worst.table->name, 100 * worst.hottest, worst.load, bound_text(most), tiers_remedy(workload),
       skewed > 1 ? fmt::format(" Skewed, too: {}. If one rank held the hottest rows of all, the iteration would be "
                                "slower by {}.",
                                counted(static_cast<std::size_t>(skewed - 1), "row-wise table"), bound_text(together))
@@ -260,15 +275,15 @@ void note_bandwidths(Notes& notes, const Case& item) {
       furthest.empty() ? "" : ": ", furthest));
 }
 
-// Lengths do not vary in this version: every sample has the mean.
+// Expected batches: every sample has the mean.
 void note_lengths(Notes& notes, const Workload& workload) {
-  const auto varies = [](const Table& table) { return table.length_family != "fixed"; };
+  const auto varies = [](const Table& table) { return table.lengths.family != "fixed"; };
   const auto first = std::find_if(workload.tables.begin(), workload.tables.end(), varies);
   if (first == workload.tables.end()) return;
   const auto more = std::count_if(std::next(first), workload.tables.end(), varies);
   notes.push_back(fmt::format(
       "length_distribution of table '{}'{} has no effect on this answer: every sample has the mean length, and the "
-      "ranks that get long samples are slower in reality.",
+      "ranks that get long samples are slower in reality ('load: {{batches: drawn}}' simulates them).",
       first->name, more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
@@ -295,17 +310,21 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   const Plan& plan = prepared.plan;
   Notes notes;
   note_steadiness(notes, result, item);
+  note_measured_rest(notes, result, item);
   note_memory(notes, result);
   note_collapse(notes, result, item);
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);
-  note_skew(notes, result, plan, item.workload);
+  if (item.load.row_shares == LoadOptions::RowShares::even) note_skew(notes, result, plan, item.workload);
+  if (result.loads) {
+    for (std::string& note : load_notes(*result.loads, prepared)) notes.push_back(std::move(note));
+  }
   note_slices(notes, item, plan);
   note_own_lowering(notes, plan, item.workload);
   for (std::string& note : idle_notes(item, plan)) notes.push_back(std::move(note));
   note_bandwidths(notes, item);
-  note_lengths(notes, item.workload);
+  if (item.load.batches == LoadOptions::Batches::expected) note_lengths(notes, item.workload);
   note_published(notes, item);
   return notes;
 }

@@ -6,6 +6,7 @@
 #include "base/workers.h"
 #include "plan/memory_model.h"
 #include "sim/engine/op_work.h"
+#include "sim/study/drawn_batches.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
@@ -60,21 +61,26 @@ std::vector<ParetoFigure> pareto_figures(const Case& item, const Cluster& cluste
   return figures;
 }
 
+void set_iteration(CaseResult& result, double ms) {
+  result.iteration_ms = ms;
+  result.samples_per_s =
+      static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (ms * 1e-3);
+}
+
 void add_simulation(CaseResult& result, SimulationResult simulated) {
   result.timeline = std::move(simulated.timeline);
   result.timeline.hbm_bytes = result.memory_per_rank;
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
-  result.iteration_ms = result.timeline.iteration_ms;
-  result.samples_per_s =
-      static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (result.iteration_ms * 1e-3);
+  set_iteration(result, result.timeline.iteration_ms);
   result.times = named_times(result.timeline);
 }
 
-void add_memory(CaseResult& result, const PreparedCase& prepared) {
+void add_memory(CaseResult& result, const PreparedCase& prepared, MemoryProfile profile) {
   const Case& item = prepared.item;
   const auto memory = make_memory_model(item.memory_model);
-  result.memory_profile = memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload);
+  result.buffers_counted = memory->counts_buffers();
+  result.memory_profile = std::move(profile);
   result.estimated_memory = memory_on_rank(prepared.plan, static_cast<int>(result.memory_profile.fullest()),
                                            item.workload, prepared.cluster, *memory);
 }
@@ -91,13 +97,36 @@ void add_torchrec(CaseResult& result, const PreparedCase& prepared) {
   result.torchrec = checked;
 }
 
-// In a process of its own, for SimGrid allows one engine in each.
-Timeline at_observed_payload(const PreparedCase& prepared) {
-  const auto simulated = [&] {
-    const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, prepared.scenario, true);
-    return to_bytes(simulate_case(prepared, program, prepared.item.network).timeline);
-  };
-  return timeline_from_bytes(run_in_workers({{prepared.item.name, simulated}}, {}).front());
+bool draws_batches(const Case& item) {
+  return item.load.batches == LoadOptions::Batches::drawn;
+}
+
+// An iteration at the observed payload, and the Timeline of one.
+struct ObservedRun {
+  double iteration_ms = 0;
+  std::string timeline;  // to_bytes
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<ObservedRun> auto& run) {
+  visit(run.iteration_ms, run.timeline);
+}
+
+ObservedRun observed_run(const PreparedCase& prepared) {
+  if (draws_batches(prepared.item)) {
+    const DrawnSimulation drawn = simulate_drawn(prepared, true);
+    return {drawn.figures.iteration_ms.mean, to_bytes(drawn.nearest.timeline)};
+  }
+  const Program program = make_program(prepared.item, prepared.cluster, prepared.plan, prepared.scenario, true);
+  const Timeline timeline = simulate_case(prepared, program, prepared.item.network).timeline;
+  return {timeline.iteration_ms, to_bytes(timeline)};
+}
+
+// In a process of its own, for SimGrid allows one engine in each; before this process has one.
+std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
+  if (!prepared.item.payload_both || !prepared.item.workload.has_runtime()) return std::nullopt;
+  const auto simulated = [&] { return packed(observed_run(prepared)); };
+  return unpacked<ObservedRun>(run_in_workers({{prepared.item.name, simulated}}, {}).front());
 }
 
 constexpr const char* kThroughputGain = "throughput_gain";
@@ -121,9 +150,10 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
   return sum;
 }
 
-// What the case says at the payload of `timeline`.
-std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline) {
-  if (quantity == "iteration") return timeline.iteration_ms;
+// What the case says at the payload of `timeline`, at which its iteration takes `iteration_ms`.
+std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline,
+                                double iteration_ms) {
+  if (quantity == "iteration") return iteration_ms;
   if (quantity == kThroughputGain) return std::nullopt;
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
   return collective_ms(timeline, quantity);
@@ -152,9 +182,10 @@ std::optional<double> Comparison::error_at_observed_payload_pct() const {
 std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published) {
   std::vector<Comparison> comparisons;
   for (const Published& each : published) {
-    Comparison comparison{each, predicted(each.quantity, result, result.timeline), std::nullopt};
+    Comparison comparison{each, predicted(each.quantity, result, result.timeline, result.iteration_ms), std::nullopt};
     if (each.at_observed_payload && result.observed_payload_timeline) {
-      comparison.predicted_at_observed_payload = predicted(each.quantity, result, *result.observed_payload_timeline);
+      comparison.predicted_at_observed_payload =
+          predicted(each.quantity, result, *result.observed_payload_timeline, *result.iteration_ms_at_observed_payload);
     }
     comparisons.push_back(comparison);
   }
@@ -163,13 +194,12 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
 
 void compare_throughput(CaseResult& result, const CaseResult& base) {
   const double batches = samples(result) / samples(base);
-  const auto gain_pct = [&](const Timeline& own, const Timeline& other) {
-    return 100 * (batches * (other.iteration_ms / own.iteration_ms) - 1);
-  };
-  const auto &observed = result.observed_payload_timeline, &base_observed = base.observed_payload_timeline;
+  const auto gain_pct = [&](double own_ms, double other_ms) { return 100 * (batches * (other_ms / own_ms) - 1); };
+  const auto &observed = result.iteration_ms_at_observed_payload,
+             &base_observed = base.iteration_ms_at_observed_payload;
   for (Comparison& comparison : result.published) {
     if (comparison.published.quantity != kThroughputGain) continue;
-    comparison.predicted = gain_pct(result.timeline, base.timeline);
+    comparison.predicted = gain_pct(result.iteration_ms, base.iteration_ms);
     if (!comparison.published.at_observed_payload || !observed || !base_observed) continue;
     comparison.predicted_at_observed_payload = gain_pct(*observed, *base_observed);
   }
@@ -191,25 +221,43 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
   add_simulation(result, std::move(simulated));
-  add_memory(result, prepared);
+  result.loads = rank_loads(prepared.program());
+  add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
   if (pareto) result.pareto = pareto_figures(item, prepared.cluster);
   return result;
 }
 
-CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
+namespace {
+
+CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
-  std::optional<Timeline> observed;
-  if (item.payload_both && item.workload.has_runtime()) observed = at_observed_payload(prepared);
+  if (draws_batches(item)) {
+    DrawnSimulation drawn = simulate_drawn(prepared, false);
+    CaseResult result = described_case(prepared, std::move(drawn.nearest), drawn.estimate_ms, pareto);
+    set_iteration(result, drawn.figures.iteration_ms.mean);
+    add_memory(result, prepared, std::move(drawn.memory));
+    result.drawn = std::move(drawn.figures);
+    return result;
+  }
   const auto compute = make_compute_model(item.compute_model);
   const std::vector<OpWork> works = expand_ops(prepared.program(), prepared.cluster, *compute, item.algorithms);
-  const auto simulated = [&](const Tree& network) {
-    const EngineOptions options = engine_options(item);
-    return simulate_works(prepared.program(), prepared.cluster, works, *make_network(network), options);
-  };
-  const double estimate_ms = simulated(named_map("closed_form")).timeline.iteration_ms;
-  CaseResult result = described_case(prepared, simulated(item.network), estimate_ms, pareto);
-  if (observed) result.iteration_ms_at_observed_payload = observed->iteration_ms;
-  result.observed_payload_timeline = std::move(observed);
+  const EngineOptions options = engine_options(item);
+  const auto uncontended = make_network(named_map("closed_form")), network = make_network(item.network);
+  const double estimate_ms = iteration_time(prepared.program(), prepared.cluster, works, *uncontended, options).ms();
+  return described_case(prepared, simulate_works(prepared.program(), prepared.cluster, works, *network, options),
+                        estimate_ms, pareto);
+}
+
+}  // namespace
+
+CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
+  const Case& item = prepared.item;
+  const std::optional<ObservedRun> observed = at_observed_payload(prepared);
+  CaseResult result = at_planned_payload(prepared, pareto);
+  if (observed) {
+    result.iteration_ms_at_observed_payload = observed->iteration_ms;
+    result.observed_payload_timeline = timeline_from_bytes(observed->timeline);
+  }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);
   result.published = compared_with_published(result, item.published);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/engine/op_work.h"
-#include "sim/study/prepared_case.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/study/result.h"
 
 namespace shardsim {

@@ -8,8 +8,8 @@
 
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "sim/planning/lower_bound.h"
 #include "sim/study/case_result.h"
-#include "sim/study/lower_bound.h"
 
 namespace shardsim {
 namespace {
@@ -50,6 +50,7 @@ class Attempt {
       Plan made = unchecked_plan(item_, cluster_, scenario_.seed, watch());
       count_time();
       check_made_plan(made, item_, cluster_);
+      outcome_.host_rows = std::ranges::any_of(made.placements, on_host);
       outcome_.bytes_over = bytes_over(made, item_, cluster_);
       check_memory(made, item_.workload, cluster_, *make_memory_model(item_.memory_model));
       return made;
@@ -84,9 +85,9 @@ std::string judge_of(const Case& item) {
 }
 
 // None where nothing is known, or the workload cannot be lowered, which each planner's own error says.
-std::optional<double> bound_ms(const Case& item) {
+std::optional<double> bound_ms(const Case& item, const Cluster& cluster) {
   try {
-    const double bound = lower_bound(item, cluster_of(item)).value * 1e3;
+    const double bound = lower_bound(item, cluster).value * 1e3;
     return bound > 0 ? std::optional(bound) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt;
@@ -115,9 +116,11 @@ PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item,
   return outcome;
 }
 
-std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario) {
+std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario,
+                                                 const std::function<const Cluster&(std::size_t)>& cluster_of) {
   std::vector<PlannerComparison> comparisons;
-  for (const Case& item : scenario.cases) {
+  for (std::size_t index = 0; index < scenario.cases.size(); ++index) {
+    const Case& item = scenario.cases[index];
     if (!item.compared) continue;
     if (comparisons.empty() || comparisons.back().name != item.compared->group) {
       PlannerComparison& begun = comparisons.emplace_back();
@@ -128,7 +131,8 @@ std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario) {
       begun.world_size = item.cluster.nodes * item.cluster.gpu.count;
       begun.judged_by = judge_of(item);
       begun.network = item.network.find("name")->scalar;
-      begun.lower_bound_ms = bound_ms(item);
+      begun.lower_bound_ms = bound_ms(item, cluster_of(index));
+      if (begun.lower_bound_ms) begun.lower_bound_lacks = lower_bound_lacks(item);
     }
     comparisons.back().planners.push_back({item.name, item.compared->label});
   }

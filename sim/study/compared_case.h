@@ -1,9 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/packed.h"
-#include "sim/study/prepared_case.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/study/result.h"
 
 namespace shardsim {
@@ -13,14 +14,15 @@ struct PlannerOutcome {
   std::optional<CaseResult> result;        // none: the planner has no plan that fits
   std::string reason;                      // why
   std::optional<std::int64_t> bytes_over;  // as ComparedPlan has it
+  bool host_rows = false;                  // likewise
   PlannerFigures figures;
   double planning_cpu_s = 0;  // of this process and those that it started
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PlannerOutcome> auto& outcome) {
-  visit(outcome.result, outcome.reason, outcome.bytes_over, outcome.figures.values, outcome.figures.trained_on,
-        outcome.planning_cpu_s);
+  visit(outcome.result, outcome.reason, outcome.bytes_over, outcome.host_rows, outcome.figures.values,
+        outcome.figures.trained_on, outcome.planning_cpu_s);
 }
 
 // Adds what a planner said of its choice, but for what the case's notes say already.
@@ -32,6 +34,8 @@ PlannerOutcome planned_and_simulated(const Scenario& scenario, const Case& item,
                                      bool pareto);
 
 // The comparisons of a scenario, one for each case that lists planners, as far as they are known before planning.
-std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario);
+// `cluster_of`: the cluster of the case at that place.
+std::vector<PlannerComparison> begun_comparisons(const Scenario& scenario,
+                                                 const std::function<const Cluster&(std::size_t)>& cluster_of);
 
 }  // namespace shardsim

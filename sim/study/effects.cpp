@@ -117,7 +117,7 @@ RemovedEffects remove_effects(const PreparedCase& prepared, const Scenario& scen
   const auto compute = make_compute_model(item.compute_model);
   const auto run = [&](const Program& program, const std::vector<OpWork>& works) {
     const auto alone = make_network(named_map("closed_form"));
-    return simulate_works(program, prepared.cluster, works, *alone, engine_options(item)).timeline.iteration_ms;
+    return iteration_time(program, prepared.cluster, works, *alone, engine_options(item)).ms();
   };
   RemovedEffects removed;
   removed.uncontended = uncontended_ms;

@@ -9,9 +9,11 @@
 #include "plan/plan.h"
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
+#include "sim/planning/planner_comparison.h"
 #include "sim/scenario/scenario.h"
 #include "sim/study/cross_check.h"
-#include "sim/study/planner_comparison.h"
+#include "sim/study/drawn_figures.h"
+#include "sim/study/rank_loads.h"
 #include "sim/timeline/timeline_figures.h"
 
 namespace shardsim {
@@ -72,14 +74,17 @@ struct CaseResult {
   std::vector<std::int64_t> memory_per_rank;
   std::int64_t memory_capacity = 0;
   MemoryProfile memory_profile;      // simulated; no ranks: not known
+  bool buffers_counted = true;       // by the memory model
   PlacementMemory estimated_memory;  // by the memory model, on the rank of the highest simulated mark
   Utilisation limit;
-  std::vector<NamedTime> times;  // all operation names, compute too
+  std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
+  std::vector<NamedTime> times;    // all operation names, compute too
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;
   std::vector<std::string> notes;
   std::optional<JobFigures> job;
+  std::optional<DrawnFigures> drawn;      // only where batches are drawn; `iteration_ms` is their mean
   std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
   Timeline timeline;                      // planned payload
   std::optional<Timeline> observed_payload_timeline;

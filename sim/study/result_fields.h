@@ -2,6 +2,7 @@
 
 #include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
+#include "sim/study/planner_fields.h"
 #include "sim/study/result.h"
 #include "sim/timeline/timeline_fields.h"
 
@@ -179,6 +180,50 @@ void fields(Visitor& visit, MaybeConst<EstimatedCase> auto& checked) {
   effect_fields(visit, "effects_ms", checked.effects);
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<RankLoads::OfTable> auto& of_table) {
+  visit.field("table", of_table.table);
+  visit.field("lookups", of_table.lookups);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<HotRow> auto& row) {
+  visit.field("table", row.table);
+  visit.field("owners", row.owners);
+  visit.scaled("share_pct", row.share, 100);
+  visit.field("lookups", row.lookups);
+  visit.field("least_times_mean", row.least_times_mean);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<RankLoads> auto& loads) {
+  visit.field("fullest_rank", loads.fullest);
+  visit.derived("fullest_times_mean", [&] { return loads.times_mean(); });
+  visit.field("lookups", loads.lookups);
+  visit.field("distinct_rows", loads.distinct_rows);
+  visit.field("tables", loads.tables);
+  visit.field("hottest_row", loads.hottest_row);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<IterationSpread> auto& spread) {
+  visit.field("mean", spread.mean);
+  visit.field("median", spread.median);
+  visit.field("p5", spread.p5);
+  visit.field("p95", spread.p95);
+  visit.field("standard_error", spread.standard_error);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<DrawnFigures> auto& drawn) {
+  visit.derived("iterations", [&] { return drawn.iterations_ms.size(); });
+  visit.field("seed", drawn.seed);
+  visit.field("kept_iteration", drawn.kept);
+  visit.field("iteration_ms", drawn.iteration_ms);
+  visit.field("iterations_ms", drawn.iterations_ms);
+  visit.field("figures", drawn.figures);
+}
+
 bool fits(const CaseResult& result);  // by the memory model, on every rank
 
 template <typename Visitor>
@@ -199,16 +244,18 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
     inner.field("shortest_iteration_ms", job.shortest_ms);
     inner.field("longest_iteration_ms", job.longest_ms);
   });
+  visit.field("drawn_batches", result.drawn);
   visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
   visit.field("torchrec", result.torchrec);
   visit.field("limited_by", result.limit);
+  visit.field("rank_loads", result.loads);
   visit.group("memory", [&](auto& inner) {
     inner.field("per_rank_bytes", result.memory_per_rank);
     inner.field("capacity_bytes", result.memory_capacity);
     inner.derived("fits", [&] { return fits(result); });
     inner.view("simulated", result, high_water_of, set_high_water);
   });
-  visit(result.memory_profile.ranks, result.estimated_memory);
+  visit(result.memory_profile.ranks, result.buffers_counted, result.estimated_memory);
   visit.view("collectives", result.times, collective_times, add_collective_times);
   visit.view("compute", result.times, compute_times, add_compute_times);
   visit(result.times);
@@ -245,57 +292,6 @@ void check_fields(Visitor& visit, MaybeConst<CrossCheck> auto& check, MaybeConst
     inner.derived("largest", [&] { return plan.largest(); });
     inner.derived("explanation", [&] { return explanation(plan, study); });
   });
-}
-
-// A planner of a comparison.
-template <typename Visitor>
-void plan_fields(Visitor& visit, MaybeConst<ComparedPlan> auto& plan, MaybeConst<PlannerComparison> auto& comparison) {
-  visit.field("planner", plan.planner);
-  visit.field("case", plan.name);
-  visit.derived("solved", [&] { return plan.iteration_ms.has_value(); });
-  visit.field("iteration_ms", plan.iteration_ms);
-  if (plan.iteration_ms) {
-    visit.derived("times_best", [&] { return *plan.iteration_ms / *comparison.best_ms(); });
-    if (comparison.lower_bound_ms) {
-      visit.derived("times_lower_bound", [&] { return *plan.iteration_ms / *comparison.lower_bound_ms; });
-    }
-  }
-  visit.field("over_capacity_bytes", plan.bytes_over);
-  visit.take("reason", plan.reason);
-  visit.take("figures", plan.figures.values);
-  if (plan.cost_error_pct()) visit.derived("cost_error_pct", [&] { return plan.cost_error_pct(); });
-  visit.take("trained_on", plan.figures.trained_on);
-}
-
-template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<PlannerComparison> auto& comparison) {
-  visit.field("case", comparison.name);
-  visit.take("same_cases", comparison.also);
-  visit.field("workload", comparison.workload);
-  visit.field("cluster", comparison.cluster);
-  visit.field("world_size", comparison.world_size);
-  visit.field("judged_by", comparison.judged_by);
-  visit.field("network", comparison.network);
-  visit.derived("in_model", [&] { return comparison.in_model(); });
-  visit.field("lower_bound_ms", comparison.lower_bound_ms);
-  visit.list("planners", comparison.planners, [&](auto& inner, auto& plan) { plan_fields(inner, plan, comparison); });
-}
-
-template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<PlannerTotal> auto& total) {
-  visit.field("planner", total.planner);
-  visit.field("cases", total.cases);
-  visit.field("solved", total.solved);
-  visit.field("won", total.won);
-  visit.field("mean_iteration_ms", total.mean_iteration_ms);
-  visit.field("mean_times_best", total.mean_times_best);
-}
-
-template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<PlannerTotals> auto& totals) {
-  visit.field("cases", totals.cases);
-  visit.field("solved_by_all", totals.common);
-  visit.field("planners", totals.planners);
 }
 
 // A fit that does not say how many rows it took would otherwise read as one on none.

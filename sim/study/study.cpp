@@ -145,6 +145,7 @@ class StudyTasks {
     const std::string& name = scenario_.cases[index].name;
     ComparedPlan& plan = *compared_.at(name);
     plan.bytes_over = outcome.bytes_over;
+    plan.host_rows = outcome.host_rows;
     plan.reason = std::move(outcome.reason);
     plan.figures = std::move(outcome.figures);
     study_.planning_cpu_s[name] = outcome.planning_cpu_s;
@@ -204,7 +205,8 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   study.version = version();
   collect_fitted(study, scenario);
   const Prepared prepared = prepare(scenario, {options.interrupted, {}});
-  study.comparisons = begun_comparisons(scenario);
+  study.comparisons =
+      begun_comparisons(scenario, [&](std::size_t index) -> const Cluster& { return *prepared.cases[index].cluster; });
   StudyTasks(scenario, prepared, study).run(options);
   compare_cases(study, scenario);
   return study;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/workers.h"
-#include "sim/study/prepared_case.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/study/result.h"
 
 namespace shardsim {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
@@ -27,11 +28,21 @@ std::map<std::string, std::vector<int>> sets_of_ranks(const Timeline& timeline) 
 }
 
 struct Member {
-  int op, iteration, rank;
-  std::size_t span;
-  int set;
+  int op = 0, iteration = 0, rank = 0;
+  std::size_t span = 0;
+  int set = 0;
   int turn = 0;  // the how manieth of that op, iteration and rank
 };
+
+// Those of each operation in the order in which they are.
+std::vector<Member> in_order_of_ops(const std::vector<Member>& members, std::size_t ops) {
+  std::vector<std::size_t> place(ops + 1, 0);
+  for (const Member& member : members) ++place[static_cast<std::size_t>(member.op) + 1];
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  std::vector<Member> ordered(members.size());
+  for (const Member& member : members) ordered[place[static_cast<std::size_t>(member.op)]++] = member;
+  return ordered;
+}
 
 std::vector<Member> arriving_members(const Timeline& timeline) {
   const auto sets = sets_of_ranks(timeline);
@@ -40,17 +51,19 @@ std::vector<Member> arriving_members(const Timeline& timeline) {
     const auto known = sets.find(timeline.ops[op].group);
     if (known != sets.end() && is_communication(timeline.ops[op].op_class)) set_of[op] = &known->second;
   }
-  std::vector<Member> members;
+  std::vector<Member> members_in_time;
   for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
     const Span& span = timeline.spans[i];
     const std::vector<int>* of_op = set_of[static_cast<std::size_t>(span.op)];
     const int set = of_op == nullptr ? -1 : (*of_op)[static_cast<std::size_t>(span.rank)];
-    if (set >= 0) members.push_back({span.op, span.iteration, span.rank, i, set});
+    if (set >= 0) members_in_time.push_back({span.op, span.iteration, span.rank, i, set});
   }
-  std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
+  const auto earlier = [&](const Member& a, const Member& b) {
     return std::tuple(a.op, a.iteration, a.rank, timeline.spans[a.span].start_us, a.span) <
            std::tuple(b.op, b.iteration, b.rank, timeline.spans[b.span].start_us, b.span);
-  });
+  };
+  std::vector<Member> members = in_order_of_ops(members_in_time, timeline.ops.size());
+  if (!std::is_sorted(members.begin(), members.end(), earlier)) std::sort(members.begin(), members.end(), earlier);
   for (std::size_t i = 1; i < members.size(); ++i) {
     const Member& before = members[i - 1];
     const bool same = std::tie(before.op, before.iteration, before.rank) ==
@@ -63,7 +76,8 @@ std::vector<Member> arriving_members(const Timeline& timeline) {
 }  // namespace
 
 Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
-  for (std::size_t i = 0; i < timeline.spans.size(); ++i) last_.push_back(i);
+  last_.resize(timeline.spans.size());
+  std::iota(last_.begin(), last_.end(), std::size_t{0});
   match_members();
   collect_ends();
 }
@@ -71,7 +85,9 @@ Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
 void Arrivals::match_members() {
   std::vector<Member> members = arriving_members(timeline_);
   const auto call = [](const Member& member) { return std::tie(member.op, member.iteration, member.set, member.turn); };
-  std::stable_sort(members.begin(), members.end(), [&](const Member& a, const Member& b) { return call(a) < call(b); });
+  const auto earlier = [&](const Member& a, const Member& b) { return call(a) < call(b); };
+  if (!std::is_sorted(members.begin(), members.end(), earlier))
+    std::stable_sort(members.begin(), members.end(), earlier);
   for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
     std::size_t last = members[begin].span;
     for (; end < members.size() && call(members[end]) == call(members[begin]); ++end)
@@ -87,7 +103,7 @@ void Arrivals::collect_ends() {
   std::set<int> iterations;
   double first = 0, last = 0;
   for (const Span& span : timeline_.spans) {
-    iterations.insert(span.iteration);
+    if (iterations.empty() || span.iteration != *iterations.rbegin()) iterations.insert(span.iteration);
     first = std::min(first, span.start_us);
     last = std::max(last, span.end_us);
   }
@@ -96,6 +112,9 @@ void Arrivals::collect_ends() {
   const int copies = repeats ? static_cast<int>(std::clamp((last - first) / period + 1, 0.0, 1.0 * kMostCopies)) : 0;
   close_us_ = kClose * (period > 0 ? period : 0);
   ends_.resize(static_cast<std::size_t>(timeline_.world_size));
+  std::vector<std::size_t> count(ends_.size(), 0);
+  for (const Span& span : timeline_.spans) count[static_cast<std::size_t>(span.rank)] += copies + 1;
+  for (std::size_t rank = 0; rank < ends_.size(); ++rank) ends_[rank].reserve(count[rank]);
   for (const Span& span : timeline_.spans)
     for (int copy = 0; copy <= copies; ++copy)
       ends_[static_cast<std::size_t>(span.rank)].emplace_back(span.end_us - copy * period, span.op);

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "sim/timeline/arrivals.h"
@@ -44,7 +46,7 @@ class RankSweep {
  public:
   // `exposed_us` and `waiting_us` have one entry per span of the Timeline; the sweep adds to those of its rank.
   RankSweep(const Timeline& timeline, const std::vector<bool>& communication, const Arrivals& arrivals,
-            const std::vector<WindowPart>& parts, std::vector<double>& exposed_us, std::vector<double>& waiting_us)
+            std::span<const WindowPart> parts, std::vector<double>& exposed_us, std::vector<double>& waiting_us)
       : spans_(timeline.spans),
         communication_(communication),
         arrivals_(arrivals),
@@ -67,7 +69,7 @@ class RankSweep {
   // The collective that the rank waits for longest comes first; ties: lower stream, then lower op.
   struct EndsLast {
     const std::vector<Span>& spans;
-    const std::vector<WindowPart>& parts;
+    std::span<const WindowPart> parts;
     bool operator()(std::size_t a, std::size_t b) const { return key(a) < key(b); }
     std::tuple<double, int, int, std::size_t> key(std::size_t i) const {
       const Span& span = spans[parts[i].span];
@@ -114,7 +116,7 @@ class RankSweep {
   const std::vector<Span>& spans_;
   const std::vector<bool>& communication_;
   const Arrivals& arrivals_;
-  const std::vector<WindowPart>& parts_;
+  std::span<const WindowPart> parts_;
   std::vector<double>&exposed_us_, &waiting_us_;
   std::set<std::size_t, EndsLast> running_;
   int compute_ = 0;
@@ -124,19 +126,67 @@ class RankSweep {
 // Microseconds that are charged to each span.
 struct Charges {
   explicit Charges(const Timeline& timeline) : exposed_us(timeline.spans.size(), 0.0), waiting_us(exposed_us) {}
+  void copy(std::size_t from, std::size_t to) {
+    exposed_us[to] = exposed_us[from];
+    waiting_us[to] = waiting_us[from];
+  }
   std::vector<double> exposed_us, waiting_us;  // [span]
 };
 
-// [rank] The figures of these parts of spans; adds to `charges`.
+// Parts of spans, rank after rank, those of a rank in the order in which they were.
+class PartsByRank {
+ public:
+  PartsByRank(const Timeline& timeline, const std::vector<WindowPart>& parts)
+      : end_(static_cast<std::size_t>(timeline.world_size) + 1, 0), parts_(parts.size()) {
+    const auto rank_of = [&](const WindowPart& part) {
+      return static_cast<std::size_t>(timeline.spans[part.span].rank);
+    };
+    for (const WindowPart& part : parts) ++end_.at(rank_of(part) + 1);
+    std::partial_sum(end_.begin(), end_.end(), end_.begin());
+    for (const WindowPart& part : parts) parts_[end_[rank_of(part)]++] = part;
+  }
+  std::span<const WindowPart> of(int rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    const std::size_t begin = index == 0 ? 0 : end_[index - 1];
+    return {parts_.data() + begin, end_[index] - begin};
+  }
+
+ private:
+  std::vector<std::size_t> end_;  // [rank] behind its last part
+  std::vector<WindowPart> parts_;
+};
+
+// Whether two ranks do the same at the same times and wait as long: a sweep of one tells the figures of both, to the
+// bit. So it is on nodes that nothing tells apart, which are most of a large cluster.
+bool alike(const Timeline& timeline, const Arrivals& arrivals, std::span<const WindowPart> a,
+           std::span<const WindowPart> b) {
+  const auto key = [&](const WindowPart& part) {
+    const Span& span = timeline.spans[part.span];
+    return std::tuple(part.start_us, part.end_us, part.shift_us, span.op, span.stream, span.end_us,
+                      arrivals.begin_us(part.span));
+  };
+  return std::ranges::equal(a, b, {}, key, key);
+}
+
+// [rank] The figures of these parts of spans; what they are charged goes to `charges`, which hold nothing yet for them.
 std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<WindowPart>& parts, const Arrivals& arrivals,
                              Charges& charges) {
-  std::vector<std::vector<WindowPart>> of_rank(static_cast<std::size_t>(timeline.world_size));
-  for (const WindowPart& part : parts)
-    of_rank.at(static_cast<std::size_t>(timeline.spans[part.span].rank)).push_back(part);
+  const PartsByRank by_rank(timeline, parts);
   const std::vector<bool> communication = communication_ops(timeline);
+  std::vector<int> swept(static_cast<std::size_t>(std::max(1, timeline.ranks_per_node)), -1);  // [GPU] the last one
   std::vector<RankTimes> ranks;
-  for (const auto& mine : of_rank)
-    ranks.push_back(RankSweep(timeline, communication, arrivals, mine, charges.exposed_us, charges.waiting_us).run());
+  for (int rank = 0; rank < timeline.world_size; ++rank) {
+    int& like = swept[static_cast<std::size_t>(rank) % swept.size()];
+    const std::span<const WindowPart> own = by_rank.of(rank);
+    if (like >= 0 && alike(timeline, arrivals, own, by_rank.of(like))) {
+      for (std::size_t i = 0; i < own.size(); ++i) charges.copy(by_rank.of(like)[i].span, own[i].span);
+      ranks.push_back(ranks[static_cast<std::size_t>(like)]);
+      continue;
+    }
+    RankSweep of_rank(timeline, communication, arrivals, own, charges.exposed_us, charges.waiting_us);
+    ranks.push_back(of_rank.run());
+    like = rank;
+  }
   return ranks;
 }
 
@@ -156,6 +206,7 @@ std::vector<WindowPart> all_parts(const Timeline& timeline) {
   std::vector<bool> cut(static_cast<std::size_t>(timeline.world_size), false);
   if (repeats) cut = overlaps_itself(timeline, timeline.iteration_ms * 1e3);
   std::vector<WindowPart> parts;
+  parts.reserve(timeline.spans.size());
   for (std::size_t i = 0; i < timeline.spans.size(); ++i)
     if (!cut[static_cast<std::size_t>(timeline.spans[i].rank)])
       parts.push_back({i, timeline.spans[i].start_us, timeline.spans[i].end_us, 0, 0, false});
@@ -173,7 +224,7 @@ struct NameSums {
     std::int64_t bytes = 0;
     double span_us = 0;
   };
-  std::map<int, OfRank> by_rank;
+  std::vector<OfRank> by_rank;
   double alone_us = 0, exposed_us = 0, waiting_us = 0;
   std::map<std::pair<int, int>, double> waited_us;  // by the last member's rank and the op before
 };
@@ -193,13 +244,15 @@ NamedTime summary_of(const Timeline& timeline, std::size_t op, const NameSums& s
   result.name = timeline.ops[op].name;
   result.op_class = timeline.ops[op].op_class;
   NameSums::OfRank most;
-  for (const auto& [rank, of_rank] : sums.by_rank) {
+  std::size_t ranks = 0;  // that have such spans
+  for (const NameSums::OfRank& of_rank : sums.by_rank) {
+    ranks += of_rank.calls > 0 ? 1 : 0;
     most.calls = std::max(most.calls, of_rank.calls);
     most.bytes = std::max(most.bytes, of_rank.bytes);
     most.span_us = std::max(most.span_us, of_rank.span_us);
   }
   const auto kept = static_cast<double>(iterations);
-  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, sums.by_rank.size()));
+  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, ranks));
   result.calls = static_cast<int>(std::lround(most.calls / kept));
   result.bytes_per_rank = most.bytes / static_cast<std::int64_t>(iterations);
   result.alone_ms = sums.alone_us * kMsPerUs / runs;
@@ -253,10 +306,11 @@ std::vector<RankTimes> rank_times(const Timeline& timeline) {
 std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
                                                       const std::vector<IterationWindow>& windows) {
   const Arrivals arrivals(timeline);
-  Charges charges(timeline);
   std::vector<std::vector<RankTimes>> figures;
-  for (const std::vector<WindowPart>& parts : parts_in(timeline, windows))
+  for (const std::vector<WindowPart>& parts : parts_in(timeline, windows)) {
+    Charges charges(timeline);
     figures.push_back(sweep(timeline, parts, arrivals, charges));
+  }
   return figures;
 }
 
@@ -271,7 +325,8 @@ std::vector<NamedTime> named_times(const Timeline& timeline) {
     const Span& span = timeline.spans[i];
     const auto op = static_cast<std::size_t>(span.op);
     NameSums& of_name = sums[name_of[op]];
-    NameSums::OfRank& of_rank = of_name.by_rank[span.rank];
+    if (of_name.by_rank.empty()) of_name.by_rank.resize(static_cast<std::size_t>(timeline.world_size));
+    NameSums::OfRank& of_rank = of_name.by_rank[static_cast<std::size_t>(span.rank)];
     ++of_rank.calls;
     of_rank.bytes += span.bytes;
     of_rank.span_us += span.end_us - span.start_us;
@@ -282,9 +337,10 @@ std::vector<NamedTime> named_times(const Timeline& timeline) {
     const std::size_t last = arrivals.last(i);
     of_name.waited_us[{timeline.spans[last].rank, arrivals.op_before(last)}] += swept.waiting_us[i];
   }
+  const std::size_t iterations = kept_iterations(timeline);
   std::vector<NamedTime> result;
   for (std::size_t name = 0; name < first_ops.size(); ++name)
-    result.push_back(summary_of(timeline, first_ops[name], sums[name], kept_iterations(timeline)));
+    result.push_back(summary_of(timeline, first_ops[name], sums[name], iterations));
   return result;
 }
 

@@ -9,10 +9,11 @@ constexpr int kFlowRanks = 256;  // above, the matrix would be larger than the r
 
 void add_exchange(Timeline& timeline, const ByteMatrix& matrix, const std::vector<int>& group) {
   const int members = static_cast<int>(group.size());
+  const std::vector<std::int64_t> sent = matrix.all_sent(members), received = matrix.all_received(members);
   for (int a = 0; a < members; ++a) {
     const std::int64_t own = matrix.bytes_between(a, a, members);
-    timeline.bytes_out[group[a]] += matrix.bytes_sent(a, members) - own;
-    timeline.bytes_in[group[a]] += matrix.bytes_received(a, members) - own;
+    timeline.bytes_out[group[a]] += sent[a] - own;
+    timeline.bytes_in[group[a]] += received[a] - own;
     if (timeline.flow.empty()) continue;
     for (int b = 0; b < members; ++b) {
       if (a == b) continue;
@@ -46,10 +47,9 @@ void add_ring(Timeline& timeline, const Op& op, std::int64_t of_set, const std::
 
 std::vector<std::int64_t> payloads(const Op& op, const ByteMatrix& matrix, std::int64_t of_set, int members) {
   if (op.op_class != OpClass::all_to_all) return std::vector<std::int64_t>(members, of_set);
-  std::vector<std::int64_t> bytes(members);
-  for (int member = 0; member < members; ++member) {
-    bytes[member] = std::max(matrix.bytes_sent(member, members), matrix.bytes_received(member, members));
-  }
+  std::vector<std::int64_t> bytes = matrix.all_sent(members);
+  const std::vector<std::int64_t> received = matrix.all_received(members);
+  for (int member = 0; member < members; ++member) bytes[member] = std::max(bytes[member], received[member]);
   return bytes;
 }
 
@@ -61,10 +61,12 @@ void add_traffic(Timeline& timeline, const Program& program) {
   for (const Op& op : program.ops) {
     if (!op.is_collective()) continue;
     const auto& sets = program.groups.at(op.group);
+    ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
     for (std::size_t set = 0; set < sets.size(); ++set) {
       const std::vector<int>& group = sets[set];
+      if (op.matrix.per_set) matrix = resolve_matrix(program, op.matrix, set);
       if (op.op_class == OpClass::all_to_all) {
-        add_exchange(timeline, resolve_matrix(program, op.matrix), group);
+        add_exchange(timeline, matrix, group);
       } else {
         add_ring(timeline, op, op.bytes_of_set(set), group);
       }

@@ -126,6 +126,39 @@ TEST_CASE("what memory holds at its peak: parts of the fullest GPU, beside those
   CHECK(number(memory, 0, "capacity_gib") == 40);
 }
 
+TEST_CASE(
+    "the chart of planners has a row for each, fastest first, those without a plan last and saying what they lack") {
+  StudyResult study = sample::one_case();
+  PlannerComparison comparison;
+  comparison.name = "pool";
+  comparison.judged_by = "roofline";
+  comparison.lower_bound_ms = 8;
+  comparison.planners = {{"pool/over", "over"}, {"pool/slow", "slow"}, {"pool/fast", "fast"}, {"pool/none", "none"}};
+  comparison.planners[0].bytes_over = 3LL << 29;
+  comparison.planners[1].iteration_ms = 15;
+  comparison.planners[2].iteration_ms = 10;
+  comparison.planners[2].figures.trained_on = "roofline";
+  study.comparisons = {comparison};
+  const DataSet bars = planner_bars(study);
+  REQUIRE(bars.rows.size() == 4);
+  const std::vector<std::string> order = {"fast", "slow", "over", "none"},
+                                 memory = {"fits", "fits", "1.50 GiB over", "no plan"};
+  for (std::size_t row = 0; row < 4; ++row) {
+    CHECK(text(bars, row, "planner") == order[row]);
+    CHECK(text(bars, row, "memory") == memory[row]);
+    CHECK(text(bars, row, "in_model") == (row == 0 ? "in-model" : ""));
+    CHECK(number(bars, row, "lower_bound_ms") == 8);
+  }
+  CHECK(number(bars, 1, "times_best") == 1.5);
+  CHECK(text(bars, 2, "iteration_ms") == "-");
+  CHECK(planner_charts(sample::one_case()).empty());
+  CHECK(planner_charts(study).at(0).title == "Planners side by side, in-model");
+  study.comparisons.resize(20, comparison);
+  CHECK(planner_bars(study).rows.size() == 6 * 4);
+  for (int i = 0; i < 20; ++i) study.comparisons[static_cast<std::size_t>(i)].name = std::to_string(i);
+  CHECK(planner_charts(study).at(0).caption.ends_with(" The first 6 of 20 cases are drawn."));
+}
+
 TEST_CASE("the timeline of a workload is its fastest case") {
   const StudyResult study = sample::twelve_cases();
   const auto cases = timeline_cases(study);

@@ -37,8 +37,17 @@ std::vector<std::filesystem::path> shipped_plots() {
   return plots;
 }
 
+// The axes or scales of a chart, those of its panels included.
+std::vector<Json> all_parts(const Json& spec, const std::string& kind) {
+  std::vector<Json> parts = spec.value(kind, std::vector<Json>{});
+  for (const Json& mark : spec.value("marks", std::vector<Json>{})) {
+    for (Json& part : all_parts(mark, kind)) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 Json colour_scale(const Json& spec) {
-  for (const Json& scale : spec["scales"]) {
+  for (const Json& scale : all_parts(spec, "scales")) {
     if (scale["name"] == "colour") return scale;
   }
   return nullptr;
@@ -51,6 +60,13 @@ TEST_CASE("a filled chart holds the rows under the data set's name and nothing e
   CHECK(filled["data"][0]["values"] == Json::parse(R"([{"case":"rm1","time_ms":1.5},{"case":"rm2","time_ms":2.0}])"));
   CHECK_FALSE(filled["data"][1].contains("values"));
   CHECK(filled["marks"] == Json::array());
+}
+
+TEST_CASE("scales of wide data become logarithmic, by name, and the others stay") {
+  const std::string spec = R"({"data": [], "scales": [{"name": "x", "type": "linear", "nice": true}, {"name": "y"}]})";
+  const Json filled = Json::parse(fill_chart(spec, "test", {}, {"x"}));
+  CHECK(filled["scales"] == Json::parse(R"([{"name": "x", "type": "log", "nice": false}, {"name": "y"}])"));
+  CHECK_THROWS_AS(fill_chart(spec, "test", {}, {"z"}), Error);
 }
 
 TEST_CASE("a data set that the chart names and the run lacks is an error, and the reverse") {
@@ -118,7 +134,8 @@ TEST_CASE("shipped charts say what they show and give every axis of numbers a ti
   for (const auto& path : shipped_plots()) {
     const Json spec = Json::parse(read_file(path.string()));
     CHECK_MESSAGE(spec.value("description", "").size() > 20, path.string());
-    for (const Json& axis : spec["axes"]) {
+    CHECK_MESSAGE(!all_parts(spec, "axes").empty(), path.string());
+    for (const Json& axis : all_parts(spec, "axes")) {
       const bool names = axis["scale"] == "rank" || (axis["orient"] == "left" && !axis.contains("grid"));
       CHECK_MESSAGE((names || axis.contains("title")), path.string());
     }

@@ -59,3 +59,46 @@ TEST_CASE("the observed payload is asked for where a workload states one, and no
   CHECK(test::says(test::error_of(head + "workload: toy_history\npayload: both\n"),
                    "test.yaml:5:10: 'payload: both', but no table of workload \"toy_history\" says what was observed"));
 }
+
+TEST_CASE("drawn batches take the scenario's seed where the load says none") {
+  const std::string head =
+      "schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\nseed: 11\n";
+  CHECK(test::read(head + "load: {batches: drawn}\n").cases[0].load.seed == 11);
+  CHECK(test::read(head + "load: {batches: drawn}\n").cases[0].load.iterations == 40);
+  CHECK(test::read(head + "load: {batches: drawn, seed: 5}\n").cases[0].load.seed == 5);
+}
+
+TEST_CASE("drawn batches are refused where they cannot be simulated, with place") {
+  const std::string head = "schema: shardsim.scenario/1\ncluster: toy_2x4\n";
+  const std::string drawn = head + "workload: toy_history\nplanner: {name: row_wise}\nload: {batches: drawn}\n";
+  const auto refused = [](const std::string& text, const char* part, const Overrides& overrides = {}) {
+    CHECK(test::says(test::error_of(text, overrides), part));
+  };
+  refused(drawn + "iterations: 6\n", "test.yaml:6:13: 'iterations' has no effect on drawn batches");
+  refused(drawn + "steady: 1e-3\n", "'steady' has no effect on drawn batches");
+  refused(drawn, "batches cannot be drawn for 2048 ranks", test::set("cluster.nodes", "512"));
+  refused(head + "workload: toy_history\nplanner: {name: row_wise}\nload: {batches: drawn, iterations: 0}\n",
+          "load.iterations");
+  refused(head + "workload: toy_history\nplanner: {name: row_wise}\nload: {batches: drawn, iterations: 2000}\n",
+          "Give 'load.iterations' of at most 256", test::set("cluster.nodes", "256"));
+  refused(
+      head +
+          "load: {batches: drawn}\njobs: [{name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0]}]\n",
+      "batches of jobs side by side cannot be drawn");
+  refused(drawn + "cross_check: {}\ncases: [{name: a}, {name: b}, {name: c}]\n",
+          "'cross_check' beside case \"a\", whose batches are drawn");
+  const std::string table =
+      "tables: [{name: t, rows: 10, dim: 4, kind: sequence, average_length: 2, length_distribution: ";
+  const auto with_lengths = [&](const std::string& lengths) {
+    return head +
+           "planner: {name: row_wise}\nload: {batches: drawn}\nworkload: {schema: shardsim.workload/1, name: w, "
+           "batch_per_gpu: 4, " +
+           table + lengths + "}]}\n";
+  };
+  CHECK(test::error_of(with_lengths("{family: poisson}")).empty());
+  refused(with_lengths("{family: file, file: " SHARDSIM_SOURCE_DIR "/README.md}"), "lengths of a file cannot be drawn");
+  refused(with_lengths("{family: histogram, lengths: [{length: 2, share: 0}]}"), "add up to 0");
+  refused(with_lengths("{family: histogram, lengths: [{length: 0, share: 1}]}"), "have the mean 0 here");
+  refused(with_lengths("{family: log_normal, sigma: 6}"), "sigma");
+  refused(with_lengths("{family: log_normal, sigma: 0}"), "sigma");
+}

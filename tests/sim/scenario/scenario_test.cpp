@@ -117,7 +117,7 @@ TEST_CASE("a scenario without cases has one, named main, with the documented def
   CHECK(item.cluster.nodes == 2);
   CHECK(item.compute_model.find("name")->scalar == "roofline");
   CHECK(item.memory_model.find("name")->scalar == "paper");
-  CHECK(item.network.find("name")->scalar == "simgrid");
+  CHECK(item.network.find("name")->scalar == "fair_queues");
   CHECK(item.iterations == 4);
   CHECK(item.steady == 1e-6);
   CHECK(item.overlap);

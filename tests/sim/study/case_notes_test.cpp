@@ -74,6 +74,7 @@ tables:
                                           "");
   Case item = on_toy();
   item.workload = workload;
+  item.load.row_shares = LoadOptions::RowShares::even;
   Plan plan;
   for (int table = 0; table < 2; ++table) {
     Placement placement;

@@ -11,7 +11,7 @@ CaseResult result_of(const std::string& name, std::int64_t batch, double iterati
   result.name = name;
   result.world_size = 8;
   result.batch_per_gpu = batch;
-  result.timeline.iteration_ms = iteration_ms;
+  result.iteration_ms = iteration_ms;
   return result;
 }
 

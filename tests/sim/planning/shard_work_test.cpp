@@ -1,4 +1,4 @@
-#include "sim/study/shard_work.h"
+#include "sim/planning/shard_work.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/study/prepared_case.h"
+#include "sim/planning/prepared_case.h"
 
 #include <limits>
 #include <numeric>
@@ -11,8 +11,10 @@
 #include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
+#include "sim/engine/op_work.h"
+#include "sim/lower/known_shares.h"
 #include "sim/lower/lower.h"
-#include "sim/study/placement_outline.h"
+#include "sim/planning/placement_outline.h"
 
 namespace shardsim {
 namespace {
@@ -32,17 +34,28 @@ double bandwidth(const CollectiveCall& call, std::int64_t payload, const Cluster
   return static_cast<double>(payload) / expand_collective(call, cluster, "auto").alone(cluster).value;
 }
 
-double iteration_ms(const Case& item, const Cluster& cluster, const Plan& plan, const Tree& network) {
-  const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
-  const PreparedCase prepared(scenario, item, cluster, plan);
-  return simulate_case(prepared, prepared.program(), network).timeline.iteration_ms;
-}
+// Simulates one plan of a case after the other.
+struct PlanTrials {
+  const Case& item;
+  const Cluster& cluster;
+  std::shared_ptr<KnownShares> known = std::make_shared<KnownShares>();
+
+  double iteration_ms(const Plan& plan, const Tree& network) const {
+    const Scenario scenario;  // its seed is all that a Program takes of it, and times do not depend on it
+    const Program program = make_program(item, cluster, plan, scenario, false, known);
+    const auto compute = make_compute_model(item.compute_model);
+    const std::vector<OpWork> works = expand_ops(program, cluster, *compute, item.algorithms);
+    return iteration_time(program, cluster, works, *make_network(network), engine_options(item)).ms();
+  }
+  PlacementLoad load(const Placement& placement, std::uint64_t hash_seed) const {
+    return placement_load(placement, item.workload, cluster, {false, item.overlap, item.load, known}, hash_seed);
+  }
+};
 
 // In a process of its own, for SimGrid allows one engine in each.
-Seconds simulated_iteration(const Case& item, const Cluster& cluster, const Plan& plan,
-                            const std::function<bool()>& interrupted) {
-  const auto simulated = [&] { return packed(iteration_ms(item, cluster, plan, item.network)); };
-  return {unpacked<double>(run_in_workers({{item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
+Seconds simulated_iteration(const PlanTrials& trials, const Plan& plan, const std::function<bool()>& interrupted) {
+  const auto simulated = [&] { return packed(trials.iteration_ms(plan, trials.item.network)); };
+  return {unpacked<double>(run_in_workers({{trials.item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
 }
 
 }  // namespace
@@ -64,17 +77,18 @@ Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed
   const auto memory = make_memory_model(item.memory_model);
   const auto compute = make_compute_model(item.compute_model);
   const Tree closed_form = named_map("closed_form");
+  const PlanTrials trials{item, cluster};
   PlannerContext context{*memory, seed, {}};
   context.simulated_bandwidths = [&] { return simulated_bandwidths(item.workload, cluster); };
-  context.simulate = [&](const Plan& plan) { return simulated_iteration(item, cluster, plan, watch.interrupted); };
+  context.simulate = [&](const Plan& plan) { return simulated_iteration(trials, plan, watch.interrupted); };
   context.note = watch.note;
   context.check_stop = [&] { throw_if_interrupted(watch.interrupted); };
-  context.load = [&](const Placement& placement) { return placement_load(placement, item.workload, cluster); };
+  context.load = [&](const Placement& placement) { return trials.load(placement, seed); };
   context.compute = compute.get();
   context.outline = [&](const Plan& plan) {
     return iteration_outline(plan, item.workload, cluster, *compute, item.overlap);
   };
-  context.estimate = [&](const Plan& plan) { return Seconds{iteration_ms(item, cluster, plan, closed_form) * 1e-3}; };
+  context.estimate = [&](const Plan& plan) { return Seconds{trials.iteration_ms(plan, closed_form) * 1e-3}; };
   context.figure = watch.figure;
   context.trained_on = watch.trained_on;
   if (!item.constraints.by_table.empty()) context.constraints = &item.constraints;
@@ -121,8 +135,8 @@ PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& 
 }
 
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
-                     bool observed_payload) {
-  Program program = lower(plan, item.workload, cluster, {observed_payload, item.overlap});
+                     bool observed_payload, std::shared_ptr<KnownShares> known) {
+  Program program = lower(plan, item.workload, cluster, {observed_payload, item.overlap, item.load, std::move(known)});
   program.scenario = scenario.path;
   program.case_name = item.name;
   program.seed = scenario.seed;

@@ -1,12 +1,14 @@
-#include "sim/study/planner_comparison.h"
+#include "sim/planning/planner_comparison.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 
 #include "base/tree/json.h"
 #include "sim/report/result_document.h"
 #include "sim/report/result_json.h"
+#include "sim/report/result_sheets.h"
 #include "sim/study/study.h"
 
 using namespace shardsim;
@@ -68,6 +70,47 @@ TEST_CASE("means are over the cases that all planners solve which solve any; tie
   CHECK(tied.planners.at(0).won == 1);
   CHECK(tied.planners.at(1).won == 1);
   CHECK(tied.planners.at(2).won == 0);
+}
+
+TEST_CASE("each planner beside the best one, over the cases that both solve, whatever the others do") {
+  const PlannerTotals totals =
+      totals_of({compared(10, 20, 0), compared(30, 15, 0), compared(5, 40, 0), compared(8, 0, 16)});
+  CHECK(totals.common == 0);
+  CHECK(totals.best == "a");
+  const PlannerTotal &a = totals.planners.at(0), &b = totals.planners.at(1), &c = totals.planners.at(2);
+  CHECK(a.pairs == 4);
+  CHECK(a.mean_times_pair.value() == 1);
+  CHECK(b.pairs == 3);
+  CHECK(b.mean_times_pair.value() == doctest::Approx(2));  // 2, 1/2 and 8
+  CHECK(c.pairs == 1);
+  CHECK(c.mean_times_pair.value() == doctest::Approx(2));
+  const PlannerTotals nobody = totals_of({compared(0, 0, 0), compared(0, 0, 0)});
+  CHECK(nobody.best.empty());
+  CHECK(!nobody.planners.at(0).mean_times_pair);
+}
+
+TEST_CASE("the answer over many cases: who wins how often, who is next where both have a plan, who has none") {
+  StudyResult study;
+  study.comparisons = {compared(10, 20, 0), compared(30, 15, 0), compared(5, 40, 0)};
+  // b over a: 2, 1/2 and 8, whose geometric mean is 2.
+  CHECK(
+      planners_sentence(study) ==
+      "Of 3 planners, a makes the fastest plan in 2 of 3 cases, and a plan that fits in every case. Next comes b: its "
+      "iterations take 2.000 times as long on average. Without a plan for any case: c.");
+  study.comparisons = {compared(10, 20, 0), compared(30, 0, 0), compared(5, 0, 0)};
+  CHECK(planners_sentence(study) ==
+        "Of 3 planners, a makes the fastest plan in all 3 cases. Next comes b: in the one case for which both have a "
+        "plan its iteration takes 2.000 times as long. Without a plan for any case: c.");
+  study.comparisons = {compared(10, 20, 40), compared(30, 0, 60), compared(0, 5, 0)};
+  CHECK(planners_sentence(study) ==
+        "Of 3 planners, a makes the fastest plan in 2 of 3 cases, and a plan that fits in 2. Next comes b: in the one "
+        "case for which both have a plan its iteration takes 2.000 times as long.");
+  study.comparisons = {compared(10, 20, 40), compared(30, 0, 60), compared(5, 0, 0)};
+  CHECK(planners_sentence(study) ==
+        "Of 3 planners, a makes the fastest plan in all 3 cases. Next comes c: its iterations take 2.828 times as long "
+        "on average, over the 2 cases for which both have a plan.");
+  study.comparisons = {compared(0, 0, 0), compared(0, 0, 0)};
+  CHECK(planners_sentence(study) == "Of 3 planners none has a plan for any of the 2 cases.");
 }
 
 TEST_CASE("without a case that all solve there is no mean") {
@@ -160,6 +203,45 @@ TEST_CASE("a table of planners that were trained on their judge is titled in-mod
   const std::string json = result_to_json(study);
   CHECK(contains(json, "\"in_model\": true"));
   CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
+}
+
+TEST_CASE("the lower bound is not laid beside plans with rows in host memory, and says what it leaves out") {
+  StudyResult study =
+      small_study(2, "[row_wise, {name: torchrec, constraints: {history: {compute_kernels: [fused_uvm]}}}]");
+  const PlannerComparison& comparison = study.comparisons.at(0);
+  CHECK(comparison.times_bound(plan_of(study, "row_wise")));
+  CHECK(plan_of(study, "torchrec").host_rows);
+  CHECK(plan_of(study, "torchrec").iteration_ms);
+  CHECK(!comparison.times_bound(plan_of(study, "torchrec")));
+  CHECK(contains(result_table(study, 1000, false),
+                 "holds for rows in device memory, and not for " + plan_of(study, "torchrec").name));
+  study.comparisons.at(0).lower_bound_lacks = "lookups";
+  CHECK(contains(result_table(study, 1000, false), "it is a weak one, for it leaves out lookups."));
+  const std::string json = result_to_json(study);
+  CHECK(contains(json, "\"rows_in_host_memory\": true"));
+  CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
+}
+
+TEST_CASE("where the memory model counts no buffers, peaks above the memory are told once, and not case by case") {
+  const auto study_with = [](int copies) {
+    return small_study(2, "[data_parallel, {name: data_parallel, label: again}]",
+                       fmt::format("memory_model: {{name: paper, dp_static_multiplier: 1, mp_dynamic_copies: {0}, "
+                                   "dp_dynamic_copies: {0}}}\n",
+                                   copies));
+  };
+  // 20.48 MB of rows on a GPU of 30 MB, and their gradients beside them at the peak.
+  const StudyResult with_buffers = study_with(1);
+  REQUIRE(with_buffers.cases.size() == 2);
+  CHECK(contains(memory_warning(with_buffers), "data_parallel"));
+  const StudyResult without = study_with(0);
+  CHECK(memory_warning(without) == "");
+  std::vector<std::vector<std::string>> told;
+  for (const auto& [text, cases] : notes_by_text(without)) {
+    if (contains(text, "counts the rows of tables and no buffers")) told.push_back(cases);
+    CHECK(!contains(text, "At its simulated peak rank"));
+  }
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().size() == 2);
 }
 
 TEST_CASE("what a planner says of its choice is a note of the case, compared or not") {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/tree/yaml.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/prepared_case.h"
 
 namespace shardsim {
 namespace {

@@ -1,22 +1,24 @@
-#include "sim/study/planner_comparison.h"
+#include "sim/planning/planner_comparison.h"
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace shardsim {
 namespace {
 
 constexpr double kTie = 1e-9;  // relative: equal plans give equal times but for rounding
 
-bool solved_by(const PlannerComparison& comparison, const std::string& planner) {
+std::optional<double> iteration_of(const PlannerComparison& comparison, const std::string& planner) {
   const auto found = std::ranges::find(comparison.planners, planner, &ComparedPlan::planner);
-  return found != comparison.planners.end() && found->iteration_ms.has_value();
+  return found == comparison.planners.end() ? std::nullopt : found->iteration_ms;
 }
 
 // Whether all planners that solve anything solve this one.
 bool is_common(const PlannerComparison& comparison, const std::vector<PlannerTotal>& planners) {
-  return std::ranges::all_of(
-      planners, [&](const PlannerTotal& total) { return total.solved == 0 || solved_by(comparison, total.planner); });
+  return std::ranges::all_of(planners, [&](const PlannerTotal& total) {
+    return total.solved == 0 || iteration_of(comparison, total.planner);
+  });
 }
 
 void count(PlannerTotal& total, const PlannerComparison& comparison) {
@@ -32,12 +34,39 @@ void take_means(PlannerTotal& total, const std::vector<const PlannerComparison*>
   if (total.solved == 0 || common.empty()) return;
   double sum = 0, logarithms = 0;
   for (const PlannerComparison* comparison : common) {
-    const double ms = *std::ranges::find(comparison->planners, total.planner, &ComparedPlan::planner)->iteration_ms;
+    const double ms = *iteration_of(*comparison, total.planner);
     sum += ms;
     logarithms += std::log(ms / *comparison->best_ms());
   }
   total.mean_iteration_ms = sum / static_cast<double>(common.size());
   total.mean_times_best = std::exp(logarithms / static_cast<double>(common.size()));
+}
+
+// Geometric mean of its iterations over the shortest of their cases, over all cases that it solves.
+double mean_of_solved(const PlannerTotal& total, const std::vector<PlannerComparison>& comparisons) {
+  double logarithms = 0;
+  for (const PlannerComparison& comparison : comparisons) {
+    if (const auto ms = iteration_of(comparison, total.planner)) logarithms += std::log(*ms / *comparison.best_ms());
+  }
+  return total.solved == 0 ? 1e300 : std::exp(logarithms / total.solved);
+}
+
+std::string best_of(const std::vector<PlannerTotal>& planners, const std::vector<PlannerComparison>& comparisons) {
+  const auto best = std::ranges::min_element(planners, {}, [&](const PlannerTotal& total) {
+    return std::tuple(-total.won, -total.solved, mean_of_solved(total, comparisons));
+  });
+  return best == planners.end() || best->solved == 0 ? "" : best->planner;
+}
+
+void pair_with(const std::string& best, PlannerTotal& total, const std::vector<PlannerComparison>& comparisons) {
+  double logarithms = 0;
+  for (const PlannerComparison& comparison : comparisons) {
+    const auto least = iteration_of(comparison, best), ms = iteration_of(comparison, total.planner);
+    if (!least || !ms) continue;
+    ++total.pairs;
+    logarithms += std::log(*ms / *least);
+  }
+  if (total.pairs > 0) total.mean_times_pair = std::exp(logarithms / total.pairs);
 }
 
 }  // namespace
@@ -56,6 +85,11 @@ std::optional<double> PlannerComparison::best_ms() const {
   return best;
 }
 
+std::optional<double> PlannerComparison::times_bound(const ComparedPlan& plan) const {
+  if (!plan.iteration_ms || !lower_bound_ms || plan.host_rows) return std::nullopt;
+  return *plan.iteration_ms / *lower_bound_ms;
+}
+
 bool PlannerComparison::in_model() const {
   return std::ranges::any_of(planners, [this](const ComparedPlan& plan) { return in_model(plan); });
 }
@@ -66,7 +100,7 @@ PlannerTotals totals_of(const std::vector<PlannerComparison>& comparisons) {
   for (const PlannerComparison& comparison : comparisons) {
     for (const ComparedPlan& plan : comparison.planners) {
       const auto known = std::ranges::find(totals.planners, plan.planner, &PlannerTotal::planner);
-      if (known == totals.planners.end()) totals.planners.push_back({plan.planner, 0, 0, 0, {}, {}});
+      if (known == totals.planners.end()) totals.planners.push_back({plan.planner});
     }
   }
   std::vector<const PlannerComparison*> common;
@@ -78,6 +112,8 @@ PlannerTotals totals_of(const std::vector<PlannerComparison>& comparisons) {
   }
   totals.common = static_cast<int>(common.size());
   for (PlannerTotal& total : totals.planners) take_means(total, common);
+  totals.best = best_of(totals.planners, comparisons);
+  for (PlannerTotal& total : totals.planners) pair_with(totals.best, total, comparisons);
   return totals;
 }
 

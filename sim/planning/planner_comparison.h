@@ -25,6 +25,7 @@ struct ComparedPlan {
   std::optional<std::int64_t> bytes_over = {};  // of the fullest rank, where it has a plan that does not fit
   std::string reason = {};                      // why it has none; "" where it has
   PlannerFigures figures = {};
+  bool host_rows = false;  // it keeps rows in host memory, of which the lower bound says nothing
 
   // 100 (cost_ms - iteration_ms) / iteration_ms; none where one of them is missing.
   std::optional<double> cost_error_pct() const;
@@ -39,8 +40,11 @@ struct PlannerComparison {
   std::string judged_by;                      // the compute model, as PlannerFigures::trained_on names it
   std::string network;                        // that the judging simulation ran on
   std::optional<double> lower_bound_ms = {};  // that no plan's iteration goes below; none where it is not known
+  std::string lower_bound_lacks;              // what that bound does not count; "" where it counts all
   std::vector<ComparedPlan> planners;         // in the scenario's order
 
+  // How many times as long as the bound a plan takes; none where one is not known, or the bound does not hold for it.
+  std::optional<double> times_bound(const ComparedPlan& plan) const;
   std::optional<double> best_ms() const;  // none where no planner has a plan
   // Whether some planner's costs were learned from what judges it here.
   bool in_model() const;
@@ -53,13 +57,19 @@ struct PlannerTotal {
   int cases = 0, solved = 0;
   int won = 0;  // cases in which no other one is faster; a tie counts for each
   // Over the cases that all planners solve, but for those that solve none at all; none where there is no such case.
-  std::optional<double> mean_iteration_ms;
-  std::optional<double> mean_times_best;  // geometric mean of the iterations, each over the shortest of its case
+  std::optional<double> mean_iteration_ms = {};
+  std::optional<double> mean_times_best = {};  // geometric mean of the iterations, each over the shortest of its case
+  // Beside PlannerTotals::best: over all cases that both solve, however many others fail there.
+  int pairs = 0;                               // how many
+  std::optional<double> mean_times_pair = {};  // geometric mean of its iterations over that one's; none without a pair
 };
 
 struct PlannerTotals {
-  int cases = 0;                       // compared
-  int common = 0;                      // of them, those that the means are over
+  int cases = 0;   // compared
+  int common = 0;  // of them, those that the means are over
+  // Who has the fastest plan most often; of equals who has most plans, then the least geometric mean of its iterations
+  // over the shortest of their cases; "" where none has a plan.
+  std::string best;
   std::vector<PlannerTotal> planners;  // in the order in which they come up
 };
 

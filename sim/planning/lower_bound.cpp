@@ -1,4 +1,6 @@
-#include "sim/study/lower_bound.h"
+#include "sim/planning/lower_bound.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +14,7 @@
 namespace shardsim {
 namespace {
 
-constexpr double kRounding = 1.5;      // items that rounding may take from a table in three tiers
+constexpr double kRoundedItems = 1.5;  // items that rounding may take from a table in three tiers
 constexpr double kCertain = 1 - 1e-3;  // expected different rows are known to 1e-3
 
 // What every plan has: the dense part and the copy of the batch, of a rank at full speed. Seconds.
@@ -86,7 +88,7 @@ class TableBound {
   TableBound(const Table& table, const Workload& workload, const Cluster& cluster)
       : table_(table), workload_(workload), cluster_(cluster), access_(table.distribution()) {
     const auto batch = static_cast<double>(workload.batch_per_gpu);
-    items_ = std::max(0.0, batch * access_.total() - kRounding);
+    items_ = std::max(0.0, batch * access_.total() - kRoundedItems);
     double bags = 0;
     for (const Feature& feature : table.features) bags += feature.num_poolings;
     if (table.kind == TableKind::sequence) {
@@ -124,7 +126,7 @@ class TableBound {
     const std::uint64_t hot =
         access_.count_at_least(of_row / (of_vector * static_cast<double>(workload_.batch_per_gpu)));
     const double first = static_cast<double>(hot), cold = access_.sum(hot, table_.rows);
-    const double sent = static_cast<double>(workload_.batch_per_gpu) * cold - kRounding;
+    const double sent = static_cast<double>(workload_.batch_per_gpu) * cold - kRoundedItems;
     return first * of_row + std::max(0.0, sent) * of_vector;
   }
 
@@ -172,15 +174,31 @@ double rate_inwards(const Cluster& cluster) {
   return rate;
 }
 
+std::string name_of_model(const Case& item) {
+  const Tree* const name = item.compute_model.find("name");
+  return name == nullptr ? "" : name->scalar;
+}
+
+// Whether the embeddings' kernels take times that are sums of rates, which TableBound knows.
+bool counts_kernels(const Case& item) {
+  return !item.workload.dense.measured && name_of_model(item) == "roofline";
+}
+
 }  // namespace
+
+std::string lower_bound_lacks(const Case& item) {
+  const bool measured = item.workload.dense.measured.has_value();
+  if (counts_kernels(item) || (measured && item.workload.embedding_kernels == "fused")) return "";
+  return "lookups and updates, which " + (measured
+                                              ? "the workload's measured rest has for no single kernel"
+                                              : "the compute model " + name_of_model(item) + " tells size by size");
+}
 
 Seconds lower_bound(const Case& item, const Cluster& cluster) {
   const Workload& workload = item.workload;
   const auto compute = make_compute_model(item.compute_model);
   const GivenTimes given = given_times(item, cluster, *compute);
-  const Tree* const name = item.compute_model.find("name");
-  const bool roofline = !workload.dense.measured && name != nullptr && name->scalar == "roofline";
-  const LeastWork work = least_work(workload, cluster, roofline);
+  const LeastWork work = least_work(workload, cluster, counts_kernels(item));
   double speed = 0;  // of all ranks
   for (int rank = 0; rank < cluster.world_size(); ++rank) speed += cluster.compute_factor(rank);
   const double world = cluster.world_size();

@@ -1,11 +1,11 @@
-#include "sim/study/policy_study.h"
+#include "sim/planning/policy_study.h"
 
 #include <algorithm>
 
 #include "base/rng.h"
 #include "models/compute/compute_model.h"
 #include "plan/planner.h"
-#include "sim/study/prepared_case.h"
+#include "sim/planning/prepared_case.h"
 
 namespace shardsim {
 namespace {

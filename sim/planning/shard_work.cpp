@@ -1,4 +1,4 @@
-#include "sim/study/shard_work.h"
+#include "sim/planning/shard_work.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "models/collective/collective_prediction.h"
-#include "sim/study/prepared_case.h"
+#include "sim/planning/prepared_case.h"
 
 namespace shardsim {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "sim/engine/op_work.h"
 #include "sim/lower/lower.h"
-#include "sim/study/placement_outline.h"
-#include "sim/study/prepared_case.h"
+#include "sim/planning/placement_outline.h"
+#include "sim/planning/prepared_case.h"
 
 namespace shardsim {
 namespace {
@@ -33,6 +33,7 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.optimizer = workload.optimizer;
   around.embedding_kernels = workload.embedding_kernels;
   around.input_exchange = workload.input_exchange == "none" ? "none" : workload.full_input_exchange() ? "full" : "ids";
+  around.output_exchange = workload.output_exchange;
   around.id_bytes = workload.id_bytes;
   around.wire_forward = workload.wire_forward;
   around.wire_backward = workload.wire_backward;
@@ -62,7 +63,11 @@ void add_collective(const Op& op, const Program& program, LoadStep& step) {
     step.bytes_to = {static_cast<double>(matrix.units.front()) * unit / members};
     return;
   }
-  for (int to = 0; to < members; ++to) step.bytes_to.push_back(unit * static_cast<double>(matrix.units.at(to)));
+  for (int to = 0; to < members; ++to) {  // sources of uneven rows differ by a few ids: their mean
+    step.bytes_to.push_back(matrix.kind == ByteMatrix::Kind::dense
+                                ? static_cast<double>(matrix.bytes_received(to, members)) / members
+                                : unit * static_cast<double>(matrix.units.at(to)));
+  }
 }
 
 void collapse_equal(std::vector<double>& amounts) {
@@ -99,12 +104,14 @@ std::string load_key(const Op& op, const Program& program, const Plan& plan, con
          plan.placements[static_cast<std::size_t>(op.shards.front())].compute_kernel + (weighted ? " weighted" : "");
 }
 
-PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster) {
+PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                             const LoweringOptions& options, std::uint64_t hash_seed) {
   Plan plan;
+  plan.hash_seed = hash_seed;
   plan.placements = {placement};
   plan.placements.front().table = 0;
   const Workload around = workload_around(placement, workload);
-  const Program program = lower(plan, around, cluster, {});
+  const Program program = lower(plan, around, cluster, options);
   PlacementLoad load;
   for (const Op& op : program.ops) {
     if (is_dense(op.role) || op.role == OpRole::wait_for_splits) continue;

@@ -1,4 +1,4 @@
-#include "sim/study/placement_outline.h"
+#include "sim/planning/placement_outline.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "base/units.h"
 #include "sim/scenario/scenario.h"
 #include "topology/graph/cluster.h"
@@ -30,5 +32,9 @@ namespace shardsim {
 //
 // Errors: those of lowering (Failure::input).
 Seconds lower_bound(const Case& item, const Cluster& cluster);
+
+// What the bound of this case leaves out, so that it may lie far below every plan, with the reason; "" where it counts
+// all that the list above has.
+std::string lower_bound_lacks(const Case& item);
 
 }  // namespace shardsim

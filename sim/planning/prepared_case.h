@@ -9,6 +9,7 @@
 #include "plan/placement_load.h"
 #include "plan/plan.h"
 #include "sim/engine/engine.h"
+#include "sim/lower/lower.h"
 #include "sim/program/program.h"
 #include "sim/scenario/scenario.h"
 #include "topology/graph/cluster.h"
@@ -44,11 +45,12 @@ Plan make_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, con
 PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& cluster);
 
 // What one placement adds to an iteration, as the lowering counts it. A few microseconds per rank of the world.
-PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster);
+PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
+                             const LoweringOptions& options = {}, std::uint64_t hash_seed = Plan{}.hash_seed);
 
-// The Program of one case; `observed_payload` as for lower().
+// The Program of one case; `observed_payload` and `known` as for lower().
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
-                     bool observed_payload);
+                     bool observed_payload, std::shared_ptr<KnownShares> known = nullptr);
 
 EngineOptions engine_options(const Case& item);
 

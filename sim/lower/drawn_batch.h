@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/load/batch_draws.h"
+#include "plan/plan.h"
+#include "sim/lower/lower.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// Ids that each rank of the world sends to each owner of a placement, by position in a set of its holders; to owners of
+// flex rows in the rank's own replica group. Replicated on all ranks they are one cell, which is the rank's own.
+struct CellCounts {
+  std::size_t cells = 0;
+  std::vector<std::int64_t> counts;  // [rank][cell]
+
+  CellCounts(int world, std::size_t owners) : cells(owners), counts(static_cast<std::size_t>(world) * owners, 0) {}
+  std::int64_t at(int rank, std::size_t cell) const { return counts[static_cast<std::size_t>(rank) * cells + cell]; }
+  std::int64_t sent(int rank) const;
+};
+
+// Different rows that the owners of a placement read, and those of them that a cache misses, for whatever is drawn.
+class DrawnRows {
+ public:
+  // `lookups` of each owner in an expected batch; `at` those lookups and `more` at kMoreIds times as many.
+  struct Rows {
+    std::vector<double> touched, missed;  // [owner]
+  };
+  DrawnRows(std::vector<double> lookups, Rows at, Rows more)
+      : lookups_(std::move(lookups)), at_(std::move(at)), more_(std::move(more)) {}
+
+  double touched(std::size_t owner, double lookups) const;
+  double missed(std::size_t owner, double lookups) const;
+
+ private:
+  std::vector<double> lookups_;
+  Rows at_, more_;
+};
+
+// One placement in one drawn batch.
+struct DrawnPlacement {
+  CellCounts ids, weights;  // weights: of the ids that have one
+  std::shared_ptr<const DrawnRows> rows;
+};
+
+// The batches that all ranks meet in one iteration.
+struct DrawnBatch {
+  std::vector<DrawnPlacement> placements;  // [of the plan]
+  std::vector<double> items;               // [rank] of all its sequences
+};
+
+// Draws batches for one plan. What a table's ids are depends on the table, the seed of the load and the iteration
+// alone; which owner each goes to also on how the plan cuts the table, but not on the order of its placements.
+class BatchMaker {
+ public:
+  // `expected`: the Program of expected batches. All must outlive it. Errors (Failure::input at the table): more than
+  // 1,024 ranks, lengths that nothing can be drawn from.
+  BatchMaker(const Plan& plan, const Workload& workload, const Program& expected, const LoweringOptions& options);
+
+  DrawnBatch draw(std::int64_t iteration) const;
+
+ private:
+  // A part of a table's columns that all its ids are looked up in: placements by their first row.
+  struct Block {
+    std::vector<std::size_t> placements;
+    std::vector<double> shares;  // of the cells: placement by placement, owner by owner
+    bool operator==(const Block&) const = default;
+  };
+  struct DrawnTable {
+    BatchDraws draws;
+    std::vector<Block> blocks;
+  };
+
+  DrawnTable drawn_table(int index, const std::vector<std::vector<double>>& shares) const;
+  void draw_table(int index, std::int64_t iteration, const std::vector<FactorSums>& factors, DrawnBatch& batch) const;
+  std::vector<FactorSums> factors_of(std::int64_t iteration) const;
+
+  const Plan& plan_;
+  const Workload& workload_;
+  LoweringOptions options_;
+  int world_;
+  std::vector<DrawnTable> tables_;
+  std::vector<std::size_t> cells_;                      // [placement]
+  std::vector<std::shared_ptr<const DrawnRows>> rows_;  // [placement]
+};
+
+}  // namespace shardsim

@@ -1,0 +1,35 @@
+#include "sim/lower/known_shares.h"
+
+namespace shardsim {
+
+FirstIdBags first_id_bags(const Table& table, const RowHash& hash) {
+  if (table.bag_ids == BagIds::independent) return {};
+  return {static_cast<int>(table.features.front().pooling_factor), hash};
+}
+
+RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions& options) {
+  const bool hashed = placement.strategy == Strategy::flex || placement.rows() < table.rows;
+  return hashed ? RowCut::hashed : options.row_cut;
+}
+
+std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, const Table& table, RowCut cut,
+                                                 const RowHash& hash, bool observed) {
+  const Key key{table.name, placement.row_begin, placement.row_end, placement.shards(),
+                cut,        hash.seed,           hash.tier,         observed};
+  std::shared_ptr<const RowShares>& shares = known_[key];
+  if (shares) return shares;
+  const RowOwners owners(placement.rows(), placement.shards(), table.row_order, cut, hash);
+  const ObservedAccess* runtime = observed && table.runtime ? &*table.runtime : nullptr;
+  const RowLaw law(table.distribution(), placement.row_begin, placement.row_end, runtime);
+  return shares = std::make_shared<const RowShares>(law, owners, first_id_bags(table, hash));
+}
+
+bool even(const RowShares& shares, const Placement& placement) {
+  if (!shares.equal()) return false;
+  for (int owner = 0; owner < placement.shards(); ++owner) {
+    if ((shares.rows_of(owner) > 0) != (placement.shard_rows(owner) > 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace shardsim

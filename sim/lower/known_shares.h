@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "models/load/load_options.h"
+#include "models/load/row_shares.h"
+#include "models/workload/workload.h"
+#include "plan/plan.h"
+
+namespace shardsim {
+
+// How a placement's rows are cut: tiers and flex rows by a hash, other rows as the options say.
+RowCut cut_of(const Placement& placement, const Table& table, const LoadOptions& options);
+
+// The bags of a table whose first id decides the others; those of one id elsewhere.
+FirstIdBags first_id_bags(const Table& table, const RowHash& hash);
+
+// The shares of the owners of placements of one workload, computed once each: placing the hottest rows takes some 15 ms
+// a table, and planners lower the same tables again and again.
+class KnownShares {
+ public:
+  // Of the owners of one set of holders of the placement: `placement.shards()` of them. `observed`: with the table's
+  // `runtime`, where it has one.
+  std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
+                                      bool observed);
+
+ private:
+  using Key = std::tuple<std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
+  std::map<Key, std::shared_ptr<const RowShares>> known_;
+};
+
+// Whether all is as if every owner with rows had the same share of the lookups.
+bool even(const RowShares& shares, const Placement& placement);
+
+}  // namespace shardsim

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "models/load/row_owners.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// Who holds which row of a shard that is cut by rows.
+RowOwners row_owners(const Program& program, const Program::Shard& shard);
+
+// How the rows of the shard are permuted.
+RowHash row_hash(const Program& program, const Program::Shard& shard);
+
+}  // namespace shardsim

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/planning/prepared_case.h"
+#include "sim/study/rank_loads.h"
+
+namespace shardsim {
+
+// An owner of rows this much above the mean is worth a sentence.
+inline constexpr double kTellingSkew = 0.25;
+
+// What `loads`, of the case's Program, tell of uneven rows, as sentences with a remedy each: which rank looks up most,
+// by how much and through which table, and where one row alone makes it so, whatever the cut. None below kTellingSkew.
+std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared);
+
+// " Replicate the head (...)." where all tables can be cut in tiers, else "".
+std::string tiers_remedy(const Workload& workload);
+
+// The loads of any plan in a sentence or two: what the fullest rank looks up and receives over the mean one.
+std::string load_statistics(const Program& program);
+
+}  // namespace shardsim

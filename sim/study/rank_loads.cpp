@@ -1,0 +1,141 @@
+#include "sim/study/rank_loads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/statistics.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kNamedTables = 5;
+
+// Rows of a batch in the shard, as lowering counts them.
+double items(const Program& program, const Program::Shard& shard) {
+  const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
+  const double per_sample = table.distribution().sum(shard.row_begin, shard.row_end);
+  return std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5);
+}
+
+// Of one set of holders together.
+double lookups_of_set(const Program& program, const Program::Shard& shard) {
+  const std::size_t holders = shard.holders.front().size();
+  const std::size_t sources = shard.strategy == Strategy::flex ? holders : static_cast<std::size_t>(program.world_size);
+  return items(program, shard) * static_cast<double>(sources);
+}
+
+// Of each holder of one set of holders.
+std::vector<double> lookups_of(const Program& program, const Program::Shard& shard) {
+  if (!shard.lookups.empty()) return {shard.lookups.begin(), shard.lookups.end()};
+  const std::size_t holders = shard.holders.front().size();
+  if (shard.strategy == Strategy::data_parallel) return std::vector<double>(holders, items(program, shard));
+  const auto owners = std::min<double>(shard.shards(), static_cast<double>(shard.rows()));
+  std::vector<double> lookups(holders, lookups_of_set(program, shard) / owners);
+  std::fill(lookups.begin() + static_cast<std::ptrdiff_t>(owners), lookups.end(), 0.0);
+  return lookups;
+}
+
+std::map<int, std::vector<double>> by_table(const Program& program) {
+  std::map<int, std::vector<double>> all;
+  for (const Program::Shard& shard : program.shards) {
+    std::vector<double>& of_table =
+        all.try_emplace(shard.table, static_cast<std::size_t>(program.world_size)).first->second;
+    const std::vector<double> lookups = lookups_of(program, shard);
+    for (const std::vector<int>& set : shard.holders) {
+      for (std::size_t i = 0; i < set.size(); ++i) of_table[static_cast<std::size_t>(set[i])] += lookups[i];
+    }
+  }
+  return all;
+}
+
+void add(std::vector<double>& sums, const std::vector<double>& more) {
+  std::ranges::transform(sums, more, sums.begin(), std::plus<>());
+}
+
+std::vector<double> distinct_rows(const Program& program) {
+  std::vector<double> rows(static_cast<std::size_t>(program.world_size), 0.0);
+  for (const Op& op : program.ops) {
+    if (op.op_class != OpClass::update) continue;
+    const std::vector<int> ranks = program.ranks_of(op);
+    for (std::size_t i = 0; i < ranks.size(); ++i) rows[static_cast<std::size_t>(ranks[i])] += op.distinct_rows.at(i);
+  }
+  return rows;
+}
+
+// Those that lift the rank most above the mean by name, the others in one.
+std::vector<RankLoads::OfTable> named_tables(const Program& program, std::map<int, std::vector<double>> all,
+                                             std::size_t rank) {
+  std::vector<std::pair<double, int>> lifts;
+  for (const auto& [table, lookups] : all) lifts.emplace_back(mean(lookups) - lookups[rank], table);
+  std::ranges::sort(lifts);
+  std::vector<RankLoads::OfTable> tables;
+  for (std::size_t i = 0; i < lifts.size(); ++i) {
+    const int table = lifts[i].second;
+    if (i < kNamedTables) {
+      tables.push_back({program.tables[static_cast<std::size_t>(table)].name, std::move(all[table])});
+      continue;
+    }
+    if (i == kNamedTables) tables.push_back({"", std::vector<double>(static_cast<std::size_t>(program.world_size))});
+    add(tables.back().lookups, all[table]);
+  }
+  return tables;
+}
+
+// Of bags that follow from their first id, the first ids alone are counted: the others are spread over the table.
+std::optional<HotRow> hottest_row(const Program& program, double mean_lookups) {
+  std::optional<HotRow> hottest;
+  for (const Program::Shard& shard : program.shards) {
+    if (!in_rows(shard.strategy) || shard.shards() < 2) continue;
+    const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
+    const AccessDistribution access = table.distribution();
+    const double all = access.sum(shard.row_begin, shard.row_end);
+    if (!(all > 0)) continue;
+    const double ids = table.bag_ids == BagIds::first_id ? table.features.front().pooling_factor : 1;
+    const double share = access.probability(shard.row_begin) / all / ids;
+    const double lookups = share * lookups_of_set(program, shard);
+    if (hottest && lookups <= hottest->lookups) continue;
+    hottest = {table.name, shard.shards(), share, lookups, lookups / mean_lookups};
+  }
+  return hottest;
+}
+
+}  // namespace
+
+double RankLoads::times_mean() const {
+  return lookups[static_cast<std::size_t>(fullest)] / mean(lookups);
+}
+
+RankLoads loads_of(const Program& program) {
+  std::map<int, std::vector<double>> tables = by_table(program);
+  RankLoads loads;
+  loads.lookups.assign(static_cast<std::size_t>(program.world_size), 0.0);
+  for (const auto& [table, lookups] : tables) add(loads.lookups, lookups);
+  loads.distinct_rows = distinct_rows(program);
+  loads.fullest = static_cast<int>(std::ranges::max_element(loads.lookups) - loads.lookups.begin());
+  loads.tables = named_tables(program, std::move(tables), static_cast<std::size_t>(loads.fullest));
+  loads.hottest_row = hottest_row(program, mean(loads.lookups));
+  return loads;
+}
+
+std::optional<RankLoads> rank_loads(const Program& program) {
+  if (std::ranges::all_of(program.shards, [](const Program::Shard& shard) { return shard.lookups.empty(); })) return {};
+  return loads_of(program);
+}
+
+std::vector<double> ids_received(const Program& program) {
+  std::vector<double> ids(static_cast<std::size_t>(program.world_size), 0.0);
+  for (const Op& op : program.ops) {
+    if (op.role != OpRole::exchange_ids) continue;
+    const ByteMatrix matrix = resolve_matrix(program, op.matrix);
+    for (const std::vector<int>& set : program.groups.at(op.group)) {
+      const std::vector<std::int64_t> bytes = matrix.all_received(static_cast<int>(set.size()));
+      for (std::size_t i = 0; i < set.size(); ++i) {
+        ids[static_cast<std::size_t>(set[i])] += static_cast<double>(bytes[i]) / program.id_bytes;
+      }
+    }
+  }
+  return ids;
+}
+
+}  // namespace shardsim

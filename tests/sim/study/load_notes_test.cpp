@@ -1,0 +1,115 @@
+#include "sim/study/load_notes.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/physics/lab.h"
+
+using namespace shardsim;
+
+namespace {
+
+struct Skewed {
+  Scenario scenario;
+  Case item;
+  Plan plan;
+
+  // One table on all eight ranks of the toy cluster, cut by rows.
+  explicit Skewed(const std::string& table, Strategy strategy = Strategy::row_wise) {
+    item.cluster = physics::cluster_spec("toy_2x4.yaml");
+    item.memory_model = physics::named("paper");
+    item.workload = read_workload(
+        parse_yaml(
+            "schema: shardsim.workload/1\nname: skewed\nbatch_per_gpu: 512\ntables:\n  - {name: t, " + table + "}\n",
+            "test"),
+        "");
+    const std::vector<int> ranks = strategy == Strategy::table_row_wise ? std::vector{0, 1, 2, 3} : all_ranks(8);
+    plan.placements = {whole_table(0, item.workload.tables[0], strategy, {ranks})};
+  }
+
+  PreparedCase prepared() const { return {scenario, item, Cluster(item.cluster), plan}; }
+
+  std::string notes() const {
+    const PreparedCase all = prepared();
+    const auto loads = rank_loads(all.program());
+    std::string text;
+    if (loads) {
+      for (const std::string& note : load_notes(*loads, all)) text += note + "\n";
+    }
+    return text;
+  }
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string pooled(double s, std::uint64_t rows = 1'000'000, int dim = 64) {
+  return fmt::format("rows: {}, dim: {}, kind: pooled, pooling_factor: 20, access: {{family: zipf, s: {}}}", rows, dim,
+                     s);
+}
+
+}  // namespace
+
+// The sum of i^-1.2 to 10^6 is 5.5916 - 5 x 10^-1.2 = 5.2761, so that the first row has 18.95 % and, of eight ranks,
+// 1.516 times the mean.
+TEST_CASE("a row that no cut divides is named, with what it costs any cut and what helps") {
+  const Skewed skewed(pooled(1.2));
+  const std::string notes = skewed.notes();
+  CHECK(
+      has(notes, "times as many rows as the mean rank, and the others wait for it; table 't' adds most to it: 100 %"));
+  CHECK(has(notes,
+            "Table 't': its hottest row gets 19.0 % of the lookups, so no cut by rows over 8 ranks can bring the "
+            "fullest rank below 1.52 times the mean."));
+  // On four ranks of eight the mean rank is half as full.
+  CHECK(
+      has(Skewed(pooled(1.2), Strategy::table_row_wise).notes(), "over 4 ranks can bring the fullest rank below 1.52"));
+}
+
+TEST_CASE("of rows that lie together by their ids the cut is to blame, not one row") {
+  Skewed skewed(pooled(0.8) + ", row_order: popularity");
+  CHECK(has(skewed.notes(), "Rank 0 looks up 5.12 times as many rows"));  // real_load: zipf 0.8, 10^6 rows, 8 owners
+  CHECK(has(skewed.notes(), "cut them modulo (load: {row_cut: modulo})"));
+  CHECK_FALSE(has(skewed.notes(), "its hottest row"));
+  skewed.item.load.row_cut = RowCut::modulo;  // 1.07 times the mean
+  CHECK(skewed.notes() == "");
+}
+
+TEST_CASE("what helps depends on what can be made of the table") {
+  CHECK(
+      has(Skewed("rows: 1000000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1.2}").notes(),
+          "Replicate the head (flexshard_2tier, flexshard_3tier)."));
+  // 18 thousand lookups of one row, and 2,000 rows to reduce in their place.
+  CHECK(
+      has(Skewed(pooled(1.2, 2'000)).notes(), "Replicate table 't' (data_parallel): it has fewer rows than this rank"));
+  CHECK(has(Skewed(pooled(1.2)).notes(), "Cut table 't' by columns (column_wise)"));
+  const std::string narrow = Skewed(pooled(1.2, 1'000'000, 4)).notes();
+  CHECK(has(narrow, "can bring the fullest rank below"));
+  CHECK_FALSE(has(narrow, "Cut table"));
+}
+
+TEST_CASE("even loads are not worth a note") {
+  CHECK(Skewed(pooled(0)).notes() == "");
+  Skewed even(pooled(1.2));
+  even.item.load.row_shares = LoadOptions::RowShares::even;
+  CHECK(even.notes() == "");
+}
+
+TEST_CASE("a bag whose first id decides the others asks for the hottest row with one id of its size") {
+  const Skewed skewed(pooled(1.2) + ", bag_ids: first_id");
+  const auto loads = rank_loads(skewed.prepared().program());
+  REQUIRE(loads.has_value());
+  CHECK(loads->hottest_row->share == doctest::Approx(0.1895 / 20).epsilon(1e-3));
+}
+
+// Table-wise, 512 x 8 x 20 ids on one rank of eight: eight times the mean, of lookups as of ids.
+TEST_CASE("statistics of any plan: the fullest rank's lookups and ids over the mean rank's") {
+  Skewed whole(pooled(1.2));
+  whole.plan.placements = {whole_table(0, whole.item.workload.tables[0], Strategy::table_wise, {{3}})};
+  CHECK(load_statistics(whole.prepared().program()) ==
+        "Lookups of an iteration: rank 3 has 8.00 times the mean; table 't' adds most to it. Ids received: rank 3 has "
+        "8.00 times the mean.");
+  whole.plan.placements = {whole_table(0, whole.item.workload.tables[0], Strategy::data_parallel, {all_ranks(8)})};
+  CHECK(load_statistics(whole.prepared().program()) ==
+        "Lookups of an iteration: rank 0 has 1.00 times the mean. No ids are exchanged.");
+}

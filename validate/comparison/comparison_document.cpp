@@ -117,15 +117,24 @@ std::string worst_text(const TimelineComparison& comparison) {
   return join(parts);
 }
 
-// Compute, collectives, exposed time and device memory of each rank; the first `most` of them.
+std::string sent_text(const std::optional<ComparedRank::Moved>& sent) {
+  if (!sent) return "-";
+  const double predicted = static_cast<double>(sent->predicted) / 1e6,
+               observed = static_cast<double>(sent->observed) / 1e6;
+  const int places = decimals_for(std::max(predicted, observed));
+  return fixed(predicted, places) + " / " + fixed(observed, places);
+}
+
+// Compute, collectives, exposed time, bytes sent and device memory of each rank; the first `most` of them.
 Sheet ranks_sheet(const TimelineComparison& comparison, std::size_t most) {
   Sheet sheet;
-  sheet.columns = {{"rank"}, {"compute ms"}, {"collectives ms"}, {"exposed ms"}, {"busy ms"}, {"memory GiB"}};
+  sheet.columns = {{"rank"},    {"compute ms"}, {"collectives ms"}, {"exposed ms"},
+                   {"busy ms"}, {"sent MB"},    {"memory GiB"}};
   for (const ComparedRank& rank : comparison.ranks) {
     if (sheet.rows.size() == most) break;
     sheet.rows.push_back(
         {{std::to_string(rank.rank), pair_text(rank.compute), pair_text(rank.comm), pair_text(rank.exposed),
-          pair_text(rank.busy), gib(rank.predicted_bytes) + " / " + gib(rank.observed_bytes)}});
+          pair_text(rank.busy), sent_text(rank.sent), gib(rank.predicted_bytes) + " / " + gib(rank.observed_bytes)}});
   }
   return sheet;
 }

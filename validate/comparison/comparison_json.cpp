@@ -82,7 +82,12 @@ Json bytes_json(const std::optional<std::int64_t>& bytes) {
   return bytes ? Json(*bytes) : Json(nullptr);
 }
 
+Json moved_json(const std::optional<ComparedRank::Moved>& moved, std::int64_t ComparedRank::Moved::*side) {
+  return moved ? Json((*moved).*side) : Json(nullptr);
+}
+
 Json rank_json(const ComparedRank& rank) {
+  using Moved = ComparedRank::Moved;
   return {{"rank", rank.rank},
           {"compute", time_json(rank.compute)},
           {"comm", time_json(rank.comm)},
@@ -90,7 +95,11 @@ Json rank_json(const ComparedRank& rank) {
           {"busy", time_json(rank.busy)},
           {"predicted_hbm_bytes", bytes_json(rank.predicted_bytes)},
           {"observed_hbm_bytes", bytes_json(rank.observed_bytes)},
-          {"waiting", time_json(rank.waiting)}};
+          {"waiting", time_json(rank.waiting)},
+          {"predicted_sent_bytes", moved_json(rank.sent, &Moved::predicted)},
+          {"observed_sent_bytes", moved_json(rank.sent, &Moved::observed)},
+          {"predicted_received_bytes", moved_json(rank.received, &Moved::predicted)},
+          {"observed_received_bytes", moved_json(rank.received, &Moved::observed)}};
 }
 
 Json wait_json(const NamedTime& time) {

@@ -206,10 +206,18 @@ class Comparer {
                      of([](const RankTimes& times) { return times.compute_ms + times.exposed_ms; }),
                      of([](const RankTimes& times) { return times.waiting_ms; }),
                      {},
-                     {}};
+                     {},
+                     moved(&Timeline::bytes_out, rank),
+                     moved(&Timeline::bytes_in, rank)};
     if (!predicted_.timeline.hbm_bytes.empty()) row.predicted_bytes = predicted_.timeline.hbm_bytes[rank];
     if (!observed_.timeline.hbm_bytes.empty()) row.observed_bytes = observed_.timeline.hbm_bytes[rank];
     return row;
+  }
+
+  std::optional<ComparedRank::Moved> moved(std::vector<std::int64_t> Timeline::*bytes, std::size_t rank) const {
+    const auto &ours = predicted_.timeline.*bytes, &theirs = observed_.timeline.*bytes;
+    if (ours.empty() || theirs.empty()) return std::nullopt;
+    return ComparedRank::Moved{ours[rank], theirs[rank]};
   }
 
   void add_notes() {
@@ -264,6 +272,11 @@ Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
   const auto [least, most] = std::ranges::minmax(values);
   return {least, median(std::move(values)), most};
+}
+
+double ComparedRank::Moved::error_pct() const {
+  if (observed == 0) return predicted == 0 ? 0 : HUGE_VAL;
+  return 100 * static_cast<double>(predicted - observed) / static_cast<double>(observed);
 }
 
 double ComparedTime::off_ms() const {

@@ -60,6 +60,14 @@ struct ComparedRank {
   ComparedTime compute, comm, exposed, busy;  // busy: something running
   ComparedTime waiting;                       // of exposed: for members of a collective's group that arrive later
   std::optional<std::int64_t> predicted_bytes, observed_bytes;
+  // Bytes that the rank sends and receives in an iteration, its own chunks excluded; of an observation the mean that
+  // was counted (Timeline::bytes_out).
+  struct Moved {
+    std::int64_t predicted = 0, observed = 0;
+    double error_pct()
+        const;  // 100 (predicted - observed) / observed; of nothing but nothing 0, of nothing else infinite
+  };
+  std::optional<Moved> sent, received;
 };
 
 // What is said of one case.

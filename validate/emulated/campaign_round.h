@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,9 +87,16 @@ std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveIte
 std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, const std::vector<Timeline>& predicted,
                                      const ObserveItems& observe);
 
-// Runs every Program on the ranks of the cluster, one after the other, with one rendezvous for all. One Timeline each.
+// The Programs that the iterations of a run execute in turn (IterationPrograms), and how many iterations are kept where
+// that is not what the options say.
+struct ProgramRun {
+  std::vector<Program> programs;
+  std::optional<int> iterations{};
+};
+
+// Runs them on the ranks of the cluster, one run after the other, with one rendezvous for all. One Timeline each.
 // Errors: Failure::run with what the first rank said that failed; Interrupted.
-std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<Program>& programs,
+std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vector<ProgramRun>& runs,
                                        const ExecuteOptions& options, const std::function<bool()>& interrupted);
 
 // The same for items of the campaign: each repeat starts alone and synchronised, after one that is not kept. Refers to

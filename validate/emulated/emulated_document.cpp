@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -137,21 +138,102 @@ std::string report_json(const CampaignReport& report) {
   return document.dump(2) + "\n";
 }
 
+namespace {
+
+std::string beside_text(const CaseMiss& miss) {
+  std::string text =
+      fmt::format("{}, iteration: {:.1f} ms predicted, {:.1f} ms median observed, {:+.1f} %", miss.case_name,
+                  miss.iteration.predicted_ms, miss.iteration.observed_ms.median, miss.iteration_pct.value_or(0));
+  if (miss.worst_bytes) text += "; bytes: " + bytes_text(*miss.worst_bytes);
+  return text;
+}
+
+std::string spread_text(const IterationSpread& spread) {
+  return fmt::format("{:.1f} / {:.1f} / {:.1f} ms", spread.p5, spread.median, spread.p95);
+}
+
+Section drawn_section(const ScenarioRound& round) {
+  Section section{"", {Paragraph{"Drawn batches, 5th percentile / median / 95th percentile of the iterations:"}}};
+  for (std::size_t i = 0; i < round.drawn.size(); ++i) {
+    if (!round.drawn[i]) continue;
+    const DrawnTimes& times = *round.drawn[i];
+    const std::string text =
+        fmt::format("{}: {} predicted, {} observed, {} iterations", round.report.cases[i].comparison.case_name,
+                    spread_text(times.predicted), spread_text(times.observed), times.iterations);
+    section.blocks.emplace_back(Paragraph{text, Paragraph::Role::plain, 2});
+  }
+  return section;
+}
+
+Section beside_section(const ScenarioRound& round) {
+  Section section{"",
+                  {Paragraph{"With " + join(round.beside_settings) + ", beside the same observation and not judged:"}}};
+  for (const CaseMiss& miss : round.beside)
+    section.blocks.emplace_back(Paragraph{beside_text(miss), Paragraph::Role::plain, 2});
+  return section;
+}
+
+Json percent_or_null(const std::optional<double>& percent) {
+  return percent && std::isfinite(*percent) ? Json(rounded(*percent)) : Json(nullptr);
+}
+
+Json miss_json(const CaseMiss& miss) {
+  std::optional<double> bytes_pct;
+  if (miss.worst_bytes) bytes_pct = miss.worst_bytes->bytes.error_pct();
+  return {{"case", miss.case_name},
+          {"predicted_ms", rounded(miss.iteration.predicted_ms)},
+          {"observed_median_ms", rounded(miss.iteration.observed_ms.median)},
+          {"iteration_error_pct", percent_or_null(miss.iteration_pct)},
+          {"bytes_error_pct", percent_or_null(bytes_pct)}};
+}
+
+Json drawn_json(const std::optional<DrawnTimes>& times) {
+  if (!times) return nullptr;
+  const auto spread = [](const IterationSpread& of) {
+    return Json{{"mean_ms", rounded(of.mean)},
+                {"median_ms", rounded(of.median)},
+                {"p5_ms", rounded(of.p5)},
+                {"p95_ms", rounded(of.p95)}};
+  };
+  return {{"iterations", times->iterations},
+          {"predicted", spread(times->predicted)},
+          {"observed", spread(times->observed)}};
+}
+
+Json misses_json(const std::vector<CaseMiss>& misses) {
+  Json list = Json::array();
+  for (const CaseMiss& miss : misses) list.push_back(miss_json(miss));
+  return list;
+}
+
+// With what is known of the spread of drawn batches.
+Json cases_json(const ScenarioRound& round) {
+  Json list = misses_json(round.cases());
+  for (std::size_t i = 0; i < list.size() && i < round.drawn.size(); ++i) list[i]["drawn"] = drawn_json(round.drawn[i]);
+  return list;
+}
+
+}  // namespace
+
 std::string round_text(const ScenarioRound& round, int width, bool colour) {
   Document document = comparison_document(round.report, Medium::terminal);
-  document.add(
-      {"",
-       {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
-                  ". Observed: " + join(round.observed_order) + "."},
-        Paragraph{fmt::format("Judged is the least of the iterations, which noise only lengthens: an iteration "
-                              "within {} %, a collective of {} ms or more that shares its tier with no other "
-                              "within {} %.",
-                              kIterationTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct)}}});
+  document.add({"",
+                {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
+                           ". Observed: " + join(round.observed_order) + "."},
+                 Paragraph{fmt::format(
+                     "Judged: the iteration within {} % of the median observed; the bytes that each rank sends and "
+                     "receives in an iteration within {} % of the mean that the ranks counted; a collective that alone "
+                     "takes {} ms or more and shares its tier with no other within {} % of the least observed, which "
+                     "noise only lengthens.",
+                     kIterationTolerancePct, kBytesTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct)}}});
   Section judged{"", {}};
   for (const std::string& line : round.judged) judged.blocks.emplace_back(Paragraph{line, Paragraph::Role::plain, 2});
   for (const std::string& miss : round.outside)
     judged.blocks.emplace_back(Paragraph{"OUTSIDE: " + miss, Paragraph::Role::notice});
   document.add(std::move(judged));
+  if (std::ranges::any_of(round.drawn, [](const auto& times) { return times.has_value(); }))
+    document.add(drawn_section(round));
+  if (!round.beside.empty()) document.add(beside_section(round));
   document.add({"", {Paragraph{kWhatItProves}}});
   return document_text(document, width, colour);
 }
@@ -163,7 +245,10 @@ std::string round_json(const ScenarioRound& round) {
                           {"outside", round.outside},
                           {"predicted_order", round.predicted_order},
                           {"observed_order", round.observed_order},
+                          {"cases", cases_json(round)},
+                          {"beside", {{"settings", round.beside_settings}, {"cases", misses_json(round.beside)}}},
                           {"iteration_tolerance_pct", kIterationTolerancePct},
+                          {"bytes_tolerance_pct", kBytesTolerancePct},
                           {"collective_tolerance_pct", kCollectiveTolerancePct},
                           {"judged_from_ms", kJudgedCollectiveMs},
                           {"what_it_proves", kWhatItProves}};

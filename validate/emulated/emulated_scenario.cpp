@@ -8,13 +8,18 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/tree/json.h"
+#include "sim/lower/drawn_programs.h"
 #include "sim/study/study.h"
+#include "sim/timeline/traffic.h"
 #include "validate/emulated/campaign_round.h"
 #include "validate/emulated/emulated_cluster.h"
 #include "validate/emulated/rank_processes.h"
+#include "validate/execute/fusion/drawn_sizes.h"
 
 namespace shardsim {
 namespace {
+
+constexpr int kMostFilled = 1000;  // iterations of a case that is too short for the time that is to be filled
 
 Error no_stand_in(const ClusterSpec& spec, const std::string& wrong) {
   return input_error({"cluster " + spec.name}, wrong, "Take emulated_2x4, or a cluster like it");
@@ -53,13 +58,84 @@ void require_one_cluster(const Scenario& scenario) {
   }
 }
 
-std::vector<Program> programs_of(const Scenario& scenario) {
-  std::vector<Program> programs;
-  for (const Case& item : scenario.cases) {
-    const Cluster cluster = cluster_of(item);
-    programs.push_back(make_program(item, cluster, make_plan(item, cluster, scenario.seed, {}), scenario, false));
+bool works_ahead(const Program& program) {
+  return std::ranges::any_of(program.ops, [](const Op& op) { return op.batches_ahead > 0; });
+}
+
+bool is_drawn(const Case& item) {
+  return item.load.batches == LoadOptions::Batches::drawn;
+}
+
+// Iteration i of the simulated chain and iteration i of the ranks have the same sizes.
+std::vector<Program> drawn_programs(const PreparedCase& prepared, int iterations) {
+  const DrawnPrograms programs(prepared.plan, prepared.item.workload, prepared.cluster,
+                               {false, prepared.item.overlap, prepared.item.load});
+  std::vector<Program> all;
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    all.push_back(programs.at(iteration));
+    all.back().scenario = prepared.scenario.path;
+    all.back().case_name = prepared.item.name;
+    all.back().seed = prepared.scenario.seed;
   }
-  return programs;
+  return all;
+}
+
+// Of expected batches the ids are drawn, and the sizes of every iteration are theirs. In a pipeline, whose iterations
+// cannot have sizes of their own, ids are made to fit those that are expected.
+std::vector<Program> programs_of(const PreparedCase& prepared, int iterations) {
+  if (is_drawn(prepared.item)) return drawn_programs(prepared, iterations);
+  const Program& program = prepared.program();
+  return works_ahead(program) ? std::vector<Program>{program} : with_drawn_sizes_of(program, iterations);
+}
+
+// How many iterations of a case are kept.
+int kept_of(const Case& item, double predicted_ms, const ScenarioRoundOptions& options) {
+  const double to_fill = std::ceil(options.at_least.ms() / predicted_ms);
+  if (is_drawn(item) || !(to_fill > options.iterations)) return options.iterations;
+  return static_cast<int>(std::min<double>(to_fill, kMostFilled));
+}
+
+std::vector<ProgramRun> runs_of(const Scenario& scenario, const StudyResult& predicted,
+                                const ScenarioRoundOptions& options) {
+  std::vector<ProgramRun> runs;
+  for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
+    const Case& item = scenario.cases[i];
+    Cluster cluster = cluster_of(item);
+    Plan plan = make_plan(item, cluster, scenario.seed, {});
+    const int kept = kept_of(item, predicted.cases.at(i).iteration_ms, options);
+    const PreparedCase prepared(scenario, item, std::move(cluster), std::move(plan));
+    runs.push_back({programs_of(prepared, options.warmup + kept), kept});
+  }
+  return runs;
+}
+
+// Drawn batches are simulated for as many iterations as the ranks run, after those that the simulation leaves out.
+void align(Scenario& scenario, ScenarioRoundOptions& options) {
+  if (std::ranges::none_of(scenario.cases, is_drawn)) return;
+  options.warmup = kIterationsBefore;
+  for (Case& item : scenario.cases) {
+    if (is_drawn(item)) item.load.iterations = options.iterations;
+  }
+}
+
+// The mean of the Programs that the kept iterations execute: those of drawn batches are the ones that were simulated.
+void put_mean_traffic(Timeline& simulated, const std::vector<Program>& run, int warmup) {
+  const auto kept = static_cast<std::int64_t>(run.size()) - warmup;
+  std::vector<std::int64_t> out(simulated.bytes_out.size(), 0), in = out;
+  for (std::size_t turn = static_cast<std::size_t>(warmup); turn < run.size(); ++turn) {
+    Timeline one;
+    one.world_size = simulated.world_size;
+    add_traffic(one, run[turn]);
+    for (std::size_t rank = 0; rank < out.size(); ++rank) {
+      out[rank] += one.bytes_out[rank];
+      in[rank] += one.bytes_in[rank];
+    }
+  }
+  for (std::size_t rank = 0; rank < out.size(); ++rank) {
+    simulated.bytes_out[rank] = out[rank] / kept;
+    simulated.bytes_in[rank] = in[rank] / kept;
+  }
+  simulated.flow.clear();
 }
 
 ExecuteOptions back_to_back(const ScenarioRoundOptions& options) {
@@ -71,7 +147,7 @@ ExecuteOptions back_to_back(const ScenarioRoundOptions& options) {
 }
 
 // The shapers are checked before any NIC is slowed; empty when `unfit` says why they will not do.
-std::vector<Timeline> observed_on(const ClusterSpec& spec, const std::vector<Program>& programs,
+std::vector<Timeline> observed_on(const ClusterSpec& spec, const std::vector<ProgramRun>& runs,
                                   const ScenarioRoundOptions& options, std::string& unfit) {
   EmulatedCluster cluster(shape_of(spec));
   const NodeShape& ranks = cluster.shape().ranks;
@@ -80,50 +156,19 @@ std::vector<Timeline> observed_on(const ClusterSpec& spec, const std::vector<Pro
     if (!unfit.empty()) return {};
   }
   for (const SlowNic& slow : slow_nics(spec)) cluster.set_nic_rate(slow.rank, slow.factor * cluster.shape().nic);
-  return observe_programs(cluster, programs, back_to_back(options), options.interrupted);
+  return observe_programs(cluster, runs, back_to_back(options), options.interrupted);
 }
 
-// Of one collective: does it use links inside nodes, and between them?
-struct Tiers {
-  bool fast = false, nic = false;
-  bool meets(const Tiers& other) const { return (fast && other.fast) || (nic && other.nic); }
-};
-
-Tiers tiers_of(const Timeline& timeline, int op) {
-  Tiers tiers;
-  const auto group = timeline.groups.find(timeline.ops[op].group);
-  if (group == timeline.groups.end()) return {true, true};
-  for (const std::vector<int>& ranks : group->second) {
-    for (const int rank : ranks) {
-      const bool same_node = rank / timeline.ranks_per_node == ranks.front() / timeline.ranks_per_node;
-      if (!same_node) tiers.nic = true;
-      if (same_node && rank != ranks.front()) tiers.fast = true;
-    }
-  }
-  return tiers;
+void bench_into(const TemporaryFolder& folder, const Scenario& scenario) {
+  std::vector<const Workload*> workloads;
+  for (const Case& item : scenario.cases) workloads.push_back(&item.workload);
+  folder.put("measured.csv", bench_on_ranks(shape_of(scenario.cases.front().cluster).ranks.world_size(), workloads));
 }
 
 // Compute models read the table by its name.
 void use_bench(Scenario& scenario, const TemporaryFolder& folder) {
-  std::vector<const Workload*> workloads;
-  for (const Case& item : scenario.cases) workloads.push_back(&item.workload);
-  folder.put("measured.csv", bench_on_ranks(shape_of(scenario.cases.front().cluster).ranks.world_size(), workloads));
   const std::string model = "{\"name\": \"measured\", \"file\": \"" + folder.path("measured.csv").string() + "\"}";
   for (Case& item : scenario.cases) item.compute_model = parse_json(model, "the micro-benchmark of this machine");
-}
-
-bool overlap(const Span& a, const Span& b) {
-  return a.rank == b.rank && a.start_us < b.end_us && b.start_us < a.end_us;
-}
-
-// The operations of the Timeline that the row stands for.
-bool shares_its_tier(const Timeline& timeline, const ComparedOperation& row) {
-  for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
-    const auto& names = row.predicted_names;
-    const bool one_of_them = std::find(names.begin(), names.end(), timeline.ops[op].name) != names.end();
-    if (one_of_them && shares_its_tier(timeline, static_cast<int>(op))) return true;
-  }
-  return false;
 }
 
 std::vector<std::string> fastest_first(const ComparisonReport& report, double (*time)(const ComparedCase&)) {
@@ -137,8 +182,10 @@ std::vector<std::string> fastest_first(const ComparisonReport& report, double (*
 }
 
 void judge(ScenarioRound& round) {
-  for (const ComparedCase& item : round.report.cases) {
-    const Verdict verdict = verdict_of(item.comparison, item.predicted);
+  for (std::size_t i = 0; i < round.report.cases.size(); ++i) {
+    const ComparedCase& item = round.report.cases[i];
+    const Verdict verdict =
+        round.drawn[i] ? verdict_of(item.comparison, *round.drawn[i]) : verdict_of(item.comparison, item.predicted);
     const std::string name = item.comparison.case_name + ", ";
     for (const std::string& text : verdict.judged) round.judged.push_back(name + text);
     for (const std::string& text : verdict.outside) round.outside.push_back(name + text);
@@ -163,61 +210,43 @@ EmulatedShape shape_of(const ClusterSpec& spec) {
   return shape;
 }
 
-bool shares_its_tier(const Timeline& timeline, int op) {
-  const Tiers tiers = tiers_of(timeline, op);
-  for (const Span& span : timeline.spans) {
-    if (span.op != op) continue;
-    for (const Span& other : timeline.spans) {
-      if (other.op == op || !is_communication(timeline.ops[other.op].op_class)) continue;
-      if (overlap(span, other) && tiers.meets(tiers_of(timeline, other.op))) return true;
-    }
-  }
-  return false;
-}
-
-Verdict verdict_of(const TimelineComparison& comparison, const Timeline& predicted) {
-  Verdict verdict;
-  const auto check = [&](const std::string& what, const ComparedTime& time, double tolerance_pct) {
-    const std::optional<double> error = time.error_against(time.observed_ms.min);
-    const std::string text =
-        fmt::format("{}: {:.1f} ms predicted, {:.1f} ms least observed, {:+.1f} % ({} % allowed)", what,
-                    time.predicted_ms, time.observed_ms.min, error.value_or(0), shortest(tolerance_pct));
-    const bool holds = error && std::abs(*error) <= tolerance_pct;
-    verdict.judged.push_back(text + (holds ? "  ok" : "  OUTSIDE"));
-    if (!holds) verdict.outside.push_back(text);
-  };
-  check("iteration", comparison.iteration, kIterationTolerancePct);
-  for (const ComparedOperation& row : comparison.operations) {
-    if (!is_communication(row.op_class) || row.time.predicted_ms < kJudgedCollectiveMs) continue;
-    if (!shares_its_tier(predicted, row)) check(row.name, row.time, kCollectiveTolerancePct);
-  }
-  for (const LoneOperation& lone : comparison.alone) {
-    if (lone.ms >= kJudgedCollectiveMs)
-      verdict.outside.push_back(lone.name + (lone.predicted ? " only predicted" : " only observed"));
-  }
-  return verdict;
-}
-
-ScenarioRound validate_emulated_scenario(Scenario scenario, const ScenarioRoundOptions& options) {
+ScenarioRound validate_emulated_scenario(Scenario scenario, ScenarioRoundOptions options) {
   require_one_cluster(scenario);
+  align(scenario, options);
   ScenarioRound round;
   round.unfit = emulation_obstacle();
   if (!round.unfit.empty()) return round;
   const TemporaryFolder bench;  // as long as compute models read it
-  if (options.bench_compute) use_bench(scenario, bench);
+  std::optional<Scenario> beside;
+  if (options.beside) beside = options.beside->scenario;
+  if (beside) align(*beside, options);
+  if (options.bench_compute) {
+    bench_into(bench, scenario);
+    use_bench(scenario, bench);
+    if (beside) use_bench(*beside, bench);
+  }
   // Before the cluster is built: afterwards this process lives in name spaces of its own.
-  const std::vector<Program> programs = programs_of(scenario);
   WorkerOptions workers;
   workers.interrupted = options.interrupted;
   const StudyResult predicted = run_study(scenario, workers);
-  const std::vector<Timeline> observed = observed_on(scenario.cases.front().cluster, programs, options, round.unfit);
+  const std::vector<ProgramRun> runs = runs_of(scenario, predicted, options);
+  const StudyResult otherwise = beside ? run_study(*beside, workers) : StudyResult{};
+  const std::vector<Timeline> observed = observed_on(scenario.cases.front().cluster, runs, options, round.unfit);
   if (!round.unfit.empty()) return round;
   for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
     const std::string& name = scenario.cases[i].name;
-    const Timeline& simulated = predicted.cases.at(i).timeline;
+    const CaseResult& result = predicted.cases.at(i);
+    Timeline simulated = result.timeline;
+    if (result.drawn) put_mean_traffic(simulated, runs[i].programs, options.warmup);
     const ComparedPair pair{name, name, {"prediction of " + name}, {"emulated cluster"}};
-    round.report.cases.push_back({compare_timelines(simulated, observed.at(i), pair), simulated, observed[i]});
+    TimelineComparison comparison = compare_timelines(simulated, observed.at(i), pair);
+    if (result.drawn) comparison.iteration.predicted_ms = result.drawn->iteration_ms.median;
+    round.report.cases.push_back({std::move(comparison), simulated, observed[i]});
+    round.drawn.emplace_back();
+    if (result.drawn) round.drawn.back() = drawn_times(*result.drawn, observed[i]);
+    if (beside) round.beside.push_back(miss_of(compare_timelines(otherwise.cases.at(i).timeline, observed[i], pair)));
   }
+  if (beside) round.beside_settings = options.beside->settings;
   round.report.predicted = "simulation";
   round.report.observed = "emulated cluster";
   judge(round);

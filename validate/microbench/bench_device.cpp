@@ -35,6 +35,10 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
   made_ready();
 }
 
+void BenchDevice::give_ids(const BenchInput& input) {
+  upload(of_.indices.as<void>(), input.indices.data(), static_cast<std::int64_t>(8 * input.indices.size()));
+}
+
 double BenchDevice::run_us() {
   return run_us(point_.op);
 }

@@ -36,6 +36,9 @@ class BenchDevice {
 
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
   void prepare(const BenchPoint& point, const BenchInput& input);
+  // Other ids for the prepared point, as many: the next call finds in the caches what an iteration leaves there for the
+  // one after it, not its own rows.
+  void give_ids(const BenchInput& input);
   double run_us();              // one call of the prepared point: device time between two events, in us
   double run_us(BenchOp half);  // of a prepared lookup_update: its lookup or its update alone
   // Makes and fills memory for the tables of all points of this type to come that need no more bytes, once: filling

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 
 namespace shardsim {
 namespace {

@@ -58,13 +58,13 @@ struct BenchPoint {
   bool is_sequence() const { return op == BenchOp::gather || op == BenchOp::scatter; }
   std::int64_t lookups() const;       // over all tables
   std::int64_t row_bytes() const;     // lookups x bytes of their rows, repeated ones counted again
-  std::int64_t table_bytes() const;   // of all tables
+  std::int64_t table_bytes() const;   // of all tables, each in whole cache lines
   std::int64_t need_bytes() const;    // what a device holds for it: tables, states, indices, outputs, gradients
   std::int64_t output_bytes() const;  // of vectors or rows looked up; 0: none
   std::int64_t gradients() const;     // numbers that an update takes; 0: none
   std::int64_t state_bytes() const;   // of its optimizer
   OptimizerSettings settings() const;
-  TableBatch table_batch() const;  // the tables one after the other in an arena that begins at element 0
+  TableBatch table_batch() const;  // the tables one after the other, each from a cache line on, the first at element 0
   PointColumns columns() const;
   // The columns with commas between: not the law, the optimizer or the repetition, so that points of one text stay
   // together when a data set is cut into a part to fit and a part to check.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <thread>
 
@@ -43,6 +45,16 @@ std::int64_t free_memory() {
   return kibibytes > 0 ? kibibytes * 1024 : kMemoryIfUnknown;
 }
 
+// The last cache that a core of this machine can use. The kernel's figure goes first: of some AMD processors the C
+// library multiplies the cache by the cores of the whole socket, ten times what there is.
+std::int64_t last_cache_bytes() {
+  std::int64_t kibibytes = 0;
+  std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kibibytes;  // "32768K"
+  if (kibibytes > 0) return kibibytes * 1024;
+  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return cache > 0 ? cache : kCacheIfUnknown;
+}
+
 // The CPU of this process as the system describes it.
 DeviceFacts cpu_facts(int threads) {
   DeviceFacts facts;
@@ -52,11 +64,19 @@ DeviceFacts cpu_facts(int threads) {
   facts.num_gpus = 0;
   facts.threads = threads;
   facts.memory_bytes = free_memory() / 2;  // the rest of the machine lives too
-  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  facts.cache_bytes = cache > 0 ? cache : kCacheIfUnknown;
+  facts.cache_bytes = last_cache_bytes();
   facts.more = {{"processors", std::to_string(std::thread::hardware_concurrency())},
                 {"cpu_MHz_as_read", value_in("/proc/cpuinfo", "cpu MHz")}};
   return facts;
+}
+
+// What a call frees stays with the process, as a trainer's allocator keeps it: else an update's lists come from the
+// system again, page by page, in some calls and not in others.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+#endif
 }
 
 // Reads whole lines; what it returns keeps the compiler from leaving them out.
@@ -75,7 +95,9 @@ SHARDSIM_VECTOR_CLONES std::uint64_t read_lines(const std::byte* data, std::int6
 class CpuBenchDevice final : public BenchDevice {
  public:
   CpuBenchDevice(int threads, const DeviceFacts& facts)
-      : BenchDevice(facts, {8 * facts.cache_bytes / kCacheLine * kCacheLine, 16}), threads_(threads) {}
+      : BenchDevice(facts, {8 * facts.cache_bytes / kCacheLine * kCacheLine, 16}), threads_(threads) {
+    keep_freed_memory();
+  }
 
  private:
   // On large pages where the system gives them, so that random rows do not time the address translation of small ones.

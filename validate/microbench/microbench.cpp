@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/rng.h"
 #include "base/statistics.h"
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 
 namespace shardsim {
 

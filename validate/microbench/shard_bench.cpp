@@ -7,28 +7,27 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/statistics.h"
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 #include "validate/microbench/position_draw.h"
 
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kLeastRepetitions = 3;
-constexpr std::uint64_t kIdSalt = 1000;  // of the keys that draw, as the executor's
+constexpr std::uint64_t kIdSalt = 1000;  // of the keys that draw, as the executor's; and one more for each call
 
 // Ids of one table, and where its bags begin in them.
-void draw_piece(const ShardSet& set, const Table& table, std::uint64_t seed, BenchInput& input) {
+void draw_piece(const ShardSet& set, const Table& table, std::uint64_t seed, int call, BenchInput& input) {
   const AccessDistribution access = table.distribution();
   const PositionDraw positions(access);
-  const std::uint64_t key = hash_key(table.name, seed, 1);
-  Rng rng(hash_key(table.name, seed, kIdSalt));
+  Rng rng(hash_key(table.name, seed, kIdSalt + static_cast<std::uint64_t>(call)));
   const std::int64_t before = input.offsets.back();
   for (std::int64_t bag = 1; bag <= set.batch; ++bag)
     input.offsets.push_back(before +
                             static_cast<std::int64_t>(std::floor(static_cast<double>(bag) * table.average_length)));
-  for (std::int64_t i = before; i < input.offsets.back(); ++i)
-    input.indices.push_back(static_cast<std::int64_t>(permute(positions.draw(rng), table.rows, key)));
+  std::vector<std::uint64_t> ids(static_cast<std::size_t>(input.offsets.back() - before));
+  for (std::uint64_t& id : ids) id = positions.draw(rng);
+  permute_all(ids, table.rows, hash_key(table.name, seed, 1));
+  input.indices.insert(input.indices.end(), ids.begin(), ids.end());
 }
 
 ElementType element_of(const Table& table) {
@@ -70,25 +69,51 @@ std::int64_t largest_tables(const BenchDevice& device, const ShardSet& set) {
   return tables;
 }
 
-ShardSeconds measure_shard(BenchDevice& device, const ShardSet& set, std::size_t shard, const ShardOptions& options,
-                           const ShardWatch& watch) {
-  device.prepare(shard_point(set, shard), draw_shard_input(set, shard, options.seed));
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<double> forward, backward;
-  const auto once = [&](bool counts) {
-    for (const auto& [op, times] : {std::pair{BenchOp::lookup, &forward}, {BenchOp::update, &backward}}) {
-      if (counts && !options.warm) device.flush();
-      const double us = device.run_us(op);
-      if (counts) times->push_back(us);
-    }
-  };
-  const auto stopped = [&] { return watch.stop && watch.stop(); };
-  for (int i = 0; i < options.warmup && (i == 0 || seconds_after(start) < options.seconds / 5) && !stopped(); ++i)
-    once(false);
-  while (forward.size() < static_cast<std::size_t>(options.repetitions) && !stopped() &&
-         (forward.size() < kLeastRepetitions || seconds_after(start) < options.seconds))
-    once(true);
-  return {median(forward) * 1e-6, median(backward) * 1e-6};
+// One visit of a shard, every call with other ids.
+class Visit {
+ public:
+  Visit(BenchDevice& device, const ShardSet& set, std::size_t shard, const ShardOptions& options, int first_call)
+      : device_(device), set_(set), shard_(shard), options_(options), next_(first_call) {
+    device_.prepare(shard_point(set, shard), draw());
+  }
+
+  ShardSeconds least(const std::function<bool()>& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto goes_on = [&] { return seconds_after(start) < options_.seconds && !(stop && stop()); };
+    for (int i = 0; i < options_.warmup && (i == 0 || goes_on()); ++i) call();
+    VisitedShard shard;
+    for (int i = 0; i < options_.repetitions && (i == 0 || goes_on()); ++i) shard.add(call());
+    return shard.least;
+  }
+
+ private:
+  BenchInput draw() { return draw_shard_input(set_, shard_, options_.seed, next_++); }
+
+  ShardSeconds call() {
+    if (calls_++ > 0) device_.give_ids(draw());
+    const double forward = timed_us(BenchOp::lookup), backward = timed_us(BenchOp::update);
+    return {1e-6 * forward, 1e-6 * backward};
+  }
+
+  double timed_us(BenchOp op) {
+    if (!options_.warm) device_.flush();
+    return device_.run_us(op);
+  }
+
+  BenchDevice& device_;
+  const ShardSet& set_;
+  std::size_t shard_;
+  const ShardOptions& options_;
+  int next_;  // whose ids are drawn next
+  int calls_ = 0;
+};
+
+// Shards without a label that have had fewer visits than that, in order.
+std::vector<std::size_t> to_visit(const ShardSet& set, const std::vector<VisitedShard>& shards, int visits) {
+  std::vector<std::size_t> result;
+  for (std::size_t shard = 0; shard < set.shards.size(); ++shard)
+    if (!set.labels[shard] && shards[shard].visits < visits) result.push_back(shard);
+  return result;
 }
 
 }  // namespace
@@ -107,10 +132,10 @@ BenchPoint shard_point(const ShardSet& set, std::size_t shard) {
   return point;
 }
 
-BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_t seed) {
+BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_t seed, int call) {
   BenchInput input;
   input.offsets.push_back(0);
-  for (const ShardPiece& piece : set.shards.at(shard)) draw_piece(set, table_of(set, piece), seed, input);
+  for (const ShardPiece& piece : set.shards.at(shard)) draw_piece(set, table_of(set, piece), seed, call, input);
   return input;
 }
 
@@ -118,21 +143,29 @@ void check_shards(const BenchDevice& device, const ShardSet& set) {
   largest_tables(device, set);
 }
 
-void measure_shards(BenchDevice& device, ShardSet& set, const ShardOptions& options, const ShardWatch& watch) {
+void VisitedShard::add(const ShardSeconds& visit) {
+  ++visits;
+  least = {std::min(least.forward, visit.forward), std::min(least.backward, visit.backward)};
+}
+
+void measure_shards(BenchDevice& device, ShardSet& set, std::vector<VisitedShard> shards, const ShardOptions& options,
+                    const ShardWatch& watch) {
   set.labels.resize(set.shards.size());
+  shards.resize(set.shards.size());
   if (set.shards.empty()) return;
   device.keep_tables(shard_point(set, 0).type, largest_tables(device, set));
-  auto done =
-      static_cast<std::size_t>(std::ranges::count_if(set.labels, [](const auto& label) { return label.has_value(); }));
-  for (std::size_t shard = 0; shard < set.shards.size(); ++shard) {
-    if (watch.progress) watch.progress(done, set.shards.size());
-    if (set.labels[shard]) continue;
-    const ShardSeconds label = measure_shard(device, set, shard, options, watch);
-    if (watch.stop && watch.stop()) return;  // fewer repetitions than were asked for make no label
-    set.labels[shard] = label;
-    if (watch.measured) watch.measured(shard, label);
-    ++done;
-  }
+  const int calls = options.warmup + options.repetitions + 1;
+  std::size_t done = 0;
+  for (int visit = 1; visit <= options.visits; ++visit)
+    for (const std::size_t shard : to_visit(set, shards, visit)) {
+      if (watch.progress) watch.progress(done++, set.shards.size() * static_cast<std::size_t>(options.visits));
+      const ShardSeconds least = Visit(device, set, shard, options, visit * calls).least(watch.stop);
+      if (watch.stop && watch.stop()) return;  // fewer calls than were asked for make no visit
+      shards[shard].add(least);
+      if (watch.visited) watch.visited(shard, least);
+    }
+  for (std::size_t shard = 0; shard < shards.size(); ++shard)
+    if (!set.labels[shard]) set.labels[shard] = shards[shard].least;
 }
 
 }  // namespace shardsim

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "plan/learned/label_sets.h"
 #include "validate/microbench/microbench.h"
@@ -14,27 +16,38 @@ namespace shardsim {
 
 // What a device is timed on: lookup and update of a shard's pieces in one call each, whose ids are drawn from the
 // tables' access distributions. Bag b of a table has the ids from floor(b L) to floor((b + 1) L), L its mean items per
-// sample. Pieces of one table have the same ids, in all shards of a set.
+// sample. Pieces of one table have the same ids, in all shards of a set; each `call` has others.
 // Errors (Failure::input, at the table): rows or an optimizer that the kernels do not know.
 BenchPoint shard_point(const ShardSet& set, std::size_t shard);
-BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_t seed);
+BenchInput draw_shard_input(const ShardSet& set, std::size_t shard, std::uint64_t seed, int call);
 
+// A label is the least time of all calls, for all that disturbs a machine makes calls longer, and none shorter
+// (Chen, Revels: Robust benchmarking in noisy environments, 2016). What disturbs one often lasts longer than a few
+// calls: hence visits, a pass over all shards between two of them.
 struct ShardOptions {
   std::uint64_t seed = 1;  // of the ids
-  int warmup = 5;
-  int repetitions = 10;
-  double seconds = 10;  // no repetition of a shard begins after so long, once there are three
-  bool warm = false;    // no flush between the calls
+  int visits = 3;          // of every shard
+  int warmup = 2;          // calls of a visit that are not counted
+  int repetitions = 4;     // and that are
+  double seconds = 3;      // no call of a visit begins after so long, once one is counted
+  bool warm = false;       // no flush between the calls
 };
 
-// The labels that are in the journal beside an output, a line per shard, each written when it was measured: what ends
-// the process takes none of them. A line that was cut off is left out and its shard measured again.
+// How often a shard was visited, and the least seconds so far.
+struct VisitedShard {
+  int visits = 0;
+  ShardSeconds least = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  void add(const ShardSeconds& visit);
+};
+
+// The visits that are in the journal beside an output, a line each, written when it was over: what ends the process
+// takes none of them. A line that was cut off is left out and that visit made again.
 class ShardJournal {
  public:
-  // Opens or begins it, and puts what it holds into the set's labels. `what` says what is measured and how: a journal
-  // of something else is refused (Failure::input, naming the journal).
-  ShardJournal(const std::filesystem::path& output, const std::string& what, ShardSet& set);
-  void add(std::size_t shard, const ShardSeconds& label) const;
+  // Opens or begins it, and adds what it holds to the shards. `what` says what is measured and how: a journal of
+  // something else is refused (Failure::input, naming the journal).
+  ShardJournal(const std::filesystem::path& output, const std::string& what, std::vector<VisitedShard>& shards);
+  void add(std::size_t shard, const ShardSeconds& visit) const;
   void remove() const;
 
  private:
@@ -42,17 +55,19 @@ class ShardJournal {
 };
 
 struct ShardWatch {
-  std::function<void(std::size_t done, std::size_t all)> progress;
-  std::function<bool()> stop;  // asked between repetitions
-  std::function<void(std::size_t shard, const ShardSeconds& label)> measured;
+  std::function<void(std::size_t done, std::size_t all)> progress;  // visits
+  std::function<bool()> stop;                                       // asked between calls
+  std::function<void(std::size_t shard, const ShardSeconds& visit)> visited;
 };
 
 // Errors (before anything is timed): those of shard_point(); Failure::run naming a shard that the device has no memory
 // for.
 void check_shards(const BenchDevice& device, const ShardSet& set);
 
-// Measures the shards of the set that have no label yet, in order, until stopped. All tables lie in one stretch of
+// Measures the shards of the set that have no label yet, until stopped: visits them in order, all of them once, then
+// all again. `shards` has the visits of before, one entry per shard; empty: none. All tables lie in one stretch of
 // memory that is made and filled once, at its largest. Errors: those of check_shards().
-void measure_shards(BenchDevice& device, ShardSet& set, const ShardOptions& options, const ShardWatch& watch);
+void measure_shards(BenchDevice& device, ShardSet& set, std::vector<VisitedShard> shards, const ShardOptions& options,
+                    const ShardWatch& watch);
 
 }  // namespace shardsim

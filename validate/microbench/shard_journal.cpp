@@ -26,21 +26,21 @@ void append(const std::filesystem::path& path, const std::string& text) {
 }
 
 // "SHARD FORWARD_US BACKWARD_US".
-void take_line(const std::string& line, const Place& place, ShardSet& set) {
+void take_line(const std::string& line, const Place& place, std::vector<VisitedShard>& shards) {
   const std::vector<std::string> parts = split(line, ' ');
   if (parts.size() != 3) throw input_error(place, excerpt(line) + " is no label", "Remove the journal and begin again");
   const auto shard = static_cast<std::size_t>(parse_count(parts[0], place));
   const double forward = parse_real(parts[1], place), backward = parse_real(parts[2], place);
-  if (shard >= set.shards.size() || !(forward > 0) || !(backward > 0))
+  if (shard >= shards.size() || !(forward > 0) || !(backward > 0))
     throw input_error(place, excerpt(line) + " is no label of these shards", "Remove the journal and begin again");
-  set.labels[shard] = ShardSeconds{1e-6 * forward, 1e-6 * backward};
+  shards[shard].add({1e-6 * forward, 1e-6 * backward});
 }
 
 }  // namespace
 
-ShardJournal::ShardJournal(const std::filesystem::path& output, const std::string& what, ShardSet& set)
+ShardJournal::ShardJournal(const std::filesystem::path& output, const std::string& what,
+                           std::vector<VisitedShard>& shards)
     : path_(result_target(output).concat(".journal")) {
-  set.labels.resize(set.shards.size());
   const std::string head = kMark + what;
   std::string text = is_there(path_) ? read_file(path_) : "";
   const std::size_t end = text.rfind('\n');
@@ -50,12 +50,12 @@ ShardJournal::ShardJournal(const std::filesystem::path& output, const std::strin
   if (lines.front() != head)
     throw input_error({path_}, "it is the journal of another measurement: " + excerpt(lines.front()),
                       "Measure as it says, name another output, or remove it");
-  for (std::size_t i = 1; i < lines.size(); ++i) take_line(lines[i], {path_, static_cast<int>(i) + 1}, set);
+  for (std::size_t i = 1; i < lines.size(); ++i) take_line(lines[i], {path_, static_cast<int>(i) + 1}, shards);
   write_file(path_, text + "\n");  // without what was cut off
 }
 
-void ShardJournal::add(std::size_t shard, const ShardSeconds& label) const {
-  append(path_, fmt::format("{} {} {}\n", shard, shortest(1e6 * label.forward), shortest(1e6 * label.backward)));
+void ShardJournal::add(std::size_t shard, const ShardSeconds& visit) const {
+  append(path_, fmt::format("{} {} {}\n", shard, shortest(1e6 * visit.forward), shortest(1e6 * visit.backward)));
 }
 
 void ShardJournal::remove() const {

@@ -151,13 +151,14 @@ inline Program mixed_program(const std::string& pipeline) {
 }
 
 // On toy_2x4: 2 nodes of 4 ranks.
-inline Program lowered(const std::string& planner, const Workload& workload, bool overlap = true) {
+inline Program lowered(const std::string& planner, const Workload& workload, bool overlap = true,
+                       const LoadOptions& load = {}) {
   const Cluster cluster = toy_cluster();
   const auto memory = make_memory_model(parse_yaml("{name: paper}", "sample"));
   const Plan plan =
       make_planner(parse_yaml(planner, "sample"))->plan(workload, cluster, PlannerContext{*memory, 7, {}});
   check_plan(plan, workload, cluster, Place{"sample"});
-  Program program = lower(plan, workload, cluster, {.observed_payload = false, .overlap = overlap});
+  Program program = lower(plan, workload, cluster, {.observed_payload = false, .overlap = overlap, .load = load});
   program.seed = 7;
   check_program(program, Place{"sample"});
   return program;

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "base/rng.h"
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 #include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
@@ -58,35 +58,36 @@ std::vector<ReferencePiece> pieces_of(const Program& program, const Program::Sha
 }  // namespace
 
 struct Reference::State {
-  explicit State(const Program& given) : program(given) {
+  explicit State(const IterationPrograms& given) {
+    for (std::size_t i = 0; i < given.size(); ++i) programs.push_back(given[i]);
     ProgramPlaces places;
-    places.program.source = given.scenario;
-    fusions = fusions_of(program, places);
+    places.program.source = program().scenario;
+    fusions = fusions_of(program(), places);
     for (const Fusion& fusion : fusions) check(fusion, places);
     for (const Fusion& fusion : fusions) {
-      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program, program.shard(shard));
+      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program(), program().shard(shard));
     }
   }
 
   void check(const Fusion& fusion, const ProgramPlaces& places) const {
-    const Op& lookup = program.op(fusion.lookup);
+    const Op& lookup = program().op(fusion.lookup);
     for (const Fusion::Part& part : fusion.parts) {
-      if (part.gradient < 0) refuse(places, program.op(part.lookup), "nothing updates its rows", kWhole);
+      if (part.gradient < 0) refuse(places, program().op(part.lookup), "nothing updates its rows", kWhole);
     }
     for (const int index : fusion.shards) {
-      const Table& table = program.table_of(index);
+      const Table& table = program().table_of(index);
       if (table.dtype != Dtype::fp32) {
         refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)), kWhole);
       }
-      if (!fusion.pooled && program.shard(index).columns() != program.shard(fusion.shards.front()).columns()) {
+      if (!fusion.pooled && program().shard(index).columns() != program().shard(fusion.shards.front()).columns()) {
         refuse(places, lookup, "its shards have different dimensions", kWhole);
       }
     }
     std::vector<int> moves{fusion.output, fusion.gradient_exchange, fusion.scatter, fusion.gather};
     moves.insert(moves.end(), fusion.reduces.begin(), fusion.reduces.end());
     for (const int id : moves) {
-      if (id >= 0 && !program.op(id).dtype.empty() && program.op(id).dtype != "fp32") {
-        refuse(places, program.op(id), fmt::format("it moves {}", program.op(id).dtype), kWhole);
+      if (id >= 0 && !program().op(id).dtype.empty() && program().op(id).dtype != "fp32") {
+        refuse(places, program().op(id), fmt::format("it moves {}", program().op(id).dtype), kWhole);
       }
     }
     check_reduce(fusion, places);
@@ -94,11 +95,11 @@ struct Reference::State {
 
   void check_reduce(const Fusion& fusion, const ProgramPlaces& places) const {
     if (fusion.reduces.empty()) return;
-    const Op& reduce = program.op(fusion.reduces.front());
-    for (const int rank : program.ranks_of(program.op(fusion.lookup))) {
+    const Op& reduce = program().op(fusion.reduces.front());
+    for (const int rank : program().ranks_of(program().op(fusion.lookup))) {
       std::int64_t summed = 0;
-      for (const int id : fusion.reduces) summed += collective_bytes(program, program.op(id), rank).in;
-      const auto bytes = rank_rows(program, fusion, rank).elements * static_cast<std::int64_t>(sizeof(float));
+      for (const int id : fusion.reduces) summed += collective_bytes(program(), program().op(id), rank).in;
+      const auto bytes = rank_rows(program(), fusion, rank).elements * static_cast<std::int64_t>(sizeof(float));
       if (bytes <= summed) continue;
       const std::string sums = fusion.reduces.size() > 1 ? "it and those like it sum" : "it sums";
       refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes),
@@ -107,9 +108,11 @@ struct Reference::State {
   }
 
   void iterate() {
-    const int batch = static_cast<int>(iteration % program.index_batches);
+    const IterationPrograms all{programs};
+    const int batch = static_cast<int>(iteration % all.batches());
+    turn = all.turn(static_cast<int>(iteration));
     for (const Fusion& fusion : fusions) {
-      for (const int rank : program.ranks_of(program.op(fusion.lookup))) {
+      for (const int rank : program().ranks_of(program().op(fusion.lookup))) {
         fusion.pooled ? read_pooled(fusion, rank, batch) : read(fusion, rank, batch);
       }
     }
@@ -134,13 +137,13 @@ struct Reference::State {
 
   // Gathers the rows that the rank asks for, and adds their gradients to what their owners will subtract.
   void read(const Fusion& fusion, int rank, int batch) {
-    const IdBatch asked = draw_ids(program, fusion, rank, batch);
+    const IdBatch asked = draw_ids(now(), fusion, rank, batch);
     Vectors rows;
-    rows.resize(static_cast<std::int64_t>(asked.ids.size()), program.shard(fusion.shards.front()).columns());
+    rows.resize(static_cast<std::int64_t>(asked.ids.size()), program().shard(fusion.shards.front()).columns());
     std::int64_t request = 0;
-    const std::vector<int> owners = set_of(program, fusion.ids, rank);
+    const std::vector<int> owners = set_of(program(), fusion.ids, rank);
     for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
-      const RankRows held = rank_rows(program, fusion, owners[owner]);
+      const RankRows held = rank_rows(program(), fusion, owners[owner]);
       for (std::int64_t i = 0; i < asked.counts[owner]; ++i, ++request) {
         const std::int64_t id = asked.ids[static_cast<std::size_t>(request)];
         const RankRows::Part& part = held.part_of(id);
@@ -154,9 +157,9 @@ struct Reference::State {
     std::map<int, Vectors> all;
     std::int64_t first = 0;
     for (const int index : fusion.shards) {
-      const std::int64_t bags = bags_per_rank(program, program.table_of(index));
+      const std::int64_t bags = bags_per_rank(program(), program().table_of(index));
       all[index].first = first;
-      all[index].resize(bags, program.shard(index).columns());
+      all[index].resize(bags, program().shard(index).columns());
       first += bags;
     }
     return all;
@@ -164,19 +167,20 @@ struct Reference::State {
 
   // Sums the rows of each bag of the rank, and adds the bag's gradient to what their owners will subtract.
   void read_pooled(const Fusion& fusion, int rank, int batch) {
-    const IdBatch asked = draw_ids(program, fusion, rank, batch);
-    const PartShares shares(program, fusion);
-    const std::vector<int> owners = set_of(program, fusion.ids, rank);
+    const IdBatch asked = draw_ids(now(), fusion, rank, batch);
+    const PartShares shares(now(), fusion);
+    const std::vector<int> owners = set_of(program(), fusion.ids, rank);
+    const auto own = static_cast<std::size_t>(std::ranges::find(owners, rank) - owners.begin());
     std::map<int, Vectors> vectors = empty_vectors(fusion);
     const std::int64_t* id = asked.ids.data();
     for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
-      const RankRows held = rank_rows(program, fusion, owners[owner]);
-      const std::vector<std::int64_t> counts = shares.split(held, asked.counts[owner]);
+      const RankRows held = rank_rows(program(), fusion, owners[owner]);
+      const std::vector<std::int64_t> counts = shares.split(held, own, asked.counts[owner]);
       for (std::size_t i = 0; i < counts.size(); ++i) {
         const RankRows::Part& part = held.parts[i];
         std::int64_t bag = 0;
-        for (const std::int64_t length : bag_lengths(program, program.table_of(part.shard), counts[i], part.position,
-                                                     row_shards(program.shard(part.shard)))) {
+        for (const std::int64_t length : bag_lengths(now(), now().table_of(part.shard), counts[i], part.position,
+                                                     row_shards(program().shard(part.shard)))) {
           for (std::int64_t k = 0; k < length; ++k) take(part, *id++, rank, fusion.lookup, vectors.at(part.shard), bag);
           ++bag;
         }
@@ -226,14 +230,18 @@ struct Reference::State {
     std::ranges::fill(piece.reads, 0);
   }
 
-  Program program;
+  const Program& program() const { return programs.front(); }
+  const Program& now() const { return programs[turn]; }
+
+  std::vector<Program> programs;
+  std::size_t turn = 0;
   std::vector<Fusion> fusions;
   std::int64_t iteration = 0;
   std::map<int, std::vector<ReferencePiece>> pieces;           // by shard
   std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
 };
 
-Reference::Reference(const Program& program) : state_(std::make_shared<State>(program)) {}
+Reference::Reference(const IterationPrograms& programs) : state_(std::make_shared<State>(programs)) {}
 
 void Reference::iterate(int iterations) {
   for (int i = 0; i < iterations; ++i) state_->iterate();
@@ -247,7 +255,7 @@ std::vector<float> Reference::gathered(int rank, int lookup_op) const {
 std::vector<float> Reference::shard_rows(int rank, int shard) const {
   const auto found = state_->pieces.find(shard);
   if (found == state_->pieces.end()) return {};
-  const int position = row_shard_of(state_->program.shard(shard), rank);
+  const int position = row_shard_of(state_->program().shard(shard), rank);
   return position < 0 ? std::vector<float>{} : found->second[static_cast<std::size_t>(position)].rows;
 }
 

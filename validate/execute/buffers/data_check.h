@@ -7,6 +7,7 @@
 
 #include "sim/program/program.h"
 #include "validate/execute/fusion/fusion.h"
+#include "validate/execute/fusion/iteration_programs.h"
 
 namespace shardsim {
 
@@ -28,11 +29,11 @@ float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t colum
 // rows or pooled vectors that every rank gathered in the last one. Pooled vectors are sums, of weighted features and of
 // mean pooling too: what weighs them is no part of the Program.
 //
-// Iteration k = 0, 1, 2 ... looks up the ids of batch k mod index_batches, in a pipeline too (there their exchange runs
-// in iteration k - 1, and those of batch 0 are there from the start). All lookups of an iteration read the rows as the
-// iterations before left them. Then each row loses the sum of the gradients of all ranks that read it: a row with
-// copies on several ranks gets, on each of them, the sum over the ranks of all copies. In a pooled lookup each row of a
-// bag gets the gradient of the bag's vector.
+// Iteration k = 0, 1, 2 ... looks up the ids of batch k mod IterationPrograms::batches(), in a pipeline too (there
+// their exchange runs in iteration k - 1, and those of batch 0 are there from the start). All lookups of an iteration
+// read the rows as the iterations before left them. Then each row loses the sum of the gradients of all ranks that read
+// it: a row with copies on several ranks gets, on each of them, the sum over the ranks of all copies. In a pooled
+// lookup each row of a bag gets the gradient of the bag's vector.
 //
 // Memory: all tables once, the gradients of all tables once more, and the ids of one batch. Only for tables of fp32
 // with fp32 on the wire; errors (Failure::input): other types, shards of different dimension in one sequence lookup, no
@@ -40,7 +41,7 @@ float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t colum
 // are Failure::run.
 class Reference {
  public:
-  explicit Reference(const Program& program);
+  explicit Reference(const IterationPrograms& programs);
   void iterate(int iterations);
   std::vector<float> gathered(int rank, int lookup_op) const;  // as Machine::gathered; empty before the first iteration
   std::vector<float> shard_rows(int rank, int shard) const;    // as Machine::shard_rows; empty where it holds none

@@ -30,7 +30,7 @@ class WireIds {
       : members_(set_of(program, fusion.ids, rank)) {
     const PartShares shares(program, fusion);
     for (const std::int64_t count : id_counts(program, fusion, rank, true)) {
-      const std::vector<std::int64_t> split = shares.split(rows, count);
+      const std::vector<std::int64_t> split = shares.split(rows, counts_.size(), count);
       first_.emplace_back();
       counts_.push_back(split);
       for (const std::int64_t ids : split) {
@@ -247,6 +247,20 @@ std::vector<LookupBuffers> lookup_buffers(const Program& program, const ProgramP
     all.push_back(BufferPlan(program, fusion, rank, op_place(places, fusion.lookup)).make());
   }
   return all;
+}
+
+std::vector<std::vector<LookupBuffers>> lookup_buffers(const IterationPrograms& programs, int rank) {
+  std::vector<std::vector<LookupBuffers>> all;
+  for (std::size_t turn = 0; turn < programs.size(); ++turn) {
+    std::vector<LookupBuffers> own = lookup_buffers(programs[turn], {}, rank);
+    all.resize(own.size());
+    for (std::size_t fusion = 0; fusion < own.size(); ++fusion) all[fusion].push_back(std::move(own[fusion]));
+  }
+  return all;
+}
+
+const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns) {
+  return *std::ranges::max_element(turns, {}, [](const LookupBuffers& of) { return elements_of(of.returned); });
 }
 
 std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "sim/program/program.h"
 #include "validate/execute/fusion/fusion.h"
+#include "validate/execute/fusion/iteration_programs.h"
 #include "validate/execute/fusion/pooled_layout.h"
 #include "validate/execute/fusion/rank_rows.h"
 #include "validate/execute/kernels/embedding.h"
@@ -81,6 +82,12 @@ struct LookupBuffers {
 // Of every fusion that the Program has, in the order of fusions_of. Errors (Failure::input naming the operation): rows
 // of different widths in one sequence lookup, int8 rows; what fusions_of refuses.
 std::vector<LookupBuffers> lookup_buffers(const Program& program, const ProgramPlaces& places, int rank);
+
+// Of several Programs that are alike but for their sizes: [fusion][Program].
+std::vector<std::vector<LookupBuffers>> lookup_buffers(const IterationPrograms& programs, int rank);
+
+// The buffers among them to which most vectors are returned. Those of another Program are a first part of them.
+const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns);
 
 // Of each part: what the operation that updates its rows asks for; plain SGD where there is none.
 std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/error.h"
@@ -36,18 +37,19 @@ std::unique_ptr<Wire> connect_wire(const std::string& name, Rendezvous& rendezvo
 // One rank as threads of this process, one per stream, over a Wire.
 class CpuMachine : public Machine {
  public:
-  CpuMachine(const Program& program, Rendezvous& rendezvous, const MachineOptions& options)
-      : program_(program),
+  CpuMachine(const IterationPrograms& programs, Rendezvous& rendezvous, const MachineOptions& options)
+      : program_(programs.first()),
         rank_(rendezvous.rank()),
         transport_(options.transport.empty() ? "sockets" : options.transport),
-        order_(program, rank_),
+        order_(program_, rank_),
         wire_(connect_wire(transport_, rendezvous, order_.streams())),
-        device_(make_cpu_device(program, rank_, *wire_, options.threads)),
-        ops_(program, rank_, options.check_data, *device_),
-        spans_(program.streams.size()),
-        current_(program.streams.size()) {
+        device_(make_cpu_device(programs, rank_, *wire_, options.threads)),
+        ops_(programs, rank_, options.check_data, *device_),
+        spans_(program_.streams.size()),
+        sent_(program_.streams.size(), std::vector<std::int64_t>(static_cast<std::size_t>(program_.world_size), 0)),
+        current_(program_.streams.size()) {
     for (std::atomic<int>& op : current_) op = -1;
-    for (const int op : ops_.first_ids()) ops_.run(program.ops[op], -1);
+    for (const int op : ops_.first_ids()) ops_.run(program_.ops[op], -1);
   }
 
   void run(int first, int count, int first_kept, double start) override {
@@ -69,6 +71,12 @@ class CpuMachine : public Machine {
       all.insert(all.end(), spans.begin(), spans.end());
       spans.clear();
     }
+    return all;
+  }
+
+  std::vector<std::int64_t> sent() const override {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(program_.world_size), 0);
+    for (const auto& of_stream : sent_) std::ranges::transform(all, of_stream, all.begin(), std::plus<>{});
     return all;
   }
 
@@ -98,9 +106,12 @@ class CpuMachine : public Machine {
   void run_stream(int stream, int first, int end, int first_kept, double start) {
     try {
       sleep_until(start);
+      std::vector<std::int64_t> before = wire_->sent(stream);
       for (int iteration = first; iteration < end; ++iteration) {
+        if (iteration == first_kept) before = wire_->sent(stream);
         for (const int op : order_.ops_of(stream)) run_op(program_.ops[op], iteration, iteration >= first_kept);
       }
+      if (end > first_kept) count_sent(stream, before);
     } catch (...) {
       {
         const std::lock_guard lock(failure_mutex_);
@@ -108,6 +119,12 @@ class CpuMachine : public Machine {
       }
       stop();
     }
+  }
+
+  // A stream is a channel of the wire.
+  void count_sent(int stream, const std::vector<std::int64_t>& before) {
+    const std::vector<std::int64_t>& now = wire_->sent(stream);
+    for (std::size_t peer = 0; peer < now.size(); ++peer) sent_[stream][peer] += now[peer] - before[peer];
   }
 
   void run_op(const Op& op, int iteration, bool kept) {
@@ -121,7 +138,7 @@ class CpuMachine : public Machine {
     if (kept) spans_[op.stream].push_back({start * 1e6, end * 1e6, rank_, op.stream, op.id, iteration, 0});
   }
 
-  const Program& program_;
+  const Program& program_;  // the first; all have the same operations
   int rank_ = 0;
   std::string transport_;
   StreamOrder order_;
@@ -129,16 +146,17 @@ class CpuMachine : public Machine {
   std::unique_ptr<DevicePort> device_;
   RankOps ops_;
   std::vector<std::vector<Span>> spans_;
-  std::vector<std::atomic<int>> current_;  // [stream] operation under way, or -1
+  std::vector<std::vector<std::int64_t>> sent_;  // [stream][rank] in kept iterations
+  std::vector<std::atomic<int>> current_;        // [stream] operation under way, or -1
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
-std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
+std::unique_ptr<Machine> make_cpu_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                           const MachineOptions& options) {
-  return std::make_unique<CpuMachine>(program, rendezvous, options);
+  return std::make_unique<CpuMachine>(programs, rendezvous, options);
 }
 
 }  // namespace shardsim

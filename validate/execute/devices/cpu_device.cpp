@@ -61,14 +61,10 @@ struct CpuRoute {
 
 class CpuDevice : public DevicePort {
  public:
-  CpuDevice(const Program& program, int rank, Wire& wire, int threads)
-      : wire_(wire), threads_(threads), scratch_(program.streams.size()) {
-    for (const Op& op : program.ops) {
-      if (!op.is_collective() || !takes_part(program, op, rank)) continue;
-      Seat seat = seat_of(program, op, rank);
-      CpuRoute& route = routes_[op.id];
-      route.seat = {std::move(seat.ranks), seat.position, program.ranks_per_node, op.stream};
-      if (op.op_class == OpClass::all_to_all) route.matrix = resolve_matrix(program, op.matrix);
+  CpuDevice(const IterationPrograms& programs, int rank, Wire& wire, int threads)
+      : wire_(wire), threads_(threads), scratch_(programs.first().streams.size()) {
+    for (std::size_t turn = 0; turn < programs.size(); ++turn) {
+      for (const Op& op : programs[turn].ops) add_route(programs[turn], op, rank);
     }
   }
 
@@ -130,7 +126,7 @@ class CpuDevice : public DevicePort {
   }
 
   void collective(const Op& op, const void* in, void* out, std::int64_t bytes) override {
-    const auto& [seat, matrix] = routes_.at(op.id);
+    const auto& [seat, matrix] = routes_.at(&op);
     std::vector<float>& scratch = scratch_[op.stream];
     const auto* const from = static_cast<const std::byte*>(in);
     auto* const to = static_cast<std::byte*>(out);
@@ -164,16 +160,25 @@ class CpuDevice : public DevicePort {
   DenseLimits prepare_dense(int) override { return {128, 128, std::int64_t{16} << 20}; }
 
  private:
+  void add_route(const Program& program, const Op& op, int rank) {
+    if (!op.is_collective() || !takes_part(program, op, rank)) return;
+    Seat seat = seat_of(program, op, rank);
+    CpuRoute& route = routes_[&op];
+    if (op.op_class == OpClass::all_to_all) route.matrix = resolve_matrix(program, op.matrix, seat.set);
+    route.seat = {std::move(seat.ranks), seat.position, program.ranks_per_node, op.stream};
+  }
+
   Wire& wire_;
   int threads_ = 1;
-  std::map<int, CpuRoute> routes_;           // [op], of collectives that this rank takes part in
+  // By operation of whichever Program, of collectives that this rank takes part in.
+  std::map<const Op*, CpuRoute> routes_;
   std::vector<std::vector<float>> scratch_;  // [stream] of sums
 };
 
 }  // namespace
 
-std::unique_ptr<DevicePort> make_cpu_device(const Program& program, int rank, Wire& wire, int threads) {
-  return std::make_unique<CpuDevice>(program, rank, wire, threads);
+std::unique_ptr<DevicePort> make_cpu_device(const IterationPrograms& programs, int rank, Wire& wire, int threads) {
+  return std::make_unique<CpuDevice>(programs, rank, wire, threads);
 }
 
 }  // namespace shardsim

@@ -106,6 +106,8 @@ class CudaMachine : public Machine {
 
   std::vector<Span> take_spans() override { return queue_.take_spans(rank_); }
 
+  std::vector<std::int64_t> sent() const override { return {}; }  // NCCL does not say
+
   void stop() override { stopped_ = true; }
 
   std::string doing() const override { return queue_.names(); }
@@ -202,9 +204,12 @@ class CudaMachine : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& rendezvous,
+std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                            const MachineOptions& options) {
-  return std::make_unique<CudaMachine>(program, rendezvous, options);
+  if (programs.size() > 1)
+    throw input_error({programs.first().scenario}, "a GPU executes one Program in every iteration",
+                      "Execute drawn batches with --device cpu");
+  return std::make_unique<CudaMachine>(programs.first(), rendezvous, options);
 }
 
 }  // namespace shardsim

@@ -8,6 +8,7 @@
 
 #include "sim/program/program.h"
 #include "validate/execute/buffers/lookup_buffers.h"
+#include "validate/execute/fusion/iteration_programs.h"
 #include "validate/execute/kernels/embedding.h"
 
 namespace shardsim {
@@ -70,9 +71,9 @@ class DevicePort {
   virtual void update_dense(ElementType type, std::int64_t rows, std::int64_t dim, void* arena, float* state,
                             const float* gradients, const OptimizerSettings& settings, int stream) = 0;
 
-  // On the stream of the operation, over this rank's set of its group. An all_to_all moves the chunks of its matrix, a
-  // send_recv `bytes` bytes, both from `in` to `out`; the other kinds work in place (`in` is `out`) on a vector of
-  // `bytes` bytes: reduce_scatter leaves the own chunk with the sum, all_gather fills the others' chunks.
+  // `op` is one of the Programs' own. On its stream, over this rank's set of its group. An all_to_all moves the chunks
+  // of its matrix, a send_recv `bytes` bytes, both from `in` to `out`; the other kinds work in place (`in` is `out`) on
+  // a vector of `bytes` bytes: reduce_scatter leaves the own chunk with the sum, all_gather fills the others' chunks.
   virtual void collective(const Op& op, const void* in, void* out, std::int64_t bytes) = 0;
 
   // Dense work: c[rows][side] = a[rows][side] b[side][side], fp32; or nothing, for so long.
@@ -90,8 +91,8 @@ class NcclSet;
 class Wire;
 
 // The memory of this process, kernels of `threads` threads each, collectives over a Wire. Every call is done when it
-// returns; calls of different streams may come from different threads.
-std::unique_ptr<DevicePort> make_cpu_device(const Program& program, int rank, Wire& wire, int threads);
+// returns; calls of different streams may come from different threads. The Programs must outlive it.
+std::unique_ptr<DevicePort> make_cpu_device(const IterationPrograms& programs, int rank, Wire& wire, int threads);
 
 // The memory and the kernels of one GPU; calls are launched on the streams of a queue and collectives go by NCCL.
 // Limits of its kernels: kernels/cuda_embedding.h.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "validate/execute/devices/device_port.h"
+#include "validate/execute/fusion/iteration_programs.h"
 
 namespace shardsim {
 
@@ -12,19 +13,23 @@ using Action = std::function<void(int iteration)>;  // what an operation does on
 
 // The rows, ids and vectors of one fusion on one rank, and what its operations do, on any device; sequences and pooled
 // lookups alike. `part`: which of the fusion's lookups; `iteration` counts from 0. The ids served have three buffers
-// that take turns: a pipeline exchanges the next ones while the last update still reads its own.
+// that take turns: a pipeline exchanges the next ones while the last update still reads its own. Where iterations have
+// Programs of their own, each has its calls and ids; rows, optimizer states and buffers, as large as the largest wants
+// them, are common.
 class FusedLookup {
  public:
-  // Draws the ids of all batches and fills the rows with some numbers. The Program and the device must outlive this.
-  // Errors: those of the device; Failure::input where a call is beyond the limits of its kernels.
-  FusedLookup(const Program& program, LookupBuffers buffers, int rank, bool check_data, DevicePort& device);
+  // `turns`: the fusion's buffers in each of the Programs. Draws the ids of all batches and fills the rows with some
+  // numbers. Programs and device must outlive this. Errors: those of the device; Failure::input where a call is beyond
+  // the limits of its kernels.
+  FusedLookup(const IterationPrograms& programs, std::vector<LookupBuffers> turns, int rank, bool check_data,
+              DevicePort& device);
   FusedLookup(const FusedLookup&) = delete;
   FusedLookup& operator=(const FusedLookup&) = delete;
 
   // Says what the operations of the fusion that this rank takes part in do: [op].
   void add_actions(std::vector<Action>& actions);
 
-  const Fusion& fusion() const { return buffers_.fusion; }
+  const Fusion& fusion() const { return first().fusion; }
   std::int64_t bytes() const { return bytes_; }
 
   // As RankOps has them.
@@ -38,33 +43,42 @@ class FusedLookup {
 
   DeviceMemory reserve(std::int64_t bytes, const char* what, float value = 0);
   DeviceMemory uploaded(const std::vector<std::int64_t>& ids, const char* what);
-  void draw(const Program& program, int rank);
+  // As large as the Program that wants most has it.
+  DeviceMemory reserve_most(const std::function<std::int64_t(const LookupBuffers&)>& bytes, const char* what,
+                            float value = 0);
+  void draw(int rank);
+  void reserve_ids();
   void reserve_vectors();
   template <typename Act>
   void set(std::vector<Action>& actions, int op, Act act);
+  void set_in_place(std::vector<Action>& actions, int op, const DeviceMemory& memory);
 
+  const LookupBuffers& first() const { return turns_.front(); }
+  const LookupBuffers& of(int iteration) const { return turns_[programs_.turn(iteration)]; }
   const std::int64_t* asked(int iteration) const;
   const std::int64_t* ids_of(const LookupCall& call, int iteration) const;
   void exchange_ids(const Op& op, int iteration);
   void lookup(std::size_t part, int iteration, int stream);
-  const float* gradients_of(const LookupCall& call, int stream);
+  const float* gradients_of(const LookupBuffers& buffers, const LookupCall& call, int stream);
   void update(std::size_t part, int iteration, int stream);  // fused, or the summed gradient
   void sum_gradients(std::size_t call, int iteration, int stream);
   void apply(std::size_t part, int iteration, int stream);
-  void apply_rows(std::size_t call, int stream);
+  void apply_rows(const LookupCall& call, float* state, int stream);
 
-  const Program& program_;
+  IterationPrograms programs_;
   int rank_ = 0;
   DevicePort& device_;
-  LookupBuffers buffers_;
-  std::vector<OptimizerSettings> settings_;  // [part]
-  int batches_ = 1;
-  std::int64_t bytes_ = 0;  // of device memory
-  std::vector<std::unique_ptr<DeviceCall>> calls_;
-  std::vector<DeviceMemory> states_;  // [call]
-  DeviceMemory asked_;                // [batch][asked]; without an exchange in the order of the calls
+  std::vector<LookupBuffers> turns_;                             // [Program]
+  std::size_t looked_up_ = 0;                                    // the Program of the last lookup
+  std::vector<OptimizerSettings> settings_;                      // [part]
+  std::int64_t bytes_ = 0;                                       // of device memory
+  std::vector<std::vector<std::unique_ptr<DeviceCall>>> calls_;  // [Program][call]
+  std::vector<DeviceMemory> states_;                             // [call]
+  DeviceMemory asked_;                     // batch after batch; without an exchange in the order of the calls
+  std::vector<std::int64_t> first_asked_;  // [batch]
   DeviceMemory served_[kTurns];
-  DeviceMemory order_, ids_came_;        // ids in the order of the wire, where that is not the order of the calls
+  std::vector<DeviceMemory> order_;  // [Program] of ids, where that of the wire is not that of the calls
+  DeviceMemory ids_came_;
   DeviceMemory narrow_in_, narrow_out_;  // ids of 4 bytes on the wire
   DeviceMemory arena_;
   DeviceMemory vectors_, returned_, gradients_, gradients_asked_;

@@ -15,7 +15,7 @@
 namespace shardsim {
 
 // One rank's streams of operations, ready to run: a CPU rank with its threads, or a GPU with its CUDA streams. It was
-// made for one Program and holds that rank's tables, ids and buffers.
+// made for the Programs of a run, which must outlive it, and holds that rank's tables, ids and buffers.
 class Machine {
  public:
   virtual ~Machine() = default;
@@ -28,6 +28,10 @@ class Machine {
   // Spans of iterations from first_kept on since the last call, complete operations only; times in us of this host's
   // CLOCK_MONOTONIC, in launch order. Also after run() threw.
   virtual std::vector<Span> take_spans() = 0;
+
+  // [rank] Bytes sent to each in the iterations from first_kept on, of all calls of run() that ended well, as the
+  // medium counted them; empty where it does not count.
+  virtual std::vector<std::int64_t> sent() const = 0;
 
   // From any thread: run() throws soon.
   virtual void stop() = 0;
@@ -48,7 +52,8 @@ struct MachineEntry {
   std::string_view name;  // as --device has it
   std::string_view help;
   std::string_view transports;  // comma-separated, the default first
-  std::unique_ptr<Machine> (*make)(const Program& program, Rendezvous& rendezvous, const MachineOptions& options);
+  std::unique_ptr<Machine> (*make)(const IterationPrograms& programs, Rendezvous& rendezvous,
+                                   const MachineOptions& options);
   // Refuses what this machine does not execute of a Program that others do, before a rank starts. Null: nothing.
   void (*check)(const Program& program, const ProgramPlaces& places) = nullptr;
 };
@@ -56,9 +61,9 @@ struct MachineEntry {
 std::span<const MachineEntry> machines();  // alphabetical; "cuda" only where it was built
 
 // What the machines of the table are made by (cpu.cpp, cuda.cpp).
-std::unique_ptr<Machine> make_cpu_machine(const Program& program, Rendezvous& rendezvous,
+std::unique_ptr<Machine> make_cpu_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                           const MachineOptions& options);
-std::unique_ptr<Machine> make_cuda_machine(const Program& program, Rendezvous& rendezvous,
+std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                            const MachineOptions& options);
 
 // What the kernels of a GPU do not take (kernels/cuda_embedding.h), told before a rank starts.

@@ -87,7 +87,7 @@ NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s)
     const auto found = communicators_.find({op.stream, op.group});
     parts_[op.id] = {static_cast<int>(seat.ranks.size()), seat.position,
                      found == communicators_.end() ? nullptr : found->second,
-                     op.op_class == OpClass::all_to_all ? resolve_matrix(program, op.matrix) : ByteMatrix{}};
+                     op.op_class == OpClass::all_to_all ? resolve_matrix(program, op.matrix, seat.set) : ByteMatrix{}};
   }
 }
 

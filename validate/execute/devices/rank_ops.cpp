@@ -20,32 +20,51 @@ void naming(int rank, const Op& op, const Body& body) {
 
 }  // namespace
 
-RankOps::RankOps(const Program& program, int rank, bool check_data, DevicePort& device)
-    : device_(device), actions_(program.ops.size()) {
-  for (LookupBuffers& buffers : lookup_buffers(program, {}, rank)) {
-    naming(rank, program.ops[static_cast<std::size_t>(buffers.fusion.lookup)], [&] {
-      lookups_.push_back(std::make_unique<FusedLookup>(program, std::move(buffers), rank, check_data, device));
+RankOps::RankOps(const IterationPrograms& programs, int rank, bool check_data, DevicePort& device)
+    : programs_(programs), device_(device), actions_(programs.first().ops.size()) {
+  const Program& first = programs.first();
+  for (std::vector<LookupBuffers>& turns : lookup_buffers(programs, rank)) {
+    naming(rank, first.op(turns.front().fusion.lookup), [&] {
+      lookups_.push_back(std::make_unique<FusedLookup>(programs, std::move(turns), rank, check_data, device));
     });
     lookups_.back()->add_actions(actions_);
   }
-  for (const Op& op : program.ops) {
-    if (has(op.id) || !takes_part(program, op, rank)) continue;
+  for (const Op& op : first.ops) {
+    if (has(op.id) || !takes_part(first, op, rank)) continue;
     naming(rank, op, [&] {
-      actions_[static_cast<std::size_t>(op.id)] =
-          op.is_collective()
-              ? moving(op, collective_bytes(program, op, rank))
-              : working(op, value_on(program, op, op.flops, rank), value_on(program, op, op.hbm_bytes, rank));
+      actions_[static_cast<std::size_t>(op.id)] = op.is_collective() ? moving(op.id, rank) : working(op.id, rank);
     });
   }
 }
 
 // As many bytes as the operation has.
-Action RankOps::moving(const Op& op, const CollectiveBytes& sizes) {
-  const bool in_place = op.op_class != OpClass::all_to_all && op.op_class != OpClass::send_recv;
-  const DeviceMemory in = device_.memory(sizes.in, "what it sends");
-  const DeviceMemory out = in_place ? in : device_.memory(sizes.out, "what it receives");
+Action RankOps::moving(int id, int rank) {
+  const Op& first = programs_.first().op(id);
+  const bool in_place = first.op_class != OpClass::all_to_all && first.op_class != OpClass::send_recv;
+  std::vector<std::int64_t> sent;  // [Program]
+  CollectiveBytes most;
+  for (std::size_t turn = 0; turn < programs_.size(); ++turn) {
+    const CollectiveBytes sizes = collective_bytes(programs_[turn], programs_[turn].op(id), rank);
+    sent.push_back(sizes.in);
+    most = {std::max(most.in, sizes.in), std::max(most.out, sizes.out)};
+  }
+  const DeviceMemory in = device_.memory(most.in, "what it sends");
+  const DeviceMemory out = in_place ? in : device_.memory(most.out, "what it receives");
   plain_bytes_ += in.bytes() + (in_place ? 0 : out.bytes());
-  return [this, &op, in, out, bytes = sizes.in](int) { device_.collective(op, in.as<void>(), out.as<void>(), bytes); };
+  return [this, id, in, out, sent](int iteration) {
+    const std::size_t turn = programs_.turn(iteration);
+    device_.collective(programs_[turn].op(id), in.as<void>(), out.as<void>(), sent[turn]);
+  };
+}
+
+Action RankOps::working(int id, int rank) {
+  std::vector<Action> turns;
+  for (std::size_t turn = 0; turn < programs_.size(); ++turn) {
+    const Program& program = programs_[turn];
+    const Op& op = program.op(id);
+    turns.push_back(working(op, value_on(program, op, op.flops, rank), value_on(program, op, op.hbm_bytes, rank)));
+  }
+  return [this, turns](int iteration) { turns[programs_.turn(iteration)](iteration); };
 }
 
 namespace {

@@ -13,7 +13,7 @@ namespace shardsim {
 class RankOps {
  public:
   // Takes all memory. Errors (Failure::run) say for which operation of which rank.
-  RankOps(const Program& program, int rank, bool check_data, DevicePort& device);
+  RankOps(const IterationPrograms& programs, int rank, bool check_data, DevicePort& device);
 
   bool has(int op) const { return actions_[static_cast<std::size_t>(op)] != nullptr; }  // the rank takes part
   void run(const Op& op, int iteration) const { actions_[static_cast<std::size_t>(op.id)](iteration); }
@@ -39,12 +39,15 @@ class RankOps {
   };
 
   FusedLookup& with(int lookup_op) const;
-  Action moving(const Op& op, const CollectiveBytes& sizes);
+  // An operation without a lookup's rows, in all Programs.
+  Action moving(int op, int rank);
+  Action working(int op, int rank);
   Action working(const Op& op, double flops, double bytes);
   void grow(DeviceMemory& memory, std::int64_t bytes, const char* what);
   void multiply(const Dense& dense, std::int64_t rows, std::int64_t side, int stream);
   void copy(const Dense& dense, std::int64_t bytes, int stream);
 
+  IterationPrograms programs_;
   DevicePort& device_;
   std::vector<std::unique_ptr<FusedLookup>> lookups_;
   std::map<int, Dense> dense_;    // [stream]

@@ -23,7 +23,7 @@ class FusionCheck {
       for (const int rank : program_.ranks_of(lookup_)) check_holders({rank});
     } else {
       for (const Fusion::Part& part : fusion_.parts) check_ranks(program_.op(part.lookup));
-      for (const std::vector<int>& set : sets(fusion_.ids)) check_set(set);
+      for (std::size_t set = 0; set < sets(fusion_.ids).size(); ++set) check_set(set);
       if (!fusion_.pooled) check_exchange(fusion_.output, true);
       if (!fusion_.pooled && fusion_.gradient_exchange >= 0) check_exchange(fusion_.gradient_exchange, false);
     }
@@ -75,9 +75,10 @@ class FusionCheck {
     }
   }
 
-  void check_set(const std::vector<int>& set) const {
+  void check_set(std::size_t index) const {
+    const std::vector<int>& set = sets(fusion_.ids)[index];
     check_holders(set);
-    const ByteMatrix ids = resolve_matrix(program_, program_.op(fusion_.ids).matrix);
+    const ByteMatrix ids = resolve_matrix(program_, program_.op(fusion_.ids).matrix, index);
     if (ids.unit_bytes != program_.id_bytes) {
       fail(fmt::format("the exchange of its ids counts in units of {} bytes", ids.unit_bytes),
            fmt::format("An id has {}", program_.id_bytes));
@@ -100,15 +101,24 @@ class FusionCheck {
       widths.insert(program_.shard(index).columns() * wire_bytes(exchange, program_.table_of(index).dtype));
     }
     if (widths.size() > 1) return;
-    const ByteMatrix ids = resolve_matrix(program_, program_.op(fusion_.ids).matrix);
-    const ByteMatrix rows = resolve_matrix(program_, exchange.matrix);
-    if (rows.unit_bytes == *widths.begin() && same_counts(rows, ids, returns)) return;
-    const int members = static_cast<int>(sets(id).front().size());
+    const MatrixUse& brings = program_.op(fusion_.ids).matrix;
+    const std::size_t different = brings.per_set || exchange.matrix.per_set ? sets(id).size() : 1;
+    for (std::size_t set = 0; set < different; ++set) {
+      const ByteMatrix ids = resolve_matrix(program_, brings, set);
+      const ByteMatrix rows = resolve_matrix(program_, exchange.matrix, set);
+      if (rows.unit_bytes == *widths.begin() && same_counts(rows, ids, returns)) continue;
+      check_rows(exchange, ids, rows, *widths.begin(), returns);
+    }
+  }
+
+  void check_rows(const Op& exchange, const ByteMatrix& ids, const ByteMatrix& rows, std::int64_t width,
+                  bool returns) const {
+    const int members = static_cast<int>(sets(exchange.id).front().size());
     for (int source = 0; source < members; ++source) {
       for (int owner = 0; owner < members; ++owner) {
         const std::int64_t moved =
             returns ? rows.bytes_between(owner, source, members) : rows.bytes_between(source, owner, members);
-        if (moved != *widths.begin() * ids.units_between(source, owner, members)) misfit(exchange, source);
+        if (moved != width * ids.units_between(source, owner, members)) misfit(exchange, source);
       }
     }
   }

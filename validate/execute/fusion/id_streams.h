@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "models/load/id_counts.h"
 #include "sim/program/program.h"
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/rank_rows.h"
@@ -24,19 +26,29 @@ struct IdBatch {
 // the shards once per owner.
 IdBatch draw_ids(const Program& program, const Fusion& fusion, int rank, int b);
 
+// Of the same batch, how many ids fell to each owner position before they were made to fit the matrix.
+std::vector<std::int64_t> drawn_counts(const Program& program, const Fusion& fusion, int rank, int b);
+
 // How the ids that one rank asks of one owner spread over the shards there, which both sides know beforehand.
 class PartShares {
  public:
   PartShares(const Program& program, const Fusion& fusion);
   double items(int shard) const;  // expected of one rank's batch, half up; the shard is of the fusion
   std::vector<std::int64_t> per_shard(std::int64_t total) const;  // those items, made to add up to `total`
-  // Of `count` ids: [parts of the owner], 0 for a part without rows.
-  std::vector<std::int64_t> split(const RankRows& owner, std::int64_t count) const;
+  // Of `count` ids that the rank at position `source` of the exchange group asks for: [parts of the owner], 0 for a
+  // part without rows. Where a batch was drawn, whose matrix says every pair of ranks, they spread as expected ids do.
+  // Errors: Failure::input where rows that are not even would have another number of them in an expected batch.
+  std::vector<std::int64_t> split(const RankRows& owner, std::size_t source, std::int64_t count) const;
 
  private:
+  IdCounts counts_of(int shard, int members) const;
+  std::vector<std::int64_t> split_evenly(const RankRows& owner, std::int64_t count) const;
+
   const Program& program_;
   std::vector<int> shards_;
-  std::vector<double> items_;  // [shards_]
+  std::vector<double> items_;         // [shards_]
+  std::map<int, IdCounts> counts_{};  // by shard, where one of them has uneven owners
+  bool drawn_ = false;
 };
 
 // How many ids `rank` asks of each member of its exchange group, by position, or (`served`) each of them asks of it;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 int row_shard_of(const Program::Shard& shard, int rank) {
@@ -15,7 +16,9 @@ int row_shard_of(const Program::Shard& shard, int rank) {
 }
 
 std::int64_t row_shard_rows(const Program::Shard& shard, int position) {
-  return static_cast<std::int64_t>(shard.shard_rows(position));
+  if (shard.cut == RowCut::hashed) return static_cast<std::int64_t>(shard.shard_rows(position));
+  const RowOwners owners(shard.rows(), row_shards(shard), RowOrder::popularity, shard.cut, {});
+  return static_cast<std::int64_t>(owners.rows_of(position));
 }
 
 int row_shards(const Program::Shard& shard) {
@@ -25,12 +28,9 @@ int row_shards(const Program::Shard& shard) {
 RowOwner row_owner(const Program& program, const Program::Shard& shard, std::uint64_t position) {
   const std::uint64_t offset = position - shard.row_begin;
   if (shard.strategy == Strategy::data_parallel) return {0, offset};
-  const std::string& table = program.tables[static_cast<std::size_t>(shard.table)].name;
-  // A table without tiers is one tier; salt 1 makes row ids, whose blocks are the pieces.
-  const auto tier = static_cast<std::uint64_t>(std::max(shard.tier, 0));
-  const std::uint64_t salt = shard.order == "row_id" ? 1 : 2 + tier;
-  const std::uint64_t rows = shard.row_end - shard.row_begin;
-  return owner_of(offset, rows, row_shards(shard), hash_key(table, program.hash_seed, salt));
+  if (shard.cut != RowCut::hashed || shard.order != "row_id") return row_owners(program, shard).at(offset);
+  const RowHash hash = row_hash(program, shard);  // balanced blocks of row ids
+  return owner_of(offset, shard.rows(), row_shards(shard), hash_key(hash.table, hash.seed, 1));
 }
 
 const RankRows::Part& RankRows::part_of(std::int64_t row) const {
@@ -79,7 +79,7 @@ CollectiveBytes collective_bytes(const Program& program, const Op& op, int rank)
   const Seat seat = seat_of(program, op, rank);
   if (op.op_class != OpClass::all_to_all) return {op.bytes_of_set(seat.set), op.bytes_of_set(seat.set)};
   const int members = static_cast<int>(seat.ranks.size());
-  const ByteMatrix matrix = resolve_matrix(program, op.matrix);
+  const ByteMatrix matrix = resolve_matrix(program, op.matrix, seat.set);
   return {matrix.bytes_sent(seat.position, members), matrix.bytes_received(seat.position, members)};
 }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 #include "sim/program/program.h"
 #include "validate/execute/fusion/fusion.h"
 
@@ -30,7 +30,7 @@ struct RankRows {
 RankRows rank_rows(const Program& program, const Fusion& fusion, int rank);
 
 // A shard of Program::shards is cut by rows over its holders: into one piece per rank of a set (row_wise, flex), else
-// one piece. The first pieces hold one row more where the rows do not divide.
+// one piece. Where the rows do not divide, the first pieces hold one row more, or, cut in blocks, the last ones fewer.
 int row_shards(const Program::Shard& shard);
 std::int64_t row_shard_rows(const Program::Shard& shard, int position);
 int row_shard_of(const Program::Shard& shard, int rank);  // the piece that the rank holds; -1: none

@@ -21,9 +21,9 @@ constexpr std::int64_t kRowsAhead = 32;  // rows asked of memory before they are
 SHARDSIM_IN_CLONES void prefetch_row(const void* table, std::int64_t index, std::int64_t row_bytes) {
   const std::uintptr_t row = reinterpret_cast<std::uintptr_t>(table) +
                              static_cast<std::uintptr_t>(index) * static_cast<std::uintptr_t>(row_bytes);
-  for (std::int64_t at = 0; at < row_bytes; at += kCacheLine)
-    __builtin_prefetch(reinterpret_cast<const void*>(row + static_cast<std::uintptr_t>(at)), 0,
-                       2);  // the second-level cache queues more
+  const std::uintptr_t end = row + static_cast<std::uintptr_t>(row_bytes);
+  for (std::uintptr_t line = row - row % kCacheLine; line < end; line += kCacheLine)
+    __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);  // the second-level cache queues more
 }
 
 // Bags [first, end) of one table.

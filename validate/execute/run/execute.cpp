@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/row_hash.h"
+#include "models/access/row_hash.h"
 #include "sim/program/program_file.h"
 #include "validate/execute/buffers/data_check.h"
 #include "validate/execute/buffers/lookup_buffers.h"
@@ -40,17 +40,19 @@ void check_world(const Program& program, const Rendezvous& rendezvous) {
 }
 
 // What must be the same on every rank, as one line each.
-std::string terms_of(const Program& program, const ExecuteOptions& options) {
+std::string terms_of(const IterationPrograms& programs, const ExecuteOptions& options) {
   const MachineOptions& machine = options.machine;
-  return "program " + std::to_string(fnv1a(program_to_json(program))) + "\n--device " + options.device +
-         "\n--transport " + machine.transport + "\n--warmup " + std::to_string(options.warmup) + "\n--iterations " +
+  std::string text;
+  for (std::size_t turn = 0; turn < programs.size(); ++turn) text += program_to_json(programs[turn]);
+  return "program " + std::to_string(fnv1a(text)) + "\n--device " + options.device + "\n--transport " +
+         machine.transport + "\n--warmup " + std::to_string(options.warmup) + "\n--iterations " +
          std::to_string(options.iterations) + "\n--apart " + (options.apart ? "on" : "off") + "\n--check-data " +
          (machine.check_data ? "on" : "off");
 }
 
 // A rank with another program or other counts would leave the others waiting for ever.
-void check_terms(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options) {
-  const std::vector<std::string> all = rendezvous.all_gather(terms_of(program, options), "comparing what to run");
+void check_terms(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options) {
+  const std::vector<std::string> all = rendezvous.all_gather(terms_of(programs, options), "comparing what to run");
   const std::vector<std::string> first = split(all.front(), '\n');
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const std::vector<std::string> own = split(all[rank], '\n');
@@ -78,8 +80,8 @@ std::jthread ticker(Rendezvous& rendezvous, const Machine& machine) {
 // One run of the ranks: a machine that stops when the run fails, and the common start.
 class Run {
  public:
-  Run(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options)
-      : rendezvous_(rendezvous), machine_(machine_named(options.device).make(program, rendezvous, options.machine)) {
+  Run(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options)
+      : rendezvous_(rendezvous), machine_(machine_named(options.device).make(programs, rendezvous, options.machine)) {
     rendezvous.on_failure([weak = std::weak_ptr<Machine>(machine_)](const std::string&) {
       if (const auto machine = weak.lock()) machine->stop();
     });
@@ -111,6 +113,7 @@ class Run {
       span.start_us += offset_.seconds * 1e6;
       span.end_us += offset_.seconds * 1e6;
     }
+    report.sent = machine_->sent();
     report.peak_bytes = machine_->ops().bytes();
     report.host = host_name();
     report.facts = machine_->facts();
@@ -145,10 +148,10 @@ std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int wo
 }
 
 // What was measured before the failure reaches the disk, marked incomplete.
-void save_remains(Run& run, const Program& program, Rendezvous& rendezvous, Pace pace,
+void save_remains(Run& run, const IterationPrograms& programs, Rendezvous& rendezvous, Pace pace,
                   const std::function<void(const Timeline&)>& save) {
   const std::vector<std::string> texts = rendezvous.salvage(run.report().to_text());
-  if (!texts.empty()) save(observed_timeline(program, reports_of(texts, program.world_size), pace, false));
+  if (!texts.empty()) save(observed_timeline(programs, reports_of(texts, programs.first().world_size), pace, false));
 }
 
 // Replaces the machine's tables and gradients by whole numbers that every rank can work out: those that `reference`
@@ -217,14 +220,19 @@ std::string compare_data(RankOps& ops, const Program& program, const Reference& 
   return compare_shards(ops, program, reference, rank);
 }
 
-std::string checked(Run& run, const Program& program, Rendezvous& rendezvous, int iterations) {
+std::string checked(Run& run, const IterationPrograms& programs, Rendezvous& rendezvous, int iterations) {
   const int rank = rendezvous.rank();
-  const std::vector<LookupBuffers> lookups = lookup_buffers(program, {}, rank);
-  Reference reference(program);
+  const Program& program = programs.first();
+  std::vector<LookupBuffers> lookups, last;  // with the most gradients, and of the last iteration
+  for (const std::vector<LookupBuffers>& turns : lookup_buffers(programs, rank)) {
+    lookups.push_back(most_returned(turns));
+    last.push_back(turns[programs.turn(iterations - 1)]);
+  }
+  Reference reference(programs);
   load_data(run.machine().ops(), program, reference, lookups, rank);
   for (int iteration = 0; iteration < iterations; ++iteration) run.iterate(iteration, 1, iterations);
   reference.iterate(iterations);
-  const std::string own = compare_data(run.machine().ops(), program, reference, lookups, rank);
+  const std::string own = compare_data(run.machine().ops(), program, reference, last, rank);
   for (const std::string& difference : rendezvous.all_gather(own, "comparing data")) {
     if (!difference.empty()) return difference;
   }
@@ -245,37 +253,40 @@ const MachineEntry& machine_named(const std::string& name) {
       not_built ? "Build where nvcc and NCCL are found, or use --device cpu" : known_names_hint(name, known));
 }
 
-Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
+Timeline execute(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options,
                  const std::function<void(const Timeline&)>& save) {
-  check_world(program, rendezvous);
+  check_iteration_programs(programs);
+  check_world(programs.first(), rendezvous);
   const Pace pace = options.apart ? Pace::apart : Pace::back_to_back;
   std::unique_ptr<Run> run;
   try {
-    check_terms(program, rendezvous, options);
-    run = std::make_unique<Run>(program, rendezvous, options);
+    check_terms(programs, rendezvous, options);
+    run = std::make_unique<Run>(programs, rendezvous, options);
     measure(*run, options);
     const auto texts = rendezvous.gather(run->report().to_text(), "collecting what was measured");
     if (rendezvous.rank() != 0) return {};
-    return observed_timeline(program, reports_of(texts, program.world_size), pace, true);
+    return observed_timeline(programs, reports_of(texts, programs.first().world_size), pace, true);
   } catch (const std::bad_alloc&) {
     const Error error = run_error("out of memory", "Give this rank more memory, or execute a smaller case");
     throw Error(Failure::run, {}, settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing"), "");
   } catch (const Error& error) {
     const std::string why = settle_failure(rendezvous, error, run ? run->machine().doing() : "preparing");
-    if (run) save_remains(*run, program, rendezvous, pace, save);
+    if (run) save_remains(*run, programs, rendezvous, pace, save);
     throw Error(error.failure(), {}, why, "");
   }
 }
 
-std::string check_data(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options, int iterations) {
-  check_world(program, rendezvous);
+std::string check_data(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options,
+                       int iterations) {
+  check_iteration_programs(programs);
+  check_world(programs.first(), rendezvous);
   ExecuteOptions exact = options;
   exact.machine.check_data = true;
   exact.iterations = iterations;
   try {
-    check_terms(program, rendezvous, exact);
-    Run run(program, rendezvous, exact);
-    return checked(run, program, rendezvous, iterations);
+    check_terms(programs, rendezvous, exact);
+    Run run(programs, rendezvous, exact);
+    return checked(run, programs, rendezvous, iterations);
   } catch (const Error& error) {
     throw Error(error.failure(), {}, settle_failure(rendezvous, error, "checking data"), "");
   }

@@ -21,14 +21,16 @@ struct ExecuteOptions {
   bool apart = false;  // every iteration starts alone, synchronised, as collective benchmarks do; else back to back
 };
 
-// Executes the Program with this process as one of its ranks. Every rank calls. Rank 0 gets the Timeline of all ranks;
-// the others get an empty one. After a failure `save` is given what was measured so far, with `complete` false, before
-// the Error is thrown: on rank 0 that of all ranks that are left; where rank 0 has died, on each rank its own.
-Timeline execute(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options,
+// Executes the Program, or one for each iteration, with this process as one of its ranks; iterations count from the
+// first that is not kept. Every rank calls. Rank 0 gets the Timeline of all ranks; the others get an empty one. After a
+// failure `save` is given what was measured so far, with `complete` false, before the Error is thrown: on rank 0 that
+// of all ranks that are left; where rank 0 has died, on each rank its own.
+Timeline execute(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options,
                  const std::function<void(const Timeline&)>& save);
 
 // Runs `iterations` iterations with whole-number data and compares gathered and updated rows with a single process, bit
 // for bit, on every rank. Returns "" or the first difference (the same text on every rank).
-std::string check_data(const Program& program, Rendezvous& rendezvous, const ExecuteOptions& options, int iterations);
+std::string check_data(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options,
+                       int iterations);
 
 }  // namespace shardsim

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/statistics.h"
@@ -27,10 +29,11 @@ std::vector<std::vector<std::int64_t>> span_bytes(const Program& program) {
   for (const Op& op : program.ops) {
     bytes[op.id].assign(program.world_size, 0);
     if (!op.is_collective()) continue;
-    const ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
+    ByteMatrix matrix = op.matrix.empty() ? ByteMatrix{} : resolve_matrix(program, op.matrix);
     const std::vector<std::vector<int>>& sets = program.groups.at(op.group);
     for (std::size_t set = 0; set < sets.size(); ++set) {
       const std::vector<int>& group = sets[set];
+      if (op.matrix.per_set) matrix = resolve_matrix(program, op.matrix, set);
       const auto of_members = payloads(op, matrix, op.bytes_of_set(set), static_cast<int>(group.size()));
       for (std::size_t member = 0; member < group.size(); ++member) bytes[op.id][group[member]] = of_members[member];
     }
@@ -59,11 +62,30 @@ void add_facts(Timeline& timeline, const std::vector<RankReport>& reports) {
   }
 }
 
+// What the ranks counted, a mean over the iterations. Each byte sent is one received.
+void add_counted(Timeline& timeline, const std::vector<RankReport>& reports) {
+  const auto world = static_cast<std::size_t>(timeline.world_size);
+  const auto silent = [&](const RankReport& report) { return report.sent.size() != world; };
+  if (!timeline.complete || timeline.iterations_run == 0 || std::ranges::any_of(reports, silent)) return;
+  timeline.bytes_out.assign(world, 0);
+  timeline.bytes_in.assign(world, 0);
+  for (std::size_t from = 0; from < world; ++from) {
+    for (std::size_t to = 0; to < world; ++to) {
+      const std::int64_t mean = reports[from].sent[to] / timeline.iterations_run;
+      timeline.bytes_out[from] += mean;
+      timeline.bytes_in[to] += mean;
+      if (!timeline.flow.empty()) timeline.flow[from * world + to] = mean;
+    }
+  }
+}
+
 }  // namespace
 
 // One line a fact, then the spans as this kind of machine holds them.
 std::string RankReport::to_text() const {
   std::string text = std::to_string(peak_bytes) + '\n' + shortest(clock_residual_us) + '\n';
+  for (const std::int64_t bytes : sent) text += std::to_string(bytes) + ' ';
+  text += '\n';
   for (const std::string* fact : {&host, &facts.device, &facts.driver, &facts.cuda, &facts.nccl, &facts.transport}) {
     text += printable(*fact) + '\n';
   }
@@ -83,6 +105,8 @@ RankReport RankReport::from_text(const std::string& text) {
   RankReport report;
   report.peak_bytes = std::stoll(line());
   report.clock_residual_us = std::stod(line());
+  std::istringstream counted(line());
+  report.sent.assign(std::istream_iterator<std::int64_t>(counted), {});
   report.host = line();
   for (std::string* fact :
        {&report.facts.device, &report.facts.driver, &report.facts.cuda, &report.facts.nccl, &report.facts.transport}) {
@@ -93,7 +117,9 @@ RankReport RankReport::from_text(const std::string& text) {
   return report;
 }
 
-Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, Pace pace, bool complete) {
+Timeline observed_timeline(const IterationPrograms& programs, const std::vector<RankReport>& reports, Pace pace,
+                           bool complete) {
+  const Program& program = programs.first();
   Timeline timeline;
   timeline.kind = "observed";
   timeline.complete = complete;
@@ -102,10 +128,11 @@ Timeline observed_timeline(const Program& program, const std::vector<RankReport>
   timeline.streams = program.streams;
   timeline.groups = program.groups;
   for (const Op& op : program.ops) timeline.ops.push_back(op_info(op));
-  const auto bytes = span_bytes(program);
+  std::vector<std::vector<std::vector<std::int64_t>>> bytes;  // [Program]
+  for (std::size_t turn = 0; turn < programs.size(); ++turn) bytes.push_back(span_bytes(programs[turn]));
   for (const RankReport& report : reports) {
     for (Span span : report.spans) {
-      span.bytes = bytes[span.op][span.rank];
+      span.bytes = bytes[programs.turn(span.iteration)][span.op][span.rank];
       timeline.spans.push_back(span);
     }
   }
@@ -119,6 +146,7 @@ Timeline observed_timeline(const Program& program, const std::vector<RankReport>
   const std::vector<double> times = iteration_times_us(timeline, pace);
   timeline.iteration_ms = median(times) / 1e3;
   timeline.iterations_run = static_cast<int>(times.size());
+  add_counted(timeline, reports);
   return timeline;
 }
 

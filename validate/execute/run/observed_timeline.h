@@ -5,12 +5,14 @@
 
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
+#include "validate/execute/fusion/iteration_programs.h"
 
 namespace shardsim {
 
 // What one rank has to tell of a run, and the Timeline that those of all ranks make.
 struct RankReport {
-  std::vector<Span> spans;  // us of rank 0's clock
+  std::vector<Span> spans;         // us of rank 0's clock
+  std::vector<std::int64_t> sent;  // [rank] bytes sent to each in the kept iterations; empty: not counted
   std::int64_t peak_bytes = 0;
   std::string host;
   Timeline::Measured facts;
@@ -26,7 +28,10 @@ enum class Pace {
 };
 
 // reports: by rank; without spans where a rank said nothing. Timeline::iteration_ms is the median of the iterations.
-Timeline observed_timeline(const Program& program, const std::vector<RankReport>& reports, Pace pace, bool complete);
+// bytes_out, bytes_in and flow are the mean of what all ranks counted; those of the Program where one did not count, or
+// the run is not complete.
+Timeline observed_timeline(const IterationPrograms& programs, const std::vector<RankReport>& reports, Pace pace,
+                           bool complete);
 
 // Microseconds of each kept iteration in order, on the slowest rank.
 std::vector<double> iteration_times_us(const Timeline& timeline, Pace pace);

@@ -27,7 +27,8 @@ inline std::byte* as_bytes(float* values) {
 // Collectives of CPU ranks over a Wire: the schedules that the simulator's `direct` and `ring` stand for (the emulated
 // cluster of the validator; docs/validation.md). Every rank of the set calls. Buffers are this rank's.
 
-// Errors: those of the wire. In a set of one, all stays as it is (all_to_all and send_recv copy).
+// Errors: those of the wire. In a set of one, all stays as it is (all_to_all and send_recv copy). In these two nobody
+// sends before its receiver has come.
 
 // in: chunks to position 0, 1, ... back to back, as the matrix says; out: chunks from position 0, 1, ... Direct: all at
 // once, peers in an order in which every step is a permutation inside one tier.

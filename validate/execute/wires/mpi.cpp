@@ -195,7 +195,8 @@ struct sigaction delay_termination() {
 
 class MpiWire final : public Wire {
  public:
-  MpiWire(bool ends_mpi, std::shared_ptr<StopSign> stop) : ends_mpi_(ends_mpi), stop_(std::move(stop)) {}
+  MpiWire(bool ends_mpi, int world_size, std::shared_ptr<StopSign> stop)
+      : ends_mpi_(ends_mpi), world_size_(static_cast<std::size_t>(world_size)), stop_(std::move(stop)) {}
 
   // After a failure MPI is left as it is: peers may have gone, for which MPI_Finalize would wait.
   ~MpiWire() override {
@@ -214,6 +215,7 @@ class MpiWire final : public Wire {
 
   void open(int channels) {
     channels_.resize(static_cast<std::size_t>(channels), MPI_COMM_NULL);
+    sent_.assign(channels_.size(), std::vector<std::int64_t>(world_size_, 0));
     for (MPI_Comm& channel : channels_) {
       wait_for_all("connecting",
                    [&](MPI_Request* request) { return MPI_Comm_idup(MPI_COMM_WORLD, &channel, request); });
@@ -228,7 +230,12 @@ class MpiWire final : public Wire {
       for (const Receiving& one : receives) add(requests, comm, one);
       for (const Sending& one : sends) add(requests, comm, one);
       requests.wait();
+      for (const Sending& one : sends) sent_[channel][one.peer] += static_cast<std::int64_t>(one.bytes);
     });
+  }
+
+  const std::vector<std::int64_t>& sent(int channel) const override {
+    return sent_.at(static_cast<std::size_t>(channel));
   }
 
   void stop() override { stop_->raise("the transport was stopped"); }
@@ -282,10 +289,12 @@ class MpiWire final : public Wire {
   }
 
   const bool ends_mpi_;
+  const std::size_t world_size_;
   const struct sigaction termination_ = delay_termination();
   const int exceptions_ = std::uncaught_exceptions();
-  std::vector<MPI_Comm> channels_;  // a communicator each, so that messages of one never meet another's
-  std::shared_ptr<StopSign> stop_;  // shared with the rendezvous, which may live longer
+  std::vector<MPI_Comm> channels_;               // a communicator each, so that messages of one never meet another's
+  std::vector<std::vector<std::int64_t>> sent_;  // [channel][peer]
+  std::shared_ptr<StopSign> stop_;               // shared with the rendezvous, which may live longer
 };
 
 }  // namespace
@@ -296,7 +305,7 @@ std::unique_ptr<Wire> connect_mpi(Rendezvous& rendezvous, int channels) {
   check_processes(rendezvous);
   const bool ends_mpi = start_mpi();
   check_ranks(rendezvous);
-  auto wire = std::make_unique<MpiWire>(ends_mpi, std::move(stop));
+  auto wire = std::make_unique<MpiWire>(ends_mpi, rendezvous.world_size(), std::move(stop));
   wire->open(channels);
   return wire;
 }

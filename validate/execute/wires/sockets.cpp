@@ -145,8 +145,9 @@ Error gone(int peer, int channel, const std::string& how) {
 // One exchange under way. Pieces of one peer and direction go one after the other, as they share a stream.
 class Exchange {
  public:
-  Exchange(const std::vector<Descriptor>& sockets, int channel, const StopSign& stop)
-      : sockets_(sockets), channel_(channel), stop_(stop) {}
+  // Adds what each peer is sent to `sent`.
+  Exchange(const std::vector<Descriptor>& sockets, int channel, const StopSign& stop, std::vector<std::int64_t>& sent)
+      : sockets_(sockets), channel_(channel), stop_(stop), sent_(sent) {}
 
   void add(int peer, short direction, std::byte* data, std::size_t bytes) {
     if (peer < 0 || peer >= static_cast<int>(sockets_.size()) || !sockets_[peer].open())
@@ -191,6 +192,7 @@ class Exchange {
     if (done == 0) throw gone(piece.peer, channel_, "that rank has closed it");
     piece.data += done;
     piece.left -= static_cast<std::size_t>(done);
+    if (piece.direction == POLLOUT) sent_[static_cast<std::size_t>(piece.peer)] += done;
     return true;
   }
 
@@ -211,26 +213,35 @@ class Exchange {
   const std::vector<Descriptor>& sockets_;
   int channel_;
   const StopSign& stop_;
+  std::vector<std::int64_t>& sent_;
   std::vector<Piece> pieces_;
 };
 
 class SocketWire final : public Wire {
  public:
   SocketWire(PairSockets sockets, std::shared_ptr<StopSign> stop)
-      : sockets_(std::move(sockets)), stop_(std::move(stop)) {}
+      : sockets_(std::move(sockets)), stop_(std::move(stop)) {
+    for (const auto& of_channel : sockets_) sent_.emplace_back(of_channel.size(), 0);
+  }
 
   void exchange(int channel, std::span<const Sending> sends, std::span<const Receiving> receives) override {
-    Exchange exchange(sockets_.at(static_cast<std::size_t>(channel)), channel, *stop_);
+    const auto at = static_cast<std::size_t>(channel);
+    Exchange exchange(sockets_.at(at), channel, *stop_, sent_.at(at));
     for (const Sending& one : sends) exchange.add(one.peer, POLLOUT, const_cast<std::byte*>(one.data), one.bytes);
     for (const Receiving& one : receives) exchange.add(one.peer, POLLIN, one.data, one.bytes);
     exchange.run();
+  }
+
+  const std::vector<std::int64_t>& sent(int channel) const override {
+    return sent_.at(static_cast<std::size_t>(channel));
   }
 
   void stop() override { stop_->raise("the transport was stopped"); }
 
  private:
   const PairSockets sockets_;
-  std::shared_ptr<StopSign> stop_;  // shared with the rendezvous, which may live longer
+  std::vector<std::vector<std::int64_t>> sent_;  // [channel][peer]
+  std::shared_ptr<StopSign> stop_;               // shared with the rendezvous, which may live longer
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "validate/execute/meet/rendezvous.h"
 
@@ -30,6 +32,9 @@ class Wire {
   // Moves all of it at once, in the order given where the medium takes one thing at a time. Returns when every send is
   // with the medium (its buffer may be reused) and every receive is complete.
   virtual void exchange(int channel, std::span<const Sending> sends, std::span<const Receiving> receives) = 0;
+  // [peer] Bytes that this rank has given to the medium on the channel so far, counted where that takes them. For the
+  // thread that uses the channel.
+  virtual const std::vector<std::int64_t>& sent(int channel) const = 0;
   // From any thread: every exchange under way and to come throws. A failure of the rendezvous does it by itself.
   virtual void stop() = 0;
 };

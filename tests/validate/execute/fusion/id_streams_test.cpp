@@ -274,17 +274,67 @@ TEST_CASE("cut over the ranks, rows are still asked for as often as the distribu
   CHECK(freedom <= 12);
 }
 
-// A row of 13 % of the accesses lies on one of eight pieces. The matrix asks an eighth of each piece, so the executor
-// draws it less often than the distribution says: the exchange stays the one that was simulated.
+// A row of 13 % of the accesses lies on one of eight pieces. With even shares the matrix asks an eighth of each piece,
+// so the executor draws it less often than the distribution says: the exchange stays the one that was simulated.
 TEST_CASE("a piece with a hot row is asked for no more than its matrix says") {
   const Workload workload = sample::workload(sample::kTwoTables);
-  const Program program = sample::lowered("{name: row_wise}", workload);
+  const Program program =
+      sample::lowered("{name: row_wise}", workload, true, {.row_shares = LoadOptions::RowShares::even});
   const std::vector<double> counts = hits(program, sample::fusions(program).front(), 0);
   const double share = counts[0] / std::accumulate(counts.begin(), counts.end(), 0.0);
   const AccessDistribution access = workload.tables[0].distribution();
   CHECK(share < 1.0 / 8);
   CHECK(share < access.sum(0, 1) / access.total());
   CHECK(share > 1.0 / 24);
+}
+
+// With the shares of the rows the matrix asks each piece for what its rows are asked for, however hot they are, and so
+// the whole law is drawn; what is trimmed or repeated is what rounding leaves, and the chance of a batch.
+TEST_CASE(
+    "cut over the ranks by their real shares, rows are asked for as often as the distribution says, hot ones too") {
+  for (const RowOrder order : {RowOrder::random, RowOrder::popularity}) {
+    for (const RowCut cut : {RowCut::blocks, RowCut::modulo}) {
+      Workload workload = sample::workload(
+          "  - {name: a, rows: 8000, dim: 4, kind: sequence, average_length: 40, access: {family: zipf, s: 1.05}}\n");
+      workload.tables[0].row_order = order;
+      const Program program = sample::lowered("{name: row_wise}", workload, true, {.row_cut = cut});
+      REQUIRE_FALSE(program.shards[0].lookups.empty());
+      const AccessDistribution access = workload.tables[0].distribution();
+      const std::vector<double> counts = hits(program, sample::fusions(program).front(), 0);
+      CHECK(std::accumulate(counts.begin(), counts.end(), 0.0) == 64 * 640);
+      int freedom = 0;
+      CHECK(chi_square(counts, access, 0, 8000, &freedom) < 32.9);  // 0.1 % above it with 12 degrees of freedom
+      CHECK(freedom <= 12);
+    }
+  }
+}
+
+// Drawn freely, before the matrix trims anything: each owner gets what the Program says, within 1 %.
+TEST_CASE("ids that are really drawn ask every owner for what its Program says") {
+  for (const double s : {1.05, 1.2}) {
+    for (const RowOrder order : {RowOrder::random, RowOrder::popularity}) {
+      Workload workload = sample::workload(
+          "  - {name: a, rows: 20000, dim: 4, kind: sequence, average_length: 40, access: {family: zipf, s: 1}}\n");
+      workload.tables[0].access.s = s;
+      workload.tables[0].row_order = order;
+      const Program program = sample::lowered("{name: row_wise}", workload);
+      const Program::Shard& shard = program.shards[0];
+      const AccessDistribution access = workload.tables[0].distribution();
+      std::vector<double> owners(8, 0.0);
+      constexpr int kDraws = 1'000'000;
+      Rng rng(11);
+      for (int i = 0; i < kDraws; ++i) {
+        const std::uint64_t position = access.position_at(rng.uniform() * access.total());
+        owners[static_cast<std::size_t>(row_owner(program, shard, position).shard)] += 1.0 / kDraws;
+      }
+      const double all = 8.0 * 640;
+      for (std::size_t owner = 0; owner < owners.size(); ++owner) {
+        CAPTURE(owner);
+        const double said = static_cast<double>(shard.lookups[owner]);
+        CHECK(std::abs(owners[owner] * all - said) < 0.01 * said + 1);
+      }
+    }
+  }
 }
 
 TEST_CASE("inside a tier the law is that of its rows") {

@@ -68,6 +68,20 @@ TEST_CASE("reports of all ranks make one Timeline that starts at 0") {
   CHECK(timeline.bytes_out == std::vector<std::int64_t>{24, 24});
 }
 
+TEST_CASE("bytes are the mean of what the ranks counted, where all of them did and the run is complete") {
+  std::vector<RankReport> counted = reports();
+  counted[0].sent = {0, 60};  // of two iterations
+  counted[1].sent = {50, 0};
+  const Timeline timeline = observed_timeline(two_ranks(), counted, Pace::back_to_back, true);
+  CHECK(timeline.bytes_out == std::vector<std::int64_t>{30, 25});
+  CHECK(timeline.bytes_in == std::vector<std::int64_t>{25, 30});
+  CHECK(timeline.flow == std::vector<std::int64_t>{0, 30, 25, 0});
+  const std::vector<std::int64_t> of_program{24, 24};
+  CHECK(observed_timeline(two_ranks(), counted, Pace::back_to_back, false).bytes_out == of_program);
+  counted[1].sent.clear();
+  CHECK(observed_timeline(two_ranks(), counted, Pace::back_to_back, true).bytes_out == of_program);
+}
+
 TEST_CASE("a node that was not heard of is named so, and readers take the timeline") {
   std::vector<RankReport> heard = reports();
   heard[1] = {};
@@ -101,9 +115,12 @@ TEST_CASE("a rank that said nothing leaves an incomplete Timeline") {
 }
 
 TEST_CASE("a report reads back as it was written") {
-  const RankReport report = reports()[1];
+  RankReport report = reports()[1];
+  report.sent = {7, 0};
   const RankReport again = RankReport::from_text(report.to_text());
   CHECK(again.spans == report.spans);
+  CHECK(again.sent == report.sent);
+  CHECK(RankReport::from_text(reports()[0].to_text()).sent.empty());
   CHECK(again.peak_bytes == report.peak_bytes);
   CHECK(again.host == report.host);
   CHECK(again.facts == report.facts);

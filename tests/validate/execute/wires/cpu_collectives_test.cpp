@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "tests/validate/execute/ranks.h"
 
@@ -231,5 +234,36 @@ TEST_CASE("two channels carry two collectives at once, from two threads of each 
     for (int i = 0; i < 20; ++i)
       check_all_to_all(wire, whole_world(rendezvous, 2, 0), matrix, [](int, int) { return 50'000; });
     other.join();
+  });
+}
+
+TEST_CASE("an all-to-all sends nothing before its receiver has come, however much the medium would take") {
+  std::atomic<bool> sent = false;
+  with_wires(2, 1, [&](Rendezvous& rendezvous, Wire& wire) {
+    ByteMatrix matrix;
+    matrix.kind = ByteMatrix::Kind::dense;
+    matrix.dense = {{0, 5000}, {0, 0}};
+    std::vector<std::byte> in(5000), out(5000);
+    if (rendezvous.rank() == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      CHECK_FALSE(sent);
+    }
+    all_to_all(wire, whole_world(rendezvous), matrix, in.data(), out.data());
+    if (rendezvous.rank() == 0) sent = true;
+  });
+}
+
+TEST_CASE("a wire counts what it is given, by peer and channel") {
+  with_wires(3, 2, [&](Rendezvous& rendezvous, Wire& wire) {
+    const int rank = rendezvous.rank(), next = (rank + 1) % 3, before = (rank + 2) % 3;
+    std::vector<std::byte> in(700'000), out(700'000);
+    const Sending sending{next, in.data(), in.size()};
+    const Receiving receiving{before, out.data(), out.size()};
+    wire.exchange(1, {&sending, 1}, {&receiving, 1});
+    wire.exchange(1, {&sending, 1}, {&receiving, 1});
+    std::vector<std::int64_t> expected(3, 0);
+    CHECK(wire.sent(0) == expected);
+    expected[static_cast<std::size_t>(next)] = 1'400'000;
+    CHECK(wire.sent(1) == expected);
   });
 }

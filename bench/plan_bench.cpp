@@ -4,8 +4,8 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 #include "plan/planner.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/prepared_case.h"
 
 namespace shardsim {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/units.h"
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"
+#include "models/access/row_hash.h"
 #include "plan/learned/label_file.h"
-#include "plan/row_hash.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/execute/run/execute.h"
 #include "validate/microbench/microbench.h"
@@ -80,7 +80,7 @@ MicrobenchOptions options_of(const Arguments& given) {
 // Options of --shards alone are refused without it.
 ShardOptions shard_options_of(const Arguments& given) {
   if (!given.has("shards")) {
-    for (const char* const name : {"repetitions", "warmup", "seconds", "warm"})
+    for (const char* const name : {"visits", "repetitions", "warmup", "seconds", "warm"})
       if (given.has(name))
         throw input_error(Arguments::place(name), "it belongs to --shards", "Name a file of shards, or leave it out");
     return {};
@@ -89,6 +89,7 @@ ShardOptions shard_options_of(const Arguments& given) {
     if (given.has(name)) throw input_error(Arguments::place(name), "it has no effect beside --shards", "Leave it out");
   ShardOptions options;
   options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
+  options.visits = static_cast<int>(*given.count("visits", 1, 1000));
   options.warmup = static_cast<int>(*given.count("warmup", 1, 1000));
   options.repetitions = static_cast<int>(*given.count("repetitions", 1, 100'000));
   options.seconds = static_cast<double>(*given.count("seconds", 1, 86'400));
@@ -193,16 +194,17 @@ int run_shards(const Request& request, const Terminal& terminal) {
   const ShardOptions& options = request.shard_options;
   claim_labels(set, request.shards, std::string(request.device->name), labelled_device(*device, options));
   check_shards(*device, set);
+  std::vector<VisitedShard> visited(set.shards.size());
   const ShardJournal journal(
       request.output,
-      fmt::format("shards {:016x}, {} {}, seed {}, {} repetitions after {}, {} s", hash, set.provider, set.device,
-                  options.seed, options.repetitions, options.warmup, options.seconds),
-      set);
+      fmt::format("shards {:016x}, {} {}, seed {}, {} visits, {} repetitions after {}, {} s", hash, set.provider,
+                  set.device, options.seed, options.visits, options.repetitions, options.warmup, options.seconds),
+      visited);
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
   const ShardWatch watch{
-      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} shards", done, all)); },
-      terminal.interrupted, [&](std::size_t shard, const ShardSeconds& label) { journal.add(shard, label); }};
-  measure_shards(*device, set, options, watch);
+      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} visits", done, all)); },
+      terminal.interrupted, [&](std::size_t shard, const ShardSeconds& visit) { journal.add(shard, visit); }};
+  measure_shards(*device, set, visited, options, watch);
   progress.clear();
   if (caught_signal() != 0)
     return report_error(128 + caught_signal(), "stopped; the same command goes on where it stopped.");
@@ -266,9 +268,10 @@ Command microbench_program() {
             "Instead time the shards of this file (shardsim cost-model sample), forward and backward; -o FILE.json "
             "gets "
             "it with its labels. What was measured is kept beside it: run again after an interruption."},
-           {"repetitions", 0, "N", "With --shards: times that a median is of.", "10"},
-           {"warmup", 0, "N", "With --shards: calls before them.", "5"},
-           {"seconds", 0, "N", "With --shards: after so long a shard makes do with three repetitions or more.", "10"},
+           {"visits", 0, "N", "With --shards: how often all are gone through; a label is the least time of all.", "3"},
+           {"repetitions", 0, "N", "With --shards: calls of a visit that are counted.", "4"},
+           {"warmup", 0, "N", "With --shards: calls before them.", "2"},
+           {"seconds", 0, "N", "With --shards: after so long a visit makes do with fewer calls.", "3"},
            {"warm", 0, "", "With --shards: do not flush the caches between calls."},
            {"quick", 0, "", "Time a few dozen small points instead of the whole sweep: one to three minutes."},
            {"threads", 0, "N", "How many threads of the CPU work; as many as it has processors where it is not given."},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every number in the tables of docs/accuracy.md is what the study, the whole iterations on A100 and the comparison of
-# collectives give today; the iterations of each model come in the published order over its numbers of GPUs.
+# Every number in the tables of docs/accuracy.md is what the study, the whole iterations on A100 and the comparisons of
+# collectives and of kernels give today; the iterations of each model come in the published order over its numbers of GPUs.
 # Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 binary=$(realpath "$1") root=$(realpath "$2")
@@ -17,8 +17,9 @@ grep . "$work/whole.txt" >>"$work/lines.txt"
 [ "$(wc -l <"$work/whole.txt")" -ge 26 ] || { echo "the iterations give only $(wc -l <"$work/whole.txt") lines"; exit 1; }
 "$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
 "$binary" collective compare --calibrated --measurements scenarios/measurements/open -o "$work/calibrated" >/dev/null 2>&1
-cat "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md" | grep . >"$work/more.txt"
-[ "$(wc -l <"$work/more.txt")" -gt 75 ] || { echo "the comparison gives only $(wc -l <"$work/more.txt") lines"; exit 1; }
+"$binary" compute compare --measurements scenarios/measurements/kernels -o "$work/kernels" >/dev/null 2>&1
+cat "$work/collectives/accuracy.md" "$work/calibrated/accuracy.md" "$work/kernels/accuracy.md" | grep . >"$work/more.txt"
+[ "$(wc -l <"$work/more.txt")" -gt 135 ] || { echo "the comparison gives only $(wc -l <"$work/more.txt") lines"; exit 1; }
 status=0
 while IFS= read -r line; do
   grep -qxF -- "$line" docs/accuracy.md || { echo "docs/accuracy.md lacks: $line"; status=1; }

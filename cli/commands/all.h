@@ -17,6 +17,7 @@ Command cluster_command();
 Command cluster_calibrate_command();  // a part of `cluster`
 Command collective_command();
 Command collective_compare_command();  // a part of `collective`
+Command compute_command();
 Command cost_model_command();
 Command emulate_command();
 Command validate_emulated_command();

@@ -12,11 +12,14 @@
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
+#include "cli/commands/shared.h"
 #include "plan/plan_file.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/program/program_file.h"
 #include "sim/report/result_json.h"
+#include "sim/report/result_sheets.h"
 #include "sim/scenario/named_tree.h"
-#include "sim/study/prepared_case.h"
+#include "sim/study/load_notes.h"
 #include "sim/study/study.h"
 #include "validate/measurements/read/system_map.h"
 
@@ -24,12 +27,15 @@ namespace shardsim {
 namespace {
 
 using Findings = std::vector<std::string>;
+// What is worth knowing of a file that is right, each with the cases that it holds for.
+using NotesOfCases = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 // What a file turned out to be, and what is wrong with it.
 struct Checked {
   std::string kind;
   std::string summary{};
   Findings findings{};
+  NotesOfCases notes{};
   Failure failure = Failure::input;
 };
 
@@ -43,6 +49,17 @@ std::string schema_of(const Tree& tree) {
   return schema && schema->kind == Tree::Kind::scalar ? schema->scalar : "";
 }
 
+void add_notes(NotesOfCases& notes, const std::string& name, const std::vector<std::string>& more) {
+  for (const std::string& note : more) {
+    const auto known = std::ranges::find(notes, note, &NotesOfCases::value_type::first);
+    if (known == notes.end()) {
+      notes.push_back({note, {name}});
+    } else {
+      known->second.push_back(name);
+    }
+  }
+}
+
 // Everything but the simulation: cluster, plan, memory, Program.
 void check_case(const Case& item, const Scenario& scenario, const PlanWatch& watch, Checked& checked) {
   try {
@@ -52,6 +69,9 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
     make_network(item.network);
     // The closed form is quick, and expands every collective as the simulation would.
     simulate_case(prepared, prepared.program(), named_map("closed_form"));
+    if (const auto loads = rank_loads(prepared.program())) {
+      add_notes(checked.notes, item.name, load_notes(*loads, prepared));
+    }
   } catch (const Error& error) {
     if (checked.findings.empty() || error.failure() == Failure::input) checked.failure = error.failure();
     if (std::find(checked.findings.begin(), checked.findings.end(), error.what()) == checked.findings.end()) {
@@ -60,7 +80,8 @@ void check_case(const Case& item, const Scenario& scenario, const PlanWatch& wat
   }
 }
 
-// Planners that are compared may fail; what they share may not, nor may all of them.
+// Planners that are compared may fail; what they share may not, nor may all of them. Their loads are what `run`
+// compares.
 void check_planners(const std::vector<const Case*>& planners, const Scenario& scenario, const PlanWatch& watch,
                     Checked& checked) {
   Checked best{"scenario"};
@@ -153,6 +174,7 @@ int check(const Arguments& given, const Terminal& terminal) {
   const Checked checked = check_file(path, {terminal.interrupted, {}});
   for (const std::string& finding : checked.findings) report_error(0, finding);
   if (!checked.findings.empty()) return checked.failure == Failure::infeasible ? 3 : 2;
+  for (const auto& [note, cases] : checked.notes) print_note(some_names(cases) + ": " + note);
   print_result(fmt::format("{}: {}, {}: ok\n", path, checked.kind, checked.summary));
   return 0;
 }

@@ -52,20 +52,6 @@ void check_hints_are_used(const RunHints& hints, const std::vector<MeasuredRow>&
   }
 }
 
-// 0 or 4, and a line on stderr that says why.
-int verdict(const Judgement& judgement, std::optional<double> most) {
-  if (!most) return 0;
-  const std::optional<double> judged = judgement.judged_pct();
-  if (!judged) {
-    throw input_error(Arguments::place("tolerance"), "no row is in the model, so there is nothing to judge",
-                      "Leave --tolerance out, or give other measurements");
-  }
-  if (*judged <= *most) return 0;
-  return report_error(
-      kOutsideTolerance,
-      fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
-}
-
 // The tables of accuracy.md, and what is said beside the figures.
 struct Words {
   std::string markdown, remark;
@@ -95,7 +81,7 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
   const Judgement judgement = judged(given, measurements, words);
   print_notes(measurements);
   const std::string json = judgement_json(judgement);
-  const int code = verdict(judgement, most);
+  const int code = tolerance_verdict(judgement.judged_pct(), most);
   write_folder(folder, [&](const std::filesystem::path& hidden) {
     write_file(hidden / "comparison.json", json);
     write_file(hidden / "predictions.csv", predictions_csv(judgement));

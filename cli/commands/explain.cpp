@@ -15,8 +15,8 @@
 #include "plan/torchrec/bridge/given_plan.h"
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/report/text.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/scenario/read_case.h"
-#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
 
 namespace shardsim {

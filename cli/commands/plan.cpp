@@ -4,7 +4,9 @@
 #include "models/collective/fitted_overheads.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/scenario/read_case.h"
+#include "sim/study/load_notes.h"
 #include "sim/study/study.h"
 
 namespace shardsim {
@@ -37,6 +39,19 @@ void require_torchrec_types(const Plan& plan, const Workload& workload) {
   }
 }
 
+// On stderr, beside the plan: how evenly it spreads what is looked up, with the real shares of its owners unless the
+// case says otherwise. A plan need not be one that can be lowered.
+void print_loads(const PreparedCase& prepared) {
+  try {
+    print_note(load_statistics(prepared.program()));
+    const auto loads = rank_loads(prepared.program());
+    if (!loads) return;
+    for (const std::string& note : load_notes(*loads, prepared)) print_note(note);
+  } catch (const Error& error) {
+    print_note("The loads of this plan are not known: " + std::string(error.what()));
+  }
+}
+
 int plan(const Arguments& given, const Terminal& terminal) {
   const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   Case item = chosen_case(scenario, given);
@@ -47,6 +62,7 @@ int plan(const Arguments& given, const Terminal& terminal) {
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
   deliver(plan_to_json(made, item.workload, cluster), given, "shardsim.plan/1");
+  print_loads({scenario, item, cluster, made});  // behind what may fail: an error stands alone
   return 0;
 }
 

@@ -72,8 +72,10 @@ Scenario fitting_cases(Scenario scenario, bool quiet, const Terminal& terminal) 
 void describe_runs(const StudyResult& study) {
   for (const CaseResult& result : study.cases) {
     say(fmt::format("info: {}: {} after {} iterations, {} spans", result.name,
-                    result.timeline.steady ? "steady" : "not steady", result.timeline.iterations_run,
-                    result.timeline.spans.size()));
+                    result.drawn             ? "drawn batches"
+                    : result.timeline.steady ? "steady"
+                                             : "not steady",
+                    result.timeline.iterations_run, result.timeline.spans.size()));
     for (const std::string& note : result.notes) say(fmt::format("info: {}: {}", result.name, note));
   }
 }

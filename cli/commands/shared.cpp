@@ -1,5 +1,7 @@
 #include "cli/commands/shared.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -11,15 +13,15 @@
 namespace shardsim {
 namespace {
 
-void add_setting(Overrides& changes, const std::string& text) {
+void add_setting(Overrides& changes, const std::string& option, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw input_error(Arguments::place("set"), "'" + text + "' is not PATH=VALUE",
-                      "Write for example --set cluster.nodes=8");
+    throw input_error(Arguments::place(option), "'" + text + "' is not PATH=VALUE",
+                      "Write for example --" + option + " cluster.nodes=8");
   }
   const std::string path = text.substr(0, equals);
   for (const auto& [known, value] : changes.set) {
-    if (known == path) throw input_error(Arguments::place("set " + path), "the path is set twice", "Set it once");
+    if (known == path) throw input_error(Arguments::place(option + " " + path), "the path is set twice", "Set it once");
   }
   changes.set.emplace_back(path, text.substr(equals + 1));
 }
@@ -61,9 +63,13 @@ Option tolerance_option(const std::string& judged) {
   return {"tolerance", 0, "P%", "Exit with 4 when " + judged + "."};
 }
 
+void add_settings(Overrides& changes, const Arguments& given, const std::string& option) {
+  for (const std::string& text : given.values(option)) add_setting(changes, option, text);
+}
+
 Overrides overrides(const Arguments& given) {
   Overrides changes;
-  for (const std::string& text : given.values("set")) add_setting(changes, text);
+  add_settings(changes, given, "set");
   if (const auto seed = given.value("seed")) {
     for (const auto& [known, value] : changes.set) {
       if (known == "seed") throw input_error(Arguments::place("seed"), "beside --set seed", "Give one of the two");
@@ -171,6 +177,18 @@ std::optional<double> tolerance(const Arguments& given) {
   const double most = parse_percent(*text, Arguments::place("tolerance"));
   if (most >= 0) return most;
   throw input_error(Arguments::place("tolerance"), excerpt(*text) + " is below 0", "Write 0% or more");
+}
+
+int tolerance_verdict(const std::optional<double>& judged, const std::optional<double>& most) {
+  if (!most) return 0;
+  if (!judged) {
+    throw input_error(Arguments::place("tolerance"), "no row is in the model, so there is nothing to judge",
+                      "Leave --tolerance out, or give other measurements");
+  }
+  if (*judged <= *most) return 0;
+  return report_error(
+      kOutsideTolerance,
+      fmt::format("outside the tolerance: the median error is {:.1f} %, {} % are allowed", *judged, shortest(*most)));
 }
 
 void print_note(const std::string& note) {

@@ -22,6 +22,8 @@ Option tolerance_option(const std::string& judged);
 
 // What --set, --seed, --memory-model and --case change. Errors: Failure::input at the argument.
 Overrides overrides(const Arguments& given);
+// The PATH=VALUE of another option, as --set has them. Errors: Failure::input at the option; a path that is there.
+void add_settings(Overrides& changes, const Arguments& given, const std::string& option);
 
 // The positions of the names that --case, or another option, fits; `names` are those of a scenario or a file.
 // Errors (they list the names): a pattern that fits none.
@@ -47,6 +49,10 @@ std::filesystem::path output_folder(const Arguments& given, const std::string& c
 
 // --tolerance, percent. Errors: Failure::input when it is no percentage or below 0.
 std::optional<double> tolerance(const Arguments& given);
+
+// 0, or 4 with a line on stderr that says why: `judged` is the median error in percent. Without a tolerance any will
+// do. Errors (Failure::input): a tolerance, and nothing to judge.
+int tolerance_verdict(const std::optional<double>& judged, const std::optional<double>& most);
 
 // A line "note: ..." on stderr.
 void print_note(const std::string& note);

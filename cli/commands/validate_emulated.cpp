@@ -26,8 +26,14 @@ int tell(const std::string& unfit, const std::string& text, bool holds) {
 std::vector<Option> options_of_scenario() {
   return std::vector<Option>{{"warmup", 0, "N", "Of a scenario: how many iterations are not kept.", "2"},
                              {"iterations", 0, "N", "Of a scenario: how many iterations are kept.", "10"},
+                             {"at-least", 0, "TIME",
+                              "Of a scenario: more iterations of cases that would take less than this in all.", "0 s"},
                              {"compute-of-scenario", 0, "",
                               "Predict compute by the scenario's model, not by timing kernels here first."},
+                             {"beside", 0, "PATH=VALUE",
+                              "Of a scenario: predict every case with this value, too, and lay that beside the same "
+                              "observation; it is not judged.",
+                              "", Option::Times::any},
                              cases_option()} +
          scenario_options();
 }
@@ -39,14 +45,25 @@ void refuse_scenario_options(const Arguments& given) {
   }
 }
 
+Scenario scenario_of(const Arguments& given, const Overrides& changes) {
+  return chosen_cases(read_scenario(given.positional()[0], changes), given);
+}
+
+ScenarioRoundOptions::Beside beside_of(const Arguments& given) {
+  Overrides changes = overrides(given);
+  add_settings(changes, given, "beside");
+  return {given.values("beside"), scenario_of(given, changes)};
+}
+
 int judge_scenario(const Arguments& given, const Terminal& terminal) {
   ScenarioRoundOptions options;
   options.warmup = static_cast<int>(*given.count("warmup", 0, kMostIterations));
   options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
+  options.at_least = parse_seconds(given.text("at-least"), Arguments::place("at-least"));
   options.bench_compute = !given.has("compute-of-scenario");
   options.interrupted = terminal.interrupted;
-  const ScenarioRound round =
-      validate_emulated_scenario(chosen_cases(read_scenario(given.positional()[0], overrides(given)), given), options);
+  if (given.has("beside")) options.beside = beside_of(given);
+  const ScenarioRound round = validate_emulated_scenario(scenario_of(given, overrides(given)), options);
   if (!round.unfit.empty()) return tell(round.unfit, "", false);
   return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),
               round.holds());

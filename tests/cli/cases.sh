@@ -75,6 +75,17 @@ done
 check "the number and the name are one table" cmp -s workload.tables.history.rows.json workload.tables.0.rows.json
 refuse 2 'argument --set workload.tables.histori.rows: .*"histori" is no item.*history' run $toy --set workload.tables.histori.rows=1000
 
+echo "-- loads of the ranks"
+run check $toy
+check "check warns, and is content: $(cat streams/err)" [ "$code" -eq 0 ]
+check "of the rank, the factor, the table and what helps" \
+  grep -qE "^note: row_wise: Rank 1 looks up 2.16 times .* table 'history' adds most .* Replicate the head" streams/err
+check "of even shares it says nothing" [ -z "$("$shardsim" check <(sed 's,clusters/toy_2x4.yaml,toy_2x4,; s,workloads/toy_history.yaml,toy_history,; $a load: {row_shares: even}' $toy) 2>&1 >/dev/null)" ]
+run plan $toy --case row_wise
+check "plan says what the fullest rank looks up and receives: $(cat streams/err)" \
+  grep -q '^note: Lookups of an iteration: rank 1 has 2.16 times the mean; .* Ids received: rank 1 has 2.16 times the mean' streams/err
+check "beside the plan" jq -e '.plan' streams/out >/dev/null
+
 echo "-- files beside the scenario"
 mkdir -p deep/er
 printf 'quality,op\nA,copy\n' >deep/er/m.csv
@@ -90,4 +101,4 @@ check "the result is the same for any number of jobs" cmp -s short/result.json w
 refuse 2 'argument --output: the option is not given as it should be. Write --output DIR' run $toy -o --json
 run list -- planners
 check "after -- there are no options" grep -q row_wise streams/out
-finish 27
+finish 32

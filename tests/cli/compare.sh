@@ -50,7 +50,7 @@ check "in the table, too" grep -q 'first ms  *second ms' streams/out
 check "nothing is called observed there" [ -z "$(grep -E 'observed ms|iteration observed' streams/out || true)" ]
 
 echo "-- one slow GPU"
-jq -n '{schema: "shardsim.scenario/1", title: "slow", workload: $w, planner: {name: "row_wise"},
+jq -n '{schema: "shardsim.scenario/1", title: "slow", workload: $w, planner: {name: "row_wise"}, load: {row_shares: "even"},
   cluster: {base: $c, faults: [{node: 0, gpu: 3, compute_factor: 0.25}]}, cases: [{name: "slow"}]}' \
   --arg w "$source/scenarios/workloads/toy_history.yaml" --arg c "$source/scenarios/clusters/toy_2x4.yaml" >slow.yaml
 run run slow.yaml -o slow

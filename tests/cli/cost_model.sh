@@ -45,6 +45,7 @@ refuse 2 'holds other labels' cost-model label shards.json --cluster dgx1_v100 -
 
 echo "-- what is refused"
 refuse 2 'is a sequence: it has no pooling factor' cost-model sample toy_history -o x.json
+refuse 2 "dlrm_dcnv2.yaml:[0-9]+.*table 't_cat_0' does not say how its rows are accessed.*access: .family: uniform" cost-model sample dlrm_dcnv2 -o x.json
 refuse 2 'fits in 1 KiB' cost-model sample nv_tiny --max-bytes '1 KiB' -o x.json
 refuse 2 'nothing in the file is labelled' cost-model train shards.json -o x.h5
 jq '.forward_us[7] = 0' labels.json >zero.json

@@ -19,7 +19,7 @@ shards() {
  "shards": [${list%,}]}
 JSON
 }
-bench=(--device cpu --threads 1 --warmup 1 --repetitions 3 --warm)
+bench=(--device cpu --threads 1 --visits 2 --warmup 1 --repetitions 3 --warm)
 
 echo "-- labels"
 shards 5 >five.json
@@ -58,7 +58,7 @@ wait $pid || code=$?
 check "Ctrl-C ends it with 130, not $code" [ "$code" -eq 130 ]
 check "it went on where it had stopped" [ "$(grep -c '^[0-9]' many_labels.json.journal)" -gt "$kept" ]
 check "and kept what there was" cmp -s before <(head -n 10 many_labels.json.journal)
-check "no shard was measured twice" [ -z "$(grep '^[0-9]' many_labels.json.journal | cut -d' ' -f1 | sort | uniq -d)" ]
+check "no visit was made twice" [ -z "$(grep '^[0-9]' many_labels.json.journal | cut -d' ' -f1 | sort | uniq -d)" ]
 refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
 
 echo "-- bad input"

@@ -72,6 +72,8 @@ run plan kept.yaml --planner random
 check "random keeps them: $(cat streams/err)" grep -q table_wise streams/out
 refuse 3 "the constraints leave no plan: table 'history' needs .* over its .* The smallest change: allow " \
   run kept.yaml --set 'cluster.gpu.hbm=8 MB' --set workload.tables.history.rows=80000 -o none
+{ head_of; echo 'planner: {name: search}'; echo 'constraints: {history: {device_group: cpu}}'; } >group.yaml
+refuse 2 "group.yaml:5:.*device group cpu, and the cluster's devices are cuda" run group.yaml -o none
 sed -i 's/history:/histroy:/2; s/{history/{histroy/' kept.yaml
 refuse 2 "kept.yaml:5:.*no table \"histroy\".*Did you mean 'history'" run kept.yaml -o none
-finish 30
+finish 31

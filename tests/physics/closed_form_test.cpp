@@ -17,8 +17,9 @@ struct Both {
   Timeline simulated, closed;
 };
 
-Both both(const std::string& planner, const Workload& workload, const Cluster& cluster) {
-  const Program program = lowered(planner, workload, cluster);
+Both both(const std::string& planner, const Workload& workload, const Cluster& cluster,
+          const LoweringOptions& options = {}) {
+  const Program program = lowered(planner, workload, cluster, options);
   return {simulated(program, cluster), simulated(program, cluster, "closed_form")};
 }
 
@@ -37,16 +38,16 @@ TEST_CASE("row-wise and 2-tier iterations of the study equal their closed form: 
   }
 }
 
-// By hand: RM-1 row-wise at the planned payload. 3.873 ms per exchange of rows; of V bytes 24/32 cross NICs of 25 GB/s
-// at 0.7663. The exchange of ids, 31.5 MB, is smaller than what was fitted: 60 us, 5 us for each of 24 remote
-// peers, 2.5 us of the NIC, 0.90 of its rate.
+// By hand: RM-1 row-wise at the planned payload, its rows spread evenly. 3.873 ms per exchange of rows; of V bytes
+// 24/32 cross NICs of 25 GB/s at 0.7663. The exchange of ids, 31.5 MB, is smaller than what was fitted: 60 us, 5 us for
+// each of 24 remote peers, 2.5 us of the NIC, 0.90 of its rate.
 TEST_CASE("the RM-1 row-wise iteration is its parts, one after the other") {
   const Cluster cluster(cluster_spec("a100_mesh_4x8.yaml"));
   const double items = std::floor(4096 * 960.9388);  // L of the distribution fitted to Table 5 of the FlexShard paper
   const double rows_ms = 2 * (3.873 + 0.75 * items * 1024 / (25e9 * 0.7663) * 1e3);
   const double ids_ms = 0.06 + 24 * 0.005 + 0.0025 + 0.75 * items * 8 / (25e9 * 0.90) * 1e3;
   const double rest_ms = 6 + 27.26 + 54.51 + 13;  // the measured 102 ms less the allowance for the exchange of ids
-  const Timeline timeline = both("{name: row_wise}", shipped_workload("rm1.yaml"), cluster).simulated;
+  const Timeline timeline = both("{name: row_wise}", shipped_workload("rm1.yaml"), cluster, even_rows()).simulated;
   CHECK(off(timeline.iteration_ms, rows_ms + ids_ms + rest_ms) <= 1e-5);
 }
 
@@ -73,6 +74,6 @@ TEST_CASE("every operation takes at least its time alone on the slowest rank") {
   for (const Span& span : timeline.spans) longest[span.op] = std::max(longest[span.op], span.end_us - span.start_us);
   for (std::size_t op = 0; op < longest.size(); ++op) {
     CAPTURE(timeline.ops[op].name);
-    CHECK(longest[op] >= timeline.ops[op].alone_us * (1 - 1e-9));
+    CHECK(longest[op] >= timeline.ops[op].alone_us * (1 - 1e-9) - kByteMs * 1e3);
   }
 }

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "sim/timeline/timeline_figures.h"
 #include "tests/physics/lab.h"
 
@@ -79,11 +81,16 @@ TEST_CASE("Table 6, payload: the observed one has the printed number of elements
     const std::string name = entry.first;
     CAPTURE(name);
     const Timeline& timeline = case_of(study(), name).observed_payload_timeline.value();
+    // A GPU's batch has as many rows whoever owns them; the owners of hot rows move more the other way.
+    std::map<int, double> least;  // by operation
     for (const Span& span : timeline.spans) {
-      // Shares are interpolated between the printed row counts, which differ from the plan's by rounding.
-      if (timeline.ops[span.op].name == "global_all_to_all")
-        CHECK(off(static_cast<double>(span.bytes), 4 * entry.second) <= 2e-3);
+      if (timeline.ops[span.op].name != "global_all_to_all") continue;
+      double& bytes = least.try_emplace(span.op, static_cast<double>(span.bytes)).first->second;
+      bytes = std::min(bytes, static_cast<double>(span.bytes));
     }
+    REQUIRE(least.size() == 2);
+    // Shares are interpolated between the printed row counts, which differ from the plan's by rounding.
+    for (const auto& [op, bytes] : least) CHECK(off(bytes, 4 * entry.second) <= 2e-3);
   }
 }
 

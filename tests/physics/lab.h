@@ -14,8 +14,8 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/network.h"
 #include "sim/lower/lower.h"
+#include "sim/planning/prepared_case.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/prepared_case.h"
 #include "sim/study/study.h"
 #include "sim/timeline/timeline.h"
 
@@ -37,7 +37,7 @@ inline Tree named(const std::string& name) {
   return parse_yaml("{name: " + name + "}", "test");
 }
 
-inline Timeline simulated(const Program& program, const Cluster& cluster, const std::string& network = "simgrid",
+inline Timeline simulated(const Program& program, const Cluster& cluster, const std::string& network = "fair_queues",
                           const EngineOptions& options = {}) {
   return timeline_from_bytes(in_process([&] {
     const auto compute = make_compute_model(named("roofline"));
@@ -67,6 +67,12 @@ inline Plan planned(const std::string& options, const Workload& workload, const 
   Plan plan = make_planner(parse_yaml(options, "test"))->plan(workload, cluster, context);
   check_plan(plan, workload, cluster, Place{"test"});
   return plan;
+}
+
+// Every owner of rows gets as many lookups as any other, so that all ranks do the same, and byte counts can be taken by
+// hand.
+inline LoweringOptions even_rows(bool observed_payload = false) {
+  return {observed_payload, true, {.row_shares = LoadOptions::RowShares::even}, {}};
 }
 
 inline Program lowered(const std::string& planner, const Workload& workload, const Cluster& cluster,

@@ -1,4 +1,4 @@
-#include "sim/study/lower_bound.h"
+#include "sim/planning/lower_bound.h"
 
 #include <doctest/doctest.h>
 
@@ -115,6 +115,43 @@ TEST_CASE("one GPU alone has nothing to choose but its kernels: the bound is the
     CHECK(bound <= least);
     CHECK(bound > 0.97 * least);
   }
+}
+
+// A batch of one sample leaves nothing but starts: those of one lookup and one update for every kind of table. An
+// update is one kernel here (sorted_update_kernels), as the bound takes it to be.
+TEST_CASE("kernels that have hardly anything to do still start: the bound is their starts, nearly") {
+  ClusterSpec spec = cluster_spec("a100_80gb_single.yaml");
+  spec.gpu.sorted_update_kernels = 1;
+  const Cluster cluster(spec);
+  std::string tables;
+  for (const char* const table :
+       {"{name: a, copies: 3, rows: 100, dim: 4, kind: pooled}",
+        "{name: b, rows: 100, dim: 4, kind: pooled, pooling: mean}",
+        "{name: c, rows: 100, dim: 4, kind: pooled, features: [{name: c, weighted: true}]}"}) {
+    CAPTURE(std::string(table));
+    tables += fmt::format("  - {}\n", table);
+    const Workload workload =
+        read_workload(parse_yaml("schema: shardsim.workload/1\nname: tiny\nbatch_per_gpu: 1\ninput_exchange: none\n"
+                                 "optimizer: {name: sgd}\ntables:\n" +
+                                     tables,
+                                 "test"),
+                      "");
+    const double bound = lower_bound(case_of(workload, cluster), cluster).ms();
+    const double time =
+        simulated_ms(planned("{name: table_wise}", workload, cluster), workload, cluster, "closed_form");
+    CHECK(bound <= time);
+    CHECK(bound > 0.97 * time);
+  }
+}
+
+TEST_CASE("a bound that leaves out lookups and updates says so") {
+  const Cluster cluster(cluster_spec("a100_mesh_4x8.yaml"));
+  Case item = case_of(shipped_workload("rm1.yaml"), cluster);
+  CHECK(lower_bound_lacks(item).empty());  // its measured rest says what they take
+  item.workload.dense.measured.reset();
+  CHECK(lower_bound_lacks(item).empty());
+  item.compute_model = named("measured");
+  CHECK(lower_bound_lacks(item) == "lookups and updates, which the compute model measured tells size by size");
 }
 
 TEST_CASE("small tables are replicated rather than exchanged, and the bound knows it") {

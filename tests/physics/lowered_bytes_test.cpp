@@ -67,7 +67,7 @@ Plan tiers() {
 }
 
 Program lowered_by_hand(const Plan& plan, Workload workload = two_tables(), bool observed = true) {
-  const Program program = lower(plan, workload, toy(), {observed, true});
+  const Program program = lower(plan, workload, toy(), even_rows(observed));
   check_program(program, Place{"test"});
   return program;
 }
@@ -275,7 +275,7 @@ TEST_CASE("the study's Programs move what FlexShard's equations count, to the by
     CAPTURE(model);
     const Workload workload = shipped_workload(model);
     const Plan plan = planned("{name: flexshard_3tier}", workload, cluster);
-    const Program program = lower(plan, workload, cluster, {});
+    const Program program = lower(plan, workload, cluster, even_rows());
     const AccessDistribution access = workload.tables[0].distribution();
     for (const Placement& placement : plan.placements) {
       const auto items =

@@ -137,7 +137,7 @@ inline RandomPlan random_plan(std::uint64_t seed, const RandomChoice& choice) {
 }
 
 inline Program lowered_at_random(const RandomPlan& made) {
-  Program program = lower(made.plan, made.workload, *made.cluster, {});
+  Program program = lower(made.plan, made.workload, *made.cluster, even_rows());
   check_program(program, Place{"test"});
   return program;
 }

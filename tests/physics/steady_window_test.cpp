@@ -59,15 +59,18 @@ void check_round_trip(const CaseResult& item) {
   CHECK(read.iteration_ms == item.timeline.iteration_ms);
   CHECK(read.spans.size() == item.timeline.spans.size());
   const auto ours = rank_times(item.timeline), theirs = rank_times(read);
+  // A trace has whole nanoseconds, and a short kernel may be off by one.
+  const double rounding_ms = 1e-6 * static_cast<double>(item.timeline.ops.size());
   for (std::size_t rank = 0; rank < ours.size(); ++rank) {
-    CHECK(off(theirs[rank].compute_ms, ours[rank].compute_ms) < 1e-4);
-    CHECK(off(theirs[rank].exposed_ms, ours[rank].exposed_ms) < 1e-4);
+    CHECK(std::abs(theirs[rank].compute_ms - ours[rank].compute_ms) < 1e-4 * ours[rank].compute_ms + rounding_ms);
+    CHECK(std::abs(theirs[rank].exposed_ms - ours[rank].exposed_ms) < 1e-4 * ours[rank].exposed_ms + rounding_ms);
   }
 }
 
 }  // namespace
 
-TEST_CASE("the parts of every shipped case add up to its iteration, with and without a pipeline") {
+TEST_CASE("the parts of every shipped case add up to its iteration, with and without a pipeline" *
+          doctest::test_suite("shipped")) {
   int cases = 0, overlapping = 0;
   for (const char* name : {"toy", "mixed", "torchrec_dlrm", "torchrec_synthetic", "a100_iterations", "two_jobs",
                            "emulated", "flexshard"}) {
@@ -93,7 +96,7 @@ TEST_CASE("a slow GPU is what the others wait for, not the network") {
     spec.faults = faults;
     const Cluster cluster(spec);
     const Timeline timeline =
-        simulated(lowered("{name: row_wise}", shipped_workload("toy_history.yaml"), cluster), cluster);
+        simulated(lowered("{name: row_wise}", shipped_workload("toy_history.yaml"), cluster, even_rows()), cluster);
     NamedTime exchange = named_times(timeline).front();
     REQUIRE(exchange.name == "input_all_to_all");
     return exchange;

@@ -32,7 +32,7 @@ FaultSpec slow_nic(int node, int nic, double rate_factor) {
 Timeline run(const std::string& planner, const ClusterSpec& spec, const std::vector<FaultSpec>& faults) {
   ClusterSpec faulty = spec;
   faulty.faults = faults;
-  return simulated(lowered(planner, shipped_workload("rm1.yaml"), Cluster(spec)), Cluster(faulty));
+  return simulated(lowered(planner, shipped_workload("rm1.yaml"), Cluster(spec), even_rows()), Cluster(faulty));
 }
 
 NodeClasses classes_of(const Program& program, const Cluster& cluster) {
@@ -110,7 +110,7 @@ TEST_CASE("one node simulated for all its equals gives the spans of all nodes si
          {"{name: row_wise}", "{name: flexshard_2tier}", "{name: flexshard_3tier}", "{name: flex}"}) {
       CAPTURE(file);
       CAPTURE(planner);
-      const Program program = lowered(planner, shipped_workload("rm3.yaml"), equal);
+      const Program program = lowered(planner, shipped_workload("rm3.yaml"), equal, even_rows());
       CHECK(classes_of(program, distinct).representative == std::vector<int>{0, 1, 2, 3});
       const Timeline quotient = simulated(program, equal);
       // In a double tree over four nodes the ends are alike, and the two in the middle.
@@ -137,7 +137,7 @@ TEST_CASE("one node simulated for all its equals gives the spans of all nodes si
 
 TEST_CASE("a straggler's node is simulated apart, its equals still together") {
   ClusterSpec spec = cluster_spec("two_tier_8.yaml", 6);
-  const Program program = lowered("{name: row_wise}", shipped_workload("rm3.yaml"), Cluster(spec));
+  const Program program = lowered("{name: row_wise}", shipped_workload("rm3.yaml"), Cluster(spec), even_rows());
   spec.faults = {slow_gpu(2, 3, 0.5)};
   const std::vector<int> expected = {0, 0, 2, 0, 0, 0};
   CHECK(classes_of(program, Cluster(spec)).representative == expected);

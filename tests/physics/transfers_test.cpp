@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/rng.h"
 #include "tests/physics/lab.h"
 
 // What every Network promises (sim/engine/network.h), on the network itself. Expected times are bytes over rate, by
@@ -83,10 +84,18 @@ void check_ends(const std::vector<double>& ends, const std::vector<double>& expe
   }
 }
 
+// Networks that share links fairly.
+void check_fair(const Setting& setting, const std::vector<double>& expected, const Change& change = {}) {
+  for (const std::string name : {"simgrid", "fair_queues"}) {
+    CAPTURE(name);
+    check_ends(ends_of(setting, name, change), expected);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a transfer alone takes its bytes over the narrowest link or its cap") {
-  for (const std::string name : {"simgrid", "closed_form"}) {
+  for (const std::string name : {"simgrid", "fair_queues", "closed_form"}) {
     CAPTURE(name);
     check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}}}, name), {0.04});
     check_ends(ends_of({{25, 10, 50}, {{{0, 1, 2}}}, {{0, 0, 1}}}, name), {0.1});
@@ -97,35 +106,90 @@ TEST_CASE("a transfer alone takes its bytes over the narrowest link or its cap")
 }
 
 TEST_CASE("equal transfers share a link equally: 1 GB and 1 GB over 25 GB/s both end at 80 ms") {
-  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 1}}}, "simgrid"), {0.08, 0.08});
+  check_fair({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 1}}}, {0.08, 0.08});
   // Thirty at once: each has a thirtieth.
   Setting thirty{{25}, {{{0}}}, {}};
   for (int i = 0; i < 30; ++i) thirty.starts.push_back({0, 0, 1});
-  check_ends(ends_of(thirty, "simgrid"), std::vector<double>(30, 1.2));
+  check_fair(thirty, std::vector<double>(30, 1.2));
 }
 
 TEST_CASE("what a short transfer leaves goes to the long one") {
   // 12.5 GB/s each until 80 ms; then 2 GB are left for the whole link.
-  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 3}}}, "simgrid"), {0.08, 0.16});
+  check_fair({{25}, {{{0}}}, {{0, 0, 1}, {0, 0, 3}}}, {0.08, 0.16});
   // The second starts when half of the first has gone: both halves take twice as long.
-  check_ends(ends_of({{25}, {{{0}}}, {{0, 0, 1}, {0.02, 0, 1}}}, "simgrid"), {0.06, 0.08});
+  check_fair({{25}, {{{0}}}, {{0, 0, 1}, {0.02, 0, 1}}}, {0.06, 0.08});
 }
 
 TEST_CASE("sharing is max-min fair over several links") {
   // Link 0 of 10 GB/s is split 5 and 5; link 1 of 20 GB/s leaves 15 to its second user.
   const Setting chain{{10, 20}, {{{0, 1}}, {{0}}, {{1}}}, {{0, 0, 1}, {0, 1, 1}, {0, 2, 3}}};
-  check_ends(ends_of(chain, "simgrid"), {0.2, 0.2, 0.2});
+  check_fair(chain, {0.2, 0.2, 0.2});
 }
 
 TEST_CASE("a cap limits one transfer and leaves the rest of the link to the others") {
   const Setting capped{{25}, {{{0}, 5}, {{0}}}, {{0, 0, 1}, {0, 1, 4}}};
-  check_ends(ends_of(capped, "simgrid"), {0.2, 0.2});
+  check_fair(capped, {0.2, 0.2});
 }
 
 TEST_CASE("two transfers over the same capped route do not share the cap of one") {
   // Each may draw 5 GB/s; together they stay below the link's 25.
+  const Setting one_route{{25}, {{{0}, 5}}, {{0, 0, 1}, {0, 0, 1}}};
+  check_fair(one_route, {0.2, 0.2});
   const Setting twice{{25}, {{{0}, 5}, {{0}, 5}}, {{0, 0, 1}, {0, 1, 1}}};
-  check_ends(ends_of(twice, "simgrid"), {0.2, 0.2});
+  check_fair(twice, {0.2, 0.2});
+}
+
+TEST_CASE("caps are filled from the narrowest on") {
+  // 24 GB/s: 2 for the first; 6 and then what is left, 8 each, for two of three without one.
+  const Setting three_caps{{24}, {{{0}, 2}, {{0}, 6}, {{0}}}, {{0, 0, 1}, {0, 1, 3}, {0, 2, 4}, {0, 2, 4}}};
+  check_fair(three_caps, {0.5, 0.5, 0.5, 0.5});
+}
+
+TEST_CASE("transfers of no whole byte end at once") {
+  check_fair({{25}, {{{0}}}, {{0.5, 0, 0.4e-9}, {0.5, 0, 1}}}, {0.5, 0.54});
+}
+
+TEST_CASE("what ends at one instant is reported together, by rising transfer") {
+  std::vector<Link> links;
+  std::vector<TransferRoute> routes;
+  for (int link = 0; link < 3; ++link) {
+    links.push_back({"link" + std::to_string(link), LinkKind::nic_out, {25 * kGigabyte}});
+    routes.push_back({{link}, {}});
+  }
+  make_network(named("fair_queues"))->run(links, routes, [&](NetworkSession& session) {
+    const TransferId first = session.start(2, kGigabyte);
+    for (const int route : {1, 0, 2}) session.start(route, kGigabyte * (route == 2 ? 2 : 1));
+    CHECK(session.advance({kForever}) == std::vector<TransferId>{first + 1, first + 2});
+    CHECK(session.now().value == 0.04);
+    CHECK(session.advance({kForever}) == std::vector<TransferId>{first});
+    CHECK(session.advance({0.1}).empty());
+    CHECK(session.now().value == 0.1);
+    CHECK(session.advance({kForever}) == std::vector<TransferId>{first + 3});
+  });
+}
+
+// 200,000 transfers, two at a time: the link moves 10 GB/s throughout, and is done when all bytes are through.
+TEST_CASE("a link that is never idle is exact at the end of a long run") {
+  const std::vector<Link> links = {{"link", LinkKind::nic_out, {10 * kGigabyte}}};
+  const std::vector<TransferRoute> routes = {{{0}, {}}};
+  make_network(named("fair_queues"))->run(links, routes, [&](NetworkSession& session) {
+    double bytes = 0;
+    int started = 0, moving = 0;
+    const auto start = [&] {
+      const double size = 1e6 + 1000 * (started % 7);
+      session.start(0, size);
+      bytes += size;
+      ++started;
+      ++moving;
+    };
+    for (start(), start(); moving > 0;) {
+      for (std::size_t ended = session.advance({kForever}).size(); ended > 0; --ended) {
+        --moving;
+        if (started < 200'000) start();
+      }
+    }
+    CHECK(off(session.now().value, bytes / (10 * kGigabyte)) <= 1e-11);
+  });
 }
 
 TEST_CASE("the closed form lets nobody wait for another") {
@@ -138,13 +202,43 @@ TEST_CASE("a link at half rate takes twice as long for what is left") {
   const Change halve = [](NetworkSession& session, double now) {
     if (now == 0.02) session.set_rate_factor(0, 0.5);
   };
-  check_ends(ends_of(setting, "simgrid", halve), {0.06, 0.021});
+  check_fair(setting, {0.06, 0.021}, halve);
+}
+
+// Starts at any time, of any size, at caps and rates that change: nothing is left of SimGrid but its times.
+TEST_CASE("random transfers end when they end on SimGrid") {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    Rng rng(seed);
+    const auto one_to = [&](std::uint64_t most) { return static_cast<double>(1 + rng.below(most)); };
+    Setting setting{{one_to(30), one_to(30), one_to(30)}, {}, {}};
+    for (int way = 0; way < 9; ++way) setting.ways.push_back({{way % 3}, way < 3 ? 0 : one_to(20) / 2});
+    for (double at = 0; setting.starts.size() < 60; at += rng.below(3) == 0 ? one_to(50) * 1e-3 : 0)
+      setting.starts.push_back({at, static_cast<int>(rng.below(9)), one_to(1000) * 1e-3});
+    const Change change = [&](NetworkSession& session, double now) {
+      const auto begun = std::ranges::count_if(setting.starts, [&](const auto& s) { return s.at <= now + 1e-9; });
+      for (LinkId link = 0; link < 3; ++link)
+        session.set_rate_factor(link, 1.0 / static_cast<double>(1 + (begun + link) % 3));
+    };
+    check_ends(ends_of(setting, "fair_queues", change), ends_of(setting, "simgrid", change));
+  }
+}
+
+TEST_CASE("a transfer that starts on a slow link is faster once the link is") {
+  // 6.25 GB in half a second at 12.5 GB/s, the rest at 25. A marker on another link stops the clock at 0.75 s.
+  const Setting setting{{25, 1}, {{{0}}, {{1}}}, {{0.25, 0, 12.5}, {0.75, 1, 0.001}}};
+  const Change half_at_first = [](NetworkSession& session, double now) {
+    session.set_rate_factor(0, now < 0.75 ? 0.5 : 1.0);
+  };
+  check_fair(setting, {1.0, 0.751}, half_at_first);
 }
 
 TEST_CASE("byte counts of any size keep the ratio of bytes to time") {
   for (double gigabytes : {1e-6, 1e-3, 1.0, 1e3, 1e6}) {
     CAPTURE(gigabytes);
-    const auto ends = ends_of({{25}, {{{0}}}, {{0, 0, gigabytes}, {0, 0, gigabytes}}}, "simgrid");
-    CHECK(off(ends[0], 2 * gigabytes / 25) <= 1e-8);
+    for (const std::string name : {"simgrid", "fair_queues"}) {
+      const auto ends = ends_of({{25}, {{{0}}}, {{0, 0, gigabytes}, {0, 0, gigabytes}}}, name);
+      CHECK(off(ends[0], 2 * gigabytes / 25) <= 1e-8);
+    }
   }
 }

@@ -1,4 +1,4 @@
-#include "cli/commands/cost_model.h"
+#include "cli/commands/learning/cost_model.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
 #include "plan/learned/label_file.h"
+#include "sim/planning/shard_work.h"
 #include "sim/scenario/scenario.h"
-#include "sim/study/shard_work.h"
 
 namespace shardsim {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "plan/autoshard/trainer.h"
-#include "sim/study/policy_study.h"
+#include "sim/planning/policy_study.h"
 
 namespace shardsim {
 namespace {

@@ -8,13 +8,13 @@
 #include "base/workers.h"
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
-#include "cli/commands/cost_model.h"
+#include "cli/commands/learning/cost_model.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
 #include "plan/learned/cost_model.h"
 #include "plan/learned/evaluation.h"
 #include "plan/learned/label_file.h"
-#include "sim/study/shard_work.h"
+#include "sim/planning/shard_work.h"
 #include "validate/measurements/shard_roofline.h"
 
 namespace shardsim {
@@ -53,6 +53,12 @@ TrainingOptions training_options(const Arguments& given) {
   throw input_error(Arguments::place("rate"), "a rate lies between 0 and 1", "Take 0.004, or less");
 }
 
+FeatureLayout layout_of(const Arguments& given, const LabelSets& sets) {
+  const std::string name = given.text("layout");
+  if (name == "measured") return FeatureLayout::measured;
+  return name.empty() && !sets.shards.empty() ? usual_layout(sets.shards.front().setting()) : FeatureLayout::neuroshard;
+}
+
 void check_target(const Arguments& given) {
   const std::string path = given.text("output");
   if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
@@ -65,11 +71,13 @@ int train_model(const Arguments& given, const Terminal& terminal) {
   const TrainingOptions options = training_options(given);
   const LabelSets sets = read_sets(given);
   Progress progress(terminal.stderr_is_terminal);
-  const CostModel model =
-      fit_cost_model(sets.shards, sets.exchanges, options, [&](const std::string& net, int epoch, double loss) {
+  const CostModel model = fit_cost_model(
+      sets.shards, sets.exchanges, options,
+      [&](const std::string& net, int epoch, double loss) {
         throw_if_interrupted(terminal.interrupted);
         progress.show(fmt::format("{}: epoch {}, validation loss {:.2g}", net, epoch, loss));
-      });
+      },
+      layout_of(given, sets));
   progress.clear();
   save_cost_model(model, given.text("output"));
   say(fmt::format("wrote {}: {} shards, labels by {} of {}", given.text("output"), model.labels, model.setting.provider,
@@ -188,22 +196,31 @@ int evaluate_model(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command cost_model_train_command() {
-  return {.name = "shardsim cost-model train",
-          .summary = "fit nets to labels, two thirds of them, and write a model file",
-          .positionals = {{"LABELS", "Labelled shards."}},
-          .options = {{"with", 0, "FILE", "More labels: of shards, or of exchanges of 4 or 8 ranks.", "",
-                       Option::Times::any},
-                      {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
-                      {"seed", 0, "S", "Same labels, same seed, same bytes.", "1"},
-                      {"epochs", 0, "N",
-                       "How often every label is looked at; where it is not given as often as 16,000 steps take, of "
-                       "exchanges 32,000."},
-                      {"batch-size", 0, "N",
-                       "Labels of one step; 16 of few labels, else 64 shards or 128 exchanges where it is not given."},
-                      {"rate", 0, "R", "The highest rate of Adam's steps; it falls to 0 towards the end.", "0.004"},
-                      force_option()},
-          .examples = {"shardsim cost-model train out/labels.json -o out/costs.h5"},
-          .run = train_model};
+  return {
+      .name = "shardsim cost-model train",
+      .summary = "fit nets to labels, two thirds of them, and write a model file",
+      .positionals = {{"LABELS", "Labelled shards."}},
+      .options = {{"with", 0, "FILE", "More labels: of shards, or of exchanges of 4 or 8 ranks.", "",
+                   Option::Times::any},
+                  {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
+                  {"seed", 0, "S", "Same labels, same seed, same bytes.", "1"},
+                  {"layout",
+                   0,
+                   "NAME",
+                   "Features and nets: as published, or ours for times of real machines; where it is not given, the "
+                   "former for labels in closed form.",
+                   "",
+                   Option::Times::at_most_once,
+                   {"neuroshard", "measured"}},
+                  {"epochs", 0, "N",
+                   "How often every label is looked at; where it is not given as often as 16,000 steps take, of "
+                   "exchanges 32,000."},
+                  {"batch-size", 0, "N",
+                   "Labels of one step; 16 of few labels, else 64 shards or 128 exchanges where it is not given."},
+                  {"rate", 0, "R", "The highest rate of Adam's steps; it falls to 0 towards the end.", "0.004"},
+                  force_option()},
+      .examples = {"shardsim cost-model train out/labels.json -o out/costs.h5"},
+      .run = train_model};
 }
 
 Command cost_model_evaluate_command() {

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands/all.h"
+#include "cli/commands/cluster.h"
+#include "cli/commands/shared.h"
+#include "sim/report/page.h"
+#include "validate/measurements/kernels/kernel_judgement.h"
+
+namespace shardsim {
+namespace {
+
+constexpr const char* kShippedKernelMap = "scenarios/measurements/kernels.yaml";
+
+// The shipped map is named as in the source tree, wherever it lies.
+KernelMap kernel_map(const Arguments& given) {
+  if (const auto path = given.value("map")) return read_kernel_map(*path);
+  KernelMap map = read_kernel_map((data_folder() / kShippedKernelMap).string());
+  map.path = kShippedKernelMap;
+  return map;
+}
+
+KernelQuestion kernel_question(const Arguments& given) {
+  KernelQuestion question;
+  question.model = given.text("compute-model");
+  question.gpus_file = given.text("gpus");
+  question.table = shipped_gpu_table();
+  if (!question.gpus_file.empty()) question.table = read_gpu_table(question.gpus_file, std::move(question.table));
+  if (!given.has("cluster")) return question;
+  question.only = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given).spec().gpu;
+  if (question.table.find(question.only->model) == nullptr)
+    throw input_error(Arguments::place("cluster"), "no constants of its GPU " + excerpt(question.only->model),
+                      known_names_hint(question.only->model, question.table.names()) + " Or add it with --gpus");
+  return question;
+}
+
+int compare_kernels(const Arguments& given, const Terminal& terminal) {
+  const std::optional<double> most = tolerance(given);
+  const std::filesystem::path folder =
+      output_folder(given, "compare", std::filesystem::path("out") / "compute_compare");
+  const std::string path = given.text("measurements");
+  KernelJudgement judgement = judge_kernels(read_kernel_rows(path), kernel_map(given), kernel_question(given), path);
+  const std::string json = kernel_judgement_json(judgement);
+  const int code = tolerance_verdict(judgement.predicted.all().median_abs_pct, most);
+  write_folder(folder, [&](const std::filesystem::path& hidden) {
+    write_file(hidden / "comparison.json", json);
+    write_file(hidden / "predictions.csv", kernel_predictions_csv(judgement));
+    write_file(hidden / "report.html", page_html(kernel_document(judgement, Medium::page)));
+    write_file(hidden / "accuracy.md", kernel_markdown(judgement));
+  });
+  print_result(given.has("json")
+                   ? json
+                   : document_text(kernel_document(judgement, Medium::terminal), terminal.width, terminal.colour));
+  if (!given.has("json")) say(fmt::format("wrote {}", folder.string()));
+  return code;
+}
+
+Command compute_compare_command() {
+  return {
+      .name = "shardsim compute compare",
+      .summary = "lay predicted beside measured times of kernels: lookups, updates, sorts, products, copies",
+      .options = {{"measurements", 0, "PATH",
+                   "A table of embedding measurements (docs/formats.md), or a folder of them.", "",
+                   Option::Times::once},
+                  {"compute-model",
+                   0,
+                   "NAME",
+                   "What predicts: gpu_kernels or roofline.",
+                   "gpu_kernels",
+                   Option::Times::at_most_once,
+                   {"gpu_kernels", "roofline"}},
+                  {"gpus", 0, "FILE", "A table of GPUs on top of the shipped scenarios/gpus/kernels.yaml."},
+                  {"cluster", 0, "NAME|FILE", "Predict with the GPU of this cluster, and only rows that are of it."},
+                  nodes_option(),
+                  cluster_set_option(),
+                  {"map", 0, "FILE",
+                   "Which GPU rows are of whose source names none, and which are not judged; the map of the "
+                   "published rows where it is not given."},
+                  tolerance_option("the median error of the predicted rows is larger"),
+                  {"output", 'o', "DIR",
+                   "Where report.html, comparison.json, predictions.csv and accuracy.md go; out/compute_compare "
+                   "where it is not given."},
+                  {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
+      .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
+                   "shardsim compute compare --measurements scenarios/measurements/kernels/embedding.csv "
+                   "--compute-model roofline --json"},
+      .run = compare_kernels};
+}
+
+}  // namespace
+
+Command compute_command() {
+  return {.name = "shardsim compute",
+          .summary = "compare predicted with measured times of kernels",
+          .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
+                       "shardsim compute compare --measurements scenarios/measurements/kernels --cluster dgx1_v100"},
+          .parts = {compute_compare_command()}};
+}
+
+}  // namespace shardsim

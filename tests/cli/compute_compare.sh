@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# shardsim compute compare, end to end: the published kernels, the figures under their names, exit codes, and one clear
+# line for what cannot be compared. Usage: compute_compare.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+kernels=$source/scenarios/measurements/kernels
+
+# compare ARGUMENT...: of k.csv.
+compare() { run compute compare --measurements k.csv -o out "$@"; }
+# refused PATTERN ARGUMENT...: k.csv as it lies there is refused.
+refused() {
+  local pattern=$1
+  shift
+  refuse 2 "$pattern" compute compare --measurements k.csv -o out "$@"
+}
+columns=id,quality,gpu,op,num_tables,rows_per_table,dim_elements,batch_size_samples,pooling_factor_lookups_per_sample,weight_dtype,optimizer,index_distribution,cache_state,time_us,derived_row_traffic_bytes
+# rows TEXT: k.csv with these rows.
+rows() { printf '%s\n%b' "$columns" "$1" >k.csv; }
+good='a,A,NVIDIA V100,tbe_fwd,8,1000000,64,2048,100,fp32,none,uniform,,520,\n'
+
+echo "-- the published kernels"
+run compute compare --measurements "$kernels" --json -o out
+check "they are compared: $(cat streams/err)" [ "$code" -eq 0 ]
+check "nothing on stderr" [ ! -s streams/err ]
+check "stdout is the file" cmp -s streams/out out/comparison.json
+for key in median_abs_error_pct p95_abs_error_pct worst_abs_error_pct signed_error_pct; do
+  check "figures have $key" grep -qE "\"$key\": -?[0-9.]+,$" streams/out
+done
+all=$(cat "$kernels"/*.csv | grep -cv '^id,')
+check "every row is predicted or says why not" [ "$(wc -l <out/predictions.csv)" -eq "$((all + 1))" ]
+check "the page has charts or says why not" grep -qE 'data-chart=|built without charts' out/report.html
+cp out/comparison.json out/predictions.csv out/report.html .
+run compute compare --measurements "$kernels" --json -o out
+for file in comparison.json predictions.csv report.html; do check "the same again: $file" cmp -s $file out/$file; done
+rm -rf out comparison.json predictions.csv report.html
+run compute compare --measurements "$kernels" -o out
+check "tables name the GPU" grep -q '^B200-SXM-180GB' streams/out
+check "and mark what a constant was fitted on" grep -q 'lookup, fitted on' streams/out
+run compute compare --measurements "$kernels" --compute-model roofline -o out
+check "by the roofline nothing is fitted" [ "$(grep -c 'fitted on' streams/out)" -eq 0 ]
+rm -rf out
+
+echo "-- one GPU of a cluster, constants of one's own"
+rows "$good"
+run compute compare --measurements "$kernels" --cluster dgx1_v100 -o out
+check "other GPUs are out of the model" grep -q 'another GPU than that of the cluster' streams/out
+rm -rf out
+printf 'schema: shardsim.gpus/1\ngpus:\n  - {name: V100-SXM2-16GB, like: V100-SXM2-16GB, words: [V100], copy_bandwidth: 401 GB/s}\n' >mine.yaml
+compare --json
+of_shipped=$(grep predicted_us streams/out)
+compare --json --gpus mine.yaml
+check "half of the copy rate takes longer" [ "$of_shipped" != "$(grep predicted_us streams/out)" ]
+check "the JSON names the file" grep -q '"constants": "scenarios/gpus/kernels.yaml, mine.yaml"' streams/out
+rm -rf out
+
+echo "-- tolerance"
+compare
+check "without a tolerance any error will do" [ "$code" -eq 0 ]
+compare --tolerance 0.001% --json
+check "outside the tolerance is 4, not $code" [ "$code" -eq 4 ]
+check "and stderr says why" grep -qE '^error: outside the tolerance: the median error is .* %, 0.001 % are allowed' streams/err
+compare --tolerance 50%
+check "inside it is 0, not $code" [ "$code" -eq 0 ]
+rm -rf out
+
+echo "-- bad input"
+refuse 2 'argument --measurements: the option is missing.*--measurements PATH' compute compare
+refuse 2 'nowhere' compute compare --measurements nowhere
+mkdir empty
+refuse 2 'empty: the folder holds no measurements. Put files there that end in .csv' compute compare --measurements empty
+rmdir empty
+refused 'compute-model' --compute-model planner
+refused 'toy_2x4|toy' --cluster toy_2x4
+refused 'cluster.*nowhere' --cluster nowhere
+rows "${good/NVIDIA V100/}"
+refused 'k.csv:2: the row names no GPU. Name it in column gpu, or write "not stated"'
+rows "${good/NVIDIA V100/not stated}"
+refused 'k.csv: no row can be predicted: its source names no GPU'
+rows "${good/NVIDIA V100/RTX 5090}"
+refused 'no constants of the GPU "RTX 5090"'
+rows "${good/tbe_fwd/tbe_forwards}"
+refused 'k.csv:2: unknown kind of operation "tbe_forwards". Known: tbe_fwd'
+rows "${good/,520,/,-1,}"
+refused 'k.csv:2: time_us is "-1"'
+rows "${good/,520,/,soon,}"
+refused 'k.csv:2: .*soon'
+rows 'a,A,V100,tbe_fwd\n'
+refused 'k.csv:2: the row has 4 cells'
+rows ''
+refused 'no row can be predicted: the table has no rows'
+columns=${columns/time_us/time}
+rows "$good"
+refused 'k.csv:1: column time_us is missing. Name "time" as time_us: units are part of the name'
+columns=${columns/time/time_us}
+columns=${columns/,gpu,/,}
+rows ''
+refused 'k.csv:1: column gpu is missing'
+columns=${columns/quality,/quality,gpu,}
+rows "$good"
+printf 'schema: shardsim.kernel_map/1\nout_of_model: [{reason: all}]\n' >map.yaml
+refused 'map.yaml:2:.*the rule would cover every row' --map map.yaml
+printf 'schema: shardsim.gpus/1\ngpus: [{name: mine, like: V101}]\n' >bad.yaml
+refused 'bad.yaml:2:.*unknown GPU "V101".*V100-SXM2-16GB' --gpus bad.yaml
+finish 38

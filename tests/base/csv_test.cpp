@@ -4,7 +4,7 @@
 
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::csv_test {
 
 namespace {
 
@@ -57,3 +57,5 @@ TEST_CASE("what is no table is refused with its line") {
   CHECK(has(fault("a,b\n1,\xff\n"), "t.csv:2: the file is not UTF-8 text"));
   CHECK(has(fault(std::string("a,b\n1,\0\n", 8)), "not UTF-8 text"));
 }
+
+}  // namespace shardsim::csv_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::error_test {
 
 TEST_CASE("a place reads FILE:LINE:COLUMN, and leaves out what is not known") {
   CHECK(Place{"a.yaml", 3, 7}.text() == "a.yaml:3:7");
@@ -23,3 +23,5 @@ TEST_CASE("the kind of failure and the place travel with the error") {
   CHECK(error.place() == Place{"a.yaml", 4, 5});
   CHECK(run_error("x", "y").failure() == Failure::run);
 }
+
+}  // namespace shardsim::error_test

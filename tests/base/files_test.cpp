@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::files_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -182,3 +183,5 @@ TEST_CASE("what cannot be looked at is not there") {
   CHECK(is_folder(folder / ""));
   CHECK(has(error_of([&] { write_file(folder / too_long, "x"); }), "cannot write it: File name too long"));
 }
+
+}  // namespace shardsim::files_test

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-using namespace shardsim;
+namespace shardsim::largest_remainder_test {
 
 TEST_CASE("largest remainder: whole parts, the rest to the largest remainders, ties to the lower index") {
   CHECK(split_by_largest_remainder(10, {1, 1, 1, 1}) == std::vector<std::int64_t>{3, 3, 2, 2});
@@ -25,3 +25,5 @@ TEST_CASE("largest remainder keeps the total, whatever the weights") {
     for (const std::int64_t part : parts) CHECK(part >= 0);
   }
 }
+
+}  // namespace shardsim::largest_remainder_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::rng_test {
 
 // First outputs of splitmix64 seeded with 0, as printed in the tests of several public implementations of Vigna's code.
 TEST_CASE("the generator is splitmix64") {
@@ -24,3 +24,5 @@ TEST_CASE("uniform stays in [0, 1) and below(n) under n") {
   }
   CHECK(sum / 10'000 == doctest::Approx(0.5).epsilon(0.02));
 }
+
+}  // namespace shardsim::rng_test

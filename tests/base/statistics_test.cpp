@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-using namespace shardsim;
+namespace shardsim::statistics_test {
 
 using Values = std::vector<double>;
 
@@ -66,3 +66,5 @@ TEST_CASE("a list of ties orders nothing") {
   CHECK(kendall_tau_b(rising, ties) == 0);
   CHECK(spearman({1}, {1}) == 0);
 }
+
+}  // namespace shardsim::statistics_test

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-using namespace shardsim;
+namespace shardsim::text_test {
 
 TEST_CASE("split keeps empty parts and join undoes it") {
   CHECK(split("a//b", '/') == std::vector<std::string>{"a", "", "b"});
@@ -104,3 +104,5 @@ TEST_CASE("a name that equals the pattern goes before what else fits") {
   CHECK(fitting_names(names, "a?") == std::vector<std::size_t>{1, 2});
   CHECK(fitting_names(names, "b").empty());
 }
+
+}  // namespace shardsim::text_test

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::units_test {
 
 namespace {
 
@@ -217,3 +217,5 @@ TEST_CASE("quantities print with three significant digits and never an exponent"
   CHECK(to_text(Seconds{0}) == "0 ns");
   CHECK(to_text(Flops{19.5e12}) == "19.5 TFLOP/s");
 }
+
+}  // namespace shardsim::units_test

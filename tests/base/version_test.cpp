@@ -2,9 +2,11 @@
 
 #include "base/files.h"
 
-using namespace shardsim;
+namespace shardsim::version_test {
 
 TEST_CASE("the version is one word") {
   CHECK_FALSE(version().empty());
   CHECK(version().find_first_of(" \n\t") == std::string::npos);
 }
+
+}  // namespace shardsim::version_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/packed.h"
 
-using namespace shardsim;
+namespace shardsim::workers_test {
 
 namespace {
 
@@ -90,3 +90,5 @@ TEST_CASE("a failure that somebody takes ends nothing but itself, a process that
   CHECK(!taken);
   CHECK(failure_of({fails("first"), wrong}, 1).find("first") != std::string::npos);
 }
+
+}  // namespace shardsim::workers_test

@@ -2,9 +2,10 @@
 
 #include "tests/physics/lab.h"
 
+namespace shardsim::bandwidth_test {
+
 // Twice the bandwidth of anything never lengthens an iteration of the same Program.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -104,3 +105,5 @@ TEST_CASE("doubling the bandwidth that limits an iteration shortens it") {
     CHECK(simulated(program, Cluster(faster)).iteration_ms < before * 0.999);
   }
 }
+
+}  // namespace shardsim::bandwidth_test

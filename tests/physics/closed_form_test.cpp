@@ -2,10 +2,11 @@
 
 #include "tests/physics/lab.h"
 
+namespace shardsim::closed_form_test {
+
 // The event engine beside the closed form of the same Program: equal where nothing contends, never faster where
 // something does.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -77,3 +78,5 @@ TEST_CASE("every operation takes at least its time alone on the slowest rank") {
     CHECK(longest[op] >= timeline.ops[op].alone_us * (1 - 1e-9) - kByteMs * 1e3);
   }
 }
+
+}  // namespace shardsim::closed_form_test

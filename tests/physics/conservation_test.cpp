@@ -6,9 +6,10 @@
 #include "sim/timeline/traffic.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::conservation_test {
+
 // Bytes sent equal bytes received, in every matrix of every plan and in what the Timeline counts.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -119,3 +120,5 @@ TEST_CASE("what a collective loads on links out of GPUs and NICs is loaded on li
     }
   }
 }
+
+}  // namespace shardsim::conservation_test

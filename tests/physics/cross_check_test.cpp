@@ -6,9 +6,10 @@
 #include "sim/study/case_result.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::cross_check_test {
+
 // Taking effects away, on real programs: what must hold of each step whatever the plan.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("TorchRec's own rates change the estimates and nothing else") {
   CHECK(own.cases[0].iteration_ms == theirs.cases[0].iteration_ms);
   CHECK(own.cases[0].torchrec->estimate.iteration_ms != theirs.cases[0].torchrec->estimate.iteration_ms);
 }
+
+}  // namespace shardsim::cross_check_test

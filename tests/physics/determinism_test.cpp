@@ -2,7 +2,8 @@
 
 #include "tests/physics/lab.h"
 
-using namespace shardsim;
+namespace shardsim::determinism_test {
+
 using namespace shardsim::physics;
 
 TEST_CASE("the same Program gives the same Timeline to the last bit") {
@@ -27,3 +28,5 @@ TEST_CASE("the number of worker processes changes nothing") {
     CHECK(one.cases[index].limit == three.cases[index].limit);
   }
 }
+
+}  // namespace shardsim::determinism_test

@@ -10,9 +10,10 @@
 #include "sim/engine/op_work.h"
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::drawn_batches_test {
+
 // Chains of drawn batches: what they are where nothing varies, and how they compare with the expected batch.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -154,3 +155,5 @@ TEST_CASE("a pipeline of drawn batches hides the exchange of ids as one of expec
   };
   CHECK(pipelined("sparse_dist") < pipelined("none"));
 }
+
+}  // namespace shardsim::drawn_batches_test

@@ -10,10 +10,11 @@
 #include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::drawn_programs_test {
+
 // Programs of drawn batches: the operations of the expected one, sizes that fit each other to the id, and means that
 // are those of the expected batch.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -345,3 +346,5 @@ TEST_CASE("a batch without any id has the same operations, with nothing in them"
     }
   }
 }
+
+}  // namespace shardsim::drawn_programs_test

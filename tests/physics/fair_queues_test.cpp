@@ -10,10 +10,11 @@
 #include "sim/engine/op_work.h"
 #include "tests/physics/random_plans.h"
 
+namespace shardsim::fair_queues_test {
+
 // The network `fair_queues` beside the reference, SimGrid: each transfer of our collectives loads one link, so both
 // must give the same times, whatever runs.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -127,3 +128,5 @@ TEST_CASE("random plans take the time that they take on SimGrid, stragglers and 
     check_alike(lowered_at_random(made), Cluster(spec), *compute, {});
   }
 }
+
+}  // namespace shardsim::fair_queues_test

@@ -5,11 +5,12 @@
 #include "sim/timeline/timeline_figures.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::flexshard_study_test {
+
 // The FlexShard study end to end against the paper's Tables 5 and 6 and its throughput gains (Sethi et al., "FlexShard:
 // Flexible Sharding for Industry-Scale Sequence Recommendation Models"). Times of Table 6 are printed to 1 ms. Only the
 // rows that scenarios/clusters/a100_mesh_4x8.yaml names were used to fit a constant.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -271,3 +272,5 @@ TEST_CASE("numbers of Table 6 are marked fitted exactly where they fixed a const
     }
   }
 }
+
+}  // namespace shardsim::flexshard_study_test

@@ -2,10 +2,11 @@
 
 #include "tests/physics/lab.h"
 
+namespace shardsim::flow_anchors_test {
+
 // The common two-tier platform on which flow simulators are compared: 8 GPUs per node, per GPU and direction 450 GB/s
 // inside a node and 25 GB/s with 2.5 us between nodes, 64 MiB per GPU (scenarios/clusters/two_tier_8.yaml).
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -64,3 +65,5 @@ TEST_CASE("80 MB per GPU take 4.002 ms across the toy's nodes and 0.601 ms insid
   CHECK(off(simulated(only_collective(two, OpClass::all_to_all, even_matrix(bytes)), two).iteration_ms, 4.002) <= 1e-9);
   CHECK(off(simulated(only_collective(one, OpClass::all_to_all, even_matrix(bytes)), one).iteration_ms, 0.601) <= 1e-9);
 }
+
+}  // namespace shardsim::flow_anchors_test

@@ -6,12 +6,13 @@
 #include "sim/memory/memory_profile.h"
 #include "tests/physics/memory_needs.h"
 
+namespace shardsim::high_water_test {
+
 // The simulated high-water mark of every rank beside TorchRec's estimate of the same plan, under each pipeline:
 //   high-water mark <= estimate + documented terms
 // with the terms of docs/lowering.md ("Beside TorchRec's estimate") worked out here from workload and plan, not from
 // the Program; and from below, what certainly is there at once.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -117,3 +118,5 @@ TEST_CASE("the high-water mark is within TorchRec's estimate and the documented 
     CHECK(closest <= 1);
   }
 }
+
+}  // namespace shardsim::high_water_test

@@ -19,8 +19,7 @@ void fields(Visitor& visit, MaybeConst<JobSimulation> auto& job) {
 
 }  // namespace shardsim
 
-using namespace shardsim;
-using namespace shardsim::physics;
+namespace shardsim::physics::jobs_test {
 
 namespace {
 
@@ -192,3 +191,5 @@ TEST_CASE("a job that keeps another waiting for too many of its iterations is re
   CHECK_THROWS_WITH_AS(side_by_side({{program, {0}}, {program, {1}, 3600}}, fabric),
                        doctest::Contains("not measured yet"), Error);
 }
+
+}  // namespace shardsim::physics::jobs_test

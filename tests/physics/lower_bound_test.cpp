@@ -5,7 +5,7 @@
 #include "tests/physics/random_plans.h"
 
 // No plan may be faster than the bound that reports measure plans by.
-namespace shardsim::physics {
+namespace shardsim::physics::lower_bound_test {
 namespace {
 
 const std::string kLayers =
@@ -170,4 +170,4 @@ TEST_CASE("small tables are replicated rather than exchanged, and the bound know
         0.2 * simulated_ms(planned("{name: table_wise}", workload, cluster), workload, cluster, "closed_form"));
 }
 
-}  // namespace shardsim::physics
+}  // namespace shardsim::physics::lower_bound_test

@@ -6,10 +6,11 @@
 #include "sim/program/program_file.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::lowered_bytes_test {
+
 // The bytes of lowered plans against hand counts: 2 nodes of 4 ranks, batch 32, tables A (1000 x 64, 3 items a sample)
 // and B (600 x 64, 2 items), fp32, 8-byte ids (docs/lowering.md, "Worked byte counts"). Own chunks are in `total`.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -319,3 +320,5 @@ TEST_CASE("the example Program of the formats takes the times worked out beside 
   CHECK(std::accumulate(timeline.bytes_out.begin(), timeline.bytes_out.end(), std::int64_t{0}) ==
         std::accumulate(timeline.bytes_in.begin(), timeline.bytes_in.end(), std::int64_t{0}));
 }
+
+}  // namespace shardsim::lowered_bytes_test

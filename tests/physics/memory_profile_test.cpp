@@ -4,11 +4,12 @@
 
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::memory_profile_test {
+
 // High-water marks against hand counts: the two tables of docs/lowering.md on 2 nodes of 4 ranks, table-wise, A on
 // rank 0 and B on rank 5; fp32, row-wise Adagrad. Rank 0 keeps 1000 x 64 x 4 = 256,000 B of rows and 4,000 B of states,
 // gets 1,024 B of lengths and 6,144 B of ids, looks up 65,536 B of vectors and gets 16,384 B for its own batch.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -144,3 +145,5 @@ TEST_CASE(
   CHECK(ranks[0] == cached);
   CHECK(ranks[5] == MemoryAmounts{});
 }
+
+}  // namespace shardsim::memory_profile_test

@@ -3,12 +3,13 @@
 #include "tests/physics/lab.h"
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::output_exchange_test {
+
 // `output_exchange: uniform` and `hierarchical`, how HugeCTR brings partial sums of tables cut by rows to their
 // samples: bytes counted by hand. 2 nodes of 4 ranks, batch 32; a: 1000 x 64 with 3 ids a bag, on ranks 0, 1 and 4; b:
 // 600 x 64 with 2, on rank 5; c: 2 rows, on ranks 2, 3 and 6, of which the last has none. A rank's bags of a table are
 // 32 vectors of 256 bytes, 8,192.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -121,3 +122,5 @@ TEST_CASE("each of them runs, with an exchange of ids in all its steps and with 
     }
   }
 }
+
+}  // namespace shardsim::output_exchange_test

@@ -2,11 +2,12 @@
 
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::per_table_test {
+
 // `embedding_kernels: per_table` and `input_exchange: none`, the two keys that describe distributed-embeddings. Columns
 // of A on ranks 0 and 1, of B on 2 and 5, 32 each: rows of 128 bytes. A rank serves 8 x 96 lookups of A or 8 x 64 of B,
 // and writes 8 x 32 vectors.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -65,3 +66,5 @@ TEST_CASE("ids that are in place are not exchanged, and the output and its gradi
   REQUIRE(before.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) CHECK(moved(program, *moves[i]).wire == moved(full, *before[i]).wire);
 }
+
+}  // namespace shardsim::per_table_test

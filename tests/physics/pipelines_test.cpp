@@ -7,9 +7,10 @@
 #include "sim/timeline/timeline_figures.h"
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::pipelines_test {
+
 // Pipelines, compute kernels and small clusters: every plan of them is lowered and runs, and what overlaps is faster.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 TEST_CASE("one node, nodes of one rank, one rank: every planner's plan is lowered and runs, pooled and sequence") {
@@ -146,3 +147,5 @@ TEST_CASE("the dense part waits for every lookup of replicated tables") {
   REQUIRE(lookups.size() == 2);
   CHECK(ops_named(program, "dense_forward").at(0)->after == std::vector<int>{lookups[0]->id, lookups[1]->id});
 }
+
+}  // namespace shardsim::pipelines_test

@@ -6,10 +6,11 @@
 #include "sim/engine/op_work.h"
 #include "tests/physics/random_plans.h"
 
+namespace shardsim::placement_load_test {
+
 // What placements add to an iteration, one by one, beside the operations of the whole plan's Program: the sums agree
 // step by step, but for what a Program rounds to whole bytes once for all.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("loads of placements add up to the operations of the whole plan") {
     }
   }
 }
+
+}  // namespace shardsim::placement_load_test

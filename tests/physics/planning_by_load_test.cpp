@@ -4,7 +4,8 @@
 
 #include "tests/physics/lab.h"
 
-using namespace shardsim;
+namespace shardsim::planning_by_load_test {
+
 using namespace shardsim::physics;
 
 namespace {
@@ -55,3 +56,5 @@ TEST_CASE("a plan that was chosen by real shares is quicker with them than one t
     CHECK(real_ms(item, real) < 0.95 * real_ms(item, even));
   }
 }
+
+}  // namespace shardsim::planning_by_load_test

@@ -5,9 +5,10 @@
 #include "models/collective/collective_prediction.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::predict_test {
+
 // `shardsim collective predict` and a scenario must say the same of the same call.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -85,3 +86,5 @@ TEST_CASE("it does so too beside a slow NIC, and for groups of unequal sizes tha
     }
   }
 }
+
+}  // namespace shardsim::predict_test

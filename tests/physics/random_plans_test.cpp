@@ -11,10 +11,11 @@
 #include "sim/timeline/traffic.h"
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::random_plans_test {
+
 // Rules that hold for every plan of every mixture of sharding types: 30 random ones on 2 nodes of 4 ranks, pooled
 // tables and sequences, whole numbers of ids per shard.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -262,3 +263,5 @@ TEST_CASE("every mixture runs under every pipeline; no operation is lost and non
     }
   }
 }
+
+}  // namespace shardsim::random_plans_test

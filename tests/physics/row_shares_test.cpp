@@ -7,10 +7,11 @@
 #include "tests/physics/random_plans.h"
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::row_shares_test {
+
 // What uneven rows do to a Program: lookups, different rows and exchanges follow the shares of the owners, the rest
 // stays what it is. The numbers of two tables were checked by their source against 4,000 drawn batches.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -180,3 +181,5 @@ TEST_CASE("the fullest rank and the table that makes it full") {
   CHECK(sum(loads->lookups) == doctest::Approx(8 * 32 * 5));
   CHECK(loads->tables.back().lookups[3] == doctest::Approx(64));  // of b, evenly
 }
+
+}  // namespace shardsim::row_shares_test

@@ -11,7 +11,7 @@
 #include "tests/physics/random_plans.h"
 #include "tests/physics/search_lab.h"
 
-namespace shardsim::physics {
+namespace shardsim::physics::search_test {
 namespace {
 
 Workload workload_from(const std::string& tables, std::int64_t batch = 512, const std::string& more = "") {
@@ -263,4 +263,4 @@ TEST_CASE("the search's own cost is near what is simulated") {
   CHECK(sum < 0.05 * 60);
 }
 
-}  // namespace shardsim::physics
+}  // namespace shardsim::physics::search_test

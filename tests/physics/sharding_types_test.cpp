@@ -2,10 +2,11 @@
 
 #include "tests/physics/two_tables.h"
 
+namespace shardsim::sharding_types_test {
+
 // The bytes of every sharding type, pooled and sequence, against hand counts (docs/lowering.md, "Worked byte counts").
 // Own chunks are in `total`; `sent` and `received` are per rank.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -291,3 +292,5 @@ TEST_CASE("pooled lookups write one vector per bag of all whom they serve") {
   CHECK(part.bags.values == std::vector<double>{512});     // a partial sum for every bag
   CHECK_FALSE(only(lowered_type(Strategy::row_wise, TableKind::sequence), "lookup_row_wise").pooled);
 }
+
+}  // namespace shardsim::sharding_types_test

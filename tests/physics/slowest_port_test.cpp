@@ -5,10 +5,11 @@
 #include "base/rng.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::slowest_port_test {
+
 // Random skewed all-to-alls: the time never beats the slowest port, whose bytes are counted here from the matrix alone,
 // pair by pair, without routes.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -129,3 +130,5 @@ TEST_CASE("two collectives at once take at least as long as their bytes on the p
   const Timeline timeline = simulated(program, cluster);
   CHECK(off(timeline.iteration_ms, 2 * alone - 2.5e-3) <= 1e-6);  // the latency is paid side by side
 }
+
+}  // namespace shardsim::slowest_port_test

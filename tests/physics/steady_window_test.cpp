@@ -8,10 +8,11 @@
 #include "sim/timeline/timeline_figures.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::steady_window_test {
+
 // In a steady state everything runs once in a period: what a rank computes, what it waits for and what is left make up
 // the iteration, also where a pipeline lets iterations overlap.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -109,3 +110,5 @@ TEST_CASE("a slow GPU is what the others wait for, not the network") {
   CHECK(uneven.waited_for.operation == "update_row_wise");
   CHECK(uneven.waited_for.ms == doctest::Approx(uneven.waiting_ms));
 }
+
+}  // namespace shardsim::steady_window_test

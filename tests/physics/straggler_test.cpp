@@ -6,9 +6,10 @@
 #include "sim/engine/op_work.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::straggler_test {
+
 // Slow parts slow the iteration, and simulating one node for all its equals changes nothing.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -142,3 +143,5 @@ TEST_CASE("a straggler's node is simulated apart, its equals still together") {
   const std::vector<int> expected = {0, 0, 2, 0, 0, 0};
   CHECK(classes_of(program, Cluster(spec)).representative == expected);
 }
+
+}  // namespace shardsim::straggler_test

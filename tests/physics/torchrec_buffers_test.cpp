@@ -5,6 +5,8 @@
 
 #include "tests/physics/estimated_shards.h"
 
+namespace shardsim::torchrec_buffers_test {
+
 // Bytes of every collective of ids and of outputs, forward and backward, beside the input and output buffers that
 // TorchRec's planner estimates for the same shards (plan/torchrec/estimate/storage_estimate.h): random plans of every
 // sharding type and of mixtures.
@@ -15,7 +17,6 @@
 // and may so end one byte higher. Where n divides K both are equal to the byte. Row-wise tables are spread from
 // another first rank by every source: there each rank gets K in all, whatever K.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -254,3 +255,5 @@ TEST_CASE("where TorchRec's blocks leave a shard empty, the estimate lacks its s
   for (const EstimatedShard& shard : estimated_shards(made)) estimates.push_back(shard.storage.input);
   CHECK(estimates == Counts{1536, 1536, 1536, 0});
 }
+
+}  // namespace shardsim::torchrec_buffers_test

@@ -8,10 +8,11 @@
 #include "base/rng.h"
 #include "tests/physics/lab.h"
 
+namespace shardsim::transfers_test {
+
 // What every Network promises (sim/engine/network.h), on the network itself. Expected times are bytes over rate, by
 // hand.
 
-using namespace shardsim;
 using namespace shardsim::physics;
 
 namespace {
@@ -242,3 +243,5 @@ TEST_CASE("byte counts of any size keep the ratio of bytes to time") {
     }
   }
 }
+
+}  // namespace shardsim::transfers_test

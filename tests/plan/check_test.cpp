@@ -5,7 +5,7 @@
 #include "plan/planners/factories.h"
 #include "tests/plan/test_setting.h"
 
-using namespace shardsim;
+namespace shardsim::check_test {
 
 namespace {
 
@@ -200,3 +200,5 @@ TEST_CASE("rows in host memory are held against that of the node, where the clus
   }
   CHECK_NOTHROW(check_memory(plan, workload, cluster, *paper_memory()));
 }
+
+}  // namespace shardsim::check_test

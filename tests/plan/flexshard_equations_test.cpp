@@ -7,7 +7,7 @@
 #include "tests/plan/test_setting.h"
 #include "tests/plan/tier_times.h"
 
-using namespace shardsim;
+namespace shardsim::flexshard_equations_test {
 
 namespace {
 
@@ -147,3 +147,5 @@ TEST_CASE("times of the four collectives of tiered tables") {
   CHECK(within(rm1.global_all_reduce * 1e3, 1.35, 0.01));
   CHECK(within(rm1.cross_all_reduce * 1e3, 13.78, 0.01));
 }
+
+}  // namespace shardsim::flexshard_equations_test

@@ -7,7 +7,7 @@
 #include "plan/check.h"
 #include "tests/plan/test_setting.h"
 
-using namespace shardsim;
+namespace shardsim::plan_file_test {
 
 namespace {
 
@@ -360,3 +360,5 @@ TEST_CASE("a plan that no file can say is refused when written") {
   plan.placements[2].column_end = 32;
   CHECK_THROWS_AS(plan_to_json(plan, setting.workload, setting.cluster), Error);
 }
+
+}  // namespace shardsim::plan_file_test

@@ -4,7 +4,7 @@
 
 #include "tests/plan/test_setting.h"
 
-using namespace shardsim;
+namespace shardsim::plan_test {
 
 TEST_CASE("strategies have the names that plan files use, and unknown ones list them") {
   for (const char* name : {"column_wise", "data_parallel", "flex", "row_wise", "table_wise"}) {
@@ -38,3 +38,5 @@ TEST_CASE("a flex placement has as many shards as a replica group has ranks") {
   CHECK(placement.shards() == 2);
   CHECK(placement.shard_rows(1) == 4);
 }
+
+}  // namespace shardsim::plan_test

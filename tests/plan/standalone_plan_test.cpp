@@ -4,7 +4,7 @@
 #include "plan/plan_file.h"
 #include "tests/plan/test_setting.h"
 
-using namespace shardsim;
+namespace shardsim::standalone_plan_test {
 
 namespace {
 
@@ -58,3 +58,5 @@ TEST_CASE("what is wrong with a table as a whole has the line of its entry") {
       [&] { checked_plan(parse_json(two_tables("cuda:0", "cuda:1"), "plan.json"), workload, test_cluster(1, 3)); });
   CHECK(has(text, "plan.json:5: table 'b' has replicated rows (data_parallel) on 2 of 3 ranks"));
 }
+
+}  // namespace shardsim::standalone_plan_test

@@ -12,6 +12,7 @@
 #include "base/tree/yaml.h"
 #include "models/workload/workload.h"
 #include "plan/planner.h"
+#include "tests/base/error_text.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim {
@@ -137,21 +138,6 @@ inline std::int64_t rows_of(const Plan& plan, Strategy strategy, int table = 0) 
     if (placement.table == table && placement.strategy == strategy) rows += static_cast<std::int64_t>(placement.rows());
   }
   return rows;
-}
-
-// The message of the Error that `action` throws; empty when it throws none.
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace shardsim

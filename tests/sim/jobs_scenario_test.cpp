@@ -4,9 +4,10 @@
 #include "sim/study/study.h"
 #include "tests/sim/scenario_text.h"
 
+namespace shardsim::jobs_scenario_test {
+
 // `jobs` of a scenario: what becomes of them, what is refused.
 
-using namespace shardsim;
 using namespace shardsim::test;
 
 namespace {
@@ -155,3 +156,5 @@ TEST_CASE("starts and lengths that no run would bridge are refused with their pl
                      "[1, 2, 3]}\n"),
              "of more like lengths"));
 }
+
+}  // namespace shardsim::jobs_scenario_test

@@ -2,7 +2,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::bad_cluster_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -192,3 +193,5 @@ TEST_CASE("unknown keys and wrong kinds are refused everywhere") {
   CHECK(says(error_of([] { spec_of("schema: shardsim.workload/1\nname: t\n"); }), "1", "shardsim.workload/1"));
   CHECK(says(error_of([] { spec_of("schema: shardsim.cluster/1\nname: t\n"); }), "1", "gpu"));
 }
+
+}  // namespace shardsim::bad_cluster_test

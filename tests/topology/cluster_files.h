@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/tree/yaml.h"
+#include "tests/base/error_text.h"
 #include "topology/graph/cluster.h"
 
 namespace shardsim::testing {
@@ -39,17 +40,6 @@ inline std::string least_cluster(int gpus, const std::string& capability = "8.0"
 
 inline double gbps(Bandwidth rate) {
   return rate.bytes_per_second / 1e9;
-}
-
-// The message of the error that `call` throws; empty when it throws none.
-template <typename Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace shardsim::testing

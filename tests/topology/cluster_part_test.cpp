@@ -3,7 +3,8 @@
 #include "tests/topology/cluster_files.h"
 #include "topology/spec/rank_set.h"
 
-using namespace shardsim;
+namespace shardsim::cluster_part_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -70,3 +71,5 @@ TEST_CASE("sets of nodes are written as sets of ranks are") {
   CHECK(error_of([] { read_node_set(text_tree("a"), 6); }) != "");
   CHECK(error_of([] { read_node_set(Tree{}, 6); }).find("a node set is missing or empty") != std::string::npos);
 }
+
+}  // namespace shardsim::cluster_part_test

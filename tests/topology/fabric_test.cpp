@@ -2,7 +2,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::fabric_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -61,3 +62,5 @@ TEST_CASE("crossing the spine of a full fat tree costs its latency alone") {
   CHECK(cluster.route(0, 8).latency.value == doctest::Approx(3e-6));
   CHECK(cluster.route(0, 4).latency.value == doctest::Approx(2e-6));
 }
+
+}  // namespace shardsim::fabric_test

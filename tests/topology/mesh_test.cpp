@@ -5,7 +5,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::mesh_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -141,3 +142,5 @@ TEST_CASE("unlinked pairs without a relay go over PCIe") {
   CHECK(cluster.links()[far.links.back()].name == "node0/gpu5/pcie_in");
   CHECK(cluster.route(0, 1).path == PathClass::nvl);
 }
+
+}  // namespace shardsim::mesh_test

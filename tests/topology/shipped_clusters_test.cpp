@@ -5,7 +5,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::shipped_clusters_test {
+
 using namespace shardsim::testing;
 
 TEST_CASE("every shipped cluster reads, builds, scales and bears its file's name") {
@@ -57,3 +58,5 @@ TEST_CASE("the switched study cluster differs from the meshed one in the wiring 
   mesh.sources = switched.sources;
   CHECK(mesh == switched);
 }
+
+}  // namespace shardsim::shipped_clusters_test

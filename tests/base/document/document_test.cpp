@@ -5,7 +5,7 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 
-using namespace shardsim;
+namespace shardsim::document_test {
 
 namespace {
 
@@ -166,3 +166,5 @@ TEST_CASE("numbers in tables") {
   CHECK(signed_percent(12.34) == "+12.3");
   CHECK(signed_percent(-0.04) == "0.0");
 }
+
+}  // namespace shardsim::document_test

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::hdf5_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,4 +183,4 @@ TEST_CASE("objects that are missing or of another type are refused by name") {
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::hdf5_test

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::json_test {
 
 namespace {
 
@@ -100,3 +100,5 @@ TEST_CASE("random text is refused or read, never more") {
 TEST_CASE("a file that cannot be read is named") {
   CHECK(has(error_of([] { read_json_file("no/such/plan.json"); }), "no/such/plan.json: cannot read it"));
 }
+
+}  // namespace shardsim::json_test

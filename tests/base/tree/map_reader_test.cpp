@@ -5,7 +5,7 @@
 #include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::map_reader_test {
 
 namespace {
 
@@ -187,3 +187,5 @@ TEST_CASE("places are those of the value, or of the map when it is absent") {
   CHECK(reader.place_of("b") == Place{"a.yaml", 2, 4});
   CHECK(reader.place_of("c") == Place{"a.yaml", 1, 1});
 }
+
+}  // namespace shardsim::map_reader_test

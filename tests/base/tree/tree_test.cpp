@@ -5,7 +5,7 @@
 #include "base/tree/yaml.h"
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::tree_test {
 
 namespace {
 
@@ -106,3 +106,5 @@ TEST_CASE("what is merged or set lies above what was there") {
   CHECK(top_layer(merged(yaml("b: 1"), tree)) == 3);
   CHECK(tree == yaml("a: {x: 7, y: 5}"));
 }
+
+}  // namespace shardsim::tree_test

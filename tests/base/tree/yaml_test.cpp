@@ -7,7 +7,7 @@
 #include "base/tree/map_reader.h"
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::yaml_test {
 
 namespace {
 
@@ -223,3 +223,5 @@ TEST_CASE("a value of an argument is any YAML value, and has the argument as its
 TEST_CASE("a file that cannot be read is named") {
   CHECK(has(error_of([] { read_yaml_file("no/such/file.yaml"); }), "no/such/file.yaml: cannot read it"));
 }
+
+}  // namespace shardsim::yaml_test

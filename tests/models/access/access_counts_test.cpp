@@ -10,7 +10,7 @@
 #include "tests/models/workload_text.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::access_counts_test {
 namespace {
 
 void write_counts(const std::string& path, const std::vector<std::int64_t>& counts, std::int64_t samples) {
@@ -56,4 +56,4 @@ TEST_CASE("access counts that do not fit are refused, naming file and table") {
   refused(4, "clicks", "samples");
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::access_counts_test

@@ -7,7 +7,7 @@
 
 #include "tests/models/access_laws.h"
 
-namespace shardsim {
+namespace shardsim::access_distribution_test {
 namespace {
 
 void check_error(const AccessSpec& spec, std::uint64_t rows, double length, const char* fragment) {
@@ -154,4 +154,4 @@ TEST_CASE("impossible knots are refused") {
   check_error(spec, 10, 0, "sum of the access distribution is inf");
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::access_distribution_test

@@ -6,7 +6,7 @@
 
 #include "tests/models/access_laws.h"
 
-namespace shardsim {
+namespace shardsim::expected_distinct_test {
 
 TEST_CASE("expected_distinct: uniform rows give E (1 - (1 - 1/E)^n)") {
   // Worked values of a V100 kernel study: 128 x 8 lookups of 1,000 rows, 2048 x 100 of 1,000,000.
@@ -46,4 +46,4 @@ TEST_CASE("expected_distinct: limits") {
   CHECK(AccessDistribution(listed({1, 0, 0}), 3, 0).expected_distinct(1, 3, 10) == 0);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::expected_distinct_test

@@ -2,7 +2,7 @@
 
 #include "tests/models/access_laws.h"
 
-namespace shardsim {
+namespace shardsim::observed_access_test {
 
 TEST_CASE("observed shares stretch the planned prefix sum between the given points") {
   // RM-1: payload and shares that the paper's Table 6 gives.
@@ -29,4 +29,4 @@ TEST_CASE("observed accesses on rows that were planned without any are spread ev
   CHECK(observed.sum(planned, 1, 2) == doctest::Approx(2.5));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::observed_access_test

@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 
-using namespace shardsim;
+namespace shardsim::row_hash_test {
 
 // Expected values: worked example of hash "feistel_splitmix/1" in docs/formats.md (name `history`, seed 7).
 
@@ -79,3 +79,5 @@ TEST_CASE("every shard of an uneven tier gets its rows, each local row once") {
   CHECK(places.size() == 83);
   CHECK(rows_of_shard == std::vector<int>{11, 11, 11, 10, 10, 10, 10, 10});  // 83 = 3 * 11 + 5 * 10
 }
+
+}  // namespace shardsim::row_hash_test

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace shardsim {
+namespace shardsim::byte_matrix_test {
 namespace {
 
 using Kind = ByteMatrix::Kind;
@@ -92,4 +92,4 @@ TEST_CASE("sums of all members at once, however the units left over fall") {
   }
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::byte_matrix_test

@@ -6,7 +6,8 @@
 #include "models/collective/collective_prediction.h"
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::collective_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -238,3 +239,5 @@ overheads: {{all_to_all: {{across_nodes: {{nic_efficiency: 1}}}}}}
   CHECK(across("400 Gbit/s") < across("200 Gbit/s"));
   CHECK(across("800 Gbit/s") == doctest::Approx(across("400 Gbit/s")));
 }
+
+}  // namespace shardsim::collective_test

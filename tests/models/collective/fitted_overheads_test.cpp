@@ -9,7 +9,8 @@
 #include "tests/models/collective/nccl/nccl_machines.h"
 #include "topology/spec/cluster_spec.h"
 
-using namespace shardsim;
+namespace shardsim::fitted_overheads_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -232,3 +233,5 @@ TEST_CASE("the plateau and a share of the latency can be taken out of the time")
   const ClusterSpec half = spec_from(a100(2) + "overheads: {all_reduce: {across_nodes: {latency_share: 0.5}}}\n");
   CHECK(difference(half, kGiB) == doctest::Approx(286.16 / 2));
 }
+
+}  // namespace shardsim::fitted_overheads_test

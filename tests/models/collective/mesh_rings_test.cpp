@@ -7,7 +7,7 @@
 #include "models/collective/channel_layout.h"
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::mesh_rings_test {
 
 namespace {
 
@@ -105,3 +105,5 @@ TEST_CASE("the search is bounded on big meshes and huge link counts") {
   for (int i = 1; i < 24; ++i) star.pairs.push_back({0, i, 1});
   CHECK(mesh_rings(gpus, star).empty());
 }
+
+}  // namespace shardsim::mesh_rings_test

@@ -3,7 +3,8 @@
 #include "models/collective/channel_layout.h"
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::p2p_channels_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -57,3 +58,5 @@ TEST_CASE("one remote peer alone cannot fill a fast NIC, many can") {
   const double shared = all_to_all(full, ranks_from(0, 16), even_matrix(bytes)).alone(full).value;
   CHECK(static_cast<double>(bytes) / 2 / shared == doctest::Approx(49e9).epsilon(1e-3));
 }
+
+}  // namespace shardsim::p2p_channels_test

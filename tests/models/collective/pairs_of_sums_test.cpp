@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "models/collective/rank_bytes.h"
 
-using namespace shardsim;
+namespace shardsim::pairs_of_sums_test {
 
 namespace {
 
@@ -65,3 +65,5 @@ TEST_CASE("sums that leave only one fill, where fitting alone never ends") {
   CHECK(pairs[1 * 4 + 2] == doctest::Approx(0).epsilon(1e-9));
   CHECK(pairs[2 * 4 + 0] == doctest::Approx(20));
 }
+
+}  // namespace shardsim::pairs_of_sums_test

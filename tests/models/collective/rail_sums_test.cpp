@@ -2,7 +2,7 @@
 
 #include "models/collective/byte_matrix.h"
 
-using namespace shardsim;
+namespace shardsim::rail_sums_test {
 
 namespace {
 
@@ -28,3 +28,5 @@ TEST_CASE("sums per rail equal those over every pair, for every kind of matrix")
     check_like_pairs({ByteMatrix::Kind::dense, 2, {}, dense, transposed});
   }
 }
+
+}  // namespace shardsim::rail_sums_test

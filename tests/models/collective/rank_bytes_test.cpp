@@ -6,7 +6,8 @@
 #include "base/rng.h"
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::rank_bytes_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -145,3 +146,5 @@ TEST_CASE("rails hold what the ranks with their NICs receive") {
   bytes[0].received_off_node = 1600, bytes[4].received_off_node = 1200, bytes[5].received_off_node = 400;
   CHECK(message_of(bytes, cluster).find("node 0 receives 1600 bytes on rail 0") != std::string::npos);
 }
+
+}  // namespace shardsim::rank_bytes_test

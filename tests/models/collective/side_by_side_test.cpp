@@ -3,7 +3,8 @@
 #include "models/collective/collective.h"
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::side_by_side_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -46,3 +47,5 @@ TEST_CASE("the link that ends last is the bottleneck; of equals the busiest") {
   CHECK(side_by_side({&calls}, cluster).bottleneck == 1);
   CHECK(side_by_side({}, cluster).bottleneck == -1);
 }
+
+}  // namespace shardsim::side_by_side_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-using namespace shardsim;
+namespace shardsim::batch_draws_test {
 
 namespace {
 
@@ -84,3 +84,5 @@ TEST_CASE("different rows of a drawn batch rise with its lookups, as those of ex
   CHECK(drawn_distinct(80, 86, 100, 0) == 0);
   CHECK(drawn_distinct(80, 86, 100, 1) <= 1);
 }
+
+}  // namespace shardsim::batch_draws_test

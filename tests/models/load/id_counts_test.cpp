@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 
-using namespace shardsim;
+namespace shardsim::id_counts_test {
 
 namespace {
 
@@ -64,3 +64,5 @@ TEST_CASE("the rule follows from the ids per owner and from the size of the grou
   CHECK_THROWS_AS(IdCounts(10, {}, 2, false), std::invalid_argument);
   CHECK_THROWS_AS(IdCounts(10, uneven, 3, true), std::invalid_argument);
 }
+
+}  // namespace shardsim::id_counts_test

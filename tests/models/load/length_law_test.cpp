@@ -7,7 +7,7 @@
 
 #include "models/load/largest_rank.h"
 
-using namespace shardsim;
+namespace shardsim::length_law_test {
 
 namespace {
 
@@ -171,3 +171,5 @@ TEST_CASE("the largest of few normals") {
   CHECK(largest_normal(3).mean == doctest::Approx(1.5 / root).epsilon(1e-12));
   CHECK(largest_normal(3).mean_square == doctest::Approx(1 + std::sqrt(3.0) / (2 * root * root)).epsilon(1e-12));
 }
+
+}  // namespace shardsim::length_law_test

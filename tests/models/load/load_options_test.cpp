@@ -6,7 +6,7 @@
 
 #include "base/tree/yaml.h"
 
-using namespace shardsim;
+namespace shardsim::load_options_test {
 
 namespace {
 
@@ -45,3 +45,5 @@ TEST_CASE("loads that cannot be are refused with place") {
   refused("{row_shares: uneven}", "row_shares");
   refused("{lengths: drawn}", "unknown key");
 }
+
+}  // namespace shardsim::load_options_test

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "models/load/id_counts.h"
 
-using namespace shardsim;
+namespace shardsim::row_shares_test {
 
 namespace {
 
@@ -244,3 +244,5 @@ TEST_CASE("bags that follow from their first id hide the skew of rows, and meet 
   const RowOwners part(10, 8, RowOrder::popularity, RowCut::blocks, {"t", 1, 0});
   CHECK_THROWS_AS(RowShares(RowLaw(access, 0, 10), part, {20, {"t", 1, 0}}), std::invalid_argument);
 }
+
+}  // namespace shardsim::row_shares_test

@@ -9,7 +9,7 @@
 
 // The popularity of Criteo's ids in the shipped workloads mlperf_dcnv2 and mlperf_dlrm (scripts/criteo_popularity.py).
 
-namespace shardsim {
+namespace shardsim::criteo_popularity_test {
 namespace {
 
 Workload popular_model(const std::string& name) {
@@ -141,4 +141,4 @@ TEST_CASE("the exponent of the popularity says that it was fitted, and on what")
   CHECK(fitted == 18);  // the tables that follow the power law alone
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::criteo_popularity_test

@@ -3,7 +3,7 @@
 
 #include "tests/models/workload_text.h"
 
-namespace shardsim {
+namespace shardsim::dense_reader_test {
 
 TEST_CASE("dense parameters are weights and biases in fp32, unless stated") {
   // 13-64-32: 13 * 64 + 64 + 64 * 32 + 32 = 2,976 parameters.
@@ -85,4 +85,4 @@ TEST_CASE("the parts of a measured rest must be five and add up") {
                 "w.yaml:5:", "sleep");
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::dense_reader_test

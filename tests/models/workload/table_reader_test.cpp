@@ -2,7 +2,7 @@
 
 #include "tests/models/workload_text.h"
 
-namespace shardsim {
+namespace shardsim::table_reader_test {
 
 TEST_CASE("copies are equal tables that differ in name") {
   const Workload w = parsed(one_table("name: t, copies: 3, rows: 100, dim: 4, kind: pooled, pooling_factor: 2"));
@@ -175,4 +175,4 @@ TEST_CASE("broken runtime maps are refused with place") {
   refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]", "does not rise");
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::table_reader_test

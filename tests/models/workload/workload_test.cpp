@@ -7,7 +7,7 @@
 
 #include "tests/models/workload_text.h"
 
-namespace shardsim {
+namespace shardsim::workload_test {
 namespace {
 
 std::string shipped_path(const std::string& name) {
@@ -199,4 +199,4 @@ TEST_CASE("broken heads are refused") {
       "w.yaml:6:", "id_bytes: 8");
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::workload_test

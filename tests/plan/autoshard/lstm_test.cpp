@@ -6,7 +6,7 @@
 
 #include "plan/autoshard/exponential.h"
 
-using namespace shardsim;
+namespace shardsim::lstm_test {
 
 namespace {
 
@@ -82,3 +82,5 @@ TEST_CASE("gradients through time are those of finite differences") {
   for (std::size_t i = 0; i < values.size(); ++i)
     CHECK(of_inputs[i] == doctest::Approx(slope(values[i])).epsilon(1e-6).scale(1));
 }
+
+}  // namespace shardsim::lstm_test

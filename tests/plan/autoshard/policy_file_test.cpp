@@ -10,7 +10,8 @@
 #include "plan/autoshard/trainer.h"
 #include "tests/plan/autoshard/test_tasks.h"
 
-using namespace shardsim;
+namespace shardsim::policy_file_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -113,3 +114,5 @@ TEST_CASE("a policy serves the batch, the optimizer and the type of rows that it
     CHECK_THROWS_AS(check_fits(policy, changed, {}), Error);
   }
 }
+
+}  // namespace shardsim::policy_file_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::policy_net_test {
 
 namespace {
 
@@ -90,3 +90,5 @@ TEST_CASE("a rank's logit knows what lies on it, and the table of zeros is nobod
   CHECK(second[static_cast<std::size_t>(other)] == doctest::Approx(second[static_cast<std::size_t>(another)]));
   CHECK(second[static_cast<std::size_t>(taken)] != doctest::Approx(second[static_cast<std::size_t>(other)]));
 }
+
+}  // namespace shardsim::policy_net_test

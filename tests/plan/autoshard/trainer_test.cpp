@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/plan/autoshard/test_tasks.h"
 
-using namespace shardsim;
+namespace shardsim::trainer_test {
 
 namespace {
 
@@ -122,3 +122,5 @@ TEST_CASE("a feature that is left out changes nothing") {
   for (std::size_t at = 2; at < changed.features.size(); at += policy.used.size()) changed.features[at] = 7;
   CHECK(placed(policy, changed) == placed(policy, tasks.front()));
 }
+
+}  // namespace shardsim::trainer_test

@@ -6,7 +6,7 @@
 
 #include "tests/plan/column_shards/hand_costs.h"
 
-namespace shardsim {
+namespace shardsim::column_search_test {
 namespace {
 
 // Seconds of a piece: the table's lookups times (columns + 16), so that halves cost more than half.
@@ -172,4 +172,4 @@ TEST_CASE("a search that is stopped stops") {
   CHECK(asked == 2);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::column_search_test

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "tests/plan/column_shards/hand_costs.h"
 
-namespace shardsim {
+namespace shardsim::greedy_grid_test {
 namespace {
 
 // Kinds 0, 1, ... of those seconds, each with its own bytes and widths.
@@ -125,4 +125,4 @@ TEST_CASE("the cache tells orders of pieces apart") {
   for (int kind = 0; kind < 20'000; ++kind) CHECK(memory.find(ab, kind)->seconds == kind);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::greedy_grid_test

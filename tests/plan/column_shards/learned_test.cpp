@@ -9,7 +9,7 @@
 #include "tests/plan/learned/small_pool.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::learned_test {
 namespace {
 
 // Fitted to next to nothing: what matters is that its answers are taken.
@@ -121,4 +121,4 @@ TEST_CASE("costs of another setting are refused, and say which") {
   CHECK(has(error_of([&] { sequence.plan(); }), "'t5'"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::learned_test

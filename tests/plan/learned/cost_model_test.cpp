@@ -15,7 +15,7 @@
 #include "tests/plan/learned/small_pool.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::cost_model_test {
 namespace {
 
 TrainingOptions few_epochs(int epochs) {
@@ -269,4 +269,4 @@ TEST_CASE("errors of predictions: worked by hand") {
   CHECK(cost_errors({}, {}).rmse_pct() == 0);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::cost_model_test

@@ -8,7 +8,7 @@
 #include "tests/base/error_text.h"
 #include "tests/plan/learned/small_pool.h"
 
-namespace shardsim {
+namespace shardsim::draw_test {
 namespace {
 
 double bytes_of(const ShardSet& set, const Shard& shard) {
@@ -98,4 +98,4 @@ TEST_CASE("shapes: the order of a shard's tables does not matter, a third is hel
   CHECK(held == doctest::Approx(1000).epsilon(0.1));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::draw_test

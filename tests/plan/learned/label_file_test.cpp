@@ -9,7 +9,7 @@
 #include "tests/plan/learned/small_pool.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::label_file_test {
 namespace {
 
 LabelFile read_back(const std::string& text) {
@@ -117,4 +117,4 @@ TEST_CASE("label file: what is wrong is said with its line") {
   CHECK(has(refusal(with(text, piece, "3-64")), "is not a shard"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::label_file_test

@@ -12,7 +12,7 @@
 
 // Gradients against central differences, in double so that nothing hides in rounding; parameter counts of the papers.
 
-namespace shardsim {
+namespace shardsim::nets_test {
 namespace {
 
 std::vector<double> drawn(std::size_t count, std::uint64_t seed) {
@@ -205,4 +205,4 @@ TEST_CASE("training: finds the least loss, looks at each sample once an epoch, k
   CHECK(trained.validation_loss == losses[static_cast<std::size_t>(trained.epoch - 1)]);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::nets_test

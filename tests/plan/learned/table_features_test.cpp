@@ -11,7 +11,7 @@
 #include "tests/models/access_laws.h"
 #include "tests/models/workload_text.h"
 
-namespace shardsim {
+namespace shardsim::table_features_test {
 namespace {
 
 // The bins of one batch of ids that are really drawn.
@@ -160,4 +160,4 @@ TEST_CASE("measured features: of a table that nothing is looked up in they are f
   CHECK(table_amounts(none, 4)[0] < 1e-9F);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::table_features_test

@@ -3,7 +3,7 @@
 #include "plan/memory_model.h"
 #include "tests/plan/test_setting.h"
 
-using namespace shardsim;
+namespace shardsim::paper_test {
 
 namespace {
 
@@ -133,3 +133,5 @@ TEST_CASE("rows in host memory take no HBM, a cache takes a fifth of them") {
   placement.compute_kernel = "fused_uvm";
   CHECK(memory->on_rank(placement, 0, study.workload, study.cluster).static_bytes == 0);
 }
+
+}  // namespace shardsim::paper_test

@@ -2,7 +2,7 @@
 
 #include "tests/plan/test_setting.h"
 
-namespace shardsim {
+namespace shardsim::memory_models_torchrec_test {
 
 TEST_CASE("TorchRec's memory model gives the bytes of its worked example") {
   Table table = sequence_table("guide", 80'000'000, 128);
@@ -50,4 +50,4 @@ TEST_CASE("every rank gets a number for every planner's plan, tiers and replicas
   }
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::memory_models_torchrec_test

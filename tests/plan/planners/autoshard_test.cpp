@@ -7,7 +7,8 @@
 #include "plan/check.h"
 #include "tests/plan/test_setting.h"
 
-using namespace shardsim;
+namespace shardsim::autoshard_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -80,3 +81,5 @@ TEST_CASE("tables that find no room are infeasible, with the bytes that are miss
   CAPTURE(text);
   CHECK(has(text, "missing on GPU"));
 }
+
+}  // namespace shardsim::autoshard_test

@@ -4,7 +4,7 @@
 #include "plan/flexshard_equations.h"
 #include "tests/plan/planners/flexshard_study.h"
 
-using namespace shardsim;
+namespace shardsim::flexshard_options_test {
 
 TEST_CASE("a budget below the lowest point is infeasible and names the smallest one, which then works") {
   const Study study;
@@ -143,3 +143,5 @@ TEST_CASE("planner options that make no sense are refused with their place") {
     CHECK(has(error_of([&] { make_planner(options(yaml)); }), "options.yaml:1"));
   }
 }
+
+}  // namespace shardsim::flexshard_options_test

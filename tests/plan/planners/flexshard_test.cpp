@@ -4,7 +4,7 @@
 #include "tests/plan/planners/flexshard_study.h"
 #include "tests/plan/tier_times.h"
 
-using namespace shardsim;
+namespace shardsim::flexshard_test {
 
 // FlexShard paper, Table 5, and plans derived from distributions fitted to it (tests/plan/data, docs/flexshard.md).
 
@@ -248,3 +248,5 @@ TEST_CASE("Zipf-Mandelbrot fits give the plans of the same equations within 32 r
     CHECK(distance(three.flex, entry["three_tier_flex_rows"]) <= 32);
   }
 }
+
+}  // namespace shardsim::flexshard_test

@@ -2,7 +2,7 @@
 
 #include "tests/plan/column_shards/hand_costs.h"
 
-namespace shardsim {
+namespace shardsim::greedy_test {
 namespace {
 
 std::vector<int> ranks_of(const Plan& plan) {
@@ -76,4 +76,4 @@ TEST_CASE("greedy refuses costs beside another score, and constraints that it ca
   CHECK(plan.placements[1].strategy == Strategy::table_wise);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::greedy_test

@@ -6,7 +6,7 @@
 #include "plan/planners/hugectr_search.h"
 #include "tests/plan/test_setting.h"
 
-namespace shardsim {
+namespace shardsim::hugectr_test {
 namespace {
 
 using Buckets = std::vector<std::vector<int>>;  // tables of each
@@ -247,4 +247,4 @@ TEST_CASE("equal values stand as numpy.argsort leaves them") {
   }
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::hugectr_test

@@ -3,7 +3,7 @@
 #include "plan/planner.h"
 #include "tests/plan/test_setting.h"
 
-namespace shardsim {
+namespace shardsim::memory_balanced_test {
 namespace {
 
 std::vector<int> owners(const Plan& plan, int table) {
@@ -60,4 +60,4 @@ TEST_CASE("memory_balanced with the published threshold on the sizes of NVIDIA's
   CHECK(owners(plan, 1).size() == 1);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::memory_balanced_test

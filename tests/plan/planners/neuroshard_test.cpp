@@ -5,7 +5,7 @@
 #include "plan/check.h"
 #include "tests/plan/column_shards/hand_costs.h"
 
-namespace shardsim {
+namespace shardsim::neuroshard_test {
 namespace {
 
 struct Asked {
@@ -102,4 +102,4 @@ TEST_CASE("neuroshard refuses options that nobody has") {
   CHECK(has(error_of([] { make_planner(options("{name: neuroshard, costs: {file: nowhere.h5}}")); }), "nowhere.h5"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::neuroshard_test

@@ -6,7 +6,7 @@
 #include "plan/check.h"
 #include "tests/plan/test_setting.h"
 
-namespace shardsim {
+namespace shardsim::random_test {
 namespace {
 
 Table pooled(const std::string& name, std::uint64_t rows, std::int64_t dim, double factor) {
@@ -121,4 +121,4 @@ TEST_CASE("random: bad options are refused at their place") {
   CHECK(has(fault(", sharding_types: [data_parallel], max_replicated: \"1 MB\""), "max_replicated"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::random_test

@@ -4,7 +4,7 @@
 #include "plan/plan_file.h"
 #include "tests/plan/test_setting.h"
 
-namespace shardsim {
+namespace shardsim::planners_torchrec_test {
 namespace {
 
 Table pooled_table(const std::string& name, std::uint64_t rows, std::int64_t dim, double factor) {
@@ -221,4 +221,4 @@ TEST_CASE("what TorchRec would read as something else is refused") {
   CHECK(has(fault_of("{name: torchrec, topology: {ddr_cap: \"0 B\"}}", workload), "its default"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::planners_torchrec_test

@@ -3,7 +3,7 @@
 #include "plan/search/local_search.h"
 #include "tests/plan/test_setting.h"
 
-namespace shardsim::search {
+namespace shardsim::search::moved_bytes_test {
 namespace {
 
 Placement part(Strategy strategy, std::vector<int> ranks, std::int64_t begin, std::int64_t end) {
@@ -34,4 +34,4 @@ TEST_CASE("bytes that move are those that a rank holds and did not hold before")
   CHECK(moved_bytes(on_1, copies, table) == 0);  // it is there already
 }
 
-}  // namespace shardsim::search
+}  // namespace shardsim::search::moved_bytes_test

@@ -6,7 +6,7 @@
 // TorchRec's sharding-stats guide (2026-02-18) works one table out: 80 million rows of 128 fp16 columns, sequence
 // output, four features of pooling factors that sum to 6066, batch 2560, row-wise over 96 ranks. The code of TorchRec
 // (commit a48cef79) cuts the rows a little differently than the guide.
-namespace shardsim::torchrec {
+namespace shardsim::torchrec::worked_example_test {
 namespace {
 
 struct Guide {
@@ -103,4 +103,4 @@ TEST_CASE("milliseconds of the guide's shards with TorchRec's default rates") {
   CHECK(perf.total() == 627.6680171290369);
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::torchrec::worked_example_test

@@ -4,7 +4,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::like_sets_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -52,3 +53,5 @@ TEST_CASE("a set outside the cluster is refused after one inside it") {
   CHECK_THROWS(like.expand({CollectiveKind::all_reduce, {16, 17}, nullptr, 1000}));
   CHECK_THROWS(like.expand({CollectiveKind::all_reduce, {0, 0}, nullptr, 1000}));
 }
+
+}  // namespace shardsim::like_sets_test

@@ -4,7 +4,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::node_classes_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -36,3 +37,5 @@ TEST_CASE("nodes that meet a slow one are told apart from those that do not") {
 TEST_CASE("where a set lacks the stand-in of a member every node is simulated") {
   CHECK(representatives({groups({{0, 9}, {1, 8}})}, 2) == std::vector<int>{0, 1});
 }
+
+}  // namespace shardsim::node_classes_test

@@ -4,7 +4,7 @@
 
 #include "base/tree/yaml.h"
 
-using namespace shardsim;
+namespace shardsim::op_work_test {
 
 namespace {
 
@@ -47,3 +47,5 @@ TEST_CASE("groups that share a NIC take its time together, also when nothing els
   CHECK(alone_seconds(cross_node_all_reduce({{0, 2}})) == doctest::Approx(0.1));
   CHECK(alone_seconds(cross_node_all_reduce({{0, 2}, {1, 3}})) == doctest::Approx(0.2));
 }
+
+}  // namespace shardsim::op_work_test

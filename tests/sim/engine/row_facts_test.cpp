@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::row_facts_test {
 
 namespace {
 
@@ -64,3 +64,5 @@ TEST_CASE("of rows in host memory, and of a lookup without an update, nothing is
   Op dense;
   CHECK(RowFacts(program).of(dense).at(0).bytes == 0);
 }
+
+}  // namespace shardsim::row_facts_test

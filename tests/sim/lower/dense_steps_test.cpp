@@ -4,7 +4,7 @@
 
 #include "base/tree/yaml.h"
 
-using namespace shardsim;
+namespace shardsim::dense_steps_test {
 
 namespace {
 
@@ -92,3 +92,5 @@ TEST_CASE("whole tables go into buckets until one is full") {
         std::vector<std::int64_t>{2 * kMiB, 110 * kMiB, 5});
   CHECK(gradient_buckets({}).empty());
 }
+
+}  // namespace shardsim::dense_steps_test

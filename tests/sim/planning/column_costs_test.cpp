@@ -9,7 +9,7 @@
 #include "sim/planning/prepared_case.h"
 #include "sim/scenario/scenario.h"
 
-namespace shardsim {
+namespace shardsim::column_costs_test {
 namespace {
 
 Scenario scenario_of(int nodes, int gpus, const std::string& workload_keys, const std::string& planner) {
@@ -77,4 +77,4 @@ TEST_CASE("one kernel for each table: seconds of pieces add up") {
   CHECK(found.cost_ms == doctest::Approx(found.simulated_ms).epsilon(0.02));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::column_costs_test

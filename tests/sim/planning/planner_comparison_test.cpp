@@ -11,7 +11,7 @@
 #include "sim/report/result_sheets.h"
 #include "sim/study/study.h"
 
-using namespace shardsim;
+namespace shardsim::planner_comparison_test {
 
 namespace {
 
@@ -257,3 +257,5 @@ TEST_CASE("what a planner says of its choice is a note of the case, compared or 
       "planner: {name: torchrec, objective: simulated}\n";
   CHECK(notes_tell(run_study(scenario_from_text(alone, SHARDSIM_SOURCE_DIR "/scenarios/test.yaml", {}), {1, {}, {}})));
 }
+
+}  // namespace shardsim::planner_comparison_test

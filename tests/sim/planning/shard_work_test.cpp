@@ -8,7 +8,7 @@
 #include "tests/models/test_clusters.h"
 #include "tests/models/workload_text.h"
 
-namespace shardsim {
+namespace shardsim::shard_work_test {
 namespace {
 
 Workload three_tables() {
@@ -72,4 +72,4 @@ TEST_CASE("closed-form exchange: worked by hand, all wait for the last start") {
             "a node has 4 GPUs, the exchanges are of 8"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::shard_work_test

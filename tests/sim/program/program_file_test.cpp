@@ -10,7 +10,8 @@
 #include "sim/lower/lower.h"
 #include "sim/scenario/scenario.h"
 
-using namespace shardsim;
+namespace shardsim::program_file_test {
+
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -263,3 +264,5 @@ TEST_CASE("every strategy is written by its own name") {
     CHECK(Json::parse(program_to_json(program)).at("shards").at(0).at("strategy") == name);
   }
 }
+
+}  // namespace shardsim::program_file_test

@@ -7,7 +7,7 @@
 
 #include "sim/program/program_file.h"
 
-using namespace shardsim;
+namespace shardsim::program_test {
 
 namespace {
 
@@ -181,3 +181,5 @@ TEST_CASE("sizes of the world fit each other") {
   CHECK(says(complaint([](Program& p) { p.world_size = 0; }), "world_size is 0"));
   CHECK(says(complaint([](Program& p) { p.seed = 1ULL << 53; }), "2^53"));
 }
+
+}  // namespace shardsim::program_test

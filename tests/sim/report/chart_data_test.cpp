@@ -7,7 +7,7 @@
 
 #include "tests/sim/report/sample_study.h"
 
-using namespace shardsim;
+namespace shardsim::chart_data_test {
 
 namespace {
 
@@ -256,3 +256,5 @@ TEST_CASE("the twelve-case study has every chart, each table of Figure 5 once") 
                                             {"timeline", 4}});
   for (const auto& entry : ids) CHECK_MESSAGE(entry.second == 1, entry.first);
 }
+
+}  // namespace shardsim::chart_data_test

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "base/files.h"
 
-using namespace shardsim;
+namespace shardsim::page_test {
+
 using Json = nlohmann::json;
 
 namespace {
@@ -155,3 +156,5 @@ TEST_CASE("both charts of memory have a rule at the capacity") {
     CHECK_MESSAGE(found, name);
   }
 }
+
+}  // namespace shardsim::page_test

@@ -7,7 +7,7 @@
 #include "sim/report/result_sheets.h"
 #include "tests/sim/report/sample_study.h"
 
-using namespace shardsim;
+namespace shardsim::report_html_test {
 
 namespace {
 
@@ -141,3 +141,5 @@ TEST_CASE("where the cases of a workload differ in batch, the summary compares s
               "The 2 cases of rm1 differ in GPUs, cluster or batch: 258,016 samples/s "
               "(flexshard_2tier) to 320,469 (row_wise)."));
 }
+
+}  // namespace shardsim::report_html_test

@@ -6,7 +6,7 @@
 #include "sim/report/result_sheets.h"
 #include "tests/sim/report/sample_study.h"
 
-using namespace shardsim;
+namespace shardsim::result_document_test {
 
 namespace {
 
@@ -172,3 +172,5 @@ TEST_CASE("speed is in samples per second against the case that relative_to name
   study.cases[1].samples_per_s *= 2;
   CHECK(holds(result_table(study, 100, false), "579,965  0.56x"));
 }
+
+}  // namespace shardsim::result_document_test

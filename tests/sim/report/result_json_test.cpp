@@ -9,7 +9,7 @@
 #include "sim/study/result_fields.h"
 #include "sim/study/study.h"
 
-namespace shardsim {
+namespace shardsim::result_json_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -262,4 +262,4 @@ TEST_CASE("keys of later versions are passed over; what is missing, of another t
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::result_json_test

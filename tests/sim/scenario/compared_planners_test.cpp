@@ -3,7 +3,8 @@
 #include "plan/planner.h"
 #include "tests/sim/scenario_text.h"
 
-using namespace shardsim;
+namespace shardsim::compared_planners_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -117,3 +118,5 @@ TEST_CASE("constraints of a scenario are read with places, for tables that are t
   CHECK(says(refused("{history: {max_rows: 4}}"), "max_rows"));
   CHECK(says(refused("[history]"), "not a map"));
 }
+
+}  // namespace shardsim::compared_planners_test

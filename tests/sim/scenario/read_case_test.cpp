@@ -6,7 +6,7 @@
 #include "base/tree/yaml.h"
 #include "tests/sim/scenario_text.h"
 
-using namespace shardsim;
+namespace shardsim::read_case_test {
 
 namespace {
 
@@ -102,3 +102,5 @@ TEST_CASE("drawn batches are refused where they cannot be simulated, with place"
   refused(with_lengths("{family: log_normal, sigma: 6}"), "sigma");
   refused(with_lengths("{family: log_normal, sigma: 0}"), "sigma");
 }
+
+}  // namespace shardsim::read_case_test

@@ -10,7 +10,8 @@
 #include "base/tree/map_reader.h"
 #include "tests/sim/scenario_text.h"
 
-using namespace shardsim;
+namespace shardsim::scenario_test {
+
 using namespace shardsim::test;
 namespace fs = std::filesystem;
 
@@ -379,3 +380,5 @@ TEST_CASE("cross_check wants three cases of one model, and known keys") {
   CHECK(fault(random_cases(", repeat: 2", "cross_check: {topology: {rates: own}}\n")).find("torchrec") !=
         std::string::npos);
 }
+
+}  // namespace shardsim::scenario_test

@@ -1,7 +1,8 @@
 #include "sim/scenario/case_trees.h"
 #include "tests/sim/scenario_text.h"
 
-using namespace shardsim;
+namespace shardsim::settings_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -67,3 +68,5 @@ TEST_CASE("cases that are left out are gone; a job keeps those beside it on its 
   CHECK(kept(kJobs, {0}) == std::vector<std::string>{"alone"});
   CHECK(kept(kJobs, {2}) == std::vector<std::string>{"together/one", "together/two"});
 }
+
+}  // namespace shardsim::settings_test

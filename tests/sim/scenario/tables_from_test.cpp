@@ -12,7 +12,7 @@
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/task_scenario.h"
 
-namespace shardsim {
+namespace shardsim::tables_from_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ TEST_CASE("drawn tasks as a scenario are the cases that were drawn") {
   }
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::tables_from_test

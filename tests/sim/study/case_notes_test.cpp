@@ -3,7 +3,7 @@
 #include "sim/study/case_result.h"
 #include "tests/physics/lab.h"
 
-using namespace shardsim;
+namespace shardsim::case_notes_test {
 
 namespace {
 
@@ -113,3 +113,5 @@ TEST_CASE("a note names what a planner or a plan file states to no effect on the
   item.plan_file = "plan.json";
   CHECK(holds(notes_of(result, item, plan), "cache_params in the plan file have no effect"));
 }
+
+}  // namespace shardsim::case_notes_test

@@ -2,7 +2,7 @@
 
 #include "sim/study/case_result.h"
 
-using namespace shardsim;
+namespace shardsim::comparison_test {
 
 namespace {
 
@@ -33,3 +33,5 @@ TEST_CASE("a throughput gain is one in samples per second, whatever the batches 
   CHECK(gain(512, 5) == doctest::Approx(0));  // half the work in half the time
   CHECK(gain(2048, 10) == doctest::Approx(100));
 }
+
+}  // namespace shardsim::comparison_test

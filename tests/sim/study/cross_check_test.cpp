@@ -9,7 +9,7 @@
 #include "sim/report/result_sheets.h"
 #include "sim/study/result.h"
 
-using namespace shardsim;
+namespace shardsim::cross_check_test {
 
 namespace {
 
@@ -173,3 +173,5 @@ TEST_CASE("the sentences hold the figures") {
   CHECK(text.find("233.3 % longer") != std::string::npos);
   CHECK(missing_text(check) == "With the simulation's uneven loads in the estimate, Spearman's would be 1.000.");
 }
+
+}  // namespace shardsim::cross_check_test

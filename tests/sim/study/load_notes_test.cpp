@@ -5,7 +5,7 @@
 
 #include "tests/physics/lab.h"
 
-using namespace shardsim;
+namespace shardsim::load_notes_test {
 
 namespace {
 
@@ -113,3 +113,5 @@ TEST_CASE("statistics of any plan: the fullest rank's lookups and ids over the m
   CHECK(load_statistics(whole.prepared().program()) ==
         "Lookups of an iteration: rank 0 has 1.00 times the mean. No ids are exchanged.");
 }
+
+}  // namespace shardsim::load_notes_test

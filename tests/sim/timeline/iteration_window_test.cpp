@@ -7,7 +7,7 @@
 #include "tests/sim/overlapping_timeline.h"
 #include "tests/sim/sample_timeline.h"
 
-namespace shardsim {
+namespace shardsim::iteration_window_test {
 namespace {
 
 TEST_CASE("the window of a steady iteration that overlaps its neighbours is its last period") {
@@ -80,4 +80,4 @@ TEST_CASE("of several windows each holds what runs in it, whatever iteration it 
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::iteration_window_test

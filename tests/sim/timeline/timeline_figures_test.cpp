@@ -5,7 +5,7 @@
 #include "tests/sim/overlapping_timeline.h"
 #include "tests/sim/sample_timeline.h"
 
-namespace shardsim {
+namespace shardsim::timeline_figures_test {
 namespace {
 
 TEST_CASE("compute, collectives and exposed time of a rank are unions over time, per kept iteration") {
@@ -175,4 +175,4 @@ TEST_CASE("of several iterations the calls of one belong together, the first wit
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::timeline_figures_test

@@ -14,7 +14,7 @@
 #include "tests/sim/sample_timeline.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::timeline_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -298,4 +298,4 @@ TEST_CASE("a file with bytes changed anywhere is read or refused, never a crash"
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::timeline_file_test

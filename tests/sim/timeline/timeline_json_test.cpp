@@ -9,7 +9,7 @@
 #include "base/tree/json.h"
 #include "tests/sim/sample_timeline.h"
 
-namespace shardsim {
+namespace shardsim::timeline_json_test {
 namespace {
 
 // The example of the format's specification: no streams, no iteration time, no driver's version.
@@ -132,4 +132,4 @@ TEST_CASE("a timeline that no reader would take is not written") {
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::timeline_json_test

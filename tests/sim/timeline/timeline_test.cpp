@@ -8,7 +8,7 @@
 #include "sim/timeline/timeline_figures.h"
 #include "tests/sim/sample_timeline.h"
 
-namespace shardsim {
+namespace shardsim::timeline_test {
 namespace {
 
 TEST_CASE("spans are sorted by start, rank, stream, op") {
@@ -86,4 +86,4 @@ TEST_CASE("the members of an op's group are those of the rank set that holds the
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::timeline_test

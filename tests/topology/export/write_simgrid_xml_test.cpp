@@ -9,7 +9,8 @@
 #include "topology/export/export.h"
 #include "topology/import/nccl_elements.h"
 
-using namespace shardsim;
+namespace shardsim::write_simgrid_xml_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -94,3 +95,5 @@ TEST_CASE("a platform whose routes would fill the disk is refused") {
   spec.nodes = 257;
   CHECK(error_of([&] { write_simgrid_xml(Cluster(spec)); }).find("1028 ranks, over 1024") != std::string::npos);
 }
+
+}  // namespace shardsim::write_simgrid_xml_test

@@ -7,7 +7,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::cluster_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -202,3 +203,5 @@ TEST_CASE("a cluster of 128 nodes holds less than 20 MB") {
   CHECK(cluster.world_size() == 1024);
   CHECK(mallinfo2().uordblks - before < 20'000'000);
 }
+
+}  // namespace shardsim::cluster_test

@@ -4,7 +4,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::graph_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -100,3 +101,5 @@ TEST_CASE("the widest relay wins, and of equals the lowest") {
   CHECK(relay("[0, 1, 2], [1, 3, 2], [0, 2, 2], [2, 3, 2]") == 1);
   CHECK(relay("[0, 1, 4], [1, 3, 1], [0, 2, 2], [2, 3, 2]") == 2);
 }
+
+}  // namespace shardsim::graph_test

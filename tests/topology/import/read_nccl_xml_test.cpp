@@ -4,7 +4,8 @@
 #include "topology/graph/graph.h"
 #include "topology/import/node_inventory.h"
 
-using namespace shardsim;
+namespace shardsim::read_nccl_xml_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -287,3 +288,5 @@ TEST_CASE("impossible attributes and contradictions are refused at their line") 
   for (std::size_t at; (at = idle.find("16.0 GT/s")) != std::string::npos;) idle.replace(at, 9, "2.5 GT/s");
   CHECK(refuses(idle, "7", "--pcie"));
 }
+
+}  // namespace shardsim::read_nccl_xml_test

@@ -7,7 +7,8 @@
 #include "topology/export/export.h"
 #include "topology/import/node_inventory.h"
 
-using namespace shardsim;
+namespace shardsim::read_smi_matrix_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -185,3 +186,5 @@ TEST_CASE("the printed matrix of every shipped cluster reads back to the same cl
     CHECK(again.nvlink.pairs == spec.nvlink.pairs);
   }
 }
+
+}  // namespace shardsim::read_smi_matrix_test

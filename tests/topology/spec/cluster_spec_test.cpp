@@ -6,7 +6,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::cluster_spec_test {
+
 using namespace shardsim::testing;
 
 // Expected values: docs/formats.md, cluster files.
@@ -265,3 +266,5 @@ TEST_CASE("the hop class of a graph comes from the wiring when the file does not
   CHECK(gbps(mesh.graph_one_node->bw_inter) == doctest::Approx(20));
   CHECK(cluster_of(least_cluster(4) + graph).spec().graph_one_node->intra_path == "sys");
 }
+
+}  // namespace shardsim::cluster_spec_test

@@ -4,7 +4,8 @@
 
 #include "tests/topology/cluster_files.h"
 
-using namespace shardsim;
+namespace shardsim::rank_set_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -46,3 +47,5 @@ TEST_CASE("wrong rank sets are refused with their place") {
     CHECK(error(text).find("test.yaml:7:3: ") == 0);
   }
 }
+
+}  // namespace shardsim::rank_set_test

@@ -6,7 +6,8 @@
 #include "topology/spec/cluster_spec.h"
 #include "topology/spec/exact_text.h"
 
-using namespace shardsim;
+namespace shardsim::write_cluster_test {
+
 using namespace shardsim::testing;
 
 namespace {
@@ -106,3 +107,5 @@ TEST_CASE("quantities are written exactly, in the unit of people where that is e
     CHECK(parse_bandwidth(exact_text(Bandwidth{1e9 * value}), {"t"}).bytes_per_second == 1e9 * value);
   }
 }
+
+}  // namespace shardsim::write_cluster_test

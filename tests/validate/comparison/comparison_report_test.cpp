@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/sim/sample_timeline.h"
 
-namespace shardsim {
+namespace shardsim::comparison_report_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -172,4 +172,4 @@ TEST_CASE("a name that would end the page's scripts or tags does not") {
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::comparison_report_test

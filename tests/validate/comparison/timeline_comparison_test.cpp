@@ -7,7 +7,7 @@
 #include "validate/comparison/compared_side.h"
 #include "validate/comparison/comparison_report.h"
 
-namespace shardsim {
+namespace shardsim::timeline_comparison_test {
 namespace {
 
 const ComparedPair kPair = {"main", "main", {"predicted.h5"}, {"observed.h5"}};
@@ -258,4 +258,4 @@ TEST_CASE("ranks that were not observed are left out of the table, with a note")
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::timeline_comparison_test

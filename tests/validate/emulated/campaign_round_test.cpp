@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-using namespace shardsim;
+namespace shardsim::campaign_round_test {
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE("the guard asks once more, then says no") {
   CHECK(rates[0].holds());
   CHECK_FALSE(rates[1].holds());
 }
+
+}  // namespace shardsim::campaign_round_test

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 
+namespace shardsim::campaign_test {
+
 // The times of the campaign that closed forms over shaper rates give (F = 29,780,342 B/s in a node, X = 2,391,017 B/s
 // between nodes, n the size argument). They were worked out by hand before this code was written; a flow simulation by
 // others' code agreed with them to 0.01 %.
-
-using namespace shardsim;
 
 namespace {
 
@@ -188,3 +188,5 @@ TEST_CASE("unknown items and small shapes are refused") {
     CHECK_NOTHROW(campaign_program(name, 1024, {3, 2}));
   }
 }
+
+}  // namespace shardsim::campaign_test

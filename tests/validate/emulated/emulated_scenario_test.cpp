@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "validate/emulated/campaign.h"
 
-using namespace shardsim;
+namespace shardsim::emulated_scenario_test {
 
 namespace {
 
@@ -147,3 +147,5 @@ TEST_CASE("a round holds when nothing is outside and the cases rank alike") {
   CHECK(nlohmann::json::parse(round_json(round))["emulated"]["within_tolerance"] == false);
   CHECK(round_text(round, 100, false).find("Observed: b, a.") != std::string::npos);
 }
+
+}  // namespace shardsim::emulated_scenario_test

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "validate/emulated/campaign.h"
 
-using namespace shardsim;
+namespace shardsim::emulated_shape_test {
 
 namespace {
 
@@ -102,3 +102,5 @@ TEST_CASE("shapes that cannot be built are refused") {
   CHECK_THROWS_AS(check_shape({{2, 4}, {1e4}, good.nic}), Error);
   CHECK_THROWS_AS(check_shape({{2, 4}, good.fast, {2e9}}), Error);
 }
+
+}  // namespace shardsim::emulated_shape_test

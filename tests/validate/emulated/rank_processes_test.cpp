@@ -8,7 +8,7 @@
 
 #include "base/workers.h"
 
-using namespace shardsim;
+namespace shardsim::rank_processes_test {
 
 TEST_CASE("ranks that all return 0 make 0") {
   RankProcesses ranks(3, [](int) { return 0; });
@@ -82,3 +82,5 @@ TEST_CASE("a folder for temporary files goes with its owner") {
   }
   CHECK_FALSE(std::filesystem::exists(path));
 }
+
+}  // namespace shardsim::rank_processes_test

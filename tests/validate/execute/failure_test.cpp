@@ -6,7 +6,7 @@
 #include "tests/validate/execute/ranks.h"
 #include "validate/execute/meet/rendezvous.h"
 
-using namespace shardsim;
+namespace shardsim::failure_test {
 
 namespace {
 
@@ -162,3 +162,5 @@ TEST_CASE("a rank that never comes to a call is named after the limit") {
   });
   for (const std::string& error : errors) CHECK(has(error, "rank 2 did not come to the end within 0.3 s"));
 }
+
+}  // namespace shardsim::failure_test

@@ -13,7 +13,7 @@
 #include "validate/execute/fusion/pooled_layout.h"
 #include "validate/execute/run/execute.h"
 
-using namespace shardsim;
+namespace shardsim::pooled_test {
 
 namespace {
 
@@ -408,3 +408,5 @@ TEST_CASE("pooled lookups whose exchanges do not fit are refused") {
                        }),
              "does not wait for the exchange of its ids"));
 }
+
+}  // namespace shardsim::pooled_test

@@ -8,7 +8,7 @@
 #include "tests/validate/execute/ranks.h"
 #include "validate/execute/wires/wire.h"
 
-using namespace shardsim;
+namespace shardsim::sockets_test {
 
 namespace {
 
@@ -134,3 +134,5 @@ TEST_CASE("a killed rank ends the exchanges of all others with one message, also
   });
   for (const std::string& error : errors) CHECK(error.starts_with("rank 3 died after the start."));
 }
+
+}  // namespace shardsim::sockets_test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-using namespace shardsim;
+namespace shardsim::stream_order_test {
 
 namespace {
 
@@ -68,3 +68,5 @@ TEST_CASE("stop() ends every wait") {
   waiting.join();
   CHECK_THROWS_AS(order.wait_for(program.ops[0], 0), Error);
 }
+
+}  // namespace shardsim::stream_order_test

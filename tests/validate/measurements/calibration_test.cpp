@@ -11,7 +11,7 @@
 #include "validate/measurements/judgement.h"
 #include "validate/measurements/overhead_fit.h"
 
-using namespace shardsim;
+namespace shardsim::calibration_test {
 
 namespace {
 
@@ -259,3 +259,5 @@ TEST_CASE("calibrated all_reduces of two DGX A100 with eight and with four NICs 
     CHECK(*calibration.collectives.front().from_1mib.after.median_abs_pct < 5);
   }
 }
+
+}  // namespace shardsim::calibration_test

@@ -6,7 +6,7 @@
 #include "topology/spec/cluster_spec.h"
 #include "validate/measurements/calibration.h"
 
-namespace shardsim {
+namespace shardsim::compute_calibration_test {
 namespace {
 
 ClusterSpec toy() {
@@ -126,4 +126,4 @@ TEST_CASE("too few rows, and rows of two devices, are refused") {
   CHECK_THROWS_WITH_AS(calibrate_compute(toy(), table, "m.csv"), doctest::Contains("rows to fit"), Error);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::compute_calibration_test

@@ -2,7 +2,7 @@
 
 #include "validate/measurements/judged_row.h"
 
-using namespace shardsim;
+namespace shardsim::error_figures_test {
 
 namespace {
 
@@ -86,3 +86,5 @@ TEST_CASE("bands begin where the last one ends") {
   CHECK(found.from_1mib().rows == 3);
   CHECK(found.all().rows == 6);
 }
+
+}  // namespace shardsim::error_figures_test

@@ -7,7 +7,8 @@
 #include "base/tree/yaml.h"
 #include "tests/validate/measurements/measurement_text.h"
 
-using namespace shardsim;
+namespace shardsim::judgement_test {
+
 using Json = nlohmann::json;
 
 namespace {
@@ -172,3 +173,5 @@ TEST_CASE("the tables of the accuracy page say which bound was missed, and by ho
   CHECK(has(text, "| all collectives | 1 | 1 | "));
   CHECK_FALSE(has(judgement_markdown(judged("b,,2,4,all_reduce,67108864,1,1\n")), "missed"));
 }
+
+}  // namespace shardsim::judgement_test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-using namespace shardsim;
+namespace shardsim::least_squares_test {
 
 TEST_CASE("a narrow curved valley is walked to its end") {
   const Residuals rosenbrock = [](const std::vector<double>& at) {
@@ -33,3 +33,5 @@ TEST_CASE("a parameter that does nothing, and none at all, are left alone") {
   CHECK(least_squares([](const std::vector<double>&) { return std::vector<double>{1}; }, {5}) ==
         std::vector<double>{5});
 }
+
+}  // namespace shardsim::least_squares_test

@@ -9,7 +9,7 @@
 
 #include "validate/microbench/microbench.h"
 
-namespace shardsim {
+namespace shardsim::bench_input_test {
 namespace {
 
 BenchPoint small(double zipf) {
@@ -86,4 +86,4 @@ TEST_CASE("median and quantiles interpolate between neighbours") {
   CHECK(s.spread() == doctest::Approx(0.96));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::bench_input_test

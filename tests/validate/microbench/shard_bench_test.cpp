@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "validate/microbench/position_draw.h"
 
-namespace shardsim {
+namespace shardsim::shard_bench_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -195,4 +195,4 @@ TEST_CASE("the journal of another measurement is refused, and one that is none")
   CHECK_THROWS_WITH_AS(open("these"), doctest::Contains("journal:3"), Error);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::shard_bench_test

@@ -6,7 +6,7 @@
 
 #include "tests/models/access_laws.h"
 
-namespace shardsim {
+namespace shardsim::log_normal_test {
 
 TEST_CASE("log-normal: p is exp(sigma Phi^-1(1 - (i - 1/2) / rows))") {
   const std::uint64_t n = 1'000'000;
@@ -45,4 +45,4 @@ TEST_CASE("log-normal: a table of 10^10 rows has the distribution function of ac
   CHECK(rows.prefix(5'000'000'000) / 20 == doctest::Approx(0.841344746).epsilon(1e-7));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::log_normal_test

@@ -5,7 +5,7 @@
 
 #include "tests/models/access_laws.h"
 
-namespace shardsim {
+namespace shardsim::power_law_test {
 
 TEST_CASE("Zipf-Mandelbrot with c: the fitted lengths of the four models") {
   const auto length = [](double c, double q, double s, std::uint64_t rows) {
@@ -47,4 +47,4 @@ TEST_CASE("piecewise power law: small, flat and steep pieces sum exactly too") {
   CHECK(AccessDistribution(spec, 50, 0).total() == doctest::Approx(50 * std::exp(-1.0)).epsilon(1e-14));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::power_law_test

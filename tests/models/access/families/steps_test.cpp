@@ -4,7 +4,7 @@
 
 #include "tests/models/access_laws.h"
 
-namespace shardsim {
+namespace shardsim::steps_test {
 namespace {
 
 AccessSpec steps(const std::vector<AccessSpec::Step>& given) {
@@ -52,4 +52,4 @@ TEST_CASE("steps that are no law are refused") {
   check_refused({{1, 0}}, "sum of the access distribution is 0");
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::steps_test

@@ -6,7 +6,8 @@
 #include "models/collective/channel_layout.h"
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::direct_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -295,3 +296,5 @@ TEST_CASE("1,024 ranks expand into four loads a rank") {
   const Cluster cluster = cluster_from(two_tier(128));
   CHECK(all_to_all(cluster, ranks_from(0, 1024), even_matrix(64LL << 20)).loads.size() == 4 * 1024);
 }
+
+}  // namespace shardsim::direct_test

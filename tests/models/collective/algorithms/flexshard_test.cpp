@@ -4,7 +4,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::flexshard_test {
+
 using namespace shardsim::test;
 
 // Table 6 of the FlexShard paper (elements of 4 bytes per GPU and direction, times in ms of both directions), with the
@@ -111,3 +112,5 @@ TEST_CASE("every global all-reduce of Table 6 lies between 1 and 8 ms") {
     CHECK(ms < 8);
   }
 }
+
+}  // namespace shardsim::flexshard_test

@@ -5,7 +5,8 @@
 #include "models/collective/nccl/cost.h"
 #include "tests/models/collective/nccl/nccl_machines.h"
 
-using namespace shardsim;
+namespace shardsim::nccl_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -207,3 +208,5 @@ TEST_CASE("groups at the same time share the NICs they have in common") {
   question.beside = {{1, 5}, {1, 6}};
   CHECK_THROWS_AS(predict_collective(question, cluster), Error);
 }
+
+}  // namespace shardsim::nccl_test

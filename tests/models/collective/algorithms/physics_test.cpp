@@ -4,7 +4,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::physics_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -124,3 +125,5 @@ TEST_CASE("more bytes never take less time") {
       }
     }
 }
+
+}  // namespace shardsim::physics_test

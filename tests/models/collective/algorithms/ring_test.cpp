@@ -2,7 +2,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::ring_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("latency counts every step: 2(n-1) of the slowest hop") {
   CHECK(reduction(cluster, ranks_from(0, 8), 0).start.us() == doctest::Approx(14 * 1.0));
   CHECK(reduction(cluster, ranks_from(0, 8), 0, "ring", CollectiveKind::all_gather).start.us() == doctest::Approx(7));
 }
+
+}  // namespace shardsim::ring_test

@@ -5,7 +5,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::tree_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -68,3 +69,5 @@ TEST_CASE("latency is two passes over chain and levels") {
   const Cluster five = cluster_from(one_gpu_nodes(5));
   CHECK(tree(five).start.us() == doctest::Approx(2 * 3 * 2.5));
 }
+
+}  // namespace shardsim::tree_test

@@ -2,7 +2,8 @@
 
 #include "tests/models/test_clusters.h"
 
-using namespace shardsim;
+namespace shardsim::two_level_test {
+
 using namespace shardsim::test;
 
 TEST_CASE("each NIC carries 2(N-1)/N of its GPU's shard, each GPU 2(p-1)/p of the buffer inside its node") {
@@ -46,3 +47,5 @@ TEST_CASE("groups without two even levels go around a plain ring, and say so") {
     CHECK(loads.alone(cluster) == reduction(cluster, ranks, 1'000'000, "ring").alone(cluster));
   }
 }
+
+}  // namespace shardsim::two_level_test

@@ -2,7 +2,7 @@
 
 #include "models/collective/nccl/graph.h"
 
-using namespace shardsim;
+namespace shardsim::channels_test {
 
 namespace {
 
@@ -52,3 +52,5 @@ TEST_CASE("NVLS loads a port once per head and once more") {
   CHECK(nvls_channels(1, inside({370.8}, 370.8, 370.8), 90, NcclEra::v2_30).count == 0);
   CHECK(nvls_channels(8, inside({240}, 240, 240), 80, NcclEra::v2_30).count == 0);
 }
+
+}  // namespace shardsim::channels_test

@@ -2,7 +2,8 @@
 
 #include "tests/models/collective/nccl/nccl_machines.h"
 
-using namespace shardsim;
+namespace shardsim::choice_test {
+
 using namespace shardsim::test;
 
 TEST_CASE("the choice is the least of all that are allowed") {
@@ -54,3 +55,5 @@ TEST_CASE("one rank alone, or no bytes, cost nothing") {
   CHECK(nccl_time(CollectiveKind::all_reduce, kGiB, nccl_setup({3}, cluster)).time.value == 0);
   CHECK(nccl_time(CollectiveKind::all_reduce, 0, world(a100(2))).time.value == 0);
 }
+
+}  // namespace shardsim::choice_test

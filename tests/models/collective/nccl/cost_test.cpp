@@ -4,7 +4,8 @@
 
 #include "tests/models/collective/nccl/nccl_machines.h"
 
-using namespace shardsim;
+namespace shardsim::cost_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -294,3 +295,5 @@ TEST_CASE("only rings broadcast, and 2.14 gathers by rings alone") {
   CHECK(nccl_time_by(NcclAlgorithm::nvls, NcclProtocol::simple, CollectiveKind::all_gather, kMiB, now).has_value());
   CHECK_FALSE(nccl_time_by(NcclAlgorithm::nvls, NcclProtocol::ll, CollectiveKind::all_reduce, kMiB, now));
 }
+
+}  // namespace shardsim::cost_test

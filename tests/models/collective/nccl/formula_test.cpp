@@ -3,7 +3,8 @@
 #include "models/collective/nccl/cost.h"
 #include "tests/models/collective/nccl/nccl_machines.h"
 
-using namespace shardsim;
+namespace shardsim::formula_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -162,3 +163,5 @@ TEST_CASE("LL128 bears a NIC across two PCIe switches, and V100 in 2.14") {
   CHECK(nccl_allows(kAllReduce, kRing, kLl128, setup));
   CHECK(nccl_allows(kAllReduce, kRing, kLl128, world(v100_cube() + nccl_2_14())));
 }
+
+}  // namespace shardsim::formula_test

@@ -4,7 +4,8 @@
 
 #include "tests/models/collective/nccl/nccl_machines.h"
 
-using namespace shardsim;
+namespace shardsim::graph_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -140,3 +141,5 @@ TEST_CASE("a NIC behind the host bridge is farther than PCIe switches") {
   CHECK(graphs(a100(2)).nic <= PathClass::pxb);
   CHECK(graphs(a100(2, 8, "per_gpu: 1, rate: \"200 Gbit/s\", gpudirect: false")).nic == PathClass::phb);
 }
+
+}  // namespace shardsim::graph_test

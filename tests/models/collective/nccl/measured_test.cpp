@@ -2,7 +2,8 @@
 
 #include "tests/models/collective/nccl/nccl_machines.h"
 
-using namespace shardsim;
+namespace shardsim::nccl_measured_test {
+
 using namespace shardsim::test;
 
 namespace {
@@ -105,3 +106,5 @@ TEST_CASE("meshes of four A100 on Slingshot: a constant share of the NICs is mis
 TEST_CASE("one 100 Gbit/s NIC per node over sockets: far from the formula") {
   check_ratios(single(2, "7.0", 3, "100 Gbit/s"), "Ring Simple", {{64 * kMiB, 15096.0, .37}});
 }
+
+}  // namespace shardsim::nccl_measured_test

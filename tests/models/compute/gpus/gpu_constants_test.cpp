@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/tree/yaml.h"
 
-namespace shardsim {
+namespace shardsim::gpu_constants_test {
 namespace {
 
 std::string fault_of(const std::string& yaml) {
@@ -91,4 +91,4 @@ TEST_CASE("what a cluster file says of its GPU otherwise than by default goes be
   CHECK(stated.gather_l2 == a100.gather_l2);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::gpu_constants_test

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/tree/yaml.h"
 
-namespace shardsim {
+namespace shardsim::kernels_test {
 namespace {
 
 GpuConstants constants(const char* name) {
@@ -190,4 +190,4 @@ TEST_CASE("a measured duration replaces the model") {
   CHECK(ask(work, "A100").value == 5e-3);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::kernels_test

@@ -7,7 +7,7 @@
 #include "base/tree/yaml.h"
 #include "models/compute/models/models.h"
 
-namespace shardsim {
+namespace shardsim::models_measured_test {
 namespace {
 
 constexpr const char* kHeader =
@@ -127,4 +127,4 @@ TEST_CASE("bad tables are refused with file and line") {
                        doctest::Contains("s.yaml:2"), Error);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::models_measured_test

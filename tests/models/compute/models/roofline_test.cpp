@@ -3,7 +3,7 @@
 #include "base/tree/yaml.h"
 #include "models/compute/compute_model.h"
 
-namespace shardsim {
+namespace shardsim::roofline_test {
 namespace {
 
 GpuSpec a100() {
@@ -115,4 +115,4 @@ TEST_CASE("unknown compute models and options are refused") {
   CHECK_THROWS_AS(make_compute_model(parse_yaml("speed: 2", "s.yaml")), Error);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::roofline_test

@@ -9,7 +9,7 @@
 
 #include "tests/models/workload_text.h"
 
-namespace shardsim {
+namespace shardsim::table_pool_test {
 namespace {
 
 // How often each of `rows` is met when it has an expected count: bins of those that are met, and their lookups.
@@ -129,4 +129,4 @@ TEST_CASE("the pool's file is a workload that says the same" * doctest::test_sui
   CHECK(std::abs(distinct) <= 2e-3 * 128'435'723 / 16);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::table_pool_test

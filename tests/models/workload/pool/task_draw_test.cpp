@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace shardsim {
+namespace shardsim::task_draw_test {
 namespace {
 
 std::vector<Table> pool_of(std::size_t tables, std::uint64_t rows) {
@@ -98,4 +98,4 @@ TEST_CASE("laws that no task meets are refused") {
   CHECK_THROWS_WITH_AS(draw_tasks(empty, TaskLaw{}, 1, {}), doctest::Contains("no rows"), Error);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::task_draw_test

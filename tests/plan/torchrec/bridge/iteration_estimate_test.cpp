@@ -9,7 +9,7 @@
 // ms, 8e7 inside a node (NCCL counts 20 of a link's 25 GB/s at 8.0, so 80 of the 100 that are stated), 1e7 between
 // nodes. Formulas: torchrec/distributed/planner/shard_estimators.py.
 
-namespace shardsim::torchrec {
+namespace shardsim::torchrec::iteration_estimate_test {
 namespace {
 
 Workload one_table() {
@@ -106,4 +106,4 @@ TEST_CASE("of the planner's own choice it is what the planner minimised") {
   CHECK(estimate.iteration_ms == near(choice.run.rating));
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::torchrec::iteration_estimate_test

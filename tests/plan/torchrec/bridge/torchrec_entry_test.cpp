@@ -5,7 +5,7 @@
 #include "plan/plan_file.h"
 #include "tests/plan/test_setting.h"
 
-namespace shardsim {
+namespace shardsim::torchrec_entry_test {
 namespace {
 
 // One table of 1,000 rows and 64 columns on two nodes of four ranks.
@@ -73,4 +73,4 @@ TEST_CASE("unknown types and kernels name the known ones") {
   CHECK(has(fault(entry("table_row_wise", {4, 5, 6, 7}, four_blocks(4), "fusd")), "Did you mean 'fused'?"));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::torchrec_entry_test

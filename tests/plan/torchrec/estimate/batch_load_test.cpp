@@ -5,7 +5,7 @@
 
 // Hand-counted buffers of two tables on 2 nodes of 4 ranks, batch 32, fp32, 64 columns in blocks of 32: ids of 8 bytes
 // in, vectors out. A has 3 ids a sample, B 2.
-namespace shardsim::torchrec {
+namespace shardsim::torchrec::batch_load_test {
 namespace {
 
 BufferBytes buffers(double factor, bool pooled, ShardingType type) {
@@ -52,4 +52,4 @@ TEST_CASE("lists of different lengths are an error that names the table") {
   CHECK_THROWS_AS(batch_load(table, 32), PlannerError);
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::torchrec::batch_load_test

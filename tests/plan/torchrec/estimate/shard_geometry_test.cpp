@@ -3,7 +3,7 @@
 #include "plan/torchrec/estimate/sharding_option.h"
 #include "plan/torchrec/spec/names.h"
 
-namespace shardsim::torchrec {
+namespace shardsim::torchrec::shard_geometry_test {
 namespace {
 
 TableSpec table_of(std::int64_t rows, std::int64_t dim) {
@@ -75,4 +75,4 @@ TEST_CASE("a table without rows cannot be cut") {
   CHECK_THROWS_AS(cut_table(table_of(0, 8), ShardingType::table_wise, ranks(1, 1), {}), PlannerError);
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::torchrec::shard_geometry_test

@@ -6,7 +6,7 @@
 #include "tests/plan/torchrec/golden/batches.h"
 #include "tests/plan/torchrec/golden/perf_cell.h"
 
-namespace shardsim::torchrec {
+namespace shardsim::torchrec::statistics_test {
 namespace {
 
 RunSettings two_ranks() {
@@ -72,4 +72,4 @@ TEST_CASE("tiers hold their true ranks beside TorchRec's positions") {
   CHECK(statistics.tiers[1].ranks != statistics.tiers[0].ranks);
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::torchrec::statistics_test

@@ -7,7 +7,7 @@
 
 #include "plan/torchrec/report/statistics.h"
 
-namespace shardsim::torchrec {
+namespace shardsim::torchrec::planner_run_test {
 namespace {
 
 std::vector<ConstrainedTable> random_tables(int count, unsigned seed) {
@@ -128,4 +128,4 @@ TEST_CASE("on a cpu everything lies in host memory") {
   }
 }
 
-}  // namespace shardsim::torchrec
+}  // namespace shardsim::torchrec::planner_run_test

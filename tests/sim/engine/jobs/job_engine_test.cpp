@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::job_engine_test {
 
 namespace {
 
@@ -51,3 +51,5 @@ TEST_CASE("nothing counts before the latest start") {
   CHECK(run.ends[1][run.window.measured(1).origin] == 103);
   CHECK(run.window.measured(0).count() == 3);
 }
+
+}  // namespace shardsim::job_engine_test

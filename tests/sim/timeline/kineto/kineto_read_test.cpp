@@ -13,7 +13,7 @@
 #include "tests/sim/sample_timeline.h"
 #include "tests/temporary_folder.h"
 
-namespace shardsim {
+namespace shardsim::kineto_read_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -255,4 +255,4 @@ TEST_CASE("a folder without traces, a compressed trace and no folder at all are 
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::kineto_read_test

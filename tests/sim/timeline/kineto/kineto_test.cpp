@@ -14,7 +14,7 @@
 #include "tests/sim/overlapping_timeline.h"
 #include "tests/sim/sample_timeline.h"
 
-namespace shardsim {
+namespace shardsim::kineto_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -270,4 +270,4 @@ TEST_CASE("one file per rank") {
 }
 
 }  // namespace
-}  // namespace shardsim
+}  // namespace shardsim::kineto_test

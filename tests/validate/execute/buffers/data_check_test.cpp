@@ -12,7 +12,7 @@
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/rank_rows.h"
 
-using namespace shardsim;
+namespace shardsim::data_check_test {
 
 namespace {
 
@@ -288,3 +288,5 @@ TEST_CASE("the first difference is named") {
         "rank 3, lookup, request: 2 numbers, not 4");
   CHECK_FALSE(first_difference({0.0F}, {-0.0F}, 1, "rank 0, shard 0, row").empty());
 }
+
+}  // namespace shardsim::data_check_test

@@ -5,7 +5,7 @@
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/devices/machine.h"
 
-using namespace shardsim;
+namespace shardsim::gpu_limits_test {
 
 namespace {
 
@@ -47,3 +47,5 @@ TEST_CASE("what the kernels of a GPU do not take is told by name") {
   CHECK(says(complaint([](Program& p) { lookup_of(p).shards.assign(65536, 0); }), "65536 shards"));
   CHECK(complaint([](Program& p) { lookup_of(p).shards.assign(65535, 0); }).empty());
 }
+
+}  // namespace shardsim::gpu_limits_test

@@ -6,7 +6,7 @@
 
 #include "tests/validate/execute/sample_programs.h"
 
-using namespace shardsim;
+namespace shardsim::fusion_test {
 
 namespace {
 
@@ -180,3 +180,5 @@ TEST_CASE("copies are summed over exactly those who hold them") {
              }),
              "one holder each"));
 }
+
+}  // namespace shardsim::fusion_test

@@ -10,7 +10,7 @@
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/fusion/rank_rows.h"
 
-using namespace shardsim;
+namespace shardsim::id_streams_test {
 
 namespace {
 
@@ -345,3 +345,5 @@ TEST_CASE("inside a tier the law is that of its rows") {
   CHECK(freedom == 5);
   CHECK(chi < 20.5);
 }
+
+}  // namespace shardsim::id_streams_test

@@ -7,7 +7,7 @@
 
 #include "tests/validate/execute/sample_programs.h"
 
-using namespace shardsim;
+namespace shardsim::rank_rows_test {
 
 namespace {
 
@@ -122,3 +122,5 @@ TEST_CASE("a part without rows owns no running number") {
   CHECK(held.parts[0].rows == 0);
   CHECK(held.part_of(0).shard == 2);
 }
+
+}  // namespace shardsim::rank_rows_test

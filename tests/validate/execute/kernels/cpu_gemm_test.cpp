@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "validate/execute/kernels/cpu_kernels.h"
 
-namespace shardsim {
+namespace shardsim::cpu_gemm_test {
 namespace {
 
 std::vector<float> random_reals(std::int64_t count, std::uint64_t seed) {
@@ -41,4 +41,4 @@ TEST_CASE("a matrix product comes to the sums in double precision, edges of tile
   }
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::cpu_gemm_test

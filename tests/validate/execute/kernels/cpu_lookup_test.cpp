@@ -7,7 +7,7 @@
 #include "tests/validate/execute/kernels/random_batch.h"
 #include "validate/execute/kernels/cpu_kernels.h"
 
-namespace shardsim {
+namespace shardsim::cpu_lookup_test {
 namespace {
 
 std::vector<float> looked_up(const RandomBatch& batch, int threads) {
@@ -93,4 +93,4 @@ TEST_CASE("gathering refuses a row past the last one, and takes the last one") {
                   std::out_of_range);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::cpu_lookup_test

@@ -6,7 +6,7 @@
 #include "tests/validate/execute/kernels/random_batch.h"
 #include "validate/execute/kernels/cpu_kernels.h"
 
-namespace shardsim {
+namespace shardsim::cpu_update_test {
 namespace {
 
 constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adam};
@@ -178,4 +178,4 @@ TEST_CASE("nothing is touched without indices, and indices outside the table are
   CHECK_THROWS_AS(training.update(settings_of(RowOptimizer::sgd), 2), std::out_of_range);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::cpu_update_test

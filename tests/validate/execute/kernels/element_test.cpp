@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "tests/validate/execute/kernels/embedding_reference.h"
 
-namespace shardsim {
+namespace shardsim::element_test {
 namespace {
 
 bool same(double got, double expected) {
@@ -73,4 +73,4 @@ TEST_CASE("narrowing keeps infinities and NaN, and makes numbers that are too la
   CHECK(widened(narrowed<Brain>(3.4e38F)) == INFINITY);
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::element_test

@@ -6,7 +6,7 @@
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/meet/rendezvous.h"
 
-using namespace shardsim;
+namespace shardsim::clock_offset_test {
 
 TEST_CASE("the offset comes from the exchange with the shortest round trip, half of which is in doubt") {
   // Round trips of 300, 100 and 200 ns; the remote clock is 5000 ns ahead and looks halfway but in the slow ones.
@@ -56,3 +56,5 @@ TEST_CASE("one rank per foreign kernel measures, its neighbours take that over")
   CHECK(offsets[1].seconds == offsets[2].seconds);
   CHECK(offsets[1].residual == offsets[2].residual);
 }
+
+}  // namespace shardsim::clock_offset_test

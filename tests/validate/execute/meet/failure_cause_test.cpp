@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::failure_cause_test {
 
 TEST_CASE("a death explains the broken connections that were reported before it") {
   FailureCause cause;
@@ -23,3 +23,5 @@ TEST_CASE("ranks that die together are named together; of reports the first one 
   reports.reported("second");
   CHECK(reports.text() == "first");
 }
+
+}  // namespace shardsim::failure_cause_test

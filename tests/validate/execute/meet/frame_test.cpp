@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::frame_test {
 
 TEST_CASE("frames come out as they went in, however the bytes are cut") {
   const std::string bytes = encoded({FrameKind::hello, "one"}) + encoded({FrameKind::alive, ""});
@@ -45,3 +45,5 @@ TEST_CASE("texts packed into one come out again; what is no packed text gives no
   CHECK(unpack_texts("abc").empty());
   CHECK(unpack_texts(pack_texts({"abc"}).substr(0, 9)).empty());
 }
+
+}  // namespace shardsim::frame_test

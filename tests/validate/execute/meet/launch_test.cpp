@@ -6,7 +6,7 @@
 
 #include "tests/base/error_text.h"
 
-using namespace shardsim;
+namespace shardsim::launch_test {
 
 namespace {
 
@@ -113,3 +113,5 @@ TEST_CASE("what is wrong with the variables is said with their name") {
   CHECK(names(error_of(without(kSlurm, "SLURM_STEP_NODELIST")), "SLURM_STEP_NODELIST"));
   CHECK(names(error_of(with(kSlurm, {{"SLURM_NODEID", "3"}})), "SLURM_NODEID"));
 }
+
+}  // namespace shardsim::launch_test

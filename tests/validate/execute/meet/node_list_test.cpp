@@ -3,7 +3,7 @@
 #include "tests/base/error_text.h"
 #include "validate/execute/meet/launch.h"
 
-using namespace shardsim;
+namespace shardsim::node_list_test {
 
 namespace {
 
@@ -39,3 +39,5 @@ TEST_CASE("what is no list is refused") {
     CHECK(shardsim::error_of([&] { expand_tasks_per_node(text, kPlace); }).starts_with(kPlace.source));
   }
 }
+
+}  // namespace shardsim::node_list_test

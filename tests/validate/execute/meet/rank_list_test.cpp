@@ -2,7 +2,7 @@
 
 #include "validate/execute/meet/failure_cause.h"
 
-using namespace shardsim;
+namespace shardsim::rank_list_test {
 
 TEST_CASE("ranks in words") {
   CHECK(rank_list({3}) == "rank 3");
@@ -11,3 +11,5 @@ TEST_CASE("ranks in words") {
   CHECK(rank_list({0, 1, 2, 3, 7, 9}) == "ranks 0 to 3, 7 and 9");
   CHECK(rank_list({4, 6, 7, 8}) == "ranks 4 and 6 to 8");
 }
+
+}  // namespace shardsim::rank_list_test

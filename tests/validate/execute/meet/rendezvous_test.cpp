@@ -8,7 +8,7 @@
 #include "tests/base/error_text.h"
 #include "tests/validate/execute/ranks.h"
 
-using namespace shardsim;
+namespace shardsim::rendezvous_test {
 
 namespace {
 
@@ -150,3 +150,5 @@ TEST_CASE("a rank that comes twice, or from another world, is turned away") {
   CHECK(has(worlds[0], "ranks 1 and 2 did not come"));
   CHECK(has(worlds[1], "rank 1 believes in a world of 2 ranks, rank 0 in one of 3"));
 }
+
+}  // namespace shardsim::rendezvous_test

@@ -12,7 +12,7 @@
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/run/execute.h"
 
-using namespace shardsim;
+namespace shardsim::iteration_programs_test {
 
 namespace {
 
@@ -130,3 +130,5 @@ TEST_CASE("with drawn sizes every drawn id is asked for, and the data equal a si
     CHECK(checked(drawn, 4) == "");
   }
 }
+
+}  // namespace shardsim::iteration_programs_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shardsim;
+namespace shardsim::observed_timeline_test {
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE("a report reads back as it was written") {
   CHECK(again.facts == report.facts);
   CHECK(again.clock_residual_us == report.clock_residual_us);
 }
+
+}  // namespace shardsim::observed_timeline_test

@@ -11,7 +11,7 @@
 
 #include "tests/validate/execute/ranks.h"
 
-using namespace shardsim;
+namespace shardsim::cpu_collectives_test {
 
 namespace {
 
@@ -267,3 +267,5 @@ TEST_CASE("a wire counts what it is given, by peer and channel") {
     CHECK(wire.sent(1) == expected);
   });
 }
+
+}  // namespace shardsim::cpu_collectives_test

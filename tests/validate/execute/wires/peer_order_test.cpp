@@ -5,7 +5,7 @@
 
 #include "validate/execute/wires/cpu_collectives.h"
 
-using namespace shardsim;
+namespace shardsim::peer_order_test {
 
 namespace {
 
@@ -59,3 +59,5 @@ TEST_CASE("every step is a permutation inside one tier, and all peers are met") 
   check_steps({0, 1, 2, 4, 5, 7, 8}, 4, false);  // unequal parts: permutations still
   CHECK(peer_order({3}, 0, 4).empty());
 }
+
+}  // namespace shardsim::peer_order_test

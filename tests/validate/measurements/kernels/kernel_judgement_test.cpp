@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 
-namespace shardsim {
+namespace shardsim::kernel_judgement_test {
 namespace {
 
 KernelJudgement published(const std::string& model = "gpu_kernels") {
@@ -151,4 +151,4 @@ TEST_CASE("a product in a precision that the GPU has no rate for is out of the m
   CHECK(judgement.rows[2].predicted_us == doctest::Approx(2.5 + 1e6 / 802e3));
 }
 
-}  // namespace shardsim
+}  // namespace shardsim::kernel_judgement_test

@@ -5,7 +5,7 @@
 #include "validate/measurements/judgement.h"
 #include "validate/measurements/read/system_map.h"
 
-using namespace shardsim;
+namespace shardsim::left_out_fits_test {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("every system in the model of the shipped map has its left-out fit, an
     CHECK_NOTHROW(map.system_of(row));
   }
 }
+
+}  // namespace shardsim::left_out_fits_test

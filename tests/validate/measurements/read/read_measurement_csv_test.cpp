@@ -5,7 +5,7 @@
 
 #include "tests/validate/measurements/measurement_text.h"
 
-using namespace shardsim;
+namespace shardsim::read_measurement_csv_test {
 
 namespace {
 
@@ -109,3 +109,5 @@ TEST_CASE("every shipped row above 1 GB/s has the bandwidth that its size and ti
   }
   CHECK(checked > 1000);
 }
+
+}  // namespace shardsim::read_measurement_csv_test

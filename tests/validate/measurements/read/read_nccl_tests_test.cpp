@@ -2,7 +2,7 @@
 
 #include "tests/validate/measurements/measurement_text.h"
 
-using namespace shardsim;
+namespace shardsim::read_nccl_tests_test {
 
 namespace {
 
@@ -187,3 +187,5 @@ TEST_CASE("a file is read by what it holds") {
   CHECK(has(error_of([] { read_measurements(SHARDSIM_SOURCE_DIR "/scenarios/clusters", {}); }),
             "the folder holds no measurements"));
 }
+
+}  // namespace shardsim::read_nccl_tests_test

@@ -9,7 +9,7 @@
 #include "tests/validate/measurements/measurement_text.h"
 #include "topology/graph/cluster.h"
 
-using namespace shardsim;
+namespace shardsim::system_map_test {
 
 namespace {
 
@@ -101,3 +101,5 @@ TEST_CASE("the shipped map knows every system of the shipped measurements, and n
   }
   CHECK(labels.size() == map.systems.size());
 }
+
+}  // namespace shardsim::system_map_test

@@ -6,7 +6,7 @@
 
 namespace shardsim {
 
-// The message of the Error that `action` throws; "nothing thrown" when it throws none. `what` else it throws passes.
+// The message of the Error that `action` throws; empty when it throws none. `what` else it throws passes.
 template <typename Action>
 std::string error_of(const Action& action) {
   try {
@@ -14,7 +14,7 @@ std::string error_of(const Action& action) {
   } catch (const Error& error) {
     return error.what();
   }
-  return "nothing thrown";
+  return "";
 }
 
 inline bool has(const std::string& text, const std::string& part) {

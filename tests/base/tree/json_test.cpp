@@ -93,7 +93,7 @@ TEST_CASE("random text is refused or read, never more") {
     for (std::uint64_t n = rng.below(20); n > 0; --n) text += alphabet[rng.below(alphabet.size())];
     const std::string message = refusal(text);
     CAPTURE(text);
-    REQUIRE((message == "nothing thrown" || has(message, "a.json:")));
+    REQUIRE((message.empty() || has(message, "a.json:")));
   }
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("random text is refused or read, never more") {
     for (std::uint64_t n = rng.below(40); n > 0; --n) text += alphabet[rng.below(alphabet.size())];
     CAPTURE(text);
     const std::string message = refusal(text);
-    REQUIRE((message == "nothing thrown" || has(message, "a.yaml")));
+    REQUIRE((message.empty() || has(message, "a.yaml")));
     REQUIRE(message.find('\n') == std::string::npos);
   }
 }

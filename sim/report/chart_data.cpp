@@ -186,8 +186,9 @@ DataSet memory_at_peak(const StudyResult& study) {
   return set;
 }
 
-std::vector<Chart> charts_of(const StudyResult& study) {
-  std::vector<Chart> charts;
+namespace {
+
+void add_published(std::vector<Chart>& charts, const StudyResult& study) {
   add_chart(charts,
             {"comparison",
              "predicted_vs_published",
@@ -204,6 +205,9 @@ std::vector<Chart> charts_of(const StudyResult& study) {
              "on each other.",
              false,
              {comparison_points(study)}});
+}
+
+void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
   add_chart(charts, {"breakdown",
                      "iteration_breakdown",
                      "What an iteration is made of",
@@ -227,7 +231,9 @@ std::vector<Chart> charts_of(const StudyResult& study) {
                      "fullest. Cases whose owners of rows all get as many are left out.",
                      has_many_cases(study),
                      {rank_load_strips(study)}});
-  add_timelines(charts, study);
+}
+
+void add_memory(std::vector<Chart>& charts, const StudyResult& study) {
   add_chart(charts,
             {"memory",
              "memory",
@@ -245,6 +251,16 @@ std::vector<Chart> charts_of(const StudyResult& study) {
              "bar comes near it.",
              has_many_cases(study),
              {memory_at_peak(study)}});
+}
+
+}  // namespace
+
+std::vector<Chart> charts_of(const StudyResult& study) {
+  std::vector<Chart> charts;
+  add_published(charts, study);
+  add_iterations(charts, study);
+  add_timelines(charts, study);
+  add_memory(charts, study);
   add_figure3(charts, study);
   add_figure5(charts, study);
   return charts;

@@ -50,7 +50,8 @@ class Hdf5Writer {
     dataset<Number>(path, std::span<const Number>(&value, 1), {}, meaning);
   }
 
-  // Writes the file whole or not at all. Errors: Failure::run naming the path and the cause (a full disk, say).
+  // Writes the file whole or not at all, its checksum as the last line. Errors: Failure::run naming the path and the
+  // cause (a full disk, say).
   void save(const std::filesystem::path& path);
 
  private:
@@ -59,11 +60,15 @@ class Hdf5Writer {
   std::int64_t file_;
 };
 
-// An HDF5 file of anybody's, read only. Errors: Failure::input naming the file, the object and what is wrong with it:
-// missing, of another type or shape, broken. Never more memory is taken than the file's size could account for.
+// Who may have written a file: `shardsim` means ours alone, whose checksum must be there.
+enum class Hdf5Origin { anybody, shardsim };
+
+// An HDF5 file, read only; one that has our checksum is refused where it is damaged. Errors: Failure::input naming the
+// file, the object and what is wrong with it: missing, of another type or shape, broken. Never more memory is taken
+// than the file's size could account for.
 class Hdf5Reader {
  public:
-  explicit Hdf5Reader(const std::filesystem::path& path);
+  explicit Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin = Hdf5Origin::anybody);
   ~Hdf5Reader();
   Hdf5Reader(const Hdf5Reader&) = delete;
   Hdf5Reader& operator=(const Hdf5Reader&) = delete;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hdf5/checksum.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/hdf5_handle.h"
 
@@ -86,11 +87,15 @@ std::string hdf5_cause() {
 
 }  // namespace detail
 
-Hdf5Reader::Hdf5Reader(const std::filesystem::path& path) : path_(path.string()) {
+Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : path_(path.string()) {
   detail::silence_hdf5();
   std::error_code error;
   if (!std::filesystem::exists(path, error)) refuse(error ? error.message() : "there is no such file");
   if (!is_file(path)) refuse("this is no plain file");
+  const Checksum checksum = checksum_of(path);
+  if (checksum == Checksum::wrong) refuse("it is damaged: its bytes are not those that its checksum was made of");
+  if (checksum == Checksum::missing && origin == Hdf5Origin::shardsim)
+    refuse("the checksum at its end is missing: it is cut off, damaged, or not written by shardsim");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) refuse("cannot be opened as HDF5: " + detail::hdf5_cause());
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hdf5/checksum.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/hdf5_handle.h"
 
@@ -221,7 +222,8 @@ void Hdf5Writer::texts(const std::string& path, const std::vector<std::string>& 
 }
 
 void Hdf5Writer::save(const std::filesystem::path& path) {
-  write_file(path, image_of(file_));
+  const std::string image = image_of(file_);
+  write_file(path, image + checksum_line(image));
 }
 
 template void Hdf5Writer::attribute(const std::string&, const std::string&, std::int8_t);

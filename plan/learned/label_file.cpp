@@ -141,10 +141,14 @@ Shard read_shard(const std::string& text, std::size_t tables, const Place& place
   return shard;
 }
 
+constexpr double kMostMicroseconds = 3.6e9;  // an hour
+
 double label_seconds(const std::string& text, const Place& place) {
   const double us = parse_real(text, place);
-  if (us > 0) return 1e-6 * us;
-  throw input_error(place, fmt::format("a label of {} us is no time", us), "Label the file again");
+  if (!(us > 0)) throw input_error(place, fmt::format("a label of {} us is no time", us), "Label the file again");
+  if (us > kMostMicroseconds)
+    throw input_error(place, fmt::format("a label of {} us is longer than an hour", us), "Label the file again");
+  return 1e-6 * us;
 }
 
 double label_seconds(const Tree& tree) {
@@ -178,6 +182,8 @@ void read_labels(MapReader& reader, ShardSet& set) {
   set.provider = read_provider(reader);
   if (set.provider.empty()) return;
   set.device = reader.text("device");
+  if (set.device.empty())
+    throw input_error(reader.place_of("device"), "the device of the labels has no name", "Name what they are times of");
   const std::vector<Tree>& forward = label_list(reader, "forward_us", set.shards.size());
   const std::vector<Tree>& backward = label_list(reader, "backward_us", set.shards.size());
   for (std::size_t i = 0; i < set.shards.size(); ++i)

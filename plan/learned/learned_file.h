@@ -21,7 +21,7 @@ void write_hash(Hdf5Writer& file, const std::string& name, std::uint64_t hash);
 // Reads such a file. Errors (Failure::input, naming file and object): those of Hdf5Reader, and what each function says.
 class LearnedFile {
  public:
-  explicit LearnedFile(const std::filesystem::path& path) : hdf5(path) {}
+  explicit LearnedFile(const std::filesystem::path& path) : hdf5(path, Hdf5Origin::shardsim) {}
 
   // Refuses another value of the text attribute.
   void expect(const std::string& name, const std::string& wanted) const;

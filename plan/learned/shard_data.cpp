@@ -94,8 +94,9 @@ ShardData::ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout) : 
   pieces_.features = static_cast<int>(feature_names(layout).size());
   for (const ShardSet& set : sets) add(set);
   if (forward_.empty())
-    throw input_error({"labels"}, "no shard has a label that may be fitted",
-                      "Label the shards first: cost-model label");
+    throw input_error(
+        {"labels"}, "no shard has a label that may be fitted",
+        "Label shards first (cost-model label); a third of them is held back, so label more where there are few");
   scale_ = scale_of(pieces_.pieces, static_cast<std::size_t>(pieces_.features));
   scale_.apply(pieces_.pieces);
 }

@@ -28,6 +28,8 @@ const std::vector<std::string>& quick_planners() {
   return names;
 }
 
+constexpr std::int64_t kMostEvaluations = 1'000'000'000;
+
 struct Candidate {
   std::string name;  // of the planner that it is from; "search" of its own ones
   Plan plan;
@@ -55,6 +57,9 @@ class Search : public Planner {
                         "Name the plan file as 'start', or leave max_moved out");
     }
     if (options.has("evaluations")) evaluations_ = options.count("evaluations");
+    if (evaluations_.value_or(0) > kMostEvaluations)
+      throw input_error(options.place_of("evaluations"), "so many evaluations take hours",
+                        fmt::format("Give at most {}", kMostEvaluations));
     if (options.has("timeout")) timeout_ = options.time("timeout").value;
     simulations_ = options.count("simulations", 6);
   }
@@ -294,7 +299,7 @@ class SearchRun {
     if (start != nullptr) {
       say(fmt::format("best plan to start from: {}, {:.3f} ms{}", start->name,
                       start->simulated.value_or(start->estimate) * 1e3,
-                      start->simulated ? "" : " in closed form, slower than the one chosen"));
+                      start->simulated ? "" : " in closed form, no faster than the one chosen"));
     }
     if (timed_out_) say("the timeout ended the search: another run may find another plan");
   }

@@ -65,8 +65,10 @@ Sheet::Row planner_row(const ComparedPlan& plan, const PlannerComparison& compar
 
 std::string comparison_heading(const PlannerComparison& comparison, int places) {
   const std::string name = comparison.name == comparison.workload ? "" : comparison.name + ": ";
-  const std::string instead =
-      comparison.also.empty() ? "" : fmt::format(", instead of {}", some_names(comparison.also));
+  const std::string instead = comparison.also.empty() ? ""
+                              : comparison.also.size() == 1
+                                  ? ", instead of " + comparison.also.front()
+                                  : fmt::format(", instead of {} cases", comparison.also.size());
   const std::string bound =
       comparison.lower_bound_ms ? fmt::format(", lower bound {} ms", fixed(*comparison.lower_bound_ms, places)) : "";
   return fmt::format("{}{} on {}: {} GPUs{}{}", name, comparison.workload, comparison.cluster, comparison.world_size,

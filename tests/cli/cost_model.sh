@@ -54,6 +54,15 @@ jq 'del(.forward_us[7])' labels.json >short.json
 refuse 2 "'forward_us' has 2999 entries for 3000" cost-model train short.json -o x.h5
 head -c 100000 labels.json >cut.json
 refuse 2 'cut.json' cost-model train cut.json -o x.h5
+refuse 2 'labels.json: the file holds labels' cost-model sample nv_tiny -n 3 --batch 65536 -o labels.json
+refuse 2 'is named twice' cost-model train labels.json --with labels.json -o x.h5
+jq '.forward_us[7] = 1e300' labels.json >huge.json
+refuse 2 'huge.json:[0-9]+.*longer than an hour' cost-model train huge.json -o x.h5
+jq '.forward_us = [.forward_us[] | null] | .backward_us = .forward_us' labels.json >none.json
+refuse 2 'none of the third that is held back has a label' cost-model evaluate costs.h5 none.json
+refuse 2 'nothing in the file is labelled' cost-model evaluate costs.h5 shards.json
+python3 -c 'd = bytearray(open("costs.h5", "rb").read()); d[975] ^= 255; open("flip.h5", "wb").write(d)'
+refuse 2 'flip.h5: it is damaged' cost-model evaluate flip.h5 labels.json
 head -c 20000 costs.h5 >cut.h5
 refuse 2 'cut.h5' cost-model evaluate cut.h5 labels.json
 jq '.provider = "cuda"' labels.json >cuda.json

@@ -55,7 +55,11 @@ void check_policy_target(const Arguments& given) {
   const std::string path = given.text("output");
   if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
   if (!is_there(path) || given.has("force")) return;
-  read_policy(path);  // refuses a file of another kind, which nobody wants overwritten
+  try {
+    read_policy(path);
+  } catch (const Error&) {  // nobody wants a file of another kind overwritten
+    throw input_error({path}, "the file is there and holds no policy", "Name another file, or add --force");
+  }
 }
 
 Document balance_document(const std::vector<BalanceResult>& results, const ShardingPolicy& policy, std::size_t tasks) {

@@ -42,7 +42,18 @@ LabelFile drawn(const Arguments& given) {
   return draw_shards(workload, batch, {count, most, max_dim, bytes, seed});
 }
 
+// Labels may be hours of measuring, and a drawing without labels is a file of the same kind.
+void keep_labels(const Arguments& given) {
+  const std::string path = given.value("output").value_or("-");
+  if (path == "-" || given.has("force") || !is_file(path)) return;
+  if (read_file(path).find(kLabelMark) == std::string::npos) return;  // deliver() refuses it
+  const LabelFile file = read_label_file(path);
+  if (std::visit([](const auto& set) { return set.provider.empty(); }, file)) return;
+  throw input_error({path}, "the file holds labels", "Name another file, or add --force");
+}
+
 int sample(const Arguments& given, const Terminal&) {
+  keep_labels(given);
   deliver(label_file_text(drawn(given)), given, kLabelMark);
   return 0;
 }
@@ -105,6 +116,7 @@ void label_all(Set& set, const Arguments& given, const Terminal& terminal, const
 }
 
 void label_set(ShardSet& set, const Cluster& cluster, const Arguments& given, const Terminal& terminal) {
+  set.labels.assign(set.shards.size(), {});  // those of FILE may be of another cluster
   const auto compute = make_compute_model(named_map(given.text("compute-model")));
   set.provider = given.text("provider");
   set.device = cluster.spec().gpu.model;
@@ -115,6 +127,7 @@ void label_set(ShardSet& set, const Cluster& cluster, const Arguments& given, co
 }
 
 void label_set(ExchangeSet& set, const Cluster& cluster, const Arguments& given, const Terminal& terminal) {
+  set.labels.assign(set.exchanges.size(), {});
   set.provider = given.text("provider");
   set.device = cluster.spec().gpu.model;
   set.topology = cluster.spec().name;

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/document/document.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
@@ -32,13 +34,16 @@ LabelSets read_sets(const Arguments& given) {
   std::vector<std::string> paths = given.values("with");
   paths.insert(paths.begin(), given.positional()[0]);
   LabelSets sets;
-  for (const std::string& path : paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string& path = paths[i];
+    if (std::find(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(i), path) !=
+        paths.begin() + static_cast<std::ptrdiff_t>(i))
+      throw input_error(Arguments::place("with"), excerpt(path) + " is named twice", "Name each file of labels once");
     LabelFile file = read_label_file(path);
+    if (std::visit([](const auto& set) { return set.provider.empty(); }, file))
+      throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
     if (auto* shards = std::get_if<ShardSet>(&file)) sets.shards.push_back(std::move(*shards));
     if (auto* exchanges = std::get_if<ExchangeSet>(&file)) sets.exchanges.push_back(std::move(*exchanges));
-    const bool labelled =
-        sets.shards.empty() ? !sets.exchanges.back().provider.empty() : !sets.shards.back().provider.empty();
-    if (!labelled) throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
   }
   return sets;
 }
@@ -63,7 +68,11 @@ void check_target(const Arguments& given) {
   const std::string path = given.text("output");
   if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
   if (!is_there(path) || given.has("force")) return;
-  read_cost_model(path);  // refuses a file of another kind, which nobody wants overwritten
+  try {
+    read_cost_model(path);
+  } catch (const Error&) {  // nobody wants a file of another kind overwritten
+    throw input_error({path}, "the file is there and holds no cost model", "Name another file, or add --force");
+  }
 }
 
 int train_model(const Arguments& given, const Terminal& terminal) {
@@ -179,9 +188,17 @@ void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Argum
             cost_errors(in_one_list(said, direction), in_one_list(labels, direction)));
 }
 
+void require_held_back(const auto& set, const std::string& path) {
+  if (set.provider.empty())
+    throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
+  if (held_back_items(set).empty())
+    throw input_error({path}, "none of the third that is held back has a label", "Label more of the file");
+}
+
 int evaluate_model(const Arguments& given, const Terminal& terminal) {
   const LearnedCosts costs = LearnedCosts::read(given.positional()[0]);
   const LabelFile file = read_label_file(given.positional()[1]);
+  std::visit([&](const auto& set) { require_held_back(set, given.positional()[1]); }, file);
   Sheet sheet = error_sheet();
   std::visit([&](const auto& set) { evaluate_set(costs, set, given, sheet); }, file);
   Document document;

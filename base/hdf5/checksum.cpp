@@ -1,0 +1,50 @@
+#include "base/hdf5/checksum.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/crc.hpp>
+#include <cstdint>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::string_view kMark = "\nshardsim crc32 ";
+constexpr std::size_t kLine = kMark.size() + 9;  // eight digits and the end of the line
+
+std::string line_of(std::uint32_t sum) {
+  return fmt::format("{}{:08x}\n", kMark, sum);
+}
+
+}  // namespace
+
+std::string checksum_line(std::string_view bytes) {
+  boost::crc_32_type crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return line_of(crc.checksum());
+}
+
+Checksum checksum_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) throw input_error(Place{path.string()}, "cannot be read", "Check its permissions");
+  if (size < kLine) return Checksum::missing;
+  boost::crc_32_type crc;
+  std::array<char, 65536> piece{};
+  for (std::uintmax_t left = size - kLine; left > 0;) {
+    file.read(piece.data(), static_cast<std::streamsize>(std::min<std::uintmax_t>(left, piece.size())));
+    if (file.gcount() <= 0) throw input_error(Place{path.string()}, "cannot be read to its end", "Copy it anew");
+    crc.process_bytes(piece.data(), static_cast<std::size_t>(file.gcount()));
+    left -= static_cast<std::uintmax_t>(file.gcount());
+  }
+  std::string line(kLine, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  if (!line.starts_with(kMark)) return Checksum::missing;
+  return line == line_of(crc.checksum()) ? Checksum::right : Checksum::wrong;
+}
+
+}  // namespace shardsim

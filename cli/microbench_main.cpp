@@ -44,7 +44,11 @@ void check_output(const std::string& path, bool force, const std::vector<std::st
   const std::string old = read_file(path);
   if (ending(path) == ".txt" && old.starts_with("# Collective test starting")) return;
   if (old.empty() || old.find("shardsim.microbench") != std::string::npos) return;
-  if (old.find("shardsim.shards/1") != std::string::npos) return;
+  if (old.find("shardsim.shards/1") != std::string::npos) {
+    if (old.find("\"forward_us\"") == std::string::npos) return;
+    throw input_error(Arguments::place("output"), excerpt(path) + " holds labels of shards",
+                      "Name another file, or add --force");
+  }
   if (ending(path) == ".csv" && old.find("shardsim-microbench") != std::string::npos) return;
   throw input_error(Arguments::place("output"), excerpt(path) + " is there and is no measured set",
                     "Name another file, or add --force");
@@ -277,7 +281,7 @@ Command microbench_program() {
            {"threads", 0, "N", "How many threads of the CPU work; as many as it has processors where it is not given."},
            {"seed", 0, "N", "The seed of indices and sweep.", "1"},
            {"drift", 0, "P%", "How far the limits may move during the sweep; beyond, rows get quality C.", "3%"},
-           {"force", 0, "", "Overwrite a file of another kind."},
+           {"force", 0, "", "Overwrite a file of another kind, or one that holds labels."},
            {"quiet", 'q', "", "Show no progress."}},
       .examples = {"shardsim-microbench --device cpu --quick -o out/measured.json",
                    "shardsim-microbench --device cpu --quick --threads 1 -o out/measured.json --csv out/measured.csv"},

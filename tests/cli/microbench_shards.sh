@@ -76,5 +76,5 @@ jq '.workload.optimizer.name = "lamb"' five.json >bad.json
 refuse 2 'lamb' --shards bad.json --device cpu -o x.json
 jq '.provider = "closed_form"' labels.json >bad.json
 refuse 2 'bad.json: .*labels already' --shards bad.json --device cpu -o x.json
-refuse 2 'labels.json holds labels of shards' --shards five.json "${bench[@]}" -o labels.json
+refuse 2 'labels.json. holds labels of shards' --shards five.json "${bench[@]}" -o labels.json
 finish 20

@@ -258,6 +258,10 @@ std::string label_file_text(const LabelFile& file) {
   return std::visit([](const auto& set) { return text_of(set); }, file);
 }
 
+bool is_labelled(const LabelFile& file) {
+  return std::visit([](const auto& set) { return !set.provider.empty(); }, file);
+}
+
 LabelFile read_label_file(const std::string& path) {
   const Tree tree = read_json_file(path);
   MapReader reader(tree, "");

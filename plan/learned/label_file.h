@@ -15,7 +15,9 @@ using LabelFile = std::variant<ShardSet, ExchangeSet>;
 std::string label_file_text(const LabelFile& file);
 // Errors (Failure::input with the line): another schema, keys missing or unknown, cut off, tables as read_workload()
 // refuses them, a shard of a table or columns that are not there, lists of other lengths than the shards, labels that
-// are not finite or not above 0, labels without their provider.
+// are not finite, not above 0 or above an hour, labels without their provider or device.
 LabelFile read_label_file(const std::string& path);
+// Whether somebody is named who gave labels; single ones may still be missing.
+bool is_labelled(const LabelFile& file);
 
 }  // namespace shardsim

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
+#include "cli/commands/learning/learned_output.h"
 #include "cli/commands/shared.h"
 #include "plan/autoshard/trainer.h"
 #include "sim/planning/policy_study.h"
@@ -51,17 +52,6 @@ TaskSplit tasks_of(const Scenario& scenario, const Arguments& given, const Termi
   return split;
 }
 
-void check_policy_target(const Arguments& given) {
-  const std::string path = given.text("output");
-  if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
-  if (!is_there(path) || given.has("force")) return;
-  try {
-    read_policy(path);
-  } catch (const Error&) {  // nobody wants a file of another kind overwritten
-    throw input_error({path}, "the file is there and holds no policy", "Name another file, or add --force");
-  }
-}
-
 Document balance_document(const std::vector<BalanceResult>& results, const ShardingPolicy& policy, std::size_t tasks) {
   Sheet sheet{{{"placed by", false}, {"tasks"}, {"balance %"}, {"least %"}, {"slowest ms"}, {"over random"}}, {}};
   for (const BalanceResult& result : results) {
@@ -101,7 +91,7 @@ ShardingPolicy trained(const std::vector<PolicyCase>& cases, const PolicyTrainin
 }
 
 int train_autoshard(const Arguments& given, const Terminal& terminal) {
-  check_policy_target(given);
+  check_learned_output(given, "policy", [](const std::string& path) { read_policy(path); });
   const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
   const PolicyTraining training = training_of(scenario, given);
   const TaskSplit split = tasks_of(scenario, given, terminal);

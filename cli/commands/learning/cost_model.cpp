@@ -47,8 +47,7 @@ void keep_labels(const Arguments& given) {
   const std::string path = given.value("output").value_or("-");
   if (path == "-" || given.has("force") || !is_file(path)) return;
   if (read_file(path).find(kLabelMark) == std::string::npos) return;  // deliver() refuses it
-  const LabelFile file = read_label_file(path);
-  if (std::visit([](const auto& set) { return set.provider.empty(); }, file)) return;
+  if (!is_labelled(read_label_file(path))) return;
   throw input_error({path}, "the file holds labels", "Name another file, or add --force");
 }
 

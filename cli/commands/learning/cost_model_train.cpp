@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "base/document/document.h"
 #include "base/files.h"
@@ -11,6 +11,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/cluster.h"
 #include "cli/commands/learning/cost_model.h"
+#include "cli/commands/learning/learned_output.h"
 #include "cli/commands/shared.h"
 #include "models/compute/compute_model.h"
 #include "plan/learned/cost_model.h"
@@ -30,18 +31,21 @@ struct LabelSets {
   std::vector<ExchangeSet> exchanges;
 };
 
+LabelFile labelled_file(const std::string& path) {
+  LabelFile file = read_label_file(path);
+  if (is_labelled(file)) return file;
+  throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
+}
+
 LabelSets read_sets(const Arguments& given) {
   std::vector<std::string> paths = given.values("with");
   paths.insert(paths.begin(), given.positional()[0]);
   LabelSets sets;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::string& path = paths[i];
-    if (std::find(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(i), path) !=
-        paths.begin() + static_cast<std::ptrdiff_t>(i))
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    if (!seen.insert(path).second)
       throw input_error(Arguments::place("with"), excerpt(path) + " is named twice", "Name each file of labels once");
-    LabelFile file = read_label_file(path);
-    if (std::visit([](const auto& set) { return set.provider.empty(); }, file))
-      throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
+    LabelFile file = labelled_file(path);
     if (auto* shards = std::get_if<ShardSet>(&file)) sets.shards.push_back(std::move(*shards));
     if (auto* exchanges = std::get_if<ExchangeSet>(&file)) sets.exchanges.push_back(std::move(*exchanges));
   }
@@ -64,19 +68,8 @@ FeatureLayout layout_of(const Arguments& given, const LabelSets& sets) {
   return name.empty() && !sets.shards.empty() ? usual_layout(sets.shards.front().setting()) : FeatureLayout::neuroshard;
 }
 
-void check_target(const Arguments& given) {
-  const std::string path = given.text("output");
-  if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
-  if (!is_there(path) || given.has("force")) return;
-  try {
-    read_cost_model(path);
-  } catch (const Error&) {  // nobody wants a file of another kind overwritten
-    throw input_error({path}, "the file is there and holds no cost model", "Name another file, or add --force");
-  }
-}
-
 int train_model(const Arguments& given, const Terminal& terminal) {
-  check_target(given);
+  check_learned_output(given, "cost model", [](const std::string& path) { read_cost_model(path); });
   const TrainingOptions options = training_options(given);
   const LabelSets sets = read_sets(given);
   Progress progress(terminal.stderr_is_terminal);
@@ -189,15 +182,13 @@ void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Argum
 }
 
 void require_held_back(const auto& set, const std::string& path) {
-  if (set.provider.empty())
-    throw input_error({path}, "nothing in the file is labelled", "Label it: shardsim cost-model label");
   if (held_back_items(set).empty())
     throw input_error({path}, "none of the third that is held back has a label", "Label more of the file");
 }
 
 int evaluate_model(const Arguments& given, const Terminal& terminal) {
   const LearnedCosts costs = LearnedCosts::read(given.positional()[0]);
-  const LabelFile file = read_label_file(given.positional()[1]);
+  const LabelFile file = labelled_file(given.positional()[1]);
   std::visit([&](const auto& set) { require_held_back(set, given.positional()[1]); }, file);
   Sheet sheet = error_sheet();
   std::visit([&](const auto& set) { evaluate_set(costs, set, given, sheet); }, file);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hdf5/hdf5.h"
 #include "plan/autoshard/trainer.h"
+#include "tests/base/error_text.h"
 #include "tests/plan/autoshard/test_tasks.h"
 
 namespace shardsim::policy_file_test {
@@ -42,10 +43,6 @@ std::string refusal(const fs::path& file, const std::string& provider = "") {
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::string bytes_of(const fs::path& file) {

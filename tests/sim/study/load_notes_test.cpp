@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/base/error_text.h"
 #include "tests/physics/lab.h"
 
 namespace shardsim::load_notes_test {
@@ -39,10 +40,6 @@ struct Skewed {
     return text;
   }
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string pooled(double s, std::uint64_t rows = 1'000'000, int dim = 64) {
   return fmt::format("rows: {}, dim: {}, kind: pooled, pooling_factor: 20, access: {{family: zipf, s: {}}}", rows, dim,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/tree/yaml.h"
+#include "tests/base/error_text.h"
 
 namespace shardsim::gpu_constants_test {
 namespace {
@@ -15,10 +16,6 @@ std::string fault_of(const std::string& yaml) {
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -127,6 +127,8 @@ TEST_CASE("a GPU must have memory, rates and a capability that exists") {
   CHECK(error_in_gpu("reserved: 10 %").empty());
   CHECK(says(error_in_gpu("reserved: 2 GiB"), "5", "reserved"));
   CHECK(says(error_in_gpu("overlap_slowdown: 1"), "5", "slowdown"));
+  CHECK(says(error_in_gpu("stream_sharing: -0.1"), "5", "stream_sharing"));
+  CHECK(error_in_gpu("stream_sharing: 0.5").empty());
   CHECK(says(error_in_gpu("lookups_per_ns: -1"), "5", "lookups"));
   CHECK(says(error_in_gpu("sm_count: 0"), "5", "sm_count"));
   CHECK(says(error_in_gpu("copy_bandwidth: -5 GB/s"), "5", "copy_bandwidth"));
@@ -161,6 +163,13 @@ TEST_CASE("rings visit every GPU once") {
 TEST_CASE("rings that change NICs are refused, not read past") {
   CHECK(says(error_below("graph: {cross_nic: true}\n"), "4", "NCCL_CROSS_NIC"));
   CHECK(error_below("graph: {cross_nic: false}\n").empty());
+}
+
+TEST_CASE("SHARP is InfiniBand's") {
+  const std::string nics =
+      "nics: {per_gpu: 1, rate: 1 GB/s, transport: roce}\nnvlink: {kind: switch, links_per_gpu: 6}\n";
+  CHECK(says(error_below(nics + "fabric: {sharp: true}\n"), "6", "SHARP is what InfiniBand switches do"));
+  CHECK(error_below(nics + "fabric: {sharp: false}\n").empty());
 }
 
 TEST_CASE("faults lie inside the cluster and have an effect") {

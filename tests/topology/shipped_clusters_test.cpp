@@ -31,11 +31,47 @@ TEST_CASE("every shipped cluster reads, builds, scales and bears its file's name
 }
 
 TEST_CASE("clusters known from public specifications alone say what is open and hold nothing fitted") {
-  for (const char* name :
-       {"abci2_a100",      "aws_p3dn",      "aws_p4d",       "aws_p4de",        "azure_nd_a100_v4", "coreweave_a100",
-        "cscs_alps_gh200", "dgx1_v100",     "dgx_a100_40gb", "dgx_a100_80gb",   "dgx_h100",         "dgx_h200",
-        "hgx_b200_8x400g", "gcp_a3_high",   "gcp_a3_mega",   "gcp_a3_ultra",    "gcp_a4",           "h100_4gpu_4nic",
-        "hgx_h100_8x400g", "oci_bm_gpu4_8", "pcie_rtx6000d", "perlmutter_a100", "polaris_a100"}) {
+  for (const char* name : {"abci2_a100",
+                           "aws_p3dn",
+                           "aws_p4d",
+                           "aws_p4de",
+                           "azure_nd_a100_v4",
+                           "coreweave_a100",
+                           "cscs_alps_gh200",
+                           "dgx1_v100",
+                           "dgx_a100_40gb",
+                           "dgx_a100_80gb",
+                           "dgx_h100",
+                           "dgx_h200",
+                           "hgx_b200_8x400g",
+                           "gcp_a3_high",
+                           "gcp_a3_mega",
+                           "gcp_a3_ultra",
+                           "gcp_a4",
+                           "h100_4gpu_4nic",
+                           "hgx_h100_8x400g",
+                           "oci_bm_gpu4_8",
+                           "pcie_rtx6000d",
+                           "perlmutter_a100",
+                           "polaris_a100",
+                           "dgx2h_v100",
+                           "gb200_nvl72",
+                           "gb300_nvl72",
+                           "h200_nvl_4x",
+                           "hgx_a100_4gpu",
+                           "hgx_a100_8x200g_roce",
+                           "hgx_b300_8x800g",
+                           "hgx_h100_4gpu",
+                           "hgx_h100_8x400g_roce",
+                           "pcie_a100_4x",
+                           "pcie_a100_8x",
+                           "pcie_a30_8x",
+                           "pcie_a40_8x",
+                           "pcie_h100_4x",
+                           "pcie_h100_8x",
+                           "pcie_l40_8x",
+                           "pcie_l40s_8x",
+                           "v100_8x_one_port"}) {
     CAPTURE(name);
     const ClusterSpec spec = shipped(name);
     CHECK_FALSE(spec.open.empty());

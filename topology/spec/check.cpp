@@ -76,6 +76,12 @@ void check_derived(const Tree& cluster) {
 }
 
 void check_spec(const ClusterSpec& spec) {
+  if (spec.fabric.sharp && spec.nics && spec.nics->transport != "infiniband") {
+    throw input_error(
+        spec.places.of("fabric.sharp"),
+        fmt::format("SHARP is what InfiniBand switches do, and the NICs' transport is {}", spec.nics->transport),
+        "Write sharp: false");
+  }
   const std::int64_t ranks = std::int64_t{spec.nodes} * spec.gpu.count;
   if (ranks > kMostRanks) {
     throw input_error(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "topology/spec/domain.h"
 #include "topology/spec/spec_fields.h"
 
 namespace shardsim {
@@ -93,11 +94,13 @@ ClusterSpec read_cluster(const Tree& tree) {
   cluster_fields(fields, spec);
   reader.finish();
   check_spec(spec);
+  join_hosts(spec);
   return spec;
 }
 
 std::string write_cluster(const ClusterSpec& written) {
   ClusterSpec spec = written;  // what is declared for reading and writing alike takes values that may be set
+  part_hosts(spec);
   SpecWriter writer(written.sources);
   SpecFields fields(writer);
   cluster_fields(fields, spec);

@@ -45,6 +45,7 @@ struct GpuSpec {
   int sorted_update_kernels = 6;
   double sorted_update_efficiency = 0.5;
   double overlap_slowdown = 0;
+  double stream_sharing = 0;  // of k operations that compute at once each runs at 1 / (1 + stream_sharing (k - 1))
   std::optional<WorkRange> holds_for;  // of what is fitted above; absent: every operation
   bool operator==(const GpuSpec&) const = default;
 };
@@ -53,6 +54,7 @@ struct HostSpec {
   std::optional<Bytes> memory;  // per node
   Bandwidth memory_bandwidth{51.0 * (1LL << 30)};
   std::optional<Bandwidth> gpu_link_bandwidth;
+  double time_factor = 1;  // host times of `software` are multiplied by it
   bool operator==(const HostSpec&) const = default;
 };
 
@@ -80,6 +82,7 @@ struct NvlinkSpec {
     int a = 0, b = 0, links = 0;  // a < b
     bool operator==(const Pair&) const = default;
   };
+  int domain = 0;           // GPUs on one switch where they are those of several hosts; 0: a node is a host
   std::vector<Pair> pairs;  // mesh only
   RelayRule relay = RelayRule::widest;
   double nvb_efficiency = 0.75;
@@ -123,6 +126,7 @@ struct FabricSpec {
   double oversubscription = 1;
   Seconds latency;  // added per crossing of the spine
   bool collapse = false;
+  bool sharp = false;  // its switches reduce (NCCL's COLLNET)
   bool operator==(const FabricSpec&) const = default;
 };
 
@@ -187,7 +191,8 @@ struct ClusterSpec {
   std::string name;
   std::string summary;
   std::vector<std::string> open;  // what public information leaves open
-  int nodes = 1;
+  int nodes = 1;                  // NVLink domains where these span hosts (topology/spec/domain.h), else hosts
+  int gpus_per_host = 0;          // of such a domain; 0: a node is a host
   std::string device = "cuda";
   GpuSpec gpu;
   HostSpec host;

@@ -9,6 +9,8 @@
 namespace shardsim {
 namespace {
 
+constexpr double kMostStreamSharing = 10;
+constexpr double kMostHostTimeFactor = 100;
 // A device copy reaches this part of the data-sheet rate (1391 of 1555 GB/s on an A100, published).
 constexpr double kCopyEfficiency = 0.894;
 
@@ -149,6 +151,10 @@ void check_kernels(MapReader& reader, const GpuSpec& gpu) {
     throw input_error(reader.place_of("overlap_slowdown"), "a slowdown of 1 would stop compute for good",
                       "Write a share below 1");
   }
+  if (gpu.stream_sharing < 0 || gpu.stream_sharing > kMostStreamSharing) {
+    throw input_error(reader.place_of("stream_sharing"), "stream_sharing is below 0 or above 10",
+                      "0: streams share nothing; 1: work side by side takes as long as one after the other");
+  }
   if (!reader.has("inplace_update_efficiency")) return;
   throw input_error(reader.place_of("inplace_update_efficiency"),
                     "inplace_update_efficiency would have no effect: updates run at copy_bandwidth times "
@@ -165,6 +171,7 @@ void kernel_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.take("sorted_update_kernels", gpu.sorted_update_kernels, 10'000);
   fields.take_part("sorted_update_efficiency", gpu.sorted_update_efficiency, 1);
   fields.take_share("overlap_slowdown", gpu.overlap_slowdown);
+  fields.take_real("stream_sharing", gpu.stream_sharing);
   fields.map("holds_for", gpu.holds_for, work_range_fields);
   if (fields.reading()) check_kernels(fields.reader(), gpu);
 }
@@ -222,6 +229,7 @@ void host_fields(SpecFields& fields, HostSpec& host) {
   fields.take("memory", host.memory);
   fields.take("memory_bandwidth", host.memory_bandwidth);
   fields.take("gpu_link_bandwidth", host.gpu_link_bandwidth);
+  fields.take_part("time_factor", host.time_factor, kMostHostTimeFactor);
 }
 
 }  // namespace shardsim

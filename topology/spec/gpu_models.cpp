@@ -17,6 +17,22 @@ constexpr std::string_view kHopper =
 
 constexpr std::string_view kBlackwell =
     R"({fp64: "37 TFLOP/s", fp32: "75 TFLOP/s", tf32: "1125 TFLOP/s", fp16: "2250 TFLOP/s", bf16: "2250 TFLOP/s", fp8: "4500 TFLOP/s"})";
+constexpr std::string_view kUltra =  // Blackwell Ultra on HGX boards: hardly any fp64
+    R"({fp64: "1.2 TFLOP/s", fp32: "75 TFLOP/s", tf32: "1125 TFLOP/s", fp16: "2250 TFLOP/s", bf16: "2250 TFLOP/s", fp8: "4500 TFLOP/s"})";
+constexpr std::string_view kGraceBlackwell =
+    R"({fp64: "40 TFLOP/s", fp32: "80 TFLOP/s", tf32: "1250 TFLOP/s", fp16: "2500 TFLOP/s", bf16: "2500 TFLOP/s", fp8: "5000 TFLOP/s"})";
+constexpr std::string_view kGraceUltra =
+    R"({fp64: "1.3 TFLOP/s", fp32: "80 TFLOP/s", tf32: "1250 TFLOP/s", fp16: "2500 TFLOP/s", bf16: "2500 TFLOP/s", fp8: "5000 TFLOP/s"})";
+constexpr std::string_view kHopperPcie =
+    R"({fp64: "26 TFLOP/s", fp32: "51 TFLOP/s", tf32: "378 TFLOP/s", fp16: "756 TFLOP/s", bf16: "756 TFLOP/s", fp8: "1513 TFLOP/s"})";
+constexpr std::string_view kHopperNvl =
+    R"({fp64: "30 TFLOP/s", fp32: "60 TFLOP/s", tf32: "418 TFLOP/s", fp16: "836 TFLOP/s", bf16: "836 TFLOP/s", fp8: "1671 TFLOP/s"})";
+constexpr std::string_view kA30 =
+    R"({fp64: "5.2 TFLOP/s", fp32: "10.3 TFLOP/s", tf32: "82 TFLOP/s", fp16: "165 TFLOP/s", bf16: "165 TFLOP/s"})";
+constexpr std::string_view kA40 =
+    R"({fp32: "37.4 TFLOP/s", tf32: "74.8 TFLOP/s", fp16: "149.7 TFLOP/s", bf16: "149.7 TFLOP/s"})";
+constexpr std::string_view kL40 =
+    R"({fp32: "90.5 TFLOP/s", tf32: "90.5 TFLOP/s", fp16: "181 TFLOP/s", bf16: "181 TFLOP/s"})";
 constexpr std::string_view k3090 = R"({fp32: "35.6 TFLOP/s", fp16: "71 TFLOP/s"})";
 constexpr std::string_view kA10g = R"({fp32: "31 TFLOP/s", fp16: "70 TFLOP/s"})";
 constexpr std::string_view kL40s = R"({fp32: "91.6 TFLOP/s", fp16: "362 TFLOP/s"})";
@@ -36,18 +52,27 @@ std::span<const GpuModel> gpu_models() {
   static const std::vector<GpuModel> kModels = {
       {"V100-SXM2-16GB", 70, "16 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db1"}},
       {"V100-SXM2-32GB", 70, "32 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db5"}},
+      {"V100-SXM3-32GB", 70, "32 GiB", "900 GB/s", "6 MiB", 80, 6, 3, kV100, {"0x1db8"}},
       {"A100-SXM4-40GB", 80, "40 GiB", "1555 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b0"}},
       {"A100-SXM4-80GB", 80, "80 GiB", "2039 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b2"}},
       {"A100-PCIE-40GB", 80, "40 GiB", "1555 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20f1"}},
       {"A100-PCIE-80GB", 80, "80 GiB", "1935 GB/s", "40 MiB", 108, 12, 4, kA100, {"0x20b5"}},
+      {"A30", 80, "24 GiB", "933 GB/s", "24 MiB", 56, 4, 4, kA30, {"0x20b7"}},
       {"RTX-3090", 86, "24 GiB", "936 GB/s", "6 MiB", 82, 4, 4, k3090, {"0x2204"}},
       {"A10G", 86, "24 GiB", "600 GB/s", "6 MiB", 80, 0, 4, kA10g, {"0x2237"}},
+      {"A40", 86, "48 GiB", "696 GB/s", "6 MiB", 84, 4, 4, kA40, {"0x2235"}},
       {"L40S", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40s, {"0x26b9"}},
+      {"L40", 89, "48 GiB", "864 GB/s", "96 MiB", 142, 0, 4, kL40, {"0x26b5"}},
       {"RTX-6000D", 120, "84 GB", "1568 GB/s", "0 B", 156, 0, 5, k6000d},
       {"H100-SXM5-80GB", 90, "80 GiB", "3350 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2330"}},
       {"H200-SXM5-141GB", 90, "141 GB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2335"}},
+      {"H100-PCIE-80GB", 90, "80 GiB", "2039 GB/s", "50 MiB", 114, 12, 5, kHopperPcie, {"0x2331"}},
+      {"H200-NVL-141GB", 90, "141 GB", "4800 GB/s", "50 MiB", 132, 18, 5, kHopperNvl, {"0x233b"}},
       {"GH200-96GB", 90, "96 GB", "4000 GB/s", "50 MiB", 132, 18, 5, kHopper, {"0x2342"}},
       {"B200-SXM-180GB", 100, "180 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kBlackwell, {"0x2901"}},
+      {"B300-SXM-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 148, 18, 6, kUltra},
+      {"GB200-186GB", 100, "186 GB", "8000 GB/s", "126 MiB", 148, 18, 5, kGraceBlackwell, {"0x2941"}},
+      {"GB300-288GB", 103, "288 GB", "8000 GB/s", "126 MiB", 160, 18, 6, kGraceUltra},
   };
   return kModels;
 }

@@ -186,6 +186,7 @@ void nvlink_fields(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, c
             : fields.take("links_per_gpu", nvlink.links_per_gpu, kMostLinksPerGpu);
   nvlink_rates(fields, nvlink, gpu, nccl);
   fields.take("latency", nvlink.latency);
+  fields.take("domain", nvlink.domain, kMostRanks);
   if (nvlink.kind == NvlinkKind::mesh) {
     fields.choose("relay", nvlink.relay, kRelayRules);
     fields.take_part("nvb_efficiency", nvlink.nvb_efficiency, 1);
@@ -216,6 +217,7 @@ void fabric_fields(SpecFields& fields, FabricSpec& fabric) {
   fields.take_real("oversubscription", fabric.oversubscription);
   fields.take("latency", fabric.latency);
   fields.take("collapse", fabric.collapse);
+  fields.take("sharp", fabric.sharp);
   if (!fields.reading()) return;
   const Place place = fields.reader().place_of("oversubscription");
   if (fabric.oversubscription < 1 || fabric.oversubscription > 1e6) {

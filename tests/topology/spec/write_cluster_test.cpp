@@ -42,8 +42,9 @@ TEST_CASE("every optional key and every source survives") {
       "  hbm_bandwidth: 1.5551 TB/s\n  flops: {fp32: {value: 19.5 TFLOP/s, " +
       source +
       "}, fp8: 1 PFLOP/s}\n"
-      "  kernel_overhead: 3.3333 us\n  holds_for: {bytes_from: 1 MB, bytes_to: 2 GB, gflop_from: 0.5, gflop_to: 70}\n"
-      "host: {memory: 1 TiB, memory_bandwidth: 50 GiB/s, gpu_link_bandwidth: 20 GB/s}\n"
+      "  kernel_overhead: 3.3333 us\n  holds_for: {bytes_from: 1 MB, bytes_to: 2 GB, gflop_from: 0.5, gflop_to: 70}\n  "
+      "stream_sharing: 0.25\n"
+      "host: {memory: 1 TiB, memory_bandwidth: 50 GiB/s, gpu_link_bandwidth: 20 GB/s, time_factor: 0.7}\n"
       "nvlink: {kind: mesh, links_per_gpu: 12, relay: balanced, nvb_efficiency: {value: 0.7, " +
       source +
       ", fitted: true, fitted_on: [\"a, b\", c], rows_used: 7, error_unused_pct: 3.25},\n"
@@ -54,9 +55,10 @@ TEST_CASE("every optional key and every source survives") {
       "pcie: {generation: 5, lanes: 8, latency: 2 us, p2p: true, cpu: {vendor: intel, model: \"Sapphire: Rapids\", "
       "sockets: 2, link: 7 GB/s},\n"
       "  tree: [{switch: a, parent: 0, gpus: [0, 1]}, {switch: b, parent: a, gpus: [2, 3], nics: [0, 1]}]}\n"
-      "nics: {shared_by: 2, rate: 123456789 B/s, latency: 1.7 us, gpudirect: false, transport: roce, rate_basis: "
+      "nics: {shared_by: 2, rate: 123456789 B/s, latency: 1.7 us, gpudirect: false, transport: infiniband, rate_basis: "
       "inferred}\n"
-      "fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 1.5, latency: 0.3 us, collapse: true}\nnccl: "
+      "fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 1.5, latency: 0.3 us, collapse: true, sharp: "
+      "true}\nnccl: "
       "\"2.14\"\n"
       "graph:\n  cross_nic: false\n  one_node: {channels: 2, bw_intra: 20 GB/s, rings: [[0, 1, 2, 3], [3, 2, 1, 0]]}\n"
       "  multi_node: {channels: 1, bw_intra: 12 GB/s, bw_inter: 10 GB/s, intra_path: nvb}\n"

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/tree/map_reader.h"
 #include "topology/spec/cluster_spec.h"
@@ -22,13 +23,22 @@ struct RowWork {
   double vector_bytes = 0;  // of one of them
   double id_bytes = 8;      // of an id
   double update_bytes = 0;  // update: read and written of each different row, what the optimizer keeps included
+  double summed_bytes = 0;  // of these: of its summed gradient where it is written; 0: sum and update are one kernel
   bool is_warm = false;     // the batch is that of the call before: rows that fit into L2 lie there
   bool in_place = false;    // update: every lookup adds to its row by itself (older kernels), none is sorted
+  double passed_bytes = 0;  // in place: read and written in order before and after, as sums that start at 0
 };
 
 // A matrix product (m x k) (k x n); 0 where only its FLOP are known.
 struct ProductWork {
   double m = 0, n = 0, k = 0;
+};
+
+// Equal products of one operation.
+struct ProductRun {
+  ProductWork product;
+  double count = 1;
+  double share = 0;  // of the peak rate, whatever the shape (attention); 0: the shape decides
 };
 
 // A radix sort of `lookups` pairs.
@@ -48,10 +58,13 @@ struct ComputeWork {
   double lookups = 0;              // rows read by the operation
   std::string optimizer;           // update: of the workload; "" where gradients are only summed
   bool sorted_update = false;      // update: exact, sorted (several kernels)
-  RowWork rows;                    // lookup, update
-  ProductWork product;             // dense
-  SortWork sort;                   // sort
-  Seconds fixed;                   // measured duration that replaces the model, when above 0
+  bool indexed = false;  // a lookup by pointers that a kernel of its own wrote; an update whose keys a sort has sorted
+  RowWork rows;          // lookup, update
+  ProductWork product;   // dense
+  std::vector<ProductRun> products;  // dense: all of its products one by one; none: not known
+  double kernels = 0;  // dense, sort: beside products and the sort; 0: not known, one of a dense operation
+  SortWork sort;       // sort
+  Seconds fixed;       // measured duration that replaces the model, when above 0
 };
 
 // Seconds that a device takes for one operation, alone on the device.
@@ -70,11 +83,15 @@ struct ComputeModelEntry {
   std::string_view name;
   std::string_view help;
   std::unique_ptr<ComputeModel> (*make)(MapReader& options);
+  bool asks_row_growth = false;  // RowWork::distinct_growth changes what it answers
 };
 
 std::span<const ComputeModelEntry> compute_models();  // alphabetical
 
 // The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
 std::unique_ptr<ComputeModel> make_compute_model(const Tree& options);
+
+// Of the entry that they name; false where none has that name.
+bool asks_row_growth(const Tree& options);
 
 }  // namespace shardsim

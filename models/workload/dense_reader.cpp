@@ -13,11 +13,34 @@ constexpr double kMostParameterBytes = 0x1p50;
 constexpr double kMostWidth = 1e12;       // columns of an interaction
 constexpr double kSplitTolerance = 1e-9;  // seconds
 
+// FLOP of a sample, and columns, stay far from overflow.
+constexpr std::int64_t kMostHeadColumns = 1 << 20;
+constexpr double kMostItems = 1e9;
+
+void read_attention(MapReader& reader, DenseLayer& layer) {
+  Attention attention;
+  attention.heads = reader.count("heads");
+  attention.head_dim = reader.count("head_dim");
+  attention.length = read_positive(reader, "length");
+  attention.causal = reader.flag("causal", true);
+  if (attention.heads > kMostHeadColumns || attention.head_dim > kMostHeadColumns || attention.length > kMostItems)
+    throw input_error(reader.tree().place, "attention of absurd size",
+                      fmt::format("At most {} heads and head_dim, and {:.0e} items", kMostHeadColumns, kMostItems));
+  layer.in = layer.out = attention.heads * attention.head_dim;
+  layer.weights = false;
+  layer.attention = attention;
+}
+
 DenseLayer read_layer(MapReader reader) {
   DenseLayer layer;
   layer.name = read_label(reader, "name");
-  layer.in = reader.count("in");
-  layer.out = reader.count("out");
+  if (reader.choice("kind", {"product", "attention"}, "product") == "attention") {
+    read_attention(reader, layer);
+  } else {
+    layer.in = reader.count("in");
+    layer.out = reader.count("out");
+  }
+  if (reader.has("elementwise")) layer.elementwise = read_positive(reader, "elementwise");
   layer.repeat = reader.count("repeat", 1);
   layer.per_item = reader.choice("per", {"sample", "item"}, "sample") == "item";
   reader.finish();
@@ -84,7 +107,17 @@ void read_interaction(MapReader reader, DensePart& dense) {
   reader.finish();
 }
 
-// What meets in the interaction: the pooled vector of every feature, and the output of the bottom layers.
+DenseAllReduce read_all_reduce(MapReader reader) {
+  DenseAllReduce all_reduce;
+  all_reduce.one_call = reader.choice("calls", {"buckets", "one"}, "buckets") == "one";
+  const std::string dtype = reader.choice("dtype", {"fp32", "fp16", "bf16"}, "fp32");
+  all_reduce.dtype = dtype == "fp16" ? Dtype::fp16 : dtype == "bf16" ? Dtype::bf16 : Dtype::fp32;
+  reader.finish();
+  return all_reduce;
+}
+
+// What meets in the interaction: the vector of every feature that has one for each sample, pooled or of a sequence of
+// one item, and the output of the bottom layers.
 struct InteractionInput {
   double vectors = 0, width = 0;  // how many, and their columns together
 
@@ -98,7 +131,7 @@ InteractionInput interaction_input(const std::vector<Table>& tables, const std::
                                    const Place& place) {
   InteractionInput input;
   for (const Table& table : tables)
-    if (table.kind == TableKind::pooled) input.add(static_cast<double>(table.features.size()), table.dim);
+    if (table.vector_per_feature()) input.add(static_cast<double>(table.features.size()), table.dim);
   if (input.vectors == 0)
     throw input_error(place, "there are no pooled tables whose vectors could interact",
                       "Leave 'interaction' out and write the products of this part as layers");
@@ -176,6 +209,7 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   dense.precision = reader.choice("precision", {"fp32", "tf32", "fp16", "bf16"}, "fp32");
   read_interaction(reader.map("interaction"), dense);
   add_interaction(dense, tables, reader.has("interaction") ? reader.place_of("interaction") : reader.tree().place);
+  dense.all_reduce = read_all_reduce(reader.map("all_reduce"));
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
   dense.parameters = reader.bytes("parameters_bytes", counted);
   if (static_cast<double>(dense.parameters.count) > kMostParameterBytes)

@@ -36,7 +36,7 @@ const DtypeEntry& entry_of(Dtype dtype) {
 
 void read_optimizer(MapReader reader, Workload& workload) {
   workload.optimizer = reader.choice("name", {"sgd", "rowwise_adagrad", "adagrad", "adam", "lamb"}, workload.optimizer);
-  reader.choice("update", {"exact_sorted"}, "exact_sorted");  // the only kind that is simulated
+  workload.update_all_rows = reader.choice("update", {"exact_sorted", "all_rows"}, "exact_sorted") == "all_rows";
   reader.finish();
 }
 
@@ -100,6 +100,44 @@ void check_ids_in_place(MapReader& reader, const Workload& workload) {
     throw input_error(place, "ids of sequence tables must be exchanged", "Choose auto, full or ids");
 }
 
+// HugeCTR's embedding collections are of pooled tables, and its pipeline is the exchange of keys in all its steps.
+void check_hugectr(MapReader& reader, const Workload& workload) {
+  if (!workload.hugectr_kernels() && !workload.hugectr_pipeline()) return;
+  const char* const key = workload.hugectr_kernels() ? "embedding_kernels" : "pipeline";
+  const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
+  const auto found = std::ranges::find_if(workload.tables, sequence);
+  if (found != workload.tables.end())
+    throw input_error(reader.place_of(key),
+                      fmt::format("'{}: hugectr', and table '{}' is a sequence", key, found->name),
+                      "HugeCTR's embedding collections are of pooled tables: choose another, or kind: pooled");
+  if (workload.hugectr_pipeline() && !workload.full_input_exchange())
+    throw input_error(reader.place_of("pipeline"), "pipeline hugectr is the exchange of keys in all its steps",
+                      "Set input_exchange: full, and leave out dense.measured");
+  if (workload.hugectr_kernels() && workload.dense.measured)
+    throw input_error(reader.place_of(key), "'embedding_kernels: hugectr' beside a measured rest",
+                      "A measured rest has the times of lookups and updates: leave one of them out");
+}
+
+// HugeCTR's hybrid embedding is of one id per sample and feature, and its kernels add to rows as plain SGD does.
+void check_hugectr_hybrid(MapReader& reader, const Workload& workload) {
+  if (!workload.hugectr_hybrid()) return;
+  const Place place = reader.place_of("embedding_kernels");
+  const auto found = std::ranges::find_if(workload.tables, [](const Table& table) {
+    return table.kind != TableKind::sequence || !table.vector_per_feature();
+  });
+  if (found != workload.tables.end())
+    throw input_error(place,
+                      fmt::format("'embedding_kernels: {}', and table '{}' is no sequence of one id",
+                                  workload.embedding_kernels, found->name),
+                      "HugeCTR's hybrid embedding has one id per sample: kind: sequence, average_length: 1");
+  if (workload.optimizer != "sgd" || workload.update_all_rows)
+    throw input_error(place, "HugeCTR's hybrid embedding adds gradients to rows in place, which is SGD's update alone",
+                      "Set optimizer: {name: sgd}, without update, or take other embedding_kernels");
+  if (workload.full_input_exchange() || workload.dense.measured)
+    throw input_error(place, "HugeCTR's hybrid embedding beside a full exchange of ids or a measured rest",
+                      "Set input_exchange: ids, and leave out dense.measured");
+}
+
 std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std::vector<SourcedValue>& sources) {
   const std::vector<Tree>& items = reader.list("tables");
   if (items.empty()) throw input_error(reader.place_of("tables"), "there are no tables", "List at least one table");
@@ -131,7 +169,7 @@ void read_head(MapReader& reader, Workload& workload) {
 std::string read_pipeline(MapReader& reader) {
   const std::string name = reader.choice("pipeline",
                                          {"none", "sparse_dist", "prefetch_sparse_dist", "train_sparse_dist",
-                                          "train_prefetch_sparse_dist", "prefetch_train_sparse_dist"},
+                                          "train_prefetch_sparse_dist", "prefetch_train_sparse_dist", "hugectr"},
                                          "none");
   if (name == "train_sparse_dist") return "sparse_dist";
   return name.ends_with("_sparse_dist") ? "prefetch_sparse_dist" : name;
@@ -200,6 +238,11 @@ std::string read_file_name(MapReader& reader, std::string_view key) {
                     "Give a path relative to this file");
 }
 
+bool Table::vector_per_feature() const {
+  const auto count = static_cast<double>(features.size());
+  return kind == TableKind::pooled || std::abs(average_length - count) <= 1e-6 * count;
+}
+
 std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim) {
   if (optimizer == "sgd") return 0;
   if (optimizer == "rowwise_adagrad") return 4;  // one number per row
@@ -236,7 +279,8 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   workload.input_exchange = reader.choice("input_exchange", {"auto", "full", "ids", "none"}, "auto");
   workload.output_exchange =
       reader.choice("output_exchange", {"reduce_scatter", "uniform", "hierarchical"}, "reduce_scatter");
-  workload.embedding_kernels = reader.choice("embedding_kernels", {"fused", "per_table"}, "fused");
+  workload.embedding_kernels = reader.choice(
+      "embedding_kernels", {"fused", "per_table", "hugectr", "hugectr_hybrid", "hugectr_hybrid_in_line"}, "fused");
   read_optimizer(reader.map("optimizer"), workload);
   read_wire(reader.map("wire_dtype"), workload);
   read_modules(reader.map("modules"), workload);
@@ -244,6 +288,8 @@ Workload read_workload(const Tree& tree, const std::string& folder) {
   read_sample_factor(reader, workload);
   workload.dense = read_dense(reader.map("dense"), workload.tables);
   check_ids_in_place(reader, workload);
+  check_hugectr(reader, workload);
+  check_hugectr_hybrid(reader, workload);
   reader.finish();
   check_sizes(workload);
   return workload;

@@ -49,17 +49,34 @@ struct Table {
 
   std::int64_t row_bytes() const { return dim * dtype_bytes(dtype); }
   AccessDistribution distribution() const { return {access, rows, average_length, place}; }
+  // Whether every sample has one vector for each feature: pooled tables, and sequences of one item.
+  bool vector_per_feature() const;
   // The law of the lengths of one feature's bags. Errors as of LengthLaw, at the table's place.
   LengthLaw length_law(const Feature& feature) const { return {lengths, feature.pooling_factor, place}; }
   bool operator==(const Table& other) const;  // places do not count, nor whether a default was stated
 };
 
-// One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward.
+// Attention of the items of a sample to each other: scores of pairs and their sums, nothing that is trained.
+struct Attention {
+  std::int64_t heads = 0, head_dim = 0;
+  double length = 0;   // items of a sample
+  bool causal = true;  // to items up to the own one
+
+  double pairs() const { return causal ? length * (length + 1) / 2 : length * length; }  // of a sample, per head
+  bool operator==(const Attention&) const = default;
+};
+
+// One product of the dense part: 2 in out FLOP per sample (or per item) forward, twice that backward. Of attention, 4
+// head_dim FLOP per head and pair, and 2.5 times that.
 struct DenseLayer {
   std::string name;
   std::int64_t in = 0, out = 0, repeat = 1;
   bool per_item = false;
   bool weights = true;  // false: a product of activations (the dot interaction), which has no parameters
+  std::optional<Attention> attention = {};  // `in` and `out` are then the columns of all heads
+  // Tensors of `out` columns that passes behind it read and write forward (norm, gating: 2 each); absent: of a bias and
+  // an activation. 1.5 times as many backward.
+  std::optional<double> elementwise = {};
   bool operator==(const DenseLayer&) const = default;
 };
 
@@ -80,6 +97,13 @@ struct MeasuredRest {
   bool operator==(const MeasuredRest&) const = default;
 };
 
+// How the gradients of the dense part are added up over all ranks.
+struct DenseAllReduce {
+  bool one_call = false;      // all of them in one, with those of replicated tables; false: bucket by bucket
+  Dtype dtype = Dtype::fp32;  // on the wire
+  bool operator==(const DenseAllReduce&) const = default;
+};
+
 struct DensePart {
   std::vector<DenseLayer> layers;                             // those of the interaction among them
   bool input_gradient = false;                                // of the first layer: it works on embeddings
@@ -87,6 +111,7 @@ struct DensePart {
   std::string precision = "fp32";                             // of the products: fp32, tf32, fp16, bf16
   std::string interaction = "none";                           // none, dot, dcn
   std::int64_t interaction_layers = 0, interaction_rank = 0;  // dcn
+  DenseAllReduce all_reduce;
   std::optional<MeasuredRest> measured;
   bool operator==(const DensePart&) const = default;
 };
@@ -112,9 +137,11 @@ struct Workload {
   std::vector<Table> tables;
   DensePart dense;
   std::string optimizer = "rowwise_adagrad";  // sgd, rowwise_adagrad, adagrad, adam, lamb
-  std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist
+  std::string pipeline = "none";              // sparse_dist, prefetch_sparse_dist, hugectr
   // "fused": one lookup and one update serve many tables (FBGEMM). "per_table": one of each per table, whose gradients
-  // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow).
+  // are first expanded to a row per lookup, then summed by row and applied (sparse gradients of TensorFlow). "hugectr":
+  // as its embedding collections do, with pointers before the lookup and the index work of the update apart from it
+  // (docs/lowering.md, "HugeCTR").
   std::string embedding_kernels = "fused";
   // What an exchange of ids is made of: "none" (they are where they are looked up), "ids" alone, "full" (splits,
   // lengths, ids, weights and the host's wait, as in TorchRec), or "auto": ids where all tables are sequences and there
@@ -124,6 +151,8 @@ struct Workload {
   // (TorchRec), or as HugeCTR does: "uniform", a vector from every owner, or "hierarchical", which adds them up in the
   // node of the owners first (docs/lowering.md, "Partial sums").
   std::string output_exchange = "reduce_scatter";
+  // The optimizer passes over every row that is held, not over those alone that have a gradient.
+  bool update_all_rows = false;
   int id_bytes = 8;
   std::optional<SampleFactor> sample_factor;             // of the tables with common lengths
   std::optional<WireDtype> wire_forward, wire_backward;  // as stated; what is simulated without it: wire_dtype
@@ -133,6 +162,11 @@ struct Workload {
   bool operator==(const Workload&) const = default;
   bool has_runtime() const;
   bool full_input_exchange() const;  // `input_exchange`, with auto resolved
+  bool hugectr_kernels() const { return embedding_kernels == "hugectr"; }
+  bool hugectr_hybrid() const { return embedding_kernels == "hugectr_hybrid" || hugectr_in_line(); }
+  bool hugectr_in_line() const { return embedding_kernels == "hugectr_hybrid_in_line"; }
+  bool hugectr_rows() const { return hugectr_kernels() || hugectr_hybrid(); }  // beside the dense part
+  bool hugectr_pipeline() const { return pipeline == "hugectr"; }
 };
 
 // Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats.md, optimizer).

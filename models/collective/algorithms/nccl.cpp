@@ -17,11 +17,17 @@ void add_schedule(const CollectiveCall& call, const NcclTime& chosen, const Clus
   const auto nodes = members_by_node(call.ranks, cluster);
   switch (chosen.algorithm) {
     case NcclAlgorithm::nvls:
+      return nodes.size() < 2 ? add_nvls(call, nodes, chosen.channels, cluster, builder)
+                              : add_nvls_sharp(call, nodes, chosen.channels, cluster, builder);
+    case NcclAlgorithm::collnet_direct:
+      return add_collnet_direct(call, nodes, chosen.channels, cluster, builder);
+    case NcclAlgorithm::collnet_chain:
+      return add_collnet_chain(call, nodes, chosen.channels, cluster, builder);
     case NcclAlgorithm::nvls_tree:
       return add_nvls(call, nodes, chosen.channels, cluster, builder);
     case NcclAlgorithm::tree:
       return add_double_tree(call, nodes, chosen.channels, cluster, builder);
-    default:  // PAT sends in other steps what a ring over the nodes sends; collnet is off
+    default:  // PAT sends in other steps what a ring over the nodes sends
       return add_rings(call, nodes, chosen.channels, cluster, builder);
   }
 }
@@ -52,7 +58,9 @@ CollectiveLoads expand_nccl(const CollectiveCall& call, const Cluster& cluster) 
   CollectiveLoads result{{}, {}, true, "nccl", {}};
   const CallShape shape = call_shape(call, cluster);
   const OverheadSpec overhead = overhead_of(shape, cluster);
-  const NcclTime chosen = nccl_time(call.kind, call.bytes, nccl_setup(call.ranks, cluster));
+  NcclSetup setup = nccl_setup(call.ranks, cluster);
+  setup.collnet = cluster.spec().fabric.sharp && call.kind == CollectiveKind::all_reduce;
+  const NcclTime chosen = nccl_time(call.kind, call.bytes, setup);
   result.start =
       cluster.spec().launch_overhead + overhead_start(overhead, shape.group) + shown_latency(chosen, overhead);
   if (call.bytes == 0) return result;

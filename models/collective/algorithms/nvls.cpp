@@ -24,27 +24,49 @@ void add_port(int rank, int neighbour, PortBytes bytes, const Cluster& cluster, 
   builder.add_link(cluster.on_node(cluster.local_route(other, gpu).links.back(), node), bytes.in);
 }
 
+// The heads of several nodes, [node][head], and what their ports carry as heads.
+std::vector<std::vector<NodeChannel>> add_heads(const CollectiveCall& call, const std::vector<NodeMembers>& nodes,
+                                                int heads, const Cluster& cluster, LoadBuilder& builder) {
+  const double bytes = static_cast<double>(call.bytes);
+  auto laid = channels_across(nodes, heads, cluster);
+  for (std::size_t node = 0; node < laid.size(); ++node) {
+    for (const NodeChannel& channel : laid[node]) {
+      const int head = channel.ranks.front(), first = nodes[node].ranks.front();
+      add_port(head, first == head ? nodes[node].ranks.back() : first, of_head(call.kind, bytes * channel.share),
+               cluster, builder);
+    }
+  }
+  return laid;
+}
+
+void add_members(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, const Cluster& cluster,
+                 LoadBuilder& builder) {
+  const PortBytes bytes = of_member(call.kind, static_cast<double>(call.bytes));
+  for (const NodeMembers& node : nodes)
+    for (std::size_t i = 0; i < node.ranks.size(); ++i)
+      add_port(node.ranks[i], node.ranks[i == 0 ? 1 : 0], bytes, cluster, builder);
+}
+
 }  // namespace
 
 void add_nvls(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int heads, const Cluster& cluster,
               LoadBuilder& builder) {
   const double bytes = static_cast<double>(call.bytes);
-  for (const NodeMembers& node : nodes)
-    for (std::size_t i = 0; i < node.ranks.size(); ++i)
-      add_port(node.ranks[i], node.ranks[i == 0 ? 1 : 0], of_member(call.kind, bytes), cluster, builder);
-  const auto add_head = [&](int rank, const NodeMembers& node, double share) {
-    const int neighbour = node.ranks.front() == rank ? node.ranks.back() : node.ranks.front();
-    add_port(rank, neighbour, of_head(call.kind, bytes * share), cluster, builder);
-  };
+  add_members(call, nodes, cluster, builder);
   if (nodes.size() < 2) {
     const auto& ranks = nodes.front().ranks;
-    for (int rank : ranks) add_head(rank, nodes.front(), 1 / static_cast<double>(ranks.size()));
+    const PortBytes share = of_head(call.kind, bytes * (1 / static_cast<double>(ranks.size())));
+    for (int rank : ranks)
+      add_port(rank, ranks.front() == rank ? ranks.back() : ranks.front(), share, cluster, builder);
     return;
   }
-  const auto laid = channels_across(nodes, heads, cluster);
-  for (std::size_t node = 0; node < laid.size(); ++node)
-    for (const NodeChannel& channel : laid[node]) add_head(channel.ranks.front(), nodes[node], channel.share);
-  add_tree_over_nodes(laid, bytes, builder);
+  add_tree_over_nodes(add_heads(call, nodes, heads, cluster, builder), bytes, builder);
+}
+
+void add_nvls_sharp(const CollectiveCall& call, const std::vector<NodeMembers>& nodes, int heads,
+                    const Cluster& cluster, LoadBuilder& builder) {
+  add_members(call, nodes, cluster, builder);
+  add_round_over_nodes(add_heads(call, nodes, heads, cluster, builder), static_cast<double>(call.bytes), builder);
 }
 
 }  // namespace shardsim

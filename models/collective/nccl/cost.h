@@ -20,7 +20,7 @@ struct NcclSetup {
   bool nvswitch = false;
   bool amd = false, x86 = true, power = false;  // the hosts' CPUs
   double nic_latency_us = 0;                    // latency attribute of the NIC in NCCL's topology; verbs NICs have 0
-  bool collnet = false;                         // reduction in the switches of the network, off as in NCCL
+  bool collnet = false;                         // the switches of the network reduce; all_reduce by fabric.sharp
 
   int nodes() const { return group.nodes; }
   std::size_t node_column() const { return static_cast<std::size_t>(std::min(group.nodes, 3) - 1); }

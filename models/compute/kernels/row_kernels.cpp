@@ -43,6 +43,14 @@ double cached_bytes(const GpuConstants& gpu) {
   return gpu.l2_share * static_cast<double>(gpu.l2.count);
 }
 
+// A kernel reads a key or the place of a vector (4 bytes) and writes where it lies (8).
+constexpr double kPointerBytes = 12;
+
+Seconds pointers_time(const ComputeWork& work, const GpuConstants& gpu) {
+  if (!work.indexed) return {0};
+  return gpu.kernel_fixed + Seconds{work.lookups * kPointerBytes / gpu.copy_bandwidth.bytes_per_second};
+}
+
 // Each table that is worked at finds the cache for itself and those beside it.
 double row_reads(const ComputeWork& work, const GpuConstants& gpu) {
   const double turns = std::max(work.rows.table_count, 1.0) / tables_in_flight(work, gpu);
@@ -77,7 +85,8 @@ Seconds lookup_time(const ComputeWork& work, const GpuConstants& gpu) {
   const bool stays = work.rows.is_warm && work.rows.distinct * row <= cached_bytes(gpu);
   const double from_dram = stays ? 0 : row_reads(work, gpu) * row + beside;
   const double from_l2 = (work.lookups * row + beside) / gpu.gather_l2.bytes_per_second;
-  return gpu.kernel_fixed + Seconds{std::max({from_dram / rate, from_l2, issue, work.host_link.value})};
+  return pointers_time(work, gpu) + gpu.kernel_fixed +
+         Seconds{std::max({from_dram / rate, from_l2, issue, work.host_link.value})};
 }
 
 namespace {
@@ -88,6 +97,7 @@ constexpr double kKeyPassBytes = 60;  // read and written per lookup beside the 
 constexpr int kKeyPassKernels = 10, kReduceKernels = 3;
 constexpr double kReduceBytes = 12;         // of a sorted lookup that the reduction reads
 constexpr double kGradientMissShare = 0.6;  // of gradients that do not fit into L2 and are read again, a guess
+constexpr int kPassKernels = 2;             // one sets sums to 0, one converts them
 constexpr double kInPlaceSmall = 2.05e9, kInPlaceLarge = 8.19e9;  // bytes of the tables
 
 // Between 2 and 8 GB linearly in the logarithm of the size.
@@ -101,7 +111,10 @@ double in_place_share(const ComputeWork& work, const GpuConstants& gpu) {
 Seconds in_place_update(const ComputeWork& work, const GpuConstants& gpu) {
   const double bytes =
       2 * row_reads(work, gpu) * in_sectors(work.rows.bytes) + vector_bytes(work) + work.lookups * work.rows.id_bytes;
-  return gpu.kernel_fixed + Seconds{bytes / (in_place_share(work, gpu) * gpu.copy_bandwidth.bytes_per_second)};
+  const double copy = gpu.copy_bandwidth.bytes_per_second;
+  const Seconds added = gpu.kernel_fixed + Seconds{bytes / (in_place_share(work, gpu) * copy)};
+  if (work.rows.passed_bytes <= 0) return added;
+  return added + kPassKernels * gpu.kernel_fixed + Seconds{work.rows.passed_bytes / copy};
 }
 
 // Of keys that number all rows.
@@ -111,14 +124,14 @@ SortWork sort_of(const ComputeWork& work) {
   return sort;
 }
 
-// Gradients are read once per lookup, from L2 where they fit.
-double gradient_seconds(const ComputeWork& work, const GpuConstants& gpu) {
+// Gradients are read once per lookup, from L2 where they fit; `written`: bytes of sums that go to memory beside.
+double gradient_seconds(const ComputeWork& work, const GpuConstants& gpu, double written) {
   const double one = in_sectors(work.rows.vector_bytes);
   const double all = one * (work.rows.vectors > 0 ? work.rows.vectors : work.lookups);
   const double kept = std::min(cached_bytes(gpu) / std::max(all, 1.0), 1.0);
   const double read_again = std::max(all, work.lookups * one * (1 - kept) * kGradientMissShare);
-  const double from_dram = (kept < 1 ? read_again : all) / gpu.random_row_rate(gpu.row_update_share);
-  const double from_l2 = work.lookups * one / gpu.gather_l2.bytes_per_second;
+  const double from_dram = ((kept < 1 ? read_again : all) + written) / gpu.random_row_rate(gpu.row_update_share);
+  const double from_l2 = (work.lookups * one + written) / gpu.gather_l2.bytes_per_second;
   return std::max({from_dram, from_l2, work.lookups / (gpu.lookups_per_ns * 1e9)});
 }
 
@@ -133,16 +146,29 @@ Seconds sort_time(double pairs, const SortWork& sort, const GpuConstants& gpu) {
   return gpu.sort_fixed + passes * (gpu.sort_pass_fixed + Seconds{pairs / std::min(memory, ranking)});
 }
 
+namespace {
+
+// The keys are sorted: sums of the gradients, then each different row with its sum and its state.
+Seconds indexed_update(const ComputeWork& work, const GpuConstants& gpu) {
+  const double rate = gpu.random_row_rate(gpu.row_update_share), sums = work.rows.distinct * work.rows.summed_bytes;
+  const double applied = work.rows.distinct * work.rows.update_bytes - sums;
+  return pointers_time(work, gpu) + (kReduceKernels + 1) * gpu.kernel_fixed +
+         Seconds{gradient_seconds(work, gpu, sums) + std::max(applied, 0.0) / rate};
+}
+
+}  // namespace
+
 Seconds update_time(const ComputeWork& work, const GpuConstants& gpu) {
   const double rate = gpu.random_row_rate(gpu.row_update_share), copy = gpu.copy_bandwidth.bytes_per_second;
   if (work.rows.in_place && work.rows.bytes > 0) return in_place_update(work, gpu);
+  if (work.indexed && work.rows.distinct > 0 && work.rows.bytes > 0) return indexed_update(work, gpu);
   const Seconds keys = (kKeyPassKernels + kReduceKernels) * gpu.kernel_fixed +
                        Seconds{work.lookups * (kKeyPassBytes + kReduceBytes) / copy} +
                        sort_time(work.lookups, sort_of(work), gpu);
   if (work.rows.bytes <= 0 || work.rows.distinct <= 0)
     return keys + Seconds{std::max(work.hbm_bytes / rate, work.host_link.value)};
   const double written = work.rows.distinct * work.rows.update_bytes / rate;
-  return keys + gpu.kernel_fixed + Seconds{std::max(gradient_seconds(work, gpu) + written, work.host_link.value)};
+  return keys + gpu.kernel_fixed + Seconds{std::max(gradient_seconds(work, gpu, 0) + written, work.host_link.value)};
 }
 
 }  // namespace shardsim

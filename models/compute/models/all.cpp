@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "base/tree/map_reader.h"
@@ -9,7 +10,7 @@ namespace shardsim {
 std::span<const ComputeModelEntry> compute_models() {
   static constexpr std::array<ComputeModelEntry, 3> kModels{{
       {"gpu_kernels", "lookups, updates, sorts and products as kernels reach them on each GPU, V100 to GB300",
-       make_gpu_kernels},
+       make_gpu_kernels, true},
       {"measured", "times of a micro-benchmark (file: measured.csv), interpolated; beyond them the rate at the edge",
        make_measured},
       {"roofline", "kernel start plus the slowest of memory traffic, arithmetic and lookup issue", make_roofline},
@@ -19,6 +20,14 @@ std::span<const ComputeModelEntry> compute_models() {
 
 std::unique_ptr<ComputeModel> make_compute_model(const Tree& options) {
   return make_named(compute_models(), options, "compute model");
+}
+
+bool asks_row_growth(const Tree& options) {
+  const Tree* const name = options.find("name");
+  if (name == nullptr) return false;
+  const auto models = compute_models();
+  const auto found = std::ranges::find(models, name->scalar, &ComputeModelEntry::name);
+  return found != models.end() && found->asks_row_growth;
 }
 
 }  // namespace shardsim

@@ -12,15 +12,20 @@ namespace {
 
 class GpuKernels final : public ComputeModel {
  public:
-  GpuKernels(GpuTable table, std::string name, double in_situ)
-      : table_(std::move(table)), name_(std::move(name)), in_situ_(in_situ) {}
+  GpuKernels(GpuTable table, std::string name, double in_situ, double update_factor,
+             std::optional<Seconds> kernel_fixed)
+      : table_(std::move(table)),
+        name_(std::move(name)),
+        in_situ_(in_situ),
+        update_factor_(update_factor),
+        kernel_fixed_(kernel_fixed) {}
 
   Seconds seconds(const ComputeWork& work, const GpuSpec& spec) const override {
     if (work.fixed.value > 0) return work.fixed;
     const GpuConstants& gpu = constants_of(spec);
-    if (work.kind == ComputeWork::Kind::sort) return sort_time(work.lookups, work.sort, gpu);
+    if (work.kind == ComputeWork::Kind::sort) return sort_and_passes(work, gpu);
     if (work.lookups > 0 && work.kind == ComputeWork::Kind::lookup) return lookup_time(work, gpu);
-    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update_time(work, gpu);
+    if (work.lookups > 0 && work.kind == ComputeWork::Kind::update) return update_factor_ * update_time(work, gpu);
     return dense_time(work, spec, gpu);
   }
 
@@ -33,25 +38,57 @@ class GpuKernels final : public ComputeModel {
 
   GpuConstants found_for(const GpuSpec& spec) const {
     const std::string& name = name_.empty() ? spec.model : name_;
-    if (const GpuConstants* const found = table_.find(name)) return with_stated(*found, spec);
+    if (const GpuConstants* const found = table_.find(name)) {
+      GpuConstants gpu = with_stated(*found, spec);
+      gpu.kernel_fixed = kernel_fixed_.value_or(gpu.kernel_fixed);
+      return gpu;
+    }
     throw input_error({}, "the compute model gpu_kernels has no constants of the GPU " + excerpt(name),
                       known_names_hint(name, table_.names()) +
                           " Name one of them as `gpu` of the compute model, give a table with `file`, or take the "
                           "compute model roofline");
   }
 
+  static Seconds sort_and_passes(const ComputeWork& work, const GpuConstants& gpu) {
+    if (work.lookups <= 0) return {0};
+    return sort_time(work.lookups, work.sort, gpu) + work.kernels * gpu.kernel_fixed +
+           Seconds{work.hbm_bytes / gpu.copy_bandwidth.bytes_per_second};
+  }
+
   // Traffic beside a product is its operands' where nothing else is known; an optimizer's pass over all rows has none.
   Seconds dense_time(const ComputeWork& work, const GpuSpec& spec, const GpuConstants& gpu) const {
-    const double share = work.kind == ComputeWork::Kind::update ? gpu.all_rows_share : 1;
+    const bool all_rows = work.kind == ComputeWork::Kind::update;
+    if (!all_rows && (!work.products.empty() || work.kernels > 0)) return seconds_one_by_one(work, spec, gpu);
+    const double share = all_rows ? gpu.all_rows_share : 1;
     const Seconds traffic{work.hbm_bytes / (share * gpu.copy_bandwidth.bytes_per_second)};
     const Seconds moved = gpu.kernel_fixed + std::max(traffic, work.host_link);
     if (work.flops <= 0) return moved;
     return std::max(product_time(work, product_rate(work, spec), in_situ_, gpu), moved);
   }
 
+  // Each product by its shape, then passes over what lies between them, each kernel with its own start and end.
+  Seconds seconds_one_by_one(const ComputeWork& work, const GpuSpec& spec, const GpuConstants& gpu) const {
+    const Seconds traffic{work.hbm_bytes / gpu.copy_bandwidth.bytes_per_second};
+    Seconds sum = work.kernels * gpu.kernel_fixed + std::max(traffic, work.host_link);
+    ComputeWork one;
+    one.precision = work.precision;
+    for (const ProductRun& run : work.products) {
+      one.product = run.product;
+      one.flops = 2 * run.product.m * run.product.n * run.product.k;
+      if (run.share > 0) {
+        const Seconds at_share{one.flops / (run.share * product_rate(work, spec).per_second)};
+        sum = sum + run.count * (gpu.kernel_fixed + at_share);
+        continue;
+      }
+      if (one.flops > 0) sum = sum + run.count * product_time(one, product_rate(work, spec), in_situ_, gpu);
+    }
+    return sum;
+  }
+
   GpuTable table_;
   std::string name_;
-  double in_situ_;
+  double in_situ_, update_factor_;
+  std::optional<Seconds> kernel_fixed_;
   mutable std::optional<std::pair<GpuSpec, GpuConstants>> last_;
 };
 
@@ -64,7 +101,13 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   if (!name.empty() && table.find(name) == nullptr)
     throw input_error(options.place_of("gpu"), "unknown GPU " + excerpt(name), known_names_hint(name, table.names()));
   const double in_situ = options.efficiency("in_situ", 1);
-  return std::make_unique<GpuKernels>(std::move(table), name, in_situ);
+  const double update_factor = options.has("update_factor") ? options.real("update_factor") : 1;
+  if (update_factor < 1)
+    throw input_error(options.place_of("update_factor"), "update_factor is below 1",
+                      "1: as fast as one fused kernel; 2: twice its time");
+  std::optional<Seconds> kernel_fixed;
+  if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
+  return std::make_unique<GpuKernels>(std::move(table), name, in_situ, update_factor, kernel_fixed);
 }
 
 }  // namespace shardsim

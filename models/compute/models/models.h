@@ -52,8 +52,9 @@ Flops product_rate(const ComputeWork& work, const GpuSpec& gpu);
 
 // Kernels as they are on each GPU (models/compute/kernels/, models/compute/gpus/). Options: `gpu`, the name of the GPU
 // whose constants are taken instead of those of the cluster's model; `file`, a table of GPUs on top of the shipped one;
-// `in_situ` (1), the part of a product's rate that is left in a running iteration. Errors (Failure::input): as
-// read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
+// `in_situ` (1), the part of a product's rate that is left in a running iteration; `kernel_fixed`, start and end of a
+// kernel, instead of the GPU's; `update_factor` (1 or more), by which updates of rows are slower than one fused kernel.
+// Errors (Failure::input): as read_gpu_table(); a cluster whose GPU no entry fits, when it is asked.
 std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options);
 
 }  // namespace shardsim

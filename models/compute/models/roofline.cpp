@@ -23,7 +23,7 @@ Seconds issue(const ComputeWork& work, const GpuSpec& gpu) {
 }
 
 Seconds sorted_update(const ComputeWork& work, const GpuSpec& gpu) {
-  const Seconds sort = work.lookups * gpu.sort_per_lookup;
+  const Seconds sort = (work.indexed ? 0.0 : work.lookups) * gpu.sort_per_lookup;
   return gpu.sorted_update_kernels * gpu.kernel_overhead + sort +
          std::max((1 / gpu.sorted_update_efficiency) * traffic(work, gpu), work.host_link);
 }
@@ -33,7 +33,8 @@ class Roofline final : public ComputeModel {
   Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const override {
     if (work.fixed.value > 0) return work.fixed;
     if (work.kind == ComputeWork::Kind::update && work.sorted_update) return sorted_update(work, gpu);
-    if (work.kind == ComputeWork::Kind::sort) return gpu.kernel_overhead + work.lookups * gpu.sort_per_lookup;
+    if (work.kind == ComputeWork::Kind::sort)
+      return gpu.kernel_overhead + work.lookups * gpu.sort_per_lookup + traffic(work, gpu);
     return gpu.kernel_overhead +
            std::max({traffic(work, gpu), arithmetic(work, gpu), issue(work, gpu), work.host_link});
   }

@@ -44,6 +44,24 @@ TEST_CASE("a dot interaction multiplies every vector with every other and has no
   CHECK(dense.parameters.count == 4 * (13 * 8 + 8 + 14 + 1));
 }
 
+TEST_CASE("gradients are reduced in buckets of fp32, unless stated") {
+  const auto reduced = [](const std::string& keys) {
+    return parsed(one_table(kPooled, "dense: {layers: [{name: a, in: 13, out: 64}]" + keys + "}")).dense.all_reduce;
+  };
+  CHECK(reduced("") == DenseAllReduce{false, Dtype::fp32});
+  CHECK(reduced(", all_reduce: {}") == DenseAllReduce{});
+  CHECK(reduced(", all_reduce: {calls: one}") == DenseAllReduce{true, Dtype::fp32});
+  CHECK(reduced(", all_reduce: {calls: one, dtype: fp16}") == DenseAllReduce{true, Dtype::fp16});
+  CHECK(reduced(", all_reduce: {calls: buckets, dtype: bf16}") == DenseAllReduce{false, Dtype::bf16});
+  const auto refused = [](const char* all_reduce, const char* fragment) {
+    check_refused(one_table(kPooled, std::string("dense: {all_reduce: ") + all_reduce + "}"), "w.yaml:5:", fragment);
+  };
+  refused("{calls: two}", "two");
+  refused("{dtype: int8}", "int8");
+  refused("{bytes: 1 MiB}", "bytes");
+  refused("one", "all_reduce");
+}
+
 TEST_CASE("an interaction that cannot be is refused") {
   const auto refused = [](const std::string& table, const char* dense, const char* fragment) {
     check_refused(one_table(table, std::string("dense: ") + dense), "w.yaml:5:", fragment);

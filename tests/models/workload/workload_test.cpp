@@ -32,7 +32,8 @@ TEST_CASE("the shipped FlexShard models have the lengths of their fits") {
 TEST_CASE("every shipped workload file can be read and bears its file's name") {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(SHARDSIM_SOURCE_DIR "/scenarios/workloads")) {
-    if (entry.path().extension() != ".yaml") continue;
+    // The tables of another workload are taken by the reader of scenarios, whose tests have this one.
+    if (entry.path().extension() != ".yaml" || entry.path().stem() == "mlperf_dlrm_hybrid") continue;
     CHECK(shipped(entry.path().stem().string()).name == entry.path().stem().string());
     ++files;
   }
@@ -167,6 +168,9 @@ TEST_CASE("broken workloads are refused with place") {
   refused("input_exchange: none", "sequence");
   refused("input_exchange: none\npipeline: sparse_dist", "nothing to pipeline");
   refused("embedding_kernels: many", "many");
+  refused("pipeline: hugectr", "is a sequence");
+  refused("embedding_kernels: hugectr", "is a sequence");
+  refused("embedding_kernels: hugectr_hybrid", "sequence of one id");
   refused("dense: {precision: fp64}", "fp64");
   refused("wire_dtype: {forward: fp64}", "fp64");
   refused("wire_dtype: {sideways: fp16}", "sideways");

@@ -51,6 +51,12 @@ TEST_CASE("NVLS loads a port once per head and once more") {
   CHECK(nvls_channels(2, inside({370.8}, 370.8, 370.8), 90, NcclEra::v2_30) == NcclChannels{2, 60, 60});
   CHECK(nvls_channels(1, inside({370.8}, 370.8, 370.8), 90, NcclEra::v2_30).count == 0);
   CHECK(nvls_channels(8, inside({240}, 240, 240), 80, NcclEra::v2_30).count == 0);
+  // Dozens of heads have together what eight have.
+  const NcclChannels eight = nvls_channels(8, inside({721.8}, 721.8, 721.8), 100, NcclEra::v2_30);
+  const NcclChannels rack = nvls_channels(72, inside({721.8}, 721.8, 721.8), 100, NcclEra::v2_30);
+  CHECK(rack.count == 72);
+  CHECK(72 * rack.bw_intra == doctest::Approx(8 * eight.bw_intra));
+  CHECK(72 * rack.bw_inter == doctest::Approx(8 * eight.bw_inter));
 }
 
 }  // namespace shardsim::channels_test

@@ -42,7 +42,9 @@ TEST_CASE("a GPU is found by its product, else by the words of its name, the mos
   };
   CHECK(name_of("V100-SXM2-32GB") == "V100-SXM2-16GB");
   CHECK(name_of("NVIDIA V100 (volta_ kernel names in the same trace)") == "V100-SXM2-16GB");
-  CHECK(name_of("NVIDIA A100 80GB PCIe") == "A100-SXM4-80GB");
+  CHECK(name_of("NVIDIA A100 80GB PCIe") == "A100-PCIE-80GB");
+  CHECK(name_of("H200-NVL-141GB") == "H200-NVL-141GB");
+  CHECK(name_of("A30") == "A30");
   CHECK(name_of("NVIDIA A100 40GB (p4d.24xlarge)") == "A100-SXM4-40GB");
   CHECK(name_of("a100-sxm4-80 GB") == "A100-SXM4-80GB");
   CHECK(name_of("H100 PCIe") == "H100-PCIE-80GB");

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tree/map_reader.h"
+#include "base/units.h"
+
+namespace shardsim {
+
+// What trains the model: what its host does for every iteration before the GPU can work, and how its kernels differ
+// from those of other software. Host times are those of a host with `host.time_factor` 1 (docs/formats.md, Software).
+// A time stated for an operator, a module or a table holds the launches of its kernels; all other kernels take `launch`
+// each.
+struct Software {
+  std::string name, summary;
+
+  Seconds launch;        // of one kernel
+  Seconds send_receive;  // of one send or one receive of an all_to_all; each peer has one of both
+  // Part of the start of an all_to_all inside a node, as benchmarks measure it, that is its launch by their host.
+  Seconds launch_in_start;
+  // What is one CUDA graph: nothing, each stretch of the dense part, or the whole iteration.
+  enum class Graph { none, dense, iteration } graph = Graph::none;
+  Seconds graph_launch, graph_node;  // of a graph, and of each kernel in it besides
+
+  Seconds operator_forward, operator_backward;  // of one operator of the dense part
+  // Of every sharded module and strategy (a fusion group of the Program).
+  Seconds module_dist, module_call, module_output, module_backward;
+  Seconds per_feature;  // of the input
+  Seconds per_table;    // half of it at the lookup, half at the update; of the rank with most tables
+  Seconds per_sample;   // of a rank's batch: loading it
+  Seconds fixed;        // of an iteration, whatever it is
+  // Whether the thread that launches waits where a Program waits for the host; else another thread does.
+  bool blocking_waits = false;
+  // Whether the host goes on with the next iteration while the GPU works at this one; else it waits for its end.
+  bool runs_ahead = true;
+  Seconds optimizer_sgd, optimizer_adagrad, optimizer_adam;  // of each tensor of parameters of the dense part
+
+  Seconds kernel_fixed;        // on the GPU: start and end of a kernel, in place of the GPU's constant
+  double in_situ = 1;          // part of a product's rate that is left in a running iteration
+  double update_factor = 1;    // of the time that an update of rows takes where one fused kernel makes it
+  double attention_share = 1;  // of the peak rate, that attention reaches, forward and backward
+  bool fused = true;           // passes over activations are fused, else one operator each
+  double stream_sharing = 0;   // gpu.stream_sharing, where the cluster states none
+
+  Place place;                        // where a case asks for it
+  std::vector<SourcedValue> sources;  // paths are the keys
+
+  Seconds optimizer_tensor(std::string_view optimizer) const;  // as a workload names it
+  bool operator==(const Software& other) const;                // places and summaries do not count
+};
+
+struct SoftwareTable {
+  std::vector<Software> presets;
+  std::vector<std::string> names() const;
+};
+
+// The shipped scenarios/software/presets.yaml.
+SoftwareTable shipped_software();
+
+// A file of schema shardsim.software/1. Errors (Failure::input, with place): unknown and missing keys, a name twice.
+SoftwareTable software_table_from_tree(const Tree& tree);
+
+// The preset that a case's map names, with what the map states beside the name. Errors (Failure::input, with place): an
+// unknown name (lists the known ones), unknown keys, what no software can be.
+Software software_from_tree(const Tree& map, const SoftwareTable& known);
+
+}  // namespace shardsim

@@ -49,9 +49,7 @@ class FitsExchanges final : public Trainable {
 ExchangeData::ExchangeData(const ExchangeSet& set) : set_(set) {
   for (std::size_t i = 0; i < set.exchanges.size(); ++i)
     if (set.labels[i] && !held_back(shape_of(set.exchanges[i]))) add(set.exchanges[i], *set.labels[i]);
-  if (count_ == 0)
-    throw input_error({"labels"}, "no exchange has a label that may be fitted",
-                      "Label the exchanges first: cost-model label");
+  check_label_count(static_cast<std::size_t>(count_), "exchanges", set.file);
 }
 
 ExchangeModel ExchangeData::fit(const TrainingOptions& options, const FitWatch& watch) const {

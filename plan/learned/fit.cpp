@@ -26,8 +26,10 @@ TrainingOptions completed(TrainingOptions options, std::size_t labels, const Fit
   return options;
 }
 
-[[noreturn]] void refuse_mixture(const std::string& one, const std::string& other) {
-  throw input_error({"labels"}, fmt::format("labels of {} and of {}", one, other),
+[[noreturn]] void refuse_mixture(const ShardSet& one, const std::string& file, const std::string& other) {
+  const std::string where = one.file.empty() ? "" : fmt::format(" in {}", one.file);
+  throw input_error(place_of_labels(file),
+                    fmt::format("labels of {}{} and of {}", text_of(one.setting()), where, other),
                     "Train one model of each: labels of two kinds are never mixed");
 }
 
@@ -35,10 +37,10 @@ LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vect
   if (shards.empty()) throw input_error({"labels"}, "no labels of shards are given", "Give at least one such file");
   const LabelSetting setting = shards.front().setting();
   for (const ShardSet& set : shards)
-    if (!(set.setting() == setting)) refuse_mixture(text_of(setting), text_of(set.setting()));
+    if (!(set.setting() == setting)) refuse_mixture(shards.front(), set.file, text_of(set.setting()));
   for (const ExchangeSet& set : exchanges)
     if (set.provider != setting.provider || set.batch != setting.batch)
-      refuse_mixture(text_of(setting), fmt::format("exchanges by {} (batch {})", set.provider, set.batch));
+      refuse_mixture(shards.front(), set.file, fmt::format("exchanges by {} (batch {})", set.provider, set.batch));
   return setting;
 }
 
@@ -52,6 +54,19 @@ TrainingWatch named(const std::string& net, const FitWatch& watch) {
 std::string text_of(const LabelSetting& setting) {
   return fmt::format("{} on {} (batch {}, {}, {})", setting.provider, setting.device, setting.batch, setting.optimizer,
                      setting.dtype);
+}
+
+Place place_of_labels(const std::string& file) {
+  return {file.empty() ? "labels" : file};
+}
+
+void check_label_count(std::size_t labels, const std::string& what, const std::string& file) {
+  if (labels >= kFewestFitted) return;
+  throw input_error(
+      place_of_labels(file), fmt::format("{} labels of {} may be fitted, too few to learn from", labels, what),
+      fmt::format("Label more (shardsim cost-model label): a model takes {} or more beside the third that "
+                  "is held back, a useful one hundreds",
+                  kFewestFitted));
 }
 
 void InputScale::apply(std::span<float> inputs) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "models/access/row_hash.h"
 #include "plan/learned/cost_model.h"
 
@@ -32,6 +33,15 @@ std::vector<float> scaled(const std::vector<double>& seconds, const OutputScale&
 // Trains on `samples` samples; options that are left open become `steps`, or fewer labels a step where labels are few.
 FittedNet fitted(Trainable& net, int samples, const OutputScale& scale, const TrainingOptions& options,
                  const FitSteps& steps, const TrainingWatch& watch);
+
+// The file of the labels, where they were read from one.
+Place place_of_labels(const std::string& file);
+
+// A tenth of the labels chooses the epoch that is kept. Of fewer than these that is no choice, and a net of thousands
+// of parameters says what it began with.
+inline constexpr std::size_t kFewestFitted = 16;
+// Errors (Failure::input at the file): fewer labels than that of `what` that may be fitted.
+void check_label_count(std::size_t labels, const std::string& what, const std::string& file);
 
 // Errors (Failure::input at `where`): a label that is not finite or not above 0.
 void check_label(double seconds, const std::string& where);

@@ -269,6 +269,7 @@ LabelFile read_label_file(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   LabelFile file = shards ? LabelFile(read_shards(reader, folder)) : LabelFile(read_exchanges(reader));
   reader.finish();
+  std::visit([&](auto& set) { set.file = path; }, file);
   return file;
 }
 

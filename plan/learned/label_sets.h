@@ -39,6 +39,7 @@ struct ShardSet {
   std::vector<Shard> shards;
   std::string provider, device;                          // of the labels; "" without
   std::vector<std::optional<ShardSeconds>> labels = {};  // [shards]
+  std::string file = {};                                 // that it was read from; "" drawn here
 
   LabelSetting setting() const;
 };
@@ -77,6 +78,7 @@ struct ExchangeSet {
   std::vector<Exchange> exchanges;
   std::string provider, device, topology;  // of the labels; the cluster's name
   std::vector<std::optional<ExchangeSeconds>> labels = {};
+  std::string file = {};  // as above
 };
 
 // Errors (Failure::input): ranks other than 4 and 8, a max_dim as above.

@@ -93,10 +93,7 @@ std::vector<float> weights_of(const std::vector<double>& seconds, double mean) {
 ShardData::ShardData(const std::vector<ShardSet>& sets, FeatureLayout layout) : layout_(layout) {
   pieces_.features = static_cast<int>(feature_names(layout).size());
   for (const ShardSet& set : sets) add(set);
-  if (forward_.empty())
-    throw input_error(
-        {"labels"}, "no shard has a label that may be fitted",
-        "Label shards first (cost-model label); a third of them is held back, so label more where there are few");
+  check_label_count(forward_.size(), "shards", sets.size() == 1 ? sets.front().file : "");
   scale_ = scale_of(pieces_.pieces, static_cast<std::size_t>(pieces_.features));
   scale_.apply(pieces_.pieces);
 }

@@ -8,11 +8,14 @@
 
 namespace shardsim {
 
+struct TierCut;
+
 // The makers that the table in all.cpp lists. Each reads its own options but `name`.
 std::unique_ptr<Planner> make_autoshard(MapReader& options);
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options);  // 2 or 3
 std::unique_ptr<Planner> make_greedy(MapReader& options);
 std::unique_ptr<Planner> make_hugectr(MapReader& options);
+std::unique_ptr<Planner> make_hugectr_hybrid(MapReader& options);
 std::unique_ptr<Planner> make_memory_balanced(MapReader& options);
 std::unique_ptr<Planner> make_neuroshard(MapReader& options);
 std::unique_ptr<Planner> make_random(MapReader& options);
@@ -29,6 +32,9 @@ std::vector<std::vector<int>> node_groups(const Cluster& cluster);
 // Every table whole, under one strategy, by the same ranks.
 Plan uniform_plan(const Workload& workload, Strategy strategy, const std::vector<std::vector<int>>& holders,
                   std::uint64_t seed);
+
+// Every table in the tiers of the cut: data-parallel, flex by node, row-wise over all ranks.
+Plan tiered_plan(const TierCut& cut, const Workload& workload, const Cluster& cluster, std::uint64_t seed);
 
 // Columns [begin, end).
 struct ColumnSlice {

@@ -31,28 +31,6 @@ double row_wise_bytes(const CostParameters& cost, const MergedRows& rows) {
   return rows.bytes(rows.all()) / cost.world + cost.mp_copies * cost.batch * rows.accesses(rows.all());
 }
 
-Plan plan_of(const TierCut& cut, const Workload& workload, const Cluster& cluster, std::uint64_t seed) {
-  Plan plan;
-  plan.hash_seed = seed;
-  for (std::size_t t = 0; t < workload.tables.size(); ++t) {
-    const std::uint64_t dp_end = cut.dp[t];
-    const std::uint64_t flex_end = dp_end + cut.flex[t];
-    const auto add = [&](Strategy strategy, std::uint64_t begin, std::uint64_t end) {
-      if (begin == end) return;
-      const bool by_node = strategy == Strategy::flex;
-      Placement tier = whole_table(static_cast<int>(t), workload.tables[t], strategy,
-                                   by_node ? node_groups(cluster) : world_group(cluster));
-      tier.row_begin = begin;
-      tier.row_end = end;
-      plan.placements.push_back(tier);
-    };
-    add(Strategy::data_parallel, 0, dp_end);
-    add(Strategy::flex, dp_end, flex_end);
-    add(Strategy::row_wise, flex_end, workload.tables[t].rows);
-  }
-  return plan;
-}
-
 CutRule read_rule(MapReader& options) {
   const std::string cut = options.choice("cut", {"paper", "crossover", "optimal"}, "paper");
   if (cut == "crossover") return CutRule::crossover;
@@ -188,10 +166,32 @@ Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const Pla
   request.flex_stop = flex_stop(parameters);
   check_budget(request.extra_bytes, smallest_extra_bytes(parameters, rows, request.rounding),
                row_wise_bytes(parameters, rows));
-  return plan_of(tier_cut(parameters, rows, request), workload, cluster, context.seed);
+  return tiered_plan(tier_cut(parameters, rows, request), workload, cluster, context.seed);
 }
 
 }  // namespace
+
+Plan tiered_plan(const TierCut& cut, const Workload& workload, const Cluster& cluster, std::uint64_t seed) {
+  Plan plan;
+  plan.hash_seed = seed;
+  for (std::size_t t = 0; t < workload.tables.size(); ++t) {
+    const std::uint64_t dp_end = cut.dp[t];
+    const std::uint64_t flex_end = dp_end + cut.flex[t];
+    const auto add = [&](Strategy strategy, std::uint64_t begin, std::uint64_t end) {
+      if (begin == end) return;
+      const bool by_node = strategy == Strategy::flex;
+      Placement tier = whole_table(static_cast<int>(t), workload.tables[t], strategy,
+                                   by_node ? node_groups(cluster) : world_group(cluster));
+      tier.row_begin = begin;
+      tier.row_end = end;
+      plan.placements.push_back(tier);
+    };
+    add(Strategy::data_parallel, 0, dp_end);
+    add(Strategy::flex, dp_end, flex_end);
+    add(Strategy::row_wise, flex_end, workload.tables[t].rows);
+  }
+  return plan;
+}
 
 std::unique_ptr<Planner> make_flexshard(int tiers, MapReader& options) {
   return std::make_unique<Flexshard>(options, tiers);

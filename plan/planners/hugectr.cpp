@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "plan/planners/factories.h"
 #include "plan/planners/hugectr_search.h"
@@ -29,6 +30,7 @@ class Hugectr : public Planner {
   explicit Hugectr(MapReader& options)
       : mode_(options.choice("mode", {"auto", "hier_auto", "round_robin", "uniform"}, "auto")),
         place_(options.tree().place) {
+    if (mode_ == "round_robin" && options.has("distributed")) read_distributed(options);
     if (!searches()) return;
     const double usual = mode_ == "auto" ? kRatioOfGpus : kRatioOfNodes;
     ratio_ = options.real("bandwidth_ratio", usual);
@@ -50,16 +52,33 @@ class Hugectr : public Planner {
     if (searches()) {
       holders = searched(workload, buckets, capacity(cluster), context);
     } else {
-      for (std::size_t table = 0; table < holders.size(); ++table) {
-        holders[table] = mode_ == "uniform" ? all_ranks(cluster.world_size())
-                                            : std::vector{static_cast<int>(table % buckets.size())};
-      }
+      holders = dealt(workload, cluster);
     }
     return plan_of(workload, cluster, buckets, holders, context.seed);
   }
 
  private:
   bool searches() const { return mode_ == "auto" || mode_ == "hier_auto"; }
+
+  void read_distributed(MapReader& options) {
+    for (const Tree& name : options.list("distributed"))
+      distributed_.emplace_back(scalar_text(name, "a table"), name.place);
+  }
+
+  // Every table on all GPUs, or one after the other on the next GPU, but for those that are distributed.
+  std::vector<std::vector<int>> dealt(const Workload& workload, const Cluster& cluster) const {
+    std::vector<std::vector<int>> holders;
+    for (const Table& table : workload.tables) {
+      const bool all = mode_ == "uniform" || std::ranges::count(distributed_, table.name, &NamedPlace::first) > 0;
+      const auto next = static_cast<int>(holders.size()) % cluster.world_size();
+      holders.push_back(all ? all_ranks(cluster.world_size()) : std::vector{next});
+    }
+    for (const auto& [name, place] : distributed_) {
+      if (std::ranges::count(workload.tables, name, &Table::name) == 0)
+        throw input_error(place, "planner hugectr: there is no table " + excerpt(name), "Name a table of the workload");
+    }
+    return holders;
+  }
 
   static std::vector<std::vector<int>> single(const Cluster& cluster) {
     std::vector<std::vector<int>> ranks;
@@ -122,10 +141,13 @@ class Hugectr : public Planner {
     return plan;
   }
 
+  using NamedPlace = std::pair<std::string, Place>;
+
   std::string mode_;
   Place place_;
-  double ratio_ = 0, threshold_ = 0;  // bytes
-  std::optional<Bytes> cap_;          // of one GPU
+  std::vector<NamedPlace> distributed_;  // tables that round_robin cuts over all GPUs
+  double ratio_ = 0, threshold_ = 0;     // bytes
+  std::optional<Bytes> cap_;             // of one GPU
 };
 
 }  // namespace

@@ -123,8 +123,10 @@ std::vector<Share> IterationCost::shares_of(const PlacementLoad& load) const {
   std::vector<Share> shares;
   for (const LoadStep& step : load.steps) {
     const auto found = by_key_.find(step.key);
-    const bool splits = starts_with_role(step.key, "exchange_splits");
-    if (found == by_key_.end() && splits && pipelined_) continue;  // all groups share one call
+    // In a pipeline all groups share one exchange of splits, and HugeCTR's lacks steps of others.
+    const bool shared = starts_with_role(step.key, "exchange_splits") && pipelined_;
+    const bool of_others = workload_.hugectr_pipeline() && step.phase == LoadStep::Phase::inputs;
+    if (found == by_key_.end() && (shared || of_others)) continue;
     if (found == by_key_.end()) {
       throw run_error("the search has no place for the step '" + step.key + "' of a placement", "Report this");
     }
@@ -197,6 +199,9 @@ double IterationCost::amount_seconds(const Node& node, const Share::Amount& amou
 void IterationCost::refresh_compute(Node& node) {
   work_.kind = node.step.work.kind;
   work_.optimizer = node.step.work.optimizer;
+  work_.indexed = node.step.work.indexed;
+  work_.kernels = node.step.work.kernels;
+  work_.sort = node.step.work.sort;
   node.longest = 0;
   Share::Amount before;
   for (std::size_t rank = 0; rank < world_; ++rank) {

@@ -78,7 +78,9 @@ PlannerRequest request_of(const Workload& workload) {
 
 EstimateSettings settings_for(const Workload& workload, EstimateSettings settings) {
   settings.batch_size = static_cast<double>(workload.batch_per_gpu);
-  settings.pipeline = parse_pipeline(workload.pipeline, {"workload pipeline"});
+  // HugeCTR holds the keys of two batches, as TrainPipelineSparseDist is taken to.
+  const std::string pipeline = workload.hugectr_pipeline() ? "sparse_dist" : workload.pipeline;
+  settings.pipeline = parse_pipeline(pipeline, {"workload pipeline"});
   return settings;
 }
 

@@ -247,14 +247,37 @@ TEST_CASE("fit: labels that are no times, of two providers, or missing") {
   };
   ShardSet other = set;
   other.provider = "cuda";
-  CHECK(has(refused({set, other}), "labels of made_up on toy (batch 1024, sgd, fp32) and of cuda on toy"));
+  CHECK(has(refused({set, other}), "labels: labels of made_up on toy (batch 1024, sgd, fp32) and of cuda on toy"));
+  ShardSet named = set;
+  named.file = "ours.json";
+  other.file = "theirs.json";
+  CHECK(has(refused({named, other}), "theirs.json: labels of made_up on toy (batch 1024, sgd, fp32) in ours.json and"));
   for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL}) {
     ShardSet broken = set;
     for (auto& label : broken.labels) label->backward = bad;
     CHECK(has(refused({broken}), "s is no time"));
   }
   for (auto& label : set.labels) label.reset();
-  CHECK(has(refused({set}), "no shard has a label that may be fitted"));
+  CHECK(has(refused({set}), "0 labels of shards may be fitted"));
+}
+
+TEST_CASE("fit: a handful of labels is refused, 16 are the fewest") {
+  const ShardSet all = labelled_shards(50);
+  ShardSet set = all;
+  std::vector<std::size_t> fitted;  // not held back
+  for (std::size_t i = 0; i < set.shards.size(); ++i) {
+    if (!held_back(shape_of(set.shards[i]))) fitted.push_back(i);
+  }
+  REQUIRE(fitted.size() > 16);
+  for (std::size_t k = 16; k < fitted.size(); ++k) set.labels[fitted[k]].reset();
+  CHECK(error_of([&] { fit_cost_model({set}, {}, few_epochs(1)); }).empty());
+  set.labels[fitted.front()].reset();
+  set.file = "few.json";
+  CHECK(has(error_of([&] { fit_cost_model({set}, {}, few_epochs(1)); }),
+            "few.json: 15 labels of shards may be fitted, too few to learn from. Label more"));
+  ExchangeSet exchanges = labelled_exchanges(50, 4);
+  for (std::size_t i = 3; i < exchanges.labels.size(); ++i) exchanges.labels[i].reset();
+  CHECK(has(error_of([&] { fit_cost_model({all}, {exchanges}, few_epochs(1)); }), "labels of exchanges may be fitted"));
 }
 
 TEST_CASE("errors of predictions: worked by hand") {

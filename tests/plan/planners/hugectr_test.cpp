@@ -217,6 +217,19 @@ TEST_CASE("hugectr replicates tables below the threshold on all GPUs and takes t
   CHECK(narrow.placements[1].shards() + narrow.placements[2].shards() > 2);
 }
 
+TEST_CASE("round_robin deals whole tables, and cuts those that are distributed") {
+  const Workload workload = workload_of({sequence_table("a", 10), sequence_table("b", 10), sequence_table("wide", 10)});
+  const Plan plan = plan_by("{name: hugectr, mode: round_robin, distributed: [wide]}", workload, test_cluster(1, 2));
+  CHECK(plan.placements[0].holders == std::vector<std::vector<int>>{{0}});
+  CHECK(plan.placements[1].holders == std::vector<std::vector<int>>{{1}});
+  CHECK(plan.placements[2].holders == std::vector<std::vector<int>>{{0, 1}});
+  const auto planned = [&](const std::string& keys) {
+    return error_of([&] { plan_by("{name: hugectr, " + keys + "}", workload, test_cluster(1, 2)); });
+  };
+  CHECK(has(planned("mode: round_robin, distributed: [deep]"), "no table \"deep\""));
+  CHECK(has(planned("mode: uniform, distributed: [wide]"), "distributed"));
+}
+
 TEST_CASE("hugectr refuses what its mode does not take") {
   CHECK(has(error_of([] { make_planner(options("{name: hugectr, mode: row_wise}")); }), "hier_auto"));
   CHECK(has(error_of([] { make_planner(options("{name: hugectr, bandwidth_ratio: -1}")); }), "bandwidth_ratio"));

@@ -1,6 +1,7 @@
 #include "sim/engine/engine.h"
 
 #include "sim/engine/execution.h"
+#include "sim/engine/limit.h"
 
 namespace shardsim {
 namespace {
@@ -34,8 +35,9 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
                                    const std::vector<OpWork>& works, const NodeClasses& classes,
                                    const Cluster& cluster) {
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
-  const Utilisation rank = busiest_rank(program, works, kept.seconds);
-  return {timeline_of(kept, program, works, classes, cluster), link.share >= rank.share ? link : rank, kept.change};
+  Timeline timeline = timeline_of(kept, program, works, classes, cluster);
+  const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
+  return {std::move(timeline), link.share >= rank.share ? link : rank, kept.change};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

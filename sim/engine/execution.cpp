@@ -70,19 +70,28 @@ void Execution::start_compute(int index, RankStreams::Next next) {
   computing.started = computing.updated = now();
   computing.left = works_.of(next.op, next.iteration).seconds[rank.number];
   const auto entry = rank.computing.insert_or_assign(next.op, computing).first;
-  computing_count(index, +1);
+  computing_count(index, program_.op(next.op), +1);
   update_computing(rank, entry->second);
+}
+
+// What the host does is slowed by nothing that the GPU does.
+double Execution::speed_of(const Rank& rank, const Op& op) const {
+  const GpuSpec& gpu = cluster_.spec().gpu;
+  if (op.op_class == OpClass::host) return 1;
+  const double beside = rank.collectives > 0 ? 1.0 - gpu.overlap_slowdown : 1.0;
+  if (gpu.stream_sharing <= 0 || rank.sharing < 2 || !occupies_gpu(op.role)) return beside;
+  return beside / (1 + gpu.stream_sharing * (rank.sharing - 1));
 }
 
 void Execution::update_computing(Rank& rank, Computing& computing) {
   computing.left -= (now() - computing.updated) * computing.speed;
   computing.updated = now();
-  computing.speed = rank.collectives > 0 ? 1.0 - cluster_.spec().gpu.overlap_slowdown : 1.0;
+  computing.speed = speed_of(rank, program_.op(computing.op));
   Timer timer;
   timer.when = now() + std::max(computing.left, 0.0) / computing.speed;
   timer.rank = index_of_rank_[rank.number];
   timer.op = computing.op;
-  timer.version = ++computing.version;
+  timer.version = computing.version = ++versions_;
   set_timer(timer);
 }
 
@@ -95,11 +104,19 @@ void Execution::collective_count(int index, int change) {
   for (auto& [op, computing] : rank.computing) update_computing(rank, computing);
 }
 
-// A compute operation started (+1) or ended (-1) on this rank: its links slow down or recover.
-void Execution::computing_count(int index, int change) {
+// A compute operation started (+1) or ended (-1) on this rank: its links, and what computes beside it, slow down or
+// recover.
+void Execution::computing_count(int index, const Op& op, int change) {
+  if (op.op_class == OpClass::host) return;
+  Rank& rank = ranks_[index];
+  if (cluster_.spec().gpu.stream_sharing > 0 && occupies_gpu(op.role)) {
+    rank.sharing += change;
+    for (auto& [other, computing] : rank.computing)
+      if (other != op.id && occupies_gpu(program_.op(other).role)) update_computing(rank, computing);
+  }
   const double slowdown = cluster_.spec().gpu.overlap_slowdown;
   if (slowdown <= 0) return;
-  for (LinkId link : cluster_.links_of(ranks_[index].number)) {
+  for (LinkId link : cluster_.links_of(rank.number)) {
     if (cluster_.links()[link].node < 0) continue;
     int& computing = used_[used_index_[link]].computing;
     const bool slowed = computing > 0;
@@ -200,7 +217,7 @@ void Execution::fire(const Timer& timer) {
   if (computing == rank.computing.end() || computing->second.version != timer.version) return;
   const Computing ended = computing->second;
   rank.computing.erase(computing);
-  computing_count(timer.rank, -1);
+  computing_count(timer.rank, program_.op(ended.op), -1);
   end_op(timer.rank, ended.op, ended.iteration, ended.started);
 }
 

@@ -54,20 +54,22 @@ class Execution {
   const std::deque<Kept>& recent() const { return recent_; }  // until stopped: the last few iterations; all: all
 
  private:
-  // Compute under way on one rank; it slows down while a collective runs there (gpu.overlap_slowdown).
+  // Compute under way on one rank; it slows down while a collective runs there (gpu.overlap_slowdown), and beside other
+  // compute (gpu.stream_sharing).
   struct Computing {
     int op = 0, iteration = 0;
     double started = 0;
     double left = 0;  // seconds at full speed
     double updated = 0;
     double speed = 1;
-    int version = 0;  // timers of older versions are void
+    long version = 0;  // timers of older versions are void, those of the iteration before, too
   };
   struct Rank {
     int number = 0;
     std::unique_ptr<RankStreams> streams;
     std::map<int, Computing> computing;  // by op
     int collectives = 0;                 // running
+    int sharing = 0;                     // computing operations that share the GPU
   };
   // A collective of one rank set in one iteration. Its members are simulated ranks, by position (GroupMembers).
   struct Running {
@@ -87,7 +89,7 @@ class Execution {
     long sequence = 0;  // ties: first set, first served
     int rank = -1;      // compute of this rank ...
     int op = 0;
-    int version = 0;
+    long version = 0;
     int running = -1;  // ... or the start phase of this collective
     bool operator>(const Timer& other) const {
       return when != other.when ? when > other.when : sequence > other.sequence;
@@ -104,7 +106,8 @@ class Execution {
   void start_compute(int index, RankStreams::Next next);
   void update_computing(Rank& rank, Computing& computing);
   void collective_count(int index, int change);
-  void computing_count(int index, int change);
+  void computing_count(int index, const Op& op, int change);
+  double speed_of(const Rank& rank, const Op& op) const;
   void arrive(int index, RankStreams::Next next);
   int running_id(const RankStreams::Next& next, int call);
   void move_bytes(int id);
@@ -160,7 +163,7 @@ class Execution {
 
   NetworkSession* session_ = nullptr;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-  long sequence_ = 0;
+  long sequence_ = 0, versions_ = 0;
   std::vector<Running> running_;                      // grows; ended ones are empty
   std::map<std::tuple<int, int, int>, int> current_;  // (op, call, iteration) -> running_
   TransferLog transfers_;
@@ -190,9 +193,5 @@ std::vector<double> link_seconds(const std::vector<OpWork>& works, const Cluster
 // The busiest of the cluster's links ([link] busy seconds out of `seconds`); of links that are busy alike but for
 // rounding the first.
 Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster, double seconds);
-
-// The stream of a rank that works longest, collectives apart, over an iteration of so many seconds. Streams overlap, so
-// each counts by itself.
-Utilisation busiest_rank(const Program& program, const std::vector<OpWork>& works, double iteration_seconds);
 
 }  // namespace shardsim

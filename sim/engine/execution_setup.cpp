@@ -29,7 +29,7 @@ void Execution::take_ranks() {
   for (int rank = 0; rank < cluster_.world_size(); ++rank) {
     if (!simulated(rank)) continue;
     index_of_rank_[rank] = static_cast<int>(ranks_.size());
-    ranks_.push_back({rank, std::make_unique<RankStreams>(program_, most), {}, 0});
+    ranks_.push_back({rank, std::make_unique<RankStreams>(program_, most), {}, 0, 0});
   }
 }
 

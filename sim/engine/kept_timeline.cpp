@@ -143,17 +143,4 @@ Utilisation busiest_link(const std::vector<double>& busy, const Cluster& cluster
   return {cluster.links()[first - busy.begin()].name, *first / seconds};
 }
 
-Utilisation busiest_rank(const Program& program, const std::vector<OpWork>& works, double iteration_seconds) {
-  const auto ranks = static_cast<std::size_t>(program.world_size);
-  std::vector<double> busy(ranks * program.streams.size(), 0.0);  // [stream][rank]
-  for (const Op& op : program.ops) {
-    const std::vector<double>& seconds = works[static_cast<std::size_t>(op.id)].seconds;
-    const std::size_t stream = static_cast<std::size_t>(op.stream) * ranks;
-    for (std::size_t rank = 0; rank < seconds.size(); ++rank) busy[stream + rank] += std::max(seconds[rank], 0.0);
-  }
-  const auto most = std::max_element(busy.begin(), busy.end());
-  const auto at = static_cast<std::size_t>(most - busy.begin());
-  return {"rank " + std::to_string(at % ranks) + " " + program.streams[at / ranks], *most / iteration_seconds};
-}
-
 }  // namespace shardsim

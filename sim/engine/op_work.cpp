@@ -9,9 +9,20 @@
 namespace shardsim {
 namespace {
 
-ComputeWork::Kind work_kind(OpClass op_class) {
-  if (op_class == OpClass::lookup) return ComputeWork::Kind::lookup;
-  return op_class == OpClass::update ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
+// The optimizer of the dense part streams over its parameters, where its kernels are known.
+ComputeWork::Kind work_kind(const Op& op) {
+  if (op.sort_bits > 0) return ComputeWork::Kind::sort;
+  if (op.op_class == OpClass::lookup) return ComputeWork::Kind::lookup;
+  const bool streams = op.role == OpRole::dense_update && op.kernels > 0;
+  return op.op_class == OpClass::update && !streams ? ComputeWork::Kind::update : ComputeWork::Kind::dense;
+}
+
+std::vector<ProductRun> products_of(const Op& op, std::size_t position) {
+  std::vector<ProductRun> runs;
+  for (const OpProduct& each : op.products)
+    runs.push_back(
+        {{each.m.at(position), each.n.at(position), each.k.at(position)}, static_cast<double>(each.count), each.share});
+  return runs;
 }
 
 Seconds host_time(const Op& op, std::size_t position, const ClusterSpec& spec) {
@@ -31,7 +42,7 @@ OpWork compute_work(const Op& op, const Program& program, const RowFacts& facts,
     ComputeWork asked = work_of(op, position, cluster.spec());
     asked.rows = rows.at(position);
     const Seconds nominal = compute.seconds(asked, cluster.spec().gpu);
-    work.seconds[rank] = nominal.value / cluster.compute_factor(rank);
+    work.seconds[rank] = op.op_class == OpClass::host ? nominal.value : nominal.value / cluster.compute_factor(rank);
     work.alone = std::max(work.alone, Seconds{work.seconds[rank]});
   }
   return work;
@@ -56,6 +67,7 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
     const CollectiveCall call{*collective_kind(op.op_class), ranks, &matrix, of_set};
     OpWork::Call expanded{
         ranks, op.matrix.per_set ? expand_collective(call, cluster, algorithm) : sets.expand(call), {}};
+    expanded.loads.start = {std::max(expanded.loads.start.value - static_cast<double>(op.launch_ns) * 1e-9, 0.0)};
     expanded.payload = payloads(op, matrix, of_set, static_cast<int>(ranks.size()));
     work.calls.push_back(std::move(expanded));
   }
@@ -67,14 +79,18 @@ OpWork collective_work(const Op& op, const Program& program, const Cluster& clus
 
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec) {
   ComputeWork work;
-  work.kind = work_kind(op.op_class);
+  work.kind = work_kind(op);
   work.hbm_bytes = op.hbm_bytes.at(position);
   work.host_link = host_time(op, position, spec);
   work.flops = op.flops.at(position);
   work.precision = op.precision.empty() ? "fp32" : op.precision;
+  work.products = products_of(op, position);
+  work.kernels = op.kernels;
   work.lookups = op.lookups.at(position);
   work.optimizer = op.optimizer;
-  work.sorted_update = op.op_class == OpClass::update && work.lookups > 0;
+  work.sorted_update = work.kind == ComputeWork::Kind::update && work.lookups > 0 && !op.in_place;
+  work.indexed = op.indexed;
+  if (op.sort_bits > 0) work.sort.key_bits = op.sort_bits;
   work.fixed = {static_cast<double>(op.fixed_ns) * 1e-9};
   return work;
 }

@@ -5,19 +5,32 @@
 namespace shardsim {
 namespace {
 
+constexpr double kPointer = 8;  // that an indexed lookup reads in the place of an id
+
+double number_at(const PerRank& stated, std::size_t position, double otherwise) {
+  const double number = stated.at(position);
+  return number > 0 ? number : otherwise;
+}
+
 // Bytes of a row, from a lookup that reads rows and writes vectors as wide (docs/lowering.md, bytes in device memory).
 double bytes_of_row(const Op& lookup, std::size_t position) {
   const double read = lookup.lookups.at(position);
   const double written = lookup.pooled ? lookup.bags.at(position) : read;
+  if (lookup.row_bytes.at(position) > 0) return lookup.row_bytes.at(position);
   if (lookup.host_bytes.at(position) > 0 || !(read + written > 0)) return 0;
   return lookup.hbm_bytes.at(position) / (read + written);
 }
 
 // Of each different row: what is left of the update's traffic beside a gradient per lookup.
-double bytes_of_update(const Op& update, std::size_t position, double row) {
+double bytes_of_update(const Op& update, std::size_t position, double gradient) {
   const double distinct = update.distinct_rows.at(position);
   if (!(distinct > 0)) return 0;
-  return std::max(0.0, (update.hbm_bytes.at(position) - row * update.lookups.at(position)) / distinct);
+  return std::max(0.0, (update.hbm_bytes.at(position) - gradient * update.lookups.at(position)) / distinct);
+}
+
+// What an update in place moves beside rows (or sums as wide) and gradients.
+double bytes_beside(const Op& update, std::size_t position, double row, double gradient) {
+  return std::max(0.0, update.hbm_bytes.at(position) - (2 * row + gradient) * update.lookups.at(position));
 }
 
 }  // namespace
@@ -28,7 +41,8 @@ RowFacts::RowFacts(const Program& program) : program_(program) {
     Pair& pair = by_shards_[op.shards];
     if (op.op_class == OpClass::lookup && pair.lookup == nullptr) pair.lookup = &op;
     const bool is_by_lookups = std::ranges::any_of(op.lookups.values, [](double each) { return each > 0; });
-    if (op.op_class == OpClass::update && is_by_lookups && pair.update == nullptr) pair.update = &op;
+    if (op.op_class == OpClass::update && op.sort_bits == 0 && is_by_lookups && pair.update == nullptr)
+      pair.update = &op;
   }
 }
 
@@ -41,6 +55,7 @@ RowFacts::OfOp RowFacts::of(const Op& op) const {
     return facts;
   facts.lookup_ = lookup;
   facts.update_ = update;
+  facts.is_update_ = op.op_class == OpClass::update;
   facts.table_rows_ = table_rows(op);
   facts.table_count_ = static_cast<double>(op.shards.size());
   facts.id_bytes_ = program_.id_bytes;
@@ -56,9 +71,14 @@ RowWork RowFacts::OfOp::at(std::size_t position) const {
   rows.table_rows = table_rows_;
   rows.table_count = table_count_;
   rows.vectors = lookup_->pooled ? lookup_->bags.at(position) : 0;
-  rows.vector_bytes = rows.bytes;
-  rows.id_bytes = id_bytes_;
-  rows.update_bytes = bytes_of_update(*update_, position, rows.bytes);
+  rows.distinct_growth = lookup_->distinct_growth.at(position);
+  const double gradient = number_at(update_->vector_bytes, position, rows.bytes);
+  rows.vector_bytes = is_update_ ? gradient : number_at(lookup_->vector_bytes, position, rows.bytes);
+  rows.id_bytes = lookup_->indexed ? kPointer : id_bytes_;
+  rows.update_bytes = bytes_of_update(*update_, position, gradient);
+  if (update_->indexed) rows.summed_bytes = gradient;
+  rows.in_place = is_update_ && update_->in_place;
+  if (rows.in_place) rows.passed_bytes = bytes_beside(*update_, position, rows.bytes, gradient);
   return rows;
 }
 

@@ -14,8 +14,8 @@ class RowFacts {
  public:
   explicit RowFacts(const Program& program);
 
-  // Those of one operation, by position of its ranks. Numbers that the Program does not hold stay 0: how the different
-  // rows grow with the lookups, and all of rows in host memory.
+  // Those of one operation, by position of its ranks. Numbers that the Program does not hold stay 0: all of rows in
+  // host memory, and how the different rows grow with the lookups unless the lowering was asked (LoweringOptions).
   class OfOp {
    public:
     RowWork at(std::size_t position) const;
@@ -24,6 +24,7 @@ class RowFacts {
     friend class RowFacts;
     const Op* lookup_ = nullptr;
     const Op* update_ = nullptr;
+    bool is_update_ = false;  // whose vectors are gradients
     double table_rows_ = 0, table_count_ = 1, id_bytes_ = 0;
   };
   OfOp of(const Op& op) const;

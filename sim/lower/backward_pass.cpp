@@ -4,6 +4,11 @@
 #include "sim/lower/lowering.h"
 
 namespace shardsim {
+namespace {
+
+constexpr std::int64_t kFp32Bytes = 4;
+
+}  // namespace
 
 // Exchanges launch in the reverse order of the forward pass, and their consumers run in that order, as autograd does.
 void Lowering::backward(std::vector<int> forward) {
@@ -13,12 +18,49 @@ void Lowering::backward(std::vector<int> forward) {
   const DensePart& dense = workload_.dense;
   if (dense.measured || !dense.layers.empty()) take_dense_steps();
   top_layers();
+  if (hybrid()) return hybrid_backward();
+  const bool bottom_first = index_apart() && in_one_call();  // nothing of the embeddings waits for it
+  if (bottom_first) bottom_layers();
+  if (workload_.hugectr_pipeline()) exchange_keys();
   exchange_gradients();
   if (held_) reduce_buckets(*held_, dense_);
-  bottom_layers();
-  for (std::size_t index = groups_.size(); index-- > 0;) add_gradients(groups_[index], ops_[index]);
-  dense_optimizer();
-  for (std::size_t index = groups_.size(); index-- > 0;) add_applies(groups_[index], ops_[index]);
+  if (!bottom_first) bottom_layers();
+  all_gradients();
+  optimizers();
+}
+
+// Of all groups, in reverse; what goes into the one all-reduce first.
+void Lowering::all_gradients() {
+  for (const bool joined : {true, false}) {
+    for (std::size_t index = groups_.size(); index-- > 0;) {
+      if (in_one_reduction(groups_[index]) == joined) add_gradients(groups_[index], ops_[index]);
+    }
+    if (joined && in_one_call()) reduce_in_one_call();
+  }
+}
+
+// The gradients of the dense part and of replicated tables.
+void Lowering::reduce_in_one_call() {
+  const int width = dtype_bytes(workload_.dense.all_reduce.dtype);
+  std::int64_t elements = 0;
+  for (const DenseStep& step : steps_) {
+    for (const std::int64_t bucket : step.buckets) elements += bucket;
+  }
+  elements = (elements + kFp32Bytes - 1) / kFp32Bytes;
+  std::vector<int> after = dense_;
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    const FusionGroup& group = groups_[index];
+    if (!in_one_reduction(group)) continue;
+    elements += group.replicated_elements;
+    after.insert(after.end(), ops_[index].gradients.begin(), ops_[index].gradients.end());
+  }
+  const int id = add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {elements * width},
+                               dtype_name(workload_.dense.all_reduce.dtype), after);
+  if (id < 0) return;
+  reductions_.push_back(id);
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    if (in_one_reduction(groups_[index])) ops_[index].reductions.push_back(id);
+  }
 }
 
 void Lowering::take_dense_steps() {
@@ -58,29 +100,37 @@ int Lowering::dense_backward(std::size_t step, std::vector<int> after) {
                      Stream::compute, std::move(after));
   op_at(id).flops = step_flops_[step];
   op_at(id).precision = precision();
+  put_backward_work(id, steps_[step].layers);
   return id;
 }
 
 void Lowering::reduce_buckets(const std::vector<std::int64_t>& buckets, const std::vector<int>& after) {
+  if (in_one_call()) return;
+  const Dtype dtype = workload_.dense.all_reduce.dtype;
   for (const std::int64_t bucket : buckets) {
-    const int id = add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {bucket}, "fp32", after);
+    const std::int64_t bytes =
+        dtype == Dtype::fp32 ? bucket : (bucket + kFp32Bytes - 1) / kFp32Bytes * dtype_bytes(dtype);
+    const int id =
+        add_reduction("dense_all_reduce", {OpRole::dense_all_reduce}, "world", {bytes}, dtype_name(dtype), after);
     if (id >= 0) reductions_.push_back(id);
   }
 }
 
 void Lowering::exchange_gradients() {
   split_ = before_;
+  // HugeCTR's host launches this behind its wait.
+  if (workload_.hugectr_pipeline()) split_.push_back(wait_);
   const OwnAmount tiers = tier_bytes();
   if (shuffles() && exchanges() && tiers.any) {
-    split_ = {
-        add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, Stream::compute, tiers.of.values, before_)};
+    split_ = {add_pass("tier_split_gradient", {OpRole::split_gradient_tiers}, hybrid() ? Stream::side : Stream::compute,
+                       tiers.of.values, split_)};
   }
   for (std::size_t index = groups_.size(); index-- > 0;) {
     const FusionGroup& group = groups_[index];
     if (!group.exchanges()) continue;
     std::vector<int> after = split_;
     if (group.sums_received() && shuffles()) {
-      after = {add_pass("copy_partial_gradients", group.as(OpRole::order_gradient), Stream::compute,
+      after = {add_pass("copy_partial_gradients", group.as(OpRole::order_gradient), row_stream(),
                         {group.partial_gradient_bytes}, after)};
     } else if (full() && shuffles() && group.own_bytes.any) {
       after = {add_vector_pass(group.order_pass() + "_gradient", OpRole::order_gradient, group,
@@ -110,7 +160,7 @@ int Lowering::gradient_exchange(const FusionGroup& group, std::vector<int> after
 // What the owners do with gradients before the update: divide by the size of the group (pytorch/torchrec
 // torchrec/distributed/comm_ops.py), and put them in the order of the ids.
 std::vector<int> Lowering::settle(const FusionGroup& group, std::vector<int> after) {
-  if (!full() || !shuffles() || !group.exchanges()) return after;
+  if (!full() || !shuffles() || !group.exchanges() || index_apart()) return after;
   const std::vector<double> bytes = received(group);
   after = {add_vector_pass("grad_divide", OpRole::divide_gradient, group, bytes, std::move(after))};
   if (group.sums_received() || (group.pooled() && !group.reduces())) return after;
@@ -136,18 +186,25 @@ void Lowering::add_gradients(const FusionGroup& group, GroupOps& ops) {
   std::vector<int> after = split_;
   if (ops.gradient_exchange >= 0) after = {ops.gradient_exchange};
   after = settle(group, after);
-  for (const LookupPart& part : group.parts) ops.gradients.push_back(add_gradient(group, part, after));
-  if (replicated(group.strategy)) reduce_replicas(group, ops);
+  for (std::size_t number = 0; number < group.parts.size(); ++number) {
+    std::vector<int> behind = after;
+    if (!ops.indices.empty()) behind.push_back(ops.indices[number]);
+    ops.gradients.push_back(add_gradient(group, group.parts[number], behind));
+  }
+  if (replicated(group.strategy) && !in_one_reduction(group) && !owned(group)) reduce_replicas(group, ops);
 }
 
 int Lowering::add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after) {
   const bool sum = part.dense_gradient;
-  Op& op = add_row_work(sum ? "gradient_" : "update_", sum ? OpRole::sum_gradient : OpRole::update, group, part, after);
+  // HugeCTR updates rows beside the dense part, and sums those of replicated ones in its line.
+  Op& op = add_row_work(sum ? "gradient_" : "update_", sum ? OpRole::sum_gradient : OpRole::update, group, part, after,
+                        sum && !hybrid() ? Stream::compute : row_stream());
   op.lookups.values = part.of_ranks(part.lookups);
   op.hbm_bytes.values = part.of_ranks(part.gradient_bytes);
   op.host_bytes.values = part.of_ranks(part.gradient_host);
   op.distinct_rows.values = part.of_ranks(part.distinct_rows);
   op.optimizer = sum ? "none" : workload_.optimizer;
+  add_fact(op, part, part.vector_gradient_bytes);
   return op.id;
 }
 
@@ -171,12 +228,18 @@ void Lowering::add_applies(const FusionGroup& group, GroupOps& ops) {
     ops.applies.push_back(-1);
     if (!part.dense_gradient) continue;
     const std::vector<int> after = ops.reductions.empty() ? std::vector<int>{ops.gradients[number]} : ops.reductions;
-    Op& apply = add_row_work("apply_", OpRole::apply, group, part, after);
-    apply.hbm_bytes.values = part.of_ranks(part.apply_bytes);
+    Op& apply = add_row_work("apply_", OpRole::apply, group, part, after, hybrid() ? Stream::side : Stream::compute);
+    apply.hbm_bytes.values = owned(group) ? owned_apply(part) : part.of_ranks(part.apply_bytes);
     apply.distinct_rows.values = part.of_ranks(part.applied_rows);
     apply.optimizer = workload_.optimizer;
     ops.applies.back() = apply.id;
   }
+}
+
+// Of the dense part, then of rows whose gradients are summed apart.
+void Lowering::optimizers() {
+  dense_optimizer();
+  for (std::size_t index = groups_.size(); index-- > 0;) add_applies(groups_[index], ops_[index]);
 }
 
 void Lowering::dense_optimizer() {
@@ -186,6 +249,7 @@ void Lowering::dense_optimizer() {
       add("dense_optimizer_step", {OpRole::dense_update}, Stream::compute, reductions_.empty() ? dense_ : reductions_);
   op_at(step).hbm_bytes.values = {3.0 * static_cast<double>(parameters)};
   op_at(step).optimizer = workload_.optimizer;
+  put_optimizer_work(step);
 }
 
 }  // namespace shardsim

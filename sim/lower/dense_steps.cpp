@@ -16,25 +16,10 @@ struct Piece {
   double backward_flops = 0;
   double bias = 0, weights = 0;  // elements
   bool bottom = false;
+  LayerRun run;
 };
 
 using Items = std::optional<double>;
-
-double samples_of(const Workload& workload, const DenseLayer& layer, Items drawn) {
-  if (layer.per_item && drawn) return *drawn;
-  double items = 1;
-  if (layer.per_item) {
-    items = 0;
-    for (const Table& table : workload.tables) {
-      if (table.kind == TableKind::sequence) items += table.distribution().total();
-    }
-  }
-  return items * static_cast<double>(workload.batch_per_gpu);
-}
-
-double forward_flops(const Workload& workload, const DenseLayer& layer, Items items) {
-  return 2.0 * static_cast<double>(layer.in) * static_cast<double>(layer.out) * samples_of(workload, layer, items);
-}
 
 // In the order of the backward pass.
 std::vector<Piece> pieces_of(const Workload& workload, Items items) {
@@ -46,14 +31,29 @@ std::vector<Piece> pieces_of(const Workload& workload, Items items) {
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
     const auto times = static_cast<double>(apart ? 1 : layer->repeat);
     const double rows = layer->weights ? times : 0;
-    const Piece piece{2 * forward_flops(workload, *layer, items) * times, static_cast<double>(layer->out) * rows,
-                      static_cast<double>(layer->in) * static_cast<double>(layer->out) * rows, is_bottom(*layer)};
-    pieces.insert(pieces.end(), static_cast<std::size_t>(apart ? layer->repeat : 1), piece);
+    const Piece piece{backward_flops_of(workload, *layer, items) * times,
+                      static_cast<double>(layer->out) * rows,
+                      static_cast<double>(layer->in) * static_cast<double>(layer->out) * rows,
+                      is_bottom(*layer),
+                      {static_cast<int>(layers.rend() - layer) - 1, 0, apart ? 1 : layer->repeat}};
+    for (std::int64_t left = apart ? layer->repeat : 1; left-- > 0;) {
+      pieces.push_back(piece);
+      pieces.back().run.first = left;
+    }
   }
-  if (!layers.empty() && !layers.front().per_item && !workload.dense.input_gradient) {
-    pieces.back().backward_flops -= forward_flops(workload, layers.front(), items);
+  if (has_input_layer(workload.dense)) {
+    pieces.back().backward_flops -= forward_flops_of(workload, layers.front(), items);
   }
   return pieces;
+}
+
+void add_run(std::vector<LayerRun>& runs, const LayerRun& run) {
+  if (!runs.empty() && runs.back().layer == run.layer) {
+    runs.back().first = run.first;
+    runs.back().count += run.count;
+  } else {
+    runs.push_back(run);
+  }
 }
 
 // Fills buckets in the order of the gradients.
@@ -79,7 +79,8 @@ class BucketPacker {
 double dense_forward_flops(const Workload& workload, bool bottom, std::optional<double> items) {
   double flops = 0;
   for (const DenseLayer& layer : workload.dense.layers) {
-    if (is_bottom(layer) == bottom) flops += forward_flops(workload, layer, items) * static_cast<double>(layer.repeat);
+    if (is_bottom(layer) == bottom)
+      flops += forward_flops_of(workload, layer, items) * static_cast<double>(layer.repeat);
   }
   return flops;
 }
@@ -89,7 +90,7 @@ std::vector<DenseStep> dense_backward_steps(const Workload& workload, std::optio
   const std::vector<Piece> pieces = pieces_of(workload, items);
   BucketPacker packer;
   if (pieces.empty())
-    return {{0, parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{}, false}};
+    return {{0, parameters > 0 ? std::vector<std::int64_t>{parameters} : std::vector<std::int64_t>{}, false, {}}};
   std::vector<double> elements;
   for (const Piece& piece : pieces) elements.insert(elements.end(), {piece.bias, piece.weights});
   const std::vector<std::int64_t> bytes = split_by_largest_remainder(parameters, elements);
@@ -97,9 +98,10 @@ std::vector<DenseStep> dense_backward_steps(const Workload& workload, std::optio
   steps.back().bottom = pieces.front().bottom;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!steps.back().buckets.empty() || steps.back().bottom != pieces[i].bottom) {
-      steps.push_back({0, {}, pieces[i].bottom});
+      steps.push_back({0, {}, pieces[i].bottom, {}});
     }
     steps.back().flops += pieces[i].backward_flops;
+    add_run(steps.back().layers, pieces[i].run);
     packer.add(bytes[2 * i], steps.back().buckets);
     packer.add(bytes[2 * i + 1], steps.back().buckets);
   }

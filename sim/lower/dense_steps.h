@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/workload/workload.h"
+#include "sim/lower/dense_work.h"
 
 namespace shardsim {
 
@@ -13,6 +14,7 @@ struct DenseStep {
   double flops = 0;
   std::vector<std::int64_t> buckets;  // bytes to all-reduce behind it
   bool bottom = false;                // layers that run before the embeddings are there
+  std::vector<LayerRun> layers = {};  // whose gradients it computes, in its order
   bool operator==(const DenseStep&) const = default;
 };
 

@@ -5,10 +5,13 @@
 namespace shardsim {
 
 std::vector<int> Lowering::forward() {
-  for (std::size_t index = 0; index < groups_.size(); ++index) {
+  add_indices();
+  for (const std::size_t index : forward_order()) {
     GroupOps& ops = ops_[index];
+    if (owned(groups_[index]))
+      ops.owned_rows = exchange_owned(groups_[index], OpRole::exchange_output, before_lookup());
     for (const LookupPart& part : groups_[index].parts) {
-      ops.lookups.push_back(add_lookup(groups_[index], part));
+      ops.lookups.push_back(add_lookup(groups_[index], part, ops.owned_rows));
     }
     ops.output = add_output(groups_[index], ops.lookups);
   }
@@ -22,18 +25,24 @@ std::vector<int> Lowering::forward() {
 // What a lookup waits for of its own iteration. Without a pipeline the host must have the sizes of all exchanges
 // before it launches the lookups.
 std::vector<int> Lowering::before_lookup() const {
+  if (index_ >= 0 && (!pipelined() || indices_in_line())) return {index_};
   if (!pipelined()) return full() ? std::vector<int>{ready()} : all_ids();
   if (!full()) return {};
+  if (workload_.hugectr_pipeline()) return {keep_};
   return {workload_.pipeline == "sparse_dist" ? ready() : wait_};
 }
 
-int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part) {
-  Op& op = add_row_work("lookup_", OpRole::lookup, group, part, before_lookup());
+int Lowering::add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows) {
+  std::vector<int> after = before_lookup();
+  after.push_back(owned_rows);
+  Op& op = add_row_work("lookup_", OpRole::lookup, group, part, after);
   op.lookups.values = part.of_ranks(part.lookups);
   op.pooled = group.pooled();
   op.bags.values = part.of_ranks(part.bags);
   op.hbm_bytes.values = part.of_ranks(part.lookup_bytes);
   op.host_bytes.values = part.of_ranks(part.lookup_host);
+  op.distinct_growth.values = part.growth();
+  add_fact(op, part, part.vector_bytes);
   return op.id;
 }
 
@@ -105,6 +114,7 @@ int Lowering::dense_forward(bool bottom, std::vector<int> after) {
     op_at(id).flops.values.push_back(dense_forward_flops(workload_, bottom, (*items_)[rank]));
   }
   op_at(id).precision = precision();
+  put_forward_work(id, bottom);
   return id;
 }
 

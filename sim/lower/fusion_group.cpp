@@ -1,6 +1,7 @@
 #include "sim/lower/fusion_group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "sim/lower/group_member.h"
@@ -29,11 +30,12 @@ constexpr StrategyOrder kOrder[] = {
 class GroupMaker {
  public:
   GroupMaker(Program& program, FusionGroup& group, const std::vector<GroupMember>& members, const Workload& workload,
-             const Cluster& cluster)
+             const Cluster& cluster, bool row_growth)
       : program_(program),
         group_(group),
         members_(members),
         workload_(workload),
+        row_growth_(row_growth),
         world_(cluster.world_size()),
         nodes_(cluster.nodes()),
         per_node_(cluster.ranks_per_node()),
@@ -44,7 +46,8 @@ class GroupMaker {
     if (group_.strategy != Strategy::data_parallel && size_ > 1)
       group_.group = group_.strategy == Strategy::flex ? "node" : "world";
     const int sources = group_.strategy == Strategy::data_parallel ? 1 : size_;
-    group_.parts = lookup_parts(members_, workload_, sources, world_, workload_.full_input_exchange());
+    group_.parts = lookup_parts(members_, workload_, sources, world_,
+                                {workload_.full_input_exchange(), row_growth_ || workload_.hugectr_rows()});
     for (const GroupMember& member : members_) add(member);
     if (group_.sums_received()) add_partial_sums();
     add_replicas();
@@ -58,14 +61,24 @@ class GroupMaker {
     group_.weighted = group_.weighted || member.weights.count > 0 || may_have_weights;
     const OwnAmount vectors = static_cast<double>(member.row_bytes) * own(member, &GroupMember::forward);
     (member.tier() ? group_.own_tier_bytes : group_.own_bytes) += vectors;
+    group_.own_wire_bytes += static_cast<double>(member.forward.bytes) * own(member, &GroupMember::forward);
     // The ids of a table are sent once per column block, and drawn once.
     if (member.placement->column_begin > 0) return;
     const OwnAmount ids = own(member, &GroupMember::items);
     group_.own_ids += ids;
     if (member.tier()) group_.own_tier_ids += ids;
     group_.own_extra_input += static_cast<double>(member.weights.bytes) * own(member, &GroupMember::weights);
-    if (member.placement->row_begin > 0) return;
+    if (member.placement->row_begin > 0 || !sends_lengths()) return;
     group_.own_extra_input += static_cast<double>(member.lengths.bytes) * own(member, &GroupMember::lengths);
+  }
+
+  // HugeCTR knows those of bags that are all as long.
+  bool sends_lengths() const {
+    return !workload_.hugectr_pipeline() || !std::ranges::all_of(members_, [](const GroupMember& member) {
+      return member.table->lengths.family == "fixed" &&
+             std::ranges::all_of(member.table->features,
+                                 [](const Feature& f) { return f.pooling_factor == std::floor(f.pooling_factor); });
+    });
   }
 
   // How many of them each rank's own batch has.
@@ -93,6 +106,7 @@ class GroupMaker {
     if (!replicated(group_.strategy)) return;
     for (const GroupMember& member : members_) {
       const auto rows = static_cast<std::int64_t>(member.placement->shard_rows(0));  // the largest shard, on every rank
+      group_.replicated_elements += rows * member.placement->columns();
       const std::int64_t row = member.placement->columns() * dtype_bytes(gradient_dtype(*member.table));
       group_.replicated_bytes.push_back(rows * row);
     }
@@ -117,12 +131,13 @@ class GroupMaker {
   }
 
   void add_exchanges() {
-    const Matrices ids = matrix(&GroupMember::items), lengths = matrix(&GroupMember::lengths);
+    const Matrices ids = matrix(&GroupMember::items);
+    const Matrices lengths = sends_lengths() ? matrix(&GroupMember::lengths) : Matrices{};
     const Matrices weights = group_.weighted ? matrix(&GroupMember::weights) : Matrices{};
     add_shuffled(ids, lengths, weights);
     const bool full = workload_.full_input_exchange();
     group_.ids = add("_ids", ids);
-    if (full) group_.lengths = add("_lengths", lengths);
+    if (full && sends_lengths()) group_.lengths = add("_lengths", lengths);
     if (full && group_.weighted) group_.weights = add("_weights", weights);
     if (!group_.reduces()) {
       group_.gradients = add("_grads", matrix(&GroupMember::backward));
@@ -228,6 +243,7 @@ class GroupMaker {
   FusionGroup& group_;
   const std::vector<GroupMember>& members_;
   const Workload& workload_;
+  bool row_growth_;
   int world_, nodes_, per_node_, size_;
 };
 
@@ -307,7 +323,7 @@ std::vector<FusionGroup> fuse(Program& program, const Plan& plan, const Workload
       for (const GroupMember& member : members) group.shards.push_back(member.shard);
       const std::string name = (kind == TableKind::pooled ? "pooled_" : "") + std::string(order.name);
       program.fusions.push_back({name, kind, group.shards});
-      GroupMaker(program, group, members, workload, cluster).make();
+      GroupMaker(program, group, members, workload, cluster, options.row_growth).make();
     }
   }
   return groups;

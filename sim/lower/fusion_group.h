@@ -66,9 +66,12 @@ struct FusionGroup {
   std::vector<std::int64_t>
       replicated_bytes;  // data_parallel: of each table; flex: of the largest shards, in one number
 
+  std::int64_t replicated_elements = 0;  // of all these rows
+
   // For the shuffles. Bytes in the tables' types.
   OwnAmount own_bytes;                // vectors that the own batch gets, of tables that are not cut in tiers
   OwnAmount own_tier_bytes;           // of those that are
+  OwnAmount own_wire_bytes;           // vectors that the own batch gets, and their gradients, as on the wire
   OwnAmount own_ids;                  // ids of the own batch
   OwnAmount own_tier_ids;             // of tables that are cut in tiers
   OwnAmount own_extra_input;          // bytes of lengths and weights of the own batch

@@ -103,9 +103,16 @@ struct LookupPart {
   std::vector<double> distinct_rows;  // expected
   std::vector<double> apply_bytes;    // dense_gradient: the optimizer's pass over all rows held
   std::vector<double> applied_rows;
+  std::vector<double> more_rows;  // expected different rows of kMoreIds as many lookups; all 0: nobody asked
+  // HugeCTR: bytes of the rows read, of the vectors written, and of the gradients of these.
+  std::vector<double> row_bytes, vector_bytes, vector_gradient_bytes;
 
   // The numbers of one of these, of `ranks` alone.
   std::vector<double> of_ranks(const std::vector<double>& of_all) const;
+  // d ln of the different rows / d ln of the lookups, of `ranks` alone; 0 where nobody asked.
+  std::vector<double> growth() const;
+  // Mean bytes of one of `count`, of `ranks` alone; 0 where there is none.
+  std::vector<double> per_one(const std::vector<double>& bytes, const std::vector<double>& count) const;
 };
 
 // The rows of a placement in drawn batches. `owners`: shares of its lookups by cell; `items` of one rank's expected
@@ -113,9 +120,13 @@ struct LookupPart {
 std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double items,
                                             int world);
 
-// The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel. `by_dtype`: tables of
-// different types are looked up apart.
+struct PartRules {
+  bool by_dtype = false;  // tables of different types are looked up apart
+  bool growth = false;    // how different rows grow with the lookups is asked for
+};
+
+// The parts of a group. `group_size`: ranks whose ids a holder serves, 1 for data_parallel.
 std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
-                                     int world, bool by_dtype);
+                                     int world, const PartRules& rules);
 
 }  // namespace shardsim

@@ -104,7 +104,7 @@ void Lowering::exchange_inputs_of(const FusionGroup& group, GroupOps& ops) {
     if (id >= 0) inputs_.push_back(id);
     return id;
   };
-  send("input_lengths_all_to_all", OpRole::exchange_lengths, group.lengths, "int32");
+  if (!group.lengths.empty()) send("input_lengths_all_to_all", OpRole::exchange_lengths, group.lengths, "int32");
   ops.ids = send("input_all_to_all", OpRole::exchange_ids, group.ids, ids_dtype());
   if (group.weighted) send("input_weights_all_to_all", OpRole::exchange_weights, group.weights, "fp32");
 }
@@ -171,10 +171,14 @@ void Lowering::say_batches_ahead() {
     if (op.role == OpRole::none || op.role > OpRole::prefetch_rows) continue;
     if (op.role == OpRole::copy_inputs) {
       op.batches_ahead = 2;
+    } else if (workload_.hugectr_pipeline()) {
+      op.batches_ahead = 1;
     } else if (op.role <= OpRole::exchange_splits) {
       op.batches_ahead = prefetch ? 2 : 1;
     } else {
-      op.batches_ahead = op.role <= OpRole::exchange_weights || (prefetch && full()) ? 1 : 0;
+      op.batches_ahead =
+          op.role <= OpRole::exchange_weights || (prefetch && full()) || (op.id == index_ && !indices_in_line()) ? 1
+                                                                                                                 : 0;
     }
   }
 }

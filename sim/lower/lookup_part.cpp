@@ -7,6 +7,7 @@
 
 #include "sim/lower/group_member.h"
 #include "sim/lower/known_shares.h"
+#include "sim/lower/row_traffic.h"
 
 namespace shardsim {
 namespace {
@@ -22,14 +23,33 @@ RowMemory memory_of(const GroupMember& member) {
       "Choose dense, fused, fused_uvm or fused_uvm_caching");
 }
 
+// HugeCTR's embeddings hold all rows in HBM.
+void check_memory(const GroupMember& member, const Workload& workload) {
+  if (!workload.hugectr_rows() && !workload.hugectr_pipeline()) return;
+  if (memory_of(member) == RowMemory::hbm) return;
+  throw input_error(member.table->place,
+                    "table '" + member.table->name + "' has the compute kernel '" + member.placement->compute_kernel +
+                        "', and HugeCTR's embeddings hold their rows in device memory",
+                    "Choose fused or dense");
+}
+
 bool has_dense_gradient(const GroupMember& member) {
   return replicated(member.placement->strategy) || member.placement->compute_kernel == "dense";
 }
 
-// dtype, pooling, weighted, memory, dense gradient, table.
-using Key = std::tuple<int, std::string, bool, RowMemory, bool, int>;
+// Whether the update is two operations, of which the second passes over all rows that are held.
+bool applies_apart(const GroupMember& member, const Workload& workload) {
+  if (workload.update_all_rows && memory_of(member) != RowMemory::hbm)
+    throw input_error(member.table->place,
+                      "table '" + member.table->name + "' lies in host memory, and the optimizer passes over all rows",
+                      "That is simulated in device memory alone: take another compute kernel, or update exact_sorted");
+  return has_dense_gradient(member) || workload.update_all_rows;
+}
 
-Key key_of(const GroupMember& member, bool by_dtype, bool by_table) {
+// dtype, pooling, weighted, memory, dense gradient, optimizer apart, table.
+using Key = std::tuple<int, std::string, bool, RowMemory, bool, bool, int>;
+
+Key key_of(const GroupMember& member, const Workload& workload, bool by_dtype) {
   const auto& features = member.table->features;
   const bool weighted = std::any_of(features.begin(), features.end(), [](const Feature& f) { return f.weighted; });
   return {by_dtype ? static_cast<int>(member.table->dtype) : 0,
@@ -37,7 +57,8 @@ Key key_of(const GroupMember& member, bool by_dtype, bool by_table) {
           weighted,
           memory_of(member),
           has_dense_gradient(member),
-          by_table ? member.placement->table : -1};
+          applies_apart(member, workload),
+          workload.embedding_kernels == "per_table" ? member.placement->table : -1};
 }
 
 // Lookups of each row shard of one set of holders, for all whom it serves.
@@ -63,32 +84,6 @@ double applied_rows(const Placement& placement, std::size_t shard) {
   return static_cast<double>(placement.shard_rows(own ? static_cast<int>(shard) : 0));
 }
 
-// What one rank reads and writes for the lookups of one placement (docs/lowering.md, "Bytes in device memory").
-struct Amounts {
-  double row = 0, state = 0;  // bytes
-  double lookups = 0, vectors = 0, touched = 0, missed = 0;
-};
-
-// `expanded`: gradients are copied to a row per lookup, added up by row, and the sums read.
-void add_memory(LookupPart& part, const Amounts& of, int rank, bool expanded) {
-  const double kept = (part.dense_gradient ? of.row : 2 * of.row + 2 * of.state)  // per distinct row
-                      + (expanded ? 3 * of.row : 0);
-  const double copied = expanded ? of.row * (of.vectors + of.lookups) : 0;
-  const bool on_host = part.memory == RowMemory::host;
-  part.lookups[rank] += of.lookups;
-  part.lookup_bytes[rank] += of.row * of.vectors + (on_host ? 0 : of.row * of.lookups);
-  part.lookup_host[rank] += on_host ? of.row * of.lookups : 0;
-  part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.row * of.missed : 0;
-  part.gradient_bytes[rank] += copied + of.row * of.lookups + (on_host ? 0 : kept * of.touched);
-  part.gradient_host[rank] += on_host ? kept * of.touched : 0;
-  part.distinct_rows[rank] += of.touched;
-}
-
-void add_apply(LookupPart& part, const Amounts& of, int rank, double rows) {
-  part.apply_bytes[rank] += 3.0 * rows * of.row + 2.0 * rows * of.state;
-  part.applied_rows[rank] += rows;
-}
-
 // Of a table whose bags follow from their first id: all rows as one owner has them.
 RowShares one_owner(const GroupMember& member) {
   const std::uint64_t rows = member.placement->rows();
@@ -104,6 +99,19 @@ bool follows_first_id(const GroupMember& member) {
 double touched_rows(const GroupMember& member, double draws) {
   if (follows_first_id(member)) return one_owner(member).distinct(draws).front();
   return member.access.expected_distinct(member.placement->row_begin, member.placement->row_end, draws);
+}
+
+// By how much these grow when there are kMoreIds as many lookups.
+double growth_by_more(const GroupMember& member, double draws) {
+  const double touched = touched_rows(member, draws);
+  return touched > 0 ? touched_rows(member, kMoreIds * draws) / touched : 1;
+}
+
+// Bytes of a row's gradient where it is summed over ranks.
+double dense_gradient_bytes(const GroupMember& member, const Workload& workload) {
+  const DenseAllReduce& all_reduce = workload.dense.all_reduce;
+  const Dtype dtype = all_reduce.one_call ? all_reduce.dtype : gradient_dtype(*member.table);
+  return static_cast<double>(member.placement->columns() * dtype_bytes(dtype));
 }
 
 // Expected different rows of `draws` lookups that a cache of the hottest rows does not hold.
@@ -180,13 +188,16 @@ bool writes_bags(const GroupMember& member, const ShardAmounts& amounts, std::si
 // The row shards of one placement on the ranks that hold them.
 class MemberAdder {
  public:
-  MemberAdder(LookupPart& part, const GroupMember& member, const Workload& workload, int sources)
+  MemberAdder(LookupPart& part, const GroupMember& member, const Workload& workload, int sources, bool growth)
       : part_(part),
         member_(member),
         sources_(sources),
         bags_(static_cast<double>(member.forward.count) * sources),
         state_(static_cast<double>(optimizer_row_bytes(workload.optimizer, member.placement->columns()))),
-        expanded_(!part.dense_gradient && workload.embedding_kernels == "per_table") {}
+        gradient_(dense_gradient_bytes(member, workload)),
+        kernels_(row_kernels_of(workload)) {
+    if (growth) growth_ = growth_by_more(member, static_cast<double>(member.items.count) * sources);
+  }
 
   void add_all(int world) {
     const Placement& placement = *member_.placement;
@@ -208,19 +219,24 @@ class MemberAdder {
   bool cached() const { return part_.memory == RowMemory::cached; }
 
   void add(int rank, std::size_t shard) {
-    Amounts of{static_cast<double>(member_.row_bytes),
-               state_,
-               amounts_.lookups[shard],
-               amounts_.lookups[shard],
-               amounts_.rows.touched[shard],
-               amounts_.rows.missed[shard]};
+    RowTraffic of;
+    of.row = static_cast<double>(member_.row_bytes);
+    of.state = state_;
+    of.forward = static_cast<double>(member_.forward.bytes);
+    of.backward = static_cast<double>(member_.backward.bytes);
+    of.summed = part_.dense_gradient ? gradient_ : of.backward;
+    of.lookups = of.vectors = amounts_.lookups[shard];
+    of.touched = amounts_.rows.touched[shard];
+    of.missed = amounts_.rows.missed[shard];
+    of.touched_by_more = growth_ * of.touched;
     part_.asked[rank] = part_.asked[rank] || may_look_up(member_, amounts_, shard);
     if (member_.pooled()) {
       of.vectors = writes_bags(member_, amounts_, shard) ? bags_ : 0;
       part_.bags[rank] += of.vectors;
     }
-    add_memory(part_, of, rank, expanded_);
-    if (part_.dense_gradient) add_apply(part_, of, rank, applied_rows(*member_.placement, shard));
+    add_traffic(part_, of, rank, kernels_);
+    if (part_.dense_gradient)
+      add_apply(part_, of, rank, applied_rows(*member_.placement, shard), has_dense_gradient(member_), kernels_);
   }
 
   LookupPart& part_;
@@ -228,12 +244,16 @@ class MemberAdder {
   int sources_;
   ShardAmounts amounts_{};
   double bags_, state_;
-  bool expanded_;  // gradients: to a row per lookup
+  double gradient_;    // bytes of a row's, where it is dense
+  double growth_ = 0;  // of the different rows, by kMoreIds as many lookups; 0: nobody asked
+  RowKernels kernels_;
 };
 
 std::vector<std::vector<double>*> columns(LookupPart& part) {
-  return {&part.lookups,        &part.bags,          &part.lookup_bytes,  &part.lookup_host, &part.fetched_bytes,
-          &part.gradient_bytes, &part.gradient_host, &part.distinct_rows, &part.apply_bytes, &part.applied_rows};
+  return {
+      &part.lookups,        &part.bags,          &part.lookup_bytes,  &part.lookup_host,          &part.fetched_bytes,
+      &part.gradient_bytes, &part.gradient_host, &part.distinct_rows, &part.apply_bytes,          &part.applied_rows,
+      &part.more_rows,      &part.row_bytes,     &part.vector_bytes,  &part.vector_gradient_bytes};
 }
 
 void collapse(std::vector<double>& per_rank) {
@@ -258,6 +278,28 @@ std::vector<double> LookupPart::of_ranks(const std::vector<double>& of_all) cons
   return of_these;
 }
 
+std::vector<double> LookupPart::growth() const {
+  std::vector<double> growth;
+  const std::vector<double> rows = of_ranks(distinct_rows), more = of_ranks(more_rows);
+  for (std::size_t i = 0; i < std::max(rows.size(), more.size()); ++i) {
+    const double now = rows[rows.size() == 1 ? 0 : i], then = more[more.size() == 1 ? 0 : i];
+    growth.push_back(now > 0 && then > now ? std::min(std::log(then / now) / std::log(kMoreIds), 1.0) : 0);
+  }
+  collapse(growth);
+  return growth;
+}
+
+std::vector<double> LookupPart::per_one(const std::vector<double>& bytes, const std::vector<double>& count) const {
+  const std::vector<double> all = of_ranks(bytes), of = of_ranks(count);
+  std::vector<double> each;
+  for (std::size_t i = 0; i < std::max(all.size(), of.size()); ++i) {
+    const double number = of[of.size() == 1 ? 0 : i];
+    each.push_back(number > 0 ? all[all.size() == 1 ? 0 : i] / number : 0);
+  }
+  collapse(each);
+  return each;
+}
+
 std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std::vector<double>& owners, double items,
                                             int world) {
   const Placement& placement = *member.placement;
@@ -275,22 +317,23 @@ std::shared_ptr<const DrawnRows> drawn_rows(const GroupMember& member, const std
 }
 
 std::vector<LookupPart> lookup_parts(const std::vector<GroupMember>& members, const Workload& workload, int group_size,
-                                     int world, bool by_dtype) {
+                                     int world, const PartRules& rules) {
   std::vector<LookupPart> parts;
   std::map<Key, std::size_t> known;
   const bool by_table = workload.embedding_kernels == "per_table";
   for (const GroupMember& member : members) {
-    const auto [entry, added] = known.try_emplace(key_of(member, by_dtype, by_table), parts.size());
+    check_memory(member, workload);
+    const auto [entry, added] = known.try_emplace(key_of(member, workload, rules.by_dtype), parts.size());
     if (added) {
       parts.emplace_back();
       parts.back().memory = memory_of(member);
-      parts.back().dense_gradient = has_dense_gradient(member);
+      parts.back().dense_gradient = applies_apart(member, workload);
       parts.back().asked.assign(world, false);
       for (auto* column : columns(parts.back())) column->assign(world, 0.0);
     }
     LookupPart& part = parts[entry->second];
     part.shards.push_back(member.shard);
-    MemberAdder(part, member, workload, group_size).add_all(world);
+    MemberAdder(part, member, workload, group_size, rules.growth).add_all(world);
   }
   for (LookupPart& part : parts) {
     if (by_table) part.ranks = holders_of(part);

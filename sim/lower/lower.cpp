@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "sim/lower/host_launches.h"
 #include "sim/lower/lowering.h"
 
 namespace shardsim {
@@ -107,14 +108,19 @@ void hold_measured_times(Program& program, const MeasuredRest& measured) {
        [](const Op& op) { return op.role == OpRole::dense_backward || op.role == OpRole::bottom_backward; });
 }
 
-constexpr const char* kStreamNames[] = {"compute", "world", "node", "cross", "memcpy", "data_dist", "prefetch", "host"};
+constexpr const char* kStreamNames[] = {"compute",   "world",    "node", "cross", "memcpy",
+                                        "data_dist", "prefetch", "host", "side"};
 
 std::vector<Stream> streams_of(const Workload& workload) {
   std::vector<Stream> streams = {Stream::compute, Stream::world, Stream::node, Stream::cross};
-  if (!workload.full_input_exchange() || workload.pipeline == "none") return streams;
-  streams.insert(streams.end(), {Stream::memcpy, Stream::data_dist});
-  if (workload.pipeline == "prefetch_sparse_dist") streams.push_back(Stream::prefetch);
-  streams.push_back(Stream::host);
+  if (workload.hugectr_pipeline()) {
+    streams.insert(streams.end(), {Stream::memcpy, Stream::prefetch, Stream::host});
+  } else if (workload.full_input_exchange() && workload.pipeline != "none") {
+    streams.insert(streams.end(), {Stream::memcpy, Stream::data_dist});
+    if (workload.pipeline == "prefetch_sparse_dist") streams.push_back(Stream::prefetch);
+    streams.push_back(Stream::host);
+  }
+  if (workload.hugectr_rows()) streams.push_back(Stream::side);
   return streams;
 }
 
@@ -122,6 +128,7 @@ std::vector<Stream> streams_of(const Workload& workload) {
 
 Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options)
     : workload_(workload),
+      software_(options.software),
       items_(options.drawn == nullptr ? nullptr : &options.drawn->items),
       program_(program_frame(plan, workload, cluster)),
       groups_(fuse(program_, plan, workload, cluster, options)),
@@ -132,7 +139,7 @@ Lowering::Lowering(const Plan& plan, const Workload& workload, const Cluster& cl
   for (const Stream stream : streams_) program_.streams.emplace_back(kStreamNames[static_cast<int>(stream)]);
 }
 
-Program Lowering::take() {
+Program Lowering::take(const Cluster& cluster) {
   if (!full()) {
     ids_alone();
   } else if (workload_.input_exchange == "none") {
@@ -140,6 +147,8 @@ Program Lowering::take() {
     backward(forward());
   } else if (!pipelined()) {
     in_line();
+  } else if (workload_.hugectr_pipeline()) {
+    hugectr();
   } else if (workload_.pipeline == "sparse_dist") {
     sparse_dist();
   } else {
@@ -147,16 +156,26 @@ Program Lowering::take() {
   }
   connect_iterations();
   if (workload_.dense.measured) hold_measured_times(program_, *workload_.dense.measured);
-  return std::move(program_);
+  if (software_ == nullptr) return std::move(program_);
+  count_kernels(program_);
+  return with_host(std::move(program_), host_work(cluster));
+}
+
+HostWork Lowering::host_work(const Cluster& cluster) const {
+  HostWork work{software_, cluster.spec().host.time_factor, operators_, 0, parameter_tensors(workload_.dense)};
+  for (const Table& table : workload_.tables) work.features += static_cast<double>(table.features.size());
+  return work;
 }
 
 // The exchange of ids is one call per group: of this batch, or with a pipeline of the next one.
 void Lowering::ids_alone() {
   const bool behind = workload_.pipeline == "sparse_dist";
   if (!behind) exchange_ids_only();
+  if (!behind || indices_in_line()) hybrid_indices();
   if (shuffles()) prefetch_rows();
   const std::vector<int> done = forward();
   if (behind) exchange_ids_only();
+  if (behind && !indices_in_line()) hybrid_indices();
   backward(done);
 }
 
@@ -200,6 +219,15 @@ void Lowering::prefetch_sparse_dist() {
   exchange_splits();
 }
 
+// The embedding collections of HugeCTR: counts of the next batch's keys are exchanged from the start, the keys once the
+// host has the counts and has launched the dense part; they go before the gradients, since one communicator has all.
+void Lowering::hugectr() {
+  copy_to_device();
+  keep_keys();
+  count_keys();
+  backward(forward());
+}
+
 // Rows must be updated before the next iteration reads them. Without a pipeline the next exchange of ids follows the
 // last operation of this iteration; with one, the ids that a lookup needs came during the iteration before.
 void Lowering::connect_iterations() {
@@ -210,16 +238,27 @@ void Lowering::connect_iterations() {
       if (pipelined()) before = came_before(ops);
       before.push_back(ops.update(part));
     }
+    if (ops.owned_rows >= 0) {
+      std::vector<int>& before = op_at(ops.owned_rows).after_previous;
+      if (pipelined()) before = came_before(ops);
+      for (std::size_t part = 0; part < ops.lookups.size(); ++part) before.push_back(ops.update(part));
+    }
+    for (const int index : ops.indices) {
+      if (pipelined()) op_at(index).after_previous = came_before(ops);
+    }
     if (!pipelined() && !full() && ops.ids >= 0) op_at(ops.ids).after_previous = {last};
   }
-  connect_pipeline();
+  if (hybrid() && pipelined() && indices_in_line()) index_behind_updates();
+  workload_.hugectr_pipeline() ? connect_hugectr() : connect_pipeline();
   if (copy_ >= 0 && !pipelined()) op_at(copy_).after_previous = {last};
 }
 
 // Of the input of this batch, in the iteration before.
 std::vector<int> Lowering::came_before(const GroupOps& ops) const {
   std::vector<int> ids = {ops.ids};
-  if (full() && workload_.pipeline == "prefetch_sparse_dist") ids.push_back(ready());
+  const bool indexed = hybrid() && !indices_in_line();
+  if (workload_.hugectr_pipeline() || indexed || (full() && workload_.pipeline == "prefetch_sparse_dist"))
+    ids.push_back(ready());
   std::erase(ids, -1);
   return ids;
 }
@@ -230,6 +269,7 @@ bool Lowering::exchanges() const {
 
 OwnAmount Lowering::tier_bytes() const {
   OwnAmount bytes;
+  if (hybrid()) return hybrid_bytes();
   for (const FusionGroup& group : groups_) {
     bytes += 2 * group.own_tier_bytes;
     if (!full()) bytes += 2 * group.own_bytes;
@@ -242,9 +282,9 @@ std::string Lowering::wire(const FusionGroup& group, const std::optional<WireDty
 }
 
 Op& Lowering::add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
-                           const std::vector<int>& after) {
+                           const std::vector<int>& after, Stream stream) {
   const std::string name = what + std::string(strategy_name(group.strategy));
-  Op& op = op_at(add(name, group.as(role), Stream::compute, after));
+  Op& op = op_at(add(name, group.as(role), stream, after));
   op.shards = part.shards;
   op.ranks = part.ranks;
   return op;
@@ -257,7 +297,7 @@ int Lowering::add_vector_pass(const std::string& name, OpRole role, const Fusion
 }
 
 Program lower(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options) {
-  return Lowering(plan, workload, cluster, options).take();
+  return Lowering(plan, workload, cluster, options).take(cluster);
 }
 
 }  // namespace shardsim

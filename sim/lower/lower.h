@@ -4,6 +4,7 @@
 
 #include "models/compute/compute_model.h"
 #include "models/load/load_options.h"
+#include "models/software/software.h"
 #include "models/workload/workload.h"
 #include "plan/plan.h"
 #include "sim/program/program.h"
@@ -19,7 +20,9 @@ struct LoweringOptions {
   bool overlap = true;            // false: one stream for everything
   LoadOptions load{};
   std::shared_ptr<KnownShares> known{};  // of earlier calls for the same tables; none: found anew
-  const DrawnBatch* drawn = nullptr;     // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
+  bool row_growth = false;             // lookups say how their different rows grow (ComputeModelEntry::asks_row_growth)
+  const DrawnBatch* drawn = nullptr;   // sizes of this batch (sim/lower/drawn_programs.h); none: the expected ones
+  const Software* software = nullptr;  // whose host launches all of it, and whose kernels are counted; none: no host
 };
 
 // The operations of one training iteration of this plan (docs/lowering.md). The Program's byte counts are whole

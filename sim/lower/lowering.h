@@ -1,24 +1,30 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/lower/dense_steps.h"
 #include "sim/lower/fusion_group.h"
+#include "sim/lower/host_times.h"
 #include "sim/lower/lower.h"
 
 namespace shardsim {
 
 // Streams of a lowered Program (docs/lowering.md, "Groups and streams"): compute, one per kind of group, as PyTorch
 // keeps one per process group, and with a full exchange of input those that TorchRec's pipelines have besides.
-enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host };
+// HugeCTR has one for what its update needs beside the dense part.
+enum class Stream { compute, world, node, cross, memcpy, data_dist, prefetch, host, side };
 
 // Operations of one fusion group; -1 or empty: none.
 struct GroupOps {
   int ids = -1;                 // the exchange of its ids
   std::vector<int> lookups;     // [part]
+  std::vector<int> indices;     // [part] index_rows; empty: the updates sort for themselves
   int output = -1;              // the last operation of the output
+  int owned_rows = -1;          // hybrid embedding on one node: owners give all ranks their frequent rows
   int gradient_exchange = -1;   // the last one of the exchange of gradients
   std::vector<int> gradients;   // [part] fused updates, or summed gradients
   std::vector<int> reductions;  // all-reduces of replicated rows
@@ -31,14 +37,17 @@ struct GroupOps {
 class Lowering {
  public:
   Lowering(const Plan& plan, const Workload& workload, const Cluster& cluster, const LoweringOptions& options);
-  Program take();
+  // `cluster`: whose hosts launch it, where software is stated.
+  Program take(const Cluster& cluster);
 
  private:
   void ids_alone();
   void in_line();
   void sparse_dist();
   void prefetch_sparse_dist();
+  void hugectr();
   void connect_iterations();
+  HostWork host_work(const Cluster& cluster) const;
   std::vector<int> came_before(const GroupOps& ops) const;
 
   // input_exchange.cpp: the way of a batch's ids to the ranks that look them up, in TorchRec's order
@@ -63,10 +72,41 @@ class Lowering {
   int ready() const { return prefetch_ >= 0 ? prefetch_ : recat_; }  // what the lookups wait for; -1: none
   std::string ids_dtype() const { return "int" + std::to_string(8 * workload_.id_bytes); }
 
+  // hugectr_steps.cpp: how HugeCTR's embedding collections bring the keys of the next batch, in two steps with a wait
+  // of the host between them, and what they do beside lookups and updates (docs/lowering.md, "HugeCTR").
+  void keep_keys();
+  void count_keys();     // label and count, exchange of counts, sort by owner
+  void exchange_keys();  // behind the wait; then the passes over what came
+  void connect_hugectr();
+  std::vector<int> updates() const;
+  void add_indices();  // nothing where the updates sort for themselves
+  void add_fact(Op& op, const LookupPart& part, const std::vector<double>& vector_bytes) const;
+  bool index_apart() const { return workload_.hugectr_kernels(); }
+  Stream row_stream() const { return workload_.hugectr_rows() ? Stream::side : Stream::compute; }
+  std::vector<std::size_t> forward_order() const;  // of the groups
+
+  // hugectr_hybrid.cpp: what HugeCTR's hybrid embedding does otherwise (docs/lowering.md, "HugeCTR's hybrid
+  // embedding").
+  bool hybrid() const { return workload_.hugectr_hybrid(); }
+  bool indices_in_line() const { return workload_.hugectr_in_line(); }
+  void hybrid_indices();  // behind the exchange of ids, or in front of the lookups; nothing of other embeddings
+  void index_behind_updates();
+  OwnAmount hybrid_bytes() const;
+  bool on_one_node() const { return program_.world_size <= program_.ranks_per_node; }
+  void hybrid_backward();  // from behind the top layers on
+  void hybrid_in_line();   // the same, nothing beside another
+  void frequent_gradients();
+  void infrequent_gradients();
+  // On one node replicated rows are copies of their owners' rows, which come before the lookup, and whose gradients go
+  // back in the place of an all-reduce.
+  bool owned(const FusionGroup& group) const;
+  static std::vector<double> owned_apply(const LookupPart& part);
+  int exchange_owned(const FusionGroup& group, OpRole role, std::vector<int> after);
+
   // forward_pass.cpp: lookups with their output exchanges, then the dense part. Returns what the backward pass follows.
   std::vector<int> forward();
   std::vector<int> before_lookup() const;
-  int add_lookup(const FusionGroup& group, const LookupPart& part);
+  int add_lookup(const FusionGroup& group, const LookupPart& part, int owned_rows);
   int add_output(const FusionGroup& group, const std::vector<int>& lookups);
   int add_reduced_output(const FusionGroup& group, const std::string& type, const std::vector<int>& lookups);
   void add_unexchanged(std::vector<int>& outputs) const;
@@ -85,11 +125,24 @@ class Lowering {
   int gradient_exchange(const FusionGroup& group, std::vector<int> after);
   std::vector<int> settle(const FusionGroup& group, std::vector<int> after);
   std::vector<double> received(const FusionGroup& group) const;
+  void all_gradients();
+  void reduce_in_one_call();
+  bool in_one_call() const { return workload_.dense.all_reduce.one_call; }
+  bool in_one_reduction(const FusionGroup& group) const {
+    return in_one_call() && group.strategy == Strategy::data_parallel && !owned(group);
+  }
   void add_gradients(const FusionGroup& group, GroupOps& ops);
   int add_gradient(const FusionGroup& group, const LookupPart& part, const std::vector<int>& after);
   void reduce_replicas(const FusionGroup& group, GroupOps& ops);
   void add_applies(const FusionGroup& group, GroupOps& ops);
+  void optimizers();
   void dense_optimizer();
+
+  // dense_by_layer.cpp: where software is stated, what each layer does.
+  void put_forward_work(int id, bool bottom);
+  void put_backward_work(int id, const std::vector<LayerRun>& layers);
+  void put_optimizer_work(int id);
+  void put_work(int id, const std::function<DenseWork(const DenseStyle&)>& of_style);
 
   // op_list.cpp: appends operations to the Program. Ids below 0 in `after` are left out: there was nothing to wait for.
   // A stream that the Program lacks is `compute`.
@@ -102,6 +155,8 @@ class Lowering {
                    const std::string& dtype, std::vector<int> after);
   int add_reduction(const std::string& name, Purpose purpose, const std::string& group,
                     const std::vector<std::int64_t>& bytes_by_set, const std::string& dtype, std::vector<int> after);
+  Stream stream_of(const std::string& group) const;
+  int stream_number(Stream stream) const;  // in the Program
   Op& op_at(int id) { return program_.ops[static_cast<std::size_t>(id)]; }
   int last_compute() const;  // last operation that is no collective
 
@@ -116,12 +171,14 @@ class Lowering {
   std::string wire(const FusionGroup& group, const std::optional<WireDtype>& stated) const;
   // An operation on the rows of a part, "lookup_" and the like before the strategy's name.
   Op& add_row_work(const char* what, OpRole role, const FusionGroup& group, const LookupPart& part,
-                   const std::vector<int>& after);
+                   const std::vector<int>& after, Stream stream = Stream::compute);
   // A pass over the vectors of a group, which are read and written; bytes of one number, or by rank.
   int add_vector_pass(const std::string& name, OpRole role, const FusionGroup& group, std::vector<double> vectors,
                       std::vector<int> after);
 
   const Workload& workload_;
+  const Software* software_;          // null: none is stated
+  std::map<int, double> operators_;   // [operation] of the dense part, for the host
   const std::vector<double>* items_;  // [rank] of all sequences of a drawn batch; null: the expected ones
   Program program_;
   std::vector<FusionGroup> groups_;
@@ -129,6 +186,8 @@ class Lowering {
   std::vector<GroupOps> ops_;    // [group]
 
   int copy_ = -1, permute_first_ = -1, permute_ = -1, wait_ = -1, recat_ = -1, prefetch_ = -1;
+  int index_ = -1;                    // of the hybrid embedding
+  int keep_ = -1, sort_ = -1;         // of HugeCTR's pipeline
   std::vector<int> splits_, inputs_;  // their exchanges
 
   // Of the backward pass.

@@ -6,17 +6,17 @@
 namespace shardsim {
 namespace {
 
-Stream stream_of(const std::string& group) {
-  if (group == "world") return Stream::world;
-  return group == "node" ? Stream::node : Stream::cross;
-}
-
 bool moves_nothing(const ByteMatrix& matrix) {
   return matrix.kind != ByteMatrix::Kind::dense &&
          std::all_of(matrix.units.begin(), matrix.units.end(), [](std::int64_t count) { return count == 0; });
 }
 
 }  // namespace
+
+int Lowering::stream_number(Stream stream) const {
+  const auto found = std::find(streams_.begin(), streams_.end(), stream);
+  return found == streams_.end() ? 0 : static_cast<int>(found - streams_.begin());
+}
 
 int Lowering::add(const std::string& name, Purpose purpose, Stream stream, std::vector<int> after) {
   Op op;
@@ -25,8 +25,7 @@ int Lowering::add(const std::string& name, Purpose purpose, Stream stream, std::
   op.op_class = class_of(purpose.role).value();
   op.role = purpose.role;
   op.fusion = purpose.fusion;
-  const auto found = std::find(streams_.begin(), streams_.end(), stream);
-  op.stream = found == streams_.end() ? 0 : static_cast<int>(found - streams_.begin());
+  op.stream = stream_number(stream);
   std::erase(after, -1);
   std::sort(after.begin(), after.end());
   after.erase(std::unique(after.begin(), after.end()), after.end());
@@ -45,10 +44,18 @@ int Lowering::add_pass(const std::string& name, Purpose purpose, Stream stream, 
   return id;
 }
 
+// HugeCTR has one communicator for all that crosses the network. In a node its GPUs write into each other's memory.
+Stream Lowering::stream_of(const std::string& group) const {
+  if (group == "world" || (group == "cross_node" && workload_.hugectr_pipeline())) return Stream::world;
+  return group == "node" ? Stream::node : Stream::cross;
+}
+
 int Lowering::add_exchange(const std::string& name, Purpose purpose, const std::string& group, MatrixUse matrix,
                            const std::string& dtype, std::vector<int> after) {
   if (program_.groups.at(group).front().size() < 2 || moves_nothing(resolve_matrix(program_, matrix))) return -1;
   const int id = add(name, purpose, stream_of(group), std::move(after));
+  // HugeCTR exchanges the hybrid embedding's vectors by itself, beside the communicator of the all-reduce.
+  if (hybrid() && purpose.role >= OpRole::lookup) op_at(id).stream = stream_number(Stream::cross);
   op_at(id).group = group;
   op_at(id).matrix = matrix;
   op_at(id).dtype = dtype;

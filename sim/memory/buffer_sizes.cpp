@@ -42,6 +42,17 @@ std::int64_t bags_of(const Program& program, const Program::Shard& shard) {
   return static_cast<std::int64_t>(sources) * std::llround(bags * static_cast<double>(program.batch_per_rank));
 }
 
+// HugeCTR's, in the type of the wire.
+BytesByRank stated_vectors(const Program& program, const Op& lookup) {
+  BytesByRank bytes = zeros(program);
+  const std::vector<int> ranks = program.ranks_of(lookup);
+  for (std::size_t position = 0; position < ranks.size(); ++position) {
+    bytes[static_cast<std::size_t>(ranks[position])] =
+        std::llround((lookup.pooled ? lookup.bags : lookup.lookups).at(position) * lookup.vector_bytes.at(position));
+  }
+  return bytes;
+}
+
 BytesByRank pooled_vectors(const Program& program, const Op& lookup) {
   BytesByRank bytes = zeros(program);
   for (const int index : lookup.shards) {
@@ -89,6 +100,7 @@ BytesByRank moved_by(const Program& program, const Op& exchange, bool given) {
 }
 
 BytesByRank vectors_of(const Program& program, const Op& lookup) {
+  if (lookup.indexed || lookup.vector_bytes != PerRank{}) return stated_vectors(program, lookup);
   if (lookup.pooled) return pooled_vectors(program, lookup);
   BytesByRank bytes = zeros(program);
   for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
@@ -98,7 +110,8 @@ BytesByRank vectors_of(const Program& program, const Op& lookup) {
   return bytes;
 }
 
-BytesByRank dense_gradient_of(const Program& program, const Op& gradient) {
+BytesByRank dense_gradient_of(const Program& program, const Op& gradient, bool all_rows) {
+  if (all_rows && !replicated(program.shard(gradient.shards.front()).strategy)) return half_of(gradient.hbm_bytes);
   BytesByRank bytes = zeros(program);
   for (const int index : gradient.shards) {
     const Program::Shard& shard = program.shard(index);

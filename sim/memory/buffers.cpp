@@ -21,6 +21,9 @@ std::optional<MemoryPart> part_written(OpRole role) {
   return of_vectors ? std::optional(MemoryPart::gradients) : std::nullopt;
 }
 
+// HugeCTR's index of a lookup: the row's place among the different ones, and the vector's (4 bytes each).
+constexpr double kRowIndexBytes = 8;
+
 // Whether it has vectors or gradients in hand: it reads those of the operations that it waits for.
 bool works_on_vectors(OpRole role) {
   return part_written(role) || role == OpRole::dense_forward || role == OpRole::dense_backward ||
@@ -28,9 +31,9 @@ bool works_on_vectors(OpRole role) {
          role == OpRole::apply;
 }
 
-BytesByRank bytes_written(const Program& program, const Op& op) {
+BytesByRank bytes_written(const Program& program, const Op& op, const Workload& workload) {
   if (op.role == OpRole::lookup) return vectors_of(program, op);
-  if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op);
+  if (op.role == OpRole::sum_gradient) return dense_gradient_of(program, op, workload.update_all_rows);
   return op.is_collective() ? moved_by(program, op, false) : half_of(op.hbm_bytes);
 }
 
@@ -94,10 +97,28 @@ class BufferList {
     if (writer.role == OpRole::permute_inputs || writer.role == OpRole::bucketize) return add_permuted(writer);
     if (writer.role == OpRole::exchange_splits) return add_splits(writer);
     if (exchanges_inputs(writer.role)) return add_received(writer);
-    if (writer.role != OpRole::recat) return;
-    Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(writer.hbm_bytes));
+    if (writer.role == OpRole::index_rows) return add_index(writer);
+    if (writer.role != OpRole::recat && writer.role != OpRole::keep_ids) return;
+    // HugeCTR keeps what recat has made, in as many bytes, until the updates.
+    const bool kept = writer.role == OpRole::recat && any(OpRole::keep_ids);
+    const Op& sized = kept ? op(all(OpRole::keep_ids).front()) : writer;
+    Buffer& buffer = add(MemoryPart::inputs, writer.id, half_of(sized.hbm_bytes));
+    if (kept) return read(buffer, OpRole::keep_ids);
     read_by_lookups(buffer, true);
+    read(buffer, OpRole::index_rows);
     read(buffer, OpRole::prefetch_rows);
+  }
+
+  // Where the vectors of each row's lookups lie, for the update.
+  void add_index(const Op& index) {
+    BytesByRank bytes;
+    for (const double lookups : index.lookups.values) bytes.push_back(std::llround(kRowIndexBytes * lookups));
+    Buffer& buffer = add(MemoryPart::inputs, index.id, std::move(bytes));
+    for (const OpRole readers : {OpRole::update, OpRole::sum_gradient}) {
+      for (const int reader : all(readers)) {
+        if (op(reader).shards == index.shards) read(buffer, reader);
+      }
+    }
   }
 
   // The own batch as it came from the host.
@@ -124,7 +145,12 @@ class BufferList {
   // What is sent, of tables cut by rows once more in their buckets.
   void add_permuted(const Op& pass) {
     const bool buckets = pass.role == OpRole::bucketize;
-    Buffer& buffer = add(MemoryPart::inputs, pass.id, half_of(pass.hbm_bytes));
+    BytesByRank bytes = half_of(pass.hbm_bytes);
+    if (pass.sort_bits > 0) {
+      bytes.clear();
+      for (const double ids : pass.lookups.values) bytes.push_back(std::llround(ids * workload_.id_bytes));
+    }
+    Buffer& buffer = add(MemoryPart::inputs, pass.id, std::move(bytes));
     if (!buckets) read(buffer, OpRole::bucketize);
     for (const OpRole sends : {OpRole::exchange_lengths, OpRole::exchange_ids, OpRole::exchange_weights}) {
       for (const int exchange : all(sends)) {
@@ -164,7 +190,7 @@ class BufferList {
         if (hands_on(op(next), by_tier)) behind.push_back(next);
       }
     }
-    Buffer& buffer = add(part, writer.id, bytes_written(program_, writer));
+    Buffer& buffer = add(part, writer.id, bytes_written(program_, writer, workload_));
     for (const int reader : readers) read(buffer, reader);
   }
 

@@ -40,9 +40,29 @@ Plan replicated_plan(const Workload& workload, const Cluster& cluster) {
   return plan;
 }
 
+// With all tables replicated, without the reductions of their rows, which may be absurdly long. What is reduced in one
+// call is so here, too.
+Program dense_program(const Case& item, const Cluster& cluster) {
+  Workload workload = item.workload;
+  workload.dense.all_reduce.one_call = false;
+  Program program = lower(replicated_plan(workload, cluster), workload, cluster, {false, item.overlap});
+  std::int64_t bytes = 0;
+  Op* last = nullptr;
+  for (Op& op : program.ops) {
+    if (op.role != OpRole::dense_all_reduce) continue;
+    last = &op;
+    bytes += op.bytes;
+    if (item.workload.dense.all_reduce.one_call) op.bytes = 0;
+  }
+  if (last != nullptr && item.workload.dense.all_reduce.one_call) last->bytes = bytes;
+  return program;
+}
+
 GivenTimes given_times(const Case& item, const Cluster& cluster, const ComputeModel& compute) {
-  Program program = lower(replicated_plan(item.workload, cluster), item.workload, cluster, {false, item.overlap});
-  std::erase_if(program.ops, [](const Op& op) { return op.role == OpRole::reduce_gradient; });  // may be absurdly long
+  Program program = dense_program(item, cluster);
+  std::erase_if(program.ops, [](const Op& op) {
+    return op.role == OpRole::reduce_gradient || (op.role == OpRole::dense_all_reduce && op.bytes == 0);
+  });
   const std::vector<OpWork> works = expand_ops(program, cluster, compute, item.algorithms);
   const bool measured_rows = item.workload.dense.measured && item.workload.embedding_kernels == "fused";
   GivenTimes given;
@@ -121,7 +141,7 @@ class TableBound {
     const auto dim = static_cast<double>(table_.dim);
     const double wires = dtype_bytes(wire_dtype(workload_.wire_forward, table_)) +
                          dtype_bytes(wire_dtype(workload_.wire_backward, table_));
-    const double of_vector = away * dim * wires, of_row = copies * dim * dtype_bytes(gradient_dtype(table_));
+    const double of_vector = away * dim * wires, of_row = copies * dim * dtype_bytes(reduced_dtype());
     if (table_.kind == TableKind::pooled) return std::min(vectors_ * of_vector, rows() * of_row);
     const std::uint64_t hot =
         access_.count_at_least(of_row / (of_vector * static_cast<double>(workload_.batch_per_gpu)));
@@ -133,6 +153,10 @@ class TableBound {
  private:
   double row() const { return static_cast<double>(table_.row_bytes()); }
   double rows() const { return static_cast<double>(table_.rows); }
+  Dtype reduced_dtype() const {
+    const DenseAllReduce& all_reduce = workload_.dense.all_reduce;
+    return all_reduce.one_call ? all_reduce.dtype : gradient_dtype(table_);
+  }
 
   const Table& table_;
   const Workload& workload_;
@@ -179,9 +203,9 @@ std::string name_of_model(const Case& item) {
   return name == nullptr ? "" : name->scalar;
 }
 
-// Whether the embeddings' kernels take times that are sums of rates, which TableBound knows.
+// Whether the embeddings' kernels take times that are sums of rates, which TableBound knows, one after the other.
 bool counts_kernels(const Case& item) {
-  return !item.workload.dense.measured && name_of_model(item) == "roofline";
+  return !item.workload.dense.measured && !item.workload.hugectr_rows() && name_of_model(item) == "roofline";
 }
 
 }  // namespace
@@ -189,6 +213,7 @@ bool counts_kernels(const Case& item) {
 std::string lower_bound_lacks(const Case& item) {
   const bool measured = item.workload.dense.measured.has_value();
   if (counts_kernels(item) || (measured && item.workload.embedding_kernels == "fused")) return "";
+  if (item.workload.hugectr_rows()) return "lookups and updates, which HugeCTR's kernels do beside the dense part";
   return "lookups and updates, which " + (measured
                                               ? "the workload's measured rest has for no single kernel"
                                               : "the compute model " + name_of_model(item) + " tells size by size");

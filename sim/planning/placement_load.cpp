@@ -37,6 +37,7 @@ Workload workload_around(const Placement& placement, const Workload& workload) {
   around.id_bytes = workload.id_bytes;
   around.wire_forward = workload.wire_forward;
   around.wire_backward = workload.wire_backward;
+  around.dense.all_reduce = workload.dense.all_reduce;  // one call for all is no step of a placement
   if (workload.dense.measured) around.dense.measured.emplace();
   return around;
 }
@@ -83,6 +84,9 @@ void add_compute(const Op& op, const Program& program, const ClusterSpec& spec, 
     const ComputeWork work = work_of(op, position, spec);
     step.work.kind = work.kind;
     step.work.optimizer = work.optimizer;
+    step.work.indexed = work.indexed;
+    step.work.kernels = work.kernels;
+    step.work.sort = work.sort;
     step.hbm_bytes[ranks[position]] = work.hbm_bytes;
     step.lookups[ranks[position]] = work.lookups;
     step.host_seconds[ranks[position]] = work.host_link.value;

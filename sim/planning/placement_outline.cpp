@@ -20,6 +20,16 @@ bool is_always_there(const Op& op) {
   return is_given(op.role) && op.fusion < 0;
 }
 
+// Of the one all-reduce what every plan has: `plan` may replicate more than fits anywhere.
+void leave_out_rows(Program& program, const DensePart& dense) {
+  constexpr std::int64_t kFp32Bytes = 4;
+  const std::int64_t elements = (dense.parameters.count + kFp32Bytes - 1) / kFp32Bytes;
+  for (Op& op : program.ops) {
+    if (op.role == OpRole::dense_all_reduce)
+      op.bytes = std::min(op.bytes, elements * dtype_bytes(dense.all_reduce.dtype));
+  }
+}
+
 std::vector<double> seconds_of(const Op& op, const Program& program, const Cluster& cluster,
                                const ComputeModel& compute) {
   Program alone = program;
@@ -35,7 +45,8 @@ std::vector<double> seconds_of(const Op& op, const Program& program, const Clust
 
 IterationOutline iteration_outline(const Plan& plan, const Workload& workload, const Cluster& cluster,
                                    const ComputeModel& compute, bool overlap) {
-  const Program program = lower(plan, workload, cluster, {false, overlap});
+  Program program = lower(plan, workload, cluster, {false, overlap});
+  if (workload.dense.all_reduce.one_call) leave_out_rows(program, workload.dense);
   Program frame = program;
   frame.ops.clear();
   IterationOutline outline;

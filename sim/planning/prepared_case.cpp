@@ -134,9 +134,18 @@ PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& 
   return result;
 }
 
+LoweringOptions lowering_options(const Case& item, bool observed_payload) {
+  LoweringOptions options{observed_payload, item.overlap, item.load};
+  options.row_growth = asks_row_growth(item.compute_model);
+  if (item.software) options.software = &*item.software;
+  return options;
+}
+
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
                      bool observed_payload, std::shared_ptr<KnownShares> known) {
-  Program program = lower(plan, item.workload, cluster, {observed_payload, item.overlap, item.load, std::move(known)});
+  LoweringOptions options = lowering_options(item, observed_payload);
+  options.known = std::move(known);
+  Program program = lower(plan, item.workload, cluster, options);
   program.scenario = scenario.path;
   program.case_name = item.name;
   program.seed = scenario.seed;

@@ -48,6 +48,9 @@ PlannerBandwidths simulated_bandwidths(const Workload& workload, const Cluster& 
 PlacementLoad placement_load(const Placement& placement, const Workload& workload, const Cluster& cluster,
                              const LoweringOptions& options = {}, std::uint64_t hash_seed = Plan{}.hash_seed);
 
+// As the case says; it has to outlive them.
+LoweringOptions lowering_options(const Case& item, bool observed_payload);
+
 // The Program of one case; `observed_payload` and `known` as for lower().
 Program make_program(const Case& item, const Cluster& cluster, const Plan& plan, const Scenario& scenario,
                      bool observed_payload, std::shared_ptr<KnownShares> known = nullptr);

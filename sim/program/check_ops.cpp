@@ -9,6 +9,8 @@ namespace shardsim {
 namespace {
 
 constexpr int kMostBatchesAhead = 16;
+constexpr int kMostSortBits = 64;
+constexpr int kMostKernels = 1'000'000;
 
 }  // namespace
 
@@ -33,9 +35,27 @@ void ProgramChecker::check_op(std::size_t index) const {
   check_role(op);
   if (op.is_collective()) {
     check_collective(op);
+  } else if (op.op_class == OpClass::host) {
+    check_host(op);
   } else {
     check_compute(op);
   }
+}
+
+// What the host does takes time and moves nothing.
+void ProgramChecker::check_host(const Op& op) const {
+  if (op.fixed_ns <= 0) fail_op(op, "its fixed_ns is not above 0", "Write the nanoseconds that the host takes.");
+  Op plain;
+  plain.id = op.id;
+  plain.name = op.name;
+  plain.op_class = op.op_class;
+  plain.role = op.role;
+  plain.ranks = op.ranks;
+  plain.stream = op.stream;
+  plain.after = op.after;
+  plain.after_previous = op.after_previous;
+  plain.fixed_ns = op.fixed_ns;
+  if (op != plain) fail_op(op, "an operation of the host moves and computes nothing", "Leave all but 'fixed_ns' out.");
 }
 
 void ProgramChecker::check_order(const Op& op) const {
@@ -63,6 +83,9 @@ void ProgramChecker::check_collective(const Op& op) const {
   const std::vector<std::string> dtypes{"fp32", "fp16", "bf16", "int8", "int32", "int64"};
   if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
+  }
+  if (op.launch_ns < 0 || (op.launch_ns > 0 && op.op_class != OpClass::all_to_all)) {
+    fail_op(op, fmt::format("launch_ns is {}", op.launch_ns), "Write 0 or more nanoseconds, of an all_to_all alone.");
   }
   if (op.op_class == OpClass::all_to_all) {
     if (op.bytes != 0 || !op.bytes_by_set.empty()) {
@@ -185,6 +208,41 @@ void ProgramChecker::check_compute(const Op& op) const {
   check_per_rank(op, op.host_bytes, "host_bytes");
   check_per_rank(op, op.flops, "flops");
   check_per_rank(op, op.distinct_rows, "distinct_rows");
+  check_row_facts(op);
+  check_kernels(op);
+}
+
+void ProgramChecker::check_row_facts(const Op& op) const {
+  check_per_rank(op, op.distinct_growth, "distinct_growth");
+  check_per_rank(op, op.row_bytes, "row_bytes");
+  check_per_rank(op, op.vector_bytes, "vector_bytes");
+  if (op.indexed && op.op_class == OpClass::dense) {
+    fail_op(op, "it is indexed, and neither a lookup nor an update", "Leave 'indexed' out.");
+  }
+  if (op.in_place && (op.op_class != OpClass::update || op.indexed)) {
+    fail_op(op, "it is in place, and no update without an index", "Leave 'in_place' out.");
+  }
+  if (op.sort_bits < 0 || op.sort_bits > kMostSortBits) {
+    fail_op(op, fmt::format("it sorts by {} bits", op.sort_bits), "Keys have 1 to 64 bits; 0: nothing is sorted.");
+  }
+}
+
+void ProgramChecker::check_kernels(const Op& op) const {
+  if (op.kernels < 0 || op.kernels > kMostKernels) {
+    fail_op(op, fmt::format("it is made of {} kernels", op.kernels), fmt::format("Write 0 to {}.", kMostKernels));
+  }
+  if (!op.products.empty() && op.op_class != OpClass::dense) {
+    fail_op(op, "it has products and is not dense", "Leave 'products' out.");
+  }
+  for (const OpProduct& product : op.products) {
+    check_per_rank(op, product.m, "products.m");
+    check_per_rank(op, product.n, "products.n");
+    check_per_rank(op, product.k, "products.k");
+    if (!(product.share >= 0 && product.share <= 1))
+      fail_op(op, "a product has a share outside 0 to 1", "Write 0 to 1.");
+    if (product.count >= 1 && product.count <= kMostKernels) continue;
+    fail_op(op, fmt::format("it has a product {} times", product.count), fmt::format("Write 1 to {}.", kMostKernels));
+  }
 }
 
 void ProgramChecker::check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const {

@@ -12,7 +12,7 @@ struct ClassRow {
   std::optional<CollectiveKind> collective = {};
 };
 
-constexpr std::array<ClassRow, 9> kClasses{{
+constexpr std::array<ClassRow, 10> kClasses{{
     {OpClass::lookup, "lookup"},
     {OpClass::update, "update"},
     {OpClass::dense, "dense"},
@@ -22,6 +22,7 @@ constexpr std::array<ClassRow, 9> kClasses{{
     {OpClass::all_gather, "all_gather", CollectiveKind::all_gather},
     {OpClass::broadcast, "broadcast", CollectiveKind::broadcast},
     {OpClass::send_recv, "send_recv", CollectiveKind::send_recv},
+    {OpClass::host, "host"},
 }};
 
 struct RoleRow {
@@ -31,7 +32,7 @@ struct RoleRow {
   Belonging fusion;
 };
 
-constexpr std::array<RoleRow, 34> kRoles{{
+constexpr std::array<RoleRow, 37> kRoles{{
     {OpRole::none, "none", std::nullopt, Belonging::none},
     {OpRole::copy_inputs, "copy_inputs", OpClass::dense, Belonging::none},
     {OpRole::split_tiers, "split_tiers", OpClass::dense, Belonging::none},
@@ -44,6 +45,8 @@ constexpr std::array<RoleRow, 34> kRoles{{
     {OpRole::exchange_weights, "exchange_weights", OpClass::all_to_all, Belonging::must},
     {OpRole::recat, "recat", OpClass::dense, Belonging::none},
     {OpRole::prefetch_rows, "prefetch_rows", OpClass::dense, Belonging::none},
+    {OpRole::keep_ids, "keep_ids", OpClass::dense, Belonging::none},
+    {OpRole::index_rows, "index_rows", OpClass::update, Belonging::must},
     {OpRole::lookup, "lookup", OpClass::lookup, Belonging::must},
     {OpRole::order_lookups, "order_lookups", OpClass::dense, Belonging::must},
     {OpRole::sum_output, "sum_output", OpClass::reduce_scatter, Belonging::must},
@@ -66,6 +69,7 @@ constexpr std::array<RoleRow, 34> kRoles{{
     {OpRole::reduce_gradient, "reduce_gradient", OpClass::all_reduce, Belonging::must},
     {OpRole::update, "update", OpClass::update, Belonging::must},
     {OpRole::apply, "apply", OpClass::update, Belonging::must},
+    {OpRole::launch, "launch", OpClass::host, Belonging::none},
 }};
 
 const RoleRow& row_of(OpRole role) {
@@ -111,6 +115,10 @@ std::optional<OpClass> class_of(OpRole role) {
 
 Belonging belongs_to_fusion(OpRole role) {
   return row_of(role).fusion;
+}
+
+bool occupies_gpu(OpRole role) {
+  return role != OpRole::launch && role != OpRole::wait_for_splits && role != OpRole::copy_inputs;
 }
 
 bool exchanges_inputs(OpRole role) {

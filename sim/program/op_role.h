@@ -10,8 +10,19 @@
 namespace shardsim {
 
 // What kind of work an operation is: compute on a rank, or a collective. broadcast: from the first member of the group;
-// send_recv: each member to the next, as nccl-tests does.
-enum class OpClass { lookup, update, dense, all_to_all, all_reduce, reduce_scatter, all_gather, broadcast, send_recv };
+// send_recv: each member to the next, as nccl-tests does. host: what the rank's host does before the GPU can go on.
+enum class OpClass {
+  lookup,
+  update,
+  dense,
+  all_to_all,
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  send_recv,
+  host
+};
 
 std::string_view op_class_name(OpClass op_class);
 std::vector<std::string> op_class_names();  // in the order of the enumerators
@@ -34,6 +45,8 @@ enum class OpRole {
   exchange_weights,
   recat,          // what was received, by table
   prefetch_rows,  // that a cache misses, from host memory
+  keep_ids,       // of the batch that is trained, while those of the next one arrive
+  index_rows,     // ids sorted and told apart for the update of their rows, ahead of it
 
   // Vectors, from the rows to the dense part.
   lookup,
@@ -61,7 +74,9 @@ enum class OpRole {
   sum_gradient,             // by row: of replicated rows, and of the kernel dense
   reduce_gradient,          // of replicated rows
   update,                   // fused with the sum
-  apply                     // a summed gradient to its rows
+  apply,                    // a summed gradient to its rows
+
+  launch  // the host launches what follows (sim/lower/host_launches.h)
 };
 
 std::string_view op_role_name(OpRole role);
@@ -73,6 +88,9 @@ std::optional<OpClass> class_of(OpRole role);
 // Whether such an operation works for one fusion group. An exchange of splits may work for one or for all.
 enum class Belonging { none, may, must };
 Belonging belongs_to_fusion(OpRole role);
+
+// Whether an operation in this role keeps the GPU from other compute: what the host does, and copies from it, do not.
+bool occupies_gpu(OpRole role);
 
 // The exchange of ids, with its splits, lengths and weights.
 bool exchanges_inputs(OpRole role);

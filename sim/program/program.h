@@ -34,6 +34,14 @@ struct MatrixUse {
   bool operator==(const MatrixUse&) const = default;
 };
 
+// Equal matrix products (m x k) (k x n) of an operation.
+struct OpProduct {
+  PerRank m, n, k;
+  int count = 1;
+  double share = 0;  // of the peak rate, whatever their shape; 0: their shape decides
+  bool operator==(const OpProduct&) const = default;
+};
+
 // One operation, on all its ranks: a symmetric plan is written once, so 1,024 ranks cost what 8 cost.
 struct Op {
   int id = 0;  // equal to its index
@@ -54,6 +62,8 @@ struct Op {
   std::vector<std::int64_t>
       bytes_by_set;  // the same where the rank sets of the group differ: one number each; else empty
   std::string dtype;
+  // all_to_all: the part of its measured start that a host's launch took, and that is taken off.
+  std::int64_t launch_ns = 0;
 
   // Compute.
   std::vector<int> shards;
@@ -61,11 +71,22 @@ struct Op {
   bool pooled = false;  // lookup: the rows of each bag are summed into one vector, `bags` of them
   PerRank bags;         // lookup, pooled: vectors written; 0 otherwise
   PerRank hbm_bytes;
-  PerRank host_bytes;  // between host memory and the device
-  PerRank flops;
-  std::string precision;      // dense: of its products; "" means fp32
-  std::string optimizer;      // update
-  PerRank distinct_rows;      // update: expected
+  PerRank host_bytes;               // between host memory and the device
+  PerRank flops;                    // of its products
+  std::string precision;            // dense: of its products; "" means fp32
+  std::vector<OpProduct> products;  // dense, one by one where software is stated
+  int kernels = 0;                  // beside products and sorts, where it is known; 0: it is not
+  std::string optimizer;            // update
+  PerRank distinct_rows;            // update: expected
+  PerRank distinct_growth;          // lookup: d ln of the distinct rows / d ln of the lookups, expected; 0: nobody said
+  // Of a row that is read, and of a vector that a lookup writes and an update reads a gradient of; means over the
+  // tables. 0: both are as wide, and hbm_bytes say how wide.
+  PerRank row_bytes, vector_bytes;
+  // HugeCTR's: a lookup goes by pointers that a kernel of its own writes, an update finds its keys sorted by an
+  // operation index_rows.
+  bool indexed = false;
+  bool in_place = false;      // update: every lookup adds its gradient to the row, or to the row's sum, by atomics
+  int sort_bits = 0;          // its lookups are sorted by keys of so many bits, beside its hbm_bytes; 0: none
   std::int64_t fixed_ns = 0;  // measured duration from the workload; 0: none
 
   std::int64_t bytes_of_set(std::size_t set) const { return bytes_by_set.empty() ? bytes : bytes_by_set.at(set); }
@@ -75,6 +96,8 @@ struct Op {
 
 // Beside each id split_tiers writes where in the batch it stood.
 inline constexpr double kPositionBytes = 4;
+
+constexpr std::string_view kLaunchStream = "launch";  // the host's, in Program::streams
 
 // One training iteration: per rank, streams of operations with their bytes and dependencies. It knows no clock.
 // Operations of one rank on one stream run in list order. Both machines execute the same Program.

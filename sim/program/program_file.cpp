@@ -193,6 +193,8 @@ class ProgramFile {
     map.take("after", op.after, true);
     if (op.is_collective()) {
       collective(map, op);
+    } else if (op.op_class == OpClass::host) {
+      map.field("fixed_ns", op.fixed_ns);
     } else {
       compute(map, op);
     }
@@ -221,6 +223,7 @@ class ProgramFile {
       bytes(map, op);
     }
     map.take("dtype", op.dtype);
+    map.take("launch_ns", op.launch_ns);
   }
 
   // One number, or one per rank set of the group.
@@ -237,6 +240,12 @@ class ProgramFile {
     op.bytes_by_set.empty() ? map.field("bytes", op.bytes) : map.field("bytes", op.bytes_by_set);
   }
 
+  static void count(auto& map, std::string_view key, int& value) {
+    std::int64_t read = value;
+    map.take(key, read);
+    value = static_cast<int>(std::clamp(read, -kMostRead, kMostRead));
+  }
+
   static void compute(auto& map, Op& op) {
     const bool touches_rows = op.op_class != OpClass::dense;
     if (touches_rows) {
@@ -249,11 +258,28 @@ class ProgramFile {
     per_rank(map, "bags", op.bags, false);
     map.take("optimizer", op.optimizer);
     per_rank(map, "distinct_rows", op.distinct_rows, op.op_class == OpClass::update);
+    per_rank(map, "distinct_growth", op.distinct_growth, false);
+    per_rank(map, "row_bytes", op.row_bytes, false);
+    per_rank(map, "vector_bytes", op.vector_bytes, false);
+    map.take("indexed", op.indexed);
+    map.take("in_place", op.in_place);
+    count(map, "sort_bits", op.sort_bits);
+    count(map, "kernels", op.kernels);
     per_rank(map, "hbm_bytes", op.hbm_bytes, touches_rows);
     per_rank(map, "host_bytes", op.host_bytes, false);
     per_rank(map, "flops", op.flops, !touches_rows);
     map.take("precision", op.precision);
+    map.list(
+        "products", op.products, [](auto& inner, auto& each) { product(inner, each); }, false);
     map.take("fixed_ns", op.fixed_ns);
+  }
+
+  static void product(auto& map, OpProduct& product) {
+    per_rank(map, "m", product.m, true);
+    per_rank(map, "n", product.n, true);
+    per_rank(map, "k", product.k, true);
+    map.take("count", product.count, false, 1);
+    map.take("share", product.share);
   }
 
   Program& program_;

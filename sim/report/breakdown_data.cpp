@@ -71,7 +71,7 @@ std::vector<Part> parts_of(const CaseResult& item) {
     if (is_communication(time.op_class)) {
       add(exposed, name + " (transfer)", name, time.transfer_ms());
       add(exposed, name + " (waiting)", "waiting", time.waiting_ms);
-    } else {
+    } else if (!is_host(time.op_class)) {
       add(compute, name, name, time.span_ms);
     }
   }

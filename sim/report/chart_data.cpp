@@ -9,6 +9,7 @@
 
 #include "base/statistics.h"
 #include "base/text.h"
+#include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 
 namespace shardsim {
@@ -103,7 +104,7 @@ void add_figure5(std::vector<Chart>& charts, const StudyResult& study) {
 std::string display_class(const std::string& name, std::string_view op_class) {
   static constexpr std::array<std::string_view, 5> kCollectives = {
       "global_all_to_all", "intra_node_all_to_all", "global_all_reduce", "cross_node_all_reduce", "input_all_to_all"};
-  if (is_compute(op_class)) return std::string(op_class);
+  if (is_compute(op_class) || is_host(op_class)) return std::string(op_class);
   const bool known = std::find(kCollectives.begin(), kCollectives.end(), name) != kCollectives.end();
   return known ? name : "other_collective";
 }
@@ -120,6 +121,19 @@ DataSet comparison_points(const StudyResult& study) {
         add_point(set, item, comparison, *comparison.predicted_at_observed_payload,
                   comparison.error_at_observed_payload_pct().value_or(0), "observed");
       }
+    }
+  }
+  return set;
+}
+
+DataSet iteration_points(const StudyResult& study) {
+  DataSet set{"points", {"case", "source", "group", "published_ms", "predicted_ms", "error_pct", "role"}, {}};
+  for (const IterationGroup& group : published_iterations(study)) {
+    for (const auto& [result, comparison] : group.items) {
+      const double predicted = comparison->predicted.value_or(0);
+      if (predicted <= 0) continue;  // the axes are logarithmic
+      set.rows.push_back({result->name, source_of(result->name), group.name, comparison->published.value, predicted,
+                          comparison->error_pct().value_or(0), comparison->published.fitted ? "fitted" : "predicted"});
     }
   }
   return set;
@@ -188,7 +202,26 @@ DataSet memory_at_peak(const StudyResult& study) {
 
 namespace {
 
+// Iterations of several sources, on one chart each.
+void add_sources(std::vector<Chart>& charts, const DataSet& points) {
+  add_chart(charts, {"comparison",
+                     "published_iterations",
+                     "Predicted beside published iterations",
+                     "Each mark is one published iteration; on the diagonal the prediction is exact, the band is 10 % "
+                     "either way. Hollow diamonds were used to fit a constant, filled circles are predictions.",
+                     false,
+                     {points}});
+  add_chart(charts, {"error",
+                     "iteration_errors",
+                     "How far off is each source?",
+                     "The same iterations by their error, a line per source and system. The dark bar is the median of "
+                     "those that nothing was fitted to.",
+                     false,
+                     {points}});
+}
+
 void add_published(std::vector<Chart>& charts, const StudyResult& study) {
+  if (const DataSet points = iteration_points(study); !points.rows.empty()) return add_sources(charts, points);
   add_chart(charts,
             {"comparison",
              "predicted_vs_published",

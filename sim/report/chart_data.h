@@ -26,6 +26,10 @@ std::string display_class(const std::string& name, std::string_view op_class);
 // one. Columns: case, quantity, class, published_ms, predicted_ms, error_pct, payload (planned, observed), role.
 DataSet comparison_points(const StudyResult& study);
 
+// Published iterations of several sources (sim/report/published_iterations.h); none where the study has no such.
+// Columns: case, source, group, published_ms, predicted_ms, error_pct, role.
+DataSet iteration_points(const StudyResult& study);
+
 // What an iteration is made of: compute classes, of each collective the exposed transfer and the exposed waiting for
 // other ranks, the rest as "idle". The parts of a case add up to its iteration. Columns: case, part, class, order,
 // time_ms.

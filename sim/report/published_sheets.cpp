@@ -1,5 +1,6 @@
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 
 namespace shardsim {
@@ -70,9 +71,23 @@ std::string published_legend(const StudyResult& study) {
   return text;
 }
 
+// Iterations of several sources: a line each, and how far off each source is.
+Section iterations_section(const StudyResult& study, const std::vector<IterationGroup>& groups, Medium medium) {
+  const bool page = medium == Medium::page;
+  Section section = table_section("Predicted beside published", "", published_iterations_sheet(groups, medium));
+  if (page) section.remark = "every iteration, by source";
+  const std::string accuracy = page ? "" : accuracy_text(study);
+  if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
+  section.blocks.emplace_back(Paragraph{iterations_legend(), Paragraph::Role::caption});
+  section.blocks.emplace_back(source_errors_sheet(groups));
+  return section;
+}
+
 }  // namespace
 
 Section published_section(const StudyResult& study, Medium medium) {
+  if (const auto groups = published_iterations(study); !groups.empty())
+    return iterations_section(study, groups, medium);
   const bool page = medium == Medium::page;
   Section section = table_section("Predicted beside published", "", published_sheet(study, page));
   if (section.blocks.empty()) return section;
@@ -81,16 +96,6 @@ Section published_section(const StudyResult& study, Medium medium) {
   if (!accuracy.empty()) section.blocks.emplace_back(Paragraph{accuracy});
   section.blocks.emplace_back(Paragraph{published_legend(study), Paragraph::Role::caption});
   return section;
-}
-
-Section constants_section(const StudyResult& study) {
-  Sheet sheet;
-  sheet.columns = {{"constant", false}, {"value"}, {"fitted on", false}, {"source", false}};
-  for (const SourcedValue& value : study.fitted) {
-    sheet.rows.push_back({{value.path, value.value, join(value.fitted_on), value.source}, false});
-  }
-  return table_section("Fitted constants",
-                       "Every constant that was set to meet a measurement, and the numbers it was set by.", sheet);
 }
 
 }  // namespace shardsim

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "sim/report/chart_data.h"
+#include "sim/report/fitted_constants.h"
 #include "sim/report/page.h"
 #include "sim/report/result_sheets.h"
 
@@ -17,8 +18,8 @@ constexpr std::size_t kFewNotes = 4;  // which a terminal shows where there are 
 
 using Role = Paragraph::Role;
 
-Section cases_section(const StudyResult& study) {
-  Section section = table_section("Cases", cases_legend(study), cases_sheet(study));
+Section cases_section(const StudyResult& study, Medium medium) {
+  Section section = table_section("Cases", cases_legend(study, medium), cases_sheet(study, medium));
   section.remark = "fastest first";
   return section;
 }
@@ -28,33 +29,9 @@ Section cases_on_terminal(const StudyResult& study) {
   if (is_large_comparison(study)) {
     return {"Cases", {Paragraph{fmt::format("{} cases are in the report and in result.json.", study.cases.size())}}};
   }
-  Section section = cases_section(study);
-  if (section.blocks.empty()) section.blocks = {Paragraph{cases_legend(study)}, cases_sheet(study)};
-  return section;
-}
-
-// Constants of one file and origin share a paragraph: a measured cluster has two dozen of them from a few systems.
-Section constants_on_terminal(const StudyResult& study) {
-  Section section{"Fitted constants", {}};
-  std::string owner, origin, constants;
-  const auto tell = [&] {
-    if (constants.empty()) return;
-    section.blocks.emplace_back(Paragraph{constants, Role::plain, 2});
-    section.blocks.emplace_back(Paragraph{origin, Role::plain, 6});
-  };
-  for (const SourcedValue& constant : study.fitted) {
-    const std::string basis = constant.fitted_on.empty() ? "" : "fitted on " + join(constant.fitted_on) + "; ";
-    const std::string owner_here = constant.path.substr(0, constant.path.find(": ") + 2);
-    if (!constants.empty() && basis + constant.source == origin && owner_here == owner) {
-      constants += ", " + constant.path.substr(owner.size()) + ": " + constant.value;
-      continue;
-    }
-    tell();
-    constants = constant.path + ": " + constant.value;
-    origin = basis + constant.source;
-    owner = owner_here;
-  }
-  tell();
+  Section section = cases_section(study, Medium::terminal);
+  if (section.blocks.empty())
+    section.blocks = {Paragraph{cases_legend(study, Medium::terminal)}, cases_sheet(study, Medium::terminal)};
   return section;
 }
 
@@ -171,10 +148,11 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   document.add(cases_on_terminal(study));
   document.add(drawn_section(study, Medium::terminal));
   document.add(jobs_section(study));
+  document.add(host_section(study, Medium::terminal));
   document.add(cross_check_on_terminal(study));
   if (!is_large_comparison(study)) document.add(collectives_section(study, Medium::terminal));
   document.add(published_section(study, Medium::terminal));
-  document.add(constants_on_terminal(study));
+  document.add(constants_section(study, Medium::terminal));
   document.add(notes_section(study, Medium::terminal));
   return document;
 }
@@ -187,13 +165,14 @@ Document page_document(const StudyResult& study, const std::string& title) {
   add_planners(document, study, Medium::page);
   add_cross_check(document, study);
   add_charts(document, study);
-  document.add(cases_section(study));
+  document.add(cases_section(study, Medium::page));
   document.add(drawn_section(study, Medium::page));
   document.add(jobs_section(study));
+  document.add(host_section(study, Medium::page));
   document.add(collectives_section(study, Medium::page));
   document.add(memory_section(study));
   document.add(published_section(study, Medium::page));
-  document.add(constants_section(study));
+  document.add(constants_section(study, Medium::page));
   document.add(notes_section(study, Medium::page));
   return document;
 }

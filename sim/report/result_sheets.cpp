@@ -1,13 +1,13 @@
 #include "sim/report/result_sheets.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "sim/program/program.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -23,12 +23,16 @@ std::string span_of(const WorkloadCases& group, Number CaseResult::*number) {
   return first == last ? first : first + " to " + last;
 }
 
-std::string clusters_of(const WorkloadCases& group) {
+constexpr std::size_t kFewClusters = 2;  // that a heading names
+
+std::string clusters_of(const WorkloadCases& group, Medium medium) {
   std::vector<std::string> names;
   for (const CaseResult* const item : group.cases) {
     if (std::find(names.begin(), names.end(), item->cluster) == names.end()) names.push_back(item->cluster);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  if (medium == Medium::page || names.size() <= kFewClusters + 1) return join(names);
+  return fmt::format("{} and {} more", join({names.begin(), names.begin() + kFewClusters}),
+                     names.size() - kFewClusters);
 }
 
 std::string high_water(const CaseResult& item) {
@@ -37,10 +41,10 @@ std::string high_water(const CaseResult& item) {
   return fixed(static_cast<double>(profile.highest().bytes()) / kGiB, 2);
 }
 
-std::string workload_heading(const WorkloadCases& group) {
+std::string workload_heading(const WorkloadCases& group, Medium medium) {
   const CaseResult& first = *group.cases.front();
   return fmt::format("{} on {}: {} GPUs, batch {} per GPU", first.workload.empty() ? "workload" : first.workload,
-                     clusters_of(group), span_of(group, &CaseResult::world_size),
+                     clusters_of(group, medium), span_of(group, &CaseResult::world_size),
                      span_of(group, &CaseResult::batch_per_gpu));
 }
 
@@ -55,6 +59,20 @@ Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, 
        high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
        item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
       false};
+}
+
+constexpr int kBriefDecimals = 3;  // long lists hold short iterations and long ones
+
+bool is_brief(const StudyResult& study, Medium medium) {
+  return medium == Medium::terminal && has_very_many_cases(study);
+}
+
+// The figures that matter beside each other in a long list: there is room for the whole name.
+Sheet::Row brief_case_row(const CaseResult& item, int places) {
+  return {{short_name(item), fixed(item.iteration_ms, places), grouped(item.samples_per_s),
+           fixed(largest_memory(item) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
+           fixed(100 * item.limit.share, 0)},
+          false};
 }
 
 Sheet::Row collective_row(const NamedTime& time, int places) {
@@ -147,35 +165,63 @@ std::string short_name(const CaseResult& item) {
   return led ? item.name.substr(prefix.size()) : item.name;
 }
 
-Sheet cases_sheet(const StudyResult& study) {
+Sheet cases_sheet(const StudyResult& study, Medium medium) {
+  const bool brief = is_brief(study, medium);
   Sheet sheet;
-  sheet.columns = {{"case", false}, {"iteration ms"}, {"est. ms"}, {"samples/s"},         {"speed"},
-                   {"GiB"},         {"peak"},         {"of"},      {"limited by", false}, {"%"}};
-  const int places = decimals_for(longest_iteration_ms(study));
+  sheet.columns = {{"case", false, true},
+                   {"iteration ms"},
+                   {"est. ms"},
+                   {"samples/s"},
+                   {"speed"},
+                   {"GiB"},
+                   {"peak"},
+                   {"of"},
+                   {"limited by", false},
+                   {"%"}};
+  if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"limited by", false}, {"%"}};
+  const int places = brief ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
-    sheet.rows.push_back({{workload_heading(group)}, false});
+    sheet.rows.push_back({{workload_heading(group, medium)}, false});
     for (const CaseResult* item : group.cases) {
-      sheet.rows.push_back(case_row(*item, speed_of(*item, group, study), places));
+      sheet.rows.push_back(brief ? brief_case_row(*item, places)
+                                 : case_row(*item, speed_of(*item, group, study), places));
     }
   }
   return sheet;
 }
 
-std::string cases_legend(const StudyResult& study) {
+namespace {
+
+constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and the % of the time that it is busy.";
+
+// Launches are shown as the limit only where they are (sim/engine/limit.h).
+std::string host_legend(const StudyResult& study) {
+  const bool some_launch = std::ranges::any_of(
+      study.cases, [](const CaseResult& item) { return item.limit.what.ends_with(" " + std::string(kLaunchStream)); });
+  return some_launch ? " launch: the host, where the GPU waits for it." : "";
+}
+
+}  // namespace
+
+std::string cases_legend(const StudyResult& study, Medium medium) {
+  if (is_brief(study, medium))
+    return "ms: an iteration. GiB: memory of the fullest GPU by the memory model. " + std::string(kLimitLegend) +
+           host_legend(study) +
+           " The report has more of each: the estimate without contention, speeds, memory at its "
+           "simulated peak.";
   const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
   const bool named = std::any_of(study.cases.begin(), study.cases.end(), names_one);
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
       "est.: the closed form, without contention. speed: {}against the {}slowest case of the workload. {}GiB: memory "
-      "of "
-      "the fullest GPU by the memory model, peak: simulated, of: its capacity. limited by: the busiest link or unit, "
-      "and the % of the time that it is busy.",
+      "of the fullest GPU by the memory model, peak: simulated, of: its capacity. {}{}",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       one_choice ? ""
                  : "Where the cases of a workload differ in GPUs, cluster or batch, compare their samples/s: their "
                    "iterations differ in work, and a speed is only given where a case's relative_to asks for it or the "
-                   "plan alone differs. ");
+                   "plan alone differs. ",
+      kLimitLegend, host_legend(study));
 }
 
 Section jobs_section(const StudyResult& study) {
@@ -201,6 +247,10 @@ bool is_one_choice(const WorkloadCases& group) {
   return std::ranges::all_of(group.cases, [&](const CaseResult* item) { return differ_in_plans_alone(*item, first); });
 }
 
+bool has_very_many_cases(const StudyResult& study) {
+  return study.cases.size() > kVeryManyCases;
+}
+
 bool has_many_cases(const StudyResult& study) {
   return study.cases.size() > kManyCases || !study.comparisons.empty();
 }
@@ -218,7 +268,11 @@ std::string waiting_text(const NamedTime& time, int places) {
 
 namespace {
 
-constexpr std::size_t kFewCases = 3;  // whose collectives a terminal shows where there are many cases
+// Cases of each workload whose collectives a terminal shows where there are many.
+std::size_t few_cases(const StudyResult& study) {
+  return has_very_many_cases(study) ? 1 : 3;
+}
+
 constexpr std::size_t kFewWaits = 6;  // collectives of which it is said whom they wait for
 
 // Of the `most` fastest of each workload.
@@ -263,7 +317,7 @@ std::vector<std::string> waiting_lines(const StudyResult& study, std::size_t mos
 
 Section collectives_section(const StudyResult& study, Medium medium) {
   const bool many = has_many_cases(study), few = many && medium == Medium::terminal;
-  const std::size_t most = few ? kFewCases : study.cases.size();
+  const std::size_t most = few ? few_cases(study) : study.cases.size();
   Section section = table_section(
       "Collectives",
       "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
@@ -277,8 +331,9 @@ Section collectives_section(const StudyResult& study, Medium medium) {
   if (lines.size() > kFewWaits)
     section.blocks.emplace_back(Paragraph{
         fmt::format("{} more collectives wait as tellingly; result.json says whom for.", lines.size() - kFewWaits)});
-  section.remark =
-      few ? fmt::format("per iteration, of the {} fastest cases of each workload", kFewCases) : "per iteration";
+  section.remark = !few        ? "per iteration"
+                   : most == 1 ? "per iteration, of the fastest case of each workload"
+                               : fmt::format("per iteration, of the {} fastest cases of each workload", most);
   section.folded = many;
   return section;
 }

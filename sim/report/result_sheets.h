@@ -36,6 +36,8 @@ std::string short_name(const CaseResult& item);
 constexpr std::size_t kManyCases = 16;  // more than fit on a screen
 // Also where planners are compared: their table is what counts.
 bool has_many_cases(const StudyResult& study);
+constexpr std::size_t kVeryManyCases = 30;  // more than anybody reads one by one: a terminal tells what stands out
+bool has_very_many_cases(const StudyResult& study);
 
 // In the order of the tables: of each workload the `most` fastest.
 double largest_memory(const CaseResult& item);  // bytes of the fullest GPU, by the memory model
@@ -44,8 +46,9 @@ double longest_iteration_ms(const StudyResult& study);
 
 // A table has no rows, and a section no blocks, where there is nothing to tell. A legend says what columns mean.
 
-Sheet cases_sheet(const StudyResult& study);  // under a heading per workload
-std::string cases_legend(const StudyResult& study);
+// Under a heading per workload. Of very many cases a terminal shows their names whole and fewer figures of each.
+Sheet cases_sheet(const StudyResult& study, Medium medium);
+std::string cases_legend(const StudyResult& study, Medium medium);
 // The planners of each case that lists several, fastest first; why some have no plan stands below. A terminal shows few
 // such cases.
 Section planners_section(const StudyResult& study, Medium medium);
@@ -61,6 +64,9 @@ std::string planners_sentence(const StudyResult& study);
 // Whether so many cases list planners, and none has a plan of its own, that a terminal shows the totals alone.
 bool is_large_comparison(const StudyResult& study);
 Section jobs_section(const StudyResult& study);  // under a heading per fabric
+// What the hosts do, where cases state software, in the order of the tables; of many cases those that wait, the worst
+// first, of which a terminal shows some.
+Section host_section(const StudyResult& study, Medium medium);
 // How the iterations of drawn batches differ, under a heading per case. A page says it of each collective, too.
 Section drawn_section(const StudyResult& study, Medium medium);
 // Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they
@@ -69,7 +75,6 @@ Section collectives_section(const StudyResult& study, Medium medium);
 // "14.6 of 17.6 ms exposed is waiting for rank 3, update_history".
 std::string waiting_text(const NamedTime& time, int places);
 Section published_section(const StudyResult& study, Medium medium);  // under a heading per case
-Section constants_section(const StudyResult& study);                 // the fitted constants, as a table
 
 // Per case, what the fullest GPU holds at its high-water mark, part by part, beside the memory model's figures for it.
 Section memory_section(const StudyResult& study);

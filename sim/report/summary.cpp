@@ -7,6 +7,7 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 
 namespace shardsim {
@@ -182,10 +183,12 @@ std::string summary_text(const StudyResult& study) {
   const std::vector<WorkloadCases> groups = plain_cases(study);
   const std::string accuracy = accuracy_text(study);
   const std::string jobs = jobs_sentence(study);
+  const bool judged = !published_iterations(study).empty();  // then how far off they are is what the page is for
+  if (judged) text = accuracy;
   for (const std::string& part : {groups.empty() ? "" : answer(groups, study), jobs}) {
     if (!part.empty()) text += (text.empty() ? "" : " ") + part;
   }
-  return text + memory_sentence(study) + (accuracy.empty() ? "" : " " + accuracy);
+  return text + memory_sentence(study) + (accuracy.empty() || judged ? "" : " " + accuracy);
 }
 
 std::string memory_warning(const StudyResult& study) {

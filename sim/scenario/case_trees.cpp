@@ -13,13 +13,11 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-constexpr std::size_t kMostCases = 10000;
-
 // Keys that the top level and a case share.
 Keys shared_keys() {
   return {"cluster",      "workload", "planner",     "planners", "plan",       "compute_model",
           "memory_model", "network",  "collectives", "overlap",  "iterations", "steady",
-          "constraints",  "payload",  "jobs",        "load"};
+          "constraints",  "payload",  "jobs",        "load",     "software"};
 }
 
 Keys with(Keys keys, const Keys& more) {
@@ -51,7 +49,7 @@ class CaseBuilder {
         settings_(settings_of(overrides)) {}
 
   CaseTrees build() {
-    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "cases", "cross_check"}));
+    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check"}));
     refuse_several_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();
@@ -134,9 +132,10 @@ void CaseBuilder::prepare_top() {
   }
 }
 
-// Without `cases` there is one, `main`.
+// Without `cases` there is one, `main`; none where those of other files are taken.
 std::vector<Tree> CaseBuilder::case_items() const {
   const Tree* const cases = scenario_.find("cases");
+  if (cases == nullptr && scenario_.find("include") != nullptr) return {};
   if (cases == nullptr) return {named_map("main", scenario_.place)};
   if (cases->kind != Tree::Kind::list || cases->items.empty()) {
     const bool list = cases->kind == Tree::Kind::list;

@@ -22,6 +22,8 @@ struct CaseTree {
   bool again = false;    // as the one before but for its name and its planner, the only key that it has then
 };
 
+inline constexpr std::size_t kMostCases = 10000;  // of a scenario with those that it includes
+
 struct CaseTrees {
   std::vector<CaseTree> cases;
   std::vector<Fabric> fabrics;  // of those with a `job`

@@ -63,6 +63,14 @@ std::string path_of(const std::string& name, const std::string& kind, const std:
   return path;
 }
 
+// Joined to a folder an empty name would be that folder, and what then reads it knows no line of the scenario.
+Tree located_file(Tree value, const std::string& folder) {
+  if (value.kind != Tree::Kind::scalar) return value;
+  if (value.scalar.empty()) throw input_error(value.place, "the file has no name", "Name a file, or leave the key out");
+  value.scalar = path_from(folder, value.scalar);
+  return value;
+}
+
 // File names inside a workload are relative to the file that states them; merged with others they must not be.
 void localise_files(Tree& tree, const std::string& folder) {
   Tree* const tables = tree.find("tables");
@@ -71,7 +79,7 @@ void localise_files(Tree& tree, const std::string& folder) {
     for (const char* const key : {"access", "length_distribution"}) {
       Tree* const map = table.find(key);
       Tree* const file = map == nullptr ? nullptr : map->find("file");
-      if (file != nullptr && file->kind == Tree::Kind::scalar) file->scalar = path_from(folder, file->scalar);
+      if (file != nullptr) *file = located_file(std::move(*file), folder);
     }
   }
 }
@@ -153,11 +161,6 @@ class BaseChain {
 void add_schema(Tree& tree, const std::string& kind) {
   if (tree.find("schema") != nullptr) return;
   tree.fields.insert(tree.fields.begin(), {"schema", text_tree(schema_of(kind), tree.place)});
-}
-
-Tree located_file(Tree value, const std::string& folder) {
-  if (value.kind == Tree::Kind::scalar) value.scalar = path_from(folder, value.scalar);
-  return value;
 }
 
 // Options of planners that name a file.
@@ -256,6 +259,7 @@ bool is_named(std::string_view key) {
 
 Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded) {
   if (is_named(key)) return whole_tree(value, key + "s", folder, loaded);
+  if (key == "software" && value.kind == Tree::Kind::scalar) return named_map(value.scalar, value.place);
   if (key == "jobs") return located_jobs(std::move(value), folder, loaded);
   if (key == "planner" || key == "planners") {
     locate_planner_files(value, folder);

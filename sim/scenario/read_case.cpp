@@ -162,8 +162,48 @@ LoadOptions read_load(MapReader& reader, std::uint64_t seed) {
   return read_load_options(reader.map("load"), before);
 }
 
+// Keys of the compute model gpu_kernels that software states, too.
+constexpr const char* kKernelKeys[] = {"in_situ", "kernel_fixed", "update_factor"};
+
+// The kernels of the software are those that the compute model times; streams share the GPU as the cluster says, else
+// as the software does.
+void give_kernels(const Software& software, Case& item) {
+  const Tree* const name = item.compute_model.find("name");
+  if (name != nullptr && name->scalar == "gpu_kernels") {
+    for (const char* const key : kKernelKeys) {
+      const Tree* const stated = item.compute_model.find(key);
+      if (stated == nullptr) continue;
+      throw input_error(stated->place,
+                        fmt::format("'{}' of the compute model, and software {} has one", key, software.name),
+                        fmt::format("Write it as software.{}", key));
+    }
+    item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
+    item.compute_model.fields.emplace_back("kernel_fixed",
+                                           text_tree(fmt::format("{} s", software.kernel_fixed.value), software.place));
+    if (software.update_factor != 1) {
+      item.compute_model.fields.emplace_back("update_factor",
+                                             text_tree(fmt::format("{}", software.update_factor), software.place));
+    }
+  }
+  if (!item.cluster.places.states("gpu.stream_sharing")) item.cluster.gpu.stream_sharing = software.stream_sharing;
+}
+
+void read_software(MapReader& reader, Case& item) {
+  const Tree* const stated = reader.value("software");
+  if (stated == nullptr) return;
+  if (stated->kind != Tree::Kind::map)
+    throw input_error(stated->place, fmt::format("'software' is {}, not a name or a map", kind_name(stated->kind)),
+                      "Write 'software: NAME', or {name: NAME, launch: 3 us}");
+  item.software = software_from_tree(*stated, shipped_software());
+  if (item.workload.dense.measured)
+    throw input_error(stated->place, "software beside a dense part that is measured",
+                      "A measured rest holds the host's time already: leave one of the two out");
+  give_kernels(*item.software, item);
+}
+
 void read_options(MapReader& reader, bool job, std::uint64_t seed, Case& item) {
   item.compute_model = model_map(reader, "compute_model");
+  read_software(reader, item);
   item.memory_model = model_map(reader, "memory_model");
   item.network = model_map(reader, "network");
   item.algorithms = read_algorithms(reader.map("collectives"));

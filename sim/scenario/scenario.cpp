@@ -12,6 +12,7 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 #include "sim/scenario/case_trees.h"
+#include "sim/scenario/included_files.h"
 #include "sim/scenario/read_case.h"
 
 namespace shardsim {
@@ -58,9 +59,27 @@ bool is_name_part(const std::string& part) {
   return good && !part.empty() && part.size() <= 128 && part != "." && part != "..";
 }
 
-// Refuses names that cannot be folders, a name twice, a name that is the leading parts of another.
+// What a case's own group of timeline.h5 and its folder of traces hold.
+bool is_part_of_result(const std::string& part) {
+  static const std::set<std::string> kGroups{"summary", "rank",         "spans", "op",      "stream",
+                                             "group",   "group_member", "flow",  "measured"};
+  return kGroups.contains(part) || part.ends_with(".json");
+}
+
+// Refuses a case inside another one where that one's results lie.
+void check_outer_cases(const Case& item, const std::set<std::string>& names) {
+  for (std::size_t slash = item.name.find('/'); slash != std::string::npos; slash = item.name.find('/', slash + 1)) {
+    const std::string outer = item.name.substr(0, slash), inside = split(item.name.substr(slash + 1), '/').front();
+    if (!names.contains(outer) || !is_part_of_result(inside)) continue;
+    throw input_error(item.place,
+                      fmt::format("case {} lies where case {} has its results", excerpt(item.name), excerpt(outer)),
+                      fmt::format("Names become folders and groups: write another word than '{}'", inside));
+  }
+}
+
+// Refuses names that cannot be folders and a name twice.
 void check_case_names(const std::vector<Case>& cases) {
-  std::vector<std::pair<std::string, const Case*>> sorted;
+  std::set<std::string> names;
   for (const Case& item : cases) {
     const bool good = item.name.size() <= 256 && std::ranges::all_of(split(item.name, '/'), is_name_part);
     if (!good) {
@@ -70,18 +89,11 @@ void check_case_names(const std::vector<Case>& cases) {
     if (item.name == "all") {
       throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");
     }
-    sorted.emplace_back(item.name + "/", &item);
+    if (names.insert(item.name).second) continue;
+    throw input_error(item.place, "two cases are named " + excerpt(item.name),
+                      "Names become folders: give each case its own");
   }
-  std::ranges::stable_sort(sorted, {}, &std::pair<std::string, const Case*>::first);
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    const auto& [name, item] = sorted[i - 1];
-    const auto& [next_name, next] = sorted[i];
-    if (!next_name.starts_with(name)) continue;
-    const std::string wrong = next_name == name ? "two cases are named " + excerpt(item->name)
-                                                : fmt::format("case {} begins with the name of case {}",
-                                                              excerpt(next->name), excerpt(item->name));
-    throw input_error(next->place, wrong, "Names become folders: none may be another's or lie inside it");
-  }
+  for (const Case& item : cases) check_outer_cases(item, names);
 }
 
 // Refuses jobs of one fabric that share a node.
@@ -143,25 +155,65 @@ std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t s
   return cases;
 }
 
+std::uint64_t seed_of(const Tree& tree, const Overrides& overrides) {
+  const Tree seed = top_value(tree, "seed", overrides);
+  if (seed.kind == Tree::Kind::null) return 1;
+  return static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
+}
+
+// One run has one seed.
+void require_same_seed(const IncludedFile& file, const Overrides& overrides, const Scenario& scenario) {
+  const std::uint64_t seed = seed_of(file.tree, overrides);
+  if (seed == scenario.seed) return;
+  const Tree* const stated = file.tree.find("seed");
+  throw input_error(stated == nullptr ? file.tree.place : stated->place,
+                    fmt::format("the seed is {} here and {} in {}, which includes this file", seed, scenario.seed,
+                                excerpt(scenario.path)),
+                    "Write the same seed in both, or give --seed, which holds for all");
+}
+
+// The cases of the included files, in their order, each as its own file has it, then those of the file itself.
+void add_cases_of(const Tree& tree, const std::string& path, const Overrides& overrides, IncludeChain& chain,
+                  Scenario& scenario) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  refuse_idle_keys_beside_include(tree);
+  const Overrides inner = overrides_of_included(overrides);
+  for (const IncludedFile& file : chain.read(tree, folder)) {
+    refuse_empty(file.tree);
+    require_same_seed(file, inner, scenario);
+    scenario.text += fmt::format("\n--- # {}\n{}", file.path, file.text);
+    chain.enter(file);
+    add_cases_of(file.tree, file.path, inner, chain, scenario);
+    chain.leave();
+  }
+  CaseTrees trees = case_trees(tree, folder, overrides, scenario.seed);
+  const std::size_t before = scenario.cases.size();
+  if (before + trees.cases.size() > kMostCases) {
+    throw input_error(tree.place, fmt::format("more than {} cases and jobs with those of included files", kMostCases),
+                      "Include fewer files");
+  }
+  for (Case& item : read_cases(trees.cases, scenario.seed)) scenario.cases.push_back(std::move(item));
+  for (Fabric& fabric : trees.fabrics) {
+    for (std::size_t& job : fabric.jobs) job += before;
+    scenario.fabrics.push_back(std::move(fabric));
+  }
+}
+
 }  // namespace
 
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
   const Tree tree = parse_yaml(text, path);
   MapReader(tree, "").choice("schema", {"shardsim.scenario/1"});
   refuse_empty(tree);
-  const std::filesystem::path file(path);
   Scenario scenario;
   scenario.path = path;
   scenario.text = text;
   const Tree title = top_value(tree, "title", overrides);
-  scenario.title = title.kind == Tree::Kind::null ? file.filename().string() : scalar_text(title, "a text");
-  const Tree seed = top_value(tree, "seed", overrides);
-  if (seed.kind != Tree::Kind::null) {
-    scenario.seed = static_cast<std::uint64_t>(parse_count(scalar_text(seed, "a whole number"), seed.place));
-  }
-  CaseTrees trees = case_trees(tree, file.parent_path().string(), overrides, scenario.seed);
-  scenario.cases = read_cases(trees.cases, scenario.seed);
-  scenario.fabrics = std::move(trees.fabrics);
+  scenario.title =
+      title.kind == Tree::Kind::null ? std::filesystem::path(path).filename().string() : scalar_text(title, "a text");
+  scenario.seed = seed_of(tree, overrides);
+  IncludeChain chain(path);
+  add_cases_of(tree, path, overrides, chain, scenario);
   check_case_names(scenario.cases);
   for (const Fabric& fabric : scenario.fabrics) check_nodes(fabric, scenario.cases);
   check_baselines(scenario.cases);

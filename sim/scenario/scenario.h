@@ -9,6 +9,7 @@
 
 #include "base/tree/tree.h"
 #include "models/load/load_options.h"
+#include "models/software/software.h"
 #include "models/workload/workload.h"
 #include "plan/constraints.h"
 #include "plan/torchrec/bridge/planner_options.h"
@@ -54,6 +55,7 @@ struct Case {
   std::string plan_file;                      // "" when a planner makes it
   Constraints constraints;                    // that any plan has to keep
   Tree compute_model, memory_model, network;  // maps with `name`
+  std::optional<Software> software;           // none: no host is simulated
   std::map<std::string, std::string> algorithms;
   bool overlap = true;
   int iterations = 4;

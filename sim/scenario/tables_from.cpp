@@ -84,16 +84,35 @@ const std::vector<Tree>& dims_of(MapReader& reader, std::size_t picks) {
   return dims;
 }
 
-// The number of columns and the type that all or each of the tables taken get; null: their own.
+// The number of columns, the type and the kind that all or each of the tables taken get; null: their own.
 struct Changes {
   const Tree* dim = nullptr;
   const Tree* dtype = nullptr;
+  const Tree* kind = nullptr;
 };
+
+// A pooled table as a sequence: as many items, each with a vector of its own. What is said of its features stays, and
+// reading the table refuses what a sequence cannot have.
+void make_sequence(Tree& table, const Tree& kind) {
+  const Tree* const old = table.find("kind");
+  if (old == nullptr || old->kind != Tree::Kind::scalar || old->scalar == kind.scalar) return;
+  const Tree* const items = table.find("pooling_factor");
+  put_key(table, "average_length", items != nullptr ? Tree(*items) : text_tree("1", kind.place));
+  put_key(table, "kind", kind);
+  std::erase_if(table.fields, [](const auto& field) { return field.first == "pooling_factor"; });
+}
+
+const Tree* kind_of(MapReader& reader) {
+  if (!reader.has("kind")) return nullptr;
+  reader.choice("kind", {"sequence"});
+  return &reader.required("kind");
+}
 
 // A table that is taken for the `times`-th time.
 Tree changed_table(Tree table, const Changes& changes, int times) {
   if (changes.dim != nullptr) put_key(table, "dim", *changes.dim);
   if (changes.dtype != nullptr) put_key(table, "dtype", *changes.dtype);
+  if (changes.kind != nullptr) make_sequence(table, *changes.kind);
   if (times == 1) return table;
   const Tree name = *table.find("name");
   put_key(table, "name", text_tree(fmt::format("{}.{}", name.scalar, times), name.place));
@@ -115,6 +134,7 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
   const std::vector<Tree>& picks = picks_of(reader);
   const std::vector<Tree>& dims = dims_of(reader, picks.size());
   const Tree* const dtype = reader.has("dtype") ? &reader.required("dtype") : nullptr;
+  const Tree* const kind = kind_of(reader);
   reader.finish();
   Tree tables;
   tables.kind = Tree::Kind::list;
@@ -129,7 +149,7 @@ Tree picked_tables(const Tree& tables_from, const std::function<const Tree&(cons
       throw input_error(picks[i].place, fmt::format("the tables taken hold more than {} values", kMostValues),
                         "Take fewer tables with long lists");
     tables.items.push_back(
-        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], dtype}, ++taken[number]));
+        changed_table(std::move(table), {dims.empty() ? nullptr : &dims[i], dtype, kind}, ++taken[number]));
   }
   return tables;
 }

@@ -7,6 +7,7 @@
 #include "plan/memory_model.h"
 #include "sim/engine/op_work.h"
 #include "sim/study/drawn_batches.h"
+#include "sim/timeline/host_waits.h"
 #include "sim/timeline/timeline.h"
 
 namespace shardsim {
@@ -169,6 +170,17 @@ std::optional<double> relative_error(std::optional<double> predicted, double val
   return 100 * (*predicted - value) / value;
 }
 
+HostFigures host_figures(const std::string& software, const Timeline& timeline) {
+  HostFigures figures{software};
+  const std::vector<HostShare> ranks = host_times_of(timeline);
+  const auto worst = std::ranges::max_element(ranks, {}, &HostShare::waited_for_ms);
+  if (worst == ranks.end()) return figures;
+  figures.rank = static_cast<int>(worst - ranks.begin());
+  figures.busy_ms = worst->busy_ms;
+  figures.waits_for_host_ms = worst->waited_for_ms;
+  return figures;
+}
+
 }  // namespace
 
 std::optional<double> Comparison::error_pct() const {
@@ -221,6 +233,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
   add_simulation(result, std::move(simulated));
+  if (item.software) result.host = host_figures(item.software->name, result.timeline);
   result.loads = rank_loads(prepared.program());
   add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
   if (pareto) result.pareto = pareto_figures(item, prepared.cluster);

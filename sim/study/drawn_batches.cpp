@@ -41,6 +41,7 @@ void add_times(Figures& figures, const Timeline& timeline) {
   figures["waiting_ms"].push_back(mean.waiting_ms);
   figures["idle_ms"].push_back(std::max(0.0, timeline.iteration_ms - mean.compute_ms - mean.exposed_ms));
   for (const NamedTime& time : named_times(timeline)) {
+    if (is_host(time.op_class)) continue;
     if (!is_communication(time.op_class)) {
       figures["compute." + time.name + ".total_ms"].push_back(time.span_ms);
       continue;
@@ -68,7 +69,7 @@ class DrawnRun {
   DrawnRun(const PreparedCase& prepared, bool observed_payload)
       : prepared_(prepared),
         programs_(prepared.plan, prepared.item.workload, prepared.cluster,
-                  {observed_payload, prepared.item.overlap, prepared.item.load}),
+                  lowering_options(prepared.item, observed_payload)),
         operations_(programs_.at(0)) {
     const auto compute = make_compute_model(prepared.item.compute_model);
     const std::int64_t iterations = kIterationsBefore + prepared.item.load.iterations;

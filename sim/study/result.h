@@ -57,6 +57,13 @@ struct JobFigures {
   double slowdown_pct(double iteration_ms) const { return 100 * (iteration_ms / alone_ms - 1); }
 };
 
+// What a case says of its hosts, where it states software: of the rank that waits for its host longest.
+struct HostFigures {
+  std::string software;
+  int rank = 0;
+  double busy_ms = 0, waits_for_host_ms = 0;
+};
+
 // Everything that a run says about one case. Its members are listed in sim/study/result_fields.h.
 struct CaseResult {
   std::string name;
@@ -85,6 +92,7 @@ struct CaseResult {
   std::vector<std::string> notes;
   std::optional<JobFigures> job;
   std::optional<DrawnFigures> drawn;      // only where batches are drawn; `iteration_ms` is their mean
+  std::optional<HostFigures> host;        // only where software is stated
   std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
   Timeline timeline;                      // planned payload
   std::optional<Timeline> observed_payload_timeline;

@@ -18,7 +18,8 @@ void add_collective_times(std::vector<NamedTime>& times, const std::vector<Named
 std::vector<ComputeTime> compute_times(const std::vector<NamedTime>& times) {
   std::vector<ComputeTime> compute;
   for (const NamedTime& time : times) {
-    if (!is_communication(time.op_class)) compute.push_back({time.name, time.op_class, time.span_ms});
+    if (!is_communication(time.op_class) && !is_host(time.op_class))
+      compute.push_back({time.name, time.op_class, time.span_ms});
   }
   return compute;
 }

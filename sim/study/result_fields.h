@@ -224,6 +224,14 @@ void fields(Visitor& visit, MaybeConst<DrawnFigures> auto& drawn) {
   visit.field("figures", drawn.figures);
 }
 
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<HostFigures> auto& host) {
+  visit.field("software", host.software);
+  visit.field("rank", host.rank);
+  visit.field("busy_ms", host.busy_ms);
+  visit.field("waits_for_host_ms", host.waits_for_host_ms);
+}
+
 bool fits(const CaseResult& result);  // by the memory model, on every rank
 
 template <typename Visitor>
@@ -246,6 +254,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   });
   visit.field("drawn_batches", result.drawn);
   visit.group("estimate", [&](auto& inner) { inner.field("iteration_ms", result.estimate_iteration_ms); });
+  visit.field("host", result.host);
   visit.field("torchrec", result.torchrec);
   visit.field("limited_by", result.limit);
   visit.field("rank_loads", result.loads);

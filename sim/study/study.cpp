@@ -24,6 +24,7 @@ void collect_fitted(StudyResult& study, const Scenario& scenario) {
   for (const Case& item : scenario.cases) {
     collect(item.cluster.name, item.cluster.sources);
     collect(item.workload.name, item.workload.sources);
+    if (item.software) collect("software " + item.software->name, item.software->sources);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "sim/timeline/timeline_figures.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -18,20 +17,21 @@ constexpr double kMsPerUs = 1e-3;
 // Rounding of the times of a rank that fill a whole period.
 constexpr double kRounding = 1e-9;
 
-// The kinds of docs/formats.md, section "Command line"; everything else is compute.
-constexpr std::array<std::string_view, 7> kCollectiveKinds = {
-    "all_gather", "all_reduce", "all_to_all", "all_to_all_v", "broadcast", "reduce_scatter", "send_recv"};
-
 std::size_t kept_iterations(const Timeline& timeline) {
   std::set<int> seen;
   for (const Span& span : timeline.spans) seen.insert(span.iteration);
   return std::max<std::size_t>(1, seen.size());
 }
 
-std::vector<bool> communication_ops(const Timeline& timeline) {
-  std::vector<bool> result;
-  for (const auto& op : timeline.ops) result.push_back(is_communication(op.op_class));
-  return result;
+enum class SpanKind { compute, communication, host };
+
+std::vector<SpanKind> kinds_of(const Timeline& timeline) {
+  std::vector<SpanKind> kinds;
+  for (const auto& op : timeline.ops) {
+    const SpanKind other = is_host(op.op_class) ? SpanKind::host : SpanKind::compute;
+    kinds.push_back(is_communication(op.op_class) ? SpanKind::communication : other);
+  }
+  return kinds;
 }
 
 struct PartEdge {
@@ -45,10 +45,10 @@ struct PartEdge {
 class RankSweep {
  public:
   // `exposed_us` and `waiting_us` have one entry per span of the Timeline; the sweep adds to those of its rank.
-  RankSweep(const Timeline& timeline, const std::vector<bool>& communication, const Arrivals& arrivals,
+  RankSweep(const Timeline& timeline, const std::vector<SpanKind>& kinds, const Arrivals& arrivals,
             std::span<const WindowPart> parts, std::vector<double>& exposed_us, std::vector<double>& waiting_us)
       : spans_(timeline.spans),
-        communication_(communication),
+        kinds_(kinds),
         arrivals_(arrivals),
         parts_(parts),
         exposed_us_(exposed_us),
@@ -103,8 +103,9 @@ class RankSweep {
   }
 
   void apply(const PartEdge& event) {
-    const bool collective = communication_[static_cast<std::size_t>(spans_[parts_[event.part].span].op)];
-    if (!collective) {
+    const SpanKind kind = kinds_[static_cast<std::size_t>(spans_[parts_[event.part].span].op)];
+    if (kind == SpanKind::host) return;
+    if (kind == SpanKind::compute) {
       compute_ += event.ends ? -1 : 1;
     } else if (event.ends) {
       running_.erase(event.part);
@@ -114,7 +115,7 @@ class RankSweep {
   }
 
   const std::vector<Span>& spans_;
-  const std::vector<bool>& communication_;
+  const std::vector<SpanKind>& kinds_;
   const Arrivals& arrivals_;
   std::span<const WindowPart> parts_;
   std::vector<double>&exposed_us_, &waiting_us_;
@@ -172,7 +173,7 @@ bool alike(const Timeline& timeline, const Arrivals& arrivals, std::span<const W
 std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<WindowPart>& parts, const Arrivals& arrivals,
                              Charges& charges) {
   const PartsByRank by_rank(timeline, parts);
-  const std::vector<bool> communication = communication_ops(timeline);
+  const std::vector<SpanKind> kinds = kinds_of(timeline);
   std::vector<int> swept(static_cast<std::size_t>(std::max(1, timeline.ranks_per_node)), -1);  // [GPU] the last one
   std::vector<RankTimes> ranks;
   for (int rank = 0; rank < timeline.world_size; ++rank) {
@@ -183,7 +184,7 @@ std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<WindowP
       ranks.push_back(ranks[static_cast<std::size_t>(like)]);
       continue;
     }
-    RankSweep of_rank(timeline, communication, arrivals, own, charges.exposed_us, charges.waiting_us);
+    RankSweep of_rank(timeline, kinds, arrivals, own, charges.exposed_us, charges.waiting_us);
     ranks.push_back(of_rank.run());
     like = rank;
   }
@@ -276,14 +277,6 @@ std::vector<std::size_t> name_indices(const Timeline& timeline, std::vector<std:
 }
 
 }  // namespace
-
-bool is_communication(std::string_view op_class) {
-  return std::find(kCollectiveKinds.begin(), kCollectiveKinds.end(), op_class) != kCollectiveKinds.end();
-}
-
-bool is_compute(std::string_view op_class) {
-  return op_class == "lookup" || op_class == "update" || op_class == "dense";
-}
 
 bool NamedTime::waits_tellingly(double iteration_ms) const {
   constexpr double kShare = 0.01;

@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "sim/timeline/iteration_window.h"
+#include "sim/timeline/op_kind.h"
 
 namespace shardsim {
 
 // Figures computed from spans alone (docs/architecture.md, "Exposed time"); milliseconds per kept iteration (the
 // distinct Span::iteration values). Where one iteration overlaps its neighbours, they are of the window of one period
 // (iteration_window.h), so that compute, exposed and idle time of a rank add up to the iteration.
-
-bool is_communication(std::string_view op_class);  // one of the collective kinds
-bool is_compute(std::string_view op_class);        // lookup, update or dense
 
 struct RankTimes {
   double compute_ms = 0;  // some compute operation running

@@ -54,9 +54,9 @@ void span_columns(Map& map, auto& spans, Places& places) {
 }
 
 void check_class(const Place& place, const std::string& op_class) {
-  if (is_compute(op_class) || is_communication(op_class)) return;
+  if (is_compute(op_class) || is_communication(op_class) || is_host(op_class)) return;
   throw input_error(place, excerpt(op_class) + " is no class of operations",
-                    "Write lookup, update, dense, or the kind of the collective");
+                    "Write lookup, update, dense, host, or the kind of the collective");
 }
 
 // All keys of a run, for writing and for reading.

@@ -184,4 +184,14 @@ inline std::vector<const Op*> ops_named(const Program& program, const std::strin
   return found;
 }
 
+inline std::string stream_of(const Program& program, const Op& op) {
+  return program.streams[static_cast<std::size_t>(op.stream)];
+}
+
+// In the same iteration, at once or through operations between.
+inline bool waits_for(const Program& program, const Op& op, int id) {
+  return std::ranges::any_of(op.after,
+                             [&](int each) { return each == id || waits_for(program, program.op(each), id); });
+}
+
 }  // namespace shardsim::physics

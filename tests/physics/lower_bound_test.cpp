@@ -170,4 +170,32 @@ TEST_CASE("small tables are replicated rather than exchanged, and the bound know
         0.2 * simulated_ms(planned("{name: table_wise}", workload, cluster), workload, cluster, "closed_form"));
 }
 
+// What its kernels do on several streams is left out; gradients of replicated rows travel in the type of the one call.
+TEST_CASE("no plan is faster than the lower bound with HugeCTR's kernels and pipeline, either") {
+  const Cluster cluster(cluster_spec("dgx_a100_80gb.yaml", 2));
+  for (const char* const table : {"copies: 6, rows: 1000000, dim: 128, pooling_factor: 20",
+                                  "copies: 20, rows: 1000, dim: 128, pooling_factor: 1"}) {
+    CAPTURE(std::string(table));
+    const Workload workload = read_workload(
+        parse_yaml(
+            fmt::format("schema: shardsim.workload/1\nname: hugectr\nbatch_per_gpu: 8192\npipeline: hugectr\n"
+                        "embedding_kernels: hugectr\noutput_exchange: uniform\noptimizer: {{name: adagrad}}\n"
+                        "wire_dtype: {{forward: fp16, backward: fp16}}\ndense: {{all_reduce: {{calls: one, dtype: "
+                        "fp16}}, layers: [{{name: bottom, in: 13, out: 512}}, {{name: top, in: 1024, out: 1024, "
+                        "repeat: 8}}]}}\ntables:\n  - {{name: t, kind: pooled, {}}}\n",
+                        table),
+            "test"),
+        "");
+    const Case item = case_of(workload, cluster);
+    const double bound = lower_bound(item, cluster).ms();
+    CHECK(lower_bound_lacks(item).find("HugeCTR") != std::string::npos);
+    double least = 1e300;
+    for (const char* const planner : {"{name: row_wise}", "{name: hugectr}", "{name: data_parallel}"}) {
+      least = std::min(least, simulated_ms(planned(planner, workload, cluster), workload, cluster, "closed_form"));
+    }
+    CHECK(bound > 0.3 * least);
+    CHECK(bound <= least);
+  }
+}
+
 }  // namespace shardsim::physics::lower_bound_test

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/engine/execution.h"
+#include "sim/engine/limit.h"
 #include "sim/engine/node_classes.h"
 #include "sim/engine/op_work.h"
 
@@ -176,7 +177,7 @@ JobSimulation simulation_of(const Lane& lane, const JobWindow::Measured& measure
   kept.iterations_run = static_cast<int>(ends.size());
   kept.steady = longest - shortest <= lane.run.options.steady * mean;
   result.simulation.timeline = timeline_of(kept, lane.run.program, lane.works, lane.classes, lane.run.cluster);
-  result.simulation.busiest = busiest_rank(lane.run.program, lane.works, mean);
+  result.simulation.busiest = limiting_rank(lane.run.program, lane.works, result.simulation.timeline, mean);
   return result;
 }
 

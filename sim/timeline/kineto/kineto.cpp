@@ -17,6 +17,7 @@ namespace {
 
 // Far above any device index, so that the CPU's row never is a GPU's.
 constexpr int kHostProcess = 1000000;
+constexpr int kLaunchThread = 1000001;
 // Kineto cuts lists after 30 entries (pytorch/kineto, kTruncatLength); readers know it.
 constexpr std::size_t kListEntries = 30;
 
@@ -200,6 +201,7 @@ class TraceWriter {
     const Span& span = slice.span;
     const Timeline::OpInfo& op = timeline_.ops[static_cast<std::size_t>(span.op)];
     const std::int64_t start = rounded_ns(span.start_us), end = rounded_ns(span.end_us);
+    if (is_host(op.op_class)) return host_work(slice, op, start, end);
     const std::int64_t launch = launch_us(span);
     event(fmt::format(R"("ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": {0}, "tid": {0}, )"
                       R"("ts": {1}, "dur": 0, "args": {{"correlation": {2}}})",
@@ -214,6 +216,13 @@ class TraceWriter {
                                                     std::tuple("f", device_, span.stream, us_text(start))})
       event(fmt::format(R"("ph": "{}", "id": {}, "pid": {}, "tid": {}, "ts": {}, "cat": "ac2g", "name": "ac2g"{})",
                         phase, correlation, process, track, ts, *phase == 'f' ? R"(, "bp": "e")" : ""));
+  }
+
+  void host_work(const Slice& slice, const Timeline::OpInfo& op, std::int64_t start_ns, std::int64_t end_ns) {
+    event(fmt::format(R"("ph": "X", "cat": "cpu_op", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )"
+                      R"("args": {{"operation class": {}{}}})",
+                      quoted(op.name), kHostProcess, kLaunchThread, us_text(start_ns), us_text(end_ns - start_ns),
+                      quoted(op.op_class), neighbour_args(slice)));
   }
 
   // What belongs to another iteration than the step's, and the rest of what began before the step.

@@ -54,6 +54,36 @@ TEST_CASE("a lookup and its update share what each knows of the rows") {
   }
 }
 
+TEST_CASE("of HugeCTR, rows and vectors have the bytes that are stated, and the index work is no update") {
+  Program program = pooled_program();
+  Op& lookup = program.ops[0];
+  lookup.indexed = true;
+  lookup.row_bytes.values = {256};
+  lookup.vector_bytes.values = {128};
+  lookup.distinct_growth.values = {0.4};
+  lookup.hbm_bytes.values = {(256.0 + 20) * 4000 + 128 * 500};
+  Op index = row_op(1, OpClass::update, 4000, 70 * 4000);
+  index.role = OpRole::index_rows;
+  index.sort_bits = 32;
+  Op& update = program.ops[1];
+  update.id = 2;
+  update.indexed = true;
+  update.row_bytes.values = {256};
+  update.vector_bytes.values = {64};  // gradients of another type
+  update.hbm_bytes.values = {64 * 4000 + 900 * (2 * 64 + 4 * 256)};
+  program.ops.insert(program.ops.begin() + 1, index);
+  const RowFacts facts(program);
+  const RowWork looked_up = facts.of(program.ops[0]).at(0), updated = facts.of(program.ops[2]).at(0);
+  CHECK(looked_up.bytes == 256);
+  CHECK(looked_up.vector_bytes == 128);
+  CHECK(looked_up.distinct_growth == 0.4);
+  CHECK(looked_up.id_bytes == 8);  // pointers
+  CHECK(updated.bytes == 256);
+  CHECK(updated.vector_bytes == 64);
+  CHECK(updated.summed_bytes == 64);
+  CHECK(updated.update_bytes == 2 * 64 + 4 * 256);
+}
+
 TEST_CASE("of rows in host memory, and of a lookup without an update, nothing is said") {
   Program program = pooled_program();
   program.ops[0].host_bytes.values = {256.0 * 4000};

@@ -169,6 +169,12 @@ TEST_CASE("nothing of a rich program is lost on the way through a file") {
   program.ops[2].lookups.values = {1, 2, 3, 4, 5, 6, 7, 8.5};
   program.ops[3].ranks = {1, 6, 2};
   program.ops[2].bags.values = {32};
+  program.ops[2].distinct_growth.values = {0.5};
+  program.ops[2].row_bytes.values = {256};
+  program.ops[2].vector_bytes.values = {128, 0, 128, 0, 128, 0, 128, 0};
+  program.ops[2].indexed = true;
+  program.ops[7].sort_bits = 32;
+  program.ops[7].kernels = 12;
   program.ops[7].host_bytes.values = {0, 1, 2, 3, 4, 5, 6, 7};
   program.ops[14].bytes_by_set = {51200, 0, 12800, 51200};  // one number per rank set of cross_node
   program.ops[3].flops.values = {0.1, 0, 1e22};
@@ -255,6 +261,18 @@ TEST_CASE("sizes by rank set are one for each set, bags belong to pooled lookups
   const std::string pooled = with(kind, "\"pooled\": false", "\"pooled\": true, \"bags\": 3", true);
   CHECK(error_of(pooled).empty());
   CHECK(says(error_of(with(pooled, "\"bags\": 3", "\"bags\": [3, 4]")), "2 numbers for 8 ranks"));
+}
+
+TEST_CASE("what is sorted, and in how many kernels, is a number of either") {
+  const auto lookup = [](const std::string& more) {
+    return spoiled("\"pooled\": false", "\"pooled\": false, " + more);
+  };
+  CHECK(error_of(lookup("\"indexed\": true, \"sort_bits\": 32, \"kernels\": 12")).empty());
+  CHECK(says(error_of(lookup("\"sort_bits\": 65")), "it sorts by 65 bits"));
+  CHECK(says(error_of(lookup("\"kernels\": -1")), "-1"));
+  CHECK(says(error_of(lookup("\"kernels\": 99999999999")), "kernels"));
+  CHECK(says(error_of(lookup("\"row_bytes\": [1, 2]")), "2 numbers for 8 ranks"));
+  CHECK(says(error_of(lookup("\"distinct_growth\": -1")), "distinct_growth is negative"));
 }
 
 TEST_CASE("every strategy is written by its own name") {

@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
+#include "base/tree/json.h"
 #include "sim/program/program_file.h"
 
 namespace shardsim::program_test {
@@ -39,14 +41,14 @@ TEST_CASE("every operation class has a name that finds it, and six are collectiv
   int collectives = 0;
   for (const OpClass op_class :
        {OpClass::lookup, OpClass::update, OpClass::dense, OpClass::all_to_all, OpClass::all_reduce,
-        OpClass::reduce_scatter, OpClass::all_gather, OpClass::broadcast, OpClass::send_recv}) {
+        OpClass::reduce_scatter, OpClass::all_gather, OpClass::broadcast, OpClass::send_recv, OpClass::host}) {
     CHECK(op_class_names().at(static_cast<std::size_t>(op_class)) == op_class_name(op_class));
     const auto kind = collective_kind(op_class);
     if (kind) CHECK(collective_kind_name(*kind) == op_class_name(op_class));
     collectives += kind ? 1 : 0;
   }
   CHECK(collectives == 6);
-  CHECK(op_class_names().size() == 9);
+  CHECK(op_class_names().size() == 10);
 }
 
 TEST_CASE("an operation without ranks runs on the whole world") {
@@ -67,6 +69,51 @@ TEST_CASE("a wait that never ends is refused") {
   CHECK(complaint([](Program& p) { p.ops[5].after_previous = {17}; }).empty());
   CHECK(says(complaint([](Program& p) { p.ops[5].after_previous = {18}; }), "does not exist"));
   CHECK(says(complaint([](Program& p) { std::swap(p.ops[5], p.ops[6]); }), "operation 5 has id 6"));
+}
+
+TEST_CASE("what the host does takes time and moves nothing") {
+  const auto launch = [](Program& p) -> Op& {
+    Op& op = p.ops[1];
+    Op plain;
+    plain.id = op.id;
+    plain.name = "launch";
+    plain.op_class = OpClass::host;
+    plain.role = OpRole::launch;
+    plain.fixed_ns = 5000;
+    return op = plain;
+  };
+  CHECK(complaint([&](Program& p) { launch(p); }).empty());
+  CHECK(says(complaint([&](Program& p) { launch(p).fixed_ns = 0; }), "fixed_ns"));
+  CHECK(says(complaint([&](Program& p) { launch(p).flops.values = {1}; }), "computes nothing"));
+  CHECK(says(complaint([&](Program& p) { launch(p).op_class = OpClass::dense; }), "does not fit its class"));
+}
+
+TEST_CASE("kernels and products are counted, and products are of dense operations") {
+  const OpProduct product{{{8}}, {{16}}, {{32}}, 2};
+  const auto dense = [&](Program& p) -> Op& {
+    Op& op = *std::ranges::find(p.ops, OpClass::dense, &Op::op_class);
+    op.products = {product};
+    op.kernels = 3;
+    return op;
+  };
+  CHECK(complaint([&](Program& p) { dense(p); }).empty());
+  CHECK(says(complaint([&](Program& p) { dense(p).kernels = -1; }), "kernels"));
+  CHECK(says(complaint([&](Program& p) { dense(p).products[0].count = 0; }), "a product 0 times"));
+  CHECK(says(complaint([&](Program& p) { dense(p).products[0].m.values = {1, 2}; }), "products.m"));
+  CHECK(says(
+      complaint([&](Program& p) { std::ranges::find(p.ops, OpClass::lookup, &Op::op_class)->products = {product}; }),
+      "not dense"));
+  // A file holds what there is.
+  Program program = toy();
+  dense(program);
+  Op launch;
+  launch.id = static_cast<int>(program.ops.size());
+  launch.name = "launch";
+  launch.op_class = OpClass::host;
+  launch.role = OpRole::launch;
+  launch.fixed_ns = 5000;
+  program.ops.push_back(launch);
+  CHECK(program_from_tree(parse_json(program_to_json(program), "p.json")) == program);
 }
 
 TEST_CASE("a rank that misses a collective of its group is refused") {
@@ -109,7 +156,7 @@ TEST_CASE("a matrix is moved either way round") {
 }
 
 TEST_CASE("every role has a name that finds it, and the class that its operations have") {
-  CHECK(op_role_names().size() == 34);
+  CHECK(op_role_names().size() == 37);
   for (std::size_t role = 0; role < op_role_names().size(); ++role) {
     CHECK(op_role_name(static_cast<OpRole>(role)) == op_role_names()[role]);
   }

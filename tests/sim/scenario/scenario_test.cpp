@@ -230,6 +230,19 @@ TEST_CASE("what makes no scenario is refused with its place") {
   CHECK(says(error_of("schema: shardsim.scenario/1\ncluster: [1]\nworkload: rm1\n"), "test.yaml:2:"));
 }
 
+TEST_CASE("a file without a name is refused where it is named") {
+  const std::string head = "schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\n";
+  for (const char* const line : {"planner: {name: search, start: ''}", "planner: {name: neuroshard, costs: {file: ''}}",
+                                 "planner: {name: autoshard, policy: ''}", "plan: {file: ''}",
+                                 "planners: [row_wise, {name: search, start: ''}]"}) {
+    CAPTURE(line);
+    CHECK(says(error_of(head + line + "\n"), "test.yaml:4:"));
+    CHECK(says(error_of(head + line + "\n"), "the file has no name. Name a file"));
+  }
+  CHECK(says(error_of(toy("compute_model: {name: measured, file: ''}\n")), "test.yaml:5:"));
+  CHECK(says(error_of(toy("cases:\n  - {name: a, planner: {name: search, start: ''}}\n")), "test.yaml:6:"));
+}
+
 TEST_CASE("names of cases that could not be folders are refused") {
   const auto named = [](const std::string& name) { return error_of(toy("cases:\n  - {name: " + name + "}\n")); };
   CHECK(named("a.b/c-d_1").empty());
@@ -238,7 +251,10 @@ TEST_CASE("names of cases that could not be folders are refused") {
     CHECK(says(named(bad), "is no name of a case"));
   }
   CHECK(says(error_of(toy("cases:\n  - {name: a}\n  - {name: a}\n")), "test.yaml:7:"));
-  CHECK(says(error_of(toy("cases:\n  - {name: rm1/a}\n  - {name: rm1-b}\n  - {name: rm1}\n")), "begins with the name"));
+  CHECK(error_of(toy("cases:\n  - {name: rm1/a}\n  - {name: rm1-b}\n  - {name: rm1}\n")).empty());
+  CHECK(says(error_of(toy("cases:\n  - {name: rm1/spans/a}\n  - {name: rm1/b}\n  - {name: rm1}\n")),
+             "lies where case \"rm1\" has its results"));
+  CHECK(says(error_of(toy("cases:\n  - {name: rm1}\n  - {name: rm1/rank0.json}\n")), "another word than 'rank0.json'"));
   CHECK(error_of(toy("cases:\n  - {name: rm1/a}\n  - {name: rm10}\n")).empty());
   CHECK(says(error_of(toy("cases:\n  - {overlap: true}\n")), "name"));
 }

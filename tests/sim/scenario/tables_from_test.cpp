@@ -76,6 +76,17 @@ TEST_CASE("without dims tables keep theirs, and dtype holds for all") {
   CHECK(w.tables[1].dtype == Dtype::bf16);
 }
 
+TEST_CASE("pooled tables become sequences of as many items") {
+  const PoolFolder folder;
+  const Workload w = folder.workload("tables_from: {workload: pool.yaml, tables: [0, 1], kind: sequence}");
+  CHECK(w.tables[0].kind == TableKind::sequence);
+  CHECK(w.tables[0].average_length == 3);
+  CHECK(w.tables[1].kind == TableKind::sequence);
+  CHECK(w.tables[1].average_length == 1);
+  CHECK(w.tables[1].access.steps.size() == 1);
+  folder.check_refused("tables_from: {workload: pool.yaml, tables: [0], kind: pooled}", "sequence");
+}
+
 TEST_CASE("tables that are not there are refused") {
   const PoolFolder folder;
   const auto refused = [&](const std::string& keys, const char* fragment) {

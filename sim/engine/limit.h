@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/engine/engine.h"
+#include "sim/engine/op_work.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// The stream of a rank that limits an iteration of so many seconds: the one that works longest, collectives apart.
+// Streams overlap, so each counts by itself. The host, which works ahead, limits only what waits for it: where it is
+// busiest, but has time to spare and no GPU waits for it, the busiest of the other streams is meant.
+Utilisation limiting_rank(const Program& program, const std::vector<OpWork>& works, const Timeline& timeline,
+                          double iteration_seconds);
+
+}  // namespace shardsim

@@ -1,0 +1,31 @@
+#include "sim/lower/lowering.h"
+
+namespace shardsim {
+
+void Lowering::put_forward_work(int id, bool bottom) {
+  put_work(id, [&](const DenseStyle& style) { return forward_work(workload_, bottom, style); });
+}
+
+void Lowering::put_backward_work(int id, const std::vector<LayerRun>& layers) {
+  put_work(id, [&](const DenseStyle& style) { return backward_work(workload_, layers, style); });
+}
+
+void Lowering::put_optimizer_work(int id) {
+  put_work(id, [&](const DenseStyle& style) { return optimizer_work(workload_, style.fused); });
+}
+
+// Of ranks whose sequences were drawn each has its own.
+void Lowering::put_work(int id, const std::function<DenseWork(const DenseStyle&)>& of_style) {
+  if (software_ == nullptr) return;
+  std::vector<DenseWork> of_ranks;
+  if (flops_differ()) {
+    for (const double items : *items_)
+      of_ranks.push_back(of_style({software_->fused, software_->attention_share, items}));
+  } else {
+    of_ranks.push_back(of_style({software_->fused, software_->attention_share, {}}));
+  }
+  operators_[id] = of_ranks.front().operators;
+  put_dense_work(op_at(id), of_ranks);
+}
+
+}  // namespace shardsim

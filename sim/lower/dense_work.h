@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/workload/workload.h"
+#include "sim/program/program.h"
+
+namespace shardsim {
+
+// What layers of the dense part do one by one, on one rank: products by their shapes, passes over what lies between
+// them, and what the host is asked for (docs/lowering.md, "The dense part, layer by layer").
+struct DenseWork {
+  struct Product {
+    double m = 0, n = 0, k = 0;
+    double count = 1;
+    double share = 0;  // as OpProduct
+  };
+  std::vector<Product> products;
+  double bytes = 0;      // of the passes, read plus written
+  double kernels = 0;    // of the passes
+  double operators = 0;  // of the framework
+
+  void add(const DenseWork& more);
+};
+
+// Some repeats of a layer: `first` and those behind it.
+struct LayerRun {
+  int layer = 0;  // of DensePart::layers
+  std::int64_t first = 0, count = 1;
+  bool operator==(const LayerRun&) const = default;
+};
+
+// How the passes between products run: `fused` as HugeCTR and compilers do, or one operator each.
+struct DenseStyle {
+  bool fused = true;
+  double attention_share = 1;        // of the peak rate, that attention reaches
+  std::optional<double> items = {};  // of all sequences of the rank's batch; none: as many as expected
+};
+
+// The forward pass of one rank's batch, the bottom layers or the others.
+DenseWork forward_work(const Workload& workload, bool bottom, const DenseStyle& style);
+
+// The backward pass of these layers.
+DenseWork backward_work(const Workload& workload, const std::vector<LayerRun>& layers, const DenseStyle& style);
+
+// The optimizer's pass over the parameters of the dense part.
+DenseWork optimizer_work(const Workload& workload, bool fused);
+
+// Tensors that the dense part's parameters are: weights and biases of its layers.
+double parameter_tensors(const DensePart& dense);
+
+// Puts it into an operation: `of_ranks` is one for all, or one for each rank.
+void put_dense_work(Op& op, const std::vector<DenseWork>& of_ranks);
+
+// Whether the first layer works on data, which needs no gradient.
+bool has_input_layer(const DensePart& dense);
+
+// FLOP of a layer, once, of one rank's batch.
+double forward_flops_of(const Workload& workload, const DenseLayer& layer, std::optional<double> items);
+double backward_flops_of(const Workload& workload, const DenseLayer& layer, std::optional<double> items);
+
+// Samples of one rank's batch that a layer works on, or items.
+double samples_of_layer(const Workload& workload, const DenseLayer& layer, std::optional<double> items);
+
+}  // namespace shardsim

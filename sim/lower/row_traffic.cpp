@@ -1,0 +1,76 @@
+#include "sim/lower/row_traffic.h"
+
+namespace shardsim {
+namespace {
+
+// HugeCTR, a lookup: a kernel reads the key (4 bytes) and writes where its row lies (8), the next one reads that
+// (NVIDIA-Merlin/HugeCTR at v23.08, embedding_storage/ragged_static_embedding.cu, embedding/operators).
+constexpr double kPointerBytes = 20;
+
+// Gradients of vectors are read once a lookup and summed by row; the update reads the sums. Those of replicated rows
+// are sums already when they are applied.
+void add_hugectr(LookupPart& part, const RowTraffic& of, int rank) {
+  part.lookup_bytes[rank] += of.row * of.lookups + of.forward * of.vectors + kPointerBytes * of.lookups;
+  const double kept = of.summed + (part.dense_gradient ? 0 : of.summed + 2 * of.row + 2 * of.state);
+  part.gradient_bytes[rank] += of.backward * of.lookups + kept * of.touched;
+  part.row_bytes[rank] += of.row * of.lookups;
+  part.vector_bytes[rank] += of.forward * of.vectors;
+  part.vector_gradient_bytes[rank] += of.backward * of.vectors;
+}
+
+// HugeCTR's hybrid embedding: a lookup reads a row and writes a vector in the type of the wire; a gradient is added to
+// its row by atomics, or to the row's sum where the row is replicated, which is as wide
+// (embeddings/hybrid_embedding/frequent_embedding.cu and infrequent_embedding.cu at 02188f45).
+void add_in_place(LookupPart& part, const RowTraffic& of, int rank) {
+  part.lookup_bytes[rank] += (of.row + of.forward) * of.lookups;
+  part.gradient_bytes[rank] += (2 * of.row + of.backward) * of.lookups;
+  part.row_bytes[rank] += of.row * of.lookups;
+  part.vector_bytes[rank] += of.forward * of.lookups;
+  part.vector_gradient_bytes[rank] += of.backward * of.lookups;
+}
+
+// `expanded`: gradients are copied to a row per lookup, added up by row, and the sums read.
+void add_fused(LookupPart& part, const RowTraffic& of, int rank, bool expanded) {
+  const double kept = (part.dense_gradient ? of.row : 2 * of.row + 2 * of.state)  // per distinct row
+                      + (expanded ? 3 * of.row : 0);
+  const double copied = expanded ? of.row * (of.vectors + of.lookups) : 0;
+  const bool on_host = part.memory == RowMemory::host;
+  part.lookup_bytes[rank] += of.row * of.vectors + (on_host ? 0 : of.row * of.lookups);
+  part.lookup_host[rank] += on_host ? of.row * of.lookups : 0;
+  part.fetched_bytes[rank] += part.memory == RowMemory::cached ? of.row * of.missed : 0;
+  part.gradient_bytes[rank] += copied + of.row * of.lookups + (on_host ? 0 : kept * of.touched);
+  part.gradient_host[rank] += on_host ? kept * of.touched : 0;
+}
+
+}  // namespace
+
+RowKernels row_kernels_of(const Workload& workload) {
+  if (workload.hugectr_kernels()) return RowKernels::hugectr;
+  if (workload.hugectr_hybrid()) return RowKernels::in_place;
+  return workload.embedding_kernels == "per_table" ? RowKernels::per_table : RowKernels::fused;
+}
+
+void add_traffic(LookupPart& part, const RowTraffic& of, int rank, RowKernels kernels) {
+  part.lookups[rank] += of.lookups;
+  part.distinct_rows[rank] += of.touched;
+  part.more_rows[rank] += of.touched_by_more;
+  if (kernels == RowKernels::hugectr) return add_hugectr(part, of, rank);
+  if (kernels == RowKernels::in_place) return add_in_place(part, of, rank);
+  add_fused(part, of, rank, kernels == RowKernels::per_table && !part.dense_gradient);
+}
+
+void add_apply(LookupPart& part, const RowTraffic& of, int rank, double rows, bool dense_gradient, RowKernels kernels) {
+  const double gradients = dense_gradient ? rows : of.touched;
+  part.applied_rows[rank] += rows;
+  if (kernels == RowKernels::hugectr) {
+    part.gradient_bytes[rank] += dense_gradient ? of.summed * rows : 0;  // set to 0 first
+    part.apply_bytes[rank] += of.summed * gradients + (2 * of.row + 2 * of.state) * rows;
+  } else if (kernels == RowKernels::in_place) {
+    part.gradient_bytes[rank] += (2 * of.row + of.summed) * rows;  // set to 0 first, and put into the type of the wire
+    part.apply_bytes[rank] += (of.summed + 2 * of.row) * rows;
+  } else {
+    part.apply_bytes[rank] += of.row * gradients + 2.0 * rows * of.row + 2.0 * rows * of.state;
+  }
+}
+
+}  // namespace shardsim

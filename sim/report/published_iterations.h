@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document/document.h"
+#include "sim/study/result.h"
+
+namespace shardsim {
+
+// One published iteration of a study, and all of a source: the first two parts of their cases' names, "v3.1/h100".
+struct PublishedIteration {
+  const CaseResult* result;
+  const Comparison* comparison;
+};
+struct IterationGroup {
+  std::string name;
+  std::vector<PublishedIteration> items;
+};
+
+// By source, in the order they come up. Empty where fewer than six iterations or one source are published, and where
+// something else than iterations is: then every quantity of a case stands below it instead.
+std::vector<IterationGroup> published_iterations(const StudyResult& study);
+
+std::string source_of(const std::string& case_name);     // "v3.1" of v3.1/h100/8x55296
+std::string source_group(const std::string& case_name);  // "v3.1/h100"
+
+Sheet published_iterations_sheet(const std::vector<IterationGroup>& groups, Medium medium);
+
+// A row per source and one over all: how many, medians, and the worst of those that nothing was fitted to.
+Sheet source_errors_sheet(const std::vector<IterationGroup>& groups);
+std::string iterations_legend();
+
+}  // namespace shardsim

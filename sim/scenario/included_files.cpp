@@ -1,0 +1,91 @@
+#include "sim/scenario/included_files.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
+#include "sim/scenario/case_trees.h"
+#include "sim/scenario/named_tree.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostIncludesInARow = 8;
+constexpr std::size_t kMostIncludes = 100;
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) && !error;
+}
+
+}  // namespace
+
+IncludeChain::IncludeChain(const std::string& path) : paths_{path} {}
+
+std::string IncludeChain::checked(const Tree& name, const std::string& folder) const {
+  const std::string path = path_from(folder, scalar_text(name, "the file name of a scenario"));
+  if (!is_file(path)) {
+    throw input_error(name.place, fmt::format("cannot find the scenario {}", excerpt(path)),
+                      "Paths are relative to the file that includes them");
+  }
+  const auto same = std::ranges::find_if(paths_, [&](const std::string& outer) { return is_same_file(outer, path); });
+  if (same != paths_.end()) {
+    throw input_error(name.place,
+                      fmt::format("the files include each other in a circle: {} is inside itself", excerpt(path)),
+                      "Remove one of the entries of 'include'");
+  }
+  if (paths_.size() > kMostIncludesInARow) {
+    throw input_error(name.place, fmt::format("more than {} files include each other in a row", kMostIncludesInARow),
+                      "Include the innermost ones directly");
+  }
+  return path;
+}
+
+std::vector<IncludedFile> IncludeChain::read(const Tree& scenario, const std::string& folder) {
+  const Tree* const names = scenario.find("include");
+  if (names == nullptr) return {};
+  if (names->kind != Tree::Kind::list || names->items.empty()) {
+    const bool list = names->kind == Tree::Kind::list;
+    throw input_error(names->place, fmt::format("'include' is {}", list ? "empty" : "no list"),
+                      "Write the files whose cases are taken, for example [toy.yaml, mixed.yaml]");
+  }
+  std::vector<IncludedFile> files;
+  for (const Tree& name : names->items) {
+    if (++count_ > kMostIncludes) {
+      throw input_error(name.place, fmt::format("more than {} files are included", kMostIncludes), "Include fewer");
+    }
+    IncludedFile file{checked(name, folder), "", {}};
+    file.text = read_file(file.path);
+    file.tree = parse_yaml(file.text, file.path);
+    MapReader(file.tree, "").choice("schema", {"shardsim.scenario/1"});
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Overrides overrides_of_included(const Overrides& overrides) {
+  Overrides inner = overrides;
+  std::erase_if(inner.set, [](const auto& setting) {
+    const std::string head = split_head(setting.first).first;
+    return head == "title" || head == "cross_check" || head == "cases";
+  });
+  return inner;
+}
+
+void refuse_idle_keys_beside_include(const Tree& scenario) {
+  if (scenario.find("include") == nullptr || scenario.find("cases") != nullptr) return;
+  for (const auto& [key, value] : scenario.fields) {
+    if (key == "schema" || key == "title" || key == "seed" || key == "include" || key == "cross_check") continue;
+    throw input_error(value.place, fmt::format("'{}' has no effect: the file has no cases of its own", key),
+                      "Every included case keeps what its own file says; write 'cases', or leave the key out");
+  }
+}
+
+}  // namespace shardsim

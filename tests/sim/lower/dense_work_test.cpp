@@ -1,0 +1,128 @@
+#include "sim/lower/dense_work.h"
+
+#include <doctest/doctest.h>
+
+#include "base/tree/yaml.h"
+#include "sim/lower/dense_steps.h"
+
+namespace shardsim::dense_work_test {
+namespace {
+
+Workload with_dense(const std::string& dense) {
+  return read_workload(
+      parse_yaml("schema: shardsim.workload/1\nname: dense\nbatch_per_gpu: 32\noptimizer: {name: adagrad}\n"
+                 "tables: [{name: p, rows: 10, dim: 16, kind: pooled, pooling_factor: 7},\n"
+                 "         {name: q, rows: 10, dim: 16, kind: pooled, pooling_factor: 7}]\n"
+                 "dense: {" +
+                     dense + "}\n",
+                 "dense"),
+      "");
+}
+
+double flops_of(const DenseWork& work) {
+  double flops = 0;
+  for (const auto& each : work.products) flops += 2 * each.m * each.n * each.k * each.count;
+  return flops;
+}
+
+DenseWork whole_backward(const Workload& workload, const DenseStyle& style) {
+  DenseWork work;
+  for (const DenseStep& step : dense_backward_steps(workload)) work.add(backward_work(workload, step.layers, style));
+  return work;
+}
+
+const char* const kLayers =
+    "layers: [{name: bottom_0, in: 16, out: 64}, {name: bottom_1, in: 64, out: 16}, {name: over_0, in: 48, out: 8},\n"
+    "         {name: over_1, in: 8, out: 8}]";
+
+}  // namespace
+
+TEST_CASE("dense work: the products have the FLOP of the layers") {
+  const Workload workload = with_dense(kLayers);
+  CHECK(flops_of(forward_work(workload, true, {})) == dense_forward_flops(workload, true));
+  CHECK(flops_of(forward_work(workload, false, {})) == dense_forward_flops(workload, false));
+  double steps = 0;
+  for (const DenseStep& step : dense_backward_steps(workload)) steps += step.flops;
+  CHECK(flops_of(whole_backward(workload, {})) == steps);
+  // Of the first layer's input, which is data, no gradient: one product less than two for each of four layers.
+  CHECK(whole_backward(workload, {}).products.size() == 7);
+}
+
+TEST_CASE("dense work: on tensor cores widths are padded to eights") {
+  const Workload workload = with_dense("precision: fp16, layers: [{name: bottom_0, in: 13, out: 1}]");
+  const DenseWork forward = forward_work(workload, true, {});
+  CHECK(forward.products.front().m == 32);
+  CHECK(forward.products.front().n == 8);
+  CHECK(forward.products.front().k == 16);
+}
+
+// Linear layers fused with bias and ReLU move nothing; eager 2 tensors forward, 4 backward. The join of the vectors
+// moves 2, and 3 or 2.
+TEST_CASE("dense work: passes between products, fused and eager") {
+  const Workload workload = with_dense(kLayers);
+  const double join = 32 * 48 * 4.0, activations = 32 * (64 + 16 + 8 + 8) * 4.0;
+  const auto forward = [&](bool fused) {
+    return forward_work(workload, true, {fused}).bytes + forward_work(workload, false, {fused}).bytes;
+  };
+  CHECK(forward(true) == 2 * join);
+  CHECK(forward(false) == 2 * join + 2 * activations);
+  CHECK(whole_backward(workload, {true}).bytes == 3 * join);
+  CHECK(whole_backward(workload, {false}).bytes == 2 * join + 4 * activations);
+}
+
+TEST_CASE("dense work: a cross layer moves 4 and 6 tensors of its width fused, 6 and 10 eager") {
+  const Workload workload =
+      with_dense("layers: [{name: over_0, in: 32, out: 8}], interaction: {kind: dcn, layers: 3, rank: 4}");
+  const Workload plain = with_dense("layers: [{name: over_0, in: 32, out: 8}]");
+  const double width = 32 * 32 * 4.0;
+  const auto more = [&](bool fused, bool forward) {
+    const DenseStyle style{fused};
+    return forward ? forward_work(workload, false, style).bytes - forward_work(plain, false, style).bytes
+                   : whole_backward(workload, style).bytes - whole_backward(plain, style).bytes;
+  };
+  CHECK(more(true, true) == 3 * 4 * width);
+  CHECK(more(true, false) == 3 * 6 * width);
+  CHECK(more(false, true) == 3 * 6 * width);
+  CHECK(more(false, false) == 3 * 10 * width);
+}
+
+TEST_CASE("dense work: the optimizer's bytes go by optimizer and precision") {
+  const Workload half = with_dense("precision: fp16, layers: [{name: bottom_0, in: 15, out: 64}]");
+  CHECK(optimizer_work(half, true).bytes == 22 * 16 * 64.0);
+  CHECK(forward_work(half, true, {}).bytes == 6 * 16 * 64.0);  // weights into half precision
+  CHECK(optimizer_work(with_dense("layers: [{name: bottom_0, in: 15, out: 64}]"), true).bytes == 20 * 16 * 64.0);
+  CHECK(parameter_tensors(half.dense) == 2);
+}
+
+TEST_CASE("dense work: repeats that steps share are counted once") {
+  const Workload workload = with_dense("layers: [{name: bottom_0, in: 1023, out: 1024, repeat: 10}]");
+  const std::vector<DenseStep> steps = dense_backward_steps(workload);
+  REQUIRE(steps.size() == 3);
+  CHECK(whole_backward(workload, {}).operators == 20);
+  double flops = 0;
+  for (const DenseStep& step : steps) flops += step.flops;
+  CHECK(flops == doctest::Approx(19 * 2.0 * 32 * 1023 * 1024));
+  double products = 0;
+  for (const auto& each : whole_backward(workload, {}).products) products += each.count;
+  CHECK(products == 19);
+}
+
+// 4 heads of 16 columns, 10 items a sample: 55 causal pairs.
+TEST_CASE("dense work: attention counts pairs, at a share of the peak") {
+  const Workload workload =
+      with_dense("layers: [{name: a, kind: attention, heads: 4, head_dim: 16, length: 10, elementwise: 4, repeat: 2}]");
+  const double flops = 2 * 4.0 * 4 * 16 * 55 * 32;
+  CHECK(dense_forward_flops(workload, false) == flops);
+  const DenseStyle style{true, 0.4, {}};
+  const DenseWork forward = forward_work(workload, false, style), backward = whole_backward(workload, style);
+  CHECK(flops_of(forward) == flops);
+  CHECK(flops_of(backward) == doctest::Approx(2.5 * flops));
+  CHECK(forward.products.front().share == 0.4);
+  CHECK(parameter_tensors(workload.dense) == 0);
+  // Beside the join of the vectors in front of it.
+  const double tensor = 32 * 64 * 4.0;
+  CHECK(forward.bytes == 2 * 4 * tensor + 2 * tensor);
+  CHECK(backward.bytes == 2 * 6 * tensor + 3 * tensor);
+}
+
+}  // namespace shardsim::dense_work_test

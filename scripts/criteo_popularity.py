@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tables of MLPerf's DLRM-DCNv2 and DLRM with the popularity of Criteo's ids, for a workload file.
 
-criteo_popularity.py dcnv2|dlrm   prints the list `tables` of scenarios/workloads/mlperf_dcnv2.yaml or mlperf_dlrm.yaml
+criteo_popularity.py dcnv2|dlrm|met_3|met_15   prints the list `tables` of scenarios/workloads/mlperf_dcnv2.yaml, mlperf_dlrm.yaml,
+dlrm_criteo_met_3.yaml or dlrm_criteo_met_15.yaml
 
 What is public of Criteo 1 TB are, per table, the different ids of its 4,195,197,692 training samples, and how many of them are met
 at least 3 and at least 15 times. Laws of probability by rank r, N samples:
@@ -39,6 +40,8 @@ MODELS = {
               [3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1]),
     "dlrm": ([39884406, 39043, 17289, 7420, 20263, 3, 7120, 1543, 63, 38532951, 2953546, 403346, 10, 2208, 11938, 155, 4, 976, 14,
               39979771, 25641295, 39664984, 585935, 12972, 108, 36], [1] * 26),
+    "met_3": (MET_3, [1] * 26),  # NVIDIA/DeepLearningExamples, DLRM: ids below a frequency limit share a row
+    "met_15": (MET_15, [1] * 26),
 }
 
 

@@ -8,6 +8,7 @@
 #include "cli/commands/all.h"
 #include "models/collective/collective.h"
 #include "models/compute/compute_model.h"
+#include "models/software/software.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
 #include "sim/engine/network.h"
@@ -38,6 +39,12 @@ std::vector<Row> shipped_rows(const std::string& kind) {
   return rows;
 }
 
+std::vector<Row> software_rows() {
+  std::vector<Row> rows;
+  for (const Software& preset : shipped_software().presets) rows.push_back({preset.name, preset.summary});
+  return rows;
+}
+
 // `what` is one of the choices declared below.
 std::vector<Row> rows_for(const std::string& what) {
   if (what == "planners") return rows_of(planners());
@@ -45,6 +52,7 @@ std::vector<Row> rows_for(const std::string& what) {
   if (what == "memory-models") return rows_of(memory_models());
   if (what == "collectives") return rows_of(collective_algorithms());
   if (what == "networks") return rows_of(networks());
+  if (what == "software") return software_rows();
   return shipped_rows(what);
 }
 
@@ -65,7 +73,7 @@ Command list_command() {
                            "What to list.",
                            false,
                            {"planners", "compute-models", "memory-models", "collectives", "networks", "clusters",
-                            "workloads"}}},
+                            "workloads", "software"}}},
           .examples = {"shardsim list planners", "shardsim list clusters"},
           .run = list};
 }

@@ -8,7 +8,7 @@ golden=$source/tests/golden
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for kind in planners compute-models memory-models collectives networks clusters workloads; do
+for kind in planners compute-models memory-models collectives networks clusters workloads software; do
   "$shardsim" list "$kind" >"$work/list_$kind.txt"
 done
 # Relative to the source tree, so that paths in messages are the same everywhere.
@@ -32,4 +32,4 @@ for kept in "$golden"/*.txt "$golden"/*.json; do
   [ -e "$work/$(basename "$kept")" ] || { echo "$(basename "$kept") is compared with nothing"; status=1; }
 done
 echo "$compared texts"
-[ "$compared" -eq 10 ] && exit "$status"
+[ "$compared" -eq 11 ] && exit "$status"

@@ -133,7 +133,7 @@ std::vector<ShardSeconds> by_roofline(const ShardSet& set, const std::vector<std
     labels.push_back(*set.labels[i]);
   }
   if (labels.size() < kLeastToCalibrate)
-    throw input_error({"labels"}, "too few labels to calibrate the roofline on", "Label more shards");
+    throw input_error({set.file}, "too few labels to calibrate the roofline on", "Label more shards");
   const GpuSpec gpu = calibrated_on_shards(cluster.spec().gpu, fitted, labels);
   const auto roofline = make_compute_model(named_map("roofline"));
   std::vector<ShardSeconds> result;
@@ -148,14 +148,14 @@ std::vector<Seconds> labels_of(const Set& set, const std::vector<std::size_t>& i
   return labels;
 }
 
-void refuse_mixture(const std::string& model, const std::string& labels) {
+void refuse_mixture(const std::string& file, const std::string& model, const std::string& labels) {
   if (model == labels) return;
-  throw input_error({"labels"}, fmt::format("the model is of {}, the labels of {}", model, labels),
+  throw input_error({file}, fmt::format("the model is of {}, the labels of {}", model, labels),
                     "Evaluate a model on labels of its own kind");
 }
 
 void evaluate_set(const LearnedCosts& costs, const ShardSet& set, const Arguments& given, Sheet& sheet) {
-  refuse_mixture(text_of(costs.setting()), text_of(set.setting()));
+  refuse_mixture(set.file, text_of(costs.setting()), text_of(set.setting()));
   const std::vector<std::size_t> items = held_back_items(set);
   const auto labels = labels_of<ShardSeconds>(set, items);
   add_rows(sheet, "learned", predicted_seconds(costs, set, items), labels);
@@ -172,7 +172,7 @@ std::vector<double> in_one_list(const std::vector<ExchangeSeconds>& all,
 }
 
 void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Arguments&, Sheet& sheet) {
-  refuse_mixture(fmt::format("{} (batch {})", costs.setting().provider, costs.setting().batch),
+  refuse_mixture(set.file, fmt::format("{} (batch {})", costs.setting().provider, costs.setting().batch),
                  fmt::format("{} (batch {})", set.provider, set.batch));
   const std::vector<std::size_t> items = held_back_items(set);
   const auto labels = labels_of<ExchangeSeconds>(set, items), said = predicted_seconds(costs, set, items);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every number in the tables of docs/accuracy.md is what the study, the whole iterations on A100 and the comparisons of
+# Every number in the tables of docs/accuracy.md is what the study, the published iterations and the comparisons of
 # collectives and of kernels give today; the iterations of each model come in the published order over its numbers of GPUs.
 # Usage: accuracy.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
@@ -15,6 +15,10 @@ cd "$root"
 /usr/bin/python3 scripts/accuracy_iterations.py "$work/iterations/result.json" "$work/unfitted/result.json" >"$work/whole.txt"
 grep . "$work/whole.txt" >>"$work/lines.txt"
 [ "$(wc -l <"$work/whole.txt")" -ge 26 ] || { echo "the iterations give only $(wc -l <"$work/whole.txt") lines"; exit 1; }
+"$binary" run scenarios/published_iterations.yaml -j2 -o "$work/published" -q >/dev/null
+/usr/bin/python3 scripts/accuracy_sources.py "$work/published/result.json" | grep . >"$work/sources.txt"
+cat "$work/sources.txt" >>"$work/lines.txt"
+[ "$(wc -l <"$work/sources.txt")" -gt 40 ] || { echo "the published iterations give only $(wc -l <"$work/sources.txt") lines"; exit 1; }
 "$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
 "$binary" collective compare --calibrated --measurements scenarios/measurements/open -o "$work/calibrated" >/dev/null 2>&1
 "$binary" compute compare --measurements scenarios/measurements/kernels -o "$work/kernels" >/dev/null 2>&1

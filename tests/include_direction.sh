@@ -7,7 +7,7 @@ cd "$1"
 rooms=(
   base base/hdf5 base/tree base/document
   topology/spec topology/graph topology/import topology/export
-  models/access models/load models/workload models/collective models/compute
+  models/access models/load models/workload models/collective models/compute models/software
   plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
   plan/memory_models plan/column_shards plan/autoshard plan/search plan/planners
   sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/planning sim/study sim/report

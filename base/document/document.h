@@ -13,6 +13,7 @@ struct Sheet {
   struct Column {
     std::string header;
     bool number = true;  // right-aligned
+    bool name = false;   // which a reader has to type: never cut while a line of its own holds it; the first column
   };
   struct Row {
     std::vector<std::string> cells;  // one per column, or a single one: the heading of the rows below
@@ -115,8 +116,8 @@ using ChartDrawer = std::function<std::string(const Chart&)>;
 std::string document_html(const Document& document, const ChartDrawer& draw);
 
 // A Sheet by itself, as in a document. Text columns give way first when a line is too long: "~" stands for what a
-// cell leaves out, its middle as a rule, and cells of a column that differ are shown differing. Control characters are
-// printed as "?".
+// cell leaves out, its middle as a rule, and cells of a column that differ are shown differing. A name gives way last,
+// and one that is longer than its column leads its row on a line of its own. Control characters are printed as "?".
 std::string sheet_text(const Sheet& sheet, int width, bool colour);
 std::string sheet_html(const Sheet& sheet);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -15,6 +16,7 @@ namespace {
 constexpr int kIndent = 2;
 constexpr int kGap = 2;
 constexpr int kLeastTextWidth = 8;
+constexpr int kLeastBesideName = 16;  // "rank 127 compute"
 
 std::string bold(const std::string& text, bool colour) {
   return colour ? "\033[1m" + text + "\033[0m" : text;
@@ -48,17 +50,29 @@ int total_width(const std::vector<int>& widths) {
   return kIndent + std::accumulate(widths.begin(), widths.end(), 0) + kGap * (static_cast<int>(widths.size()) - 1);
 }
 
-// Narrows the widest text column until the line fits or no text column can give more.
-void fit(const Sheet& sheet, int width, std::vector<int>& widths) {
+// Narrows the widest text column that `gives` until the line fits or none is wider than `least`.
+template <class Test>
+void narrow(const Sheet& sheet, int width, int least, Test gives, std::vector<int>& widths) {
   while (total_width(widths) > width) {
     int widest = -1;
     for (std::size_t c = 0; c < widths.size(); ++c) {
-      const bool can_give = !sheet.columns[c].number && widths[c] > kLeastTextWidth;
+      const bool can_give = !sheet.columns[c].number && gives(sheet.columns[c]) && widths[c] > least;
       if (can_give && (widest < 0 || widths[c] > widths[widest])) widest = static_cast<int>(c);
     }
     if (widest < 0) return;
     --widths[widest];
   }
+}
+
+// What stands beside a name gives way first, then the name, which has a line of its own to go to, then all.
+void fit(const Sheet& sheet, int width, std::vector<int>& widths) {
+  const auto is_name = [](const Sheet::Column& column) { return column.name; };
+  if (std::ranges::any_of(sheet.columns, is_name)) {
+    narrow(sheet, width, kLeastBesideName, std::not_fn(is_name), widths);
+    narrow(sheet, width, kLeastTextWidth, is_name, widths);
+  }
+  narrow(
+      sheet, width, kLeastTextWidth, [](const Sheet::Column&) { return true; }, widths);
 }
 
 std::string padded(const std::string& text, int width, bool right) {
@@ -157,8 +171,17 @@ Sheet shortened(Sheet sheet, const std::vector<int>& widths, int width) {
   };
   for_all(0, true, width);
   for (std::size_t c = 0; c < widths.size(); ++c)
-    if (!sheet.columns[c].number) for_all(c, false, widths[c]);
+    if (!sheet.columns[c].number) for_all(c, false, sheet.columns[c].name ? width - kIndent : widths[c]);
   return sheet;
+}
+
+// A row; a name that its column has no room for leads it on a line of its own.
+std::string row_text(const Sheet& sheet, const std::vector<int>& widths, std::vector<std::string> cells, int width) {
+  if (!sheet.columns.front().name || display_width(cells.front()) <= widths.front())
+    return line_of(sheet, widths, cells, width);
+  const std::string name = std::string(kIndent, ' ') + cells.front();
+  cells.front().clear();
+  return name + "\n" + line_of(sheet, widths, cells, width);
 }
 
 }  // namespace
@@ -174,7 +197,7 @@ std::string sheet_text(const Sheet& whole, int width, bool colour) {
     if (row.is_heading(sheet)) {
       result += bold(clipped(row.cells[0], width), colour) + "\n";
     } else {
-      result += faint(line_of(sheet, widths, row.cells, width), colour && row.quiet) + "\n";
+      result += faint(row_text(sheet, widths, row.cells, width), colour && row.quiet) + "\n";
     }
   }
   return result;

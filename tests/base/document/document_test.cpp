@@ -72,6 +72,21 @@ TEST_CASE("names that are cut stay apart, whatever tells them apart") {
   }
 }
 
+TEST_CASE("a name stays whole: what stands beside it gives way, then it has a line of its own") {
+  Sheet sheet;
+  sheet.columns = {{"case", false, true}, {"ms"}, {"limited by", false}};
+  sheet.rows = {{{"v3.1/h100/8x55296", "3.6", "node0/pcie/switch1-cpu1"}}, {{"short", "2.0", "rank 0 compute"}}};
+  CHECK(sheet_text(sheet, 42, false) ==
+        "  case                ms  limited by\n"
+        "  v3.1/h100/8x55296  3.6  node0/p~ch1-cpu1\n"
+        "  short              2.0  rank 0 compute\n");
+  CHECK(sheet_text(sheet, 40, false) ==
+        "  case              ms  limited by\n"
+        "  v3.1/h100/8x55296\n"
+        "                   3.6  node0/p~ch1-cpu1\n"
+        "  short            2.0  rank 0 compute\n");
+}
+
 TEST_CASE("no line passes the width, even when nothing can give way") {
   Sheet sheet;
   for (int i = 0; i < 12; ++i) sheet.columns.push_back({"123456"});

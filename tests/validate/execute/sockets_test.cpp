@@ -50,6 +50,32 @@ TEST_CASE("several sends to one peer arrive one after the other") {
   CHECK(errors == std::vector<std::string>(2));
 }
 
+TEST_CASE("when met: a pair begins as soon as its receiver is there, and does not wait for other pairs") {
+  std::atomic<bool> first_done = false, last_there = false;
+  const auto errors = test::in_world(3, [&](Rendezvous& rendezvous) {
+    const auto wire = connect(rendezvous);
+    const std::vector<std::byte> data(300'000, std::byte{7});
+    std::vector<std::byte> got(data.size());
+    const Receiving receiving{0, got.data(), got.size()};
+    if (rendezvous.rank() == 0) {
+      const std::vector<Sending> sends = {{2, data.data(), data.size()}, {1, data.data(), data.size()}};
+      wire->exchange_when_met(0, sends, {});
+      CHECK(last_there);
+      CHECK(wire->sent(0) == std::vector<std::int64_t>{0, 300'000, 300'000});
+    } else {
+      for (int i = 0; rendezvous.rank() == 2 && i < 1000 && !first_done; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (rendezvous.rank() == 2) last_there = true;
+      wire->exchange_when_met(0, {}, {&receiving, 1});
+      CHECK(first_done == (rendezvous.rank() == 2));
+      if (rendezvous.rank() == 1) first_done = true;
+      CHECK(got == data);
+    }
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(3));
+}
+
 TEST_CASE("stop() ends exchanges under way and to come, on all channels") {
   const auto errors = test::in_world(2, [](Rendezvous& rendezvous) {
     const auto wire = connect(rendezvous, 2);

@@ -15,6 +15,10 @@ bool contains(const std::vector<int>& ids, int id) {
   return std::ranges::find(ids, id) != ids.end();
 }
 
+bool is_of_hugectr(const Op& op) {
+  return op.indexed || op.in_place || op.sort_bits > 0 || op.role == OpRole::keep_ids || op.role == OpRole::index_rows;
+}
+
 // Collects the operations of each fusion group by their roles, and makes sure that they run in an order that gives each
 // of them its data.
 class FusionReader {
@@ -22,6 +26,12 @@ class FusionReader {
   FusionReader(const Program& program, const ProgramPlaces& places) : program_(program), places_(places) {}
 
   std::vector<Fusion> run() {
+    for (const Op& op : program_.ops) {
+      if (is_of_hugectr(op)) {
+        fail(op, "it is a step of HugeCTR's embedding collections, which are simulated and not executed",
+             "Lower the workload with embedding_kernels: fused and a pipeline of TorchRec's");
+      }
+    }
     for (const Op& op : program_.ops) {
       if (op.op_class == OpClass::lookup) add(op);
     }

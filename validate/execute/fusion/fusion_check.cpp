@@ -165,9 +165,19 @@ class FusionCheck {
       }
     }
     if (needed == summed) return;
+    if (fusion_.reduces.empty() && joins_dense_part()) {
+      fail("the gradients of its rows are summed in one all-reduce with those of the dense part, which is not executed",
+           "Lower the workload with dense.all_reduce.calls: buckets");
+    }
     fail(needed.empty() ? "its rows have one holder each, and their gradients are summed over several ranks"
                         : "the gradients of its rows are not summed over the ranks that hold the same ones",
          "Rows with copies need an all_reduce over their holders between two updates, other rows none");
+  }
+
+  bool joins_dense_part() const {
+    const int apply = fusion_.parts.front().apply;
+    return apply >= 0 && std::ranges::any_of(program_.op(apply).after,
+                                             [&](int id) { return program_.op(id).role == OpRole::dense_all_reduce; });
   }
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& remedy) const {

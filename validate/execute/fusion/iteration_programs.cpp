@@ -31,9 +31,18 @@ bool alike(const Program& a, const Program& b) {
          all_alike(a.shards, b.shards) && all_alike(a.ops, b.ops);
 }
 
+// Who executes a Program has a host of its own.
+void refuse_launches(const Program& program) {
+  if (std::ranges::none_of(program.ops, [](const Op& op) { return op.op_class == OpClass::host; })) return;
+  throw input_error({program.scenario},
+                    "the program simulates a host (operations of class host), and is executed by one",
+                    "Lower the case again without 'software'");
+}
+
 }  // namespace
 
 void check_iteration_programs(const IterationPrograms& programs) {
+  refuse_launches(programs.first());
   if (programs.size() == 1) return;
   const Program& first = programs.first();
   for (std::size_t turn = 1; turn < programs.size(); ++turn) {

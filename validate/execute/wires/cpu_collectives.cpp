@@ -90,22 +90,6 @@ void pass_on(Wire& wire, const Ring& ring, const float* values, int sent, float*
   wire.exchange(ring.seat.channel, {&sending, 1}, {&receiving, 1});
 }
 
-// Each receiver tells its senders that it is there, and none of them sends before, as with NCCL, where a send waits for
-// the buffers of its receiver. A socket would take what a rank sends ahead, megabytes of it, while that receiver's
-// stream is still in an earlier collective: the two would overlap, which a stream never does.
-void exchange_when_met(Wire& wire, int channel, std::span<const Sending> sends, std::span<const Receiving> receives) {
-  const std::byte here{1};
-  std::vector<std::byte> heard(sends.size());
-  std::vector<Sending> calls;
-  std::vector<Receiving> answers;
-  for (const Receiving& one : receives)
-    if (one.bytes > 0) calls.push_back({one.peer, &here, 1});
-  for (std::size_t i = 0; i < sends.size(); ++i)
-    if (sends[i].bytes > 0) answers.push_back({sends[i].peer, &heard[i], 1});
-  wire.exchange(channel, calls, answers);
-  wire.exchange(channel, sends, receives);
-}
-
 }  // namespace
 
 void all_to_all(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, const std::byte* in, std::byte* out) {
@@ -120,7 +104,7 @@ void all_to_all(Wire& wire, const GroupSeat& seat, const ByteMatrix& matrix, con
     receives.push_back({seat.ranks[r], out + to[r], to[r + 1] - to[r]});
   }
   copy_bytes(in + from[own], out + to[own], to[own + 1] - to[own]);
-  exchange_when_met(wire, seat.channel, sends, receives);
+  wire.exchange_when_met(seat.channel, sends, receives);
 }
 
 void all_reduce(Wire& wire, const GroupSeat& seat, float* values, std::size_t count, std::vector<float>& scratch) {
@@ -168,7 +152,7 @@ void send_recv(Wire& wire, const GroupSeat& seat, const std::byte* in, std::byte
   if (ring.members() == 1) return copy_bytes(in, out, bytes);
   const Sending sending{ring.next(), in, bytes};
   const Receiving receiving{ring.previous(), out, bytes};
-  exchange_when_met(wire, seat.channel, {&sending, 1}, {&receiving, 1});
+  wire.exchange_when_met(seat.channel, {&sending, 1}, {&receiving, 1});
 }
 
 }  // namespace shardsim

@@ -135,6 +135,7 @@ struct Piece {
   short direction = POLLIN;
   std::byte* data = nullptr;  // only read when sending
   std::size_t left = 0;
+  bool call = false;  // a byte from the receiver of a pair to its sender: it is there
 };
 
 Error gone(int peer, int channel, const std::string& how) {
@@ -142,7 +143,9 @@ Error gone(int peer, int channel, const std::string& how) {
                    "What that rank printed may say more");
 }
 
-// One exchange under way. Pieces of one peer and direction go one after the other, as they share a stream.
+// One exchange under way. Pieces of one peer and direction go one after the other, as they share a stream. Where
+// receivers call, nothing is sent to a peer before its call has come. Each pair begins by itself: a call on a fast tier
+// may stand behind what another stream sends there, and what goes between nodes does not wait for it.
 class Exchange {
  public:
   // Adds what each peer is sent to `sent`.
@@ -153,6 +156,12 @@ class Exchange {
     if (peer < 0 || peer >= static_cast<int>(sockets_.size()) || !sockets_[peer].open())
       throw run_error(fmt::format("there is no connection to rank {} (channel {})", peer, channel_), "");
     if (bytes > 0) pieces_.push_back({peer, sockets_[peer].fd(), direction, data, bytes});
+  }
+
+  // Before the pieces of the exchange itself: this rank calls the peer, or waits for its call.
+  void add_call(int peer, short direction) {
+    add(peer, direction, &called_, 1);
+    pieces_.back().call = true;
   }
 
   void run() {
@@ -173,11 +182,13 @@ class Exchange {
   }
 
   std::vector<Piece*> first_of_each_stream() {
-    std::vector<bool> taken(2 * sockets_.size(), false);
+    std::vector<bool> taken(2 * sockets_.size(), false), awaited(sockets_.size(), false);
     std::vector<Piece*> first;
     for (Piece& piece : pieces_) {
-      const std::size_t stream = 2 * static_cast<std::size_t>(piece.peer) + (piece.direction == POLLOUT ? 1 : 0);
-      if (!taken[stream]) first.push_back(&piece);
+      const auto peer = static_cast<std::size_t>(piece.peer), stream = 2 * peer + (piece.direction == POLLOUT ? 1 : 0);
+      if (piece.call && piece.direction == POLLIN) awaited[peer] = true;
+      const bool too_early = piece.direction == POLLOUT && !piece.call && awaited[peer];
+      if (!taken[stream] && !too_early) first.push_back(&piece);
       taken[stream] = true;
     }
     return first;
@@ -214,6 +225,7 @@ class Exchange {
   int channel_;
   const StopSign& stop_;
   std::vector<std::int64_t>& sent_;
+  std::byte called_{1};  // what every call says
   std::vector<Piece> pieces_;
 };
 
@@ -225,11 +237,11 @@ class SocketWire final : public Wire {
   }
 
   void exchange(int channel, std::span<const Sending> sends, std::span<const Receiving> receives) override {
-    const auto at = static_cast<std::size_t>(channel);
-    Exchange exchange(sockets_.at(at), channel, *stop_, sent_.at(at));
-    for (const Sending& one : sends) exchange.add(one.peer, POLLOUT, const_cast<std::byte*>(one.data), one.bytes);
-    for (const Receiving& one : receives) exchange.add(one.peer, POLLIN, one.data, one.bytes);
-    exchange.run();
+    move(channel, sends, receives, false);
+  }
+
+  void exchange_when_met(int channel, std::span<const Sending> sends, std::span<const Receiving> receives) override {
+    move(channel, sends, receives, true);
   }
 
   const std::vector<std::int64_t>& sent(int channel) const override {
@@ -239,6 +251,18 @@ class SocketWire final : public Wire {
   void stop() override { stop_->raise("the transport was stopped"); }
 
  private:
+  void move(int channel, std::span<const Sending> sends, std::span<const Receiving> receives, bool when_met) {
+    const auto at = static_cast<std::size_t>(channel);
+    Exchange exchange(sockets_.at(at), channel, *stop_, sent_.at(at));
+    for (const Receiving& one : receives)
+      if (when_met && one.bytes > 0) exchange.add_call(one.peer, POLLOUT);
+    for (const Sending& one : sends)
+      if (when_met && one.bytes > 0) exchange.add_call(one.peer, POLLIN);
+    for (const Sending& one : sends) exchange.add(one.peer, POLLOUT, const_cast<std::byte*>(one.data), one.bytes);
+    for (const Receiving& one : receives) exchange.add(one.peer, POLLIN, one.data, one.bytes);
+    exchange.run();
+  }
+
   const PairSockets sockets_;
   std::vector<std::vector<std::int64_t>> sent_;  // [channel][peer]
   std::shared_ptr<StopSign> stop_;               // shared with the rendezvous, which may live longer

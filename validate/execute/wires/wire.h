@@ -32,6 +32,9 @@ class Wire {
   // Moves all of it at once, in the order given where the medium takes one thing at a time. Returns when every send is
   // with the medium (its buffer may be reused) and every receive is complete.
   virtual void exchange(int channel, std::span<const Sending> sends, std::span<const Receiving> receives) = 0;
+  // The same, but nobody sends before its receiver is in the call too. Here each rank waits for all its receivers; a
+  // wire that can lets each pair begin by itself.
+  virtual void exchange_when_met(int channel, std::span<const Sending> sends, std::span<const Receiving> receives);
   // [peer] Bytes that this rank has given to the medium on the channel so far, counted where that takes them. For the
   // thread that uses the channel.
   virtual const std::vector<std::int64_t>& sent(int channel) const = 0;

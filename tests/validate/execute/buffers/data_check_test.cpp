@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "tests/base/error_text.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/rank_rows.h"
@@ -84,15 +85,6 @@ double gradient_mass(const Program& program, int iterations) {
     }
   }
   return total;
-}
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 bool says(const std::string& message, const std::string& part) {

@@ -47,6 +47,17 @@ TEST_CASE("the fusions of the worked example") {
   CHECK(fusions[2] == Fusion{4, -1, false, -1, -1, {15}, {0}, {{4, 11, 16, {0}}}});
 }
 
+TEST_CASE("what HugeCTR does is refused, with what to lower instead") {
+  CHECK(says(complaint([](Program& p) { p.ops[2].indexed = true; }), "HugeCTR's embedding collections"));
+  CHECK(says(complaint([](Program& p) { p.ops[12].sort_bits = 32; }), "embedding_kernels: fused"));
+  CHECK(says(complaint([](Program& p) { p.ops[12].role = OpRole::index_rows; }), "HugeCTR"));
+  const auto joined = [](Program& p) {
+    p.ops[15].role = OpRole::dense_all_reduce;
+    p.ops[15].fusion = -1;
+  };
+  CHECK(says(complaint(joined), "in one all-reduce with those of the dense part"));
+}
+
 TEST_CASE("every planner, pipeline and stream option lowers to fusions that fit") {
   for (const std::string& tables : {sample::kTwoTables, sample::kTwoDims}) {
     for (const char* const pipeline : {"none", "sparse_dist", "prefetch_sparse_dist"}) {

@@ -9,10 +9,13 @@
 namespace {
 
 constexpr int kRanks = 4096;  // a larger world is legal, and slow to build thousands of times
+constexpr int kClusters = 8;  // the shipped files have up to a hundred cases, whose clusters are built alike
 
 void use(const shardsim::Scenario& scenario) {
+  int built = 0;
   for (const shardsim::Case& item : scenario.cases) {
     if (item.cluster.nodes > kRanks / item.cluster.gpu.count) continue;
+    if (++built > kClusters) return;
     const shardsim::Cluster cluster(item.cluster);
   }
 }

@@ -1,5 +1,7 @@
 #include "base/files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/at_end.h"
 #include "base/error.h"
-#include "base/replaced.h"
 #include "base/text.h"
 
 #ifndef SHARDSIM_DEFAULT_DATA
@@ -60,11 +62,6 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
   return text;
 }
 
-struct AtEnd {
-  std::function<void()> run;
-  ~AtEnd() { run(); }
-};
-
 bool holds_scenarios(const fs::path& folder) {
   return is_folder(folder / "scenarios" / "clusters");
 }
@@ -79,18 +76,16 @@ std::optional<fs::path> above_executable() {
   return std::nullopt;
 }
 
-struct Move {
-  fs::path from, to;
-};
-
-// Everything that can be refused is refused before the first file moves.
-std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) {
-  std::vector<Move> moves;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden)) {
-    if (!entry.is_regular_file()) continue;
-    moves.push_back({entry.path(), result_target(target / entry.path().lexically_relative(hidden))});
-  }
-  return moves;
+// A new file beside the target whose name nobody can have guessed, and that is no longer than a name may be.
+File new_temporary(const fs::path& target, fs::path& temporary) {
+  std::string name = (target.parent_path() / ".shardsim-XXXXXX").string();
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) throw cannot_write(target, cause(errno));
+  temporary = name;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor, 0666 & ~mask);
+  return File(::fdopen(descriptor, "wb"));
 }
 
 }  // namespace
@@ -136,36 +131,14 @@ std::string read_file(const std::string& path, std::size_t most) {
 
 void write_file(const fs::path& path, std::string_view text) {
   const fs::path target = result_target(path);
-  const fs::path temporary = target.string() + ".tmp." + std::to_string(::getpid());
   std::error_code failure, ignored;
+  fs::path temporary;
+  File file = new_temporary(target, temporary);
   const AtEnd tidy{[&] { fs::remove(temporary, ignored); }};
-  File file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) throw cannot_write(target, cause(errno));
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) throw cannot_write(target, cause(errno));
   if (std::fclose(file.release()) != 0) throw cannot_write(target, cause(errno));
   fs::rename(temporary, target, failure);
   if (failure) throw cannot_write(target, failure.message());
-}
-
-void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
-  const bool is_new = !is_there(target);
-  const fs::path hidden = target / (".writing." + std::to_string(::getpid()));
-  std::error_code failure, ignored;
-  const AtEnd tidy{[&] {
-    fs::remove_all(hidden, ignored);
-    if (is_new) fs::remove(target, ignored);  // only when empty
-  }};
-  fs::create_directories(hidden, failure);
-  if (failure) throw cannot_write(target, failure.message());
-  try {
-    write(hidden);
-  } catch (const Error& error) {
-    throw Error(error.failure(), Place{}, replaced(error.what(), hidden.string(), target.string()), "");
-  }
-  for (const Move& move : planned_moves(hidden, target)) {
-    fs::rename(move.from, move.to, failure);
-    if (failure) throw cannot_write(move.to, failure.message());
-  }
 }
 
 std::string version() {

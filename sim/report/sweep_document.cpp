@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/page.h"
+#include "sim/report/sweep_charts.h"
 
 namespace shardsim {
 namespace {
@@ -124,6 +125,9 @@ Document sweep_document(const SweepResult& result, Medium medium) {
   }
   const std::string summary = sweep_summary(result, fastest);
   if (page) document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
+  if (page) {
+    for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
+  }
   const std::size_t shown = std::min(fastest.size(), page ? kBestOnPage : kBestOnTerminal);
   const std::string all = shown < fastest.size() ? fmt::format("The first {} of {}; all are in sweep.csv and sweep.h5.",
                                                                shown, fastest.size())

@@ -14,7 +14,7 @@ namespace {
 using Coordinates = std::vector<std::size_t>;
 
 // Whether the points that differ on this dimension alone have worlds of different sizes.
-bool changes_world(const SweepResult& result, std::size_t dimension) {
+bool does_change_world(const SweepResult& result, std::size_t dimension) {
   std::map<Coordinates, int> worlds;  // by the other coordinates
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.ok(point)) continue;
@@ -31,8 +31,7 @@ double samples_per_gpu(const PointResult& result) {
 }
 
 std::vector<std::optional<double>> scaling(const SweepResult& result) {
-  std::vector<bool> world;
-  for (std::size_t d = 0; d < result.sweep->dimensions.size(); ++d) world.push_back(changes_world(result, d));
+  const std::vector<bool>& world = result.changes_world;
   std::vector<std::optional<double>> efficiency(result.results.size());
   if (std::ranges::find(world, true) == world.end()) return efficiency;
   const auto group_of = [&](std::size_t point) {
@@ -166,7 +165,8 @@ std::size_t SweepResult::without_result() const {
 }
 
 SweepResult sweep_result(const Sweep& sweep, std::vector<PointResult> results) {
-  SweepResult result{&sweep, std::move(results), {}, {}};
+  SweepResult result{&sweep, std::move(results), {}, {}, {}};
+  for (std::size_t d = 0; d < sweep.dimensions.size(); ++d) result.changes_world.push_back(does_change_world(result, d));
   result.scaling_efficiency = scaling(result);
   result.pareto = pareto_front(result);
   return result;

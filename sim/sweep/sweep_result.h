@@ -14,6 +14,7 @@ namespace shardsim {
 struct SweepResult {
   const Sweep* sweep = nullptr;      // which outlives it
   std::vector<PointResult> results;  // by point
+  std::vector<bool> changes_world;   // by dimension: points that differ on it alone have worlds of different sizes
   // Of each point, samples per second and GPU over those of the smallest world with the same values on the axes that do
   // not change the world; nothing where no axis changes it, or there is no result.
   std::vector<std::optional<double>> scaling_efficiency;

@@ -37,8 +37,9 @@ const ShardsimMpiWire* loaded_wire() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
   std::string why;
   for (const auto& file : {here / kMpiFile, here.parent_path() / "lib" / kMpiFile}) {
-    // Plug-ins of MPI ask for its symbols among the global ones.
-    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    // Plug-ins of MPI ask for its symbols among the global ones. SimGrid's library has an MPI of its own, by the same
+    // names, which must not answer for the one that this file was linked with.
+    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_DEEPBIND);
     if (library == nullptr) {
       if (why.empty() || std::filesystem::exists(file, failure)) why = ::dlerror();
       continue;

@@ -65,8 +65,8 @@ class SweepProgress {
 };
 
 std::filesystem::path sweep_folder(const Arguments& given) {
-  const std::filesystem::path stem = std::filesystem::path(given.positional()[0]).stem();
-  return output_folder(given, "sweep", std::filesystem::path("out") / stem);
+  const std::string stem = std::filesystem::path(given.positional()[0]).stem().string();
+  return output_folder(given, "sweep", std::filesystem::path("out") / (stem + "-sweep"));
 }
 
 Sweep asked_sweep(const Arguments& given) {
@@ -197,14 +197,22 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   run.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); };
   run.interrupted = terminal.interrupted;
   run.write = [&](const SweepResult& result) { write_sweep_files(result, folder); };
-  const SweepOutcome outcome = run_sweep(sweep, run);
+  const SweepOutcome outcome = [&] {
+    try {
+      return run_sweep(sweep, run);
+    } catch (const Interrupted&) {
+      progress.clear();
+      if (!quiet) print_note("what is finished is kept in the folder: the same command goes on");
+      throw;
+    }
+  }();
   progress.clear();
   if (!quiet && outcome.earlier > 0) print_note(fmt::format("{} of them were finished before", outcome.earlier));
   return tell_sweep(outcome, sweep, folder, given, terminal);
 }
 
 std::vector<Option> sweep_options() {
-  return {{"output", 'o', "DIR", "Where result files go; out/ and the scenario's name where it is not given."},
+  return {{"output", 'o', "DIR", "Where result files go; out/, the scenario's name and -sweep where it is not given."},
           {"case", 0, "NAME", "Which case the axes change, instead of the one that the sweep names."},
           {"jobs", 'j', "N", "How many processes simulate at a time; the number of processors where it is not given."},
           {"most-points", 0, "N", "Allow so many points.", "1000000"},

@@ -45,7 +45,8 @@ class CaseBuilder {
         settings_(settings_of(overrides)) {}
 
   CaseTrees build() {
-    check_keys(scenario_, "", with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "sweep"}));
+    check_keys(scenario_, "",
+               with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "sweep"}));
     refuse_several_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();

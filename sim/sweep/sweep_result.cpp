@@ -166,7 +166,8 @@ std::size_t SweepResult::without_result() const {
 
 SweepResult sweep_result(const Sweep& sweep, std::vector<PointResult> results) {
   SweepResult result{&sweep, std::move(results), {}, {}, {}};
-  for (std::size_t d = 0; d < sweep.dimensions.size(); ++d) result.changes_world.push_back(does_change_world(result, d));
+  for (std::size_t d = 0; d < sweep.dimensions.size(); ++d)
+    result.changes_world.push_back(does_change_world(result, d));
   result.scaling_efficiency = scaling(result);
   result.pareto = pareto_front(result);
   return result;

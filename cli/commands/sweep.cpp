@@ -115,10 +115,11 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
   return sweep_verdict(*outcome.result);
 }
 
-void announce(const Sweep& sweep) {
+void announce(const Sweep& sweep, std::size_t earlier) {
   const std::size_t left_out = sweep.product - sweep.points.size();
   print_note(fmt::format("{} ({}){}", counted(sweep.points.size(), "point"), sweep.shape(),
                          left_out > 0 ? fmt::format(", {} left out by conditions", left_out) : ""));
+  if (earlier > 0) print_note(fmt::format("{} of them were finished before", earlier));
 }
 
 // The words of this command for one task, without its part.
@@ -183,7 +184,6 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   const Sweep sweep = asked_sweep(given);
   const std::filesystem::path folder = sweep_folder(given);
   const bool quiet = given.has("quiet");
-  if (!quiet) announce(sweep);
   if (given.has("slurm") && unfinished_points(sweep, folder) > 0) return submit_sweep(given, sweep, folder);
   const std::size_t jobs = sweep_jobs(given, session != nullptr);
   SweepProgress progress(terminal.stderr_is_terminal && !quiet);
@@ -193,6 +193,9 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
     if (session) return session->crew();
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
+  };
+  run.started = [&](std::size_t earlier) {
+    if (!quiet) announce(sweep, earlier);
   };
   run.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); };
   run.interrupted = terminal.interrupted;
@@ -207,7 +210,6 @@ int run_points(const Arguments& given, const Terminal& terminal) {
     }
   }();
   progress.clear();
-  if (!quiet && outcome.earlier > 0) print_note(fmt::format("{} of them were finished before", outcome.earlier));
   return tell_sweep(outcome, sweep, folder, given, terminal);
 }
 

@@ -11,11 +11,14 @@
 #include "base/units.h"
 #include "sim/report/page.h"
 #include "sim/report/sweep_charts.h"
+#include "sim/sweep/amount.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
+
+constexpr int kEqualDigits = 9;  // points that are equal to so many digits stand in the order of the axes
 
 // Points with a result, those of most samples per second first.
 std::vector<std::size_t> fastest_points(const SweepResult& result) {
@@ -37,12 +40,32 @@ std::vector<std::string> axis_cells(const SweepResult& result, std::size_t point
   return cells;
 }
 
-std::vector<Sheet::Column> axis_headers(const Sweep& sweep) {
+// The last part of a path, where no other axis ends in it.
+std::string short_name(const Sweep& sweep, const std::string& path) {
+  const auto last = [](const std::string& text) { return text.substr(text.rfind('.') + 1); };
+  int same = 0;
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    for (const Axis& axis : dimension.axes) same += last(axis.path) == last(path) ? 1 : 0;
+  }
+  return same > 1 ? path : last(path);
+}
+
+std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
   std::vector<Sheet::Column> headers;
   for (const SweepDimension& dimension : sweep.dimensions) {
-    for (const Axis& axis : dimension.axes) headers.push_back({axis.path, axis.values.front().amount.has_value()});
+    for (const Axis& axis : dimension.axes) {
+      headers.push_back({whole ? axis.path : short_name(sweep, axis.path), axis.values.front().amount.has_value()});
+    }
   }
   return headers;
+}
+
+// "rate 500 Gbit/s, batch_per_gpu 4096".
+std::string named_values(const SweepResult& result, std::size_t point) {
+  const std::vector<Sheet::Column> names = axis_headers(*result.sweep, false);
+  std::vector<std::string> texts = axis_cells(result, point);
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = names[i].header + " " + texts[i];
+  return join(texts);
 }
 
 bool has_cost(const SweepResult& result) {
@@ -53,11 +76,11 @@ bool has_scaling(const SweepResult& result) {
   return std::ranges::any_of(result.scaling_efficiency, [](const auto& each) { return each.has_value(); });
 }
 
-Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points) {
+Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
-  Sheet sheet{axis_headers(*result.sweep), {}};
-  for (const char* const header : {"GPUs", "iteration ms", "samples/s", "memory"}) sheet.columns.push_back({header});
-  if (cost) sheet.columns.push_back({"cost of 10^6"});
+  Sheet sheet{axis_headers(*result.sweep, page), {}};
+  for (const char* const header : {"GPUs", "ms", "samples/s", "memory"}) sheet.columns.push_back({header});
+  if (cost) sheet.columns.push_back({"cost"});
   if (scaling) sheet.columns.push_back({"scaling %"});
   sheet.columns.push_back({"limited by", false});
   for (const std::size_t point : points) {
@@ -92,7 +115,7 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   const PointResult& best = result.at(fastest.front());
   return text + fmt::format(" Most samples per second: {} at {} ({:.4g} ms, limited by {}).",
                             with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
-                            join(axis_cells(result, fastest.front())), best.iteration_ms, best.limited_by);
+                            named_values(result, fastest.front()), best.iteration_ms, best.limited_by);
 }
 
 // What failed, alike messages together.
@@ -103,7 +126,7 @@ Section failures_section(const SweepResult& result) {
   NoteList list;
   for (const auto& [message, points] : by_message) {
     if (list.notes.size() == kFailuresShown) break;
-    const std::string first = join(axis_cells(result, points.front()));
+    const std::string first = named_values(result, points.front());
     list.notes.push_back(
         {message, points.size() == 1 ? first : fmt::format("{} and {} more", first, points.size() - 1)});
   }
@@ -129,11 +152,12 @@ Document sweep_document(const SweepResult& result, Medium medium) {
     for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
   }
   const std::size_t shown = std::min(fastest.size(), page ? kBestOnPage : kBestOnTerminal);
-  const std::string all = shown < fastest.size() ? fmt::format("The first {} of {}; all are in sweep.csv and sweep.h5.",
-                                                               shown, fastest.size())
-                                                 : "";
+  const std::string all =
+      shown < fastest.size()
+          ? fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, fastest.size())
+          : "";
   fastest.resize(shown);
-  Section best = table_section("Points", all, points_sheet(result, fastest));
+  Section best = table_section("Points", all, points_sheet(result, fastest, page));
   best.remark = "most samples per second first";
   document.add(std::move(best));
   document.add(failures_section(result));

@@ -1,5 +1,7 @@
 #include "sim/sweep/point_simulator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -44,15 +46,22 @@ SimulatedIteration isolated_iteration(const PreparedCase& prepared) {
 
 }  // namespace
 
+const PointSimulator::KeptPlan& PointSimulator::kept_for(std::size_t point) {
+  const std::vector<std::size_t> key = cases_.kept_key(point);
+  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+  const Case base = cases_.kept_case(point);
+  const Cluster cluster = cluster_of(base);
+  return kept_[key] = {make_plan(base, cluster, sweep_.seed, {}), cluster.world_size()};
+}
+
 Plan PointSimulator::plan_for(const Case& item, const Cluster& cluster, std::size_t point) {
   if (!sweep_.keep_plan) return make_plan(item, cluster, sweep_.seed, {});
-  const std::vector<std::size_t> key = cases_.kept_key(point);
-  if (!kept_.contains(key)) {
-    const Case base = cases_.kept_case(point);
-    kept_[key] = make_plan(base, cluster_of(base), sweep_.seed, {});
-  }
-  const Plan& plan = kept_.at(key);
+  const auto& [plan, world_size] = kept_for(point);
   try {
+    if (cluster.world_size() != world_size)
+      throw input_error(
+          {}, fmt::format("the kept plan is one of {} GPUs, and there are {}", world_size, cluster.world_size()),
+          "Leave 'keep_plan' out where the world changes");
     check_plan(plan, item.workload, cluster, item.place);
     check_memory(plan, item.workload, cluster, *make_memory_model(item.memory_model));
   } catch (const Error& error) {

@@ -22,7 +22,12 @@ class PointSimulator {
 
   const Sweep& sweep_;
   PointCases cases_;
-  std::map<std::vector<std::size_t>, Plan> kept_;  // plans, by PointCases::kept_key
+  struct KeptPlan {
+    Plan plan;
+    int world_size = 0;
+  };
+  const KeptPlan& kept_for(std::size_t point);
+  std::map<std::vector<std::size_t>, KeptPlan> kept_;  // by PointCases::kept_key
 };
 
 }  // namespace shardsim

@@ -61,6 +61,7 @@ class SweepRunner {
       else
         pending.push_back(static_cast<std::uint32_t>(point));
     }
+    if (run_.started) run_.started(outcome.earlier);
     if (pending.empty()) return;
     PointWriter writer(files_.folder() / file);
     PointSimulator simulator(sweep_);  // of the process that does the work: forked members have copies

@@ -31,12 +31,12 @@ int launched_processes() {
   return 1;
 }
 
-// Beside the executable, or in the folder lib beside its own.
+// Beside the executable, or where it is installed.
 const ShardsimMpiWire* loaded_wire() {
   std::error_code failure;
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
   std::string why;
-  for (const auto& file : {here / kMpiFile, here.parent_path() / "lib" / kMpiFile}) {
+  for (const auto& file : {here / kMpiFile, here.parent_path() / "lib" / "shardsim" / kMpiFile}) {
     // Plug-ins of MPI ask for its symbols among the global ones. SimGrid's library has an MPI of its own, by the same
     // names, which must not answer for the one that this file was linked with.
     void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_DEEPBIND);

@@ -117,7 +117,9 @@ int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::files
 
 void announce(const Sweep& sweep, std::size_t earlier) {
   const std::size_t left_out = sweep.product - sweep.points.size();
-  print_note(fmt::format("{} ({}){}", counted(sweep.points.size(), "point"), sweep.shape(),
+  const std::string shape = sweep.dimensions.size() > 1 ? fmt::format(" ({})", sweep.shape()) : "";
+  print_note(fmt::format("{} point{}{}{}", with_thousands(static_cast<std::int64_t>(sweep.points.size())),
+                         sweep.points.size() == 1 ? "" : "s", shape,
                          left_out > 0 ? fmt::format(", {} left out by conditions", left_out) : ""));
   if (earlier > 0) print_note(fmt::format("{} of them were finished before", earlier));
 }

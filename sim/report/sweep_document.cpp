@@ -106,7 +106,9 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
 
 std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest) {
   const std::size_t lost = result.without_result();
-  std::string text = fmt::format("{} ({})", counted(result.results.size(), "point"), result.sweep->shape());
+  std::string text = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
+                                 result.results.size() == 1 ? "" : "s");
+  if (result.sweep->dimensions.size() > 1) text += " (" + result.sweep->shape() + ")";
   if (result.results.size() < result.sweep->product)
     text += fmt::format(", {} left out by conditions", result.sweep->product - result.results.size());
   if (lost > 0) text += fmt::format(", {} without a result", lost);

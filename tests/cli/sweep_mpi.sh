@@ -21,7 +21,7 @@ many() {
   printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n'
   printf '  random: {points: %s, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s}, workload.batch_per_gpu: {from: 8, to: 64}}}\n' "$1"
 }
-many 3000 >many.yaml
+many 2000 >many.yaml
 many 8 >few.yaml
 
 echo "-- the same bytes"
@@ -29,8 +29,8 @@ run sweep many.yaml -o local -j 2 -q
 check "a local run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 launch 4 sweep many.yaml -o mpi
 check "under mpirun ($code): $(cat streams/err)" [ "$code" -eq 0 ]
-check "one rank speaks: $(cat streams/err)" [ "$(grep -c '^note: 3,\?000 points' streams/err)" -eq 1 ]
-check "the table once" [ "$(grep -c '^POINTS' streams/out)" -eq 1 ]
+check "one rank speaks: $(cat streams/err)" [ "$(grep -c '^note: 2,000 points$' streams/err)" -eq 1 ]
+check "the table once" [ "$(grep -c 'POINTS, ' streams/out)" -eq 1 ]
 check "it gives the local bytes" same_results local mpi
 launch 4 sweep few.yaml -o few
 check "more ranks than it takes ($code): $(cat streams/err)" [ "$code" -eq 0 ]
@@ -68,7 +68,7 @@ done
 # The child of a rank: a shardsim whose parent is one.
 for process in $(pgrep -x shardsim); do
   parent=$(awk '/^PPid:/ {print $2}' "/proc/$process/status" 2>/dev/null || echo 1)
-  tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | grep -q ' -o child ' || continue
+  [ "$(readlink "/proc/$process/cwd")" = "$PWD" ] || continue
   [ "$(cat "/proc/$parent/comm" 2>/dev/null)" = shardsim ] && kill -KILL "$process" && break
 done
 code=0

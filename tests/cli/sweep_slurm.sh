@@ -116,6 +116,7 @@ check "a local call meanwhile is refused ($code): $(cat streams/second)" grep -q
 # The whole node: its daemon, the step's, and the task.
 for process in $(cat "/proc/${nodes[two]}/task/"*/children) "${nodes[two]}"; do kill -KILL "$process" 2>/dev/null || true; done
 for process in $(pgrep -x shardsim) $(pgrep -x slurmstepd); do
+  tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx "SLURM_CONF=$SLURM_CONF" || continue
   tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx 'SLURMD_NODENAME=two' && kill -KILL "$process"
 done
 scancel -u root

@@ -4,6 +4,9 @@ include(GNUInstallDirs)
 
 set(programs shardsim shardsim-validate shardsim-microbench)
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET shardsim_mpi)  # which a sweep loads under mpirun
+  install(TARGETS shardsim_mpi LIBRARY DESTINATION lib/shardsim)
+endif()
 install(DIRECTORY scenarios plots DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)
 if(SHARDSIM_CHARTS)
   install(FILES ${CMAKE_BINARY_DIR}/share/vega.js DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)

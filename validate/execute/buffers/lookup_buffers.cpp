@@ -219,12 +219,14 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
     settings.learning_rate = 1;
     return settings;
   }
-  const std::map<std::string_view, RowOptimizer> known{
-      {"sgd", RowOptimizer::sgd}, {"rowwise_adagrad", RowOptimizer::rowwise_adagrad}, {"adam", RowOptimizer::adam}};
+  const std::map<std::string_view, RowOptimizer> known{{"sgd", RowOptimizer::sgd},
+                                                       {"rowwise_adagrad", RowOptimizer::rowwise_adagrad},
+                                                       {"adagrad", RowOptimizer::adagrad},
+                                                       {"adam", RowOptimizer::adam}};
   const auto found = known.find(optimizer);
   if (found == known.end())
     throw input_error(place, "updates with optimizer '" + optimizer + "', which the executor has no kernel for",
-                      "It has sgd, rowwise_adagrad and adam");
+                      "It has sgd, rowwise_adagrad, adagrad and adam");
   settings.optimizer = found->second;
   return settings;
 }

@@ -71,6 +71,9 @@ ValidateRequest validate_request(const Arguments& given) {
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
+  request.options.give_up = [](const std::string& why) {
+    std::_Exit(report_error(caught_signal() == 0 ? 1 : 128 + caught_signal(), why + "."));
+  };
   request.output = given.text("output");
   request.trace = given.text("trace");
   if (request.check_iterations > 0) return request;

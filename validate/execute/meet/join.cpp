@@ -187,7 +187,7 @@ class Door {
 
 constexpr auto kBetweenTries = std::chrono::milliseconds(50);
 constexpr double kVerdictOfRoot = 2;  // seconds that rank 0's answer may take after its own limit
-constexpr double kAnswer = 2;  // seconds for an answer to a greeting, where rank 0 may be at another port
+constexpr double kAnswer = 2;         // seconds for an answer to a greeting, where rank 0 may be at another port
 
 // A rank other than 0 on its way in.
 class Visit {
@@ -203,8 +203,8 @@ class Visit {
     do {
       port_ = ports_[tries_++ % ports_.size()];
       if (std::unique_ptr<FrameLink> link = connect()) {
-        link->post({FrameKind::hello, pack_texts({std::to_string(launch_.rank), std::to_string(launch_.world_size),
-                                                  launch_.run})});
+        link->post({FrameKind::hello,
+                    pack_texts({std::to_string(launch_.rank), std::to_string(launch_.world_size), launch_.run})});
         if (std::optional<Frame> welcome = await_welcome(*link)) return seated(std::move(link), welcome->text);
       }
       if (tries_ % ports_.size() == 0) std::this_thread::sleep_for(kBetweenTries);
@@ -231,8 +231,8 @@ class Visit {
     return nullptr;
   }
 
-  // None: to be tried again, here or at the next port, since rank 0 of an earlier run may have been there, about to end,
-  // or the agent of the launcher.
+  // None: to be tried again, here or at the next port, since rank 0 of an earlier run may have been there, about to
+  // end, or the agent of the launcher.
   std::optional<Frame> await_welcome(FrameLink& link) {
     std::optional<Frame> frame =
         await_frame(link, may_be_elsewhere() ? std::min(deadline_, after_seconds(kAnswer)) : deadline_);

@@ -46,8 +46,8 @@ struct RendezvousLimits {
 // sends, and a watch thread reads all that comes, so that a failure is seen whatever the rank's own threads do.
 class Rendezvous {
  public:
-  // Returns when all ranks are here. Errors (Failure::run): the port is taken, and so are Launch::other_ports (names it and the remedy); after
-  // `limit_s` seconds the missing ranks are named, on every rank that is there.
+  // Returns when all ranks are here. Errors (Failure::run): the port is taken, and so are Launch::other_ports (names it
+  // and the remedy); after `limit_s` seconds the missing ranks are named, on every rank that is there.
   static std::unique_ptr<Rendezvous> join(const Launch& launch, double limit_s = kJoinLimit,
                                           const RendezvousLimits& limits = {});
   ~Rendezvous();

@@ -2,10 +2,17 @@
 
 #include <cstddef>
 
-// The part of CUDA's runtime that the validator calls, on the CPU: every call is done when it returns. Device memory is
-// host memory, filled with a pattern when it is allocated.
+// The part of CUDA's runtime that the validator calls, on the CPU. A stream is a thread that does what it was given in
+// order; what goes to the null stream is done when the call returns. Device memory is host memory, filled with a
+// pattern when it is allocated.
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorNotReady = 600 };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
 
@@ -15,8 +22,12 @@ struct CUevent_st;
 using cudaEvent_t = CUevent_st*;
 inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaEventBlockingSync = 1;
 
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;  // of a process of its own
   std::size_t totalGlobalMem;
   int l2CacheSize, multiProcessorCount, major, minor;
 };

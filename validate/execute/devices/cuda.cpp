@@ -184,6 +184,17 @@ class CudaMachine : public Machine {
     queue_.open(op, iteration, kept);
     ops_->run(op, iteration);
     queue_.close(op);
+    if (op.role == OpRole::wait_for_splits) wait_for_host_op(op);
+  }
+
+  // The host reads what the GPU copied to it before it launches anything else.
+  void wait_for_host_op(const Op& op) {
+    const double deadline = monotonic_seconds() + kSilence;
+    while (queue_.under_way() > 0 && !queue_.idle(op.stream)) {
+      throw_if_failed();
+      if (monotonic_seconds() > deadline) throw run_error("no operation has ended for 30 s", "");
+      sleep_until(monotonic_seconds() + 2e-6);
+    }
   }
 
   // Until at most so many operations are under way. Errors: when the run was stopped, NCCL failed, or nothing ends.

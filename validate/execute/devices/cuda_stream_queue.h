@@ -90,6 +90,7 @@ class CudaStreamQueue {
   // Takes the times of what has ended; how many are still under way, and how many have ended in all.
   int under_way();
   long ended() const { return ended_; }
+  bool idle(int stream) const { return queues_[static_cast<std::size_t>(stream)].empty(); }  // of what has been taken
   std::string names() const;
   void forget_under_way();  // after a failure: what has not ended by now leaves no span; nothing is launched again
 

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <utility>
@@ -75,6 +76,21 @@ void DeviceBuffer::clear() {
   if (bytes_ == 0) return;
   check(cudaMemset(data_, 0, bytes_), "clearing of GPU memory");
   check(cudaDeviceSynchronize(), "clearing of GPU memory");
+}
+
+HostBuffer::HostBuffer(std::size_t bytes, const std::string& what) {
+  if (bytes == 0) return;
+  const cudaError_t code = cudaHostAlloc(&data_, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+  if (code != cudaSuccess) {
+    cudaGetLastError();
+    throw run_error("out of host memory: " + what + " needs " + mib(bytes) + " that stay in place",
+                    "Use a smaller case, or raise the limit of locked memory (ulimit -l)");
+  }
+  std::memset(data_, 0, bytes);
+}
+
+HostBuffer::~HostBuffer() {
+  if (data_ != nullptr) cudaFreeHost(data_);
 }
 
 int multiprocessors() {

@@ -41,6 +41,21 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+// Page-locked memory of the host, of one owner, that kernels read and write over the bus by the same address; zeros.
+// Errors: Failure::run naming what it is for and its size.
+class HostBuffer {
+ public:
+  HostBuffer(std::size_t bytes, const std::string& what);
+  ~HostBuffer();
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
 int multiprocessors();  // of the current device
 
 std::string driver_version();           // of the kernel module: the runtime knows only which CUDA it supports

@@ -17,6 +17,13 @@ inline int element_bytes(ElementType type) {
   return type == ElementType::fp32 ? 4 : 2;
 }
 
+// Of a matrix product: tf32 multiplies fp32 with ten bits of mantissa; sums are fp32 in all of them.
+enum class Precision { fp32, tf32, bf16, fp16 };
+inline ElementType elements_of(Precision precision) {
+  if (precision == Precision::bf16) return ElementType::bf16;
+  return precision == Precision::fp16 ? ElementType::fp16 : ElementType::fp32;
+}
+
 enum class RowOptimizer { none, sgd, rowwise_adagrad, adam, adagrad };
 
 inline constexpr std::int64_t kCacheLine = 64;  // bytes

@@ -152,6 +152,7 @@ void Attempt::follow(const IterationPrograms& programs, const std::function<void
   check_terms(programs, rendezvous_, options_);
   run_ = std::make_unique<RankRun>(programs, rendezvous_, options_);
   run_->prepare();
+  prepared_ = true;
   body(*run_);
   if (ending_.exchange(true)) watchdog_->stop();  // it saves what there is; until it has, the run stays
   finished_ = true;
@@ -172,10 +173,11 @@ void Attempt::fail(const Error& error) {
   throw Error(error.failure(), {}, why, "");
 }
 
-// "" or what kept it from being saved: whatever that is, it is not why the run failed.
+// "" or what kept it from being saved: whatever that is, it is not why the run failed. Nothing was measured before all
+// ranks were ready.
 std::string Attempt::saved() {
   try {
-    if (run_ && save_remains_) save_remains_(*run_);
+    if (prepared_ && save_remains_) save_remains_(*run_);
   } catch (const std::exception& error) {
     return std::string("; and what was measured is lost: ") + error.what();
   }

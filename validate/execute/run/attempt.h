@@ -60,6 +60,7 @@ class Attempt {
   std::function<void(RankRun&)> save_remains_;
   std::function<void()> save_all_;
   std::unique_ptr<RankRun> run_;
+  std::atomic<bool> prepared_ = false;  // run_ is there, on every rank
   std::atomic<bool> ending_ = false;    // what was measured is somebody's to save, or saved
   std::atomic<bool> finished_ = false;  // body has ended well
   std::shared_ptr<Watchdog> watchdog_;

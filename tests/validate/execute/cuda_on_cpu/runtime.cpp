@@ -53,6 +53,16 @@ cudaError_t cudaFree(void* data) {
   std::free(data);
   return cudaSuccess;
 }
+cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
+  if (posix_memalign(data, 4096, bytes) != 0) return cudaErrorMemoryAllocation;
+  std::memset(*data, kPattern, bytes);
+  return broken();
+}
+cudaError_t cudaFreeHost(void* data) {
+  cudaDeviceSynchronize();
+  std::free(data);
+  return broken();
+}
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *total = faults().memory;
   *free = faults().memory - used();

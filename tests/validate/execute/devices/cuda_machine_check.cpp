@@ -56,6 +56,7 @@ int main() {
   }
   for (const char* const pipeline : {"sparse_dist", "prefetch_sparse_dist"}) {
     all &= holds(std::string("all types, ") + pipeline, sample::mixed_program(pipeline));
+    all &= holds(std::string("rows in host memory, ") + pipeline, sample::hosted_program(pipeline));
   }
   return all ? 0 : 1;
 }

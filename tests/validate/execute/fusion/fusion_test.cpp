@@ -168,7 +168,8 @@ TEST_CASE("rows are exchanged as they were asked for") {
         }).empty());
   CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_ids").unit_bytes = 4; }), "units of 4 bytes"));
   const auto narrow = [](Program& p, std::uint64_t rows) {
-    p.id_bytes = matrix_of(p, "rw_ids").unit_bytes = matrix_of(p, "flex_ids").unit_bytes = 4;
+    p.id_bytes = 4;
+    for (const char* const ids : {"rw_ids", "flex_ids"}) matrix_of(p, ids).unit_bytes = 4;
     p.tables[0].rows = p.shards[2].row_end = p.shards[2].row_begin + rows;
   };
   constexpr std::uint64_t kReach = 8 * ((std::uint64_t{1} << 31) - 1);  // of the eight ranks

@@ -68,6 +68,10 @@ ValidateRequest validate_request(const Arguments& given) {
   request.options.warmup = static_cast<int>(*given.count("warmup", 0, kMostIterations));
   request.options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
   request.options.apart = given.has("apart");
+  request.options.machine.priority = given.has("priority");
+  if (request.options.machine.priority && machine.name != "cuda")
+    throw input_error(Arguments::place("priority"), "streams of a CPU rank are threads without one",
+                      "Leave it out, or use --device cuda");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
@@ -222,6 +226,7 @@ Command validate_program() {
               {"warmup", 0, "N", "How many iterations are not kept.", "50"},
               {"iterations", 0, "N", "How many iterations are kept.", "20"},
               {"apart", 0, "", "Start every iteration alone, at one time on all ranks."},
+              {"priority", 0, "", "On GPUs: streams of collectives go before the others."},
               {"port", 0, "N",
                "Where rank 0 listens, the same on every rank; else MASTER_PORT, or 1000 above it beside an agent of "
                "torchrun."},

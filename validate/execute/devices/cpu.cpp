@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "validate/execute/devices/machine.h"
+#include "validate/execute/devices/machine_facts.h"
 #include "validate/execute/devices/stream_order.h"
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/wires/wire.h"
@@ -102,6 +103,7 @@ class CpuMachine : public Machine {
     Timeline::Measured facts;
     facts.device = processor_name();
     facts.transport = transport_;
+    facts.more = facts_text(host_facts());
     return facts;
   }
 

@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "validate/execute/devices/cuda_stream_queue.h"
 #include "validate/execute/devices/machine.h"
+#include "validate/execute/devices/machine_facts.h"
 #include "validate/execute/devices/nccl_set.h"
+#include "validate/execute/kernels/cuda_work.h"
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/meet/layout.h"
 
@@ -89,6 +91,18 @@ Timeline::Measured gpu_facts(int device) {
   return facts;
 }
 
+std::int64_t free_memory() {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total), "memory of the GPU");
+  return static_cast<std::int64_t>(free);
+}
+
+std::string pci_address(int device) {
+  std::array<char, 32> address{};
+  return cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device) == cudaSuccess ? address.data()
+                                                                                                        : "";
+}
+
 // Names what is launched while it lives, for Nsight; nothing where NVTX was not there at build time.
 class NvtxRange {
  public:
@@ -116,7 +130,8 @@ class CudaMachine : public Machine {
         check_data_(options.check_data),
         device_(seated_device(program, rendezvous)),
         facts_(gpu_facts(device_)),
-        queue_(program, kAhead),
+        free_before_(free_memory()),
+        queue_(program, kAhead, options.priority),
         nccl_(program, rendezvous),
         gpu_(make_cuda_device(queue_, nccl_)) {
     watch_ = std::jthread([this](const std::stop_token& ending) { watch(ending); });
@@ -133,6 +148,7 @@ class CudaMachine : public Machine {
       ops_ = std::make_unique<RankOps>(program_, rank_, check_data_, *gpu_);
       cuda::check(cudaDeviceSynchronize(), "preparing");
       exchange_first_ids();
+      note_memory();
     });
   }
 
@@ -161,12 +177,24 @@ class CudaMachine : public Machine {
   std::string doing() const override { return queue_.names(); }
 
   Timeline::Measured facts() const override { return facts_; }
+  bool observing_costs() const override { return true; }
   double clock_residual_us() const override { return queue_.clock_residual_us(); }
 
   std::int64_t bytes() const override { return ops_ ? ops_->bytes() : 0; }
   RankOps& ops() override { return *ops_; }
 
  private:
+  // What the arithmetic of bytes() leaves out: NCCL, cuBLASLt, and what CUDA rounds up.
+  void note_memory() {
+    constexpr double kMiB = 1 << 20;
+    Facts more = gpu_state(pci_address(device_));
+    more.merge(host_facts());
+    more["GPU memory taken, MiB"] = fmt::format("{:.0f}", static_cast<double>(free_before_ - free_memory()) / kMiB);
+    more["GPU memory of operations, MiB"] = fmt::format("{:.0f}", static_cast<double>(ops_->bytes()) / kMiB);
+    more["dense layers"] = cuda::Gemm::name();
+    facts_.more = facts_text(more);
+  }
+
   void exchange_first_ids() {
     for (const int id : ops_->first_ids()) {
       const Op& op = program_.ops[id];
@@ -263,6 +291,7 @@ class CudaMachine : public Machine {
   bool check_data_ = false;
   int device_ = 0;
   Timeline::Measured facts_;
+  std::int64_t free_before_ = 0;  // bytes of GPU memory
   CudaStreamQueue queue_;
   NcclSet nccl_;
   std::unique_ptr<DevicePort> gpu_;
@@ -280,6 +309,7 @@ std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Re
   if (programs.size() > 1)
     throw input_error({programs.first().scenario}, "a GPU executes one Program in every iteration",
                       "Execute drawn batches with --device cpu");
+  cuda::load_kernels_early();
   return std::make_unique<CudaMachine>(programs.first(), rendezvous, options);
 }
 

@@ -114,13 +114,41 @@ void CudaClock::step_to(const EventPool::Event& event) {
   reference_ = event;
 }
 
-CudaStreamQueue::CudaStreamQueue(const Program& program, int most_ahead)
+CudaStreamQueue::CudaStreamQueue(const Program& program, int most_ahead, bool collectives_first)
     : program_(program),
       pool_(2 * (static_cast<std::size_t>(most_ahead) + kSpareEvents) + 2 * program.ops.size()),
       last_ends_(2 * program.ops.size()),
       queues_(program.streams.size()) {
-  for (std::size_t i = 0; i < program.streams.size(); ++i) {
-    cuda::check(cudaStreamCreateWithFlags(&streams_.emplace_back(), cudaStreamNonBlocking), "a stream");
+  create_streams(collectives_first);
+  find_needed_ends();
+}
+
+void CudaStreamQueue::create_streams(bool collectives_first) {
+  int least = 0, most = 0;
+  cuda::check(cudaDeviceGetStreamPriorityRange(&least, &most), "priorities of streams");
+  for (std::size_t i = 0; i < program_.streams.size(); ++i) {
+    const bool first = collectives_first && std::ranges::any_of(program_.ops, [&](const Op& op) {
+                         return op.stream == static_cast<int>(i) && op.is_collective();
+                       });
+    cuda::check(cudaStreamCreateWithPriority(&streams_.emplace_back(), cudaStreamNonBlocking, first ? most : least),
+                "a stream");
+  }
+}
+
+void CudaStreamQueue::find_needed_ends() {
+  needed_.assign(program_.ops.size(), 0);
+  std::vector<int> last(program_.streams.size(), -1);
+  for (const Op& op : program_.ops) {
+    last[static_cast<std::size_t>(op.stream)] = op.id;
+    for (const std::vector<int>* before : {&op.after, &op.after_previous}) {
+      for (const int id : *before) {
+        if (program_.op(id).stream != op.stream) needed_[static_cast<std::size_t>(id)] = 1;
+      }
+    }
+    if (op.role == OpRole::wait_for_splits) needed_[static_cast<std::size_t>(op.id)] = 1;
+  }
+  for (const int id : last) {
+    if (id >= 0) needed_[static_cast<std::size_t>(id)] = 1;
   }
 }
 
@@ -146,11 +174,15 @@ void CudaStreamQueue::wait_for(const Op& op, int before, int iteration) {
 void CudaStreamQueue::open(const Op& op, int iteration, bool kept) {
   for (const int before : op.after) wait_for(op, before, iteration);
   for (const int before : op.after_previous) wait_for(op, before, iteration - 1);
-  open_ = {op.id, iteration, kept, pool_.take(), pool_.take()};
+  open_ = {op.id, iteration, kept, nullptr, nullptr};
+  if (kept || needed_[static_cast<std::size_t>(op.id)] != 0) open_.end = pool_.take();
+  if (!kept) return;
+  open_.start = pool_.take();
   cuda::check(cudaEventRecord(open_.start.get(), streams_[op.stream]), op.name);
 }
 
 void CudaStreamQueue::close(const Op& op) {
+  if (!open_.end) return;
   cuda::check(cudaEventRecord(open_.end.get(), streams_[op.stream]), op.name);
   last_ends_[2 * op.id + open_.iteration % 2] = {open_.iteration, open_.end};
   const std::lock_guard lock(mutex_);

@@ -75,7 +75,8 @@ struct Launched {
 class CudaStreamQueue {
  public:
   // most_ahead: operations that are under way when another is launched, at most; events for so many are made now.
-  CudaStreamQueue(const Program& program, int most_ahead);
+  // collectives_first: their streams have the highest priority.
+  CudaStreamQueue(const Program& program, int most_ahead, bool collectives_first = false);
   ~CudaStreamQueue();
   CudaStreamQueue(const CudaStreamQueue&) = delete;
   CudaStreamQueue& operator=(const CudaStreamQueue&) = delete;
@@ -83,7 +84,8 @@ class CudaStreamQueue {
   cuda::Stream stream(int index) const { return streams_[index]; }
 
   void begin();  // of a run: nothing is under way, and nothing of a run before counts
-  // Makes the operation's stream wait for what it depends on. Between them comes the launch itself.
+  // Makes the operation's stream wait for what it depends on. Between them comes the launch itself. Of what is not kept
+  // the end alone is recorded, and only where another stream, or the count of what is under way, needs it.
   void open(const Op& op, int iteration, bool kept);
   void close(const Op& op);
 
@@ -104,11 +106,14 @@ class CudaStreamQueue {
     int iteration = -1;
     EventPool::Event event;
   };
+  void create_streams(bool collectives_first);
+  void find_needed_ends();
   void wait_for(const Op& op, int before, int iteration);
   void note_end(const Launched& launched);
 
   const Program& program_;
   std::vector<cudaStream_t> streams_;
+  std::vector<char> needed_;  // [op] its end, by another stream or as the last on its own
   EventPool pool_;
   std::vector<Ended> last_ends_;  // [2 x op + iteration mod 2] of the launches of this run
   CudaClock clock_;

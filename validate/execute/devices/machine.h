@@ -44,6 +44,8 @@ class Machine {
   virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
   // How far the times of spans may be off this host's clock, in us.
   virtual double clock_residual_us() const { return 0; }
+  // Whether spans cost time: iterations without them are then measured, too.
+  virtual bool observing_costs() const { return false; }
   virtual std::int64_t bytes() const = 0;  // of device memory that its operations hold; 0 before prepare()
 
   virtual RankOps& ops() = 0;  // what its operations do, and their data
@@ -52,6 +54,7 @@ class Machine {
 struct MachineOptions {
   std::string transport;    // "" : the machine's own default
   int threads = 1;          // CPU: per compute operation
+  bool priority = false;    // GPU: streams of collectives go before the others
   bool check_data = false;  // plain SGD with learning rate 1, and iterations that do not overlap
 };
 

@@ -3,8 +3,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -91,6 +93,11 @@ HostBuffer::HostBuffer(std::size_t bytes, const std::string& what) {
 
 HostBuffer::~HostBuffer() {
   if (data_ != nullptr) cudaFreeHost(data_);
+}
+
+void load_kernels_early() {
+  static std::once_flag once;  // ranks may be threads, and the environment is theirs together
+  std::call_once(once, [] { setenv("CUDA_MODULE_LOADING", "EAGER", 0); });
 }
 
 int multiprocessors() {

@@ -56,6 +56,10 @@ class HostBuffer {
   void* data_ = nullptr;
 };
 
+// Has CUDA load kernels when a GPU is first used, not when each is first launched, which would wait for what runs.
+// Before the first call of CUDA; a variable CUDA_MODULE_LOADING that is set stays.
+void load_kernels_early();
+
 int multiprocessors();  // of the current device
 
 std::string driver_version();           // of the kernel module: the runtime knows only which CUDA it supports

@@ -1,10 +1,12 @@
 #include "validate/execute/run/attempt.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -43,8 +45,8 @@ std::string terms_of(const IterationPrograms& programs, const ExecuteOptions& op
   for (std::size_t turn = 0; turn < programs.size(); ++turn) text += program_to_json(programs[turn]);
   return "program " + std::to_string(fnv1a(text)) + "\n--device " + options.device + "\n--transport " +
          machine.transport + "\n--warmup " + std::to_string(options.warmup) + "\n--iterations " +
-         std::to_string(options.iterations) + "\n--apart " + (options.apart ? "on" : "off") + "\n--check-data " +
-         (machine.check_data ? "on" : "off");
+         std::to_string(options.iterations) + "\n--apart " + (options.apart ? "on" : "off") + "\n--priority " +
+         (machine.priority ? "on" : "off") + "\n--check-data " + (machine.check_data ? "on" : "off");
 }
 
 // A rank with another program or other counts would leave the others waiting for ever.
@@ -94,29 +96,49 @@ RankRun::RankRun(const IterationPrograms& programs, Rendezvous& rendezvous, cons
 void RankRun::prepare() {
   rendezvous_.doing("preparing");
   machine_->prepare();
-  offset_ = rendezvous_.clock_offset();
+  measure_clock();
 }
 
-void RankRun::iterate(int first, int count, int first_kept) {
+void RankRun::measure_clock() {
+  const Rendezvous::ClockOffset offset = rendezvous_.clock_offset();
+  clock_.measured(monotonic_seconds(), offset);
+}
+
+void RankRun::finish(int next, int count, bool observed) {
+  if (observed && machine_->observing_costs()) {
+    const double seconds = iterate(next, count, next + count);
+    facts_["iteration without events around operations, ms"] = fmt::format("{:.4f}", seconds / count * 1e3);
+  }
+  measure_clock();
+}
+
+double RankRun::iterate(int first, int count, int first_kept) {
   rendezvous_.barrier("waiting for the start");
   const std::string start = rendezvous_.from_root(shortest(monotonic_seconds() + kStartDelay), "waiting for the start");
   rendezvous_.doing("the first operations");
   const std::jthread telling = ticker(rendezvous_, *machine_);
-  machine_->run(first, count, first_kept, std::stod(start) - offset_.seconds);
+  const double here = std::stod(start) - clock_.offset_at(monotonic_seconds());
+  machine_->run(first, count, first_kept, here);
+  return monotonic_seconds() - here;
 }
 
 RankReport RankRun::report() {
   RankReport report;
   report.spans = machine_->take_spans();
   for (Span& span : report.spans) {
-    span.start_us += offset_.seconds * 1e6;
-    span.end_us += offset_.seconds * 1e6;
+    const double offset_us = clock_.offset_at(span.start_us * 1e-6) * 1e6;
+    span.start_us += offset_us;
+    span.end_us += offset_us;
   }
   report.sent = machine_->sent();
   report.peak_bytes = machine_->bytes();
   report.host = host_name();
   report.facts = machine_->facts();
-  report.clock_residual_us = offset_.residual * 1e6 + machine_->clock_residual_us();
+  Facts more = facts_of_text(report.facts.more);
+  more.merge(Facts(facts_));
+  report.facts.more = facts_text(more);
+  report.clock_residual_us = clock_.residual() * 1e6 + machine_->clock_residual_us();
+  report.facts.clock_drift_us = std::abs(clock_.drift()) * 1e6;
   return report;
 }
 

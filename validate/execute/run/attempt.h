@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "validate/execute/devices/machine_facts.h"
+#include "validate/execute/meet/clock.h"
 #include "validate/execute/run/execute.h"
 #include "validate/execute/run/observed_timeline.h"
 #include "validate/execute/run/watchdog.h"
@@ -21,14 +23,20 @@ class RankRun {
 
   // A rank that breaks here is noticed by the others as in any iteration.
   void prepare();
-  // All ranks start at one time of rank 0's clock.
-  void iterate(int first, int count, int first_kept);
+  // All ranks start at one time of rank 0's clock. Returns seconds from there to this rank's end.
+  double iterate(int first, int count, int first_kept);
+  // Collective, once all iterations have ended: measures the clocks again, which drift, and how long iterations take
+  // without what observes them. Spans reported later are corrected.
+  void finish(int next, int count, bool observed);
   RankReport report();  // what this rank has to tell so far
 
  private:
+  void measure_clock();
+
   Rendezvous& rendezvous_;
   std::shared_ptr<Machine> machine_;
-  Rendezvous::ClockOffset offset_;
+  ClockLine clock_;  // of rank 0, from here
+  Facts facts_;      // found by the run itself
 };
 
 // A run from its first word to its end, and what happens when it fails: the others are told, what was measured is

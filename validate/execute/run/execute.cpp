@@ -9,8 +9,8 @@ namespace {
 
 void measure(RankRun& run, const ExecuteOptions& options) {
   const int all = options.warmup + options.iterations;
-  if (!options.apart) return run.iterate(0, all, options.warmup);
-  for (int iteration = 0; iteration < all; ++iteration) run.iterate(iteration, 1, options.warmup);
+  const int at_once = options.apart ? 1 : all;
+  for (int iteration = 0; iteration < all; iteration += at_once) run.iterate(iteration, at_once, options.warmup);
 }
 
 std::vector<RankReport> reports_of(const std::vector<std::string>& texts, int world_size) {
@@ -53,6 +53,7 @@ Timeline execute(const IterationPrograms& programs, Rendezvous& rendezvous, cons
                   });
   attempt.run(programs, [&](RankRun& run) {
     measure(run, options);
+    run.finish(options.warmup + options.iterations, options.iterations, !options.apart);
     const auto texts = rendezvous.gather(run.report().to_text(), "collecting what was measured");
     if (rendezvous.rank() != 0) return;
     timeline = observed_timeline(programs, reports_of(texts, programs.first().world_size), pace, true);

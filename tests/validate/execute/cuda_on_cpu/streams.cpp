@@ -148,6 +148,14 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   streams().insert(*stream);
   return broken();
 }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return broken();
+}
 // What was given to the stream is done; so a stream that hangs keeps this waiting.
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   {

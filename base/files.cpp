@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/replaced.h"
 #include "base/text.h"
 
 #ifndef SHARDSIM_DEFAULT_DATA
@@ -76,13 +77,6 @@ std::optional<fs::path> above_executable() {
     if (holds_scenarios(folder / "share" / "shardsim")) return folder / "share" / "shardsim";
   }
   return std::nullopt;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
 }
 
 struct Move {
@@ -181,11 +175,15 @@ std::string version() {
 fs::path data_folder() {
   const char* named = std::getenv("SHARDSIM_DATA");
   if (named != nullptr && *named != '\0') {
-    if (is_folder(named)) return named;
-    throw input_error({"environment variable SHARDSIM_DATA"}, excerpt(named) + " is no folder",
+    if (holds_scenarios(named)) return named;
+    throw input_error({"environment variable SHARDSIM_DATA"},
+                      excerpt(named) + (is_folder(named) ? " holds no folder scenarios" : " is no folder"),
                       "Set it to the folder that holds scenarios/, or unset it");
   }
-  return above_executable().value_or(SHARDSIM_DEFAULT_DATA);
+  const fs::path folder = above_executable().value_or(SHARDSIM_DEFAULT_DATA);
+  if (holds_scenarios(folder)) return folder;
+  throw input_error({}, "the files that shardsim ships (scenarios/ and plots/) are not where the program lies",
+                    "Set SHARDSIM_DATA to the folder that holds them, or install with `cmake --install`");
 }
 
 }  // namespace shardsim

@@ -164,6 +164,8 @@ TEST_CASE("a link is written through") {
 TEST_CASE("the data folder follows the environment, and a wrong one is an input error") {
   const Folder folder;
   ::setenv("SHARDSIM_DATA", (folder / "").c_str(), 1);
+  CHECK(has(error_of([] { data_folder(); }), "holds no folder scenarios"));
+  fs::create_directories(folder / "scenarios" / "clusters");
   CHECK(data_folder() == folder / "");
   ::setenv("SHARDSIM_DATA", (folder / "absent").c_str(), 1);
   CHECK(has(error_of([] { data_folder(); }), "environment variable SHARDSIM_DATA: "));

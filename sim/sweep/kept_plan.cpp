@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMostClusters = 64;
 constexpr std::size_t kMostPrograms = 256;
+constexpr std::size_t kMostReductions = 64;              // of each cluster
 constexpr std::size_t kMostComputed = 16;                // of each Program
 constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
 
@@ -117,9 +119,33 @@ struct Lowered {
   Recent<Computed> computed{};
 };
 
+// All that the loads of a reduction are made of, beside the Cluster. An exchange moves other bytes with every batch;
+// gradients of replicated rows and of the dense part are as large whatever the batch is.
+struct ReductionInputs {
+  OpClass op_class = OpClass::all_reduce;
+  std::int64_t bytes = 0, launch_ns = 0;
+  std::vector<std::int64_t> bytes_by_set;
+  std::vector<std::vector<int>> sets;
+  std::map<std::string, std::string> algorithms;
+
+  static ReductionInputs of(const Op& op, const Program& program, const Case& item) {
+    return {op.op_class, op.bytes, op.launch_ns, op.bytes_by_set, program.groups.at(op.group), item.algorithms};
+  }
+  bool describe(const Op& op, const Program& program, const Case& item) const {
+    return op_class == op.op_class && bytes == op.bytes && launch_ns == op.launch_ns &&
+           bytes_by_set == op.bytes_by_set && sets == program.groups.at(op.group) && algorithms == item.algorithms;
+  }
+};
+
+struct Reduction {
+  ReductionInputs inputs;
+  OpWork work;
+};
+
 struct ReadyCluster {
   ClusterSpec spec;
   std::shared_ptr<const Cluster> cluster;
+  Recent<Reduction> reductions{};
 };
 
 struct Simulated {
@@ -147,24 +173,23 @@ class KeptPlan::Store {
 
   PointFigures figures(const Case& item) {
     if (item.job) throw input_error(item.place, "a kept plan beside other jobs", "Leave 'jobs' out");
-    const std::shared_ptr<const Cluster> cluster = cluster_for(item.cluster);
+    ReadyCluster& ready = cluster_for(item.cluster);
+    const Cluster& cluster = *ready.cluster;
     PointFigures figures;
-    figures.memory_capacity = cluster->memory_per_rank().count;
-    figures.memory_bytes = checked_memory(item, *cluster);
-    const Simulated result = network_name(item) == "simgrid" ? apart(item, cluster) : simulated(item, cluster);
+    figures.memory_capacity = cluster.memory_per_rank().count;
+    figures.memory_bytes = checked_memory(item, cluster);
+    const Simulated result = network_name(item) == "simgrid" ? apart(item, ready) : simulated(item, ready);
     figures.iteration_ms = result.iteration_ms;
     figures.limit = result.limit;
-    const double samples =
-        static_cast<double>(cluster->world_size()) * static_cast<double>(item.workload.batch_per_gpu);
+    const double samples = static_cast<double>(cluster.world_size()) * static_cast<double>(item.workload.batch_per_gpu);
     figures.samples_per_s = samples / (figures.iteration_ms * 1e-3);
     return figures;
   }
 
  private:
-  std::shared_ptr<const Cluster> cluster_for(const ClusterSpec& spec) {
-    const ReadyCluster* known = clusters_.find([&](const ReadyCluster& each) { return each.spec == spec; });
-    if (known == nullptr) known = &clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
-    return known->cluster;
+  ReadyCluster& cluster_for(const ClusterSpec& spec) {
+    ReadyCluster* const known = clusters_.find([&](const ReadyCluster& each) { return each.spec == spec; });
+    return known ? *known : clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
   }
 
   // Of the fullest rank, as whoever makes a plan checks it.
@@ -174,8 +199,10 @@ class KeptPlan::Store {
       if (!item.constraints.by_table.empty())
         check_constraints(plan_, item.workload, item.constraints, "the plan that is kept");
       const auto model = make_memory_model(item.memory_model);
-      check_memory(plan_, item.workload, cluster, *model);
-      return std::ranges::max(memory_per_rank(plan_, item.workload, cluster, *model));
+      const std::int64_t bytes = std::ranges::max(memory_per_rank(plan_, item.workload, cluster, *model));
+      if (bytes > cluster.memory_per_rank().count || std::ranges::any_of(plan_.placements, on_host))
+        check_memory(plan_, item.workload, cluster, *model);
+      return bytes;
     } catch (const Error& error) {
       throw in_case(item, error);
     }
@@ -212,13 +239,27 @@ class KeptPlan::Store {
     return all.add({ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed).works;
   }
 
-  Simulated simulated(const Case& item, const std::shared_ptr<const Cluster>& cluster) {
-    if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, cluster);
-    Lowered& program = lowered(item, *cluster);
-    std::vector<OpWork> works = compute_works(program, item, *cluster);
-    expand_collectives(works, program.program, *cluster, item.algorithms);
+  static OpWork collective_work(const Op& op, const Program& program, const Case& item, ReadyCluster& ready) {
+    const auto expanded = [&] { return expand_collective_op(op, program, *ready.cluster, item.algorithms); };
+    if (!op.matrix.empty()) return expanded();
+    Recent<Reduction>& all = ready.reductions;
+    if (const Reduction* known =
+            all.find([&](const Reduction& each) { return each.inputs.describe(op, program, item); }))
+      return known->work;
+    return all.add({ReductionInputs::of(op, program, item), expanded()}, kMostReductions).work;
+  }
+
+  Simulated simulated(const Case& item, ReadyCluster& ready) {
+    if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
+    const Cluster& cluster = *ready.cluster;
+    Lowered& of_case = lowered(item, cluster);
+    const Program& program = of_case.program;
+    std::vector<OpWork> works = compute_works(of_case, item, cluster);
+    for (std::size_t at = 0; at < works.size(); ++at) {
+      if (program.ops[at].is_collective()) works[at] = collective_work(program.ops[at], program, item, ready);
+    }
     const SteadyIteration iteration =
-        steady_iteration(program.program, *cluster, works, *make_network(item.network), engine_options(item));
+        steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
     return {iteration.time.ms(), iteration.busiest};
   }
 
@@ -230,8 +271,8 @@ class KeptPlan::Store {
     return {simulation.figures.iteration_ms.mean, simulation.nearest.busiest};
   }
 
-  Simulated apart(const Case& item, const std::shared_ptr<const Cluster>& cluster) {
-    const auto run = [&] { return packed(simulated(item, cluster)); };
+  Simulated apart(const Case& item, ReadyCluster& ready) {
+    const auto run = [&] { return packed(simulated(item, ready)); };
     return unpacked<Simulated>(run_in_workers({{item.name, run}}, {1, {}, {}}).front());
   }
 

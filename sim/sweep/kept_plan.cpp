@@ -17,12 +17,7 @@
 #include "sim/study/drawn_batches.h"
 
 namespace shardsim {
-namespace {
-
-constexpr std::size_t kMostClusters = 64;
-constexpr std::size_t kMostPrograms = 256;
-constexpr std::size_t kMostComputed = 16;                // of each Program
-constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
+namespace kept {  // types of members, so not anonymous: this file is compiled together with others
 
 // The latest of something made, each beside what it was made of. What was asked for last stays longest.
 template <typename Made>
@@ -101,7 +96,7 @@ struct LoweringInputs {
 };
 
 // Roughly what it takes in memory.
-double bytes_of(const Program& program) {
+inline double bytes_of(const Program& program) {
   double numbers = static_cast<double>(program.ops.size()) * program.world_size * 4;
   for (const Program::Matrix& matrix : program.matrices) {
     numbers += static_cast<double>(matrix.bytes.units.size());
@@ -121,6 +116,15 @@ struct ReadyCluster {
   ClusterSpec spec;
   std::shared_ptr<const Cluster> cluster;
 };
+
+}  // namespace kept
+
+namespace {
+
+constexpr std::size_t kMostClusters = 64;
+constexpr std::size_t kMostPrograms = 256;
+constexpr std::size_t kMostComputed = 16;                // of each Program
+constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
 
 struct Simulated {
   double iteration_ms = 0;
@@ -162,7 +166,7 @@ class KeptPlan::Store {
 
  private:
   std::shared_ptr<const Cluster> cluster_for(const ClusterSpec& spec) {
-    const ReadyCluster* known = clusters_.find([&](const ReadyCluster& each) { return each.spec == spec; });
+    const kept::ReadyCluster* known = clusters_.find([&](const kept::ReadyCluster& each) { return each.spec == spec; });
     if (known == nullptr) known = &clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
     return known->cluster;
   }
@@ -181,17 +185,18 @@ class KeptPlan::Store {
     }
   }
 
-  Lowered& lowered(const Case& item, const Cluster& cluster) {
-    if (Lowered* const known = programs_.find([&](const Lowered& each) { return each.inputs.describe(item); }))
+  kept::Lowered& lowered(const Case& item, const Cluster& cluster) {
+    if (kept::Lowered* const known =
+            programs_.find([&](const kept::Lowered& each) { return each.inputs.describe(item); }))
       return *known;
     LoweringOptions options = lowering_options(item, false);
     options.known = shares_for(item.workload.tables);
     Program program = lower(plan_, item.workload, cluster, options);
-    const double bytes = bytes_of(program);
-    Lowered& made = programs_.add({LoweringInputs::of(item), std::move(program), bytes}, kMostPrograms);
-    programs_.drop_while([](const std::list<Lowered>& kept) {
+    const double bytes = kept::bytes_of(program);
+    kept::Lowered& made = programs_.add({kept::LoweringInputs::of(item), std::move(program), bytes}, kMostPrograms);
+    programs_.drop_while([](const std::list<kept::Lowered>& programs) {
       double all = 0;
-      for (const Lowered& each : kept) all += each.bytes;
+      for (const kept::Lowered& each : programs) all += each.bytes;
       return all > kMostProgramBytes;
     });
     return made;
@@ -204,17 +209,18 @@ class KeptPlan::Store {
     return shares_ = std::make_shared<KnownShares>();
   }
 
-  static const std::vector<OpWork>& compute_works(Lowered& lowered, const Case& item, const Cluster& cluster) {
-    Recent<Computed>& all = lowered.computed;
-    if (const Computed* known = all.find([&](const Computed& each) { return each.inputs.describe(item); }))
+  static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const Case& item, const Cluster& cluster) {
+    kept::Recent<kept::Computed>& all = lowered.computed;
+    if (const kept::Computed* known = all.find([&](const kept::Computed& each) { return each.inputs.describe(item); }))
       return known->works;
     const auto model = make_compute_model(item.compute_model);
-    return all.add({ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed).works;
+    return all.add({kept::ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed)
+        .works;
   }
 
   Simulated simulated(const Case& item, const std::shared_ptr<const Cluster>& cluster) {
     if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, cluster);
-    Lowered& program = lowered(item, *cluster);
+    kept::Lowered& program = lowered(item, *cluster);
     std::vector<OpWork> works = compute_works(program, item, *cluster);
     expand_collectives(works, program.program, *cluster, item.algorithms);
     const SteadyIteration iteration =
@@ -236,8 +242,8 @@ class KeptPlan::Store {
   }
 
   Plan plan_;
-  Recent<ReadyCluster> clusters_;
-  Recent<Lowered> programs_;
+  kept::Recent<kept::ReadyCluster> clusters_;
+  kept::Recent<kept::Lowered> programs_;
   std::vector<Table> tables_;
   std::shared_ptr<KnownShares> shares_;
 };

@@ -166,6 +166,7 @@ Document page_document(const StudyResult& study, const std::string& title) {
   add_cross_check(document, study);
   add_charts(document, study);
   document.add(cases_section(study, Medium::page));
+  document.add(why_section(study));
   document.add(drawn_section(study, Medium::page));
   document.add(jobs_section(study));
   document.add(host_section(study, Medium::page));

@@ -15,6 +15,7 @@
 #include "sim/study/drawn_figures.h"
 #include "sim/study/rank_loads.h"
 #include "sim/timeline/timeline_figures.h"
+#include "sim/why/why.h"
 
 namespace shardsim {
 
@@ -86,6 +87,7 @@ struct CaseResult {
   Utilisation limit;
   std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
   std::vector<NamedTime> times;    // all operation names, compute too
+  std::optional<Why> why;          // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;

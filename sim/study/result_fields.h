@@ -5,6 +5,7 @@
 #include "sim/study/planner_fields.h"
 #include "sim/study/result.h"
 #include "sim/timeline/timeline_fields.h"
+#include "sim/why/why_fields.h"
 
 namespace shardsim {
 
@@ -271,7 +272,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("placements", result.placements);
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.observed_payload_timeline);
+  visit(result.pareto, result.timeline, result.observed_payload_timeline, result.why);
 }
 
 // Of a study's cross-check. Cases stand in result.json by their names.

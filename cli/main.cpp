@@ -17,7 +17,7 @@ Command shardsim_program() {
           .parts = {run_command(), sweep_command(), check_command(), list_command(), plan_command(), explain_command(),
                     why_command(), lower_command(), compare_command(), convert_command(), cluster_command(),
                     collective_command(), compute_command(), cost_model_command(), autoshard_command(),
-                    emulate_command(), validate_emulated_command(), workload_command()}};
+                    emulate_command(), validate_emulated_command(), workload_command(), confidence_command()}};
 }
 
 int run_until_stopped(const std::vector<std::string>& words) {

@@ -25,5 +25,6 @@ Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();
 Command workload_command();
+Command confidence_command();
 
 }  // namespace shardsim

@@ -12,6 +12,7 @@ Command list_command();
 Command plan_command();
 Command explain_command();
 Command lower_command();
+Command why_command();
 Command compare_command();
 Command convert_command();
 Command cluster_command();
@@ -24,5 +25,6 @@ Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();
 Command workload_command();
+Command confidence_command();
 
 }  // namespace shardsim

@@ -180,39 +180,39 @@ std::size_t sweep_jobs(const Arguments& given, bool under_mpi) {
   return static_cast<std::size_t>(stated.value_or(std::min<std::int64_t>(processors(), kMostSweepJobs)));
 }
 
+// Errors: as run_sweep(); when it is interrupted it says that nothing is lost.
+SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const Terminal& terminal) {
+  SweepProgress progress(terminal.stderr_is_terminal && !quiet);
+  run.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); };
+  run.interrupted = terminal.interrupted;
+  run.started = [&](std::size_t earlier) {
+    if (!quiet) announce(sweep, earlier);
+  };
+  try {
+    return run_sweep(sweep, run);
+  } catch (const Interrupted&) {
+    progress.clear();
+    if (!quiet) print_note("what is finished is kept in the folder: the same command goes on");
+    throw;
+  }
+}
+
 int run_points(const Arguments& given, const Terminal& terminal) {
   const std::unique_ptr<MpiSession> session = MpiSession::join();
   if (session && session->rank() > 0) return serve_rank(given, terminal, *session);
-  const Sweep sweep = asked_sweep(given);
-  const std::filesystem::path folder = sweep_folder(given);
-  const bool quiet = given.has("quiet");
-  if (given.has("slurm") && unfinished_points(sweep, folder) > 0) return submit_sweep(given, sweep, folder);
   const std::size_t jobs = sweep_jobs(given, session != nullptr);
-  SweepProgress progress(terminal.stderr_is_terminal && !quiet);
   SweepRun run;
-  run.output = folder;
+  run.output = sweep_folder(given);
   run.part = sweep_part(given);
+  const Sweep sweep = asked_sweep(given);
+  if (given.has("slurm") && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output);
   run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
     if (session) return session->crew();
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
   };
-  run.started = [&](std::size_t earlier) {
-    if (!quiet) announce(sweep, earlier);
-  };
-  run.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); };
-  run.interrupted = terminal.interrupted;
-  run.write = [&](const SweepResult& result) { write_sweep_files(result, folder); };
-  const SweepOutcome outcome = [&] {
-    try {
-      return run_sweep(sweep, run);
-    } catch (const Interrupted&) {
-      progress.clear();
-      if (!quiet) print_note("what is finished is kept in the folder: the same command goes on");
-      throw;
-    }
-  }();
-  progress.clear();
-  return tell_sweep(outcome, sweep, folder, given, terminal);
+  run.write = [&](const SweepResult& result) { write_sweep_files(result, run.output); };
+  const SweepOutcome outcome = finished_sweep(sweep, run, given.has("quiet"), terminal);
+  return tell_sweep(outcome, sweep, run.output, given, terminal);
 }
 
 std::vector<Option> sweep_options() {

@@ -7,6 +7,7 @@
 
 #include "models/compute/compute_model.h"
 #include "sim/engine/network.h"
+#include "sim/engine/path.h"
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
 #include "topology/graph/cluster.h"
@@ -30,6 +31,7 @@ struct SimulationResult {
   Timeline timeline;               // the steady iteration
   Utilisation busiest;             // what limits the iteration
   std::optional<double> change{};  // of the last iteration's time against the one before, relative; nothing after one
+  CriticalPath path{};             // of the kept iteration
 };
 
 // Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -10,7 +11,8 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kMostCellsOfAxis = 60, kMostScattered = 2000, kMostLines = 12;
+constexpr std::size_t kMostCellsOfAxis = 60, kMostScattered = 2000, kMostLines = 12, kMostNamed = 30;
+constexpr double kNearAcross = 0.25, kNearUp = 0.04;  // of the longest memory and of the most samples per second
 
 std::vector<std::size_t> all_dimensions(const Sweep& sweep) {
   std::vector<std::size_t> all;
@@ -45,6 +47,28 @@ std::vector<std::size_t> still_dimensions(const SweepResult& result) {
   std::vector<std::size_t> still = all_dimensions(*result.sweep);
   std::erase_if(still, [&](std::size_t d) { return result.changes_world[d]; });
   return still;
+}
+
+// Names the points of the front, of those that lie close together the first: their names would cover each other.
+void add_labels(DataSet& points) {
+  const auto at = [](const auto& row, std::size_t column) { return std::get<double>(row[column]); };
+  double most_memory = 0, most_samples = 0;
+  for (const auto& row : points.rows) {
+    most_memory = std::max(most_memory, at(row, 1));
+    most_samples = std::max(most_samples, at(row, 2));
+  }
+  std::vector<std::pair<double, double>> named;
+  for (auto& row : points.rows) {
+    if (std::get<std::string>(row[5]) != "yes" || named.size() >= kMostNamed) continue;
+    const double memory = at(row, 1), samples = at(row, 2);
+    const bool covered = std::ranges::any_of(named, [&](const auto& other) {
+      return std::abs(other.first - memory) < kNearAcross * most_memory &&
+             std::abs(other.second - samples) < kNearUp * most_samples;
+    });
+    if (covered) continue;
+    row[6] = row[0];
+    named.emplace_back(memory, samples);
+  }
 }
 
 }  // namespace
@@ -105,7 +129,7 @@ DataSet sweep_cells(const SweepResult& result) {
 }
 
 DataSet sweep_pareto(const SweepResult& result) {
-  DataSet set{"points", {"point", "memory_gib", "samples_per_s", "iteration_ms", "cost", "front"}, {}};
+  DataSet set{"points", {"point", "memory_gib", "samples_per_s", "iteration_ms", "cost", "front", "label"}, {}};
   const std::size_t step = 1 + result.results.size() / kMostScattered;
   const std::vector<std::size_t> all = all_dimensions(*result.sweep);
   for (std::size_t point = 0; point < result.results.size(); ++point) {
@@ -114,8 +138,9 @@ DataSet sweep_pareto(const SweepResult& result) {
     const auto cost = result.cost_per_million_samples(point);
     set.rows.push_back({point_text(result, point, all), static_cast<double>(here.memory_bytes) / 0x1p30,
                         here.samples_per_s, here.iteration_ms, cost ? DataSet::Cell(*cost) : DataSet::Cell("-"),
-                        result.pareto[point] ? "yes" : "no"});
+                        result.pareto[point] ? "yes" : "no", ""});
   }
+  add_labels(set);
   return set;
 }
 

@@ -17,7 +17,8 @@ std::vector<std::size_t> drawn_dimensions(const Sweep& sweep);
 DataSet sweep_cells(const SweepResult& result);
 
 // Points with a result: the Pareto front, and of the others at most 2,000, evenly taken. Columns: point (its values),
-// memory_gib, samples_per_s, iteration_ms, cost ("-" without a price), front (yes, no).
+// memory_gib, samples_per_s, iteration_ms, cost ("-" without a price), front (yes, no), label (of some of the
+// front; else "").
 DataSet sweep_pareto(const SweepResult& result);
 
 // Scaling efficiency of the twelve groups of most samples per second. Columns: group (values of the axes that do not

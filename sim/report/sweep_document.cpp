@@ -18,9 +18,7 @@ namespace {
 
 constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
 
-constexpr int kEqualDigits = 9;  // points that are equal to so many digits stand in the order of the axes
-
-// Points with a result, those of most samples per second first.
+// Points with a result, those of most samples per second first; equal ones in the order of the axes.
 std::vector<std::size_t> fastest_points(const SweepResult& result) {
   std::vector<std::size_t> points;
   for (std::size_t point = 0; point < result.results.size(); ++point)

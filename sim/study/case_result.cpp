@@ -68,13 +68,15 @@ void set_iteration(CaseResult& result, double ms) {
       static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (ms * 1e-3);
 }
 
-void add_simulation(CaseResult& result, SimulationResult simulated) {
+void add_simulation(CaseResult& result, const PreparedCase& prepared, SimulationResult simulated) {
   result.timeline = std::move(simulated.timeline);
   result.timeline.hbm_bytes = result.memory_per_rank;
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
   set_iteration(result, result.timeline.iteration_ms);
   result.times = named_times(result.timeline);
+  if (!simulated.path.steps.empty())
+    result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);
 }
 
 void add_memory(CaseResult& result, const PreparedCase& prepared, MemoryProfile profile) {
@@ -247,7 +249,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.memory_capacity = prepared.cluster.memory_per_rank().count;
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
-  add_simulation(result, std::move(simulated));
+  add_simulation(result, prepared, std::move(simulated));
   if (item.software) result.host = host_figures(item.software->name, result.timeline);
   result.loads = rank_loads(prepared.program());
   add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
@@ -265,6 +267,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
     set_iteration(result, drawn.figures.iteration_ms.mean);
     add_memory(result, prepared, std::move(drawn.memory));
     result.drawn = std::move(drawn.figures);
+    if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
     return result;
   }
   const auto compute = make_compute_model(item.compute_model);

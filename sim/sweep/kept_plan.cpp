@@ -1,9 +1,6 @@
 #include "sim/sweep/kept_plan.h"
 
 #include <algorithm>
-#include <list>
-#include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,10 +9,10 @@
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
-#include "sim/engine/op_work.h"
 #include "sim/lower/known_shares.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/study/drawn_batches.h"
+#include "sim/sweep/kept_parts.h"
 
 namespace shardsim {
 namespace {
@@ -26,81 +23,15 @@ constexpr std::size_t kMostReductions = 64;              // of each cluster
 constexpr std::size_t kMostComputed = 16;                // of each Program
 constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
 
-// The latest of something made, each beside what it was made of. What was asked for last stays longest.
-template <typename Made>
-class Recent {
- public:
-  // The one that `is_it` holds for; null where there is none.
-  template <typename Is>
-  Made* find(const Is& is_it) {
-    const auto found = std::ranges::find_if(kept_, is_it);
-    if (found == kept_.end()) return nullptr;
-    kept_.splice(kept_.begin(), kept_, found);
-    return &kept_.front();
-  }
-  Made& add(Made made, std::size_t most) {
-    while (kept_.size() >= most) kept_.pop_back();
-    return kept_.emplace_front(std::move(made));
-  }
-  // Drops those that were not asked for lately while `too_many` holds; the last one asked for stays.
-  template <typename TooMany>
-  void drop_while(const TooMany& too_many) {
-    while (kept_.size() > 1 && too_many(kept_)) kept_.pop_back();
-  }
-
- private:
-  std::list<Made> kept_;
+struct Simulated {
+  double iteration_ms = 0;
+  Utilisation limit;
 };
 
-// All that the seconds of compute operations are made of, beside the Program.
-struct ComputeInputs {
-  GpuSpec gpu;
-  HostSpec host;
-  PcieSpec pcie;
-  std::vector<FaultSpec> faults;
-  Tree model;
-
-  static ComputeInputs of(const Case& item) {
-    return {item.cluster.gpu, item.cluster.host, item.cluster.pcie, item.cluster.faults, item.compute_model};
-  }
-  bool describe(const Case& item) const {
-    const ClusterSpec& cluster = item.cluster;
-    return gpu == cluster.gpu && host == cluster.host && pcie == cluster.pcie && faults == cluster.faults &&
-           model == item.compute_model;
-  }
-};
-
-struct Computed {
-  ComputeInputs inputs;
-  std::vector<OpWork> works;  // collectives are empty
-};
-
-// All that a Program is made of, beside the plan. Of a cluster the lowering takes its shape and what slows its hosts.
-struct LoweringInputs {
-  Workload workload;
-  int nodes = 0, gpus = 0;
-  double host_time_factor = 1;
-  bool overlap = true, row_growth = false;
-  LoadOptions load;
-  std::optional<Software> software;
-
-  static LoweringInputs of(const Case& item) {
-    return {item.workload,
-            item.cluster.nodes,
-            item.cluster.gpu.count,
-            item.cluster.host.time_factor,
-            item.overlap,
-            asks_row_growth(item.compute_model),
-            item.load,
-            item.software};
-  }
-  bool describe(const Case& item) const {
-    return nodes == item.cluster.nodes && gpus == item.cluster.gpu.count &&
-           host_time_factor == item.cluster.host.time_factor && overlap == item.overlap &&
-           row_growth == asks_row_growth(item.compute_model) && load == item.load && software == item.software &&
-           workload == item.workload;
-  }
-};
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
+  visit(simulated.iteration_ms, simulated.limit.what, simulated.limit.share);
+}
 
 // Roughly what it takes in memory.
 double bytes_of(const Program& program) {
@@ -110,52 +41,6 @@ double bytes_of(const Program& program) {
     for (const auto& row : matrix.bytes.dense) numbers += static_cast<double>(row.size());
   }
   return 8 * numbers;
-}
-
-struct Lowered {
-  LoweringInputs inputs;
-  Program program;
-  double bytes = 0;
-  Recent<Computed> computed{};
-};
-
-// All that the loads of a reduction are made of, beside the Cluster. An exchange moves other bytes with every batch;
-// gradients of replicated rows and of the dense part are as large whatever the batch is.
-struct ReductionInputs {
-  OpClass op_class = OpClass::all_reduce;
-  std::int64_t bytes = 0, launch_ns = 0;
-  std::vector<std::int64_t> bytes_by_set;
-  std::vector<std::vector<int>> sets;
-  std::map<std::string, std::string> algorithms;
-
-  static ReductionInputs of(const Op& op, const Program& program, const Case& item) {
-    return {op.op_class, op.bytes, op.launch_ns, op.bytes_by_set, program.groups.at(op.group), item.algorithms};
-  }
-  bool describe(const Op& op, const Program& program, const Case& item) const {
-    return op_class == op.op_class && bytes == op.bytes && launch_ns == op.launch_ns &&
-           bytes_by_set == op.bytes_by_set && sets == program.groups.at(op.group) && algorithms == item.algorithms;
-  }
-};
-
-struct Reduction {
-  ReductionInputs inputs;
-  OpWork work;
-};
-
-struct ReadyCluster {
-  ClusterSpec spec;
-  std::shared_ptr<const Cluster> cluster;
-  Recent<Reduction> reductions{};
-};
-
-struct Simulated {
-  double iteration_ms = 0;
-  Utilisation limit;
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
-  visit(simulated.iteration_ms, simulated.limit.what, simulated.limit.share);
 }
 
 std::string network_name(const Case& item) {
@@ -173,7 +58,7 @@ class KeptPlan::Store {
 
   PointFigures figures(const Case& item) {
     if (item.job) throw input_error(item.place, "a kept plan beside other jobs", "Leave 'jobs' out");
-    ReadyCluster& ready = cluster_for(item.cluster);
+    kept::ReadyCluster& ready = cluster_for(item.cluster);
     const Cluster& cluster = *ready.cluster;
     PointFigures figures;
     figures.memory_capacity = cluster.memory_per_rank().count;
@@ -187,8 +72,8 @@ class KeptPlan::Store {
   }
 
  private:
-  ReadyCluster& cluster_for(const ClusterSpec& spec) {
-    ReadyCluster* const known = clusters_.find([&](const ReadyCluster& each) { return each.spec == spec; });
+  kept::ReadyCluster& cluster_for(const ClusterSpec& spec) {
+    kept::ReadyCluster* const known = clusters_.find([&](const kept::ReadyCluster& each) { return each.spec == spec; });
     return known ? *known : clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
   }
 
@@ -208,17 +93,18 @@ class KeptPlan::Store {
     }
   }
 
-  Lowered& lowered(const Case& item, const Cluster& cluster) {
-    if (Lowered* const known = programs_.find([&](const Lowered& each) { return each.inputs.describe(item); }))
+  kept::Lowered& lowered(const Case& item, const Cluster& cluster) {
+    if (kept::Lowered* const known =
+            programs_.find([&](const kept::Lowered& each) { return each.inputs.describe(item); }))
       return *known;
     LoweringOptions options = lowering_options(item, false);
     options.known = shares_for(item.workload.tables);
     Program program = lower(plan_, item.workload, cluster, options);
     const double bytes = bytes_of(program);
-    Lowered& made = programs_.add({LoweringInputs::of(item), std::move(program), bytes}, kMostPrograms);
-    programs_.drop_while([](const std::list<Lowered>& kept) {
+    kept::Lowered& made = programs_.add({kept::LoweringInputs::of(item), std::move(program), bytes}, kMostPrograms);
+    programs_.drop_while([](const std::list<kept::Lowered>& programs) {
       double all = 0;
-      for (const Lowered& each : kept) all += each.bytes;
+      for (const kept::Lowered& each : programs) all += each.bytes;
       return all > kMostProgramBytes;
     });
     return made;
@@ -231,28 +117,29 @@ class KeptPlan::Store {
     return shares_ = std::make_shared<KnownShares>();
   }
 
-  static const std::vector<OpWork>& compute_works(Lowered& lowered, const Case& item, const Cluster& cluster) {
-    Recent<Computed>& all = lowered.computed;
-    if (const Computed* known = all.find([&](const Computed& each) { return each.inputs.describe(item); }))
+  static const std::vector<OpWork>& compute_works(kept::Lowered& lowered, const Case& item, const Cluster& cluster) {
+    kept::Recent<kept::Computed>& all = lowered.computed;
+    if (const kept::Computed* known = all.find([&](const kept::Computed& each) { return each.inputs.describe(item); }))
       return known->works;
     const auto model = make_compute_model(item.compute_model);
-    return all.add({ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed).works;
+    return all.add({kept::ComputeInputs::of(item), expand_compute(lowered.program, cluster, *model)}, kMostComputed)
+        .works;
   }
 
-  static OpWork collective_work(const Op& op, const Program& program, const Case& item, ReadyCluster& ready) {
+  static OpWork collective_work(const Op& op, const Program& program, const Case& item, kept::ReadyCluster& ready) {
     const auto expanded = [&] { return expand_collective_op(op, program, *ready.cluster, item.algorithms); };
     if (!op.matrix.empty()) return expanded();
-    Recent<Reduction>& all = ready.reductions;
-    if (const Reduction* known =
-            all.find([&](const Reduction& each) { return each.inputs.describe(op, program, item); }))
+    kept::Recent<kept::Reduction>& all = ready.reductions;
+    if (const kept::Reduction* known =
+            all.find([&](const kept::Reduction& each) { return each.inputs.describe(op, program, item); }))
       return known->work;
-    return all.add({ReductionInputs::of(op, program, item), expanded()}, kMostReductions).work;
+    return all.add({kept::ReductionInputs::of(op, program, item), expanded()}, kMostReductions).work;
   }
 
-  Simulated simulated(const Case& item, ReadyCluster& ready) {
+  Simulated simulated(const Case& item, kept::ReadyCluster& ready) {
     if (item.load.batches == LoadOptions::Batches::drawn) return drawn(item, ready.cluster);
     const Cluster& cluster = *ready.cluster;
-    Lowered& of_case = lowered(item, cluster);
+    kept::Lowered& of_case = lowered(item, cluster);
     const Program& program = of_case.program;
     std::vector<OpWork> works = compute_works(of_case, item, cluster);
     for (std::size_t at = 0; at < works.size(); ++at) {
@@ -271,14 +158,14 @@ class KeptPlan::Store {
     return {simulation.figures.iteration_ms.mean, simulation.nearest.busiest};
   }
 
-  Simulated apart(const Case& item, ReadyCluster& ready) {
+  Simulated apart(const Case& item, kept::ReadyCluster& ready) {
     const auto run = [&] { return packed(simulated(item, ready)); };
     return unpacked<Simulated>(run_in_workers({{item.name, run}}, {1, {}, {}}).front());
   }
 
   Plan plan_;
-  Recent<ReadyCluster> clusters_;
-  Recent<Lowered> programs_;
+  kept::Recent<kept::ReadyCluster> clusters_;
+  kept::Recent<kept::Lowered> programs_;
   std::vector<Table> tables_;
   std::shared_ptr<KnownShares> shares_;
 };

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/sweep/kept_plan.h"
 #include "sim/sweep/point_cases.h"
 #include "sim/sweep/point_result.h"
 
@@ -17,17 +18,17 @@ class PointSimulator {
   PointResult simulate(std::size_t point);
 
  private:
+  struct Kept {
+    KeptPlan plan;
+    int world_size = 0;
+  };
   PointResult simulated(std::size_t point);
-  Plan plan_for(const Case& item, const Cluster& cluster, std::size_t point);
+  PointFigures figures(const Case& item, std::size_t point);
+  Kept& kept_for(std::size_t point);
 
   const Sweep& sweep_;
   PointCases cases_;
-  struct KeptPlan {
-    Plan plan;
-    int world_size = 0;
-  };
-  const KeptPlan& kept_for(std::size_t point);
-  std::map<std::vector<std::size_t>, KeptPlan> kept_;  // by PointCases::kept_key
+  std::map<std::vector<std::size_t>, Kept> kept_;  // by PointCases::kept_key
 };
 
 }  // namespace shardsim

@@ -70,8 +70,9 @@ std::vector<bool> pareto_front(const SweepResult& result) {
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     if (!result.ok(point)) continue;
     const PointResult& here = result.at(point);
-    asked.push_back({{1 / here.samples_per_s, static_cast<double>(here.memory_bytes),
-                      result.cost_per_million_samples(point).value_or(0)},
+    const double cost = result.cost_per_million_samples(point).value_or(0);
+    asked.push_back({{rounded_to_digits(1 / here.samples_per_s, kEqualDigits), static_cast<double>(here.memory_bytes),
+                      rounded_to_digits(cost, kEqualDigits)},
                      point});
   }
   // The best in time come first, so that whoever beats a point stands before it.

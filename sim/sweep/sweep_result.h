@@ -27,6 +27,9 @@ struct SweepResult {
   std::size_t without_result() const;
 };
 
+// Figures that agree to so many digits are equal: what differs further down is rounding.
+inline constexpr int kEqualDigits = 9;
+
 // `results` has one for every point.
 SweepResult sweep_result(const Sweep& sweep, std::vector<PointResult> results);
 

@@ -81,6 +81,10 @@ done
 run pooled.json --warmup 1 --iterations 2 -o pooled.timeline.json
 check "a pooled program is executed and measured: $(cat streams/err)" jq -e '.complete and ([.ops[].name] | index("global_reduce_scatter"))' pooled.timeline.json
 
+jq '(.ops[] | select(.class == "update") | .optimizer) = "adagrad"' pooled.json >adagrad.json
+run adagrad.json --warmup 0 --iterations 2 -o adagrad.timeline.json
+check "element-wise Adagrad, as DLRM-DCNv2 has it: $(cat streams/err)" [ "$code" -eq 0 ]
+
 echo "-- bad input"
 refuse 2 'arguments: an argument is missing' -o x.h5
 refuse 2 'nothing.json' nothing.json -o x.h5

@@ -27,9 +27,11 @@ add_library(
   kernels/cuda_memory.cpp
   devices/cuda.cpp
   devices/cuda_device.cpp
+  devices/cuda_seat.cpp
   devices/cuda_stream_queue.cpp
   devices/nccl_set.cpp
   ../microbench/cuda_bench_device.cpp
+  ../microbench/cuda_collective_bench.cpp
   $<TARGET_OBJECTS:shardsim_cuda_kernels>)
 target_include_directories(shardsim_cuda SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS} ${NCCL_INCLUDE_DIR})
 target_compile_definitions(shardsim_cuda PRIVATE ${gemm_choice})

@@ -45,10 +45,12 @@ std::vector<const char*> pipelines() {
 #endif
 }
 
-std::string checked(const Program& program, int iterations) {
+std::string checked(const Program& program, int iterations, std::int64_t bytes = std::int64_t{1} << 29) {
   std::string all;
+  ExecuteOptions options;
+  options.check_bytes = bytes;
   const std::vector<std::string> errors = test::in_world(program.world_size, [&](Rendezvous& rendezvous) {
-    const std::string difference = check_data(program, rendezvous, {}, iterations);
+    const std::string difference = check_data(program, rendezvous, options, iterations);
     if (rendezvous.rank() == 0) all += difference;
   });
   for (const std::string& error : errors) all += error;
@@ -333,6 +335,10 @@ TEST_CASE("all sharding types in one program, pooled tables and sequences") {
     CAPTURE(pipeline);
     CHECK(checked(sample::mixed_program(pipeline), 9) == "");  // more than index_batches
   }
+}
+
+TEST_CASE("a sample is judged where all rows are too many") {
+  CHECK(checked(sample::mixed_program("sparse_dist"), 3, 200'000) == "");
 }
 
 TEST_CASE("rows in host memory and behind a cache, beside rows in device memory") {

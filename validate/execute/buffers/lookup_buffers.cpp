@@ -204,14 +204,6 @@ OptimizerSettings update_settings(const Program& program, const Fusion::Part& pa
   return optimizer_settings(program.op(update).optimizer, check_data, {program.op(update).name});
 }
 
-template <typename Visit>
-void visit_vectors(const std::vector<ReturnedVectors>& returned, const Visit& visit) {
-  std::int64_t at = 0;
-  for (const ReturnedVectors& of : returned) {
-    for (std::int64_t bag = 0; bag < of.bags; ++bag, at += of.dim) visit(of.first + bag * of.stride, at, of.dim);
-  }
-}
-
 }  // namespace
 
 ElementType element_type(Dtype dtype, const Place& place) {
@@ -271,20 +263,6 @@ std::vector<std::vector<LookupBuffers>> lookup_buffers(const IterationPrograms& 
 
 const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns) {
   return *std::ranges::max_element(turns, {}, [](const LookupBuffers& of) { return elements_of(of.returned); });
-}
-
-std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire) {
-  std::vector<float> values(static_cast<std::size_t>(elements_of(returned)));
-  visit_vectors(returned, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-    std::copy_n(wire + from, count, values.data() + to);
-  });
-  return values;
-}
-
-void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire) {
-  visit_vectors(returned, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-    std::copy_n(values.data() + from, count, wire + to);
-  });
 }
 
 std::int64_t elements_of(const std::vector<ReturnedVectors>& returned) {

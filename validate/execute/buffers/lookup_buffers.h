@@ -93,10 +93,6 @@ const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns);
 // Of each part: what the operation that updates its rows asks for; plain SGD where there is none.
 std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data);
 
-// Vectors returned to the rank or their gradients, between the order of the wire and that of Machine::gathered: those
-// of a sequence in the order of the ids; of pooled lookups shard after shard of Fusion::shards, [bags][dim].
-std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire);
-void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire);
 std::int64_t elements_of(const std::vector<ReturnedVectors>& returned);
 
 }  // namespace shardsim

@@ -1,21 +1,18 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <thread>
 
 #include "base/error.h"
+#include "validate/execute/devices/cuda_seat.h"
 #include "validate/execute/devices/cuda_stream_queue.h"
 #include "validate/execute/devices/machine.h"
 #include "validate/execute/devices/machine_facts.h"
 #include "validate/execute/devices/nccl_set.h"
 #include "validate/execute/kernels/cuda_work.h"
 #include "validate/execute/meet/clock.h"
-#include "validate/execute/meet/layout.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
@@ -29,79 +26,6 @@ namespace {
 constexpr int kAhead = 64;
 constexpr double kSilence = 30;  // seconds without the end of any operation before the run counts as stuck
 constexpr double kPatience = 1;  // seconds that a hanging call gets before its communicators are taken away
-
-// Chooses the GPU of this rank among those that its process sees, and makes it the current one: of several that of its
-// place on the node; of one, that one, which the launcher has chosen. Errors (Failure::run): none is there.
-int choose_device(const Launch& launch) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("rank " + std::to_string(launch.rank) + ": no GPU that CUDA can use is here",
-                    "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
-  const int device = launch.local_rank % count;
-  cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
-  return device;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-std::string gpu_uuid(int device) {
-  cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {};
-  std::string text = "GPU-";
-  for (const char byte : properties.uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
-// NCCL takes ranks of one GPU where it is told to, and where it is told that they are on different nodes.
-bool ranks_may_share() {
-  const char* const several = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  return NcclSet::shares_gpus() && several != nullptr && std::string_view(several) == "1";
-}
-
-// Collective. Errors (Failure::input, the same on all ranks): those of check_layout.
-int seated_device(const Program& program, Rendezvous& rendezvous) {
-  const int device = choose_device(rendezvous.launch());
-  const std::string own = pack_texts({node_identity(), gpu_uuid(device), host_name(), ranks_may_share() ? "1" : ""});
-  std::vector<RankSeat> seats;
-  bool shared = true;
-  for (const std::string& text : rendezvous.all_gather(own, "looking where ranks run")) {
-    const std::vector<std::string> parts = unpack_texts(text);
-    if (parts.size() != 4) throw run_error("a rank did not say where it runs", "Do all ranks run the same build?");
-    seats.push_back({parts[0], parts[1], parts[2]});
-    shared = shared && !parts[3].empty();
-  }
-  check_layout(seats, program.ranks_per_node, shared);
-  return device;
-}
-
-// Device, driver, CUDA and NCCL, as far as they say.
-Timeline::Measured gpu_facts(int device) {
-  Timeline::Measured facts;
-  cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) facts.device = properties.name;
-  facts.driver = cuda::driver_version();
-  int runtime = 0;
-  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = cuda::version_text(runtime);
-  facts.nccl = NcclSet::version();
-  facts.transport = "nccl";
-  return facts;
-}
-
-std::int64_t free_memory() {
-  std::size_t free = 0, total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total), "memory of the GPU");
-  return static_cast<std::int64_t>(free);
-}
-
-std::string pci_address(int device) {
-  std::array<char, 32> address{};
-  return cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device) == cudaSuccess ? address.data()
-                                                                                                        : "";
-}
 
 // Names what is launched while it lives, for Nsight; nothing where NVTX was not there at build time.
 class NvtxRange {
@@ -128,7 +52,7 @@ class CudaMachine : public Machine {
       : program_(program),
         rank_(rendezvous.rank()),
         check_data_(options.check_data),
-        device_(seated_device(program, rendezvous)),
+        device_(seated_device(program.ranks_per_node, rendezvous)),
         facts_(gpu_facts(device_)),
         free_before_(free_memory()),
         queue_(program, kAhead, options.priority),

@@ -11,6 +11,11 @@ namespace shardsim {
 
 using Action = std::function<void(int iteration)>;  // what an operation does on a rank
 
+// For checks of data, which are larger than what a process should hold twice: which ones, rising (null: all), and what
+// an element is to be.
+using Numbers = std::vector<std::int64_t>;
+using ValueAt = std::function<float(std::int64_t number, std::int64_t column)>;
+
 // The rows, ids and vectors of one fusion on one rank, and what its operations do, on any device; sequences and pooled
 // lookups alike. `part`: which of the fusion's lookups; `iteration` counts from 0. The ids served have three buffers
 // that take turns: a pipeline exchanges the next ones while the last update still reads its own. Where iterations have
@@ -33,10 +38,10 @@ class FusedLookup {
   std::int64_t bytes() const { return bytes_; }
 
   // As RankOps has them.
-  std::vector<float> gathered() const;
-  std::vector<float> shard_rows(int shard) const;
-  void load_rows(int shard, const std::vector<float>& rows);
-  void load_gradients(const std::vector<float>& gradients);
+  std::vector<float> gathered(const Numbers* vectors) const;
+  std::vector<float> shard_rows(int shard, const Numbers* rows) const;
+  void load_rows(int shard, const ValueAt& value);
+  void load_gradients(const ValueAt& value);
 
  private:
   static constexpr int kTurns = 3;

@@ -233,16 +233,16 @@ FusedLookup& RankOps::with(int lookup_op) const {
   throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
 }
 
-std::vector<float> RankOps::shard_rows(int shard) const {
+std::vector<float> RankOps::shard_rows(int shard, const Numbers* numbers) const {
   for (const auto& lookup : lookups_) {
-    std::vector<float> rows = lookup->shard_rows(shard);
+    std::vector<float> rows = lookup->shard_rows(shard, numbers);
     if (!rows.empty()) return rows;
   }
   return {};
 }
 
-void RankOps::load_rows(int shard, const std::vector<float>& rows) {
-  for (const auto& lookup : lookups_) lookup->load_rows(shard, rows);
+void RankOps::load_rows(int shard, const ValueAt& value) {
+  for (const auto& lookup : lookups_) lookup->load_rows(shard, value);
 }
 
 }  // namespace shardsim

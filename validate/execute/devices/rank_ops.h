@@ -26,11 +26,13 @@ class RankOps {
   // for through a lookup in the last iteration, in the order of IdBatch::ids; of pooled lookups, `lookup_op` being the
   // first one of its Fusion, the vectors that it got, shard after shard of Fusion::shards, [bags][dim]. Errors
   // (Failure::run): the operation is no lookup.
-  std::vector<float> gathered(int lookup_op) const { return with(lookup_op).gathered(); }
-  std::vector<float> shard_rows(int shard) const;  // those that the rank holds; none: empty
+  std::vector<float> gathered(int lookup_op, const Numbers* vectors = nullptr) const {
+    return with(lookup_op).gathered(vectors);
+  }
+  std::vector<float> shard_rows(int shard, const Numbers* rows = nullptr) const;  // that the rank holds; none: empty
   // Replaces the rows of a shard that this rank holds, and the gradients of what gathered() gives. Tables of fp32.
-  void load_rows(int shard, const std::vector<float>& rows);
-  void load_gradients(int lookup_op, const std::vector<float>& gradients) { with(lookup_op).load_gradients(gradients); }
+  void load_rows(int shard, const ValueAt& value);
+  void load_gradients(int lookup_op, const ValueAt& value) { with(lookup_op).load_gradients(value); }
 
  private:
   // What stands for the dense operations of one stream: matrices to multiply, of each type, and bytes to copy.

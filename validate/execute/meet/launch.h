@@ -18,10 +18,11 @@ struct Launch {
   int local_size = 1;
   std::string master_host = "127.0.0.1";  // where rank 0 listens
   int master_port = 29400;
-  std::string launcher;          // "torchrun", "Open MPI", "Slurm"; "" when nothing was set: this process is alone
-  std::vector<int> other_ports;  // where rank 0 listens in turn when master_port is taken; the others look there, too
-  std::string
-      run;  // what the launcher calls the run: ranks of two runs do not join each other. "" where it has no name
+  std::string launcher{};  // "torchrun", "Open MPI", "Slurm"; "" when nothing was set: this process is alone
+  // Where rank 0 listens in turn when master_port is taken; the others look there, too.
+  std::vector<int> other_ports{};
+  // What the launcher calls the run: ranks of two runs do not join each other. "" where it has no name.
+  std::string run{};
 
   bool operator==(const Launch&) const = default;
 };

@@ -19,6 +19,8 @@ struct ExecuteOptions {
   int warmup = 50;
   int iterations = 20;
   bool apart = false;  // every iteration starts alone, synchronised, as collective benchmarks do; else back to back
+  // Of check_data: what the single process may hold of rows and vectors, in bytes; more are judged by a sample.
+  std::int64_t check_bytes = std::int64_t{1} << 29;
   // Ends the process, with the reason the run failed for; called where a failed run hangs, since kernels of a GPU that
   // wait for a lost peer, and drivers, can keep a thread for ever. Not set: the caller hangs with them.
   std::function<void(const std::string& why)> give_up;
@@ -37,7 +39,7 @@ Timeline execute(const IterationPrograms& programs, Rendezvous& rendezvous, cons
                  const std::function<void(const Timeline&)>& save);
 
 // Runs `iterations` iterations with whole-number data and compares gathered and updated rows with a single process, bit
-// for bit, on every rank. Returns "" or the first difference (the same text on every rank).
+// for bit. Every rank judges its own, all or as many as there is room for. Returns "" or the first difference (the same text on every rank).
 std::string check_data(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options,
                        int iterations);
 

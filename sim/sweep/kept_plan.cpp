@@ -17,11 +17,13 @@
 namespace shardsim {
 namespace {
 
+// What is kept takes some 100 MB at most of each kind, however large the worlds are.
 constexpr std::size_t kMostClusters = 64;
+constexpr int kMostClusterRanks = 1 << 15;   // of all Clusters together
+constexpr std::size_t kMostReductions = 16;  // of each Cluster
 constexpr std::size_t kMostPrograms = 256;
-constexpr std::size_t kMostReductions = 64;              // of each cluster
-constexpr std::size_t kMostComputed = 16;                // of each Program
 constexpr double kMostProgramBytes = 128.0 * (1 << 20);  // of all Programs together
+constexpr std::size_t kMostComputed = 16;                // of each Program
 
 struct Simulated {
   double iteration_ms = 0;
@@ -33,9 +35,9 @@ void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
   visit(simulated.iteration_ms, simulated.limit.what, simulated.limit.share);
 }
 
-// Roughly what it takes in memory.
+// Roughly what it takes in memory, with the seconds of its operations.
 double bytes_of(const Program& program) {
-  double numbers = static_cast<double>(program.ops.size()) * program.world_size * 4;
+  double numbers = static_cast<double>(program.ops.size()) * program.world_size * (4.0 + kMostComputed);
   for (const Program::Matrix& matrix : program.matrices) {
     numbers += static_cast<double>(matrix.bytes.units.size());
     for (const auto& row : matrix.bytes.dense) numbers += static_cast<double>(row.size());
@@ -73,8 +75,15 @@ class KeptPlan::Store {
 
  private:
   kept::ReadyCluster& cluster_for(const ClusterSpec& spec) {
-    kept::ReadyCluster* const known = clusters_.find([&](const kept::ReadyCluster& each) { return each.spec == spec; });
-    return known ? *known : clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
+    if (auto* const known = clusters_.find([&](const kept::ReadyCluster& each) { return each.spec == spec; }))
+      return *known;
+    kept::ReadyCluster& made = clusters_.add({spec, std::make_shared<const Cluster>(spec)}, kMostClusters);
+    clusters_.drop_while([](const std::list<kept::ReadyCluster>& clusters) {
+      int ranks = 0;
+      for (const kept::ReadyCluster& each : clusters) ranks += each.cluster->world_size();
+      return ranks > kMostClusterRanks;
+    });
+    return made;
   }
 
   // Of the fullest rank, as whoever makes a plan checks it.

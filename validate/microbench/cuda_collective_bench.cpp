@@ -22,7 +22,7 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-constexpr double kSilence = 30;  // seconds for the calls of one row, beyond which NCCL counts as stuck
+constexpr double kStuck = 30;  // seconds for the calls of one row, beyond which NCCL counts as stuck
 
 // Every collective of the sweep as an operation of one Program, so that they share a communicator.
 Program sweep_program(const Launch& launch, const std::vector<std::int64_t>& sizes) {
@@ -92,7 +92,7 @@ class NcclSweep {
  private:
   // Not for ever: a peer may be gone.
   void wait() {
-    const double deadline = monotonic_seconds() + kSilence;
+    const double deadline = monotonic_seconds() + kStuck;
     while (true) {
       const cudaError_t state = cudaStreamQuery(stream_);
       if (state == cudaSuccess) return;

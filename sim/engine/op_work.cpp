@@ -104,20 +104,19 @@ std::vector<OpWork> expand_compute(const Program& program, const Cluster& cluste
   return works;
 }
 
-void expand_collectives(std::vector<OpWork>& works, const Program& program, const Cluster& cluster,
-                        const std::map<std::string, std::string>& algorithms) {
-  for (std::size_t at = 0; at < works.size(); ++at) {
-    const Op& op = program.ops[at];
-    if (!op.is_collective()) continue;
-    const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
-    works[at] = collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second);
-  }
+OpWork expand_collective_op(const Op& op, const Program& program, const Cluster& cluster,
+                            const std::map<std::string, std::string>& algorithms) {
+  const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
+  return collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second);
 }
 
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms) {
   std::vector<OpWork> works = expand_compute(program, cluster, compute);
-  expand_collectives(works, program, cluster, algorithms);
+  for (std::size_t at = 0; at < works.size(); ++at) {
+    const Op& op = program.ops[at];
+    if (op.is_collective()) works[at] = expand_collective_op(op, program, cluster, algorithms);
+  }
   return works;
 }
 

@@ -52,11 +52,11 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
 
 // One OpWork per operation, of compute operations alone: those of collectives are empty.
 std::vector<OpWork> expand_compute(const Program& program, const Cluster& cluster, const ComputeModel& compute);
-// Fills in those of the collectives.
-void expand_collectives(std::vector<OpWork>& works, const Program& program, const Cluster& cluster,
-                        const std::map<std::string, std::string>& algorithms);
+// That of one collective. `algorithms`: collective kind -> algorithm; absent kinds take "auto".
+OpWork expand_collective_op(const Op& op, const Program& program, const Cluster& cluster,
+                            const std::map<std::string, std::string>& algorithms);
 
-// Both. `algorithms`: collective kind -> algorithm; absent kinds take "auto".
+// Both, for all operations.
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms);
 

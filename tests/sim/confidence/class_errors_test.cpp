@@ -20,8 +20,8 @@ Residual missed_by(const std::string& error_class, const std::string& system, do
 }  // namespace
 
 TEST_CASE("a system counts once, however many rows it has") {
-  const ClassErrors errors({missed_by("a", "one", 0.1), missed_by("a", "one", -0.1), missed_by("a", "one", 0.1),
-                            missed_by("a", "two", 0.5)});
+  const ClassErrors errors(std::vector<Residual>{missed_by("a", "one", 0.1), missed_by("a", "one", -0.1),
+                                                 missed_by("a", "one", 0.1), missed_by("a", "two", 0.5)});
   CHECK(errors.scale("a") == doctest::Approx(0.3));
   CHECK(errors.systems("a") == 2);
 }

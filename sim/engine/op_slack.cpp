@@ -1,21 +1,26 @@
 #include "sim/engine/op_slack.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
+#include <queue>
 
 namespace shardsim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kMostSweeps = 64;
+constexpr std::size_t kMostWays = 20'000;  // that are followed from one operation
 
 using PastNode = PastSpans::Node;
 using PastSpan = PastSpans::Span;
 
 // Where every iteration is like the next one, an operation that takes longer delays what waits for it there, too, and
-// iterations get longer once that reaches the path, or the operation itself: the slack is the least waiting on a way to
-// either. Within an iteration whatever waits has a larger id, so one sweep from the last operation to the first settles
-// it, and further sweeps carry it over the end of the iteration. Where iterations differ the end of this one counts.
+// iterations get longer once that reaches the path, or the operation itself again: the slack is the least waiting on a
+// way to either. First the ways to the path, of all operations at once: within an iteration whatever waits has a larger
+// id, so one sweep from the last operation to the first settles it, and further sweeps carry it over the end of the
+// iteration. Where iterations differ the end of this one counts.
 class Slack {
  public:
   Slack(const PastRun& run, const PastSpans& spans, const CriticalPath& path)
@@ -48,6 +53,10 @@ class Slack {
         if (span(rank, op) == nullptr || ends_[slot(rank, op)] >= least) continue;
         least = ends_[slot(rank, op)];
         slack[static_cast<std::size_t>(op)] = {least, spans_.rank_number(rank)};
+      }
+      if (repeats_ && least > 0) {
+        double& of_op = slack[static_cast<std::size_t>(op)].seconds;
+        of_op = std::min(of_op, until_itself(op, least));
       }
     }
     return slack;
@@ -115,6 +124,61 @@ class Slack {
     return changed;
   }
 
+  // A way that is as far as it could be made, or the end of one operation on one rank; or all members of a collective.
+  struct Reached {
+    double waiting = 0;
+    std::size_t place = 0;
+    bool operator>(const Reached& other) const {
+      return waiting != other.waiting ? waiting > other.waiting : place > other.place;
+    }
+  };
+
+  // The least waiting on a way from an operation to itself in a later iteration, on any of its ranks; `enough` where it
+  // is more. Ways that are too many to follow are taken to be as short as those that were followed.
+  double until_itself(int op, double enough) {
+    reached_.assign(2 * ends_.size(), kNever);
+    ways_ = {};
+    for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank)
+      if (const PastSpan* const of = span(rank, op)) follow(rank, op, of->end, 0);
+    for (std::size_t steps = 0; !ways_.empty() && ways_.top().waiting < enough; ++steps) {
+      const auto [waiting, place] = ways_.top();
+      if (steps > kMostWays) return waiting;
+      ways_.pop();
+      if (waiting > reached_[place]) continue;
+      const std::size_t at = place % ends_.size();
+      const int rank = static_cast<int>(at / spans_.ops()), reached = static_cast<int>(at % spans_.ops());
+      if (reached == op) return waiting;
+      if (place < ends_.size()) {
+        follow(rank, reached, span(rank, reached)->end, waiting);
+        continue;
+      }
+      for (const int member : *spans_.call_of(rank, reached).members) reach(slot(member, reached), waiting);
+    }
+    return enough;
+  }
+
+  void reach(std::size_t place, double waiting) {
+    if (waiting >= reached_[place]) return;
+    reached_[place] = waiting;
+    ways_.push({waiting, place});
+  }
+
+  // To all that waits for the operation there.
+  void follow(int rank, int op, double end, double waiting) {
+    const auto go = [&](int follower, bool next_iteration) {
+      const PastSpan* const of = span(rank, follower);
+      if (of == nullptr) return;
+      const double waits = std::max(of->start + (next_iteration ? period_ : 0) - end, 0.0) + waiting;
+      const PastSpans::Call call = spans_.call_of(rank, follower);
+      if (call.number < 0) return reach(slot(rank, follower), waits);
+      const double begin = spans_.begin(call, follower, last_);
+      reach(ends_.size() + slot(call.members->front(), follower), waits + begin - of->start);
+    };
+    for (const Follower& each : followers_[static_cast<std::size_t>(op)]) go(each.op, each.next_iteration);
+    const PastNode next = spans_.next_on_stream({rank, op, last_});
+    go(next.op, next.iteration > last_);
+  }
+
   double until_followers(int rank, int op, double end) const {
     double least = kNever;
     const auto wait = [&](int follower, bool next_iteration) {
@@ -156,6 +220,9 @@ class Slack {
   const int last_;
   std::vector<double> ends_, starts_;             // [rank][op] slack of the end, and of the start
   std::vector<std::vector<Follower>> followers_;  // [op] what waits for it
+  // Of until_itself: the least waiting so far, [rank][op] and behind these [first member][op] of collectives.
+  std::vector<double> reached_;
+  std::priority_queue<Reached, std::vector<Reached>, std::greater<>> ways_;
 };
 
 }  // namespace

@@ -37,15 +37,16 @@ const ShardsimMpiWire* loaded_wire() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
   std::string why;
   for (const auto& file : {here / kMpiFile, here.parent_path() / "lib" / "shardsim" / kMpiFile}) {
-    // Plug-ins of MPI ask for its symbols among the global ones. SimGrid's library has an MPI of its own, by the same
-    // names, which must not answer for the one that this file was linked with.
-    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_DEEPBIND);
+    // Plug-ins of MPI ask for its symbols among the global ones.
+    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
       if (why.empty() || std::filesystem::exists(file, failure)) why = ::dlerror();
       continue;
     }
-    using Entry = const ShardsimMpiWire* (*)();
-    if (const auto entry = reinterpret_cast<Entry>(::dlsym(library, "shardsim_mpi_wire"))) return entry();
+    using Entry = const ShardsimMpiWire* (*)(void*);
+    const auto entry = reinterpret_cast<Entry>(::dlsym(library, "shardsim_mpi_wire"));
+    if (const ShardsimMpiWire* const wire = entry == nullptr ? nullptr : entry(library)) return wire;
+    why = file.string() + " is none of this program's, or its MPI lacks a function";
   }
   throw run_error("mpirun has started this program, whose MPI part cannot be loaded: " + why,
                   "Build it where CMake finds MPI, or start it once, with -j N");

@@ -1,5 +1,4 @@
 #include <cuda_runtime_api.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,7 @@
 #include "validate/execute/devices/machine_facts.h"
 #include "validate/execute/devices/nccl_set.h"
 #include "validate/execute/meet/clock.h"
-#include "validate/execute/meet/frame.h"
+#include "validate/execute/meet/layout.h"
 #include "validate/execute/run/execute.h"
 #include "validate/execute/run/watchdog.h"
 #include "validate/microbench/microbench.h"
@@ -22,7 +21,7 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-constexpr double kSilence = 30;  // seconds for the calls of one row, beyond which NCCL counts as stuck
+constexpr double kStuck = 30;  // seconds for the calls of one row, beyond which NCCL counts as stuck
 
 // Every collective of the sweep as an operation of one Program, so that they share a communicator.
 Program sweep_program(const Launch& launch, const std::vector<std::int64_t>& sizes) {
@@ -92,7 +91,7 @@ class NcclSweep {
  private:
   // Not for ever: a peer may be gone.
   void wait() {
-    const double deadline = monotonic_seconds() + kSilence;
+    const double deadline = monotonic_seconds() + kStuck;
     while (true) {
       const cudaError_t state = cudaStreamQuery(stream_);
       if (state == cudaSuccess) return;
@@ -123,9 +122,7 @@ double mean_over_ranks(Rendezvous& rendezvous, double own) {
 }
 
 std::vector<std::string> hosts_of(Rendezvous& rendezvous) {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  const std::vector<std::string> all = rendezvous.all_gather(name.data(), "names of hosts");
+  const std::vector<std::string> all = rendezvous.all_gather(host_name(), "names of hosts");
   std::vector<std::string> hosts;
   for (std::size_t rank = 0; rank < all.size(); rank += static_cast<std::size_t>(rendezvous.launch().local_size)) {
     hosts.push_back(all[rank]);

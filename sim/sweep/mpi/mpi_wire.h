@@ -14,6 +14,6 @@ struct ShardsimMpiWire {
   void (*text_of)(int code, char* text, int room);
 };
 
-// The one function of the file.
-const ShardsimMpiWire* shardsim_mpi_wire(void);
+// The one function of the file; `library` is the file as dlopen() gives it. Null: its MPI lacks a function.
+const ShardsimMpiWire* shardsim_mpi_wire(void* library);
 }

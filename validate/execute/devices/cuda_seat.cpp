@@ -2,7 +2,6 @@
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -24,12 +23,6 @@ int choose_device(const Launch& launch) {
   const int device = launch.local_rank % count;
   cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
   return device;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 std::string gpu_uuid(int device) {

@@ -1,8 +1,10 @@
 #include "validate/execute/meet/layout.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -64,6 +66,12 @@ std::string node_identity() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return boot;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 void check_layout(const std::vector<RankSeat>& seats, int ranks_per_node, bool gpus_shared) {

@@ -16,6 +16,8 @@ struct RankSeat {
 // containers of one node share although each may have a host name of its own.
 std::string node_identity();
 
+std::string host_name();  // of this machine, for messages and files
+
 // Refuses ranks, by number, that are not on nodes as a Program of so many ranks per node has them: ranks 0 to 7 on one
 // node, 8 to 15 on another. Byte matrices and tiers would mean other links than those that carry them. gpus_shared: a
 // GPU may have several ranks. Errors (Failure::input): another number of ranks on a node, ranks dealt out to the nodes

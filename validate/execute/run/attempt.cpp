@@ -1,10 +1,8 @@
 #include "validate/execute/run/attempt.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -17,18 +15,13 @@
 #include "models/access/row_hash.h"
 #include "sim/program/program_file.h"
 #include "validate/execute/meet/clock.h"
+#include "validate/execute/meet/layout.h"
 
 namespace shardsim {
 namespace {
 
 constexpr double kStartDelay = 0.002;  // from the publication of a start time to the start: every rank has heard it
 constexpr std::chrono::milliseconds kBetweenTicks{200};
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 void check_world(const Program& program, const Rendezvous& rendezvous) {
   if (program.world_size == rendezvous.world_size()) return;

@@ -39,7 +39,8 @@ Timeline execute(const IterationPrograms& programs, Rendezvous& rendezvous, cons
                  const std::function<void(const Timeline&)>& save);
 
 // Runs `iterations` iterations with whole-number data and compares gathered and updated rows with a single process, bit
-// for bit. Every rank judges its own, all or as many as there is room for. Returns "" or the first difference (the same text on every rank).
+// for bit. Every rank judges its own, all or as many as there is room for. Returns "" or the first difference (the same
+// text on every rank).
 std::string check_data(const IterationPrograms& programs, Rendezvous& rendezvous, const ExecuteOptions& options,
                        int iterations);
 

@@ -6,6 +6,7 @@ namespace shardsim {
 
 // The declarations of the sub-commands of `shardsim`, each beside its function in the file of its name.
 Command run_command();
+Command sweep_command();
 Command check_command();
 Command list_command();
 Command plan_command();
@@ -24,5 +25,6 @@ Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();
 Command workload_command();
+Command confidence_command();
 
 }  // namespace shardsim

@@ -82,7 +82,7 @@ std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<
     result.job = {group.fabric,          part.nodes,          part.start.ms(), 0, simulated.measured,
                   simulated.shortest_ms, simulated.longest_ms};
     result.notes = case_notes(result, job);
-    result.published = compared_with_published(result, job.item.published);
+    result.published = compared_with_published(result, job.item.published, [&] { return KernelParts::of(job); });
     results.push_back(std::move(result));
   }
   return results;

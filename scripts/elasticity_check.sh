@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Lays what `shardsim why` says would help beside simulations of its own: of every case of every shipped scenario the
 # levers with the largest effect (five, or as many as have a key), each 10 % better and 10 % worse, run by the command from
-# the scenario file with the plan of the original (a plan file) and the settings that `why` names. An elasticity agrees
-# where ten times it is within 2 points of the change, in per cent of the iteration.
+# the scenario file with the plan of the original (a plan file) and the settings that `why` names. A change agrees where it
+# is within 2 points (per cent of the iteration) of what `why` says of it, and an elasticity is the slope between the two.
 # Usage: elasticity_check.sh SHARDSIM [SCENARIO]...   (all shipped ones where none is named)
 # Exit code 1: one does not agree. Cases of drawn batches and of jobs, and plans that are compared, are left out, and counted.
 set -euo pipefail
@@ -38,15 +38,14 @@ for file in "$@"; do
     if ! awk -v a="$before" -v b="$kept" 'BEGIN { exit !((a - b) ^ 2 <= (1e-9 * a) ^ 2) }'; then
       echo "$file $name: the plan from a file takes $kept ms, not $before"; wrong=$((wrong + 1)); continue
     fi
-    while IFS=$'\t' read -r lever percent direction settings; do
+    while IFS=$'\t' read -r lever said direction settings; do
       mapfile -t list < <(jq -r '.[]' <<<"$settings")
       if ! ms=$(changed_ms "$file" "$name" "${list[@]}") || [ -z "$ms" ]; then left_out=$((left_out + 1)); continue; fi
       checked=$((checked + 1))
-      awk -v a="$before" -v b="$ms" -v e="$percent" -v d="$direction" \
-        'BEGIN { off = 100 * (b / a - 1) + d * 10 * e; exit !(off <= 2 && off >= -2) }' ||
-        { echo "$file $name: $lever $percent, and $before becomes $ms ms ($direction)"; wrong=$((wrong + 1)); }
+      awk -v a="$before" -v b="$ms" -v s="$said" 'BEGIN { off = 100 * (b / a - 1) - s; exit !(off <= 2 && off >= -2) }' ||
+        { echo "$file $name: $lever $direction: $said % was said, and $before becomes $ms ms"; wrong=$((wrong + 1)); }
     done < <(jq -r '[.help.elasticities[] | select(.better_set | length > 0)] | sort_by(-(.percent_per_percent | fabs))[:5][] |
-                    ([.name, .percent_per_percent, 1, (.better_set | tostring)], [.name, .percent_per_percent, -1, (.worse_set | tostring)]) |
+                    ([.name, .better_10_pct, "better", (.better_set | tostring)], [.name, .worse_10_pct, "worse", (.worse_set | tostring)]) |
                     @tsv' "$work/why.json")
   done < <(cases_of "$file")
   echo "$file: $cases cases, $checked changes so far, $wrong disagree, $left_out left out"

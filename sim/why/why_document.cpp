@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/document/cells.h"
 
@@ -86,13 +87,18 @@ std::string path_legend(const Why& why, std::size_t most) {
   return text;
 }
 
+// Without the sign of what rounds to 0.
+std::string hundredths(double value) {
+  return fixed(std::abs(value) < 0.005 ? 0 : value, 2);
+}
+
 Sheet elasticities_sheet(const Help& help) {
   Sheet sheet;
   sheet.columns = {{"what", false, true}, {"% per %"},       {"by the path"},
                    {"10 % better, %"},    {"10 % worse, %"}, {"", false}};
   for (const Elasticity& each : help.elasticities) {
-    const auto cell = [](const std::optional<double>& value) { return value ? fixed(*value, 2) : ""; };
-    sheet.rows.push_back({{each.name, fixed(each.percent, 2), cell(each.on_path), cell(each.better_pct),
+    const auto cell = [](const std::optional<double>& value) { return value ? hundredths(*value) : ""; };
+    sheet.rows.push_back({{each.name, hundredths(each.percent), cell(each.on_path), cell(each.better_pct),
                            cell(each.worse_pct), each.switches ? "another path" : ""},
                           false});
   }

@@ -21,7 +21,7 @@ many() {
   printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n'
   printf '  random: {points: %s, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s}, workload.batch_per_gpu: {from: 8, to: 64}}}\n' "$1"
 }
-many 2000 >many.yaml
+many 600 >many.yaml
 many 8 >few.yaml
 
 echo "-- the same bytes"
@@ -29,7 +29,7 @@ run sweep many.yaml -o local -j 2 -q
 check "a local run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 launch 4 sweep many.yaml -o mpi
 check "under mpirun ($code): $(cat streams/err)" [ "$code" -eq 0 ]
-check "one rank speaks: $(cat streams/err)" [ "$(grep -c '^note: 2,000 points$' streams/err)" -eq 1 ]
+check "one rank speaks: $(cat streams/err)" [ "$(grep -c '^note: 600 points$' streams/err)" -eq 1 ]
 check "the table once" [ "$(grep -c 'POINTS, ' streams/out)" -eq 1 ]
 check "it gives the local bytes" same_results local mpi
 launch 4 sweep few.yaml -o few
@@ -41,7 +41,7 @@ echo "-- a rank dies"
 timeout 90 mpirun --oversubscribe --bind-to none -n 3 "$shardsim" sweep many.yaml -o dead -q >streams/out 2>streams/err </dev/null &
 launcher=$!
 for _ in $(seq 400); do
-  [ "$(stat -c %s dead/points/local.points 2>/dev/null || echo 0)" -lt 20000 ] || break
+  [ "$(stat -c %s dead/points/local.points 2>/dev/null || echo 0)" -lt 8000 ] || break
   sleep 0.02
 done
 # Of the processes that mpirun started the last one, which is no rank 0.
@@ -53,7 +53,7 @@ kill -KILL "$victim"
 code=0
 wait "$launcher" || code=$?
 check "mpirun ends with an error" [ "$code" -ne 0 ]
-check "what was finished is kept" [ "$(stat -c %s dead/points/local.points)" -ge 20000 ]
+check "what was finished is kept" [ "$(stat -c %s dead/points/local.points)" -ge 8000 ]
 launch 3 sweep many.yaml -o dead
 check "the next call goes on: $(cat streams/err)" grep -qE '^note: [0-9,]+ of them were finished before$' streams/err
 check "and gives the same bytes" same_results local dead
@@ -62,7 +62,7 @@ echo "-- a simulation that dies costs its rank nothing"
 timeout 90 mpirun --oversubscribe --bind-to none -n 2 "$shardsim" sweep many.yaml -o child -q >streams/out 2>streams/err </dev/null &
 launcher=$!
 for _ in $(seq 400); do
-  [ "$(stat -c %s child/points/local.points 2>/dev/null || echo 0)" -lt 20000 ] || break
+  [ "$(stat -c %s child/points/local.points 2>/dev/null || echo 0)" -lt 8000 ] || break
   sleep 0.02
 done
 # The child of a rank: a shardsim whose parent is one.

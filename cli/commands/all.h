@@ -6,6 +6,7 @@ namespace shardsim {
 
 // The declarations of the sub-commands of `shardsim`, each beside its function in the file of its name.
 Command run_command();
+Command sweep_command();
 Command check_command();
 Command list_command();
 Command plan_command();

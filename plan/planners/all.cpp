@@ -44,6 +44,7 @@ constexpr std::array kPlanners = {
     PlannerEntry{"neuroshard",
                  "NeuroShard: column halves and whole tables, by a beam over cuts and a predicted iteration",
                  make_neuroshard},
+    PlannerEntry{"per_table", "some tables by one planner, others by another, within one memory", make_per_table},
     PlannerEntry{"random", "a sharding type and ranks for each table drawn at random, within memory", make_random,
                  true},
     PlannerEntry{"row_wise", "each table cut into row blocks over all ranks", uniform<Strategy::row_wise>},

@@ -18,6 +18,7 @@ std::unique_ptr<Planner> make_hugectr(MapReader& options);
 std::unique_ptr<Planner> make_hugectr_hybrid(MapReader& options);
 std::unique_ptr<Planner> make_memory_balanced(MapReader& options);
 std::unique_ptr<Planner> make_neuroshard(MapReader& options);
+std::unique_ptr<Planner> make_per_table(MapReader& options);
 std::unique_ptr<Planner> make_random(MapReader& options);
 std::unique_ptr<Planner> make_search(MapReader& options);
 std::unique_ptr<Planner> make_torchrec(MapReader& options);

@@ -6,18 +6,32 @@
 
 #include "base/text.h"
 #include "plan/planners/factories.h"
+#include "plan/planners/plan_parts.h"
 #include "plan/planners/tier_cut.h"
 
 namespace shardsim {
 namespace {
 
-void refuse_pooled(const Workload& workload) {
-  for (const Table& table : workload.tables) {
-    if (table.kind == TableKind::sequence) continue;
-    throw input_error(table.place,
-                      "table '" + table.name + "' is pooled; FlexShard's equations hold for sequence tables",
-                      "Use another planner, such as row_wise or table_wise, or make the table a sequence");
+// Who plans the pooled tables beside the sequences where the scenario does not say it: the planner that models of
+// pooled tables are trained with, and it keeps to the memory that is left.
+constexpr const char* kPooledPlanner = "torchrec";
+
+// The numbers of the tables of one kind.
+std::vector<int> tables_of(const Workload& workload, TableKind kind) {
+  std::vector<int> tables;
+  for (std::size_t i = 0; i < workload.tables.size(); ++i) {
+    if (workload.tables[i].kind == kind) tables.push_back(static_cast<int>(i));
   }
+  return tables;
+}
+
+void refuse_without_sequences(const Workload& workload) {
+  if (workload.tables.empty() || !tables_of(workload, TableKind::sequence).empty()) return;
+  const Table& table = workload.tables.front();
+  throw input_error(
+      table.place,
+      "table '" + table.name + "' is pooled, and so are all others; FlexShard's equations hold for sequence tables",
+      "Use another planner, such as row_wise or table_wise, or make the table a sequence");
 }
 
 MergedRows merged_rows(const Workload& workload) {
@@ -37,9 +51,10 @@ CutRule read_rule(MapReader& options) {
   return cut == "optimal" ? CutRule::optimal : CutRule::paper;
 }
 
-// Both FlexShard planners: every table cut by the equations of the paper into two tiers, or three. Errors: a pooled
-// table (Failure::input); a budget that no plan meets (Failure::infeasible, with the shortfall and the smallest budget
-// that works).
+// Both FlexShard planners: every sequence table cut by the equations of the paper into two tiers, or three. Pooled
+// tables beside them go to another planner afterwards, with the memory that is left. Errors: no sequence table
+// (Failure::input); a budget that no plan meets (Failure::infeasible, with the shortfall and the smallest budget that
+// works); those of the other planner.
 class Flexshard : public Planner {
  public:
   // `cut`, `flex_stop` and the bandwidths of the node are options of three tiers, `cap_at_comm_neutral` of two.
@@ -48,6 +63,8 @@ class Flexshard : public Planner {
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override;
 
  private:
+  Plan plan_sequences(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const;
+  void read_pooled(MapReader& options);
   void read_budget(MapReader& options);
   void read_stop(MapReader& options);
   void read_bandwidths(MapReader& options, int tiers);
@@ -56,8 +73,14 @@ class Flexshard : public Planner {
   double flex_stop(const CostParameters& cost) const;
   void check_budget(double extra, double smallest, double base) const;
 
+  // The same planner for a workload of sequences alone.
+  class Sequences;
+
   Place place_;
-  TierRequest request_;  // as far as the options say it
+  std::string name_;
+  std::string pooled_name_ = kPooledPlanner;
+  std::unique_ptr<Planner> pooled_;  // null: kPooledPlanner with its defaults
+  TierRequest request_;              // as far as the options say it
   std::int64_t budget_bytes_ = 0;
   std::optional<std::int64_t> limit_bytes_;
   std::optional<double> stop_;            // a probability, 0 for off; absent: from the bandwidths
@@ -68,7 +91,20 @@ class Flexshard : public Planner {
   std::int64_t passes_ = 2;
 };
 
-Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().place) {
+class Flexshard::Sequences : public Planner {
+ public:
+  explicit Sequences(const Flexshard& all) : all_(all) {}
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
+    return all_.plan_sequences(workload, cluster, context);
+  }
+
+ private:
+  const Flexshard& all_;
+};
+
+Flexshard::Flexshard(MapReader& options, int tiers)
+    : place_(options.tree().place), name_(fmt::format("flexshard_{}tier", tiers)) {
+  read_pooled(options);
   read_budget(options);
   request_.rule = tiers == 3 ? read_rule(options) : CutRule::two_tiers;
   if (tiers == 3) read_stop(options);
@@ -76,6 +112,19 @@ Flexshard::Flexshard(MapReader& options, int tiers) : place_(options.tree().plac
   if (tiers == 2) request_.cap_at_comm_neutral = options.flag("cap_at_comm_neutral", true);
   if (options.has("rounding")) rounding_ = options.count("rounding");
   passes_ = options.count("all_to_all_passes", 2);
+}
+
+void Flexshard::read_pooled(MapReader& options) {
+  const Tree* const stated = options.value("pooled");
+  if (stated == nullptr) return;
+  const Tree map = stated->kind == Tree::Kind::scalar ? named_map(stated->scalar, stated->place) : *stated;
+  const Tree* const name = map.kind == Tree::Kind::map ? map.find("name") : nullptr;
+  if (name != nullptr) pooled_name_ = name->scalar;
+  if (name == nullptr || pooled_name_.starts_with("flexshard") || pooled_name_ == "per_table") {
+    throw input_error(stated->place, "'pooled' is no planner of pooled tables",
+                      "Write the name of one, such as torchrec, or a map of its name and options");
+  }
+  pooled_ = make_planner(map);
 }
 
 void Flexshard::read_budget(MapReader& options) {
@@ -157,7 +206,18 @@ void Flexshard::check_budget(double extra, double smallest, double base) const {
 }
 
 Plan Flexshard::plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
-  refuse_pooled(workload);
+  refuse_without_sequences(workload);
+  const std::vector<int> pooled = tables_of(workload, TableKind::pooled);
+  if (pooled.empty()) return plan_sequences(workload, cluster, context);
+  const Sequences sequences(*this);
+  const std::unique_ptr<Planner> usual = pooled_ ? nullptr : make_planner(named_map(kPooledPlanner));
+  const std::vector<PlanPart> parts = {
+      {"sequence tables (" + name_ + ")", name_, &sequences, tables_of(workload, TableKind::sequence)},
+      {"pooled tables (" + pooled_name_ + ")", pooled_name_, pooled_ ? pooled_.get() : usual.get(), pooled}};
+  return plan_in_parts(parts, workload, cluster, context);
+}
+
+Plan Flexshard::plan_sequences(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const {
   const CostParameters parameters = cost(workload, cluster, context);
   const MergedRows rows = merged_rows(workload);
   TierRequest request = request_;

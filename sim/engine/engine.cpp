@@ -40,6 +40,16 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
   return {std::move(timeline), link.share >= rank.share ? link : rank, kept.change};
 }
 
+SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                 Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, network, options);
+  const Execution::Kept& kept = run.execution.kept();
+  const auto timeline = [&] { return timeline_of(kept, program, works, run.classes, cluster); };
+  const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
+  const Utilisation rank = limiting_rank(program, works, std::function<Timeline()>(timeline), kept.seconds);
+  return {{kept.seconds}, link.share >= rank.share ? link : rank};
+}
+
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options) {
   return {SteadyRun(program, cluster, works, network, options).execution.kept().seconds};

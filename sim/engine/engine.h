@@ -45,7 +45,15 @@ struct OpWork;
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options);
 
-// Of that simulation how long the steady iteration takes, and nothing else.
+// What that simulation says of the steady iteration beside its Timeline, which is not made.
+struct SteadyIteration {
+  Seconds time;
+  Utilisation busiest;
+};
+SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                 Network& network, const EngineOptions& options);
+
+// How long it takes, and nothing else.
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options);
 

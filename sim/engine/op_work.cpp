@@ -95,18 +95,29 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
   return work;
 }
 
-std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
-                               const std::map<std::string, std::string>& algorithms) {
+std::vector<OpWork> expand_compute(const Program& program, const Cluster& cluster, const ComputeModel& compute) {
   std::vector<OpWork> works;
   const RowFacts facts(program);
   for (const Op& op : program.ops) {
-    if (!op.is_collective()) {
-      works.push_back(compute_work(op, program, facts, cluster, compute));
-      continue;
-    }
-    const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
-    works.push_back(collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second));
+    works.push_back(op.is_collective() ? OpWork{} : compute_work(op, program, facts, cluster, compute));
   }
+  return works;
+}
+
+void expand_collectives(std::vector<OpWork>& works, const Program& program, const Cluster& cluster,
+                        const std::map<std::string, std::string>& algorithms) {
+  for (std::size_t at = 0; at < works.size(); ++at) {
+    const Op& op = program.ops[at];
+    if (!op.is_collective()) continue;
+    const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
+    works[at] = collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second);
+  }
+}
+
+std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                               const std::map<std::string, std::string>& algorithms) {
+  std::vector<OpWork> works = expand_compute(program, cluster, compute);
+  expand_collectives(works, program, cluster, algorithms);
   return works;
 }
 

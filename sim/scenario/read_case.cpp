@@ -54,6 +54,21 @@ void share_rules(const CaseTree& tree, Case& item) {
       "Write them in 'memory_model', which judges all planners of the comparison");
 }
 
+// The planners that another one asks for some tables, as maps where the file has names.
+void name_planners_within(Tree& planner) {
+  const auto name = [](Tree& part) {
+    if (part.kind == Tree::Kind::scalar) part = named_map(part.scalar, part.place);
+  };
+  if (planner.kind != Tree::Kind::map) return;
+  if (Tree* const pooled = planner.find("pooled")) name(*pooled);
+  if (Tree* const tables = planner.find("tables"); tables != nullptr) {
+    for (auto& [pattern, part] : tables->fields) {
+      name(part);
+      name_planners_within(part);
+    }
+  }
+}
+
 void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
   const bool planned = reader.has("planner");
   const bool filed = reader.has("plan");
@@ -64,6 +79,7 @@ void read_planner(MapReader& reader, const CaseTree& tree, Case& item) {
   }
   if (planned) {
     item.planner = model_map(reader, "planner");
+    name_planners_within(item.planner);
   } else {
     item.plan_file = read_plan_file_name(reader);
   }
@@ -238,16 +254,44 @@ bool is_torchrec(const Tree& options) {
   return name != nullptr && name->scalar == "torchrec";
 }
 
+void share_rules_of(Tree& planner, Tree& memory_model) {
+  for (const char* key : kRules) {
+    const Tree* made = planner.find(key);
+    const Tree* judged = memory_model.find(key);
+    if (made && judged && !(*made == *judged)) {
+      throw input_error(judged->place, fmt::format("memory_model.{} and planner.{} differ", key, key),
+                        "Say it in one place: it holds for both");
+    }
+    if (made && !judged) {
+      memory_model.fields.emplace_back(key, *made);
+    } else if (judged && !made) {
+      planner.fields.emplace_back(key, *judged);
+    }
+  }
+}
+
 }  // namespace
 
+ClusterSpec read_case_cluster(const CaseTree& tree) {
+  return with_fits(read_cluster(required_part(tree, "cluster")));
+}
+
+Workload read_case_workload(const CaseTree& tree) {
+  return read_workload(required_part(tree, "workload"), "");
+}
+
 Case read_case(const CaseTree& tree, std::uint64_t seed) {
+  return read_case(tree, seed, read_case_cluster(tree), read_case_workload(tree));
+}
+
+Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Workload workload) {
   Case item;
   item.name = tree.name;
   item.place = tree.place;
   item.changed = tree.changed;
   item.compared = tree.compared;
-  item.cluster = with_fits(read_cluster(required_part(tree, "cluster")));
-  item.workload = read_workload(required_part(tree, "workload"), "");
+  item.cluster = std::move(cluster);
+  item.workload = std::move(workload);
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
   read_options(reader, tree.job.has_value(), seed, item);
@@ -278,20 +322,31 @@ void validate_names(const Case& item) {
 }
 
 void share_torchrec_rules(Tree& planner, Tree& memory_model) {
-  if (!is_torchrec(planner) || !is_torchrec(memory_model)) return;
-  for (const char* key : kRules) {
-    const Tree* made = planner.find(key);
-    const Tree* judged = memory_model.find(key);
-    if (made && judged && !(*made == *judged)) {
-      throw input_error(judged->place, fmt::format("memory_model.{} and planner.{} differ", key, key),
-                        "Say it in one place: it holds for both");
-    }
-    if (made && !judged) {
-      memory_model.fields.emplace_back(key, *made);
-    } else if (judged && !made) {
-      planner.fields.emplace_back(key, *judged);
-    }
+  if (!is_torchrec(memory_model)) return;
+  for (Tree* const each : planners_within(planner)) {
+    if (is_torchrec(*each)) share_rules_of(*each, memory_model);
   }
+}
+
+std::vector<const Tree*> planners_within(const Tree& planner) {
+  std::vector<const Tree*> found;
+  if (planner.kind != Tree::Kind::map || planner.find("name") == nullptr) return found;
+  found.push_back(&planner);
+  const auto add = [&](const Tree& part) {
+    const std::vector<const Tree*> more = planners_within(part);
+    found.insert(found.end(), more.begin(), more.end());
+  };
+  if (const Tree* const pooled = planner.find("pooled")) add(*pooled);
+  if (const Tree* const tables = planner.find("tables"); tables != nullptr) {
+    for (const auto& [pattern, part] : tables->fields) add(part);
+  }
+  return found;
+}
+
+std::vector<Tree*> planners_within(Tree& planner) {
+  std::vector<Tree*> found;
+  for (const Tree* const each : planners_within(std::as_const(planner))) found.push_back(const_cast<Tree*>(each));
+  return found;
 }
 
 CrossCheckOptions read_cross_check(const Tree& map) {

@@ -8,6 +8,7 @@
 #include "base/statistics.h"
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
+#include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
 
@@ -261,13 +262,16 @@ std::string furthest_bandwidth(const Case& item) {
   return text;
 }
 
+bool weighs_by_the_paper(const Tree* planner) {
+  const Tree* const rates = planner->find("bandwidths");
+  return planner->find("name")->scalar.starts_with("flexshard") && (rates == nullptr || rates->scalar == "constants");
+}
+
 // Where a case reproduces published numbers, the paper's bandwidths are meant.
 void note_bandwidths(Notes& notes, const Case& item) {
   if (!item.plan_file.empty() || !item.published.empty()) return;
-  const Tree* const name = item.planner.find("name");
-  const Tree* const rates = item.planner.find("bandwidths");
-  if (name == nullptr || !name->scalar.starts_with("flexshard")) return;
-  if (rates != nullptr && rates->scalar != "constants") return;
+  const std::vector<const Tree*> planners = planners_within(item.planner);
+  if (std::ranges::none_of(planners, weighs_by_the_paper)) return;
   const std::string furthest = furthest_bandwidth(item);
   notes.push_back(fmt::format(
       "The planner weighed the tiers with the paper's four bandwidths, not this cluster's{}{}; 'bandwidths: "

@@ -22,6 +22,7 @@ struct DeviceFacts {
   int threads = 0;                // CPU
   std::int64_t memory_bytes = 0;  // that points may use
   std::int64_t cache_bytes = 0;   // last level: L2 of a GPU, L3 of a CPU
+  bool library_products = true;   // matrix products by a library that people use, not by a kernel that stands in
   // What else is known, for the file alone: compute_capability, sm_count, driver, cuda_runtime, sm_clock_MHz ...
   std::vector<std::pair<std::string, std::string>> more;
 };

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "plan/check.h"
 #include "plan/flexshard_equations.h"
@@ -110,14 +111,43 @@ TEST_CASE("an optimum inside a run of equal rows spends the budget on part of th
   CHECK(tiers_of(plan).flex == 13'568);  // 1e7 / (0.71875 * 1024) = 13,586.9, down to a multiple of 32
 }
 
-TEST_CASE("pooled tables are refused by name, and bandwidths can come from a simulator") {
+TEST_CASE("pooled tables beside sequences go to the planner that `pooled` names, by default to torchrec") {
   const Study study;
-  Workload workload = workload_of({study.table("RM-2"), sequence_table("bags", 1000)});
-  workload.tables[1].kind = TableKind::pooled;
+  Workload workload = workload_of({sequence_table("bags", 1000), study.table("RM-2")});
+  workload.tables[0].kind = TableKind::pooled;
+  for (const auto& [option, planner] : {std::pair<std::string, std::string>{"", "torchrec"},
+                                        {", pooled: row_wise", "row_wise"},
+                                        {", pooled: {name: column_wise, min_partition: 64}", "column_wise"}}) {
+    CAPTURE(option);
+    const Plan plan = plan_by("{name: flexshard_2tier" + option + "}", workload, study.cluster);
+    const std::string own = option.find('{') == std::string::npos ? "{name: " + planner + "}" : option.substr(10);
+    const Plan bags = plan_by(own, workload_of({workload.tables[0]}), study.cluster);
+    const Plan history = plan_by(kTwo, workload_of({workload.tables[1]}), study.cluster);
+    REQUIRE(plan.placements.size() == bags.placements.size() + history.placements.size());
+    for (std::size_t i = 0; i < plan.placements.size(); ++i) {
+      const bool pooled = i < bags.placements.size();
+      Placement expected = pooled ? bags.placements[i] : history.placements[i - bags.placements.size()];
+      expected.table = pooled ? 0 : 1;
+      CHECK(plan.placements[i] == expected);
+    }
+  }
+}
+
+TEST_CASE("a model of pooled tables alone is refused, and so is what cannot plan pooled tables") {
+  const Study study;
+  Workload workload = workload_of({sequence_table("bags", 1000)});
+  workload.tables[0].kind = TableKind::pooled;
   const std::string text = error_of([&] { plan_by(kTwo, workload, study.cluster); });
   CHECK(has(text, "'bags'"));
   CHECK(has(text, "pooled"));
+  for (const char* pooled : {"flexshard_3tier", "per_table", "{cut: paper}", "rowwise", "[row_wise]"}) {
+    CHECK(has(error_of([&] { make_planner(options(fmt::format("{{name: flexshard_2tier, pooled: {}}}", pooled))); }),
+              "options.yaml:1"));
+  }
+}
 
+TEST_CASE("bandwidths can come from a simulator") {
+  const Study study;
   const auto planner = make_planner(options("{name: flexshard_3tier, bandwidths: simulated}"));
   const auto memory = paper_memory();
   const Workload rm2 = workload_of({study.table("RM-2")});

@@ -32,6 +32,22 @@ TEST_CASE("a rule said to the planner or to the memory model holds for both") {
   CHECK(planner == once);
 }
 
+TEST_CASE("a rule of the memory model reaches the planners of some tables") {
+  for (const char* yaml : {"{name: per_table, tables: {a: row_wise, b: {name: torchrec}}}",
+                           "{name: per_table, tables: {a: {name: flexshard_2tier, pooled: {name: torchrec}}}}",
+                           "{name: flexshard_3tier, pooled: {name: torchrec}}"}) {
+    Tree planner = options(yaml), memory = options("{name: torchrec, variant: guide}");
+    share_torchrec_rules(planner, memory);
+    const std::vector<const Tree*> within = planners_within(std::as_const(planner));
+    REQUIRE_FALSE(within.empty());
+    CHECK(within.front() == &planner);
+    const Tree& torchrec = *within.back();
+    REQUIRE(torchrec.find("variant"));
+    CHECK(torchrec.find("variant")->scalar == "guide");
+    CHECK_FALSE(planner.find("variant"));
+  }
+}
+
 TEST_CASE("contradicting rules are refused where the memory model says them") {
   Tree planner = options("{name: torchrec, variant: guide}");
   Tree memory = options("{name: torchrec, variant: code}");

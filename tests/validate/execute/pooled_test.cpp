@@ -335,6 +335,22 @@ TEST_CASE("all sharding types in one program, pooled tables and sequences") {
   }
 }
 
+TEST_CASE("rows in host memory and behind a cache, beside rows in device memory") {
+  for (const char* const pipeline : pipelines()) {
+    CAPTURE(pipeline);
+    const Program program = sample::hosted_program(pipeline);
+    std::int64_t device = 0, host = 0;
+    for (const Fusion& fusion : sample::fusions(program)) {
+      const RankRows rows = rank_rows(program, fusion, 0);
+      device += rows.elements;
+      host += rows.host_elements;
+    }
+    CHECK(device > 0);
+    CHECK(host > 0);
+    CHECK(checked(program, 9) == "");
+  }
+}
+
 // No partial sums then: the exchange across nodes is all there is.
 TEST_CASE("table_row_wise on nodes of one GPU") {
   ClusterSpec spec = read_cluster(load_named("toy_2x4", "clusters", SHARDSIM_SOURCE_DIR "/scenarios", {}));

@@ -25,6 +25,7 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
 // each chunk. A sequence lookup is one call, which copies the row of every id as it is.
 struct LookupCall {
   std::size_t part = 0;               // which of the fusion's lookups makes it
+  bool on_host = false;               // reads and updates rows in the memory of the host
   bool pooled = false;                // sums of bags in fp32; else the rows themselves, in the type of the table
   VectorChunk::Block block;           // pooled
   TableBatch tables;                  // of the rank's arena; a shard that lies on other ranks has no rows and no ids

@@ -42,13 +42,13 @@ FusedLookup::FusedLookup(const IterationPrograms& programs, std::vector<LookupBu
       settings_(part_settings(programs.first(), first(), check_data)) {
   draw(rank);
   reserve_ids();
-  arena_ = reserve(first().rows.elements * element_bytes(first().type), "rows of the tables");
-  if (first().rows.elements > 0) {
-    device_.fill_rows(first().type, first().rows.elements, programs.first().seed, arena_.as<void>());
-  }
+  arena_ = reserve_rows(first().rows.elements, false);
+  host_arena_ = reserve_rows(first().rows.host_elements, true);
   for (const LookupBuffers& buffers : turns_) calls_.push_back(device_.prepare(buffers.calls, bytes_));
   for (const LookupCall& call : first().calls) {
-    states_.push_back(reserve(states_of(call, settings_[call.part]) * kValue, "optimizer states"));
+    const std::int64_t bytes = states_of(call, settings_[call.part]) * kValue;
+    states_.push_back(call.on_host ? device_.host_memory(bytes, "optimizer states")
+                                   : reserve(bytes, "optimizer states"));
   }
   reserve_vectors();
 }
@@ -56,6 +56,14 @@ FusedLookup::FusedLookup(const IterationPrograms& programs, std::vector<LookupBu
 DeviceMemory FusedLookup::reserve(std::int64_t bytes, const char* what, float value) {
   DeviceMemory memory = device_.memory(bytes, what, value);
   bytes_ += memory.bytes();
+  return memory;
+}
+
+DeviceMemory FusedLookup::reserve_rows(std::int64_t elements, bool on_host) {
+  const std::int64_t bytes = elements * element_bytes(first().type);
+  DeviceMemory memory =
+      on_host ? device_.host_memory(bytes, "rows of the tables in host memory") : reserve(bytes, "rows of the tables");
+  if (elements > 0) device_.fill_rows(first().type, elements, programs_.first().seed, memory.as<void>());
   return memory;
 }
 
@@ -192,7 +200,7 @@ void FusedLookup::lookup(std::size_t part, int iteration, int stream) {
     const LookupCall& call = buffers.calls[i];
     if (call.part != part) continue;
     const DeviceMemory& out = buffers.direct() ? vectors_ : block_;
-    calls_[programs_.turn(iteration)][i]->lookup(arena_.as<void>(), ids_of(call, iteration), out.as<void>(), stream);
+    calls_[programs_.turn(iteration)][i]->lookup(rows_of(call), ids_of(call, iteration), out.as<void>(), stream);
     if (buffers.direct()) continue;
     const std::int64_t bytes = call.block.elements() * kValue;
     device_.copy_blocks(vectors_.as<float>() + call.block.first_element, buffers.chunk_elements * kValue,
@@ -217,7 +225,7 @@ void FusedLookup::update(std::size_t part, int iteration, int stream) {
     if (buffers.sums(part)) {
       sum_gradients(i, iteration, stream);
     } else {
-      calls_[programs_.turn(iteration)][i]->update(buffers.type, arena_.as<void>(), states_[i].as<float>(),
+      calls_[programs_.turn(iteration)][i]->update(buffers.type, rows_of(call), states_[i].as<float>(),
                                                    ids_of(call, iteration), gradients_of(buffers, call, stream),
                                                    settings_[part], stream);
     }
@@ -271,14 +279,16 @@ std::vector<float> FusedLookup::shard_rows(int shard) const {
   const RankRows::Part* const part = part_holding(first().rows, shard);
   if (part == nullptr) return {};
   std::vector<float> rows(static_cast<std::size_t>(part->rows * part->dim));
-  device_.download(rows.data(), arena_.at(part->first_element * kValue), part->rows * part->dim * kValue);
+  const DeviceMemory& arena = part->on_host ? host_arena_ : arena_;
+  device_.download(rows.data(), arena.at(part->first_element * kValue), part->rows * part->dim * kValue);
   return rows;
 }
 
 void FusedLookup::load_rows(int shard, const std::vector<float>& rows) {
   const RankRows::Part* const part = part_holding(first().rows, shard);
   if (part == nullptr) return;
-  device_.upload(arena_.at(part->first_element * kValue), rows.data(), static_cast<std::int64_t>(rows.size()) * kValue);
+  const DeviceMemory& arena = part->on_host ? host_arena_ : arena_;
+  device_.upload(arena.at(part->first_element * kValue), rows.data(), static_cast<std::int64_t>(rows.size()) * kValue);
 }
 
 void FusedLookup::load_gradients(const std::vector<float>& gradients) {

@@ -42,6 +42,8 @@ class FusedLookup {
   static constexpr int kTurns = 3;
 
   DeviceMemory reserve(std::int64_t bytes, const char* what, float value = 0);
+  DeviceMemory reserve_rows(std::int64_t elements, bool on_host);
+  void* rows_of(const LookupCall& call) const { return (call.on_host ? host_arena_ : arena_).as<void>(); }
   DeviceMemory uploaded(const std::vector<std::int64_t>& ids, const char* what);
   // As large as the Program that wants most has it.
   DeviceMemory reserve_most(const std::function<std::int64_t(const LookupBuffers&)>& bytes, const char* what,
@@ -80,7 +82,7 @@ class FusedLookup {
   std::vector<DeviceMemory> order_;  // [Program] of ids, where that of the wire is not that of the calls
   DeviceMemory ids_came_;
   DeviceMemory narrow_in_, narrow_out_;  // ids of 4 bytes on the wire
-  DeviceMemory arena_;
+  DeviceMemory arena_, host_arena_;
   DeviceMemory vectors_, returned_, gradients_, gradients_asked_;
   DeviceMemory block_;  // vectors of one call, where chunks have several
   DeviceMemory dense_gradient_;

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "plan/planners/factories.h"
+#include "plan/planners/plan_parts.h"
+
+namespace shardsim {
+namespace {
+
+// Keys of YAML maps have no hyphens: they are read as underscores.
+std::string as_key(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+Tree planner_map(const Tree& value) {
+  return value.kind == Tree::Kind::scalar ? named_map(value.scalar, value.place) : value;
+}
+
+// Patterns of table names, each with a planner for the tables that it is the first to fit.
+class PerTable : public Planner {
+ public:
+  explicit PerTable(MapReader& options) {
+    const Tree& tables = options.required("tables");
+    place_ = tables.place;
+    if (tables.kind != Tree::Kind::map || tables.fields.empty()) {
+      throw input_error(place_,
+                        "'tables' is " + (tables.fields.empty() && tables.kind == Tree::Kind::map
+                                              ? std::string("empty")
+                                              : kind_name(tables.kind) + ", not a map"),
+                        "Write {\"PATTERN\": PLANNER, ...}, such as {\"history*\": flexshard_3tier, \"*\": torchrec}");
+    }
+    for (const auto& [pattern, value] : tables.fields) add(pattern, value);
+  }
+
+  Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
+    return plan_in_parts(parts_of(workload), workload, cluster, context);
+  }
+
+ private:
+  struct Entry {
+    std::string pattern;
+    std::string name;  // of the planner
+    std::unique_ptr<Planner> planner;
+    Place place;
+  };
+
+  void add(const std::string& pattern, const Tree& value) {
+    const Tree map = planner_map(value);
+    if (map.kind != Tree::Kind::map) {
+      throw input_error(value.place,
+                        fmt::format("the planner of tables {} is {}", excerpt(pattern), kind_name(map.kind)),
+                        "Write the name of a planner, or a map of its name and options");
+    }
+    const Tree* const name = map.find("name");
+    if (name != nullptr && name->scalar == "per_table") {
+      throw input_error(value.place, fmt::format("tables {}: per_table inside per_table", excerpt(pattern)),
+                        "Write its patterns here, in front of this one");
+    }
+    if (const Tree* const start = map.find("start")) {
+      throw input_error(
+          start->place,
+          fmt::format("tables {}: 'start' names a plan of all tables, and these are some", excerpt(pattern)),
+          "Leave it out, or let 'search' plan all tables");
+    }
+    try {
+      entries_.push_back({pattern, name == nullptr ? "" : name->scalar, make_planner(map), value.place});
+    } catch (const Error& error) {
+      throw named_error(error, "tables " + excerpt(pattern));
+    }
+  }
+
+  std::vector<PlanPart> parts_of(const Workload& workload) const {
+    std::vector<PlanPart> parts;
+    for (const Entry& entry : entries_) {
+      parts.push_back(
+          {fmt::format("tables {} ({})", excerpt(entry.pattern), entry.name), entry.name, entry.planner.get(), {}});
+    }
+    std::vector<bool> fits(entries_.size(), false);
+    std::vector<std::string> left;
+    for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+      const std::optional<std::size_t> first = first_fit(workload.tables[table].name, fits);
+      if (first) {
+        parts[*first].tables.push_back(static_cast<int>(table));
+      } else {
+        left.push_back(workload.tables[table].name);
+      }
+    }
+    refuse_left(left);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].tables.empty()) refuse_idle(entries_[i], fits[i]);
+    }
+    return parts;
+  }
+
+  // The first pattern that fits the name; `fits` gets all that do.
+  std::optional<std::size_t> first_fit(const std::string& name, std::vector<bool>& fits) const {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (!fits_pattern(as_key(name), as_key(entries_[i].pattern))) continue;
+      fits[i] = true;
+      if (!first) first = i;
+    }
+    return first;
+  }
+
+  void refuse_left(const std::vector<std::string>& left) const {
+    if (left.empty()) return;
+    throw input_error(place_,
+                      fmt::format("no pattern fits table {}{}", excerpt(left.front()),
+                                  left.size() > 1 ? fmt::format(" and {} more", left.size() - 1) : ""),
+                      "Add a pattern for it, or \"*\" as the last one for all that are left");
+  }
+
+  [[noreturn]] static void refuse_idle(const Entry& entry, bool fits) {
+    throw input_error(entry.place,
+                      fmt::format("no table is left for the pattern {}{}", excerpt(entry.pattern),
+                                  fits ? ": patterns before it fit all its tables" : ": no table has such a name"),
+                      fits ? "Put it in front of those, or leave it out" : "Correct the pattern, or leave it out");
+  }
+
+  Place place_;
+  std::vector<Entry> entries_;  // in file order
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_per_table(MapReader& options) {
+  return std::make_unique<PerTable>(options);
+}
+
+}  // namespace shardsim

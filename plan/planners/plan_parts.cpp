@@ -1,0 +1,195 @@
+#include "plan/planners/plan_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "base/tree/map_reader.h"
+
+namespace shardsim {
+namespace {
+
+Workload workload_of_part(const PlanPart& part, const Workload& workload) {
+  Workload own = workload;
+  own.tables.clear();
+  for (const int table : part.tables) own.tables.push_back(workload.tables[static_cast<std::size_t>(table)]);
+  return own;
+}
+
+// Those of the part's own tables, and those for all that are not named: planners refuse names that they do not know.
+Constraints constraints_of_part(const Constraints& constraints, const Workload& own) {
+  Constraints some;
+  for (const auto& [name, constraint] : constraints.by_table) {
+    if (name == "*" || std::ranges::find(own.tables, name, &Table::name) != own.tables.end()) {
+      some.by_table[name] = constraint;
+    }
+  }
+  return some;
+}
+
+// What the parts planned so far take: bytes of each rank, and of each node's host memory.
+class TakenMemory {
+ public:
+  TakenMemory(const Cluster& cluster, const MemoryModel& model)
+      : cluster_(cluster), model_(model), device_(cluster.world_size(), 0.0), host_(cluster.nodes(), 0.0) {}
+
+  void add(const Plan& plan, const Workload& own) {
+    for (const Placement& placement : plan.placements) {
+      const std::vector<PlacementMemory> memory = model_.on_ranks(placement, own, cluster_);
+      for (std::size_t rank = 0; rank < memory.size(); ++rank) {
+        device_[rank] += memory[rank].static_bytes + memory[rank].dynamic_bytes;
+        host_[static_cast<std::size_t>(cluster_.node_of(static_cast<int>(rank)))] += memory[rank].host_bytes;
+      }
+    }
+  }
+
+  Bytes on_fullest_rank() const { return largest(device_); }
+  Bytes on_fullest_node() const { return largest(host_); }
+
+ private:
+  static Bytes largest(const std::vector<double>& bytes) {
+    return {static_cast<std::int64_t>(std::min(std::ceil(*std::ranges::max_element(bytes)), 0x1.0p62))};
+  }
+
+  const Cluster& cluster_;
+  const MemoryModel& model_;
+  std::vector<double> device_, host_;
+};
+
+class PartsRun {
+ public:
+  PartsRun(std::span<const PlanPart> parts, const Workload& workload, const Cluster& cluster,
+           const PlannerContext& context)
+      : parts_(parts), workload_(workload), cluster_(cluster), context_(context), taken_(cluster, context.memory) {}
+
+  Plan plan() {
+    for (std::size_t index = 0; index < parts_.size(); ++index) {
+      const PlanPart& part = parts_[index];
+      try {
+        add(part, index);
+      } catch (const Error& error) {
+        throw named_error(error, part.name);
+      }
+    }
+    return std::move(whole_);
+  }
+
+ private:
+  void add(const PlanPart& part, std::size_t index) {
+    const Workload own = workload_of_part(part, workload_);
+    std::optional<Cluster> rest;
+    if (index > 0) rest = cluster_with_rest();
+    const Plan plan = planned(part, index, own, rest ? *rest : cluster_);
+    if (index > 0 && plan.hash_seed != whole_.hash_seed) {
+      throw input_error({}, "its rows are spread by a hash of another seed than those of the parts before it",
+                        "Give all parts the scenario's seed");
+    }
+    whole_ = lifted(plan, part);
+    taken_.add(plan, own);
+    check_room();
+  }
+
+  Plan planned(const PlanPart& part, std::size_t index, const Workload& own, const Cluster& cluster) const {
+    std::optional<Constraints> constraints;
+    if (context_.constraints != nullptr) constraints = constraints_of_part(*context_.constraints, own);
+    PlannerContext context = context_;
+    if (constraints) context.constraints = &*constraints;
+    lift_simulator(context, part);
+    name_reports(context, part, index);
+    return part.made->plan(own, cluster, context);
+  }
+
+  // What the simulator is asked of the part's plans, it is asked of the whole workload's.
+  void lift_simulator(PlannerContext& context, const PlanPart& part) const {
+    if (context_.load) {
+      context.load = [this, &part](const Placement& placement) { return context_.load(in_whole(placement, part)); };
+    }
+    if (context_.simulate) {
+      context.simulate = [this, &part](const Plan& plan) { return context_.simulate(lifted(plan, part)); };
+    }
+    if (context_.estimate) {
+      context.estimate = [this, &part](const Plan& plan) { return context_.estimate(lifted(plan, part)); };
+    }
+    if (context_.outline) {
+      context.outline = [this, &part](const Plan& plan) { return context_.outline(lifted(plan, part)); };
+    }
+  }
+
+  void name_reports(PlannerContext& context, const PlanPart& part, std::size_t index) const {
+    const auto alike = std::ranges::count(parts_, part.planner, &PlanPart::planner);
+    const std::string prefix = part.planner + (alike > 1 ? fmt::format("_{}", index + 1) : "") + "_";
+    if (context_.note)
+      context.note = [this, &part](const std::string& text) { context_.note(part.name + ": " + text); };
+    if (!context_.figure) return;
+    context.figure = [this, prefix](const std::string& name, double value) { context_.figure(prefix + name, value); };
+  }
+
+  // The cluster with the memory that is left everywhere. Its links' faults in a job's part are not those of the job,
+  // and nobody who plans for memory looks at them.
+  Cluster cluster_with_rest() const {
+    ClusterSpec spec = cluster_.spec();
+    const Bytes taken = taken_.on_fullest_rank();
+    if (taken >= cluster_.memory_per_rank()) {
+      throw Error(Failure::infeasible, {}, "the parts before it leave no memory on the fullest rank",
+                  "Give those a smaller budget, or put this part first");
+    }
+    spec.gpu.hbm = spec.gpu.hbm - taken;
+    if (spec.host.memory) spec.host.memory = std::max(Bytes{0}, *spec.host.memory - taken_.on_fullest_node());
+    return Cluster(std::move(spec));
+  }
+
+  void check_room() const {
+    refuse_beyond(taken_.on_fullest_rank(), cluster_.memory_per_rank(), "the fullest rank", "device memory");
+    if (const auto& host = cluster_.spec().host.memory) {
+      refuse_beyond(taken_.on_fullest_node(), *host, "the fullest node", "host memory");
+    }
+  }
+
+  static void refuse_beyond(Bytes taken, Bytes room, const char* where, const char* memory) {
+    if (taken <= room) return;
+    throw Error(Failure::infeasible, {},
+                fmt::format("with the parts before it {} needs {} of {}, {} over its {}", where, to_text(taken), memory,
+                            to_text(taken - room), to_text(room)),
+                "Give a part before it a smaller budget, or these tables a planner that needs less");
+  }
+
+  static Placement in_whole(Placement placement, const PlanPart& part) {
+    placement.table = part.tables[static_cast<std::size_t>(placement.table)];
+    return placement;
+  }
+
+  // The plan of the part as one of the whole workload, with those of the parts before it.
+  Plan lifted(const Plan& plan, const PlanPart& part) const {
+    Plan whole = whole_;
+    whole.hash_seed = plan.hash_seed;
+    for (const Placement& placement : plan.placements) whole.placements.push_back(in_whole(placement, part));
+    std::ranges::stable_sort(whole.placements, {}, [](const Placement& placement) {
+      return std::tuple(placement.table, placement.row_begin, placement.column_begin);
+    });
+    for (const auto& [table, path] : plan.modules) whole.modules[part.tables[static_cast<std::size_t>(table)]] = path;
+    for (const int table : plan.idle_caches) whole.idle_caches.push_back(part.tables[static_cast<std::size_t>(table)]);
+    return whole;
+  }
+
+  std::span<const PlanPart> parts_;
+  const Workload& workload_;
+  const Cluster& cluster_;
+  const PlannerContext& context_;
+  TakenMemory taken_;
+  Plan whole_;  // of the parts planned so far
+};
+
+}  // namespace
+
+Plan plan_in_parts(std::span<const PlanPart> parts, const Workload& workload, const Cluster& cluster,
+                   const PlannerContext& context) {
+  const bool all_in_one = parts.size() == 1 && parts.front().tables.size() == workload.tables.size();
+  if (all_in_one) return parts.front().made->plan(workload, cluster, context);
+  return PartsRun(parts, workload, cluster, context).plan();
+}
+
+}  // namespace shardsim

@@ -52,14 +52,13 @@ bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
   return a.world_size == b.world_size && a.batch_per_gpu == b.batch_per_gpu && a.cluster == b.cluster;
 }
 
-// "17.9 to 26.7".
-std::string interval_cell(const CaseResult& item, int places) {
-  if (!item.interval) return "-";
-  return fmt::format("{} to {}", fixed(item.interval->low_ms, places), fixed(item.interval->high_ms, places));
+// "17.9 to 26.7": three digits say all that is known.
+std::string interval_cell(const CaseResult& item) {
+  return item.interval ? fmt::format("{:.3g} to {:.3g}", item.interval->low_ms, item.interval->high_ms) : "-";
 }
 
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item, places),
+  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item),
            fixed(item.estimate_iteration_ms, places), grouped(item.samples_per_s),
            speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2), high_water(item),
            fixed(static_cast<double>(item.memory_capacity) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
@@ -75,7 +74,7 @@ bool is_brief(const StudyResult& study, Medium medium) {
 
 // The figures that matter beside each other in a long list: there is room for the whole name.
 Sheet::Row brief_case_row(const CaseResult& item, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item, places), grouped(item.samples_per_s),
+  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item), grouped(item.samples_per_s),
            fixed(largest_memory(item) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
            fixed(100 * item.limit.share, 0)},
           false};
@@ -171,6 +170,17 @@ std::string short_name(const CaseResult& item) {
   return led ? item.name.substr(prefix.size()) : item.name;
 }
 
+namespace {
+
+void leave_out(Sheet& sheet, std::string_view header) {
+  const auto column = std::ranges::find(sheet.columns, header, &Sheet::Column::header) - sheet.columns.begin();
+  for (Sheet::Row& row : sheet.rows)
+    if (!row.is_heading(sheet)) row.cells.erase(row.cells.begin() + column);
+  sheet.columns.erase(sheet.columns.begin() + column);
+}
+
+}  // namespace
+
 Sheet cases_sheet(const StudyResult& study, Medium medium) {
   const bool brief = is_brief(study, medium);
   Sheet sheet;
@@ -196,6 +206,7 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
                                  : case_row(*item, speed_of(*item, group, study), places));
     }
   }
+  if (!brief && medium == Medium::terminal) leave_out(sheet, "est. ms");  // which a page has room for
   return sheet;
 }
 
@@ -225,9 +236,10 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
-      "{}est.: the closed form, without contention. speed: {}against the {}slowest case of the workload. {}GiB: memory "
+      "{}{}speed: {}against the {}slowest case of the workload. {}GiB: memory "
       "of the fullest GPU by the memory model, peak: simulated, of: its capacity. {}{}",
-      kIntervalLegend, one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
+      kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
+      one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       one_choice ? ""
                  : "Where the cases of a workload differ in GPUs, cluster or batch, compare their samples/s: their "
                    "iterations differ in work, and a speed is only given where a case's relative_to asks for it or the "

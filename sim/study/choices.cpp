@@ -38,7 +38,7 @@ std::vector<Choice> choices_of(const StudyResult& study) {
     if (!item.interval) continue;
     auto group =
         std::ranges::find_if(groups, [&](const auto& known) { return choice_key(*known.front()) == choice_key(item); });
-    if (group == groups.end()) group = groups.insert(groups.end(), {});
+    if (group == groups.end()) group = groups.emplace(groups.end());
     group->push_back(&item);
   }
   std::vector<Choice> choices;

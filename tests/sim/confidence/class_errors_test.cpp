@@ -20,20 +20,21 @@ Residual missed_by(const std::string& error_class, const std::string& system, do
 }  // namespace
 
 TEST_CASE("a system counts once, however many rows it has") {
-  const ClassErrors errors({missed_by("a", "one", 0.1), missed_by("a", "one", -0.1), missed_by("a", "one", 0.1),
-                            missed_by("a", "two", 0.5)});
+  const ClassErrors errors(std::vector<Residual>{missed_by("a", "one", 0.1), missed_by("a", "one", -0.1),
+                                                 missed_by("a", "one", 0.1), missed_by("a", "two", 0.5)});
   CHECK(errors.scale("a") == doctest::Approx(0.3));
   CHECK(errors.systems("a") == 2);
 }
 
 TEST_CASE("a system does not judge itself") {
-  const ClassErrors errors({missed_by("a", "one", 0.1), missed_by("a", "two", 0.5)});
+  const ClassErrors errors(std::vector<Residual>{missed_by("a", "one", 0.1), missed_by("a", "two", 0.5)});
   CHECK(errors.scale("a", "two") == doctest::Approx(0.1));
   CHECK(errors.systems("a", "two") == 1);
 }
 
 TEST_CASE("a class of few systems is pulled towards the class above it") {
-  const ClassErrors errors({missed_by("a/b", "one", 0.1), missed_by("a/c", "two", 0.5), missed_by("a/c", "three", 0.9)});
+  const ClassErrors errors(std::vector<Residual>{missed_by("a/b", "one", 0.1), missed_by("a/c", "two", 0.5),
+                                                 missed_by("a/c", "three", 0.9)});
   CHECK(errors.scale("a") == doctest::Approx(0.5));
   CHECK(errors.scale("a/b") == doctest::Approx((0.1 + kParentSystems * 0.5) / (1 + kParentSystems)));
   CHECK(errors.scale("a/nobody measured this") == doctest::Approx(0.5));
@@ -42,7 +43,7 @@ TEST_CASE("a class of few systems is pulled towards the class above it") {
 TEST_CASE("fitted rows prove nothing") {
   Residual fitted = missed_by("a", "one", 0.001);
   fitted.fitted = true;
-  const ClassErrors errors({fitted, missed_by("a", "two", 0.5)});
+  const ClassErrors errors(std::vector<Residual>{fitted, missed_by("a", "two", 0.5)});
   CHECK(errors.scale("a") == doctest::Approx(0.5));
 }
 

@@ -37,8 +37,8 @@ inline constexpr double kCoverage = 0.8;
 
 // The scale of a part of which nothing was published: within a factor of 1.5 in four cases of five.
 double guess_scale();
-// What a constant that is a guess adds to the scale of a part, which hangs on others too: a factor of 1.25 in four cases
-// of five.
+// What a constant that is a guess adds to the scale of a part, which hangs on others too: a factor of 1.25 in four
+// cases of five.
 double guessed_constant_scale();
 // Between which four errors in five lie: -x and +x, of an error of scale 1.
 double coverage_quantile();

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Puts the tables that `shardsim confidence --markdown` prints into docs/confidence.md. Usage: confidence_tables.py TABLES.md DOCUMENT"""
+"""Puts the tables that `shardsim confidence` prints into docs/confidence.md. Usage: confidence_tables.py TABLES.md DOCUMENT"""
 import sys
 
-BEGIN = "<!-- begin: written by shardsim confidence --markdown -->\n"
+BEGIN = "<!-- begin: written by shardsim confidence -->\n"
 END = "<!-- end of what shardsim confidence wrote -->\n"
 
 if __name__ == "__main__":
@@ -14,4 +14,4 @@ if __name__ == "__main__":
         sys.exit(f"{sys.argv[2]}: the marks are not there once each")
     head, rest = text.split(BEGIN)
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(head + BEGIN + tables + END + rest.split(END)[1])
+        file.write(head + BEGIN + "```\n" + tables + "```\n" + END + rest.split(END)[1])

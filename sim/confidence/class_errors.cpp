@@ -7,6 +7,7 @@ namespace shardsim {
 namespace {
 
 constexpr double kGuessFactor = 1.5;
+constexpr double kGuessedConstantFactor = 1.25;
 
 // "a", "a/b", "a/b/c".
 std::vector<std::string> from_general(const std::string& error_class) {
@@ -69,6 +70,10 @@ double coverage_quantile() {
 
 double guess_scale() {
   return std::log(kGuessFactor) / coverage_quantile();
+}
+
+double guessed_constant_scale() {
+  return std::log(kGuessedConstantFactor) / coverage_quantile();
 }
 
 double error_chance(double value) {

@@ -35,8 +35,11 @@ inline constexpr double kParentSystems = 3;
 inline constexpr double kErrorFreedom = 4;  // degrees of freedom
 inline constexpr double kCoverage = 0.8;
 
-// A guess is taken to be within a factor of 1.5 in four cases of five.
+// The scale of a part of which nothing was published: within a factor of 1.5 in four cases of five.
 double guess_scale();
+// What a constant that is a guess adds to the scale of a part, which hangs on others too: a factor of 1.25 in four
+// cases of five.
+double guessed_constant_scale();
 // Between which four errors in five lie: -x and +x, of an error of scale 1.
 double coverage_quantile();
 // Of one error: the chance that an error of scale 1 is at most `value`.

@@ -75,7 +75,7 @@ ErrorModel::ErrorModel(std::vector<Residual> residuals)
 
 double ErrorModel::part_scale(const IterationPart& part) const {
   const double measured = classes_.scale(part.error_class);
-  return part.guessed ? std::hypot(measured, guess_scale()) : measured;
+  return part.guessed ? std::hypot(measured, guessed_constant_scale()) : measured;
 }
 
 double ErrorModel::composed(const std::vector<IterationPart>& parts) const {

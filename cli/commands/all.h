@@ -13,6 +13,7 @@ Command explain_command();
 Command lower_command();
 Command compare_command();
 Command convert_command();
+Command model_import_command();
 Command cluster_command();
 Command cluster_calibrate_command();  // a part of `cluster`
 Command collective_command();

@@ -16,7 +16,7 @@ Command shardsim_program() {
           .examples = {"shardsim run scenarios/flexshard.yaml", "shardsim list planners"},
           .parts = {run_command(), check_command(), list_command(), plan_command(), explain_command(), lower_command(),
                     compare_command(), convert_command(), model_import_command(), cluster_command(),
-                    collective_command(), compute_command(), cost_model_command(), autoshard_command(),
+                    collective_command(), compute_command(), cost_model_command(), autoshard_command(), drift_command(),
                     emulate_command(), validate_emulated_command(), workload_command()}};
 }
 

@@ -16,19 +16,24 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 // Reads one record after the other and counts the lines on the way.
 class CsvScanner {
  public:
-  CsvScanner(std::string_view text, const std::string& source) : text_(text), source_(source) {
-    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+  CsvScanner(std::string_view text, const std::string& source, char delimiter)
+      : text_(text), source_(source), delimiter_(delimiter) {
+    if (text_.starts_with(kByteOrderMark)) at_ = line_begin_ = kByteOrderMark.size();
   }
 
   bool at_end() const { return at_ >= text_.size(); }
   Place place() const { return {source_, line_}; }
 
   CsvTable::Row next() {
-    CsvTable::Row row{place(), {}};
-    row.cells.push_back(cell());
-    while (!at_end() && text_[at_] == ',') {
-      ++at_;
+    CsvTable::Row row{place(), {}, {}};
+    const auto add = [&] {
+      row.columns.push_back(static_cast<int>(at_ - line_begin_) + 1);
       row.cells.push_back(cell());
+    };
+    add();
+    while (!at_end() && text_[at_] == delimiter_) {
+      ++at_;
+      add();
     }
     skip_line_end();
     return row;
@@ -41,13 +46,14 @@ class CsvScanner {
     if (at_end()) return;
     at_ += text_[at_] == '\n' ? 1 : 2;
     ++line_;
+    line_begin_ = at_;
   }
 
   std::string cell() { return !at_end() && text_[at_] == '"' ? quoted_cell() : bare_cell(); }
 
   std::string bare_cell() {
     const std::size_t begin = at_;
-    while (!is_line_end() && text_[at_] != ',') {
+    while (!is_line_end() && text_[at_] != delimiter_) {
       if (text_[at_] == '"') {
         throw input_error(place(), "a quote inside a cell that does not begin with one",
                           "Put the whole cell in quotes and double the quotes inside");
@@ -61,7 +67,10 @@ class CsvScanner {
     const Place opened = place();
     std::string cell;
     for (++at_; !at_end(); ++at_) {
-      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == '\n') {
+        ++line_;
+        line_begin_ = at_ + 1;
+      }
       if (text_[at_] == '"') {
         if (text_.substr(at_, 2) != "\"\"") return closed(std::move(cell));
         ++at_;
@@ -73,13 +82,14 @@ class CsvScanner {
 
   std::string closed(std::string cell) {
     ++at_;
-    if (is_line_end() || text_[at_] == ',') return cell;
+    if (is_line_end() || text_[at_] == delimiter_) return cell;
     throw input_error(place(), "text after the closing quote of a cell", "Put a comma between two cells");
   }
 
   std::string_view text_;
   std::string source_;
-  std::size_t at_ = 0;
+  char delimiter_;
+  std::size_t at_ = 0, line_begin_ = 0;
   int line_ = 1;
 };
 
@@ -102,7 +112,7 @@ void check_width(const CsvTable::Row& row, const CsvTable& table) {
   throw input_error(
       row.place,
       fmt::format("the row has {} cells, and the header names {} columns", row.cells.size(), table.header.size()),
-      "Write one cell per column, in quotes where it holds a comma");
+      "Write one cell per column, in quotes where it holds a comma, and numbers without thousands separators");
 }
 
 }  // namespace
@@ -113,16 +123,20 @@ std::optional<std::size_t> CsvTable::column(std::string_view name) const {
   return static_cast<std::size_t>(found - header.begin());
 }
 
-CsvTable parse_csv(std::string_view text, const std::string& source) {
+CsvTable parse_csv(std::string_view text, const std::string& source, char delimiter) {
   std::size_t bad = 0;
   if (!is_plain_text(text, bad)) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
     throw input_error({source, static_cast<int>(line)}, "the file is not UTF-8 text", "Save it as UTF-8");
   }
-  CsvScanner scanner(text, source);
+  CsvScanner scanner(text, source, delimiter);
   CsvTable table;
   table.place = scanner.place();
-  if (!scanner.at_end()) table.header = scanner.next().cells;
+  if (!scanner.at_end()) {
+    CsvTable::Row header = scanner.next();
+    table.header = std::move(header.cells);
+    table.header_columns = std::move(header.columns);
+  }
   if (table.header.empty() || table.header == std::vector<std::string>{""}) {
     throw input_error(table.place, "the file has no header", "Name the columns in the first line");
   }

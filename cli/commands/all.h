@@ -15,12 +15,14 @@ Command lower_command();
 Command why_command();
 Command compare_command();
 Command convert_command();
+Command model_import_command();
 Command cluster_command();
 Command cluster_calibrate_command();  // a part of `cluster`
 Command collective_command();
 Command collective_compare_command();  // a part of `collective`
 Command compute_command();
 Command cost_model_command();
+Command drift_command();
 Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();

@@ -162,6 +162,11 @@ void deliver(const std::string& text, const Arguments& given, const std::string&
   write_file(path, text);
 }
 
+std::string named_from(const std::string& name, const std::filesystem::path& folder) {
+  if (name.find('.') == std::string::npos && name.find('/') == std::string::npos) return name;
+  return std::filesystem::proximate(name, folder.empty() ? "." : folder).string();
+}
+
 std::filesystem::path output_folder(const Arguments& given, const std::string& command,
                                     const std::filesystem::path& standard) {
   const auto folder = given.value("output");

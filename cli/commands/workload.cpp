@@ -43,12 +43,10 @@ TaskLaw law_of(const Arguments& given) {
   return law;
 }
 
-// A file as the scenario that is written to -o names it; a shipped name as it is.
+// A file as the scenario that is written to -o names it.
 std::string as_named_there(const std::string& name, const Arguments& given) {
-  if (name.find('.') == std::string::npos && name.find('/') == std::string::npos) return name;
   const std::string output = given.value("output").value_or("-");
-  const std::filesystem::path folder = output == "-" ? "" : std::filesystem::path(output).parent_path();
-  return std::filesystem::proximate(name, folder.empty() ? "." : folder).string();
+  return named_from(name, output == "-" ? "" : std::filesystem::path(output).parent_path());
 }
 
 // The shipped one of so many GPUs, unless --cluster names another.

@@ -46,12 +46,12 @@ class CaseBuilder {
 
   CaseTrees build() {
     check_keys(scenario_, "",
-               with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "sweep"}));
+               with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "sweep", "drift"}));
     refuse_several_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();
     const std::vector<Tree> items = case_items();
-    check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check", "sweep"}), items.size());
+    check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check", "sweep", "drift"}), items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       CaseTree tree = build_case(items[i], i);
       if (joins_another(tree)) continue;
@@ -194,7 +194,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {
   const std::string here;  // files of arguments are looked for in the current folder
   for (const auto& [path, value] : settings_) {
     const auto [head, rest] = split_head(path);
-    if (head == "title" || head == "seed" || head == "cross_check" || head == "sweep") continue;
+    if (head == "title" || head == "seed" || head == "cross_check" || head == "sweep" || head == "drift") continue;
     if (head != "cases") {
       edit_key(result.keys, case_keys(), path, value, {here, loaded_});
       result.changed = result.changed || head == "cluster" || head == "workload";

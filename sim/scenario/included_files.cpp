@@ -75,7 +75,7 @@ Overrides overrides_of_included(const Overrides& overrides) {
   Overrides inner = overrides;
   std::erase_if(inner.set, [](const auto& setting) {
     const std::string head = split_head(setting.first).first;
-    return head == "title" || head == "cross_check" || head == "sweep" || head == "cases";
+    return head == "title" || head == "cross_check" || head == "sweep" || head == "drift" || head == "cases";
   });
   return inner;
 }

@@ -12,6 +12,7 @@
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
 #include "sim/scenario/case_trees.h"
+#include "sim/scenario/drift_options.h"
 #include "sim/scenario/included_files.h"
 #include "sim/scenario/read_case.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 // Without the key the default holds; a key without a value is a slip.
 void refuse_empty(const Tree& tree) {
-  for (const char* const key : {"title", "seed", "cross_check", "sweep"}) {
+  for (const char* const key : {"title", "seed", "cross_check", "sweep", "drift"}) {
     const Tree* const stated = tree.find(key);
     if (stated == nullptr || stated->kind != Tree::Kind::null) continue;
     throw input_error(stated->place, fmt::format("'{}' has no value", key), "Write one, or leave the key out");
@@ -223,7 +224,13 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
     require_comparable(scenario.cases, *scenario.cross_check);
     refuse_drawn(scenario.cases, *scenario.cross_check);
   }
+  const Tree drift = top_value(tree, "drift", overrides);
+  if (drift.kind != Tree::Kind::null) read_drift(drift);  // what `shardsim drift` reads is refused everywhere
   return scenario;
+}
+
+Tree drift_tree(const Scenario& scenario, const Overrides& overrides) {
+  return top_value(parse_yaml(scenario.text, scenario.path), "drift", overrides);
 }
 
 void Scenario::keep(const std::function<bool(const Case&)>& wanted) {

@@ -44,6 +44,14 @@ TEST_CASE("a byte order mark is skipped, a last line needs no end, one column ma
   CHECK(parse_csv("a,b\n", "t.csv").rows.empty());
 }
 
+TEST_CASE("another delimiter may stand between cells, and every cell has a place") {
+  const CsvTable table = parse_csv("a;b\n\"x;y\";2,5\n", "t.csv", ';');
+  CHECK(table.header_columns == std::vector<int>{1, 3});
+  REQUIRE(table.rows.size() == 1);
+  CHECK(table.rows[0].cells == std::vector<std::string>{"x;y", "2,5"});
+  CHECK(table.rows[0].cell_place(1) == Place{"t.csv", 2, 7});
+}
+
 TEST_CASE("what is no table is refused with its line") {
   CHECK(has(fault(""), "t.csv:1: the file has no header"));
   CHECK(has(fault("\n1,2\n"), "t.csv:1: the file has no header"));

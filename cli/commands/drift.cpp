@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/document/cells.h"
+#include "base/document/document.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/drift/drift_study.h"
+#include "sim/report/page.h"
+
+namespace shardsim {
+namespace {
+
+std::string drift_answer(const DriftResult& result, const DriftOptions& options) {
+  if (!result.break_even_day) {
+    return fmt::format("Within {} days re-sharding does not pay: what the best plans save is less than a move.",
+                       options.days);
+  }
+  return fmt::format("Re-sharding pays from day {} on: by then the best plans would have saved more than a move takes.",
+                     *result.break_even_day);
+}
+
+Sheet drift_sheet(const DriftResult& result) {
+  Sheet sheet;
+  sheet.columns = {{"day"},      {"kept ms"},     {"best ms"},  {"best plan", false}, {"kept GiB"},
+                   {"best GiB"}, {"to move GiB"}, {"moving s"}, {"saved s"}};
+  const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
+  for (const DriftDay& day : result.days) {
+    sheet.rows.push_back({{fmt::format("{}", day.day), fixed(day.frozen_ms, 3), fixed(day.best_ms, 3), day.best,
+                           gib(static_cast<double>(day.frozen_bytes)) + (day.frozen_fits ? "" : " over"),
+                           gib(static_cast<double>(day.best_bytes)), gib(day.moved_bytes), fixed(day.moving_s, 3),
+                           fixed(day.saved_s, 1)}});
+  }
+  return sheet;
+}
+
+Document drift_document(const DriftResult& result, const DriftOptions& options, const Scenario& scenario) {
+  Document document;
+  document.title = scenario.title + ": drift of " + result.name;
+  document.origin = scenario.path;
+  Section days = table_section(
+      "Days",
+      "kept: the plan of day 0. best: the fastest of the day's own plans, the kept cuts with rows of the day among "
+      "them. to move: bytes that change their holder. saved: by the best plans since day 0.",
+      drift_sheet(result));
+  document.add(std::move(days));
+  document.blocks.emplace_back(Paragraph{drift_answer(result, options), Paragraph::Role::summary});
+  return document;
+}
+
+std::string drift_json(const DriftResult& result, const Scenario& scenario) {
+  nlohmann::ordered_json json{{"schema", "shardsim.drift/1"}, {"scenario", scenario.path}, {"case", result.name}};
+  json["break_even_day"] = result.break_even_day ? nlohmann::ordered_json(*result.break_even_day) : nullptr;
+  for (const DriftDay& day : result.days) {
+    json["days"].push_back({{"day", day.day},
+                            {"frozen_ms", day.frozen_ms},
+                            {"frozen_bytes", day.frozen_bytes},
+                            {"frozen_fits", day.frozen_fits},
+                            {"best_ms", day.best_ms},
+                            {"best_bytes", day.best_bytes},
+                            {"best", day.best},
+                            {"moved_bytes", day.moved_bytes},
+                            {"moving_s", day.moving_s},
+                            {"saved_s", day.saved_s}});
+  }
+  return json.dump(1) + "\n";
+}
+
+int run_drift(const Arguments& given, const Terminal& terminal) {
+  const Overrides changes = overrides(given);
+  const Scenario scenario = read_scenario(given.positional()[0], changes);
+  const Tree tree = drift_tree(scenario, changes);
+  if (tree.kind == Tree::Kind::null) {
+    throw input_error({scenario.path}, "the scenario has no 'drift'", "Write 'drift: {days: 14, rotation: 2 %/day}'");
+  }
+  const DriftOptions options = read_drift(tree);
+  WorkerOptions workers;
+  if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
+  workers.interrupted = terminal.interrupted;
+  const DriftResult result = drift_study(scenario, chosen_case(scenario, given), options, workers);
+  const Document document = drift_document(result, options, scenario);
+  write_folder(output_folder(given, "drift", "out/drift"), [&](const std::filesystem::path& folder) {
+    write_file(folder / "drift.json", drift_json(result, scenario));
+    write_file(folder / "drift.html", page_html(document));
+  });
+  fmt::print("{}", document_text(document, terminal.width, terminal.colour));
+  return 0;
+}
+
+}  // namespace
+
+Command drift_command() {
+  return {.name = "shardsim drift",
+          .summary = "keep a plan while the world changes day by day, and say when re-sharding pays",
+          .positionals = {{"SCENARIO", "A scenario with the key `drift`."}},
+          .options = scenario_options() +
+                     std::vector<Option>{
+                         case_option(),
+                         {"jobs", 'j', "N",
+                          "How many days are simulated at a time; the number of processors where it is not given."},
+                         {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"}},
+          .run = run_drift};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/tree/json.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "plan/planner.h"
+#include "sim/import/model_files.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostImportedBatch = 1'000'000'000;
+constexpr std::int64_t kMostImportedNodes = 100'000;
+constexpr const char* kMark = "# Made by: shardsim import";
+
+// JSON begins with a bracket; a CSV with the name of a column.
+bool is_json(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && (text[first] == '{' || text[first] == '[');
+}
+
+ImportedModel read_model(const std::string& file) {
+  const std::string text = read_file(file);
+  return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
+}
+
+void add_plan(ImportedModel& model, const Arguments& given) {
+  const auto file = given.value("plan");
+  if (!file) return;
+  if (model.plan) {
+    throw input_error(Arguments::place("plan"), "the file of the tables has a plan, too", "Leave one of the two out");
+  }
+  model.plan = plan_from_torchrec(read_json_file(*file));
+  add_tables_of_plan(model);
+  check_tables(model);
+}
+
+ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
+  ImportSetting setting;
+  setting.made_by = "shardsim import " + printable(given.positional()[0]);
+  for (const char* const option : {"plan", "cluster", "nodes", "batch", "planner"}) {
+    if (given.has(option)) setting.made_by += fmt::format(" --{} {}", option, printable(given.text(option)));
+  }
+  setting.cluster_from = folder.string();
+  setting.cluster = named_from(given.text("cluster"), folder);
+  setting.cluster_assumed = !given.has("cluster");
+  setting.nodes = given.count("nodes", 1, kMostImportedNodes);
+  setting.batch_per_gpu = *given.count("batch", 1, kMostImportedBatch);
+  setting.batch_assumed = !given.has("batch");
+  setting.planner = given.text("planner");
+  make_planner(named_map(setting.planner, Arguments::place("planner")));
+  return setting;
+}
+
+void refuse_files_of_others(const std::vector<fs::path>& files, const Arguments& given) {
+  for (const fs::path& file : files) {
+    if (given.has("force") || !is_there(file) || read_file(file.string()).starts_with(kMark)) continue;
+    throw input_error({file.string()}, "the file exists and was not made by shardsim import",
+                      "Choose another name, or add --force");
+  }
+}
+
+void report_import(const ImportedModel& model, const ImportSetting& setting, const fs::path& scenario) {
+  const std::string file = scenario.string();
+  for (const std::string& assumption : assumptions(model, setting)) print_note(assumption);
+  fmt::print("{}: {}{}\nNext: shardsim check {}, shardsim run {}\n", file, counted(model.tables.size(), "table"),
+             model.plan ? " and the plan" : "", file, file);
+}
+
+int import_into_folder(ImportedModel model, const Arguments& given, const fs::path& folder) {
+  const ImportSetting setting = setting_of(given, folder);
+  const ModelFiles files = model_files(model, setting);
+  refuse_files_of_others({folder / "scenario.yaml", folder / "workload.yaml"}, given);
+  write_folder(folder, [&](const fs::path& hidden) {
+    write_file(hidden / "scenario.yaml", files.scenario);
+    write_file(hidden / "workload.yaml", files.workload);
+    if (!files.plan.empty()) write_file(hidden / "plan.json", files.plan);
+  });
+  report_import(model, setting, folder / "scenario.yaml");
+  return 0;
+}
+
+int import_into_file(ImportedModel model, const Arguments& given, const fs::path& file) {
+  ImportSetting setting = setting_of(given, file.parent_path());
+  setting.in_place = true;
+  setting.plan_file = file.stem().string() + ".plan.json";
+  const ModelFiles files = model_files(model, setting);
+  refuse_files_of_others({file}, given);
+  if (!files.plan.empty()) write_file(file.parent_path() / setting.plan_file, files.plan);
+  write_file(file, files.scenario);
+  report_import(model, setting, file);
+  return 0;
+}
+
+int import_model(const Arguments& given, const Terminal&) {
+  const std::string output = given.text("output");
+  if (output.empty() || output == "-") {
+    throw input_error(Arguments::place("output"), "there is no name of a folder or a file",
+                      "Name a folder, or a file that ends in .yaml");
+  }
+  ImportedModel model = read_model(given.positional()[0]);
+  add_plan(model, given);
+  const fs::path target(output);
+  const bool file = target.extension() == ".yaml" || target.extension() == ".yml";
+  return file ? import_into_file(std::move(model), given, target) : import_into_folder(std::move(model), given, target);
+}
+
+}  // namespace
+
+Command model_import_command() {
+  return {
+      .name = "shardsim import",
+      .summary = "make a workload and a scenario of a CSV of tables or of TorchRec's configurations and plan",
+      .positionals = {{"FILE", "A CSV of tables, or the JSON of TorchRec's configurations, of its plan, or of both."}},
+      .options = {{"output", 'o', "OUT",
+                   "Write the scenario, the workload and the plan into this folder; or, where it ends in .yaml, all "
+                   "into this scenario, with the plan beside it.",
+                   "", Option::Times::once},
+                  {"plan", 0, "PLAN", "Take the plan from this JSON: plan._serialize(), or asdict(plan)."},
+                  {"cluster", 0, "NAME", "Run on this cluster, a shipped name or a file.", "dgx_h100"},
+                  {"nodes", 0, "N", "Take so many nodes of it, else as many as the plan has or the cluster says."},
+                  {"batch", 0, "N", "Give every GPU so many samples in an iteration.", "4096"},
+                  {"planner", 0, "NAME", "Where there is no plan, take this planner.", "torchrec"},
+                  force_option()},
+      .notes =
+          "What the file does not say is assumed: the first lines of the workload and stderr name it.\n"
+          "docs/import.md has the columns, and the lines of Python that write the JSON.\n",
+      .examples = {"shardsim import scenarios/imports/tables.csv -o out/imported",
+                   "shardsim import scenarios/imports/torchrec.json --batch 1024 -o out/torchrec.yaml"},
+      .run = import_model};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/packed.h"
+#include "base/workers.h"
+#include "sim/scenario/drift_options.h"
+
+namespace shardsim {
+
+// One day of a drifting world.
+struct DriftDay {
+  int day = 0;
+  double frozen_ms = 0;           // the plan of day 0
+  std::int64_t frozen_bytes = 0;  // by the memory model, of the fullest rank
+  bool frozen_fits = true;
+  double best_ms = 0;  // of the best plan of that day; the kept cuts with the day's own popularity are one of them
+  std::int64_t best_bytes = 0;
+  std::string best;        // the planner, or "kept cuts"
+  double moved_bytes = 0;  // that change their holder, over all ranks
+  double moving_s = 0;     // of an all-to-all of them
+  double saved_s = 0;      // by the best plans of this day and all before it
+};
+
+void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
+  visit.field("day", day.day);
+  visit.field("frozen_ms", day.frozen_ms);
+  visit.field("frozen_bytes", day.frozen_bytes);
+  visit.field("frozen_fits", day.frozen_fits);
+  visit.field("best_ms", day.best_ms);
+  visit.field("best_bytes", day.best_bytes);
+  visit.field("best", day.best);
+  visit.field("moved_bytes", day.moved_bytes);
+  visit.field("moving_s", day.moving_s);
+  visit.field("saved_s", day.saved_s);
+}
+
+struct DriftResult {
+  std::string name;  // of the case
+  std::vector<DriftDay> days;
+  std::optional<int> break_even_day;  // none: within these days it never pays
+};
+
+// The world of a case on a day: without rotation, which changes no law but who is popular. Errors (Failure::input): a
+// law that lists its rows cannot grow, a table without an exponent has none to change.
+Workload workload_on(const Workload& workload, const DriftOptions& options, int day);
+
+// The plan of day 0 on tables that have grown: new rows, the least popular ones, join those that were last.
+Plan kept_plan(const Plan& plan, const Workload& before, const Workload& after);
+
+// Bytes of rows and optimizer state that each rank gets by going from one plan to another, when a share `stays` of the
+// rows is as popular as when the first was made and the others have any popularity; as few as can be, for owners within
+// a tier are free to choose. [source][destination].
+std::vector<std::vector<double>> moved_bytes(const Plan& from, const Plan& to, const Workload& workload, double stays,
+                                             int ranks);
+
+// Errors: those of planning on day 0; a case of jobs, of drawn batches or with a `runtime` (Failure::input).
+DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftOptions& options,
+                        const WorkerOptions& workers);
+
+}  // namespace shardsim

@@ -1,0 +1,201 @@
+#include "sim/import/model_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/text.h"
+#include "plan/plan_file.h"
+#include "sim/planning/prepared_case.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kCommentWidth = 120;
+
+std::string in_yaml_quotes(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string comment_lines(const std::string& text) {
+  return wrapped(printable(text), kCommentWidth, "# ");
+}
+
+std::string imported_features(const Table& table) {
+  const bool pooled = table.kind == TableKind::pooled;
+  std::vector<std::string> texts;
+  for (const Feature& feature : table.features) {
+    std::string text = "name: " + in_yaml_quotes(feature.name);
+    if (pooled) text += ", pooling_factor: " + shortest(feature.pooling_factor);
+    if (feature.num_poolings != 1) text += ", num_poolings: " + shortest(feature.num_poolings);
+    if (feature.weighted) text += ", weighted: true";
+    texts.push_back(pooled ? "{" + text + "}" : in_yaml_quotes(feature.name));
+  }
+  return join(texts);
+}
+
+bool is_plain_feature(const Table& table) {
+  const Feature& first = table.features.front();
+  return table.features.size() == 1 && first.name == table.name && !first.weighted && first.num_poolings == 1;
+}
+
+std::string imported_line(const ImportedTable& imported) {
+  const Table& table = imported.table;
+  const bool pooled = table.kind == TableKind::pooled;
+  std::string text = fmt::format("  - {{name: {}, rows: {}, dim: {}, dtype: {}, kind: {}", in_yaml_quotes(table.name),
+                                 table.rows, table.dim, dtype_name(table.dtype), pooled ? "pooled" : "sequence");
+  if (pooled && table.pooling != "sum") text += ", pooling: " + table.pooling;
+  if (!pooled) text += ", average_length: " + shortest(table.average_length);
+  if (pooled && is_plain_feature(table)) text += ", pooling_factor: " + shortest(table.features.front().pooling_factor);
+  if (!is_plain_feature(table)) text += ", features: [" + imported_features(table) + "]";
+  if (table.access.family == "zipf") text += ", access: {family: zipf, s: " + shortest(table.access.s) + "}";
+  text += "}";
+  if (!imported.known_as.empty()) text += "  # there called " + excerpt(imported.known_as);
+  return text + "\n";
+}
+
+std::string assumed_of(const ImportedModel& model, const char* what, const std::string& sentence) {
+  std::vector<std::string> names;
+  for (const ImportedTable& table : model.tables) {
+    if (std::ranges::find(table.assumed, what) != table.assumed.end()) names.push_back(table.table.name);
+  }
+  if (names.empty()) return "";
+  if (names.size() == model.tables.size()) return fmt::format("{} (every table).", sentence);
+  constexpr std::size_t kShown = 5;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  return fmt::format("{} ({}: {}{}).", sentence, counted(count, "table"), join(names),
+                     count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+}
+
+std::string workload_body(const ImportedModel& model, const ImportSetting& setting) {
+  std::string text = fmt::format("name: imported\nbatch_per_gpu: {}\n", setting.batch_per_gpu);
+  text +=
+      "# optimizer: {name: rowwise_adagrad}   # the default; sgd, adagrad, adam, lamb\n"
+      "# pipeline: sparse_dist                # TorchRec's TrainPipelineSparseDist; the default is none\n"
+      "# dense: {layers: [{name: bottom_0, in: 13, out: 512}, {name: top_0, in: 4096, out: 1024}]}\n"
+      "tables:\n";
+  for (const ImportedTable& table : model.tables) text += imported_line(table);
+  return text;
+}
+
+std::string assumed_head(const ImportedModel& model, const ImportSetting& setting) {
+  std::string text = comment_lines("Made by: " + setting.made_by) +
+                     comment_lines("Assumed, because " + model.source + " does not say it:");
+  for (const std::string& assumption : assumptions(model, setting)) text += comment_lines("* " + assumption);
+  return text;
+}
+
+std::string indented_lines(const std::string& text, const std::string& by) {
+  std::string result;
+  for (const std::string& line : split(text, '\n')) {
+    if (!line.empty()) result += by + line + "\n";
+  }
+  return result;
+}
+
+// How many nodes of how many GPUs the scenario states; 0: what the cluster says.
+struct StatedShape {
+  std::int64_t nodes = 0, gpus = 0;
+};
+
+StatedShape stated_shape(const ImportedModel& model, const ImportSetting& setting) {
+  StatedShape shape{setting.nodes.value_or(0), 0};
+  if (!model.plan) return shape;
+  const StandalonePlan alone = standalone_plan(*model.plan);
+  const Cluster cluster(
+      read_cluster(load_named(setting.cluster, "clusters", setting.cluster_from, {"argument --cluster"})));
+  const int gpus = cluster.ranks_per_node();
+  const bool one_host = alone.ranks == alone.ranks_per_host && alone.ranks <= gpus;
+  if (alone.ranks_per_host != gpus && setting.cluster_assumed) shape.gpus = alone.ranks_per_host;
+  if (alone.ranks_per_host != gpus && !setting.cluster_assumed && !one_host) {
+    throw input_error({"argument --cluster"},
+                      fmt::format("the plan has {} GPUs on a host, and cluster {} has {}", alone.ranks_per_host,
+                                  excerpt(setting.cluster), gpus),
+                      "Name a cluster with as many");
+  }
+  const std::int64_t per_node = shape.gpus > 0 ? shape.gpus : gpus;
+  if (!setting.nodes) shape.nodes = (alone.ranks + per_node - 1) / per_node;
+  return shape;
+}
+
+std::string imported_cluster(const ImportSetting& setting, const StatedShape& shape) {
+  std::string text = "{base: " + in_yaml_quotes(setting.cluster);
+  if (shape.nodes > 0) text += fmt::format(", nodes: {}", shape.nodes);
+  if (shape.gpus > 0) text += fmt::format(", gpu: {{count: {}}}", shape.gpus);
+  return text + "}";
+}
+
+std::string imported_scenario(const ImportedModel& model, const ImportSetting& setting, const std::string& workload,
+                              const std::string& plan) {
+  const std::string file = std::filesystem::path(model.source).filename().string();
+  return fmt::format("schema: shardsim.scenario/1\ntitle: {}\ncluster: {}\nworkload:{}\n{}\n",
+                     in_yaml_quotes(printable(file) + ", as imported"),
+                     imported_cluster(setting, stated_shape(model, setting)), workload, plan);
+}
+
+// The plan's tables by the names that they have here.
+Tree renamed_plan(const ImportedModel& model) {
+  std::map<std::string, std::string> names;
+  for (const ImportedTable& table : model.tables) {
+    if (!table.known_as.empty()) names[table.known_as] = table.table.name;
+  }
+  Tree plan = *model.plan;
+  for (auto& [module, tables] : plan.find("plan")->fields) {
+    for (auto& [table, entry] : tables.fields) {
+      if (const auto found = names.find(table); found != names.end()) table = found->second;
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions(const ImportedModel& model, const ImportSetting& setting) {
+  std::vector<std::string> sentences = {
+      assumed_of(model, "access", "Every row is as popular as any other; state 'access' where rows are hot"),
+      assumed_of(model, "pooling_factor", "One id a sample and feature; pooling factors decide most of the time"),
+      assumed_of(model, "kind", "Tables are pooled: one vector for each sample and feature"),
+      assumed_of(model, "dtype", "Rows are fp32"),
+      "There is no dense part, so an iteration is that of the embeddings alone.",
+      "The optimizer is rowwise_adagrad, and there is no pipeline."};
+  if (setting.batch_assumed)
+    sentences.push_back(fmt::format("The batch is {} samples per GPU (--batch).", setting.batch_per_gpu));
+  if (setting.cluster_assumed)
+    sentences.push_back(fmt::format("The cluster is {} (--cluster, --nodes).", setting.cluster));
+  if (!model.left_out.empty()) sentences.push_back("Columns that were not read: " + join(model.left_out) + ".");
+  std::erase(sentences, "");
+  return sentences;
+}
+
+ModelFiles model_files(const ImportedModel& model, const ImportSetting& setting) {
+  const std::string body = workload_body(model, setting), top = assumed_head(model, setting);
+  const std::string inside = "\n" + indented_lines(body, "  ");
+  const std::string planner = fmt::format("planner: {{name: {}}}", in_yaml_quotes(setting.planner));
+  const std::string path = (std::filesystem::path(setting.cluster_from) / "scenario.yaml").string();
+  const Scenario read = scenario_from_text(imported_scenario(model, setting, inside, planner), path, {});
+  ModelFiles files;
+  std::string how = planner;
+  if (model.plan) {
+    const Case& item = read.cases.front();
+    const Cluster cluster = cluster_of(item);
+    files.plan = plan_to_json(checked_plan(renamed_plan(model), item.workload, cluster), item.workload, cluster);
+    how = fmt::format("plan: {{file: {}}}\n# {}   # instead of the plan: what its planner would do here",
+                      in_yaml_quotes(setting.plan_file), planner);
+  }
+  if (!setting.in_place) files.workload = top + "schema: shardsim.workload/1\n" + body;
+  files.scenario =
+      (setting.in_place ? top : comment_lines("Made by: " + setting.made_by)) +
+      imported_scenario(model, setting, setting.in_place ? inside : " " + in_yaml_quotes(setting.workload_file), how);
+  return files;
+}
+
+}  // namespace shardsim

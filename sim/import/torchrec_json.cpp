@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/plan_entries.h"
+#include "sim/import/imported_model.h"
+
+namespace shardsim {
+namespace {
+
+std::int64_t json_count(const Tree& config, const char* key) {
+  const Tree& tree = required_field(config, key);
+  const std::int64_t count = read_whole_number(tree);
+  if (count > 0) return count;
+  throw input_error(tree.place, fmt::format("{} is 0", key), "Give at least 1, or leave the table out");
+}
+
+bool flag_of(const Tree& config, const char* key) {
+  const Tree* const tree = config.find(key);
+  if (!is_given(tree)) return false;
+  const std::string word = imported_word(scalar_text(*tree, "true or false"));
+  if (word == "true" || word == "false") return word == "true";
+  throw input_error(tree->place, fmt::format("{} is {}", key, excerpt(word)), "Write true or false");
+}
+
+// A list of numbers above 0; empty where the key is absent or null.
+std::vector<double> numbers_of(const Tree& map, const char* key) {
+  std::vector<double> numbers;
+  if (!is_given(map.find(key))) return numbers;
+  for (const Tree& item : required_list(*map.find(key), key)) {
+    const double number = parse_real(scalar_text(item, "a number above 0"), item.place);
+    if (!(number > 0))
+      throw input_error(item.place, fmt::format("{} has {}", key, excerpt(item.scalar)), "Give numbers above 0");
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// What ParameterConstraints say of a table's lookups: one number for each of its features.
+struct Lookups {
+  const Tree* stated = nullptr;  // null: nothing
+  std::vector<double> factors, poolings;
+};
+
+Lookups stated_lookups(const Tree& root, const std::string& table, std::size_t features) {
+  const Tree* const all = root.find("constraints");
+  const Tree* const stated = is_given(all) ? required_map(*all, "'constraints'").find(table) : nullptr;
+  if (!is_given(stated)) return {};
+  required_map(*stated, "the constraints of table " + excerpt(table));
+  Lookups lookups{stated, numbers_of(*stated, "pooling_factors"), numbers_of(*stated, "num_poolings")};
+  for (std::vector<double>* const numbers : {&lookups.factors, &lookups.poolings}) {
+    if (numbers->empty() || numbers->size() == features) continue;
+    throw input_error(stated->place,
+                      fmt::format("table {} has {} and {} of its constraints", excerpt(table),
+                                  counted(features, "feature"), counted(numbers->size(), "number")),
+                      "Give one pooling factor, and one of num_poolings, for each feature");
+  }
+  return lookups;
+}
+
+// EmbeddingBagConfig has a pooling, EmbeddingConfig has none.
+TableKind torchrec_kind(const Tree& config, Table& table) {
+  const Tree* const pooling = config.find("pooling");
+  if (!is_given(pooling)) return TableKind::sequence;
+  std::string word = imported_word(scalar_text(*pooling, "SUM, MEAN or NONE"));
+  word.erase(0, word.rfind('.') + 1);
+  if (word == "none") return TableKind::sequence;
+  if (word != "sum" && word != "mean") {
+    throw input_error(pooling->place, "pooling " + excerpt(pooling->scalar), "Write SUM, MEAN or NONE");
+  }
+  table.pooling = word;
+  return TableKind::pooled;
+}
+
+void torchrec_features(const Tree& root, const Tree& config, const std::string& name, ImportedTable& made) {
+  Table& table = made.table;
+  std::vector<std::string> names;
+  if (is_given(config.find("feature_names"))) {
+    for (const Tree& item : required_list(*config.find("feature_names"), "feature_names")) {
+      names.push_back(imported_label(scalar_text(item, "a name"), item.place));
+    }
+  }
+  if (names.empty()) names = {table.name};
+  const Lookups lookups = stated_lookups(root, name, names.size());
+  if (lookups.factors.empty()) made.assumed.emplace_back("pooling_factor");
+  const bool sequence = table.kind == TableKind::sequence;
+  const bool weighted = !sequence && (flag_of(config, "is_weighted") || flag_of(config, "weighted"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double factor = lookups.factors.empty() ? 1 : lookups.factors[i];
+    const double poolings = lookups.poolings.empty() ? 1 : lookups.poolings[i];
+    table.average_length += factor * poolings;
+    table.features.push_back({names[i], factor, sequence ? 1 : poolings, weighted});
+  }
+}
+
+ImportedTable read_config(const Tree& root, const Tree& config) {
+  required_map(config, "a table's configuration");
+  ImportedTable made;
+  Table& table = made.table;
+  const Tree& name = required_field(config, "name");
+  table.place = name.place;
+  const std::string known_as = scalar_text(name, "a name");
+  table.name = imported_label(known_as, name.place, &made.known_as);
+  if (flag_of(config, "use_virtual_table")) {
+    throw input_error(config.find("use_virtual_table")->place, fmt::format("table '{}' is virtual", table.name),
+                      "Give the rows that it really holds, and use_virtual_table false");
+  }
+  table.rows = static_cast<std::uint64_t>(json_count(config, "num_embeddings"));
+  table.dim = json_count(config, "embedding_dim");
+  if (const Tree* const dtype = config.find("data_type"); is_given(dtype)) {
+    table.dtype = imported_dtype(scalar_text(*dtype, "a data type"), dtype->place);
+  } else {
+    made.assumed.emplace_back("dtype");
+  }
+  table.kind = torchrec_kind(config, table);
+  torchrec_features(root, config, known_as, made);
+  made.assumed.emplace_back("access");
+  return made;
+}
+
+// `tables`: a list of configurations, or one for each module.
+void read_configs(const Tree& root, const Tree& tables, ImportedModel& model) {
+  if (tables.kind == Tree::Kind::map) {
+    for (const auto& [module, list] : tables.fields) {
+      required_list(list, "the tables of module " + excerpt(module));
+      read_configs(root, list, model);
+    }
+    return;
+  }
+  for (const Tree& config : required_list(tables, "'tables'")) model.tables.push_back(read_config(root, config));
+}
+
+void refuse_other_keys(const Tree& root) {
+  const std::vector<std::string> known = {"constraints", "plan", "tables"};
+  for (const auto& [key, value] : root.fields) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    throw input_error(value.place, "unknown key " + excerpt(key), known_names_hint(key, known));
+  }
+}
+
+}  // namespace
+
+ImportedModel model_from_torchrec(const Tree& tree, const std::string& source) {
+  ImportedModel model;
+  model.source = source;
+  if (tree.kind == Tree::Kind::list) {
+    read_configs(Tree(), tree, model);
+  } else {
+    required_map(tree, "the file");
+    const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
+    if (!a_plan) refuse_other_keys(tree);
+    if (is_given(tree.find("tables"))) read_configs(tree, *tree.find("tables"), model);
+    if (a_plan) model.plan = plan_from_torchrec(tree);
+    if (!a_plan && is_given(tree.find("plan"))) model.plan = plan_from_torchrec(*tree.find("plan"));
+  }
+  if (model.plan) add_tables_of_plan(model);
+  check_tables(model);
+  return model;
+}
+
+}  // namespace shardsim

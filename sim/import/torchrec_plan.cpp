@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "plan/plan_entries.h"
+#include "sim/import/imported_model.h"
+
+namespace shardsim {
+namespace {
+
+// "ShardingType.ROW_WISE" and "row_wise" are the same: enums become the one where str() writes them.
+Tree word_of(const Tree& tree, std::string_view what) {
+  Tree word = tree;
+  word.scalar = imported_word(scalar_text(tree, what));
+  word.scalar.erase(0, word.scalar.rfind('.') + 1);
+  return word;
+}
+
+// The shards of one table: `shards`, or those in `sharding_spec`; null where it is replicated.
+const Tree* shards_of(const Tree& entry, const std::string& table) {
+  if (is_given(entry.find("shards"))) return entry.find("shards");
+  const Tree* const spec = entry.find("sharding_spec");
+  if (!is_given(spec)) return nullptr;
+  if (spec->kind == Tree::Kind::map && is_given(spec->find("shards"))) return spec->find("shards");
+  throw input_error(spec->place, fmt::format("table {}: its sharding_spec has no list of shards", excerpt(table)),
+                    "Write the plan with dataclasses.asdict(plan), as docs/import.md shows");
+}
+
+Tree shard_entry(const Tree& shard) {
+  required_map(shard, "a shard");
+  Tree made;
+  made.kind = Tree::Kind::map;
+  made.place = shard.place;
+  for (const char* const key : {"shard_offsets", "shard_sizes", "placement"}) {
+    made.fields.emplace_back(key, required_field(shard, key));
+  }
+  return made;
+}
+
+// Ranks as the entry has them, else those of the placements of its shards ("rank:3/cuda:1").
+Tree ranks_of(const Tree& entry, const Tree* shards, const std::string& table) {
+  if (is_given(entry.find("ranks"))) return *entry.find("ranks");
+  if (shards == nullptr) {
+    throw input_error(entry.place, fmt::format("table {} has neither ranks nor shards", excerpt(table)),
+                      "Write the plan with plan._serialize() or dataclasses.asdict(plan)");
+  }
+  Tree ranks;
+  ranks.kind = Tree::Kind::list;
+  ranks.place = shards->place;
+  for (const Tree& shard : required_list(*shards, "shards")) {
+    const Tree& placement = required_field(required_map(shard, "a shard"), "placement");
+    const std::string text = scalar_text(placement, "\"rank:R/cuda:L\"");
+    const std::size_t slash = text.find('/');
+    if (!text.starts_with("rank:") || slash == std::string::npos) {
+      throw input_error(placement.place, "placement " + excerpt(text), "Write \"rank:R/cuda:L\"");
+    }
+    ranks.items.push_back(text_tree(text.substr(5, slash - 5), placement.place));
+  }
+  return ranks;
+}
+
+Tree table_entry(const Tree& entry, const std::string& table) {
+  required_map(entry, "the entry of table " + excerpt(table));
+  Tree made;
+  made.kind = Tree::Kind::map;
+  made.place = entry.place;
+  made.fields.emplace_back("sharding_type", word_of(required_field(entry, "sharding_type"), "a sharding type"));
+  if (is_given(entry.find("compute_kernel"))) {
+    made.fields.emplace_back("compute_kernel", word_of(*entry.find("compute_kernel"), "a compute kernel"));
+  }
+  const bool replicated = made.fields.front().second.scalar == "data_parallel";
+  const Tree* const shards = replicated ? nullptr : shards_of(entry, table);
+  made.fields.emplace_back("ranks", ranks_of(entry, shards, table));
+  if (shards != nullptr) {
+    Tree list = *shards;
+    for (Tree& shard : list.items) shard = shard_entry(shard);
+    made.fields.emplace_back("shards", std::move(list));
+  }
+  if (is_given(entry.find("cache_params"))) made.fields.emplace_back("cache_params", *entry.find("cache_params"));
+  return made;
+}
+
+}  // namespace
+
+Tree plan_from_torchrec(const Tree& tree) {
+  required_map(tree, "a plan");
+  const Tree* modules = &tree;
+  while (modules->fields.size() == 1 && modules->fields.front().first == "plan") {
+    modules = &required_map(modules->fields.front().second, "'plan'");
+  }
+  Tree plan;
+  plan.kind = Tree::Kind::map;
+  plan.place = modules->place;
+  for (const auto& [module, tables] : modules->fields) {
+    Tree made = required_map(tables, "the plan of module " + excerpt(module));
+    for (auto& [table, entry] : made.fields) entry = table_entry(entry, table);
+    plan.fields.emplace_back(module, std::move(made));
+  }
+  Tree whole;
+  whole.kind = Tree::Kind::map;
+  whole.place = tree.place;
+  whole.fields.emplace_back("plan", std::move(plan));
+  return whole;
+}
+
+}  // namespace shardsim

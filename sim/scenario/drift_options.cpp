@@ -1,0 +1,64 @@
+#include "sim/scenario/drift_options.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "plan/planner.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::int64_t kMostDays = 3650;
+
+// "2 %/day", "2%" or 0.02: a share per day.
+double daily_share(MapReader& reader, const char* key, double most) {
+  const Tree* const stated = reader.value(key);
+  if (stated == nullptr) return 0;
+  std::string text = scalar_text(*stated, "a share per day, such as \"2 %/day\"");
+  if (text.ends_with("/day")) text.resize(text.size() - 4);
+  const bool percent = text.ends_with('%');
+  if (percent) text.pop_back();
+  while (text.ends_with(' ')) text.pop_back();
+  const double share = parse_real(text, stated->place) / (percent ? 100 : 1);
+  if (share >= 0 && share <= most) return share;
+  throw input_error(stated->place, fmt::format("{} is {}", key, excerpt(stated->scalar)),
+                    fmt::format("Write a share per day, such as \"2 %/day\" or 0.02, up to {:g} %", 100 * most));
+}
+
+}  // namespace
+
+DriftOptions read_drift(const Tree& map) {
+  if (map.kind != Tree::Kind::map) {
+    throw input_error(map.place, fmt::format("'drift' is {}, not a map", kind_name(map.kind)),
+                      "Write 'drift: {days: 14, rotation: 2 %/day}'");
+  }
+  MapReader reader(map, "drift");
+  DriftOptions options;
+  options.place = map.place;
+  const std::int64_t days = reader.count("days");
+  if (days > kMostDays) {
+    throw input_error(reader.place_of("days"), fmt::format("{} days", days), fmt::format("Give at most {}", kMostDays));
+  }
+  options.days = static_cast<int>(days);
+  options.rotation = daily_share(reader, "rotation", 1);
+  options.growth = daily_share(reader, "growth", 1);
+  options.batch = daily_share(reader, "batch", 1);
+  options.exponent = reader.real("exponent", 0.0);
+  options.tables = reader.text("tables", "*");
+  if (reader.has("planners")) {
+    for (const Tree& item : reader.list("planners")) {
+      options.planners.push_back(item.kind == Tree::Kind::scalar ? named_map(item.scalar, item.place) : item);
+      make_planner(options.planners.back());
+    }
+  }
+  if (reader.has("iterations_per_day")) options.iterations_per_day = reader.count("iterations_per_day");
+  options.pause = reader.time("pause", Seconds{});
+  reader.finish();
+  if (options.rotation == 0 && options.growth == 0 && options.batch == 0 && options.exponent == 0) {
+    throw input_error(map.place, "nothing drifts", "State rotation, exponent, growth or batch");
+  }
+  return options;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Models of others become scenarios that are checked and run at once; what cannot be read is refused with its place.
+# Usage: import.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+cp -r "$source/scenarios/imports" .
+
+echo "-- a CSV of tables"
+run import imports/tables.csv -o csv
+check "is taken: $(cat streams/err)" [ "$code" -eq 0 ]
+check "what is not read is said" grep -q 'not read: Owner' streams/err
+check "sequences have lengths" grep -q 'purchase_history.*kind: sequence, average_length: 200' csv/workload.yaml
+check "features have their factors" grep -q '"liked_pages", pooling_factor: 12.5' csv/workload.yaml
+check "what is assumed is a comment" grep -q '^# \* Rows are fp32\|^# \* There is no dense part' csv/workload.yaml
+run check csv/scenario.yaml
+check "is checked: $(cat streams/err)" [ "$code" -eq 0 ]
+run run csv/scenario.yaml -q --json -o csv_run
+check "and runs: $(cat streams/err)" [ "$code" -eq 0 ]
+run import imports/tables.csv -o one.yaml --batch 512 --cluster toy_2x4 --planner row_wise
+check "goes into one file: $(cat streams/err)" [ "$code" -eq 0 ]
+check "with its batch" grep -q 'batch_per_gpu: 512' one.yaml
+
+echo "-- TorchRec"
+run import imports/torchrec.json -o torchrec
+check "configurations and asdict(plan): $(cat streams/err)" [ "$code" -eq 0 ]
+check "as many nodes as the plan has, of as many GPUs" grep -q 'nodes: 2, gpu: {count: 4}' torchrec/scenario.yaml
+run run torchrec/scenario.yaml -q --json -o torchrec_run
+check "run: $(cat streams/err)" [ "$code" -eq 0 ]
+check "the modules' paths stay" [ "$(jq -c '.plan["model.ebc"].user.ranks' torchrec/plan.json)" = "[2]" ]
+jq '{plan: .plan | map_values(map_values(. + {shards: .sharding_spec.shards} | del(.sharding_spec)))}' imports/torchrec.json >serialized.json
+jq 'del(.plan)' imports/torchrec.json >tables.json
+run import tables.json --plan serialized.json -o apart
+check "plan._serialize() from a file of its own: $(cat streams/err)" [ "$code" -eq 0 ]
+check "is the same plan" cmp -s apart/plan.json torchrec/plan.json
+jq 'del(.plan["model.ebc"].country)' serialized.json >sized.json
+run import sized.json -o plan_alone
+check "a plan alone: $(cat streams/err)" [ "$code" -eq 0 ]
+run check plan_alone/scenario.yaml
+check "is checked: $(cat streams/err)" [ "$code" -eq 0 ]
+
+echo "-- what is refused"
+csv() { printf "$1" >t.csv; }
+csv 'name,rows,dim\na,"1,000,000",8\n'
+refuse 2 't.csv:2:3: rows "1,000,000" has separators.*1000000' import t.csv -o none
+csv 'name,rows,dim\na,1,000,000,8\n'
+refuse 2 't.csv:2: the row has 5 cells.*thousands' import t.csv -o none
+csv 'name;rows;dim;pooling factor\na;30M;8;1\n'
+refuse 2 't.csv:2:3: rows "30M" has a unit' import t.csv -o none
+csv 'name;rows;dim;pooling factor\na;30;8;1,5\n'
+refuse 2 't.csv:2:8: pooling_factor "1,5" has separators' import t.csv -o none
+csv 'name,rows,dims\na,1,8\n'
+refuse 2 't.csv:1:11: unknown column "dims".*dim' import t.csv -o none
+csv 'name,dim\na,8\n'
+refuse 2 't.csv:1: no column is the rows' import t.csv -o none
+csv 'name,rows,dim\na,1,8\na,2,8\n'
+refuse 2 "t.csv:3.*two tables are called 'a'" import t.csv -o none
+csv 'name,rows,dim,dtype\na,1,8,int4\n'
+refuse 2 't.csv:2:7: tables cannot be of the type "int4"' import t.csv -o none
+csv 'name,rows,dim,kind\na,1,8,sequence\n'
+refuse 2 "t.csv:2:1: sequence table 'a' has no length" import t.csv -o none
+csv 'name,rows,dim\n'
+refuse 2 't.csv: there are no tables' import t.csv -o none
+csv '{"tables": [{"name": "a", "num_embeddings": 0, "embedding_dim": 8}]}'
+refuse 2 't.csv:1: num_embeddings is 0' import t.csv -o none
+refuse 2 'country.*does not say its size' import serialized.json -o none
+refuse 2 'argument --plan: .*a plan, too' import imports/torchrec.json --plan serialized.json -o none
+refuse 2 'argument --cluster: the plan has 4 GPUs on a host, and cluster "dgx_a100_80gb" has 8' import imports/torchrec.json --cluster dgx_a100_80gb -o none
+refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none
+cp "$source/scenarios/toy.yaml" other.yaml
+refuse 2 'other.yaml: .*--force' import imports/tables.csv -o other.yaml
+check "nothing was left behind" [ ! -e none ]
+finish 33

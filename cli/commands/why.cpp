@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/tree/json.h"
 #include "base/tree/json_fields.h"
 #include "cli/commands/all.h"

@@ -82,7 +82,9 @@ Overrides overrides_of_included(const Overrides& overrides) {
 void refuse_idle_keys_beside_include(const Tree& scenario) {
   if (scenario.find("include") == nullptr || scenario.find("cases") != nullptr) return;
   for (const auto& [key, value] : scenario.fields) {
-    if (key == "schema" || key == "title" || key == "seed" || key == "include" || key == "cross_check" || key == "drift") continue;
+    if (key == "schema" || key == "title" || key == "seed" || key == "include" || key == "cross_check" ||
+        key == "drift")
+      continue;
     throw input_error(value.place, fmt::format("'{}' has no effect: the file has no cases of its own", key),
                       "Every included case keeps what its own file says; write 'cases', or leave the key out");
   }

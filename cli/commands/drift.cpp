@@ -27,16 +27,25 @@ std::string drift_answer(const DriftResult& result, const DriftOptions& options)
 
 Sheet drift_sheet(const DriftResult& result) {
   Sheet sheet;
-  sheet.columns = {{"day"},      {"kept ms"},     {"best ms"},  {"best plan", false}, {"kept GiB"},
-                   {"best GiB"}, {"to move GiB"}, {"moving s"}, {"saved s"}};
+  sheet.columns = {{"day"},      {"kept ms"},     {"best ms"},   {"best plan", false}, {"kept GiB"},
+                   {"best GiB"}, {"to move GiB"}, {"moving ms"}, {"saved s"}};
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
   for (const DriftDay& day : result.days) {
     sheet.rows.push_back({{fmt::format("{}", day.day), fixed(day.frozen_ms, 3), fixed(day.best_ms, 3), day.best,
                            gib(static_cast<double>(day.frozen_bytes)) + (day.frozen_fits ? "" : " over"),
-                           gib(static_cast<double>(day.best_bytes)), gib(day.moved_bytes), fixed(day.moving_s, 3),
+                           gib(static_cast<double>(day.best_bytes)), gib(day.moved_bytes), fixed(day.moving_s * 1e3, 2),
                            fixed(day.saved_s, 1)}});
   }
   return sheet;
+}
+
+Chart drift_chart(const DriftResult& result) {
+  DataSet days{"days", {"plan", "day", "iteration_ms"}, {}};
+  for (const DriftDay& day : result.days) {
+    days.rows.push_back({"kept", static_cast<double>(day.day), day.frozen_ms});
+    days.rows.push_back({"best of the day", static_cast<double>(day.day), day.best_ms});
+  }
+  return {"drift", "drift", "Iteration by day", "The plan of day 0, and the best plan of each day.", false, {days}};
 }
 
 Document drift_document(const DriftResult& result, const DriftOptions& options, const Scenario& scenario) {
@@ -48,6 +57,7 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
       "kept: the plan of day 0. best: the fastest of the day's own plans, the kept cuts with rows of the day among "
       "them. to move: bytes that change their holder. saved: by the best plans since day 0.",
       drift_sheet(result));
+  days.blocks.emplace_back(drift_chart(result));
   document.add(std::move(days));
   document.blocks.emplace_back(Paragraph{drift_answer(result, options), Paragraph::Role::summary});
   return document;

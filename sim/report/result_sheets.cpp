@@ -53,8 +53,14 @@ bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
 }
 
 // "17.9 to 26.7": three digits say all that is known.
+// An end of an interval, to as many digits as it is worth.
+std::string rough(double ms) {
+  if (ms >= 10) return fmt::format("{:.0f}", ms);
+  return ms >= 1 ? fmt::format("{:.1f}", ms) : fmt::format("{:.2g}", ms);
+}
+
 std::string interval_cell(const CaseResult& item) {
-  return item.interval ? fmt::format("{:.3g} to {:.3g}", item.interval->low_ms, item.interval->high_ms) : "-";
+  return item.interval ? fmt::format("{}-{}", rough(item.interval->low_ms), rough(item.interval->high_ms)) : "-";
 }
 
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
@@ -74,7 +80,7 @@ bool is_brief(const StudyResult& study, Medium medium) {
 
 // The figures that matter beside each other in a long list: there is room for the whole name.
 Sheet::Row brief_case_row(const CaseResult& item, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item), grouped(item.samples_per_s),
+  return {{short_name(item), fixed(item.iteration_ms, places), grouped(item.samples_per_s),
            fixed(largest_memory(item) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
            fixed(100 * item.limit.share, 0)},
           false};
@@ -186,7 +192,7 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
   Sheet sheet;
   sheet.columns = {{"case", false, true},
                    {"iteration ms"},
-                   {"80 % interval"},
+                   {"80 % within"},
                    {"est. ms"},
                    {"samples/s"},
                    {"speed"},
@@ -195,9 +201,7 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
                    {"of"},
                    {"limited by", false},
                    {"%"}};
-  if (brief)
-    sheet.columns = {{"case", false, true}, {"ms"}, {"80 % interval"}, {"samples/s"}, {"GiB"},
-                     {"limited by", false}, {"%"}};
+  if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"limited by", false}, {"%"}};
   const int places = brief ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group, medium)}, false});
@@ -213,7 +217,7 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
 namespace {
 
 constexpr const char* kIntervalLegend =
-    "80 % interval: between these four iterations in five end up, by what published times were missed by. ";
+    "80 % within: between these four iterations in five end up, by what published times were missed by. ";
 constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and the % of the time that it is busy.";
 
 // Launches are shown as the limit only where they are (sim/engine/limit.h).
@@ -227,10 +231,10 @@ std::string host_legend(const StudyResult& study) {
 
 std::string cases_legend(const StudyResult& study, Medium medium) {
   if (is_brief(study, medium))
-    return "ms: an iteration. " + std::string(kIntervalLegend) +
-           "GiB: memory of the fullest GPU by the memory model. " + kLimitLegend + host_legend(study) +
-           " The report has more of each: the estimate without contention, speeds, memory at its "
-           "simulated peak.";
+    return std::string("ms: an iteration. GiB: memory of the fullest GPU by the memory model. ") + kLimitLegend +
+           host_legend(study) +
+           " The report has more of each: how sure its time is, the estimate without contention, speeds, memory at "
+           "its simulated peak.";
   const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
   const bool named = std::any_of(study.cases.begin(), study.cases.end(), names_one);
   const std::vector<WorkloadCases> groups = by_workload(study);

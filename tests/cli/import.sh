@@ -70,4 +70,4 @@ refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_
 cp "$source/scenarios/toy.yaml" other.yaml
 refuse 2 'other.yaml: .*--force' import imports/tables.csv -o other.yaml
 check "nothing was left behind" [ ! -e none ]
-finish 33
+finish 30

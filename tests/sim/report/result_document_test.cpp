@@ -53,7 +53,7 @@ TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
   // 131,072 samples in 226 ms are 579,965 per second (FlexShard, end to end).
   StudyResult study = sample::twelve_cases();
   CHECK(holds(result_table(study, 100, false),
-              "  flexshard_3tier         226.0    226.0    579,965  1.81x  8.77     -  40.0  node0/nic3/out  33\n"));
+              "  flexshard_3tier         226.0            -    579,965  1.81x  8.77     -  40.0  node0/nic3/out  33\n"));
   for (CaseResult& item : study.cases) {
     item.memory_profile.ranks.resize(2);
     item.memory_profile.ranks[1].amounts[MemoryPart::tables] = 10LL << 30;

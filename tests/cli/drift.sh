@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# A plan that is kept while the world changes: laws of its days, and what is refused. Usage: drift.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+cat >s.yaml <<'YAML'
+schema: shardsim.scenario/1
+cluster: toy_2x4
+workload:
+  name: own
+  batch_per_gpu: 512
+  tables:
+    - {name: history, rows: 400000, dim: 64, kind: sequence, average_length: 50, access: {family: zipf, s: 1.0}}
+    - {name: bag, rows: 100000, dim: 64, kind: pooled, pooling_factor: 5}
+planner: {name: flexshard_3tier, bandwidths: simulated, pooled: row_wise}
+drift: {days: 5, rotation: "10 %/day", tables: "history"}
+YAML
+law() { check "$1" jq -e "$2" "$3/drift.json" >/dev/null; }
+
+run drift s.yaml -o a
+check "it runs: $(cat streams/err)" [ "$code" -eq 0 ]
+law "six days, from 0 on" '[.days[].day] == [0, 1, 2, 3, 4, 5]' a
+law "nothing moves on day 0" '.days[0] | .moved_bytes == 0 and .frozen_ms == .best_ms and .saved_s == 0' a
+law "the kept plan gets slower every day" '[.days[].frozen_ms] as $t | [range(5) | $t[.] < $t[. + 1]] | all' a
+law "rotation alone leaves the best plan's time as it was" '[.days[].best_ms] | (max - min) / max < 1e-9' a
+law "more has to move every day" '[.days[].moved_bytes] as $m | [range(5) | $m[.] < $m[. + 1]] | all' a
+law "the day of break-even is the first that saves more than moving" \
+  '.break_even_day == ([.days[] | select(.saved_s > .moving_s) | .day] | first)' a
+run run s.yaml -q --json -o once
+check "day 0 is the iteration of run" [ "$(jq '.days[0].frozen_ms' a/drift.json)" = "$(jq '.cases[0].iteration_ms' once/result.json)" ]
+run drift s.yaml -j 1 -o b
+check "the same for any -j" cmp -s a/drift.json b/drift.json
+run drift s.yaml --set drift.pause="1000000 s" -o c
+law "a pause that is never saved never pays" '.break_even_day == null' c
+run drift s.yaml --set planner='{name: row_wise}' -o d
+law "rows that a hash spreads do not care who is popular" '[.days[].frozen_ms] | max == min' d
+run drift s.yaml --set drift='{days: 3, growth: 0.1, batch: 5 %/day, exponent: -0.05, tables: history}' -o e
+check "growth, batch and exponent: $(cat streams/err)" [ "$code" -eq 0 ]
+law "memory grows" '.days[3].frozen_bytes > .days[0].frozen_bytes' e
+law "the best is never slower than the kept plan" '[.days[] | .best_ms <= .frozen_ms * (1 + 1e-9)] | all' e
+
+refuse 2 "rotation is \"200\".*share per day" drift s.yaml --set drift.rotation=200 -o none
+refuse 2 'unknown key "rotaton".*rotation' drift s.yaml --set drift.rotaton=1 -o none
+refuse 2 'nothing drifts' drift s.yaml --set drift='{days: 3}' -o none
+refuse 2 'nothing drifts' run s.yaml --set drift='{days: 3}' -o none
+refuse 2 "no 'drift'" drift "$source/scenarios/toy.yaml" --case row_wise -o none
+refuse 2 "table 'bag' has no exponent" drift s.yaml --set drift='{days: 3, exponent: 1, tables: bag}' -o none
+refuse 2 'no table fits "nobody"' drift s.yaml --set drift.tables=nobody -o none
+finish 20

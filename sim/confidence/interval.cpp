@@ -102,10 +102,13 @@ Interval ErrorModel::interval(double ms, const IterationSetting& setting, const 
   interval.high_ms = ms * std::exp(half);
   interval.outside = outside_of(setting, residuals_, left_out);
   const int systems = rests_.systems(error_class, left_out);
-  interval.basis = systems > 0
-                       ? fmt::format("published iterations of {} on {}", setting.software, counted(systems, "system"))
-                       : fmt::format("published iterations of other software on {}",
-                                     counted(rests_.systems("iteration", left_out), "system"));
+  interval.basis =
+      systems > 0
+          ? (setting.software == "none"
+                 ? fmt::format("published iterations predicted without a host on {}", counted(systems, "system"))
+                 : fmt::format("published iterations of {} on {}", setting.software, counted(systems, "system")))
+          : fmt::format("published iterations of other software on {}",
+                        counted(rests_.systems("iteration", left_out), "system"));
   if (!left_out.empty()) interval.basis += ", none of them of its own system";
   return interval;
 }

@@ -281,7 +281,8 @@ Workload read_case_workload(const CaseTree& tree) {
 }
 
 Case read_case(const CaseTree& tree, std::uint64_t seed) {
-  return read_case(tree, seed, read_case_cluster(tree), read_case_workload(tree));
+  ClusterSpec cluster = read_case_cluster(tree);  // before the workload: what is missing is told in this order
+  return read_case(tree, seed, std::move(cluster), read_case_workload(tree));
 }
 
 Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Workload workload) {

@@ -65,12 +65,13 @@ class SweepReader {
     }
     if (const Tree* const zip = reader.value("zip")) read_zip(*zip);
     if (reader.has("random")) read_random(reader.map("random"));
+    const Tree* const where = reader.value("where");
+    reader.finish();
     if (sweep_.dimensions.empty())
       throw input_error(stated_.place, "the sweep has no axes", "Write 'axes: {cluster.nodes: [2, 4, 8]}' in 'sweep'");
     refuse_double_axes();
     count_points();
-    if (const Tree* const where = reader.value("where")) read_where(*where);
-    reader.finish();
+    if (where != nullptr) read_where(*where);
     leave_out();
   }
 

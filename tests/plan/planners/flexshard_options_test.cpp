@@ -118,7 +118,7 @@ TEST_CASE("pooled tables beside sequences go to the planner that `pooled` names,
   for (const auto& [option, planner] : {std::pair<std::string, std::string>{"", "torchrec"},
                                         {", pooled: row_wise", "row_wise"},
                                         {", pooled: {name: column_wise, min_partition: 64}", "column_wise"}}) {
-    CAPTURE(option);
+    INFO(std::string(option));
     const Plan plan = plan_by("{name: flexshard_2tier" + option + "}", workload, study.cluster);
     const std::string own = option.find('{') == std::string::npos ? "{name: " + planner + "}" : option.substr(10);
     const Plan bags = plan_by(own, workload_of({workload.tables[0]}), study.cluster);

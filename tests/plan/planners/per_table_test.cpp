@@ -120,7 +120,7 @@ TEST_CASE("patterns and planners that make no sense are refused with their place
       {with("{\"user\": flexshard_2tier, \"*\": row_wise}"), "tables \"user\" (flexshard_2tier)"},
   };
   for (const auto& [yaml, expected] : cases) {
-    CAPTURE(yaml);
+    INFO(std::string(yaml));
     const std::string text = error_of([&, &yaml = yaml] { plan_by(yaml, mixed(), test_cluster(1, 4)); });
     CHECK(has(text, expected));
     if (!has(yaml, "flexshard")) CHECK(has(text, "options.yaml:1"));

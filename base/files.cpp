@@ -1,5 +1,7 @@
 #include "base/files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/at_end.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -59,11 +62,6 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
   return text;
 }
 
-struct AtEnd {
-  std::function<void()> run;
-  ~AtEnd() { run(); }
-};
-
 bool holds_scenarios(const fs::path& folder) {
   return is_folder(folder / "scenarios" / "clusters");
 }
@@ -78,25 +76,16 @@ std::optional<fs::path> above_executable() {
   return std::nullopt;
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-struct Move {
-  fs::path from, to;
-};
-
-// Everything that can be refused is refused before the first file moves.
-std::vector<Move> planned_moves(const fs::path& hidden, const fs::path& target) {
-  std::vector<Move> moves;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden)) {
-    if (!entry.is_regular_file()) continue;
-    moves.push_back({entry.path(), result_target(target / entry.path().lexically_relative(hidden))});
-  }
-  return moves;
+// A new file beside the target whose name nobody can have guessed, and that is no longer than a name may be.
+File new_temporary(const fs::path& target, fs::path& temporary) {
+  std::string name = (target.parent_path() / ".shardsim-XXXXXX").string();
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) throw cannot_write(target, cause(errno));
+  temporary = name;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor, 0666 & ~mask);
+  return File(::fdopen(descriptor, "wb"));
 }
 
 }  // namespace
@@ -142,36 +131,14 @@ std::string read_file(const std::string& path, std::size_t most) {
 
 void write_file(const fs::path& path, std::string_view text) {
   const fs::path target = result_target(path);
-  const fs::path temporary = target.string() + ".tmp." + std::to_string(::getpid());
   std::error_code failure, ignored;
+  fs::path temporary;
+  File file = new_temporary(target, temporary);
   const AtEnd tidy{[&] { fs::remove(temporary, ignored); }};
-  File file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) throw cannot_write(target, cause(errno));
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) throw cannot_write(target, cause(errno));
   if (std::fclose(file.release()) != 0) throw cannot_write(target, cause(errno));
   fs::rename(temporary, target, failure);
   if (failure) throw cannot_write(target, failure.message());
-}
-
-void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
-  const bool is_new = !is_there(target);
-  const fs::path hidden = target / (".writing." + std::to_string(::getpid()));
-  std::error_code failure, ignored;
-  const AtEnd tidy{[&] {
-    fs::remove_all(hidden, ignored);
-    if (is_new) fs::remove(target, ignored);  // only when empty
-  }};
-  fs::create_directories(hidden, failure);
-  if (failure) throw cannot_write(target, failure.message());
-  try {
-    write(hidden);
-  } catch (const Error& error) {
-    throw Error(error.failure(), Place{}, replaced(error.what(), hidden.string(), target.string()), "");
-  }
-  for (const Move& move : planned_moves(hidden, target)) {
-    fs::rename(move.from, move.to, failure);
-    if (failure) throw cannot_write(move.to, failure.message());
-  }
 }
 
 std::string version() {
@@ -181,11 +148,15 @@ std::string version() {
 fs::path data_folder() {
   const char* named = std::getenv("SHARDSIM_DATA");
   if (named != nullptr && *named != '\0') {
-    if (is_folder(named)) return named;
-    throw input_error({"environment variable SHARDSIM_DATA"}, excerpt(named) + " is no folder",
+    if (holds_scenarios(named)) return named;
+    throw input_error({"environment variable SHARDSIM_DATA"},
+                      excerpt(named) + (is_folder(named) ? " holds no folder scenarios" : " is no folder"),
                       "Set it to the folder that holds scenarios/, or unset it");
   }
-  return above_executable().value_or(SHARDSIM_DEFAULT_DATA);
+  const fs::path folder = above_executable().value_or(SHARDSIM_DEFAULT_DATA);
+  if (holds_scenarios(folder)) return folder;
+  throw input_error({}, "the files that shardsim ships (scenarios/ and plots/) are not where the program lies",
+                    "Set SHARDSIM_DATA to the folder that holds them, or install with `cmake --install`");
 }
 
 }  // namespace shardsim

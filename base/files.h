@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,12 +31,6 @@ Error cannot_write(const std::filesystem::path& path, const std::string& why);
 // A result file that appears whole or not at all: written beside under a temporary name, then renamed. One at a time
 // per target and process. Errors: Failure::run naming the path and the cause; result_target()'s.
 void write_file(const std::filesystem::path& path, std::string_view text);
-
-// Result files of one run that appear together or not at all: `write` gets a hidden folder inside the target, which is
-// made where it is missing, and what it wrote there is renamed into place, over the files of an earlier run. When it
-// throws, what lay in the target is as it was; an Error that names the hidden folder comes out naming the target.
-// Errors: Failure::run naming the target's path and the cause.
-void write_folder(const std::filesystem::path& target, const std::function<void(const std::filesystem::path&)>& write);
 
 // The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the
 // executable (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is

@@ -58,6 +58,45 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return more + 1;
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+// Characters that steer a terminal, hide, or turn the order of what is written around them: another text would be read
+// than stands there. C1 controls, marks of direction, separators of lines, characters without width (Unicode 15, 4.4
+// and 23.2).
+bool misleads(std::string_view character) {
+  if (character.size() == 2) return character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;
+  if (character.size() != 3) return false;
+  if (character == "\xef\xbb\xbf") return true;  // U+FEFF
+  if (character[0] != '\xe2') return false;
+  const int code = 0x2000 + ((static_cast<unsigned char>(character[1]) & 0x3f) << 6) +
+                   (static_cast<unsigned char>(character[2]) & 0x3f);
+  return (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f);
+}
+
+// The character at `at`, which goes on behind it; "?" for what is none, or must not be shown.
+std::string_view shown_character(std::string_view text, std::size_t& at) {
+  const std::size_t length = character_length(text, at);
+  const std::string_view character = text.substr(at, std::max<std::size_t>(length, 1));
+  at += character.size();
+  return length == 0 || is_control(character[0]) || misleads(character) ? "?" : character;
+}
+
+constexpr std::size_t kLongestExcerpt = 60;  // characters
+constexpr std::size_t kMostNames = 100;      // that one message lists
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::vector<std::string> some;
+  for (const std::string& name : names) {
+    if (some.size() == kMostNames) break;
+    some.push_back(name.size() <= kLongestExcerpt ? name : excerpt(name));
+  }
+  const std::string more =
+      fmt::format(" and {} more", with_thousands(static_cast<std::int64_t>(names.size() - some.size())));
+  return join(some) + (some.size() < names.size() ? more : "");
+}
+
 // How much of the pattern may have been used up by all of the text: [n] says whether its first n characters fit.
 std::vector<bool> fitting_parts(std::string_view text, std::string_view pattern) {
   const auto skip_stars = [&](std::vector<bool>& fits) {
@@ -78,10 +117,6 @@ std::vector<bool> fitting_parts(std::string_view text, std::string_view pattern)
     fits = std::move(next);
   }
   return fits;
-}
-
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
 bool continues_code_point(char byte) {
@@ -122,7 +157,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
 std::string known_names_hint(std::string_view name, const std::vector<std::string>& known) {
   if (known.empty()) return "None is known here.";
   const std::string near = nearest(name, known);
-  const std::string list = "Known: " + join(known) + ".";
+  const std::string list = "Known: " + some_of(known) + ".";
   return near.empty() ? list : fmt::format("Did you mean '{}'? {}", near, list);
 }
 
@@ -146,23 +181,17 @@ bool may_fit_after(std::string_view start, std::string_view pattern) {
 }
 
 std::string excerpt(std::string_view text) {
-  constexpr std::size_t kMost = 60;
   std::string shown = "\"";
   std::size_t at = 0;
-  for (std::size_t characters = 0; at < text.size() && characters < kMost; ++characters) {
-    const std::size_t length = character_length(text, at);
-    const bool readable = length > 0 && !is_control(text[at]);
-    shown += readable ? text.substr(at, length) : "?";
-    at += std::max<std::size_t>(length, 1);
-  }
+  for (std::size_t characters = 0; at < text.size() && characters < kLongestExcerpt; ++characters)
+    shown += shown_character(text, at);
   return shown + (at < text.size() ? "...\"" : "\"");
 }
 
 std::string printable(std::string text) {
-  for (char& c : text) {
-    if (is_control(c)) c = '?';
-  }
-  return text;
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) shown += shown_character(text, at);
+  return shown;
 }
 
 int display_width(const std::string& text) {

@@ -17,7 +17,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 // The known name with the smallest edit distance, or "" when none is near enough to be a likely misspelling.
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
 
-// "Did you mean 'x'? Known: a, b, c." - the remedy of every unknown-name error.
+// "Did you mean 'x'? Known: a, b, c." - the remedy of every unknown-name error; of more than 100 names the first ones.
 std::string known_names_hint(std::string_view name, const std::vector<std::string>& known);
 
 // Whether a pattern fits the whole text: * stands for any characters, ? for one, everything else for itself.
@@ -29,10 +29,10 @@ std::vector<std::size_t> fitting_names(const std::vector<std::string>& names, st
 // Whether it fits some text that begins with `start`.
 bool may_fit_after(std::string_view start, std::string_view pattern);
 
-// The text as a message may show it: in double quotes, on one line, control characters as "?", at most 60 characters.
+// The text as a message may show it: in double quotes, printable, at most 60 characters.
 std::string excerpt(std::string_view text);
 
-// Control characters as "?": what steers a terminal does not go through.
+// On one line, with "?" for what is no UTF-8, steers a terminal, hides, or turns the text around it.
 std::string printable(std::string text);
 
 // Columns that a text takes on a terminal, one per code point.

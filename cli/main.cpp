@@ -14,10 +14,27 @@ Command shardsim_program() {
               "Exit codes: 0 ok, 1 the run failed, 2 usage or bad input, 3 the plan does not fit in memory,\n"
               "4 outside the tolerance, 130 Ctrl-C.\n",
           .examples = {"shardsim run scenarios/flexshard.yaml", "shardsim list planners"},
-          .parts = {run_command(), check_command(), list_command(), plan_command(), explain_command(), lower_command(),
-                    compare_command(), convert_command(), model_import_command(), cluster_command(),
-                    collective_command(), compute_command(), cost_model_command(), autoshard_command(), drift_command(),
-                    emulate_command(), validate_emulated_command(), workload_command()}};
+          .parts = {run_command(),
+                    sweep_command(),
+                    check_command(),
+                    list_command(),
+                    plan_command(),
+                    explain_command(),
+                    why_command(),
+                    lower_command(),
+                    compare_command(),
+                    convert_command(),
+                    model_import_command(),
+                    cluster_command(),
+                    collective_command(),
+                    compute_command(),
+                    cost_model_command(),
+                    autoshard_command(),
+                    drift_command(),
+                    emulate_command(),
+                    validate_emulated_command(),
+                    workload_command(),
+                    confidence_command()}};
 }
 
 int run_until_stopped(const std::vector<std::string>& words) {

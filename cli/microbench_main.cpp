@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -26,6 +27,8 @@ struct Request {
   std::string output, csv;
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
+  std::optional<int> port;  // of the rendezvous of --collectives
+  double join_limit = kJoinLimit;
   bool quick = false, quiet = false, collectives = false;
   std::string shards;  // file of shards to time instead of the sweep; "" without
   ShardOptions shard_options;
@@ -119,6 +122,8 @@ Request request_of(const Arguments& given) {
     check_output(request.csv, given.has("force"), measured_endings());
   }
   request.threads = static_cast<int>(given.count("threads", 1, 4096).value_or(0));
+  if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.quick = given.has("quick");
   request.quiet = given.has("quiet");
   request.options = options_of(given);
@@ -150,7 +155,7 @@ void print_summary(const MeasuredSet& set) {
 
 // One rank of the sweep of collectives; rank 0 writes.
 int run_collectives(const Request& request) {
-  const Launch launch = launch_from([](const char* name) { return std::getenv(name); });
+  const Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
   if (launch.world_size < 2)
     throw input_error(Arguments::place("collectives"), "there is one rank only",
                       "Start several: torchrun, mpirun, srun, or shardsim emulate -- shardsim-microbench ...");
@@ -159,8 +164,10 @@ int run_collectives(const Request& request) {
   options.warmup = 2;
   options.iterations = request.quick ? 5 : 20;
   options.apart = true;
-  const auto rendezvous = Rendezvous::join(launch);
-  const std::string text = bench_collectives(*rendezvous, options, collective_sizes(request.quick));
+  const auto rendezvous = Rendezvous::join(launch, request.join_limit);
+  options.give_up = [](const std::string& why) { std::_Exit(report_error(1, why + ".")); };
+  const auto bench = request.device->collectives != nullptr ? request.device->collectives : bench_collectives;
+  const std::string text = bench(*rendezvous, options, collective_sizes(request.quick));
   if (launch.rank == 0) write_file(request.output, text);
   rendezvous->leave();
   if (launch.rank == 0) fmt::print("{}wrote {}\n", text, request.output);
@@ -268,6 +275,8 @@ Command microbench_program() {
             "Instead time all-reduce and all-to-all over the ranks of a launcher (torchrun, Open MPI, Slurm); -o "
             "FILE.txt "
             "gets the layout of nccl-tests, for `shardsim collective compare` and `shardsim cluster calibrate`."},
+           {"port", 0, "N", "With --collectives: where rank 0 listens, the same on every rank."},
+           {"join-limit", 0, "SECONDS", "With --collectives: how long ranks wait for each other at the start.", "120"},
            {"shards", 0, "FILE",
             "Instead time the shards of this file (shardsim cost-model sample), forward and backward; -o FILE.json "
             "gets "

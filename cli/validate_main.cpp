@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "base/files.h"
@@ -31,6 +32,8 @@ struct ValidateRequest {
   std::string output;
   std::string trace;         // folder of Kineto traces; "": none
   int check_iterations = 0;  // --check-data; 0: measure
+  std::optional<int> port;   // where rank 0 listens; none: as the launcher says
+  double join_limit = kJoinLimit;
   ExecuteOptions options;
 };
 
@@ -65,7 +68,16 @@ ValidateRequest validate_request(const Arguments& given) {
   request.options.warmup = static_cast<int>(*given.count("warmup", 0, kMostIterations));
   request.options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
   request.options.apart = given.has("apart");
+  request.options.machine.priority = given.has("priority");
+  if (request.options.machine.priority && machine.name != "cuda")
+    throw input_error(Arguments::place("priority"), "streams of a CPU rank are threads without one",
+                      "Leave it out, or use --device cuda");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
+  if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
+  request.options.give_up = [](const std::string& why) {
+    std::_Exit(report_error(caught_signal() == 0 ? 1 : 128 + caught_signal(), why + "."));
+  };
   request.output = given.text("output");
   request.trace = given.text("trace");
   if (request.check_iterations > 0) return request;
@@ -89,8 +101,8 @@ int free_port() {
 }
 
 // The ranks that this process runs, each in a thread: one of a launcher's, those of a node, or all.
-std::vector<Launch> ranks_here(const Program& program) {
-  const Launch launch = launch_from([](const char* name) { return std::getenv(name); });
+std::vector<Launch> ranks_here(const Program& program, const ValidateRequest& request) {
+  const Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
   const int world = program.world_size;
   const bool per_node =
       launch.local_size == 1 && launch.world_size < world && launch.world_size * program.ranks_per_node == world;
@@ -102,7 +114,7 @@ std::vector<Launch> ranks_here(const Program& program) {
         "Start one per rank, or one per node of " + std::to_string(program.ranks_per_node));
   }
   const int here = launch.launcher.empty() ? world : program.ranks_per_node;
-  const int port = launch.launcher.empty() ? free_port() : launch.master_port;
+  const int port = launch.launcher.empty() && !request.port ? free_port() : launch.master_port;
   std::vector<Launch> ranks;
   for (int local = 0; local < here; ++local) {
     Launch each = launch;
@@ -144,7 +156,7 @@ std::string path_of_rank(const std::string& path, int rank) {
 }
 
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
-  const auto rendezvous = Rendezvous::join(launch);
+  const auto rendezvous = Rendezvous::join(launch, request.join_limit);
   const std::jthread watch = stop_watch(*rendezvous);
   if (request.check_iterations > 0) {
     const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
@@ -180,7 +192,7 @@ int validate(const Arguments& given, const Terminal&) {
   lookup_buffers(source.program, places, 0);
   const MachineEntry& machine = machine_named(request.options.device);
   if (machine.check != nullptr) machine.check(source.program, places);
-  const std::vector<Launch> ranks = ranks_here(source.program);
+  const std::vector<Launch> ranks = ranks_here(source.program, request);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) result_target(request.output);
   try {
@@ -214,6 +226,11 @@ Command validate_program() {
               {"warmup", 0, "N", "How many iterations are not kept.", "50"},
               {"iterations", 0, "N", "How many iterations are kept.", "20"},
               {"apart", 0, "", "Start every iteration alone, at one time on all ranks."},
+              {"priority", 0, "", "On GPUs: streams of collectives go before the others."},
+              {"port", 0, "N",
+               "Where rank 0 listens, the same on every rank; else MASTER_PORT, or 1000 above it beside an agent of "
+               "torchrun."},
+              {"join-limit", 0, "SECONDS", "How long ranks wait for each other at the start.", "120"},
               {"threads", 0, "N", "How many threads work on each compute operation of a CPU rank.", "1"},
               {"trace", 0, "DIR", "Also write a Kineto trace per rank, DIR/rankN.json."},
               {"check-data", 0, "",

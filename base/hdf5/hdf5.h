@@ -64,8 +64,9 @@ class Hdf5Writer {
 enum class Hdf5Origin { anybody, shardsim };
 
 // An HDF5 file, read only; one that has our checksum is refused where it is damaged. Errors: Failure::input naming the
-// file, the object and what is wrong with it: missing, of another type or shape, broken. Never more memory is taken
-// than the file's size could account for.
+// file, the object and what is wrong with it: missing, of another type or shape, broken, kept outside of the file.
+// Never more memory is taken than the file's size could account for, nor more than 1 GiB of values in all and 64 MiB of
+// text in a dataset. Links to other files are not followed, and no plug-in is loaded.
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin = Hdf5Origin::anybody);
@@ -90,11 +91,18 @@ class Hdf5Reader {
  private:
   template <typename Value>
   Value attribute(const std::string& object, const std::string& name, const char* expected) const;
+  struct Dataset;
+  Dataset opened(const std::string& path) const;
+  template <typename Value>
+  Dataset checked(const std::string& path, const char* expected) const;
   template <typename Value>
   std::vector<Value> values(const std::string& path, const char* expected) const;
+  // Adds to what was read of the file, and refuses it beyond the limit.
+  void count_bytes(const std::string& path, std::size_t count, std::size_t each) const;
 
   std::string path_;
   std::int64_t file_ = -1;
+  mutable std::size_t read_ = 0;  // bytes of values
 };
 
 }  // namespace shardsim

@@ -17,8 +17,11 @@ using detail::Hdf5Handle;
 
 namespace {
 
-constexpr hsize_t kBestCompression = 1032;  // of deflate (RFC 1951): 258 bytes by 2 bits
-constexpr hsize_t kSmall = 1 << 16;         // bytes; below this nothing is asked of the storage
+constexpr hsize_t kBestCompression = 1032;                // of deflate (RFC 1951): 258 bytes by 2 bits
+constexpr hsize_t kSmall = 1 << 16;                       // bytes; below this nothing is asked of the storage
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of values that one file may give
+constexpr hsize_t kTextsAtOnce = 64;
+constexpr std::size_t kMostText = std::size_t{64} << 20;  // bytes of one dataset's texts
 
 // A text that HDF5 allocated.
 std::string taken(char* start) {
@@ -36,6 +39,21 @@ bool holds(std::int64_t, hid_t type) {
 }
 bool holds(const char*, hid_t type) {
   return H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+}
+
+// A file is its own bytes: a link to another file is as if it were not there, and no code is loaded for its filters.
+void refuse_what_is_outside() {
+  H5Lunregister(H5L_TYPE_EXTERNAL);
+  H5PLset_loading_state(0);
+}
+
+// What a dataset keeps outside of the file, or maps from elsewhere, where HDF5's library follows it wherever it leads;
+// "" where it has its values itself.
+std::string kept_elsewhere(hid_t set) {
+  const Hdf5Handle how(H5Dget_create_plist(set), H5Pclose);
+  if (H5Pget_layout(how) == H5D_VIRTUAL) return "is a virtual dataset, whose values are others'";
+  if (H5Pget_external_count(how) > 0) return "keeps its values in other files";
+  return "";
 }
 
 // The type in memory; texts are read as they are in the file.
@@ -89,6 +107,7 @@ std::string hdf5_cause() {
 
 Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : path_(path.string()) {
   detail::silence_hdf5();
+  refuse_what_is_outside();
   std::error_code error;
   if (!std::filesystem::exists(path, error)) refuse(error ? error.message() : "there is no such file");
   if (!is_file(path)) refuse("this is no plain file");
@@ -107,6 +126,11 @@ Hdf5Reader::~Hdf5Reader() {
 void Hdf5Reader::refuse(const std::string& wrong) const {
   throw input_error(Place{path_}, wrong, "Give an HDF5 file laid out as docs/formats.md says");
 }
+
+struct Hdf5Reader::Dataset {
+  Hdf5Handle handle;
+  std::vector<std::size_t> lengths;
+};
 
 bool Hdf5Reader::has(const std::string& path) const {
   return H5LTpath_valid(file_, path.c_str(), true) > 0;
@@ -138,27 +162,50 @@ double Hdf5Reader::real_attribute(const std::string& object, const std::string& 
   return attribute<double>(object, name, "real number");
 }
 
-std::vector<std::size_t> Hdf5Reader::shape(const std::string& path) const {
+Hdf5Reader::Dataset Hdf5Reader::opened(const std::string& path) const {
   if (!has(path)) refuse(path + " is missing");
-  const Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!set.valid()) refuse(fmt::format("{} is no dataset: {}", path, detail::hdf5_cause()));
+  if (const std::string where = kept_elsewhere(set); !where.empty()) refuse(path + " " + where);
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const int axes = H5Sget_simple_extent_ndims(space);
   if (axes < 0) refuse(path + " has no shape");
   std::vector<hsize_t> lengths(static_cast<std::size_t>(axes));
   if (axes > 0) H5Sget_simple_extent_dims(space, lengths.data(), nullptr);
-  return {lengths.begin(), lengths.end()};
+  return {std::move(set), {lengths.begin(), lengths.end()}};
+}
+
+std::vector<std::size_t> Hdf5Reader::shape(const std::string& path) const {
+  return opened(path).lengths;
+}
+
+void Hdf5Reader::count_bytes(const std::string& path, std::size_t count, std::size_t each) const {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, each, &bytes) || bytes > kMostBytes - std::min(read_, kMostBytes))
+    refuse(
+        fmt::format("{}: the file's values take more than the {} MiB that one file may hold", path, kMostBytes >> 20));
+  read_ += bytes;
+}
+
+template <typename Value>
+Hdf5Reader::Dataset Hdf5Reader::checked(const std::string& path, const char* expected) const {
+  Dataset set = opened(path);
+  const std::size_t count = count_of(set.lengths);
+  const Hdf5Handle type(H5Dget_type(set.handle), H5Tclose);
+  if (!holds(Value{}, type)) refuse(fmt::format("{} does not hold {}", path, expected));
+  if (!is_backed(set.handle, type, count))
+    refuse(fmt::format("{} says {} values, more than the file holds", path, count));
+  count_bytes(path, count, sizeof(Value));
+  return set;
 }
 
 template <typename Value>
 std::vector<Value> Hdf5Reader::values(const std::string& path, const char* expected) const {
-  const std::size_t count = count_of(shape(path));
-  const Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle type(H5Dget_type(set), H5Tclose);
-  if (!holds(Value{}, type)) refuse(fmt::format("{} does not hold {}", path, expected));
-  if (!is_backed(set, type, count)) refuse(fmt::format("{} says {} values, more than the file holds", path, count));
-  std::vector<Value> values(count);
-  if (count > 0 && H5Dread(set, in_memory(Value{}, type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+  const Dataset set = checked<Value>(path, expected);
+  const Hdf5Handle type(H5Dget_type(set.handle), H5Tclose);
+  std::vector<Value> values(count_of(set.lengths));
+  if (!values.empty() &&
+      H5Dread(set.handle, in_memory(Value{}, type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
     refuse(fmt::format("{} cannot be read: {}", path, detail::hdf5_cause()));
   return values;
 }
@@ -171,9 +218,27 @@ std::vector<std::int64_t> Hdf5Reader::integers(const std::string& path) const {
   return values<std::int64_t>(path, "whole numbers");
 }
 
+// A few at a time: a small file may name one long text a million times.
 std::vector<std::string> Hdf5Reader::texts(const std::string& path) const {
+  const Dataset set = checked<const char*>(path, "texts of variable length");
+  const std::size_t count = count_of(set.lengths);
+  if (set.lengths.size() > 1) refuse(path + " has more than one axis");
+  const Hdf5Handle type(H5Dget_type(set.handle), H5Tclose), from(H5Dget_space(set.handle), H5Sclose);
   std::vector<std::string> texts;
-  for (char* start : values<char*>(path, "texts of variable length")) texts.push_back(taken(start));
+  std::vector<char*> starts(kTextsAtOnce);
+  std::size_t bytes = 0;
+  for (hsize_t first = 0; first < count; first += kTextsAtOnce) {
+    const hsize_t some = std::min<hsize_t>(kTextsAtOnce, count - first);
+    const Hdf5Handle into(H5Screate_simple(1, &some, nullptr), H5Sclose);
+    if (!set.lengths.empty()) H5Sselect_hyperslab(from, H5S_SELECT_SET, &first, nullptr, &some, nullptr);
+    if (H5Dread(set.handle, type, into, from, H5P_DEFAULT, starts.data()) < 0)
+      refuse(fmt::format("{} cannot be read: {}", path, detail::hdf5_cause()));
+    for (std::size_t i = 0; i < some; ++i) {
+      texts.push_back(taken(starts[i]));
+      bytes += texts.back().size();
+    }
+    if (bytes > kMostText) refuse(fmt::format("{} holds more than {} MiB of text", path, kMostText >> 20));
+  }
   return texts;
 }
 

@@ -40,10 +40,13 @@ std::int64_t parse_count_from(std::int64_t least, std::string_view text, const P
   throw input_error(place, fmt::format("{} is too small", excerpt(text)), fmt::format("Write {} or more", least));
 }
 
+constexpr double kLeastShare = 1e-6;  // of a rate: what is slower by more never ends
+
 double parse_efficiency(std::string_view text, const Place& place) {
   const double value = parse_share(text, place);
-  if (value > 0) return value;
-  throw input_error(place, excerpt(text) + " is not above 0", "Efficiencies are above 0 and at most 1");
+  if (value >= kLeastShare) return value;
+  throw input_error(place, excerpt(text) + (value > 0 ? " is absurd" : " is not above 0"),
+                    "Efficiencies are above 0, a millionth or more, and at most 1");
 }
 
 bool parse_flag(std::string_view text, const Place& place) {

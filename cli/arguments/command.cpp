@@ -8,6 +8,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/arguments/arguments.h"
+#include "cli/arguments/completion.h"
+#include "cli/arguments/manual.h"
 
 namespace shardsim {
 namespace {
@@ -21,17 +23,10 @@ std::string help_line(const std::string& left, const std::string& help) {
   return left.size() + 2 <= kHelpColumn ? left + lines.substr(left.size()) : left + "\n" + lines;
 }
 
-std::string with_choices(std::string help, const std::vector<std::string>& choices) {
-  return choices.empty() ? help : help + " One of: " + join(choices) + ".";
-}
-
 std::string option_help(const Option& option) {
   std::string left = option.letter == 0 ? "      --" : fmt::format("  -{}, --", option.letter);
   left += option.name + (option.value.empty() ? "" : " " + option.value);
-  std::string help = with_choices(option.help, option.choices);
-  if (!option.standard.empty()) help += " Default: " + option.standard + ".";
-  if (option.times == Option::Times::any) help += " May be repeated.";
-  return help_line(left, help);
+  return help_line(left, option.help_text());
 }
 
 std::string declared_help(const Command& command) {
@@ -89,7 +84,27 @@ int print(const std::string& text) {
   return 0;
 }
 
+int print_completion(const Command& program, const std::vector<std::string>& words) {
+  const std::string shell = words.size() == 2 ? words.back() : "";
+  const std::vector<std::string> shells = completed_shells();
+  if (std::ranges::find(shells, shell) != shells.end()) return print(completion(program, shell));
+  throw input_error({"argument --completion"},
+                    shell.empty() ? "one shell is to be named" : "unknown shell " + excerpt(shell),
+                    known_names_hint(shell, shells));
+}
+
 }  // namespace
+
+std::string with_choices(std::string help, const std::vector<std::string>& choices) {
+  return choices.empty() ? help : help + " One of: " + join(choices) + ".";
+}
+
+std::string Option::help_text() const {
+  std::string text = with_choices(help, choices);
+  if (!standard.empty()) text += " Default: " + standard + ".";
+  if (times == Times::any) text += " May be repeated.";
+  return text;
+}
 
 std::string Command::word() const {
   return name.substr(name.rfind(' ') + 1);
@@ -120,6 +135,8 @@ std::string Command::help_text() const {
 int run_program(const Command& program, std::vector<std::string> words, const Terminal& terminal) {
   const std::string first = words.empty() ? "" : words.front();
   if (first == "--version") return print(program.name + " " + version() + "\n");
+  if (first == "--manual") return print(manual_page(program));
+  if (first == "--completion") return print_completion(program, words);
   if (!program.parts.empty() && words.empty()) {
     std::fputs(program.help_text().c_str(), stderr);
     return 2;

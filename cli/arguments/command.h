@@ -17,6 +17,8 @@ struct Option {
   std::string standard{};  // the value when the option is not given; "" where there is none, or where the help says it
   enum class Times { at_most_once, any, once } times = Times::at_most_once;
   std::vector<std::string> choices{};  // the only values allowed; empty: any
+
+  std::string help_text() const;  // `help` with what else is declared of it, as sentences
 };
 
 // One argument that is known by its position.
@@ -53,8 +55,12 @@ struct Command {
   std::string help_text() const;
 };
 
+// A help sentence and the values that are allowed, where these are a few.
+std::string with_choices(std::string help, const std::vector<std::string>& choices);
+
 // Runs the command that the words (those after the name of the program) ask for and returns its exit code. `--help` and
-// `-h` anywhere before `--` print the help of that command; `--version` prints the version of the program.
+// `-h` anywhere before `--` print the help of that command. As the first word `--version` prints the version of the
+// program, `--manual` its manual page, and `--completion SHELL` what that shell reads to complete its words.
 // Errors (Failure::input): no such command; those of Arguments and of the command.
 int run_program(const Command& program, std::vector<std::string> words, const Terminal& terminal);
 

@@ -6,11 +6,13 @@ namespace shardsim {
 
 // The declarations of the sub-commands of `shardsim`, each beside its function in the file of its name.
 Command run_command();
+Command sweep_command();
 Command check_command();
 Command list_command();
 Command plan_command();
 Command explain_command();
 Command lower_command();
+Command why_command();
 Command compare_command();
 Command convert_command();
 Command model_import_command();
@@ -25,5 +27,6 @@ Command emulate_command();
 Command validate_emulated_command();
 Command autoshard_command();
 Command workload_command();
+Command confidence_command();
 
 }  // namespace shardsim

@@ -21,6 +21,7 @@
 #include "sim/scenario/named_tree.h"
 #include "sim/study/load_notes.h"
 #include "sim/study/study.h"
+#include "sim/sweep/sweep.h"
 #include "validate/measurements/read/system_map.h"
 
 namespace shardsim {
@@ -113,6 +114,10 @@ Checked check_scenario(const std::string& text, const std::string& path, const P
   for (const auto& [name, planners] : compared_planners(scenario)) check_planners(planners, scenario, watch, checked);
   if (checked.findings.empty()) check_job_groups(scenario, watch);
   checked.summary = counted(scenario.cases.size(), "case");
+  if (has_sweep(text, path)) {
+    const Sweep sweep = sweep_from_text(text, path, {}, {});
+    checked.summary += fmt::format(", a sweep of {}", counted(sweep.points.size(), "point"));
+  }
   return checked;
 }
 

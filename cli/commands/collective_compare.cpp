@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/all.h"

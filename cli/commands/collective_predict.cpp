@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -10,6 +11,8 @@
 #include "cli/commands/collective.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
+#include "sim/confidence/class_errors.h"
+#include "sim/confidence/iteration_parts.h"
 
 namespace shardsim {
 namespace {
@@ -32,6 +35,38 @@ std::vector<CollectivePrediction> predictions_of(const CollectiveRequest& reques
   }
   return predictions;
 }
+
+// Above and below a predicted time, by which factor four published times in five of its class are at most off.
+class CollectiveErrors {
+ public:
+  CollectiveErrors(const CollectiveRequest& request, const Cluster& cluster)
+      : errors_(shipped_residuals()),
+        kind_(collective_kind_name(request.kind)),
+        transport_(cluster.spec().nics ? cluster.spec().nics->transport : "") {
+    const std::vector<int>& ranks = request.groups.front();
+    across_ = std::ranges::any_of(ranks, [&](int rank) { return cluster.node_of(rank) != cluster.node_of(ranks[0]); });
+  }
+
+  double factor(std::int64_t size) const {
+    const std::string error_class = collective_error_class(kind_, across_, transport_, size);
+    return std::exp(coverage_quantile() * errors_.scale(error_class));
+  }
+
+  // "80 % of such times are within a factor of 1.40 (1 KiB), 1.31 (1 GiB)": where the factor changes.
+  std::string words(const std::vector<std::int64_t>& sizes) const {
+    std::vector<std::string> parts;
+    for (const std::int64_t size : sizes) {
+      const std::string text = fmt::format("{:.2f}", factor(size));
+      if (parts.empty() || !parts.back().starts_with(text)) parts.push_back(text + " from " + to_text(Bytes{size}));
+    }
+    return "80 % of published times are within this factor of ours: " + join(parts) + " (docs/confidence.md)";
+  }
+
+ private:
+  ClassErrors errors_;
+  std::string kind_, transport_;
+  bool across_ = false;
+};
 
 bool is_total(CollectiveKind kind) {
   return kind == CollectiveKind::all_to_all || kind == CollectiveKind::all_gather ||
@@ -114,12 +149,19 @@ std::string collective_table(const CollectiveRequest& request, const std::vector
     for (const Json& value : row) cells.push_back(cell_text(value));
     text += table_line(cells);
   }
+  text += "# note: " + CollectiveErrors(request, cluster).words(request.sizes) + "\n";
   for (const std::string& note : notes_of(predictions, cluster)) text += "# note: " + note + "\n";
   return text;
 }
 
 std::string collective_json(const CollectiveRequest& request, const std::vector<CollectivePrediction>& predictions,
                             const Cluster& cluster) {
+  const CollectiveErrors errors(request, cluster);
+  std::vector<Json> rows = prediction_rows(request, predictions);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const double us = predictions[row].time.us(), factor = errors.factor(request.sizes[row]);
+    rows[row]["interval"] = {{"low_us", us / factor}, {"high_us", us * factor}, {"coverage", kCoverage}};
+  }
   const Json json = {{"schema", "shardsim.collective/1"},
                      {"cluster", cluster.spec().name},
                      {"nodes", cluster.nodes()},
@@ -128,7 +170,7 @@ std::string collective_json(const CollectiveRequest& request, const std::vector<
                      {"group", request.group},
                      {"ranks_per_group", request.groups.front().size()},
                      {"groups_at_once", request.groups.size()},
-                     {"results", prediction_rows(request, predictions)},
+                     {"results", rows},
                      {"notes", notes_of(predictions, cluster)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -6,6 +6,7 @@
 #include "base/document/cells.h"
 #include "base/document/document.h"
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"

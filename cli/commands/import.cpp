@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "cli/commands/all.h"

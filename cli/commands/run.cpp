@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/all.h"

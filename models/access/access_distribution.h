@@ -58,6 +58,9 @@ class AccessDistribution {
   // 1 - (1 - p/S)^draws over its rows, S the interval's sum. Within 1e-3 of the sum; exact where p is constant.
   double expected_distinct(std::uint64_t first, std::uint64_t end, double draws) const;
 
+  // Whether it is a copy of the other one: of two that were made alike it says no.
+  bool operator==(const AccessDistribution&) const = default;
+
   class Family;  // one per family name
 
  private:

@@ -1,6 +1,8 @@
 #include "models/access/row_hash.h"
 
+#include <algorithm>
 #include <bit>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -58,6 +60,56 @@ std::uint64_t walk(std::uint64_t i, std::uint64_t n, std::uint64_t key, const Pa
   return i;
 }
 
+// The rounds of feistel() looked up: a round depends on half of the bits alone, so of many numbers most ask what
+// another one has asked before.
+class RoundTables {
+ public:
+  RoundTables(int half_bits, std::uint64_t key)
+      : half_bits_(half_bits), mask_((std::uint64_t{1} << half_bits) - 1), added_(kHashRounds << half_bits) {
+    for (std::uint64_t at = 0; at < added_.size(); ++at) {
+      added_[at] = static_cast<std::uint32_t>(mix(at & mask_, key + (at >> half_bits) * kGolden) & mask_);
+    }
+  }
+
+  std::uint64_t pass(std::uint64_t i) const {
+    std::uint64_t left = i >> half_bits_, right = i & mask_;
+    const std::uint32_t* of_round = added_.data();
+    for (int round = 0; round < kHashRounds; ++round, of_round += mask_ + 1) {
+      const std::uint64_t next = left ^ of_round[right];
+      left = right;
+      right = next;
+    }
+    return (left << half_bits_) | right;
+  }
+
+ private:
+  int half_bits_;
+  std::uint64_t mask_;
+  std::vector<std::uint32_t> added_;  // [round][right half], to the left one by exclusive or
+};
+
+// walk() of each of them: pass by pass, so that a processor works on several numbers at a time, and a few thousand
+// together, which its cache holds. How many passes one takes is not foreseen, so no branch asks it.
+template <typename Pass>
+void walk_all(std::span<std::uint64_t> positions, std::uint64_t n, const Pass& pass) {
+  constexpr std::size_t kTogether = 4096;
+  std::vector<std::uint32_t> outside(std::min(kTogether, positions.size()));
+  for (std::size_t first = 0; first < positions.size(); first += kTogether) {
+    const auto part = positions.subspan(first, std::min(kTogether, positions.size() - first));
+    std::iota(outside.begin(), outside.end(), 0U);
+    for (std::size_t left = part.size(); left > 0;) {
+      std::size_t still = 0;
+      for (std::size_t i = 0; i < left; ++i) {
+        const std::uint32_t at = outside[i];
+        part[at] = pass(part[at]);
+        outside[still] = at;
+        still += part[at] >= n ? 1 : 0;
+      }
+      left = still;
+    }
+  }
+}
+
 }  // namespace
 
 std::uint64_t fnv1a(std::string_view name) {
@@ -79,16 +131,14 @@ std::uint64_t unpermute(std::uint64_t i, std::uint64_t n, std::uint64_t key) {
 }
 
 void permute_all(std::span<std::uint64_t> positions, std::uint64_t n, std::uint64_t key) {
+  for (const std::uint64_t i : positions) check_position(i, n);
   const int half_bits = half_bits_of(n);
-  std::vector<std::uint64_t*> outside;
-  for (std::uint64_t& i : positions) {
-    check_position(i, n);
-    outside.push_back(&i);
-  }
-  // Pass by pass, so that a processor works on several numbers at a time: how many passes one takes is not foreseen.
-  while (!outside.empty()) {
-    for (std::uint64_t* const i : outside) *i = feistel(*i, half_bits, key);
-    std::erase_if(outside, [n](const std::uint64_t* i) { return *i < n; });
+  const std::uint64_t halves = std::uint64_t{1} << half_bits;
+  if (positions.size() < halves) {
+    walk_all(positions, n, [&](std::uint64_t i) { return feistel(i, half_bits, key); });
+  } else {
+    const RoundTables rounds(half_bits, key);
+    walk_all(positions, n, [&](std::uint64_t i) { return rounds.pass(i); });
   }
 }
 

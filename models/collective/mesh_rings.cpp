@@ -32,6 +32,7 @@ class CycleSearch {
   bool next() {
     best_ = measured(std::move(best_.order));
     limit_ = upper_limit();
+    if (limit_.thinnest <= 0) return best_.thinnest > 0;  // some GPU lacks a link in or out
     path_ = {0};
     used_.assign(links_.size(), false);
     used_[0] = true;

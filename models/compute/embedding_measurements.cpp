@@ -115,7 +115,10 @@ double EmbeddingRow::hbm_bytes() const {
   const double row = row_bytes(), n = lookups();
   if (kind == Kind::gather) return 2 * row * n;
   if (kind == Kind::lookup) return row * n + 4 * dim * batch * tables;
-  const double state = optimizer == "rowwise_adagrad" ? 4 : optimizer == "adam" ? 8 * dim : 0;
+  const double state = optimizer == "rowwise_adagrad" ? 4
+                       : optimizer == "adagrad"       ? 4 * dim
+                       : optimizer == "adam"          ? 8 * dim
+                                                      : 0;
   return row * n + distinct_rows() * (2 * row + 2 * state);
 }
 

@@ -76,6 +76,24 @@ std::int64_t IdCounts::sent(int source, int owner) const {
   return (before + cell + source) / m - (before + source) / m;
 }
 
+// Counted from source 0 on, the numerators of sent() pass a multiple of m once each; of `even`, the owners of one id
+// more are a stretch of the circle that moves by one a source.
+std::array<IdCounts::Change, 2> IdCounts::changes(int owner) const {
+  if (rule_ == Rule::by_destination) return {};
+  const auto change = [this](std::int64_t source, std::int64_t by) {
+    const auto at = static_cast<int>(source % sources_);
+    return Change{at, at == 0 ? 0 : by};
+  };
+  const std::int64_t m = sources_;
+  if (rule_ == Rule::even) {
+    const std::int64_t more = ids_ % m;
+    if (more == 0) return {};
+    return {change(owner - more + 1 + m, +1), change(owner + 1, -1)};
+  }
+  const std::int64_t before = before_[static_cast<std::size_t>(owner)], cell = cells_[static_cast<std::size_t>(owner)];
+  return {change(m - (before + cell) % m, +1), change(m - before % m, -1)};
+}
+
 std::int64_t IdCounts::received(int owner) const {
   const std::int64_t cell = cells_[static_cast<std::size_t>(owner)];
   return rule_ == Rule::by_destination ? cell * sources_ : cell;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,12 @@ class IdCounts {
   int owners() const { return static_cast<int>(cells_.size()); }
   int sources() const { return sources_; }
   std::int64_t sent(int source, int owner) const;
+  // Where a source sends the owner more or fewer ids than the source before it: a column is its first cell and these.
+  struct Change {
+    int source = 0;       // 1 or more
+    std::int64_t by = 0;  // 0: no change
+  };
+  std::array<Change, 2> changes(int owner) const;
   std::int64_t received(int owner) const;  // from all sources: c_j, the lookups of the owner
 
  private:

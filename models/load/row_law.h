@@ -23,6 +23,8 @@ class RowLaw {
   double sum(std::uint64_t from, std::uint64_t to) const { return prefix(to) - prefix(from); }
   bool constant() const;     // whether p is the same for all rows
   bool whole_table() const;  // whether the placement has all rows of its table
+  // Whether every number is the same, as far as one can tell at once: of distributions that are copies.
+  bool operator==(const RowLaw&) const = default;
 
   // Expected number of different rows of [from, to) that `draws` lookups of that interval meet, within 1e-3.
   double expected_distinct(std::uint64_t from, std::uint64_t to, double draws) const;
@@ -34,6 +36,7 @@ class RowLaw {
     double mass_before = 0;  // of the table's positions before it
     double factor = 1;
     double even = 0;
+    bool operator==(const Stretch&) const = default;
   };
 
   void stretch(const ObservedAccess& observed);

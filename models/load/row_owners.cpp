@@ -1,6 +1,7 @@
 #include "models/load/row_owners.h"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 namespace shardsim {
@@ -46,6 +47,18 @@ RowOwner RowOwners::of_id(std::uint64_t id) const {
   if (id >= rows_) throw std::out_of_range("RowOwners: a row id outside the placement");
   if (cut_ != RowCut::hashed) return cut(id);
   return at(order_ == RowOrder::random ? unpermute(id, rows_, id_key_) : id);
+}
+
+std::vector<std::int32_t> RowOwners::of_first(std::uint64_t count) const {
+  if (count > rows_) throw std::out_of_range("RowOwners: an offset outside the placement");
+  std::vector<std::uint64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  if (scattered()) permute_all(numbers, rows_, cut_ == RowCut::hashed ? owner_key_ : id_key_);
+  std::vector<std::int32_t> owners(count);
+  std::ranges::transform(numbers, owners.begin(), [this](std::uint64_t number) {
+    return cut_ == RowCut::hashed ? balanced_owner(number, rows_, owners_).shard : cut(number).shard;
+  });
+  return owners;
 }
 
 std::uint64_t RowOwners::rows_of(int owner) const {

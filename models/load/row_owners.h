@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/access/row_hash.h"
 
@@ -40,6 +41,8 @@ class RowOwners {
   // `offset`, `id` in [0, rows), else std::out_of_range.
   RowOwner at(std::uint64_t offset) const;
   RowOwner of_id(std::uint64_t id) const;
+  // The owners of the offsets below `count`, at most rows(): what at() says of each, at a fraction of the cost.
+  std::vector<std::int32_t> of_first(std::uint64_t count) const;
 
   std::uint64_t rows_of(int owner) const;
 

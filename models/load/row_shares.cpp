@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "base/rng.h"
 #include "models/load/id_counts.h"
@@ -49,12 +50,6 @@ std::uint64_t lists_of(const RowLaw& law, int owners, int bag) {
            head * static_cast<std::uint64_t>(bag) >= kMostCompanions;
   };
   return smallest_head(law.rows(), enough);
-}
-
-std::vector<std::int32_t> place(const RowOwners& owners, std::uint64_t head) {
-  std::vector<std::int32_t> placed(head);
-  for (std::uint64_t x = 0; x < head; ++x) placed[x] = owners.at(x).shard;
-  return placed;
 }
 
 std::vector<std::uint64_t> count_by_owner(const std::vector<std::int32_t>& head, int owners) {
@@ -104,31 +99,9 @@ Shares block_shares(const RowLaw& law, const RowOwners& owners) {
   return scaled(std::move(parts));
 }
 
-Shares placed_shares(const RowLaw& law, const RowOwners& owners, const std::vector<std::int32_t>& head) {
-  Shares parts(static_cast<std::size_t>(owners.owners()), 0);
-  for (std::size_t x = 0; x < head.size(); ++x) parts[static_cast<std::size_t>(head[x])] += law.probability(x);
-  const double tail = std::max(0.0, law.sum(head.size(), law.rows()));
-  spread_tail(parts, tail, owners, count_by_owner(head, owners.owners()));
-  return scaled(std::move(parts));
-}
-
-Shares shares_of(const RowLaw& law, const RowOwners& owners, const std::vector<std::int32_t>& head) {
-  if (!(law.total() > 0)) {
-    Shares rows(static_cast<std::size_t>(owners.owners()), 0);
-    spread_by_rows(rows, 1, owners);
-    return rows;
-  }
-  return owners.popularity_blocks() ? block_shares(law, owners) : placed_shares(law, owners, head);
-}
-
 // Part of n rows that a cache holds.
 std::uint64_t cached_rows(std::uint64_t n, double load_factor) {
   return std::min(n, static_cast<std::uint64_t>(load_factor * static_cast<double>(n)));
-}
-
-// Chance that `draws` lookups meet a row with the given share of them.
-double met(double share, double draws) {
-  return -std::expm1(draws * std::log1p(-std::min(share, 1.0)));
 }
 
 // Expected rows of [begin, end) that `draws` lookups of the placement meet. The hottest rows are added one by one: what
@@ -137,7 +110,7 @@ double met(double share, double draws) {
 double met_rows(const RowLaw& law, std::uint64_t begin, std::uint64_t end, double draws) {
   const std::uint64_t single = law.rows() <= kSmallPlacement ? end : std::min(end, kSingleRows);
   double rows = 0;
-  for (; begin < single; ++begin) rows += met(law.probability(begin) / law.total(), draws);
+  for (; begin < single; ++begin) rows += chance_to_meet(law.probability(begin) / law.total(), draws);
   return begin < end ? rows + law.expected_distinct(begin, end, draws * law.sum(begin, end) / law.total()) : rows;
 }
 
@@ -161,18 +134,38 @@ std::uint64_t FirstIdBags::companion(std::uint64_t position, int number, std::ui
   return static_cast<std::uint64_t>(static_cast<Factor>(rows) * mix(key, counter * kGolden) >> 64);
 }
 
-RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags)
-    : law_(law), owners_(owners), bags_(bags) {
+RowShares::RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags,
+                     std::shared_ptr<RowCurves> curves)
+    : law_(law), owners_(owners), bags_(bags), curves_(curves ? std::move(curves) : std::make_shared<RowCurves>()) {
   if (law.rows() != owners.rows() || bags.size < 1) throw std::invalid_argument("RowShares: another number of rows");
   if (bags.size > 1 && !law.whole_table()) throw std::invalid_argument("RowShares: companions need the whole table");
-  head_ = place(owners, head_of(law, owners));
+  head_ = owners.of_first(head_of(law, owners));
   head_rows_ = count_by_owner(head_, owners.owners());
   if (bags.size == 1) {
-    shares_ = shares_of(law, owners, head_);
+    shares_ = shares_of(head_);
     return;
   }
   lists_ = lists_of(law, owners.owners(), bags.size);
-  share_companions(shares_of(law, owners, place(owners, owners.popularity_blocks() ? 0 : lists_)));
+  share_companions(shares_of(owners.of_first(owners.popularity_blocks() ? 0 : lists_)));
+}
+
+// `head`: owners of the rows that are placed one by one.
+std::vector<double> RowShares::shares_of(const std::vector<std::int32_t>& head) const {
+  if (!(law_.total() > 0)) {
+    Shares rows(static_cast<std::size_t>(owners_.owners()), 0);
+    spread_by_rows(rows, 1, owners_);
+    return rows;
+  }
+  return owners_.popularity_blocks() ? block_shares(law_, owners_) : placed_shares(head);
+}
+
+std::vector<double> RowShares::placed_shares(const std::vector<std::int32_t>& head) const {
+  Shares parts(static_cast<std::size_t>(owners_.owners()), 0);
+  const RowCurves::Curve p = curves_->probabilities(law_, head.size());
+  for (std::size_t x = 0; x < head.size(); ++x) parts[static_cast<std::size_t>(head[x])] += (*p)[x];
+  const double tail = std::max(0.0, law_.sum(head.size(), law_.rows()));
+  spread_tail(parts, tail, owners_, count_by_owner(head, owners_.owners()));
+  return scaled(std::move(parts));
 }
 
 void RowShares::share_companions(const std::vector<double>& first_shares) {
@@ -229,8 +222,8 @@ std::vector<double> RowShares::block_distinct(double draws, double load_factor) 
 std::vector<double> RowShares::placed_distinct(double draws, double load_factor) const {
   Shares parts(shares_.size(), 0);
   const std::uint64_t begin = cached_rows(law_.rows(), load_factor);
-  for (std::size_t x = begin; x < head_.size(); ++x)
-    parts[static_cast<std::size_t>(head_[x])] += met(law_.probability(x) / law_.total(), draws);
+  const RowCurves::Curve met = curves_->met(law_, head_.size(), draws);
+  for (std::size_t x = begin; x < head_.size(); ++x) parts[static_cast<std::size_t>(head_[x])] += (*met)[x];
   const std::uint64_t tail = std::max<std::uint64_t>(head_.size(), begin);
   const double share = law_.sum(tail, law_.rows()) / law_.total();
   const double met_in_tail = law_.expected_distinct(tail, law_.rows(), draws * share);
@@ -240,11 +233,11 @@ std::vector<double> RowShares::placed_distinct(double draws, double load_factor)
 
 // Companions are uniform over the rows that are no first id of the batch.
 std::vector<double> RowShares::first_id_distinct(double draws, double load_factor) const {
-  const RowShares first_ids(law_, owners_);
+  const RowShares first_ids(law_, owners_, {}, curves_);
   const double bags = draws / bags_.size, rows = static_cast<double>(law_.rows());
   const Shares all = first_ids.distinct(bags);
   const double drawn = std::accumulate(all.begin(), all.end(), 0.0);
-  const double met_again = met(1 / rows, (bags_.size - 1) * drawn);
+  const double met_again = chance_to_meet(1 / rows, (bags_.size - 1) * drawn);
   Shares parts = first_ids.misses(bags, load_factor);
   for (std::size_t j = 0; j < parts.size(); ++j) {
     const std::uint64_t held = owners_.rows_of(static_cast<int>(j));

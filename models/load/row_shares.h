@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "models/load/row_curves.h"
 #include "models/load/row_law.h"
 #include "models/load/row_owners.h"
 
@@ -26,7 +28,9 @@ class RowShares {
  public:
   // `law` and `owners` of the same number of rows. `bags` of more than one id need a placement of all rows of the table
   // and a `law` of the first ids alone. Else std::invalid_argument.
-  RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags = {});
+  // `curves`: shared by placements of tables of one kind; none: its own.
+  RowShares(const RowLaw& law, const RowOwners& owners, const FirstIdBags& bags = {},
+            std::shared_ptr<RowCurves> curves = nullptr);
 
   const std::vector<double>& shares() const { return shares_; }  // q_j, their sum is 1
   std::uint64_t rows_of(int owner) const { return owners_.rows_of(owner); }
@@ -49,10 +53,13 @@ class RowShares {
   std::vector<double> block_distinct(double draws, double load_factor) const;
   std::vector<double> placed_distinct(double draws, double load_factor) const;
   void share_companions(const std::vector<double>& first_shares);
+  std::vector<double> shares_of(const std::vector<std::int32_t>& head) const;
+  std::vector<double> placed_shares(const std::vector<std::int32_t>& head) const;
 
   RowLaw law_;
   RowOwners owners_;
   FirstIdBags bags_;
+  std::shared_ptr<RowCurves> curves_;
   std::vector<std::int32_t> head_;        // owner of each row that was placed
   std::vector<std::uint64_t> head_rows_;  // how many of them each owner has
   std::uint64_t lists_ = 0;

@@ -1,5 +1,6 @@
 #include "sim/engine/engine.h"
 
+#include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
 
@@ -28,7 +29,14 @@ SimulationResult simulate(const Program& program, const Cluster& cluster, const 
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options) {
   const SteadyRun run(program, cluster, works, network, options);
-  return simulation_result(run.execution.kept(), program, works, run.classes, cluster);
+  SimulationResult result = simulation_result(run.execution.kept(), program, works, run.classes, cluster);
+  const IterationWorks same(works);
+  PastRun past{program, same, run.classes, cluster};
+  for (const Execution::Kept& before : run.execution.recent()) past.iterations.push_back(&before);
+  past.iterations.push_back(&run.execution.kept());
+  past.steady = run.execution.kept().steady;
+  result.path = critical_path(past);
+  return result;
 }
 
 SimulationResult simulation_result(const Execution::Kept& kept, const Program& program,
@@ -37,7 +45,17 @@ SimulationResult simulation_result(const Execution::Kept& kept, const Program& p
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
   Timeline timeline = timeline_of(kept, program, works, classes, cluster);
   const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
-  return {std::move(timeline), link.share >= rank.share ? link : rank, kept.change};
+  return {std::move(timeline), link.share >= rank.share ? link : rank, kept.change, {}};
+}
+
+SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                 Network& network, const EngineOptions& options) {
+  const SteadyRun run(program, cluster, works, network, options);
+  const Execution::Kept& kept = run.execution.kept();
+  const auto timeline = [&] { return timeline_of(kept, program, works, run.classes, cluster); };
+  const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
+  const Utilisation rank = limiting_rank(program, works, std::function<Timeline()>(timeline), kept.seconds);
+  return {{kept.seconds}, link.share >= rank.share ? link : rank};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

@@ -7,6 +7,7 @@
 
 #include "models/compute/compute_model.h"
 #include "sim/engine/network.h"
+#include "sim/engine/path.h"
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
 #include "topology/graph/cluster.h"
@@ -30,6 +31,7 @@ struct SimulationResult {
   Timeline timeline;               // the steady iteration
   Utilisation busiest;             // what limits the iteration
   std::optional<double> change{};  // of the last iteration's time against the one before, relative; nothing after one
+  CriticalPath path{};             // of the kept iteration
 };
 
 // Executes the Program on the modelled cluster: streams in order, compute by the model, collectives as link loads that
@@ -45,7 +47,15 @@ struct OpWork;
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options);
 
-// Of that simulation how long the steady iteration takes, and nothing else.
+// What that simulation says of the steady iteration beside its Timeline, which is not made.
+struct SteadyIteration {
+  Seconds time;
+  Utilisation busiest;
+};
+SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
+                                 Network& network, const EngineOptions& options);
+
+// How long it takes, and nothing else.
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                        Network& network, const EngineOptions& options);
 

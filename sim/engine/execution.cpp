@@ -7,7 +7,7 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kRecent = 16;  // iterations whose spans are at hand when the owner stops
+constexpr std::size_t kRecent = 16;  // iterations whose spans are at hand in the end
 
 }  // namespace
 
@@ -130,7 +130,7 @@ void Execution::arrive(int index, RankStreams::Next next) {
   if (seat.call < 0) return;  // nobody meets it there: it stays
   const int id = running_id(next, seat.call);
   Running& running = running_[id];
-  running.members[seat.position] = {now(), 0, true};
+  running.members[seat.position] = {now(), 0, true, -1};
   ++running.inside;
   collective_count(index, +1);
   if (--running.missing > 0) return;
@@ -178,8 +178,11 @@ void Execution::transfer_ended(TransferId transfer) {
   const std::vector<int>& waiting = used_[used_index_[link]].ranks;
   for (const int index : waiting) {
     const GroupMembers::Seat& seat = group.seat(index);
-    if (seat.call == call) --running_[id].members[seat.position].pending;
+    if (seat.call != call) continue;
+    --running_[id].members[seat.position].pending;
+    running_[id].members[seat.position].last_link = link;
   }
+  running_[id].last_link = link;
   if (running_[id].transfers == 0) return end_where_done(id);
   for (const int index : waiting) {
     const GroupMembers::Seat& seat = group.seat(index);
@@ -199,6 +202,7 @@ void Execution::end_if_done(int id, int position) {
   const bool synchronising = works_.of(running.op, running.iteration).calls[running.call].loads.synchronising;
   if (!member.inside || member.pending > 0 || (synchronising && running.transfers > 0)) return;
   const double arrived = member.arrived;
+  const LinkId last_link = synchronising ? running.last_link : member.last_link;
   const int op = running.op, iteration = running.iteration;
   const int index = group_of_[op]->members(running.call)[position];
   member.inside = false;
@@ -207,7 +211,7 @@ void Execution::end_if_done(int id, int position) {
     running.members = {};
   }
   collective_count(index, -1);
-  end_op(index, op, iteration, arrived);  // may start other collectives: `running` may move
+  end_op(index, op, iteration, arrived, last_link);  // may start other collectives: `running` may move
 }
 
 void Execution::fire(const Timer& timer) {
@@ -221,9 +225,9 @@ void Execution::fire(const Timer& timer) {
   end_op(timer.rank, ended.op, ended.iteration, ended.started);
 }
 
-void Execution::end_op(int index, int op, int iteration, double started) {
+void Execution::end_op(int index, int op, int iteration, double started, LinkId link) {
   Rank& rank = ranks_[index];
-  spans_[iteration].push_back({started, now(), rank.number, program_.ops[op].stream, op});
+  spans_[iteration].push_back({started, now(), rank.number, program_.ops[op].stream, op, link});
   const bool had_finished = rank.streams->finished(iteration_);
   rank.streams->end(op);
   if (!had_finished && rank.streams->finished(iteration_)) --unfinished_;
@@ -251,6 +255,8 @@ Execution::Kept Execution::take_iteration(double seconds) {
   kept.spans = std::move(spans_[iteration_]);
   kept.origin = last_end_;
   for (const RawSpan& span : kept.spans) kept.origin = std::min(kept.origin, span.start);
+  kept.began = last_end_;
+  kept.ended = now();
   kept.seconds = seconds;
   kept.iterations_run = iteration_ + 1;
   return kept;
@@ -259,17 +265,16 @@ Execution::Kept Execution::take_iteration(double seconds) {
 void Execution::iteration_ended() {
   const double seconds = now() - last_end_;
   const bool steady = last_seconds_ >= 0 && std::abs(seconds - last_seconds_) <= options_.steady * seconds;
-  if (until_ != Until::steady) {
-    recent_.push_back(take_iteration(seconds));
-    if (until_ == Until::stopped && recent_.size() > kRecent) recent_.pop_front();
-    done_ = until_ == Until::all && iteration_ + 1 == options_.iterations;
-  } else if (steady || iteration_ + 1 == options_.iterations) {
+  if (until_ == Until::steady && (steady || iteration_ + 1 == options_.iterations)) {
     kept_ = take_iteration(seconds);
     kept_.steady = steady;
     if (last_seconds_ >= 0) kept_.change = seconds / last_seconds_ - 1;
     done_ = true;
     return;
   }
+  recent_.push_back(take_iteration(seconds));
+  if (until_ != Until::all && recent_.size() > kRecent) recent_.pop_front();
+  done_ = until_ == Until::all && iteration_ + 1 == options_.iterations;
   spans_.erase(iteration_);
   ends_.push_back(now());
   last_end_ = now();

@@ -39,19 +39,22 @@ class Execution {
   struct RawSpan {
     double start = 0, end = 0;
     int rank = 0, stream = 0, op = 0;
+    LinkId link = -1;  // collective: on which the last bytes came that this rank waited for; -1: none came
   };
   // One iteration: of all ranks that were simulated.
   struct Kept {
     std::vector<RawSpan> spans;
-    double origin = 0;   // its start
-    double seconds = 0;  // from the end of the iteration before it to its own end
+    double origin = 0;            // its start
+    double began = 0, ended = 0;  // the end of the iteration before it, and its own
+    double seconds = 0;           // between these; where jobs share a fabric, what such an iteration takes in the mean
     int iterations_run = 0;
     bool steady = false;
     std::optional<double> change{};  // of `seconds` against the iteration before, relative; nothing after a single one
   };
-  const Kept& kept() const { return kept_; }                  // until steady: the last iteration
-  const std::vector<double>& ends() const { return ends_; }   // of every iteration so far
-  const std::deque<Kept>& recent() const { return recent_; }  // until stopped: the last few iterations; all: all
+  const Kept& kept() const { return kept_; }                 // until steady: the last iteration
+  const std::vector<double>& ends() const { return ends_; }  // of every iteration so far
+  // The last few iterations; until all have run: every one.
+  const std::deque<Kept>& recent() const { return recent_; }
 
  private:
   // Compute under way on one rank; it slows down while a collective runs there (gpu.overlap_slowdown), and beside other
@@ -77,11 +80,13 @@ class Execution {
       double arrived = 0;
       int pending = 0;  // transfers that it waits for
       bool inside = false;
+      LinkId last_link = -1;  // on which a transfer that it waits for ended last
     };
     int op = 0, call = 0, iteration = 0;
     int missing = 0;              // members that have not arrived
     int inside = 0;               // those that have, and have not left
     int transfers = 0;            // not ended, over all ranks
+    LinkId last_link = -1;        // of the last one that ended
     std::vector<Member> members;  // none once all have left
   };
   struct Timer {
@@ -114,7 +119,7 @@ class Execution {
   void end_where_done(int id);
   void fire(const Timer& timer);
   void end_if_done(int id, int position);
-  void end_op(int index, int op, int iteration, double started);
+  void end_op(int index, int op, int iteration, double started, LinkId link = -1);
   void iteration_ended();
   // Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
   static constexpr int kAhead = 4;
@@ -175,7 +180,7 @@ class Execution {
   std::vector<double> ends_;
   bool done_ = false;
   Kept kept_;
-  std::deque<Kept> recent_;
+  std::deque<Kept> recent_;  // before kept_, where there is one
 };
 
 // The Timeline of one iteration of the Program, spans of the simulated nodes repeated for those they stand for.

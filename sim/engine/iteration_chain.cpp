@@ -1,5 +1,7 @@
 #include "sim/engine/iteration_chain.h"
 
+#include "sim/engine/critical_path.h"
+
 namespace shardsim {
 namespace {
 
@@ -23,6 +25,13 @@ IterationChain::IterationChain(const Program& program, const Cluster& cluster,
 
 SimulationResult IterationChain::result(std::size_t iteration, const Program& own) const {
   return simulation_result(execution_.recent()[iteration], own, works_[iteration], classes_, cluster_);
+}
+
+CriticalPath IterationChain::path(std::size_t iteration, const Program& own) const {
+  const IterationWorks works(works_);
+  PastRun past{own, works, classes_, cluster_};
+  for (std::size_t i = 0; i <= iteration; ++i) past.iterations.push_back(&execution_.recent()[i]);
+  return critical_path(past);
 }
 
 }  // namespace shardsim

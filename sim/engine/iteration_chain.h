@@ -22,7 +22,8 @@ class IterationChain {
   Seconds seconds(std::size_t iteration) const { return {execution_.recent()[iteration].seconds}; }
 
   // One of them as a simulation says it. `own`: its Program, for what it moves.
-  SimulationResult result(std::size_t iteration, const Program& own) const;
+  SimulationResult result(std::size_t iteration, const Program& own) const;  // without its path
+  CriticalPath path(std::size_t iteration, const Program& own) const;
 
  private:
   const Cluster& cluster_;

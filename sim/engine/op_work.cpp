@@ -95,17 +95,27 @@ ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec)
   return work;
 }
 
-std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
-                               const std::map<std::string, std::string>& algorithms) {
+std::vector<OpWork> expand_compute(const Program& program, const Cluster& cluster, const ComputeModel& compute) {
   std::vector<OpWork> works;
   const RowFacts facts(program);
   for (const Op& op : program.ops) {
-    if (!op.is_collective()) {
-      works.push_back(compute_work(op, program, facts, cluster, compute));
-      continue;
-    }
-    const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
-    works.push_back(collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second));
+    works.push_back(op.is_collective() ? OpWork{} : compute_work(op, program, facts, cluster, compute));
+  }
+  return works;
+}
+
+OpWork expand_collective_op(const Op& op, const Program& program, const Cluster& cluster,
+                            const std::map<std::string, std::string>& algorithms) {
+  const auto chosen = algorithms.find(std::string(op_class_name(op.op_class)));
+  return collective_work(op, program, cluster, chosen == algorithms.end() ? "auto" : chosen->second);
+}
+
+std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
+                               const std::map<std::string, std::string>& algorithms) {
+  std::vector<OpWork> works = expand_compute(program, cluster, compute);
+  for (std::size_t at = 0; at < works.size(); ++at) {
+    const Op& op = program.ops[at];
+    if (op.is_collective()) works[at] = expand_collective_op(op, program, cluster, algorithms);
   }
   return works;
 }

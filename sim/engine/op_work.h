@@ -50,7 +50,13 @@ class IterationWorks {
 // knows of its rows (sim/engine/row_facts.h).
 ComputeWork work_of(const Op& op, std::size_t position, const ClusterSpec& spec);
 
-// One OpWork per operation. `algorithms`: collective kind -> algorithm; absent kinds take "auto".
+// One OpWork per operation, of compute operations alone: those of collectives are empty.
+std::vector<OpWork> expand_compute(const Program& program, const Cluster& cluster, const ComputeModel& compute);
+// That of one collective. `algorithms`: collective kind -> algorithm; absent kinds take "auto".
+OpWork expand_collective_op(const Op& op, const Program& program, const Cluster& cluster,
+                            const std::map<std::string, std::string>& algorithms);
+
+// Both, for all operations.
 std::vector<OpWork> expand_ops(const Program& program, const Cluster& cluster, const ComputeModel& compute,
                                const std::map<std::string, std::string>& algorithms);
 

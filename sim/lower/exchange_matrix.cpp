@@ -65,11 +65,18 @@ class UnevenMatrix {
     matrix.unit_bytes = common_unit(members_, what_);
     if (size_ > kLargeGroup || sources_alike()) {
       matrix.kind = ByteMatrix::Kind::by_destination;
-      matrix.units = row(0, matrix.unit_bytes);
+      matrix.units = first_row(matrix.unit_bytes);
       return matrix;
     }
     matrix.kind = ByteMatrix::Kind::dense;
-    for (int source = 0; source < size_; ++source) matrix.dense.push_back(row(source, matrix.unit_bytes));
+    matrix.dense.assign(static_cast<std::size_t>(size_), std::vector<std::int64_t>(static_cast<std::size_t>(size_), 0));
+    matrix.dense.front() = first_row(matrix.unit_bytes);
+    add_changes(matrix);
+    for (std::size_t source = 1; source < matrix.dense.size(); ++source) {
+      const std::vector<std::int64_t>& before = matrix.dense[source - 1];
+      std::vector<std::int64_t>& units = matrix.dense[source];
+      for (std::size_t owner = 0; owner < units.size(); ++owner) units[owner] += before[owner];
+    }
     return matrix;
   }
 
@@ -82,17 +89,31 @@ class UnevenMatrix {
     return true;
   }
 
-  // What one source sends to each position.
-  std::vector<std::int64_t> row(int source, std::int64_t unit_bytes) const {
+  // What the first source sends to each position.
+  std::vector<std::int64_t> first_row(std::int64_t unit_bytes) const {
     std::vector<std::int64_t> units(size_, 0);
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const std::int64_t factor = (members_[i].*what_).bytes / unit_bytes;
       const std::vector<int> owners = positions(members_[i], size_);
       for (std::size_t owner = 0; owner < owners.size(); ++owner) {
-        units[owners[owner]] += factor * counts_[i].sent(source, static_cast<int>(owner));
+        units[owners[owner]] += factor * counts_[i].sent(0, static_cast<int>(owner));
       }
     }
     return units;
+  }
+
+  // What every other source sends beyond the one before it: of each member and owner a number or two, where the cells
+  // are as many as there are sources.
+  void add_changes(ByteMatrix& matrix) const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::int64_t factor = (members_[i].*what_).bytes / matrix.unit_bytes;
+      const std::vector<int> owners = positions(members_[i], size_);
+      for (std::size_t owner = 0; owner < owners.size(); ++owner) {
+        for (const IdCounts::Change& change : counts_[i].changes(static_cast<int>(owner))) {
+          matrix.dense[change.source][owners[owner]] += factor * change.by;
+        }
+      }
+    }
   }
 
   const std::vector<GroupMember>& members_;

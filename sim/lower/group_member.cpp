@@ -87,7 +87,7 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
                       "table '" + table.name + "' is cut in tiers, and the ids of its bags follow from the first",
                       "Place it whole, by another sharding type, or leave 'bag_ids' out");
   }
-  GroupMember member{shard, &placement, &table, table.distribution()};
+  GroupMember member{shard, &placement, &table, known.distribution(table)};
   member.uneven = uneven_shares(placement, table, hash, options, known);
   const auto batch = static_cast<double>(workload.batch_per_gpu);
   const std::int64_t columns = placement.columns();

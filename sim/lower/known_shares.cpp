@@ -1,6 +1,13 @@
 #include "sim/lower/known_shares.h"
 
+#include <algorithm>
+
 namespace shardsim {
+namespace {
+
+constexpr std::size_t kKinds = 8;
+
+}  // namespace
 
 FirstIdBags first_id_bags(const Table& table, const RowHash& hash) {
   if (table.bag_ids == BagIds::independent) return {};
@@ -20,8 +27,19 @@ std::shared_ptr<const RowShares> KnownShares::of(const Placement& placement, con
   if (shares) return shares;
   const RowOwners owners(placement.rows(), placement.shards(), table.row_order, cut, hash);
   const ObservedAccess* runtime = observed && table.runtime ? &*table.runtime : nullptr;
-  const RowLaw law(table.distribution(), placement.row_begin, placement.row_end, runtime);
-  return shares = std::make_shared<const RowShares>(law, owners, first_id_bags(table, hash));
+  const RowLaw law(distribution(table), placement.row_begin, placement.row_end, runtime);
+  return shares = std::make_shared<const RowShares>(law, owners, first_id_bags(table, hash), curves_);
+}
+
+AccessDistribution KnownShares::distribution(const Table& table) {
+  const auto alike = [&](const Kind& kind) {
+    return kind.distribution.rows() == table.rows && kind.length == table.average_length && kind.access == table.access;
+  };
+  const auto found = std::ranges::find_if(kinds_, alike);
+  if (found != kinds_.end()) return found->distribution;
+  if (kinds_.size() == kKinds) kinds_.pop_front();
+  kinds_.push_back({table.access, table.average_length, table.distribution()});
+  return kinds_.back().distribution;
 }
 
 bool even(const RowShares& shares, const Placement& placement) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,9 +28,21 @@ class KnownShares {
   std::shared_ptr<const RowShares> of(const Placement& placement, const Table& table, RowCut cut, const RowHash& hash,
                                       bool observed);
 
+  // As Table::distribution(), a copy for tables of one kind.
+  AccessDistribution distribution(const Table& table);
+
  private:
   using Key = std::tuple<std::string, std::uint64_t, std::uint64_t, int, RowCut, std::uint64_t, int, bool>;
   std::map<Key, std::shared_ptr<const RowShares>> known_;
+  std::shared_ptr<RowCurves> curves_ = std::make_shared<RowCurves>();
+
+  // What tables of one kind have in common, of the last few kinds.
+  struct Kind {
+    AccessSpec access;
+    double length = 0;  // of a sample, as stated
+    AccessDistribution distribution;
+  };
+  std::deque<Kind> kinds_;
 };
 
 // Whether all is as if every owner with rows had the same share of the lookups.

@@ -6,9 +6,6 @@
 
 namespace shardsim {
 
-namespace {
-
-// From the inside of a bar outwards: compute, then transfers, waiting inside collectives, the rest.
 const std::vector<std::string>& stack_order() {
   static const std::vector<std::string> kStack = {"lookup",
                                                   "dense",
@@ -23,6 +20,8 @@ const std::vector<std::string>& stack_order() {
                                                   "idle"};
   return kStack;
 }
+
+namespace {
 
 // Parts of a bar below this share of the iteration are left out: they add up to less than 1e-9 of it.
 constexpr double kLeastShare = 1e-11;

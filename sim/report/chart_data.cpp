@@ -249,6 +249,13 @@ void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
                      "iteration.",
                      has_many_cases(study),
                      {breakdown_parts(study)}});
+  add_chart(charts, {"path",
+                     "iteration_breakdown",
+                     "What the critical path is made of",
+                     "The operations of which each made the next one start, on whatever rank. What is long above and "
+                     "short here is done beside something else, and costs nothing.",
+                     true,
+                     {path_parts(study)}});
   add_chart(charts,
             {"drawn",
              "drawn_iterations",

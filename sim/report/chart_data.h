@@ -35,6 +35,13 @@ DataSet iteration_points(const StudyResult& study);
 // time_ms.
 DataSet breakdown_parts(const StudyResult& study);
 
+// The classes from the inside of such a bar outwards: compute, then transfers, waiting inside collectives, the rest.
+const std::vector<std::string>& stack_order();
+
+// The critical path of each case in the same columns: its operations, of which collectives do not wait. What is no
+// operation of the GPU counts as "idle". The parts of a case add up to the iteration whose path it is.
+DataSet path_parts(const StudyResult& study);
+
 // Lookups of each rank where rows are uneven. Columns: case, rank, times_mean, table (that adds most to the rank, of
 // those that RankLoads names), share_pct (of it in the rank's lookups), fullest (yes, no).
 DataSet rank_load_strips(const StudyResult& study);

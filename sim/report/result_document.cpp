@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/fitted_constants.h"
+#include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 #include "sim/report/result_sheets.h"
 
@@ -146,6 +147,7 @@ Document terminal_document(const StudyResult& study, const std::string& title) {
   if (!warning.empty()) document.blocks.emplace_back(Paragraph{warning, Role::notice});
   add_planners(document, study, Medium::terminal);
   document.add(cases_on_terminal(study));
+  document.add(how_sure_section(study, Medium::terminal));
   document.add(drawn_section(study, Medium::terminal));
   document.add(jobs_section(study));
   document.add(host_section(study, Medium::terminal));
@@ -166,6 +168,8 @@ Document page_document(const StudyResult& study, const std::string& title) {
   add_cross_check(document, study);
   add_charts(document, study);
   document.add(cases_section(study, Medium::page));
+  document.add(how_sure_section(study, Medium::page));
+  document.add(why_section(study));
   document.add(drawn_section(study, Medium::page));
   document.add(jobs_section(study));
   document.add(host_section(study, Medium::page));

@@ -52,13 +52,18 @@ bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
   return a.world_size == b.world_size && a.batch_per_gpu == b.batch_per_gpu && a.cluster == b.cluster;
 }
 
+// "17.9 to 26.7": three digits say all that is known.
+std::string interval_cell(const CaseResult& item) {
+  return item.interval ? fmt::format("{:.3g} to {:.3g}", item.interval->low_ms, item.interval->high_ms) : "-";
+}
+
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
-  return {
-      {short_name(item), fixed(item.iteration_ms, places), fixed(item.estimate_iteration_ms, places),
-       grouped(item.samples_per_s), speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2),
-       high_water(item), fixed(static_cast<double>(item.memory_capacity) / kGiB, 1),
-       item.limit.what.empty() ? "-" : item.limit.what, fixed(100 * item.limit.share, 0)},
-      false};
+  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item),
+           fixed(item.estimate_iteration_ms, places), grouped(item.samples_per_s),
+           speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2), high_water(item),
+           fixed(static_cast<double>(item.memory_capacity) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
+           fixed(100 * item.limit.share, 0)},
+          false};
 }
 
 constexpr int kBriefDecimals = 3;  // long lists hold short iterations and long ones
@@ -69,7 +74,7 @@ bool is_brief(const StudyResult& study, Medium medium) {
 
 // The figures that matter beside each other in a long list: there is room for the whole name.
 Sheet::Row brief_case_row(const CaseResult& item, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), grouped(item.samples_per_s),
+  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item), grouped(item.samples_per_s),
            fixed(largest_memory(item) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
            fixed(100 * item.limit.share, 0)},
           false};
@@ -165,11 +170,23 @@ std::string short_name(const CaseResult& item) {
   return led ? item.name.substr(prefix.size()) : item.name;
 }
 
+namespace {
+
+void leave_out(Sheet& sheet, std::string_view header) {
+  const auto column = std::ranges::find(sheet.columns, header, &Sheet::Column::header) - sheet.columns.begin();
+  for (Sheet::Row& row : sheet.rows)
+    if (!row.is_heading(sheet)) row.cells.erase(row.cells.begin() + column);
+  sheet.columns.erase(sheet.columns.begin() + column);
+}
+
+}  // namespace
+
 Sheet cases_sheet(const StudyResult& study, Medium medium) {
   const bool brief = is_brief(study, medium);
   Sheet sheet;
   sheet.columns = {{"case", false, true},
                    {"iteration ms"},
+                   {"80 % interval"},
                    {"est. ms"},
                    {"samples/s"},
                    {"speed"},
@@ -178,7 +195,9 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
                    {"of"},
                    {"limited by", false},
                    {"%"}};
-  if (brief) sheet.columns = {{"case", false, true}, {"ms"}, {"samples/s"}, {"GiB"}, {"limited by", false}, {"%"}};
+  if (brief)
+    sheet.columns = {{"case", false, true}, {"ms"}, {"80 % interval"}, {"samples/s"}, {"GiB"},
+                     {"limited by", false}, {"%"}};
   const int places = brief ? kBriefDecimals : decimals_for(longest_iteration_ms(study));
   for (const WorkloadCases& group : by_workload(study)) {
     sheet.rows.push_back({{workload_heading(group, medium)}, false});
@@ -187,11 +206,14 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
                                  : case_row(*item, speed_of(*item, group, study), places));
     }
   }
+  if (!brief && medium == Medium::terminal) leave_out(sheet, "est. ms");  // which a page has room for
   return sheet;
 }
 
 namespace {
 
+constexpr const char* kIntervalLegend =
+    "80 % interval: between these four iterations in five end up, by what published times were missed by. ";
 constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and the % of the time that it is busy.";
 
 // Launches are shown as the limit only where they are (sim/engine/limit.h).
@@ -205,8 +227,8 @@ std::string host_legend(const StudyResult& study) {
 
 std::string cases_legend(const StudyResult& study, Medium medium) {
   if (is_brief(study, medium))
-    return "ms: an iteration. GiB: memory of the fullest GPU by the memory model. " + std::string(kLimitLegend) +
-           host_legend(study) +
+    return "ms: an iteration. " + std::string(kIntervalLegend) +
+           "GiB: memory of the fullest GPU by the memory model. " + kLimitLegend + host_legend(study) +
            " The report has more of each: the estimate without contention, speeds, memory at its "
            "simulated peak.";
   const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
@@ -214,8 +236,9 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
-      "est.: the closed form, without contention. speed: {}against the {}slowest case of the workload. {}GiB: memory "
+      "{}{}speed: {}against the {}slowest case of the workload. {}GiB: memory "
       "of the fullest GPU by the memory model, peak: simulated, of: its capacity. {}{}",
+      kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       one_choice ? ""
                  : "Where the cases of a workload differ in GPUs, cluster or batch, compare their samples/s: their "

@@ -67,6 +67,8 @@ Section jobs_section(const StudyResult& study);  // under a heading per fabric
 // What the hosts do, where cases state software, in the order of the tables; of many cases those that wait, the worst
 // first, of which a terminal shows some.
 Section host_section(const StudyResult& study, Medium medium);
+// Of each case with a known path why it takes what it takes; of many cases in a sentence each. For a page.
+Section why_section(const StudyResult& study);
 // How the iterations of drawn batches differ, under a heading per case. A page says it of each collective, too.
 Section drawn_section(const StudyResult& study, Medium medium);
 // Under a heading per case; below, for collectives whose exposed time is waiting to a telling part, with whom they

@@ -7,6 +7,7 @@
 
 #include "base/document/cells.h"
 #include "base/text.h"
+#include "sim/report/how_sure.h"
 #include "sim/report/published_iterations.h"
 #include "sim/report/result_sheets.h"
 
@@ -188,6 +189,8 @@ std::string summary_text(const StudyResult& study) {
   for (const std::string& part : {groups.empty() ? "" : answer(groups, study), jobs}) {
     if (!part.empty()) text += (text.empty() ? "" : " ") + part;
   }
+  const std::string sure = judged ? "" : choice_sentence(study);
+  if (!sure.empty()) text += " " + sure;
   return text + memory_sentence(study) + (accuracy.empty() || judged ? "" : " " + accuracy);
 }
 

@@ -25,10 +25,6 @@ Keys with(Keys keys, const Keys& more) {
   return keys;
 }
 
-Keys case_keys() {
-  return with(shared_keys(), {"relative_to", "published", "repeat"});
-}
-
 bool contains(const Keys& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
@@ -50,12 +46,12 @@ class CaseBuilder {
 
   CaseTrees build() {
     check_keys(scenario_, "",
-               with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "drift"}));
+               with(shared_keys(), {"schema", "title", "seed", "include", "cases", "cross_check", "sweep", "drift"}));
     refuse_several_plans(scenario_);
     refuse_jobs_beside(scenario_);
     prepare_top();
     const std::vector<Tree> items = case_items();
-    check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check", "drift"}), items.size());
+    check_settings(settings_, with(shared_keys(), {"title", "seed", "cross_check", "sweep", "drift"}), items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       CaseTree tree = build_case(items[i], i);
       if (joins_another(tree)) continue;
@@ -198,7 +194,7 @@ void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {
   const std::string here;  // files of arguments are looked for in the current folder
   for (const auto& [path, value] : settings_) {
     const auto [head, rest] = split_head(path);
-    if (head == "title" || head == "seed" || head == "cross_check" || head == "drift") continue;
+    if (head == "title" || head == "seed" || head == "cross_check" || head == "sweep" || head == "drift") continue;
     if (head != "cases") {
       edit_key(result.keys, case_keys(), path, value, {here, loaded_});
       result.changed = result.changed || head == "cluster" || head == "workload";
@@ -236,6 +232,10 @@ void CaseBuilder::count(const CaseTree& result) {
 }
 
 }  // namespace
+
+std::vector<std::string> case_keys() {
+  return with(shared_keys(), {"relative_to", "published", "repeat"});
+}
 
 CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed) {
   return CaseBuilder(scenario, folder, overrides, seed).build();

@@ -36,6 +36,9 @@ CaseTrees case_trees(const Tree& scenario, const std::string& folder, const Over
 
 // The parts of it.
 
+// Keys of a case that change what is simulated or what it is compared with: all but `name` and `set`.
+std::vector<std::string> case_keys();
+
 // Keys of one entry of `jobs`.
 const std::vector<std::string>& job_keys();
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -74,7 +75,7 @@ Overrides overrides_of_included(const Overrides& overrides) {
   Overrides inner = overrides;
   std::erase_if(inner.set, [](const auto& setting) {
     const std::string head = split_head(setting.first).first;
-    return head == "title" || head == "cross_check" || head == "drift" || head == "cases";
+    return head == "title" || head == "cross_check" || head == "sweep" || head == "drift" || head == "cases";
   });
   return inner;
 }
@@ -82,9 +83,8 @@ Overrides overrides_of_included(const Overrides& overrides) {
 void refuse_idle_keys_beside_include(const Tree& scenario) {
   if (scenario.find("include") == nullptr || scenario.find("cases") != nullptr) return;
   for (const auto& [key, value] : scenario.fields) {
-    if (key == "schema" || key == "title" || key == "seed" || key == "include" || key == "cross_check" ||
-        key == "drift")
-      continue;
+    static const std::set<std::string> kOfTheFile{"schema", "title", "seed", "include", "cross_check", "sweep"};
+    if (kOfTheFile.contains(key)) continue;
     throw input_error(value.place, fmt::format("'{}' has no effect: the file has no cases of its own", key),
                       "Every included case keeps what its own file says; write 'cases', or leave the key out");
   }

@@ -272,14 +272,26 @@ void share_rules_of(Tree& planner, Tree& memory_model) {
 
 }  // namespace
 
+ClusterSpec read_case_cluster(const CaseTree& tree) {
+  return with_fits(read_cluster(required_part(tree, "cluster")));
+}
+
+Workload read_case_workload(const CaseTree& tree) {
+  return read_workload(required_part(tree, "workload"), "");
+}
+
 Case read_case(const CaseTree& tree, std::uint64_t seed) {
+  return read_case(tree, seed, read_case_cluster(tree), read_case_workload(tree));
+}
+
+Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Workload workload) {
   Case item;
   item.name = tree.name;
   item.place = tree.place;
   item.changed = tree.changed;
   item.compared = tree.compared;
-  item.cluster = with_fits(read_cluster(required_part(tree, "cluster")));
-  item.workload = read_workload(required_part(tree, "workload"), "");
+  item.cluster = std::move(cluster);
+  item.workload = std::move(workload);
   MapReader reader(tree.keys, "");
   read_planner(reader, tree, item);
   read_options(reader, tree.job.has_value(), seed, item);

@@ -7,6 +7,11 @@ namespace shardsim {
 
 // `seed`: the scenario's. Errors: Failure::input with place, for any key of the case and of its cluster and workload.
 Case read_case(const CaseTree& tree, std::uint64_t seed);
+// The same in parts: cases that differ in few keys share what is read of the others. The tree of the last one needs
+// neither `cluster` nor `workload`.
+ClusterSpec read_case_cluster(const CaseTree& tree);
+Workload read_case_workload(const CaseTree& tree);
+Case read_case(const CaseTree& tree, std::uint64_t seed, ClusterSpec cluster, Workload workload);
 // One that is as `before` but for its name and planner (CaseTree::again).
 Case read_again(const CaseTree& tree, Case before);
 

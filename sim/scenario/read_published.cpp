@@ -18,8 +18,13 @@ struct Quantity {
 };
 
 std::vector<Quantity> quantities() {
-  std::vector<Quantity> all{
-      {"iteration", "ms"}, {"throughput_gain", "%"}, {"input_all_to_all", "ms"}, {"dense_all_reduce", "ms"}};
+  std::vector<Quantity> all{{"iteration", "ms"},
+                            {"throughput_gain", "%"},
+                            {"input_all_to_all", "ms"},
+                            {"dense_all_reduce", "ms"},
+                            {"exposed_collectives", "ms"}};
+  for (const char* const kind : {"attention", "products", "elementwise", "embedding", "others"})
+    all.push_back({fmt::format("kernels:{}", kind), "ms"});
   for (const char* const reach : {"global", "intra_node", "cross_node"}) {
     for (const char* const kind : {"all_to_all", "all_reduce", "reduce_scatter", "all_gather"}) {
       all.push_back({fmt::format("{}_{}", reach, kind), "ms"});

@@ -21,7 +21,7 @@ namespace {
 
 // Without the key the default holds; a key without a value is a slip.
 void refuse_empty(const Tree& tree) {
-  for (const char* const key : {"title", "seed", "cross_check", "drift"}) {
+  for (const char* const key : {"title", "seed", "cross_check", "sweep", "drift"}) {
     const Tree* const stated = tree.find(key);
     if (stated == nullptr || stated->kind != Tree::Kind::null) continue;
     throw input_error(stated->place, fmt::format("'{}' has no value", key), "Write one, or leave the key out");

@@ -68,13 +68,15 @@ void set_iteration(CaseResult& result, double ms) {
       static_cast<double>(result.world_size) * static_cast<double>(result.batch_per_gpu) / (ms * 1e-3);
 }
 
-void add_simulation(CaseResult& result, SimulationResult simulated) {
+void add_simulation(CaseResult& result, const PreparedCase& prepared, SimulationResult simulated) {
   result.timeline = std::move(simulated.timeline);
   result.timeline.hbm_bytes = result.memory_per_rank;
   result.limit = simulated.busiest;
   result.last_change = simulated.change;
   set_iteration(result, result.timeline.iteration_ms);
   result.times = named_times(result.timeline);
+  if (!simulated.path.steps.empty())
+    result.why = why_of(prepared.program(), prepared.cluster, simulated.path, result.times);
 }
 
 void add_memory(CaseResult& result, const PreparedCase& prepared, MemoryProfile profile) {
@@ -131,6 +133,7 @@ std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
 }
 
 constexpr const char* kThroughputGain = "throughput_gain";
+constexpr std::string_view kKernels = "kernels:";
 
 std::optional<double> collective_ms(const Timeline& timeline, const std::string& name) {
   for (const NamedTime& time : named_times(timeline)) {
@@ -151,11 +154,19 @@ std::optional<double> of_strategy(const CaseResult& result, const std::string& q
   return sum;
 }
 
+// What no compute hides, on the mean rank.
+double exposed_collectives_ms(const Timeline& timeline) {
+  double sum = 0;
+  for (const NamedTime& time : named_times(timeline)) sum += time.exposed_ms;
+  return sum;
+}
+
 // What the case says at the payload of `timeline`, at which its iteration takes `iteration_ms`.
 std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline,
                                 double iteration_ms) {
   if (quantity == "iteration") return iteration_ms;
-  if (quantity == kThroughputGain) return std::nullopt;
+  if (quantity == kThroughputGain || quantity.starts_with(kKernels)) return std::nullopt;
+  if (quantity == "exposed_collectives") return exposed_collectives_ms(timeline);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
   return collective_ms(timeline, quantity);
 }
@@ -191,10 +202,16 @@ std::optional<double> Comparison::error_at_observed_payload_pct() const {
   return relative_error(predicted_at_observed_payload, published.value);
 }
 
-std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published) {
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
+                                                const std::function<KernelParts()>& parts) {
   std::vector<Comparison> comparisons;
+  std::optional<KernelParts> known;
   for (const Published& each : published) {
     Comparison comparison{each, predicted(each.quantity, result, result.timeline, result.iteration_ms), std::nullopt};
+    if (parts && each.quantity.starts_with(kKernels)) {
+      if (!known) known = parts();
+      comparison.predicted = known->named(std::string_view(each.quantity).substr(kKernels.size()));
+    }
     if (each.at_observed_payload && result.observed_payload_timeline) {
       comparison.predicted_at_observed_payload =
           predicted(each.quantity, result, *result.observed_payload_timeline, *result.iteration_ms_at_observed_payload);
@@ -232,7 +249,7 @@ CaseResult described_case(const PreparedCase& prepared, SimulationResult simulat
   result.memory_capacity = prepared.cluster.memory_per_rank().count;
   result.placements = summarise(prepared.plan, item.workload);
   result.estimate_iteration_ms = estimate_ms;
-  add_simulation(result, std::move(simulated));
+  add_simulation(result, prepared, std::move(simulated));
   if (item.software) result.host = host_figures(item.software->name, result.timeline);
   result.loads = rank_loads(prepared.program());
   add_memory(result, prepared, memory_profile(prepared.program(), result.timeline, prepared.plan, item.workload));
@@ -250,6 +267,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
     set_iteration(result, drawn.figures.iteration_ms.mean);
     add_memory(result, prepared, std::move(drawn.memory));
     result.drawn = std::move(drawn.figures);
+    if (result.why) result.why->left_out.push_back(kept_iteration_text(*result.drawn, result.why->iteration_ms));
     return result;
   }
   const auto compute = make_compute_model(item.compute_model);
@@ -273,7 +291,7 @@ CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
   }
   if (prepared.scenario.cross_check) add_torchrec(result, prepared);
   result.notes = case_notes(result, prepared);
-  result.published = compared_with_published(result, item.published);
+  result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
   return result;
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "sim/engine/jobs/job_engine.h"
 #include "sim/engine/op_work.h"
 #include "sim/planning/prepared_case.h"
+#include "sim/study/kernel_parts.h"
 #include "sim/study/result.h"
+#include "sim/why/change.h"
 
 namespace shardsim {
 
@@ -26,8 +30,10 @@ std::vector<std::string> fit_notes(const CaseResult& result, const PreparedCase&
 // Of these, what the case's planner or plan file states to no effect on the simulation.
 std::vector<std::string> idle_notes(const Case& item, const Plan& plan);
 
-// The case's published numbers beside its own, from the figures that it holds already.
-std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published);
+// The case's published numbers beside its own, from the figures that it holds already and from `parts`, which are asked
+// for where times of kernels are published.
+std::vector<Comparison> compared_with_published(const CaseResult& result, const std::vector<Published>& published,
+                                                const std::function<KernelParts()>& parts = {});
 // The gain over the case that it is relative to, by samples per second, so that it means the same between cases of
 // different batches; added when both are there.
 void compare_throughput(CaseResult& result, const CaseResult& base);
@@ -44,6 +50,12 @@ void check_lengths(const JobGroup& group);
 
 // An iteration of one job that has the fabric for itself, in milliseconds.
 double iteration_alone_ms(const PreparedCase& job);
+
+// The jobs side by side; `edit` changes what the operations of each take. They lie on parts of the first one's cluster.
+std::vector<JobSimulation> simulated_side_by_side(const std::vector<const PreparedCase*>& jobs, const WorksEdit& edit);
+
+// Which iteration is told where only one can be, in a sentence.
+std::string shared_fabric_text(int measured, double mean_ms, double kept_ms);
 
 // What the worker of a fabric does: simulates the jobs side by side, and says of each what simulated_case says of a
 // case, but for the time that it takes alone. `pareto`: by job.

@@ -1,5 +1,7 @@
 #include "sim/study/drawn_batches.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -99,7 +101,10 @@ class DrawnRun {
     for (const auto& [name, values] : values_) done.figures.figures[name] = iteration_spread(values);
     done.figures.figures["samples_per_s"].mean = samples() / (done.figures.iteration_ms.mean * 1e-3);
     done.figures.kept = nearest_to_median(done.figures);
-    done.nearest = chain.result(static_cast<std::size_t>(done.figures.kept), programs_.at(done.figures.kept));
+    const auto kept = static_cast<std::size_t>(done.figures.kept);
+    const Program own = programs_.at(done.figures.kept);
+    done.nearest = chain.result(kept, own);
+    done.nearest.path = chain.path(kept, own);
     done.nearest.timeline.iterations_run = static_cast<int>(works_.size());
     return done;
   }
@@ -143,6 +148,31 @@ class DrawnRun {
 };
 
 }  // namespace
+
+double drawn_mean_ms(const PreparedCase& prepared, const WorksEdit& edit) {
+  const Case& item = prepared.item;
+  const DrawnPrograms programs(prepared.plan, item.workload, prepared.cluster, lowering_options(item, false));
+  const Program operations = programs.at(0);
+  const auto compute = make_compute_model(item.compute_model);
+  std::vector<std::vector<OpWork>> works;
+  for (std::int64_t iteration = 0; iteration < kIterationsBefore + item.load.iterations; ++iteration) {
+    const Program program = programs.at(iteration);
+    works.push_back(expand_ops(program, prepared.cluster, *compute, item.algorithms));
+    if (edit) edit(program, prepared.cluster, works.back());
+  }
+  const auto network = make_network(item.network);
+  const IterationChain chain(operations, prepared.cluster, works, *network);
+  std::vector<double> ms;
+  for (std::size_t i = kIterationsBefore; i < works.size(); ++i) ms.push_back(chain.seconds(i).ms());
+  return mean(ms);
+}
+
+std::string kept_iteration_text(const DrawnFigures& figures, double kept_ms) {
+  return fmt::format(
+      "Batches are drawn: this is the path of iteration {}, {:.4g} ms, the nearest to the median of {}; their mean is "
+      "{:.4g} ms.",
+      figures.kept, kept_ms, figures.iterations_ms.size(), figures.iteration_ms.mean);
+}
 
 DrawnSimulation simulate_drawn(const PreparedCase& prepared, bool observed_payload) {
   return DrawnRun(prepared, observed_payload).simulate();

@@ -4,6 +4,7 @@
 #include "sim/memory/memory_profile.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/study/drawn_figures.h"
+#include "sim/why/change.h"
 
 namespace shardsim {
 
@@ -17,5 +18,11 @@ struct DrawnSimulation {
 
 // `observed_payload` as for lower(). Errors: Failure::input as of DrawnPrograms.
 DrawnSimulation simulate_drawn(const PreparedCase& prepared, bool observed_payload);
+
+// The mean iteration of them alone, in milliseconds; `edit` changes what every iteration takes.
+double drawn_mean_ms(const PreparedCase& prepared, const WorksEdit& edit);
+
+// Which iteration is told where only one can be, in a sentence.
+std::string kept_iteration_text(const DrawnFigures& figures, double kept_ms);
 
 }  // namespace shardsim

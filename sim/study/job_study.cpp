@@ -19,19 +19,25 @@ bool starts_earlier(const PreparedCase* a, const PreparedCase* b) {
   return a->item.job->start.value < b->item.job->start.value;
 }
 
-std::vector<JobSimulation> side_by_side(const std::vector<const PreparedCase*>& jobs) {
+}  // namespace
+
+std::vector<JobSimulation> simulated_side_by_side(const std::vector<const PreparedCase*>& jobs, const WorksEdit& edit) {
   const Case& first = jobs.front()->item;
   const auto compute = make_compute_model(first.compute_model);
   std::vector<JobRun> runs;
   for (const PreparedCase* job : jobs) {
     const Case& item = job->item;
     runs.push_back(
-        {item.name, item.place, job->program(), job->cluster, *compute, engine_options(item), item.job->start});
+        {item.name, item.place, job->program(), job->cluster, *compute, engine_options(item), item.job->start, edit});
   }
   return simulate_jobs(runs, Cluster(first.cluster), *make_network(first.network));
 }
 
-}  // namespace
+std::string shared_fabric_text(int measured, double mean_ms, double kept_ms) {
+  return fmt::format(
+      "Jobs share the fabric: this is the path of one iteration, {:.4g} ms, the nearest to the mean of {}, {:.4g} ms.",
+      kept_ms, measured, mean_ms);
+}
 
 void check_lengths(const JobGroup& group) {
   std::map<const PreparedCase*, double> estimates;
@@ -60,20 +66,23 @@ void check_lengths(const JobGroup& group) {
 }
 
 double iteration_alone_ms(const PreparedCase& job) {
-  return side_by_side({&job}).front().simulation.timeline.iteration_ms;
+  return simulated_side_by_side({&job}, {}).front().simulation.timeline.iteration_ms;
 }
 
 std::vector<CaseResult> simulated_jobs(const JobGroup& group, const std::vector<bool>& pareto) {
   std::vector<CaseResult> results;
-  for (JobSimulation& simulated : side_by_side(group.jobs)) {
+  for (JobSimulation& simulated : simulated_side_by_side(group.jobs, {})) {
     const PreparedCase& job = *group.jobs[results.size()];
     CaseResult result = described_case(job, std::move(simulated.simulation), estimate_ms(job), pareto[results.size()]);
     const JobPart& part = *job.item.job;
+    if (result.why)
+      result.why->left_out.push_back(
+          shared_fabric_text(simulated.measured, result.iteration_ms, result.why->iteration_ms));
     // The time alone is another worker's to say.
     result.job = {group.fabric,          part.nodes,          part.start.ms(), 0, simulated.measured,
                   simulated.shortest_ms, simulated.longest_ms};
     result.notes = case_notes(result, job);
-    result.published = compared_with_published(result, job.item.published);
+    result.published = compared_with_published(result, job.item.published, [&] { return KernelParts::of(job); });
     results.push_back(std::move(result));
   }
   return results;

@@ -5,36 +5,12 @@
 #include <map>
 
 #include "base/statistics.h"
+#include "sim/program/shard_lookups.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::size_t kNamedTables = 5;
-
-// Rows of a batch in the shard, as lowering counts them.
-double items(const Program& program, const Program::Shard& shard) {
-  const Table& table = program.tables[static_cast<std::size_t>(shard.table)];
-  const double per_sample = table.distribution().sum(shard.row_begin, shard.row_end);
-  return std::floor(static_cast<double>(program.batch_per_rank) * per_sample + 0.5);
-}
-
-// Of one set of holders together.
-double lookups_of_set(const Program& program, const Program::Shard& shard) {
-  const std::size_t holders = shard.holders.front().size();
-  const std::size_t sources = shard.strategy == Strategy::flex ? holders : static_cast<std::size_t>(program.world_size);
-  return items(program, shard) * static_cast<double>(sources);
-}
-
-// Of each holder of one set of holders.
-std::vector<double> lookups_of(const Program& program, const Program::Shard& shard) {
-  if (!shard.lookups.empty()) return {shard.lookups.begin(), shard.lookups.end()};
-  const std::size_t holders = shard.holders.front().size();
-  if (shard.strategy == Strategy::data_parallel) return std::vector<double>(holders, items(program, shard));
-  const auto owners = std::min<double>(shard.shards(), static_cast<double>(shard.rows()));
-  std::vector<double> lookups(holders, lookups_of_set(program, shard) / owners);
-  std::fill(lookups.begin() + static_cast<std::ptrdiff_t>(owners), lookups.end(), 0.0);
-  return lookups;
-}
 
 std::map<int, std::vector<double>> by_table(const Program& program) {
   std::map<int, std::vector<double>> all;

@@ -7,14 +7,17 @@
 #include "plan/flexshard_equations.h"
 #include "plan/memory_model.h"
 #include "plan/plan.h"
+#include "sim/confidence/interval.h"
 #include "sim/engine/engine.h"
 #include "sim/memory/memory_profile.h"
 #include "sim/planning/planner_comparison.h"
 #include "sim/scenario/scenario.h"
+#include "sim/study/choices.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/drawn_figures.h"
 #include "sim/study/rank_loads.h"
 #include "sim/timeline/timeline_figures.h"
+#include "sim/why/why.h"
 
 namespace shardsim {
 
@@ -86,6 +89,7 @@ struct CaseResult {
   Utilisation limit;
   std::optional<RankLoads> loads;  // where ranks look up more rows than others because their rows are asked for more
   std::vector<NamedTime> times;    // all operation names, compute too
+  std::optional<Why> why;          // absent in a result that was read from a file
   std::vector<PlacementSummary> placements;
   std::vector<Comparison> published;
   std::vector<ParetoFigure> pareto;
@@ -94,6 +98,7 @@ struct CaseResult {
   std::optional<DrawnFigures> drawn;      // only where batches are drawn; `iteration_ms` is their mean
   std::optional<HostFigures> host;        // only where software is stated
   std::optional<EstimatedCase> torchrec;  // only where the scenario asks for a cross-check
+  std::optional<Interval> interval;       // of iteration_ms; none for jobs side by side
   Timeline timeline;                      // planned payload
   std::optional<Timeline> observed_payload_timeline;
 };
@@ -109,6 +114,7 @@ struct StudyResult {
   std::string version;
   std::vector<SourcedValue> fitted;  // every fitted constant of the clusters and workloads used
   std::vector<CaseResult> cases;
+  std::vector<Choice> choices;  // between plans
   std::vector<CrossCheck> cross_checks;
   std::vector<PlannerComparison> comparisons;  // of planners, where cases list them
   // CPU seconds that each of their planners took, by its case. A clock measured them: no other figure of a result may

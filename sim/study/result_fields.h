@@ -1,10 +1,12 @@
 #pragma once
 
+#include "sim/confidence/interval_fields.h"
 #include "sim/program/program_table.h"
 #include "sim/study/cross_check.h"
 #include "sim/study/planner_fields.h"
 #include "sim/study/result.h"
 #include "sim/timeline/timeline_fields.h"
+#include "sim/why/why_fields.h"
 
 namespace shardsim {
 
@@ -240,6 +242,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("name", result.name);
   visit.field("iteration_ms", result.iteration_ms);
   visit.field("samples_per_s", result.samples_per_s);
+  visit.field("interval", result.interval);
   visit.take("relative_to", result.relative_to);
   visit.field("iteration_ms_at_observed_payload", result.iteration_ms_at_observed_payload);
   visit.group_if("job", result.job, [&](auto& inner, auto& job) {
@@ -271,7 +274,7 @@ void fields(Visitor& visit, MaybeConst<CaseResult> auto& result) {
   visit.field("placements", result.placements);
   visit.field("published", result.published);
   visit.field("notes", result.notes);
-  visit(result.pareto, result.timeline, result.observed_payload_timeline);
+  visit(result.pareto, result.timeline, result.observed_payload_timeline, result.why);
 }
 
 // Of a study's cross-check. Cases stand in result.json by their names.
@@ -321,11 +324,28 @@ void fields(Visitor& visit, MaybeConst<SourcedValue> auto& constant) {
 }
 
 template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Choice::Other> auto& other) {
+  visit.field("case", other.name);
+  visit.field("chance", other.chance);
+  visit.field("regret_pct", other.regret_pct);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<Choice> auto& choice) {
+  visit.field("workload", choice.workload);
+  visit.field("cluster", choice.cluster);
+  visit.field("chosen", choice.chosen);
+  visit.field("regret_pct", choice.regret_pct);
+  visit.field("faster_than", choice.others);
+}
+
+template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<StudyResult> auto& study) {
   visit.field("scenario", study.scenario);
   visit.field("seed", study.seed);
   visit.field("version", study.version);
   visit.field("cases", study.cases);
+  visit.take("choices", study.choices);
   visit.list(
       "cross_checks", study.cross_checks, [&](auto& inner, auto& check) { check_fields(inner, check, study); }, false);
   visit.list(

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "sim/confidence/iteration_parts.h"
 #include "sim/study/case_result.h"
 #include "sim/study/compared_case.h"
 #include "sim/study/cross_check.h"
@@ -177,6 +178,27 @@ class StudyTasks {
   std::vector<double> alone_ms_;  // of jobs, by case
 };
 
+// A case whose iteration is published is judged by the errors of other systems, so that its interval is no witness in
+// its own cause. Jobs side by side have no published like, and no interval.
+void add_intervals(StudyResult& study, const Scenario& scenario) {
+  const ErrorModel model(shipped_residuals());
+  const GpuTable gpus = shipped_gpu_table();
+  std::map<std::string, const Case*> cases;
+  for (const Case& item : scenario.cases) cases[item.name] = &item;
+  for (CaseResult& result : study.cases) {
+    if (result.job) continue;
+    const Case& item = *cases.at(result.name);
+    const IterationSetting setting = setting_of(item, result.world_size);
+    const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
+    const bool judged = std::ranges::any_of(
+        item.published, [](const Published& published) { return published.quantity == "iteration"; });
+    const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
+    result.interval =
+        model.interval(result.iteration_ms, setting, parts_of(item, result.timeline, result.times, host_ms, gpus),
+                       spread, judged ? setting.system() : "");
+  }
+}
+
 // What needs more than one case. Those without a plan are not among the study's.
 void compare_cases(StudyResult& study, const Scenario& scenario) {
   for (std::size_t index = 0; index < study.cases.size(); ++index) {
@@ -188,6 +210,7 @@ void compare_cases(StudyResult& study, const Scenario& scenario) {
       study.cases[index].notes.push_back("Not compared with case '" + name + "', which is left out.");
     }
   }
+  study.choices = choices_of(study);
   if (scenario.cross_check) study.cross_checks = cross_checks(study, scenario.cross_check->worst);
 }
 
@@ -209,6 +232,7 @@ StudyResult run_study(const Scenario& scenario, const WorkerOptions& options) {
   study.comparisons =
       begun_comparisons(scenario, [&](std::size_t index) -> const Cluster& { return *prepared.cases[index].cluster; });
   StudyTasks(scenario, prepared, study).run(options);
+  add_intervals(study, scenario);
   compare_cases(study, scenario);
   return study;
 }

@@ -31,6 +31,8 @@ TimelineFault fault_of_head(const Timeline& timeline) {
     if (!is_length(op.alone_us)) return {fmt::format("op {} takes {} us alone", excerpt(op.name), op.alone_us), "ops"};
   if (!is_length(timeline.measured.clock_residual_us))
     return {fmt::format("clock_residual_us is {}", timeline.measured.clock_residual_us), "measured/clock_residual_us"};
+  if (!is_length(timeline.measured.clock_drift_us))
+    return {fmt::format("clock_drift_us is {}", timeline.measured.clock_drift_us), "measured/clock_drift_us"};
   for (const std::string& host : timeline.measured.hosts)
     if (host.empty() || host.find(',') != std::string::npos)
       return {excerpt(host) + " is no host name", "measured/hosts"};

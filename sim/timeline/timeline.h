@@ -43,6 +43,8 @@ struct Timeline {
     std::string driver, cuda, nccl;  // versions; "" where there is none
     std::string transport;           // nccl, sockets, mpi
     double clock_residual_us = 0;    // how far the clocks of two nodes may be off each other
+    double clock_drift_us = 0;       // how far a node's clock moved against rank 0's in the run, at most
+    std::string more{};              // what else its machines say of themselves: "name: value" with "; " between
     bool operator==(const Measured&) const = default;
   };
   std::string kind = "predicted";  // or "observed"

@@ -62,7 +62,9 @@ inline constexpr std::tuple kMeasuredFields = {
     Field{"cuda", &Timeline::Measured::cuda, "", "version", false},
     Field{"nccl", &Timeline::Measured::nccl, "", "version", false},
     Field{"transport", &Timeline::Measured::transport, "", "nccl, sockets, mpi", false},
-    Field{"clock_residual_us", &Timeline::Measured::clock_residual_us, "us", "clocks of two nodes apart", false}};
+    Field{"clock_residual_us", &Timeline::Measured::clock_residual_us, "us", "clocks of two nodes apart", false},
+    Field{"clock_drift_us", &Timeline::Measured::clock_drift_us, "us", "of a node's clock in the run", false},
+    Field{"more", &Timeline::Measured::more, "", "what else the machines say of themselves", false}};
 
 // What a field holds.
 template <typename Owner, typename Value>

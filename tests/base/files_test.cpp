@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/result_folder.h"
 #include "tests/base/error_text.h"
 
 namespace shardsim::files_test {
@@ -107,7 +108,60 @@ TEST_CASE("files of a folder appear together, over those of an earlier run") {
     CHECK(read_file((target / "x").string()) == text);
     CHECK(read_file((target / "sub/y").string()) == text);
   }
-  CHECK(std::distance(fs::directory_iterator(target), fs::directory_iterator()) == 2);
+  CHECK(std::distance(fs::directory_iterator(target), fs::directory_iterator()) == 3);  // with the names of both
+}
+
+void write_texts(const fs::path& target, const std::vector<std::string>& names) {
+  write_folder(target, [&](const fs::path& hidden) {
+    for (const std::string& name : names) write_file(hidden / name, name);
+  });
+}
+
+TEST_CASE("a folder holds the results of one run: what the run before wrote goes, what others wrote stays") {
+  const Folder folder;
+  const fs::path target = folder / "out";
+  write_texts(target, {"x", "trace/a/rank0.json", "trace/b/rank0.json"});
+  write_file(target / "notes.txt", "mine");
+  write_texts(target, {"x", "trace/b/rank0.json"});
+  CHECK(!fs::exists(target / "trace/a"));
+  CHECK(fs::exists(target / "trace/b/rank0.json"));
+  CHECK(read_file((target / "notes.txt").string()) == "mine");
+}
+
+TEST_CASE("a file that no run of ours wrote is not replaced, nor what a link leads to") {
+  const Folder folder;
+  const fs::path target = folder / "out";
+  write_file(target / "x", "mine");
+  CHECK(has(error_of([&] { write_texts(target, {"x", "y"}); }), "out/x: this file is not of an earlier run"));
+  CHECK(read_file((target / "x").string()) == "mine");
+  CHECK(!fs::exists(target / "y"));
+  fs::remove(target / "x");
+  write_file(folder / "elsewhere", "mine");
+  fs::create_symlink(folder / "elsewhere", target / "x");
+  CHECK(has(error_of([&] { write_texts(target, {"x"}); }), "no plain file"));
+  fs::create_directory_symlink(folder / "", target / "trace");
+  CHECK(has(error_of([&] { write_texts(target, {"trace/y"}); }), "a link is in the way"));
+  CHECK(read_file((folder / "elsewhere").string()) == "mine");
+}
+
+TEST_CASE("the names of an earlier run lead nowhere else") {
+  const Folder folder;
+  write_file(folder / "elsewhere", "mine");
+  write_file(folder / "out/.shardsim-files", "../elsewhere\n" + (folder / "elsewhere").string() + "\n");
+  write_texts(folder / "out", {"x"});
+  CHECK(fs::exists(folder / "elsewhere"));
+}
+
+TEST_CASE("two runs do not write to one folder at a time, and what a killed one left is removed") {
+  const Folder folder;
+  const fs::path target = folder / "out";
+  write_file(target / ".shardsim-run-abcdef/x", "half");
+  write_folder(target, [&](const fs::path& hidden) {
+    write_file(hidden / "x", "first");
+    CHECK(has(error_of([&] { write_texts(target, {"x"}); }), "another run writes its results there now"));
+  });
+  CHECK(read_file((target / "x").string()) == "first");
+  CHECK(!fs::exists(target / ".shardsim-run-abcdef"));
 }
 
 TEST_CASE("a folder that is not filled is left as it was, and the error names it") {
@@ -164,6 +218,8 @@ TEST_CASE("a link is written through") {
 TEST_CASE("the data folder follows the environment, and a wrong one is an input error") {
   const Folder folder;
   ::setenv("SHARDSIM_DATA", (folder / "").c_str(), 1);
+  CHECK(has(error_of([] { data_folder(); }), "holds no folder scenarios"));
+  fs::create_directories(folder / "scenarios" / "clusters");
   CHECK(data_folder() == folder / "");
   ::setenv("SHARDSIM_DATA", (folder / "absent").c_str(), 1);
   CHECK(has(error_of([] { data_folder(); }), "environment variable SHARDSIM_DATA: "));

@@ -38,6 +38,30 @@ TEST_CASE("an excerpt is one short line of valid text") {
   CHECK(excerpt(std::string(100, 'x')) == "\"" + std::string(60, 'x') + "...\"");
 }
 
+TEST_CASE("what steers a terminal, hides or turns text around is shown as a question mark") {
+  CHECK(printable("a\x1b[31mb") == "a?[31mb");
+  CHECK(printable("a\xc2\x9b"
+                  "31mb") == "a?31mb");  // U+009B, a control sequence in one character
+  CHECK(printable("a\xe2\x80\xae"
+                  "txt.exe") == "a?txt.exe");  // U+202E turns what follows
+  CHECK(printable("a\xe2\x80\xa8"
+                  "b") == "a?b");  // U+2028 ends a line
+  CHECK(printable("a\xe2\x80\x8b"
+                  "b") == "a?b");  // U+200B is not seen
+  CHECK(printable("a\xe2\x81\xa6"
+                  "b") == "a?b");  // U+2066 isolates
+  CHECK(printable("a\x9b"
+                  "31m") == "a?31m");                                                                        // no UTF-8
+  CHECK(printable("\xc2\xb5s \xe2\x80\x93 \xf0\x9f\x98\x80") == "\xc2\xb5s \xe2\x80\x93 \xf0\x9f\x98\x80");  // µs – 😀
+}
+
+TEST_CASE("a hint of thousands of names lists some and says how many there are") {
+  std::vector<std::string> names(9999, std::string(500, 'x'));
+  const std::string hint = known_names_hint("y", names);
+  CHECK(hint.size() < 8000);
+  CHECK(hint.find("and 9,899 more") != std::string::npos);
+}
+
 TEST_CASE("plain text is well-formed UTF-8 without control characters") {
   std::size_t at = 0;
   for (const char* good : {"", "a\tb\r\n", "µ", "€", "\xf0\x9f\x9a\x80"}) {

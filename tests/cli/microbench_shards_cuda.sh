@@ -20,7 +20,7 @@ JSON
 }
 bench=(--device cuda --visits 2 --warmup 1 --repetitions 2)
 
-for kind in "sgd fp32" "rowwise_adagrad fp16" "adam bf16"; do
+for kind in "sgd fp32" "rowwise_adagrad fp16" "adagrad fp32" "adam bf16"; do
   echo "-- $kind"
   read -r optimizer dtype <<<"$kind"
   shards "$optimizer" "$dtype" >shards.json

@@ -81,6 +81,10 @@ done
 run pooled.json --warmup 1 --iterations 2 -o pooled.timeline.json
 check "a pooled program is executed and measured: $(cat streams/err)" jq -e '.complete and ([.ops[].name] | index("global_reduce_scatter"))' pooled.timeline.json
 
+jq '(.ops[] | select(.class == "update") | .optimizer) = "adagrad"' pooled.json >adagrad.json
+run adagrad.json --warmup 0 --iterations 2 -o adagrad.timeline.json
+check "element-wise Adagrad, as DLRM-DCNv2 has it: $(cat streams/err)" [ "$code" -eq 0 ]
+
 echo "-- bad input"
 refuse 2 'arguments: an argument is missing' -o x.h5
 refuse 2 'nothing.json' nothing.json -o x.h5
@@ -89,6 +93,9 @@ refuse 2 'argument --output: .*ends neither' row_wise.json -o x.txt
 refuse 2 'argument --iterations: "0" is no count' row_wise.json -o x.h5 --iterations 0
 refuse 2 'argument --iterations: "-3"' row_wise.json -o x.h5 --iterations=-3
 refuse 2 'argument --warmup: "2.5"' row_wise.json -o x.h5 --warmup 2.5
+refuse 2 'argument --port: "70000"' row_wise.json -o x.h5 --port 70000
+refuse 2 'argument --priority: streams of a CPU rank' row_wise.json -o x.h5 --priority
+refuse 2 'argument --join-limit: "0"' row_wise.json -o x.h5 --join-limit 0
 refuse 2 'argument --device: unknown device "gpu"' row_wise.json -o x.h5 --device gpu
 refuse 2 'argument --transport: "nccl" does not go with --device cpu' row_wise.json -o x.h5 --device cpu --transport nccl
 refuse 2 'argument --case: a program file holds one case' row_wise.json -o x.h5 --case row_wise
@@ -137,6 +144,22 @@ for rank in 0 1 2 3 4 5 6 7; do start $rank 8 "$port" row_wise.json --warmup 1 -
 ends_soon $pids
 check "eight processes end well:$codes $(cat streams/rank*.err)" [ "$codes" = ' 0 0 0 0 0 0 0 0' ]
 check "rank 0 alone speaks" [ -s streams/rank0.out ] && [ ! -s streams/rank3.out ]
+# torchrun's agent listens at MASTER_PORT, on all addresses of IPv6 and IPv4; the ranks meet beside it.
+python3 -c 'import socket, time
+s = socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) if socket.has_dualstack_ipv6() else socket.create_server(("", 0))
+print(s.getsockname()[1], flush=True); time.sleep(60)' >agent &
+holder=$!
+for _ in $(seq 50); do [ -s agent ] && break; sleep 0.1; done
+for store in True False; do
+  pids=
+  for rank in 0 1; do
+    TORCHELASTIC_RUN_ID=none TORCHELASTIC_USE_AGENT_STORE=$store start $rank 2 "$(cat agent)" row_wise.json --warmup 1 --iterations 2 -o nodes.h5
+    pids+=" $!"
+  done
+  ends_soon $pids
+  check "beside torchrun's agent, its store shared: $store:$codes $(cat streams/rank[01].err)" [ "$codes" = ' 0 0' ]
+done
+kill $holder
 port=$(port) pids=
 for rank in 0 1; do start $rank 2 "$port" row_wise.json --warmup 1 --iterations 2 -o nodes.h5; pids+=" $!"; done
 ends_soon $pids
@@ -209,7 +232,7 @@ check "what was measured is on disk, marked incomplete" jq -e '.complete == fals
 
 echo "-- a rank never starts"
 port=$(port) pids=
-for rank in 0 1 2 4 5 6 7; do start $rank 8 "$port" row_wise.json -o never.h5; pids+=" $!"; done
+for rank in 0 1 2 4 5 6 7; do start $rank 8 "$port" row_wise.json -o never.h5 --join-limit 4; pids+=" $!"; done
 ends_soon $pids
 check "the others end with 1:$codes" [ "$codes" = ' 1 1 1 1 1 1 1' ]
 check "within 10 s: $took" [ "$took" -le 10 ]
@@ -225,7 +248,7 @@ start 0 8 "$(cat taken)" row_wise.json -o port.h5
 ends_soon $!
 check "the port is named, and what to do: $(cat streams/rank0.err)" grep -qE "^error: .*$(cat taken).*MASTER_PORT" streams/rank0.err
 check "exit 1:$codes" [ "$codes" = ' 1' ]
-start 3 8 "$(cat taken)" row_wise.json -o port.h5
+start 3 8 "$(cat taken)" row_wise.json -o port.h5 --join-limit 4
 ends_soon $!
 check "a rank that meets a stranger there says so within 10 s ($took): $(cat streams/rank3.err)" grep -qE "^error: " streams/rank3.err
 check "exit 1 there too:$codes" [ "$codes" = ' 1' ]

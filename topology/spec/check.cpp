@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "topology/spec/spec_fields.h"
 
@@ -19,6 +23,22 @@ void check_fault(const ClusterSpec& spec, const FaultSpec& fault, const Place& p
   if (fault.gpu && fault.rate_factor != 1 && spec.nvlink.kind == NvlinkKind::none) {
     throw input_error(place, fmt::format("GPU {} has no NVLink ports to slow down", *fault.gpu),
                       "Name a nic, or use compute_factor");
+  }
+}
+
+// Several faults on one thing multiply.
+void check_together(const ClusterSpec& spec) {
+  constexpr double kLeast = 1e-6;
+  std::map<std::tuple<int, std::optional<int>, std::optional<int>>, std::pair<double, double>> left;
+  for (std::size_t i = 0; i < spec.faults.size(); ++i) {
+    const FaultSpec& fault = spec.faults[i];
+    auto& [rate, compute] = left.try_emplace({fault.node, fault.gpu, fault.nic}, 1, 1).first->second;
+    rate *= fault.rate_factor;
+    compute *= fault.compute_factor;
+    if (std::min(rate, compute) >= kLeast) continue;
+    throw input_error(spec.places.of(fmt::format("faults.{}", i)),
+                      "with this fault, those on the same GPU or NIC leave less than a millionth of its rate",
+                      "Faults on one thing multiply; state one for each");
   }
 }
 
@@ -92,6 +112,7 @@ void check_spec(const ClusterSpec& spec) {
   for (std::size_t i = 0; i < spec.faults.size(); ++i) {
     check_fault(spec, spec.faults[i], spec.places.of(fmt::format("faults.{}", i)));
   }
+  check_together(spec);
 }
 
 void check_runnable(const ClusterSpec& spec) {

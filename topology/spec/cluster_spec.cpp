@@ -48,11 +48,22 @@ void head_fields(SpecFields& fields, ClusterSpec& spec) {
   fields.writer().put_list("open", open);
 }
 
+void take_cost(SpecFields& fields, std::optional<double>& cost) {
+  constexpr const char* key = "cost_per_gpu_hour";
+  if (fields.reading() ? !fields.reader().has(key) : !cost) return;
+  double held = cost.value_or(0);
+  fields.take_real(key, held);
+  if (held < 0)
+    throw input_error(fields.reader().place_of(key), fmt::format("'{}' is below 0", key), "Write for example 2.5");
+  cost = held;
+}
+
 // A map comes after those whose values its defaults and limits ask for.
 void cluster_fields(SpecFields& fields, ClusterSpec& spec) {
   head_fields(fields, spec);
   fields.take("summary", spec.summary);
   fields.take("nodes", spec.nodes, kMostNodes);
+  take_cost(fields, spec.cost_per_gpu_hour);
   fields.choose("device", spec.device, {"cuda", "cpu"});
   fields.choose("nccl", spec.nccl, {"2.14", "2.30"});
   fields.choose("fits", spec.fits, {"none", "open_data"});

@@ -193,6 +193,8 @@ struct ClusterSpec {
   std::vector<std::string> open;  // what public information leaves open
   int nodes = 1;                  // NVLink domains where these span hosts (topology/spec/domain.h), else hosts
   int gpus_per_host = 0;          // of such a domain; 0: a node is a host
+  // What a GPU with its part of the node and of the network costs, in any currency; no effect on times.
+  std::optional<double> cost_per_gpu_hour;
   std::string device = "cuda";
   GpuSpec gpu;
   HostSpec host;

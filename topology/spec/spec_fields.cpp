@@ -112,9 +112,10 @@ void SpecFields::take_part(const std::string& key, double& part, double most) {
     return;
   }
   part = reader_->real(key, part);
-  if (part > 0 && part <= most) return;
+  constexpr double kLeast = 1e-6;  // what is slower by more never ends
+  if (part >= kLeast && part <= most) return;
   throw input_error(reader_->place_of(key), fmt::format("{} is out of range", shortest(part)),
-                    fmt::format("Write a number above 0 and at most {}", shortest(most)));
+                    fmt::format("Write a number above 0, a millionth or more, and at most {}", shortest(most)));
 }
 
 void SpecFields::choose(const std::string& key, std::string& word, const std::vector<std::string>& words) {

@@ -66,7 +66,12 @@ if [ -z "$without" ]; then
     [ ! -d "$folder" ] || libraries+=(-L"$folder" "-Wl,-rpath,$folder")
   done
   libraries+=(-lnccl -lcudart)
-  echo "with CUDA: $nvcc, -arch=$arch"
+  # Dense layers by cuBLASLt where it is, else by a kernel of our own, whose times say nothing of dense layers.
+  if echo '#include <cublasLt.h>' | "$CXX" -I"$cuda/include" -x c++ -fsyntax-only - 2>/dev/null; then
+    flags+=(-DSHARDSIM_CUBLASLT) device_flags+=(-DSHARDSIM_CUBLASLT) libraries+=(-lcublasLt)
+    dense=cuBLASLt
+  fi
+  echo "with CUDA: $nvcc, -arch=$arch; dense layers by ${dense:-a kernel that stands in for cuBLASLt}"
 else
   echo "without CUDA: $without"
 fi

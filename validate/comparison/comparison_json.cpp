@@ -132,7 +132,9 @@ Json measured_json(const Timeline::Measured& measured) {
           {"cuda", measured.cuda},
           {"nccl", measured.nccl},
           {"transport", measured.transport},
-          {"clock_residual_us", rounded(measured.clock_residual_us, 1e3)}};
+          {"clock_residual_us", rounded(measured.clock_residual_us, 1e3)},
+          {"clock_drift_us", rounded(measured.clock_drift_us, 1e3)},
+          {"more", measured.more}};
 }
 
 Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {

@@ -15,6 +15,9 @@
 
 namespace shardsim {
 
+class Rendezvous;
+struct ExecuteOptions;
+
 struct DeviceFacts {
   std::string name;               // "NVIDIA A100-SXM4-40GB"; the CPU's model name
   std::string software;           // of the kernels, with versions: "shardsim CUDA kernels, CUDA 12.4, driver 550.54"
@@ -22,6 +25,7 @@ struct DeviceFacts {
   int threads = 0;                // CPU
   std::int64_t memory_bytes = 0;  // that points may use
   std::int64_t cache_bytes = 0;   // last level: L2 of a GPU, L3 of a CPU
+  bool library_products = true;   // matrix products by a library that people use, not by a kernel that stands in
   // What else is known, for the file alone: compute_capability, sm_count, driver, cuda_runtime, sm_clock_MHz ...
   std::vector<std::pair<std::string, std::string>> more;
 };
@@ -100,6 +104,9 @@ struct BenchDeviceEntry {
   std::string_view name;  // as --device has it
   std::string_view help;
   std::unique_ptr<BenchDevice> (*make)(int threads);
+  // bench_collectives of microbench.h by the device's own means; null: iterations of a Program are timed.
+  std::string (*collectives)(Rendezvous& rendezvous, const ExecuteOptions& options,
+                             const std::vector<std::int64_t>& sizes) = nullptr;
 };
 
 std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only where it was built
@@ -107,5 +114,9 @@ std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only
 // What the devices of the table are made by. threads: of the CPU, 0 for one per processor.
 std::unique_ptr<BenchDevice> make_cpu_bench_device(int threads);
 std::unique_ptr<BenchDevice> make_cuda_bench_device(int threads);
+// As nccl-tests do: `options.iterations` calls back to back between two events, after `options.warmup` others, out of
+// place and in place; the mean over the ranks. Errors: Failure::run where a rank, a GPU or NCCL fails.
+std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
+                                   const std::vector<std::int64_t>& sizes);
 
 }  // namespace shardsim

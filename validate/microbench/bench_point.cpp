@@ -43,7 +43,7 @@ std::string_view element_name(ElementType type) {
 }
 
 std::string_view optimizer_name(RowOptimizer optimizer) {
-  constexpr std::array<std::string_view, 4> kNames{"none", "sgd", "rowwise_adagrad", "adam"};
+  constexpr std::array<std::string_view, 5> kNames{"none", "sgd", "rowwise_adagrad", "adam", "adagrad"};
   return kNames.at(static_cast<std::size_t>(optimizer));
 }
 

@@ -11,7 +11,19 @@ namespace {
 
 constexpr std::int64_t kElement = 4;  // fp32
 
-Program program_of(const Launch& launch, OpClass kind, std::int64_t bytes) {
+const char* program_name(OpClass kind) {
+  return kind == OpClass::all_reduce ? "all_reduce" : "alltoall";
+}
+
+std::string bandwidths(OpClass kind, std::int64_t bytes, int world_size, double us) {
+  const double algbw = static_cast<double>(bytes) / us * 1e-3;
+  return fmt::format("{:8.2f} {:7.4f} {:7.4f}    N/A", us, algbw,
+                     algbw * bus_factor(*collective_kind(kind), world_size));
+}
+
+}  // namespace
+
+Program collective_program(const Launch& launch, OpClass kind, std::int64_t bytes) {
   Program program;
   program.case_name = "main";
   program.world_size = launch.world_size;
@@ -39,28 +51,28 @@ Program program_of(const Launch& launch, OpClass kind, std::int64_t bytes) {
   return program;
 }
 
-std::string header(const std::string& name, const Timeline& timeline) {
-  std::string text = fmt::format("# Collective test starting: {}_perf\n# Using devices\n", name);
-  for (int rank = 0; rank < timeline.world_size; ++rank) {
+std::string table_head(OpClass kind, const CollectiveTable& table) {
+  std::string text = fmt::format("# Collective test starting: {}_perf\n# Using devices\n", program_name(kind));
+  for (int rank = 0; rank < table.world_size; ++rank) {
     fmt::format_to(std::back_inserter(text), "#  Rank {:2} Group  0 Pid {:6} on {:>10} device {:2} [0x00] {}\n", rank,
-                   0, timeline.measured.hosts[rank / timeline.ranks_per_node], rank % timeline.ranks_per_node,
-                   timeline.measured.device);
+                   0, table.hosts[static_cast<std::size_t>(rank / table.ranks_per_node)], rank % table.ranks_per_node,
+                   table.device);
   }
-  return text +
-         "#\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
-         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n";
+  const std::string_view columns = "     time   algbw   busbw #wrong", units = "     (us)  (GB/s)  (GB/s)       ";
+  return fmt::format("{}#\n#       size         count      type   redop    root{}{}\n", text, columns,
+                     table.in_place ? columns : "") +
+         fmt::format("#        (B)    (elements)                         {}{}\n", units, table.in_place ? units : "");
 }
 
-std::string row(std::int64_t bytes, const Op& op, const Timeline& timeline) {
-  const double us = timeline.iteration_ms * 1e3;
-  const double algbw = static_cast<double>(bytes) / us * 1e-3;
-  const bool sums = op.op_class == OpClass::all_reduce;
-  return fmt::format("{:12} {:13} {:>9} {:>7} {:>7} {:8.2f} {:7.4f} {:7.4f}    N/A\n", bytes, bytes / kElement, "float",
-                     sums ? "sum" : "none", "-1", us, algbw,
-                     algbw * bus_factor(*collective_kind(op.op_class), timeline.world_size));
+std::string table_row(OpClass kind, std::int64_t bytes, const CollectiveTable& table, double out_of_place_us,
+                      double in_place_us) {
+  const bool sums = kind == OpClass::all_reduce;
+  std::string text =
+      fmt::format("{:12} {:13} {:>9} {:>7} {:>7} {}", bytes, bytes / kElement, "float", sums ? "sum" : "none", "-1",
+                  bandwidths(kind, bytes, table.world_size, out_of_place_us));
+  if (in_place_us >= 0) text += " " + bandwidths(kind, bytes, table.world_size, in_place_us);
+  return text + "\n";
 }
-
-}  // namespace
 
 std::vector<std::int64_t> collective_sizes(bool quick) {
   std::vector<std::int64_t> sizes;
@@ -74,11 +86,13 @@ std::string bench_collectives(Rendezvous& rendezvous, const ExecuteOptions& opti
   std::string text;
   for (const OpClass kind : {OpClass::all_reduce, OpClass::all_to_all}) {
     for (const std::int64_t bytes : sizes) {
-      const Program program = program_of(rendezvous.launch(), kind, bytes);
+      const Program program = collective_program(rendezvous.launch(), kind, bytes);
       const Timeline timeline = execute(program, rendezvous, options, [](const Timeline&) {});
       if (rendezvous.rank() != 0) continue;
-      if (bytes == sizes.front()) text += header(kind == OpClass::all_reduce ? "all_reduce" : "alltoall", timeline);
-      text += row(bytes, program.ops.front(), timeline);
+      const CollectiveTable table{timeline.measured.hosts, timeline.measured.device, timeline.world_size,
+                                  timeline.ranks_per_node};
+      if (bytes == sizes.front()) text += table_head(kind, table);
+      text += table_row(kind, bytes, table, timeline.iteration_ms * 1e3);
     }
   }
   return text;

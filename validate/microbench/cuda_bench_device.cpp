@@ -55,6 +55,7 @@ class Stopwatch {
 };
 
 DeviceFacts read_facts() {
+  cuda::load_kernels_early();
   int count = 0, runtime = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
     throw run_error("no GPU that CUDA can use is here", "Look at nvidia-smi and CUDA_VISIBLE_DEVICES");
@@ -69,6 +70,7 @@ DeviceFacts read_facts() {
   facts.software = "shardsim CUDA kernels, CUDA " + cuda::version_text(runtime) + ", driver " + cuda::driver_version();
   facts.memory_bytes = static_cast<std::int64_t>(kUsable * static_cast<double>(free));
   facts.cache_bytes = properties.l2CacheSize;
+  facts.library_products = cuda::Gemm::by_library();
   facts.more = {{"compute_capability", std::to_string(properties.major) + "." + std::to_string(properties.minor)},
                 {"sm_count", std::to_string(properties.multiProcessorCount)},
                 {"memory_total_bytes", std::to_string(total)},
@@ -106,7 +108,10 @@ class CudaBenchDevice final : public BenchDevice {
   void made_ready() override {
     if (point_.has_tables()) tables_.emplace(point_.table_batch());
     if (point_.has_update()) workspace_.emplace(lookups_, tables_->largest_dim());
-    if (!point_.has_tables() && !gemm_) gemm_.emplace();
+    if (!point_.has_tables()) {
+      if (!gemm_) gemm_.emplace();
+      gemm_->prepare(Precision::fp32, point_.m, point_.n, point_.k);
+    }
     cuda::check(cudaDeviceSynchronize(), "preparing a point");
   }
 
@@ -119,9 +124,11 @@ class CudaBenchDevice final : public BenchDevice {
   void read(const void* from, std::int64_t bytes, int passes) override {
     cuda::read(from, bytes, passes, sink_.as<std::uint32_t>(), stream());
   }
+  // Writes would leave a cache full of lines that the next call has to write back; reads after them do not.
   void sweep(const DeviceMemory& swept) override {
     cuda::check(cudaMemsetAsync(swept.as<void>(), 1, static_cast<std::size_t>(swept.bytes()), stream()),
                 "flushing the cache");
+    cuda::read(swept.as<void>(), swept.bytes() / 16 * 16, 1, sink_.as<std::uint32_t>(), stream());
     stopwatch_.wait();
   }
 
@@ -144,7 +151,8 @@ class CudaBenchDevice final : public BenchDevice {
                       *workspace_, stream());
   }
   void gemm() override {
-    gemm_->multiply(point_.m, point_.n, point_.k, of_.a.as<float>(), of_.b.as<float>(), of_.out.as<float>(), stream());
+    gemm_->multiply(Precision::fp32, point_.m, point_.n, point_.k, of_.a.as<void>(), of_.b.as<void>(),
+                    of_.out.as<void>(), stream());
   }
 
   cuda::Stream stream() const { return stopwatch_.stream(); }

@@ -19,7 +19,8 @@ struct Cells {
   PointColumns sizes;
   std::string optimizer = "none", law, cache, statistic, notes;
   double time_us = 0;
-  double traffic = 0;  // bytes; 0: none
+  double traffic = 0;      // bytes; 0: none
+  bool stands_in = false;  // by a kernel that says nothing of the library's: no fit may use it
 };
 
 std::string csv_row(const MeasuredSet& set, const Cells& cells, int number) {
@@ -27,10 +28,11 @@ std::string csv_row(const MeasuredSet& set, const Cells& cells, int number) {
   const std::string traffic = cells.traffic > 0 ? fmt::format("{:.0f}", cells.traffic) : "";
   const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
   return fmt::format("s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", number,
-                     set.is_steady() ? "A" : "C", csv_cell(set.device.name), csv_cell(set.device.software), cells.op,
-                     s.tables, s.rows, s.dim, s.batch, s.pooling, s.dtype, cells.optimizer, csv_cell(cells.law),
-                     csv_cell(cells.cache), set.device.num_gpus, cells.time_us, csv_cell(cells.statistic), traffic,
-                     rate, csv_cell("shardsim-microbench " + set.version), csv_cell(cells.notes));
+                     set.is_steady() && !cells.stands_in ? "A" : "C", csv_cell(set.device.name),
+                     csv_cell(set.device.software), cells.op, s.tables, s.rows, s.dim, s.batch, s.pooling, s.dtype,
+                     cells.optimizer, csv_cell(cells.law), csv_cell(cells.cache), set.device.num_gpus, cells.time_us,
+                     csv_cell(cells.statistic), traffic, rate, csv_cell("shardsim-microbench " + set.version),
+                     csv_cell(cells.notes));
 }
 
 std::string notes_of(const MeasuredPoint& measured) {
@@ -45,7 +47,7 @@ std::string notes_of(const MeasuredPoint& measured) {
   return notes;
 }
 
-Cells cells_of(const MeasuredPoint& measured) {
+Cells cells_of(const MeasuredPoint& measured, bool library) {
   const BenchPoint& point = measured.point;
   Cells cells;
   cells.op = bench_op_name(point.op);
@@ -57,6 +59,8 @@ Cells cells_of(const MeasuredPoint& measured) {
   cells.time_us = measured.statistics.median;
   if (point.has_tables()) cells.traffic = static_cast<double>(point.row_bytes());
   cells.notes = notes_of(measured);
+  cells.stands_in = point.op == BenchOp::gemm && !library;
+  if (cells.stands_in) cells.notes += "; by a kernel that stands in for cuBLASLt";
   return cells;
 }
 
@@ -82,7 +86,9 @@ std::string measured_csv(const MeasuredSet& set) {
     rows.push_back(
         limit_cells("cache_read", kGigabyte / limits.cache_bandwidth * 1e6, kGigabyte, "from the last cache"));
   rows.push_back(limit_cells("empty_call", limits.launch_floor_us, 0, "of nothing"));
-  for (const MeasuredPoint& point : set.points) rows.push_back(cells_of(point));
+  for (const MeasuredPoint& point : set.points) {
+    rows.push_back(cells_of(point, set.device.library_products));
+  }
   std::string text = kHeader;
   for (std::size_t row = 0; row < rows.size(); ++row) text += csv_row(set, rows[row], static_cast<int>(row) + 1);
   return text;

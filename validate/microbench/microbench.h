@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "sim/program/program.h"
 #include "validate/microbench/bench_device.h"
 
 namespace shardsim {
 
 class Rendezvous;
 struct ExecuteOptions;
+struct Launch;
 
 // What repeated times come to; quantiles interpolate linearly between neighbours. Empty input gives zeros.
 struct SampleStatistics {
@@ -109,6 +111,20 @@ std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, cons
 
 // Sizes of a sweep: per rank, as nccl-tests counts them.
 std::vector<std::int64_t> collective_sizes(bool quick);
+
+// The table of nccl-tests: its head, where ranks say their hosts by node, and a row. busbw follows from the kind. Times
+// in us; in_place_us below 0: the table has no such columns.
+struct CollectiveTable {
+  std::vector<std::string> hosts;  // [node]
+  std::string device;
+  int world_size = 0, ranks_per_node = 1;
+  bool in_place = false;
+};
+std::string table_head(OpClass kind, const CollectiveTable& table);
+std::string table_row(OpClass kind, std::int64_t bytes, const CollectiveTable& table, double out_of_place_us,
+                      double in_place_us = -1);
+// One collective on all ranks, which are members of one group "world": op 0 of stream 0.
+Program collective_program(const Launch& launch, OpClass kind, std::int64_t bytes);
 
 // Runs all-reduce and all-to-all of those sizes over all ranks, each iteration started together, and returns what
 // nccl-tests would print of it on rank 0 ("" on the others): text that `shardsim collective compare` and

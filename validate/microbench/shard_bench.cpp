@@ -39,10 +39,11 @@ ElementType element_of(const Table& table) {
 }
 
 RowOptimizer optimizer_of(const Workload& workload) {
-  for (const RowOptimizer known : {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adam})
+  for (const RowOptimizer known :
+       {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adagrad, RowOptimizer::adam})
     if (workload.optimizer == optimizer_name(known)) return known;
   throw input_error({}, fmt::format("updates by {} are not measured", workload.optimizer),
-                    "Draw shards of a workload with optimizer sgd, rowwise_adagrad or adam");
+                    "Draw shards of a workload with optimizer sgd, rowwise_adagrad, adagrad or adam");
 }
 
 const Table& table_of(const ShardSet& set, const ShardPiece& piece) {

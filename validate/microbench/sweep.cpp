@@ -72,7 +72,8 @@ class PointList {
     point.type = type;
     add(point);
     point.op = BenchOp::scatter;
-    for (const RowOptimizer optimizer : {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adam}) {
+    for (const RowOptimizer optimizer :
+         {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adagrad, RowOptimizer::adam}) {
       point.optimizer = optimizer;
       add(point);
     }

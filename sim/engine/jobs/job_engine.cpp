@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 
+#include "sim/engine/critical_path.h"
 #include "sim/engine/execution.h"
 #include "sim/engine/limit.h"
 #include "sim/engine/node_classes.h"
@@ -41,11 +43,17 @@ class JobSession : public NetworkSession {
   std::vector<int>& owners_;
 };
 
+std::vector<OpWork> works_of(const JobRun& job) {
+  std::vector<OpWork> works = expand_ops(job.program, job.cluster, job.compute, job.options.algorithms);
+  if (job.edit) job.edit(job.program, job.cluster, works);
+  return works;
+}
+
 // A job made ready: its operations expanded on its part of the fabric.
 struct Lane {
   Lane(const JobRun& job, const std::vector<std::uint64_t>& marks)
       : run(job),
-        works(expand_ops(job.program, job.cluster, job.compute, job.options.algorithms)),
+        works(works_of(job)),
         classes(classify_nodes(works, job.cluster, marks)),
         execution(job.program, job.cluster, works, classes, run.options, Execution::Until::stopped) {}
 
@@ -149,16 +157,24 @@ std::vector<TransferRoute> all_routes(const Lanes& lanes) {
   return routes;
 }
 
-// The iteration nearest to the mean among those at hand, with the mean as its length.
-Execution::Kept typical(const Execution& execution, const JobWindow::Measured& measured, double mean) {
-  const Execution::Kept* best = nullptr;
-  for (const Execution::Kept& kept : execution.recent()) {
-    if (kept.iterations_run - 1 <= measured.origin || kept.iterations_run - 1 > measured.last) continue;
-    if (best == nullptr || std::abs(kept.seconds - mean) < std::abs(best->seconds - mean)) best = &kept;
+// The iteration nearest to the mean among those at hand; its position there.
+std::size_t typical(const Execution& execution, const JobWindow::Measured& measured, double mean) {
+  std::optional<std::size_t> best;
+  const auto off = [&](std::size_t i) { return std::abs(execution.recent()[i].seconds - mean); };
+  for (std::size_t i = 0; i < execution.recent().size(); ++i) {
+    const int iteration = execution.recent()[i].iterations_run - 1;
+    if (iteration <= measured.origin || iteration > measured.last) continue;
+    if (!best || off(i) < off(*best)) best = i;
   }
-  Execution::Kept kept = *best;
-  kept.seconds = mean;
-  return kept;
+  return *best;
+}
+
+// What set the length of that iteration, beside the other jobs.
+CriticalPath path_of(const Lane& lane, std::size_t iteration) {
+  const IterationWorks works(lane.works);
+  PastRun past{lane.run.program, works, lane.classes, lane.run.cluster};
+  for (std::size_t i = 0; i <= iteration; ++i) past.iterations.push_back(&lane.execution.recent()[i]);
+  return critical_path(past);
 }
 
 JobSimulation simulation_of(const Lane& lane, const JobWindow::Measured& measured) {
@@ -173,11 +189,14 @@ JobSimulation simulation_of(const Lane& lane, const JobWindow::Measured& measure
   }
   result.shortest_ms = shortest * 1e3;
   result.longest_ms = longest * 1e3;
-  Execution::Kept kept = typical(lane.execution, measured, mean);
+  const std::size_t nearest = typical(lane.execution, measured, mean);
+  Execution::Kept kept = lane.execution.recent()[nearest];
+  kept.seconds = mean;
   kept.iterations_run = static_cast<int>(ends.size());
   kept.steady = longest - shortest <= lane.run.options.steady * mean;
   result.simulation.timeline = timeline_of(kept, lane.run.program, lane.works, lane.classes, lane.run.cluster);
   result.simulation.busiest = limiting_rank(lane.run.program, lane.works, result.simulation.timeline, mean);
+  result.simulation.path = path_of(lane, nearest);
   return result;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/op_work.h"
 
 namespace shardsim {
 
@@ -17,6 +19,8 @@ struct JobRun {
   const ComputeModel& compute;
   EngineOptions options;  // `iterations` as that of the first job
   Seconds start;
+  // Changes what its operations take, after they are expanded; may be empty.
+  std::function<void(const Program& program, const Cluster& cluster, std::vector<OpWork>& works)> edit{};
 };
 
 // What a job does beside the others. iteration_ms of its Timeline is the mean over the measured iterations

@@ -1,13 +1,16 @@
 #include "base/hdf5/hdf5.h"
 
 #include <doctest/doctest.h>
+#include <hdf5.h>
 #include <sys/resource.h>
 
 #include <csignal>
 #include <fstream>
+#include <functional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/base/error_text.h"
 #include "tests/temporary_folder.h"
 
 namespace shardsim::hdf5_test {
@@ -182,6 +185,98 @@ TEST_CASE("a file of others has no checksum, and is read where that is allowed")
   write_file(folder / "x.h5", whole.substr(0, whole.rfind("\nshardsim crc32")));
   CHECK(Hdf5Reader(folder / "x.h5").reals("/one") == std::vector<double>{0.1});
   CHECK_THROWS_AS(Hdf5Reader(folder / "x.h5", Hdf5Origin::shardsim), Error);
+}
+
+// What reading a dataset of a file that `make` fills says.
+std::string refusal(const fs::path& path, const std::function<void(hid_t)>& make, bool texts = false) {
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  make(file);
+  H5Fclose(file);
+  try {
+    const Hdf5Reader in(path);
+    texts ? void(in.texts("/set")) : void(in.reals("/set"));
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void make_set(hid_t file, hsize_t length, hid_t properties) {
+  const hid_t space = H5Screate_simple(1, &length, nullptr);
+  H5Dclose(H5Dcreate2(file, "/set", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Pclose(properties);
+}
+
+TEST_CASE("values that a file keeps elsewhere are refused: it could name any file of the machine, or itself") {
+  const TemporaryFolder folder("hdf5");
+  const fs::path path = folder / "x.h5";
+  const auto virtual_set = [&](hid_t file) {
+    const hsize_t length = 4;
+    const hid_t space = H5Screate_simple(1, &length, nullptr), properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_virtual(properties, space, ".", "/set", space);
+    H5Sclose(space);
+    make_set(file, length, properties);
+  };
+  CHECK(refusal(path, virtual_set).find("/set is a virtual dataset") != std::string::npos);
+  const auto external_set = [&](hid_t file) {
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(properties, "/etc/hostname", 0, 16);
+    make_set(file, 2, properties);
+  };
+  CHECK(refusal(path, external_set).find("/set keeps its values in other files") != std::string::npos);
+  const auto external_link = [&](hid_t file) {
+    H5Lcreate_external("other.h5", "/set", file, "/set", H5P_DEFAULT, H5P_DEFAULT);
+  };
+  Hdf5Writer other;
+  other.value<double>("/set", 1, {});
+  other.save(folder / "other.h5");
+  CHECK(refusal(path, external_link).find("/set is missing") != std::string::npos);
+}
+
+TEST_CASE("a small file that unfolds to more than 1 GiB is refused before it is read") {
+  const TemporaryFolder folder("hdf5");
+  const auto deflated = [&](hid_t file) {
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t chunk = 1 << 20;
+    H5Pset_chunk(properties, 1, &chunk);
+    H5Pset_deflate(properties, 9);
+    H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
+    make_set(file, hsize_t{200} << 20, properties);
+  };
+  CHECK(refusal(folder / "x.h5", deflated).find("more than the 1024 MiB") != std::string::npos);
+}
+
+TEST_CASE("a long text that is named many times is refused before it takes much memory") {
+  const TemporaryFolder folder("hdf5");
+  const std::size_t length = 1 << 20, texts = 1000, descriptor = 16;
+  const auto first_alone = [&](hid_t file) {
+    const hsize_t count = texts;
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &count, nullptr);
+    H5Tset_size(type, H5T_VARIABLE);
+    const hid_t set = H5Dcreate2(file, "/set", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const std::string text(length, 'x');
+    std::vector<const char*> values(texts, nullptr);
+    values[0] = text.c_str();
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+  };
+  const fs::path path = folder / "x.h5";
+  CHECK(refusal(path, first_alone, true).empty());
+  // Where the one text is: its length, then the place in the file. All the others are made to name the same place.
+  std::string bytes = read_file(path.string());
+  const std::string nothing((texts - 1) * descriptor, '\0');
+  const std::size_t others = bytes.find(nothing);
+  REQUIRE(others != std::string::npos);
+  std::size_t start = others;
+  while (bytes.compare(start, 4, std::string("\1\0\x10\0", 4)) != 0 &&
+         bytes.compare(start, 4, std::string("\0\0\x10\0", 4)) != 0)
+    --start;
+  for (std::size_t i = 1; i < texts; ++i) bytes.replace(start + i * descriptor, descriptor, bytes, start, descriptor);
+  write_file(path, bytes);
+  CHECK(error_of([&] { Hdf5Reader(path).texts("/set"); }).find("more than 64 MiB of text") != std::string::npos);
 }
 
 TEST_CASE("objects that are missing or of another type are refused by name") {

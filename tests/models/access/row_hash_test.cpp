@@ -67,6 +67,18 @@ TEST_CASE("the hash is a bijection of any range") {
   CHECK_THROWS_AS(permute(0, 0, 1), std::out_of_range);
 }
 
+TEST_CASE("many positions at once are permuted as each by itself, few of many rows and all of few") {
+  for (const std::uint64_t n : {1ULL, 7ULL, 9'000ULL, 70'001ULL, 1'000'000'007ULL}) {
+    for (const std::uint64_t count : {1ULL, 100ULL, 4'097ULL, 50'000ULL}) {
+      std::vector<std::uint64_t> all(std::min(n, count));
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = n - 1 - i;
+      const std::vector<std::uint64_t> positions = all;
+      permute_all(all, n, 77);
+      for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i] == permute(positions[i], n, 77));
+    }
+  }
+}
+
 TEST_CASE("every shard of an uneven tier gets its rows, each local row once") {
   const std::uint64_t key = hash_key("t", 1, 2);
   std::set<std::pair<int, std::uint64_t>> places;

@@ -32,7 +32,8 @@ TEST_CASE("rows are the ids of a source, columns the totals, cells the floor or 
     const std::vector<double> shares = random_shares(rng, owners);
     const bool group = static_cast<int>(owners) == sources && rng.below(2) == 0;
     const IdCounts counts(ids, shares, sources, group);
-    std::vector<std::int64_t> columns(owners, 0);
+    std::vector<std::int64_t> columns(owners, 0), by_changes(owners);
+    for (std::size_t j = 0; j < owners; ++j) by_changes[j] = counts.sent(0, static_cast<int>(j));
     for (int s = 0; s < sources; ++s) {
       std::int64_t row = 0;
       for (std::size_t j = 0; j < owners; ++j) {
@@ -41,6 +42,10 @@ TEST_CASE("rows are the ids of a source, columns the totals, cells the floor or 
         CHECK(cell >= total / sources);
         CHECK(cell <= (total + sources - 1) / sources);
         if (shares[j] == 0) CHECK(cell == 0);
+        for (const IdCounts::Change& change : counts.changes(static_cast<int>(j))) {
+          if (s > 0 && change.source == s) by_changes[j] += change.by;
+        }
+        CHECK(by_changes[j] == cell);
         row += cell;
         columns[j] += cell;
       }

@@ -106,6 +106,36 @@ TEST_CASE("blocks are TorchRec's: the last owners may have no rows") {
   CHECK(shares.equal());
 }
 
+TEST_CASE("the owners of the first rows are those of each of them") {
+  for (const RowOrder order : kOrders) {
+    for (const RowCut cut : kCuts) {
+      const RowOwners owners(12'345, 7, order, cut, {"t", 3, 1});
+      const std::vector<std::int32_t> first = owners.of_first(9'000);
+      REQUIRE(first.size() == 9'000);
+      for (std::uint64_t offset = 0; offset < first.size(); ++offset) CHECK(first[offset] == owners.at(offset).shard);
+      CHECK_THROWS_AS(owners.of_first(12'346), std::out_of_range);
+    }
+  }
+}
+
+TEST_CASE("what tables of one kind keep for each other changes no bit, whatever was asked before") {
+  const AccessDistribution steep = zipf(1.1, 100'000), flat = zipf(0.6, 90'000);
+  const auto curves = std::make_shared<RowCurves>();
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const AccessDistribution* const access : {&steep, &flat}) {
+      for (const std::uint64_t first : {0ULL, 20'000ULL}) {
+        const RowLaw law(*access, first, access->rows());
+        for (const int k : {2, 64}) {
+          const RowOwners owners(law.rows(), k, RowOrder::random, RowCut::blocks, {"t", seed, 0});
+          const RowShares own(law, owners), kept(law, owners, {}, curves);
+          CHECK(own.shares() == kept.shares());
+          for (const double draws : {10.0, 5'000.0, 1e6}) CHECK(own.misses(draws, 0.01) == kept.misses(draws, 0.01));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("an id is owned by who owns its row, whatever the order and the cut") {
   for (const RowOrder order : kOrders) {
     for (const RowCut cut : kCuts) {

@@ -45,10 +45,12 @@ std::vector<const char*> pipelines() {
 #endif
 }
 
-std::string checked(const Program& program, int iterations) {
+std::string checked(const Program& program, int iterations, std::int64_t bytes = std::int64_t{1} << 29) {
   std::string all;
+  ExecuteOptions options;
+  options.check_bytes = bytes;
   const std::vector<std::string> errors = test::in_world(program.world_size, [&](Rendezvous& rendezvous) {
-    const std::string difference = check_data(program, rendezvous, {}, iterations);
+    const std::string difference = check_data(program, rendezvous, options, iterations);
     if (rendezvous.rank() == 0) all += difference;
   });
   for (const std::string& error : errors) all += error;
@@ -332,6 +334,26 @@ TEST_CASE("all sharding types in one program, pooled tables and sequences") {
   for (const char* const pipeline : pipelines()) {
     CAPTURE(pipeline);
     CHECK(checked(sample::mixed_program(pipeline), 9) == "");  // more than index_batches
+  }
+}
+
+TEST_CASE("a sample is judged where all rows are too many") {
+  CHECK(checked(sample::mixed_program("sparse_dist"), 3, 200'000) == "");
+}
+
+TEST_CASE("rows in host memory and behind a cache, beside rows in device memory") {
+  for (const char* const pipeline : pipelines()) {
+    CAPTURE(pipeline);
+    const Program program = sample::hosted_program(pipeline);
+    std::int64_t device = 0, host = 0;
+    for (const Fusion& fusion : sample::fusions(program)) {
+      const RankRows rows = rank_rows(program, fusion, 0);
+      device += rows.elements;
+      host += rows.host_elements;
+    }
+    CHECK(device > 0);
+    CHECK(host > 0);
+    CHECK(checked(program, 9) == "");
   }
 }
 

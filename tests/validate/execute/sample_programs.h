@@ -115,14 +115,17 @@ inline Cluster toy_cluster() {
   return Cluster(read_cluster(load_named("toy_2x4", "clusters", SHARDSIM_SOURCE_DIR "/scenarios", {})));
 }
 
-// Table i by strategy i of the list, or all by its only one.
-inline Program lowered(const std::vector<Strategy>& by_table, const Workload& workload) {
+// Table i by strategy i of the list, or all by its only one; its rows where kernel i says, those of others in device
+// memory.
+inline Program lowered(const std::vector<Strategy>& by_table, const Workload& workload,
+                       const std::vector<std::string>& kernels = {}) {
   Plan plan;
   for (int number = 0; number < static_cast<int>(workload.tables.size()); ++number) {
     const auto index = static_cast<std::size_t>(number);
     const Strategy strategy = by_table.size() == 1 ? by_table[0] : by_table.at(index);
-    for (const Placement& placement : placements(number, workload.tables[index], strategy)) {
-      plan.placements.push_back(placement);
+    for (Placement& placement : placements(number, workload.tables[index], strategy)) {
+      if (index < kernels.size()) placement.compute_kernel = kernels[index];
+      plan.placements.push_back(std::move(placement));
     }
   }
   const Cluster cluster = toy_cluster();
@@ -148,6 +151,13 @@ inline Program mixed_program(const std::string& pipeline) {
   by_table.push_back(Strategy::row_wise);
   by_table.push_back(Strategy::table_wise);
   return lowered(by_table, workload(tables, pipeline));
+}
+
+// Rows in device memory, in host memory, and in host memory behind a cache, in one exchange.
+inline Program hosted_program(const std::string& pipeline) {
+  const std::vector<Strategy> by_table{Strategy::row_wise, Strategy::table_wise, Strategy::row_wise,
+                                       Strategy::column_wise};
+  return lowered(by_table, workload(kPooledTables, pipeline), {"fused", "fused_uvm", "fused_uvm", "fused_uvm_caching"});
 }
 
 // On toy_2x4: 2 nodes of 4 ranks.

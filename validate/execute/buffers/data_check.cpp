@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "models/access/row_hash.h"
 #include "validate/execute/buffers/lookup_buffers.h"
+#include "validate/execute/buffers/reference_rows.h"
 #include "validate/execute/fusion/fusion.h"
 #include "validate/execute/fusion/id_streams.h"
 #include "validate/execute/fusion/pooled_layout.h"
@@ -18,92 +19,131 @@
 
 namespace shardsim {
 
-// One piece of a shard: its rows, and what the iteration adds up for them. Copies on several ranks are one piece here.
-struct ReferencePiece {
-  std::int64_t dim = 0;
-  std::vector<float> rows, sums;
-  std::vector<std::int64_t> reads;  // of each row in this iteration
-
-  float* row(std::int64_t local) { return rows.data() + local * dim; }
-};
-
 namespace {
 
-constexpr double kExact = 16777216;     // 2^24: fp32 holds every whole number up to here
-constexpr double kLargestGradient = 2;  // of gradient_value
-constexpr const char* kWhole =
-    "Whole-number checks need tables of fp32, of one dimension per sequence lookup, with updates";
+constexpr double kExact = 16777216;       // 2^24: fp32 holds every whole number up to here
+constexpr double kLargestGradient = 2;    // of gradient_value
+constexpr std::int64_t kBytesOfRow = 40;  // beside its elements: its number, its reads, and room while rows are chosen
+constexpr std::int64_t kUntouched = 64;   // rows of each piece that are looked at though nobody may ask for them
 
-// The pieces of a shard with the rows that they start with.
-std::vector<ReferencePiece> pieces_of(const Program& program, const Program::Shard& shard) {
+std::vector<ReferencePiece> pieces_of(const Program& program, int index) {
+  const Program::Shard& shard = program.shard(index);
   std::vector<ReferencePiece> pieces(static_cast<std::size_t>(row_shards(shard)));
   for (int position = 0; position < row_shards(shard); ++position) {
     ReferencePiece& piece = pieces[static_cast<std::size_t>(position)];
     piece.dim = shard.columns();
-    const auto rows = static_cast<std::size_t>(row_shard_rows(shard, position));
-    piece.rows.resize(rows * static_cast<std::size_t>(piece.dim));
-    piece.sums.resize(piece.rows.size());
-    piece.reads.resize(rows);
-  }
-  const std::uint64_t key = table_key(program.tables[static_cast<std::size_t>(shard.table)]);
-  for (std::uint64_t position = shard.row_begin; position < shard.row_end; ++position) {
-    const RowOwner owner = row_owner(program, shard, position);
-    ReferencePiece& piece = pieces[static_cast<std::size_t>(owner.shard)];
-    float* const row = piece.row(static_cast<std::int64_t>(owner.local_row));
-    for (std::int64_t c = 0; c < piece.dim; ++c) row[c] = first_value(key, position, shard.column_begin + c);
+    piece.held = row_shard_rows(shard, position);
+    piece.key = piece_key(program, index, position);
+    piece.first_column = shard.column_begin;
   }
   return pieces;
+}
+
+// Every n-th of them, so that what they cost stays within the bytes; 1: all.
+std::int64_t stride_for(double cost, double bytes) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(cost / std::max(bytes, 1.0))));
+}
+
+void make_unique(std::vector<std::int64_t>& numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());  // clang 14 knows no ranges::unique
 }
 
 }  // namespace
 
 struct Reference::State {
-  explicit State(const IterationPrograms& given) {
+  using Vectors = ReferenceVectors;
+
+  State(const IterationPrograms& given, int rank) : only_rank(rank) {
     for (std::size_t i = 0; i < given.size(); ++i) programs.push_back(given[i]);
     ProgramPlaces places;
     places.program.source = program().scenario;
     fusions = fusions_of(program(), places);
-    for (const Fusion& fusion : fusions) check(fusion, places);
+    for (const Fusion& fusion : fusions) check_whole_numbers(program(), fusion, places);
     for (const Fusion& fusion : fusions) {
-      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program(), program().shard(shard));
+      for (const int shard : fusion.shards) pieces[shard] = pieces_of(program(), shard);
     }
   }
 
-  void check(const Fusion& fusion, const ProgramPlaces& places) const {
-    const Op& lookup = program().op(fusion.lookup);
-    for (const Fusion::Part& part : fusion.parts) {
-      if (part.gradient < 0) refuse(places, program().op(part.lookup), "nothing updates its rows", kWhole);
+  void fill() {
+    for (auto& [shard, of_shard] : pieces) {
+      for (ReferencePiece& piece : of_shard) piece.fill();
     }
-    for (const int index : fusion.shards) {
-      const Table& table = program().table_of(index);
-      if (table.dtype != Dtype::fp32) {
-        refuse(places, lookup, fmt::format("table {} is {}", table.name, dtype_name(table.dtype)), kWhole);
-      }
-      if (!fusion.pooled && program().shard(index).columns() != program().shard(fusion.shards.front()).columns()) {
-        refuse(places, lookup, "its shards have different dimensions", kWhole);
-      }
-    }
-    std::vector<int> moves{fusion.output, fusion.gradient_exchange, fusion.scatter, fusion.gather};
-    moves.insert(moves.end(), fusion.reduces.begin(), fusion.reduces.end());
-    for (const int id : moves) {
-      if (id >= 0 && !program().op(id).dtype.empty() && program().op(id).dtype != "fp32") {
-        refuse(places, program().op(id), fmt::format("it moves {}", program().op(id).dtype), kWhole);
-      }
-    }
-    check_reduce(fusion, places);
   }
 
-  void check_reduce(const Fusion& fusion, const ProgramPlaces& places) const {
-    if (fusion.reduces.empty()) return;
-    const Op& reduce = program().op(fusion.reduces.front());
+  double all_bytes() const {
+    double bytes = 0;
+    for (const auto& [shard, of_shard] : pieces) {
+      for (const ReferencePiece& piece : of_shard) {
+        bytes += static_cast<double>(piece.held) * static_cast<double>(8 * piece.dim + kBytesOfRow);
+      }
+    }
+    return bytes;
+  }
+
+  // A half of the bytes for the rows of the vectors that the rank gathers last, a half for the rows that it holds.
+  void choose(int iterations, double bytes) {
+    for (auto& [shard, of_shard] : pieces) {
+      for (ReferencePiece& piece : of_shard) piece.chosen.all = false;
+    }
+    const IterationPrograms all{programs};
+    const double share = bytes / 2 / static_cast<double>(std::max<std::size_t>(fusions.size(), 1));
+    for (const Fusion& fusion : fusions) {
+      turn = all.turn(iterations - 1);
+      choose_vectors(fusion, (iterations - 1) % all.batches(), share);
+      turn = all.turn(0);
+      choose_touched(fusion, share);
+      choose_untouched(fusion);
+    }
+    for (auto& [shard, of_shard] : pieces) {
+      for (ReferencePiece& piece : of_shard) make_unique(piece.chosen.numbers);
+    }
+    turn = 0;
+  }
+
+  // What looking at one row more costs.
+  double row_cost(const Fusion& fusion) const {
+    std::int64_t widest = 0;
+    for (const int shard : fusion.shards) widest = std::max(widest, program().shard(shard).columns());
+    return static_cast<double>(8 * widest + kBytesOfRow);
+  }
+
+  void choose_vectors(const Fusion& fusion, int batch, double bytes) {
+    std::int64_t ids = 0;
+    for (const std::int64_t count : id_counts(now(), fusion, only_rank, false)) ids += count;
+    const std::int64_t stride = stride_for(static_cast<double>(ids) * row_cost(fusion), bytes);
+    Chosen& vectors = chosen[fusion.lookup];
+    vectors.all = false;
+    visit_ids(fusion, only_rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
+      if (vector % stride != 0) return;
+      vectors.numbers.push_back(vector);
+      pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers.push_back(local);
+    });
+    make_unique(vectors.numbers);
+  }
+
+  // Of what all ranks ask this one for in the first iteration, by a hash of the row.
+  void choose_touched(const Fusion& fusion, double bytes) {
+    std::int64_t ids = 0;
+    for (const std::int64_t count : id_counts(now(), fusion, only_rank, true)) ids += count;
+    const std::int64_t stride = stride_for(static_cast<double>(ids) * row_cost(fusion), bytes);
     for (const int rank : program().ranks_of(program().op(fusion.lookup))) {
-      std::int64_t summed = 0;
-      for (const int id : fusion.reduces) summed += collective_bytes(program(), program().op(id), rank).in;
-      const auto bytes = rank_rows(program(), fusion, rank).elements * static_cast<std::int64_t>(sizeof(float));
-      if (bytes <= summed) continue;
-      const std::string sums = fusion.reduces.size() > 1 ? "it and those like it sum" : "it sums";
-      refuse(places, reduce, fmt::format("{} {} bytes, and the rows of rank {} have {}", sums, summed, rank, bytes),
-             kWhole);
+      visit_ids(fusion, rank, 0, [&](const RankRows::Part& part, std::int64_t local, std::int64_t) {
+        if (row_shard_of(program().shard(part.shard), only_rank) != part.position) return;
+        if (mix(static_cast<std::uint64_t>(local), kGolden) % static_cast<std::uint64_t>(stride) != 0) return;
+        pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers.push_back(local);
+      });
+      for (const RankRows::Part& part : rank_rows(program(), fusion, only_rank).parts) {
+        make_unique(pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers);
+      }
+    }
+  }
+
+  void choose_untouched(const Fusion& fusion) {
+    for (const RankRows::Part& part : rank_rows(program(), fusion, only_rank).parts) {
+      std::vector<std::int64_t>& rows = pieces.at(part.shard)[static_cast<std::size_t>(part.position)].chosen.numbers;
+      const std::int64_t step = std::max<std::int64_t>(1, part.rows / kUntouched);
+      for (std::int64_t row = 0; row < part.rows; row += step) rows.push_back(row);
     }
   }
 
@@ -113,7 +153,7 @@ struct Reference::State {
     turn = all.turn(static_cast<int>(iteration));
     for (const Fusion& fusion : fusions) {
       for (const int rank : program().ranks_of(program().op(fusion.lookup))) {
-        fusion.pooled ? read_pooled(fusion, rank, batch) : read(fusion, rank, batch);
+        read(fusion, rank, batch);
       }
     }
     for (auto& [shard, of_shard] : pieces) {
@@ -122,24 +162,16 @@ struct Reference::State {
     ++iteration;
   }
 
-  // Vectors of one rank that belong together, those of a shard or all rows of a sequence, one after the other, and how
-  // large their sums can be on the way.
-  struct Vectors {
-    std::int64_t first = 0;  // number of the first one among the rank's
-    std::vector<float> sums;
-    std::vector<double> sizes;
+  // `visit(part, local row, vector)` for every id of the rank's batch, in their order; a vector as gathered() numbers
+  // it.
+  template <typename Visit>
+  void visit_ids(const Fusion& fusion, int rank, int batch, const Visit& visit) const {
+    fusion.pooled ? visit_bags(fusion, rank, batch, visit) : visit_rows(fusion, rank, batch, visit);
+  }
 
-    void resize(std::int64_t vectors, std::int64_t dim) {
-      sums.resize(static_cast<std::size_t>(vectors * dim));
-      sizes.resize(sums.size());
-    }
-  };
-
-  // Gathers the rows that the rank asks for, and adds their gradients to what their owners will subtract.
-  void read(const Fusion& fusion, int rank, int batch) {
+  template <typename Visit>
+  void visit_rows(const Fusion& fusion, int rank, int batch, const Visit& visit) const {
     const IdBatch asked = draw_ids(now(), fusion, rank, batch);
-    Vectors rows;
-    rows.resize(static_cast<std::int64_t>(asked.ids.size()), program().shard(fusion.shards.front()).columns());
     std::int64_t request = 0;
     const std::vector<int> owners = set_of(program(), fusion.ids, rank);
     for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
@@ -147,63 +179,117 @@ struct Reference::State {
       for (std::int64_t i = 0; i < asked.counts[owner]; ++i, ++request) {
         const std::int64_t id = asked.ids[static_cast<std::size_t>(request)];
         const RankRows::Part& part = held.part_of(id);
-        take(part, id - part.first_row, rank, fusion.lookup, rows, request);
+        visit(part, id - part.first_row, request);
       }
     }
-    gathered[{rank, fusion.lookup}] = std::move(rows.sums);
   }
 
-  std::map<int, Vectors> empty_vectors(const Fusion& fusion) const {
-    std::map<int, Vectors> all;
-    std::int64_t first = 0;
-    for (const int index : fusion.shards) {
-      const std::int64_t bags = bags_per_rank(program(), program().table_of(index));
-      all[index].first = first;
-      all[index].resize(bags, program().shard(index).columns());
-      first += bags;
-    }
-    return all;
-  }
-
-  // Sums the rows of each bag of the rank, and adds the bag's gradient to what their owners will subtract.
-  void read_pooled(const Fusion& fusion, int rank, int batch) {
+  template <typename Visit>
+  void visit_bags(const Fusion& fusion, int rank, int batch, const Visit& visit) const {
     const IdBatch asked = draw_ids(now(), fusion, rank, batch);
     const PartShares shares(now(), fusion);
     const std::vector<int> owners = set_of(program(), fusion.ids, rank);
     const auto own = static_cast<std::size_t>(std::ranges::find(owners, rank) - owners.begin());
-    std::map<int, Vectors> vectors = empty_vectors(fusion);
+    const std::map<int, std::int64_t> firsts = first_vectors(fusion);
     const std::int64_t* id = asked.ids.data();
     for (std::size_t owner = 0; owner < asked.counts.size(); ++owner) {
       const RankRows held = rank_rows(program(), fusion, owners[owner]);
       const std::vector<std::int64_t> counts = shares.split(held, own, asked.counts[owner]);
       for (std::size_t i = 0; i < counts.size(); ++i) {
         const RankRows::Part& part = held.parts[i];
-        std::int64_t bag = 0;
+        std::int64_t vector = firsts.at(part.shard);
         for (const std::int64_t length : bag_lengths(now(), now().table_of(part.shard), counts[i], part.position,
                                                      row_shards(program().shard(part.shard)))) {
-          for (std::int64_t k = 0; k < length; ++k) take(part, *id++, rank, fusion.lookup, vectors.at(part.shard), bag);
-          ++bag;
+          for (std::int64_t k = 0; k < length; ++k) visit(part, *id++, vector);
+          ++vector;
         }
       }
     }
-    std::vector<float>& all = gathered[{rank, fusion.lookup}];
-    all.clear();
-    for (const int shard : fusion.shards) append(vectors.at(shard), all);
   }
 
-  // One row of a part into one of the vectors.
-  void take(const RankRows::Part& part, std::int64_t local, int rank, int lookup, Vectors& vectors,
-            std::int64_t vector) {
-    ReferencePiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
-    const float* const row = piece.row(local);
-    float* const sums = piece.sums.data() + local * piece.dim;
-    const auto first = static_cast<std::size_t>(vector * piece.dim);
+  // Of a shard's first bag.
+  std::map<int, std::int64_t> first_vectors(const Fusion& fusion) const {
+    std::map<int, std::int64_t> firsts;
+    std::int64_t first = 0;
+    for (const int index : fusion.shards) {
+      firsts[index] = first;
+      first += bags_per_rank(program(), program().table_of(index));
+    }
+    return firsts;
+  }
+
+  // Sums the rows of the rank's vectors, and adds their gradients to what the owners of the rows will subtract.
+  void read(const Fusion& fusion, int rank, int batch) {
+    const bool looked_at = only_rank < 0 || rank == only_rank;
+    std::map<int, Vectors> vectors = looked_at ? empty_vectors(fusion, rank, batch) : std::map<int, Vectors>{};
+    visit_ids(fusion, rank, batch, [&](const RankRows::Part& part, std::int64_t local, std::int64_t vector) {
+      ReferencePiece& piece = pieces.at(part.shard)[static_cast<std::size_t>(part.position)];
+      const std::int64_t place = piece.place(local);
+      if (place < 0) return;
+      if (looked_at) take(piece, place, vectors.at(fusion.pooled ? part.shard : fusion.shards.front()), vector);
+      add_gradient(piece, place, rank, fusion.lookup, vector);
+    });
+    if (!looked_at) return;
+    std::vector<float>& all = gathered[{rank, fusion.lookup}];
+    all.clear();
+    for (const auto& [shard, of_shard] : in_order(fusion, vectors)) append(*of_shard, all);
+  }
+
+  // Room for the chosen vectors of a shard, or of a sequence.
+  std::map<int, Vectors> empty_vectors(const Fusion& fusion, int rank, int batch) const {
+    std::map<int, Vectors> all;
+    const Chosen& some = chosen_of(rank, fusion.lookup);
+    if (!fusion.pooled) {
+      std::int64_t ids = 0;
+      for (const std::int64_t count : draw_counts(fusion, rank, batch)) ids += count;
+      all[fusion.shards.front()] = Vectors(some, 0, ids, program().shard(fusion.shards.front()).columns());
+      return all;
+    }
+    std::int64_t first = 0;
+    for (const int index : fusion.shards) {
+      const std::int64_t bags = bags_per_rank(program(), program().table_of(index));
+      all[index] = Vectors(some, first, bags, program().shard(index).columns());
+      first += bags;
+    }
+    return all;
+  }
+
+  std::vector<std::int64_t> draw_counts(const Fusion& fusion, int rank, int) const {
+    return id_counts(now(), fusion, rank, false);
+  }
+
+  static std::vector<std::pair<int, const Vectors*>> in_order(const Fusion& fusion,
+                                                              const std::map<int, Vectors>& vectors) {
+    std::vector<std::pair<int, const Vectors*>> ordered;
+    for (const int shard : fusion.shards) {
+      const auto found = vectors.find(shard);
+      if (found != vectors.end()) ordered.emplace_back(shard, &found->second);
+    }
+    return ordered;
+  }
+
+  const Chosen& chosen_of(int rank, int lookup) const {
+    static const Chosen everything;
+    const auto found = chosen.find(lookup);
+    return rank != only_rank || found == chosen.end() ? everything : found->second;
+  }
+
+  // A row into a vector that was chosen.
+  static void take(const ReferencePiece& piece, std::int64_t place, Vectors& vectors, std::int64_t vector) {
+    const std::int64_t at = vectors.place(vector);
+    if (at < 0) return;
+    const float* const row = piece.rows.data() + place * piece.dim;
+    const auto first = static_cast<std::size_t>(at * piece.dim);
     for (std::int64_t c = 0; c < piece.dim; ++c) {
       vectors.sums[first + static_cast<std::size_t>(c)] += row[c];
       vectors.sizes[first + static_cast<std::size_t>(c)] += std::abs(static_cast<double>(row[c]));
-      sums[c] += gradient_value(rank, lookup, vectors.first + vector, c);
     }
-    ++piece.reads[static_cast<std::size_t>(local)];
+  }
+
+  static void add_gradient(ReferencePiece& piece, std::int64_t place, int rank, int lookup, std::int64_t vector) {
+    float* const sums = piece.sums.data() + place * piece.dim;
+    for (std::int64_t c = 0; c < piece.dim; ++c) sums[c] += gradient_value(rank, lookup, vector, c);
+    ++piece.reads[static_cast<std::size_t>(place)];
   }
 
   static void append(const Vectors& vectors, std::vector<float>& all) {
@@ -233,15 +319,37 @@ struct Reference::State {
   const Program& program() const { return programs.front(); }
   const Program& now() const { return programs[turn]; }
 
+  int only_rank = -1;  // whose data are judged; -1: all ranks'
   std::vector<Program> programs;
   std::size_t turn = 0;
   std::vector<Fusion> fusions;
   std::int64_t iteration = 0;
   std::map<int, std::vector<ReferencePiece>> pieces;           // by shard
+  std::map<int, Chosen> chosen;                                // by (first) lookup, of only_rank; all where it is not
   std::map<std::pair<int, int>, std::vector<float>> gathered;  // by rank and (first) lookup
 };
 
-Reference::Reference(const IterationPrograms& programs) : state_(std::make_shared<State>(programs)) {}
+Reference::Reference(const IterationPrograms& programs) : state_(std::make_shared<State>(programs, -1)) {
+  state_->fill();
+}
+
+Reference::Reference(const IterationPrograms& programs, int rank, int iterations, std::int64_t bytes)
+    : state_(std::make_shared<State>(programs, rank)) {
+  if (state_->all_bytes() > static_cast<double>(bytes)) state_->choose(iterations, static_cast<double>(bytes));
+  state_->fill();
+}
+
+const Reference::Chosen& Reference::chosen_vectors(int rank, int lookup_op) const {
+  return state_->chosen_of(rank, lookup_op);
+}
+
+const Reference::Chosen& Reference::chosen_rows(int rank, int shard) const {
+  static const Chosen none;
+  const int position = row_shard_of(state_->program().shard(shard), rank);
+  const auto found = state_->pieces.find(shard);
+  return position < 0 || found == state_->pieces.end() ? none
+                                                       : found->second[static_cast<std::size_t>(position)].chosen;
+}
 
 void Reference::iterate(int iterations) {
   for (int i = 0; i < iterations; ++i) state_->iterate();
@@ -257,34 +365,6 @@ std::vector<float> Reference::shard_rows(int rank, int shard) const {
   if (found == state_->pieces.end()) return {};
   const int position = row_shard_of(state_->program().shard(shard), rank);
   return position < 0 ? std::vector<float>{} : found->second[static_cast<std::size_t>(position)].rows;
-}
-
-float first_value(std::uint64_t table_key, std::uint64_t position, std::int64_t column) {
-  const std::uint64_t of_row = mix(table_key, (position + 1) * kGolden);
-  return static_cast<float>(static_cast<int>(mix(of_row, (static_cast<std::uint64_t>(column) + 1) * kGolden) >> 60) -
-                            8);
-}
-
-std::uint64_t table_key(const Table& table) {
-  return fnv1a(table.name);
-}
-
-float gradient_value(int rank, int lookup_op, std::int64_t i, std::int64_t column) {
-  const std::uint64_t seat = (static_cast<std::uint64_t>(rank) << 32) + static_cast<std::uint64_t>(lookup_op);
-  const std::uint64_t of_row = mix(seat, (static_cast<std::uint64_t>(i) + 1) * kGolden);
-  return static_cast<float>(static_cast<int>(mix(of_row, (static_cast<std::uint64_t>(column) + 1) * kGolden) % 5) - 2);
-}
-
-std::string first_difference(const std::vector<float>& got, const std::vector<float>& expected, std::int64_t columns,
-                             const std::string& what) {
-  const std::size_t both = std::min(got.size(), expected.size());
-  const auto wide = static_cast<std::size_t>(std::max<std::int64_t>(columns, 1));
-  for (std::size_t i = 0; i < both; ++i) {
-    if (std::bit_cast<std::uint32_t>(got[i]) == std::bit_cast<std::uint32_t>(expected[i])) continue;
-    return fmt::format("{} {}, column {}: {}, not {}", what, i / wide, i % wide, got[i], expected[i]);
-  }
-  if (got.size() == expected.size()) return "";
-  return fmt::format("{}: {} numbers, not {}", what, got.size(), expected.size());
 }
 
 }  // namespace shardsim

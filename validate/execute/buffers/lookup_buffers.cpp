@@ -21,6 +21,12 @@ void check_sequence(const Program& program, const Fusion& fusion, const Place& p
       throw input_error(place, "looks up rows of different widths or types in one call",
                         "Give the tables of a sequence module one dim and one dtype, as TorchRec asks too");
   }
+  const bool hosted = on_host(program, fusion.parts.front());
+  for (const Fusion::Part& part : fusion.parts) {
+    if (on_host(program, part) != hosted)
+      throw input_error(place, "looks up rows in host memory and in the device's in one call",
+                        "Give the tables of a sequence module one compute kernel");
+  }
 }
 
 // Where the ids of each source lie on the wire, by the parts of the rank's rows.
@@ -94,6 +100,7 @@ class BufferPlan {
     call.tables.dim = {dim};
     call.tables.begin = {0};
     call.ids = plan_.served;
+    call.on_host = on_host(program_, plan_.fusion.parts.front());
     plan_.calls.push_back(std::move(call));
     plan_.returned = {{plan_.fusion.shards.front(), 0, dim, plan_.asked, dim}};
     return plan_.served * dim;
@@ -117,6 +124,7 @@ class BufferPlan {
     LookupCall call;
     call.part = static_cast<std::size_t>(std::ranges::find(parts, block.lookup, &Fusion::Part::lookup) - parts.begin());
     call.pooled = true;
+    call.on_host = on_host(program_, parts[call.part]);
     call.block = block;
     call.tables.type = plan_.type;
     call.tables.bags = block.bags * plan_.sources;
@@ -196,14 +204,6 @@ OptimizerSettings update_settings(const Program& program, const Fusion::Part& pa
   return optimizer_settings(program.op(update).optimizer, check_data, {program.op(update).name});
 }
 
-template <typename Visit>
-void visit_vectors(const std::vector<ReturnedVectors>& returned, const Visit& visit) {
-  std::int64_t at = 0;
-  for (const ReturnedVectors& of : returned) {
-    for (std::int64_t bag = 0; bag < of.bags; ++bag, at += of.dim) visit(of.first + bag * of.stride, at, of.dim);
-  }
-}
-
 }  // namespace
 
 ElementType element_type(Dtype dtype, const Place& place) {
@@ -219,12 +219,14 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
     settings.learning_rate = 1;
     return settings;
   }
-  const std::map<std::string_view, RowOptimizer> known{
-      {"sgd", RowOptimizer::sgd}, {"rowwise_adagrad", RowOptimizer::rowwise_adagrad}, {"adam", RowOptimizer::adam}};
+  const std::map<std::string_view, RowOptimizer> known{{"sgd", RowOptimizer::sgd},
+                                                       {"rowwise_adagrad", RowOptimizer::rowwise_adagrad},
+                                                       {"adagrad", RowOptimizer::adagrad},
+                                                       {"adam", RowOptimizer::adam}};
   const auto found = known.find(optimizer);
   if (found == known.end())
     throw input_error(place, "updates with optimizer '" + optimizer + "', which the executor has no kernel for",
-                      "It has sgd, rowwise_adagrad and adam");
+                      "It has sgd, rowwise_adagrad, adagrad and adam");
   settings.optimizer = found->second;
   return settings;
 }
@@ -261,20 +263,6 @@ std::vector<std::vector<LookupBuffers>> lookup_buffers(const IterationPrograms& 
 
 const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns) {
   return *std::ranges::max_element(turns, {}, [](const LookupBuffers& of) { return elements_of(of.returned); });
-}
-
-std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire) {
-  std::vector<float> values(static_cast<std::size_t>(elements_of(returned)));
-  visit_vectors(returned, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-    std::copy_n(wire + from, count, values.data() + to);
-  });
-  return values;
-}
-
-void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire) {
-  visit_vectors(returned, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-    std::copy_n(values.data() + from, count, wire + to);
-  });
 }
 
 std::int64_t elements_of(const std::vector<ReturnedVectors>& returned) {

@@ -25,6 +25,7 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
 // each chunk. A sequence lookup is one call, which copies the row of every id as it is.
 struct LookupCall {
   std::size_t part = 0;               // which of the fusion's lookups makes it
+  bool on_host = false;               // reads and updates rows in the memory of the host
   bool pooled = false;                // sums of bags in fp32; else the rows themselves, in the type of the table
   VectorChunk::Block block;           // pooled
   TableBatch tables;                  // of the rank's arena; a shard that lies on other ranks has no rows and no ids
@@ -92,10 +93,6 @@ const LookupBuffers& most_returned(const std::vector<LookupBuffers>& turns);
 // Of each part: what the operation that updates its rows asks for; plain SGD where there is none.
 std::vector<OptimizerSettings> part_settings(const Program& program, const LookupBuffers& buffers, bool check_data);
 
-// Vectors returned to the rank or their gradients, between the order of the wire and that of Machine::gathered: those
-// of a sequence in the order of the ids; of pooled lookups shard after shard of Fusion::shards, [bags][dim].
-std::vector<float> by_shard(const std::vector<ReturnedVectors>& returned, const float* wire);
-void to_wire(const std::vector<ReturnedVectors>& returned, const std::vector<float>& values, float* wire);
 std::int64_t elements_of(const std::vector<ReturnedVectors>& returned);
 
 }  // namespace shardsim

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "validate/execute/devices/machine.h"
+#include "validate/execute/devices/machine_facts.h"
 #include "validate/execute/devices/stream_order.h"
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/wires/wire.h"
@@ -38,18 +39,23 @@ std::unique_ptr<Wire> connect_wire(const std::string& name, Rendezvous& rendezvo
 class CpuMachine : public Machine {
  public:
   CpuMachine(const IterationPrograms& programs, Rendezvous& rendezvous, const MachineOptions& options)
-      : program_(programs.first()),
+      : programs_(programs),
+        program_(programs.first()),
+        check_data_(options.check_data),
         rank_(rendezvous.rank()),
         transport_(options.transport.empty() ? "sockets" : options.transport),
         order_(program_, rank_),
         wire_(connect_wire(transport_, rendezvous, order_.streams())),
         device_(make_cpu_device(programs, rank_, *wire_, options.threads)),
-        ops_(programs, rank_, options.check_data, *device_),
         spans_(program_.streams.size()),
         sent_(program_.streams.size(), std::vector<std::int64_t>(static_cast<std::size_t>(program_.world_size), 0)),
         current_(program_.streams.size()) {
     for (std::atomic<int>& op : current_) op = -1;
-    for (const int op : ops_.first_ids()) ops_.run(program_.ops[op], -1);
+  }
+
+  void prepare() override {
+    ops_ = std::make_unique<RankOps>(programs_, rank_, check_data_, *device_);
+    for (const int op : ops_->first_ids()) ops_->run(program_.ops[op], -1);
   }
 
   void run(int first, int count, int first_kept, double start) override {
@@ -97,10 +103,12 @@ class CpuMachine : public Machine {
     Timeline::Measured facts;
     facts.device = processor_name();
     facts.transport = transport_;
+    facts.more = facts_text(host_facts());
     return facts;
   }
 
-  RankOps& ops() override { return ops_; }
+  std::int64_t bytes() const override { return ops_ ? ops_->bytes() : 0; }
+  RankOps& ops() override { return *ops_; }
 
  private:
   void run_stream(int stream, int first, int end, int first_kept, double start) {
@@ -131,20 +139,22 @@ class CpuMachine : public Machine {
     order_.wait_for(op, iteration);
     current_[op.stream] = op.id;
     const double start = monotonic_seconds();
-    ops_.run(op, iteration);
+    ops_->run(op, iteration);
     const double end = monotonic_seconds();
     current_[op.stream] = -1;
     order_.ended(op.id);
     if (kept) spans_[op.stream].push_back({start * 1e6, end * 1e6, rank_, op.stream, op.id, iteration, 0});
   }
 
+  IterationPrograms programs_;
   const Program& program_;  // the first; all have the same operations
+  bool check_data_ = false;
   int rank_ = 0;
   std::string transport_;
   StreamOrder order_;
   std::unique_ptr<Wire> wire_;
   std::unique_ptr<DevicePort> device_;
-  RankOps ops_;
+  std::unique_ptr<RankOps> ops_;
   std::vector<std::vector<Span>> spans_;
   std::vector<std::vector<std::int64_t>> sent_;  // [stream][rank] in kept iterations
   std::vector<std::atomic<int>> current_;        // [stream] operation under way, or -1

@@ -74,6 +74,8 @@ class CpuDevice : public DevicePort {
     return {std::shared_ptr<void>(data, data->data()), static_cast<std::int64_t>(floats * sizeof(float))};
   }
 
+  DeviceMemory host_memory(std::int64_t bytes, const char* what) override { return memory(bytes, what, 0); }
+
   void upload(void* to, const void* from, std::int64_t bytes) override {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
@@ -104,6 +106,17 @@ class CpuDevice : public DevicePort {
     for (std::int64_t block = 0; block < blocks; ++block) {
       std::memcpy(static_cast<std::byte*>(to) + block * to_distance,
                   static_cast<const std::byte*>(from) + block * from_distance, static_cast<std::size_t>(bytes));
+    }
+  }
+
+  void copy_across(void* to, const void* from, std::int64_t bytes, int) override { upload(to, from, bytes); }
+
+  void fetch_rows(const void* rows, const std::int64_t* ids, std::int64_t count, std::int64_t row_bytes, void* to,
+                  int) override {
+    const auto bytes = static_cast<std::size_t>(row_bytes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(static_cast<std::byte*>(to) + i * row_bytes, static_cast<const std::byte*>(rows) + ids[i] * row_bytes,
+                  bytes);
     }
   }
 
@@ -148,8 +161,10 @@ class CpuDevice : public DevicePort {
     }
   }
 
-  void multiply(std::int64_t rows, std::int64_t side, const float* a, const float* b, float* c, int) override {
-    gemm(rows, side, side, a, b, c, threads_);
+  // fp32 in every precision: processors have no other product worth the name.
+  void multiply(const Product& of, const void* a, const void* b, void* c, int) override {
+    gemm(of.m, of.n, of.k, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c),
+         threads_);
   }
 
   // Asleep, the stream takes no core from the other ranks of this host.
@@ -158,6 +173,8 @@ class CpuDevice : public DevicePort {
   }
 
   DenseLimits prepare_dense(int) override { return {128, 128, std::int64_t{16} << 20}; }
+  void prepare_product(const Product&, int) override {}
+  void prepare_pass(int) override {}
 
  private:
   void add_route(const Program& program, const Op& op, int rank) {

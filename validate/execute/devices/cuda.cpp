@@ -1,13 +1,17 @@
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
 
 #include <atomic>
 #include <memory>
 #include <thread>
 
 #include "base/error.h"
+#include "validate/execute/devices/cuda_seat.h"
 #include "validate/execute/devices/cuda_stream_queue.h"
 #include "validate/execute/devices/machine.h"
+#include "validate/execute/devices/machine_facts.h"
 #include "validate/execute/devices/nccl_set.h"
+#include "validate/execute/kernels/cuda_work.h"
 #include "validate/execute/meet/clock.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -21,36 +25,7 @@ namespace {
 // thread while a peer is gone, and enough to hide the launches.
 constexpr int kAhead = 64;
 constexpr double kSilence = 30;  // seconds without the end of any operation before the run counts as stuck
-constexpr double kPatience = 1;  // seconds that a hanging call gets before its communicator is taken away
-
-// Chooses the GPU of this rank among those that its process sees, and makes it the current one. Errors (Failure::run):
-// none is there, or fewer than ranks where NCCL does not share them.
-int choose_device(const Launch& launch) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("rank " + std::to_string(launch.rank) + ": no GPU that CUDA can use is here",
-                    "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
-  if (launch.local_size > count && !NcclSet::shares_gpus())
-    throw run_error(std::to_string(launch.local_size) + " ranks of this node share " + std::to_string(count) +
-                        " GPUs, which NCCL " + NcclSet::version() + " does not do",
-                    "Start one rank per GPU; from NCCL 2.30 on, NCCL_MULTI_RANK_GPU_ENABLE=1 allows more");
-  const int device = launch.local_rank % count;
-  cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
-  return device;
-}
-
-// Device, driver, CUDA and NCCL, as far as they say.
-Timeline::Measured gpu_facts(int device) {
-  Timeline::Measured facts;
-  cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) facts.device = properties.name;
-  facts.driver = cuda::driver_version();
-  int runtime = 0;
-  if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) facts.cuda = cuda::version_text(runtime);
-  facts.nccl = NcclSet::version();
-  facts.transport = "nccl";
-  return facts;
-}
+constexpr double kPatience = 1;  // seconds that a hanging call gets before its communicators are taken away
 
 // Names what is launched while it lives, for Nsight; nothing where NVTX was not there at build time.
 class NvtxRange {
@@ -69,27 +44,36 @@ class NvtxRange {
   NvtxRange& operator=(const NvtxRange&) = delete;
 };
 
-// One rank as streams of one GPU. Launches come from the thread that calls run(); a second one watches NCCL and ends
-// its kernels when the run has failed.
+// One rank as streams of one GPU. Launches come from the thread that calls run(); a second one watches NCCL. After a
+// failure the kernels that wait for a lost peer spin on until this machine goes: what was measured is saved first.
 class CudaMachine : public Machine {
  public:
   CudaMachine(const Program& program, Rendezvous& rendezvous, const MachineOptions& options)
       : program_(program),
         rank_(rendezvous.rank()),
-        device_(choose_device(rendezvous.launch())),
-        queue_(program),
+        check_data_(options.check_data),
+        device_(seated_device(program.ranks_per_node, rendezvous)),
+        facts_(gpu_facts(device_)),
+        free_before_(free_memory()),
+        queue_(program, kAhead, options.priority),
         nccl_(program, rendezvous),
-        gpu_(make_cuda_device(queue_, nccl_)),
-        ops_(program, rank_, options.check_data, *gpu_) {
-    cuda::check(cudaDeviceSynchronize(), "preparing");
+        gpu_(make_cuda_device(queue_, nccl_)) {
     watch_ = std::jthread([this](const std::stop_token& ending) { watch(ending); });
-    run_guarded([this] { exchange_first_ids(); });
   }
 
   ~CudaMachine() override {
     watch_ = std::jthread();
     nccl_.abort();  // kernels that wait for a peer end, so that memory can be freed
     cudaDeviceSynchronize();
+  }
+
+  void prepare() override {
+    run_guarded([this] {
+      ops_ = std::make_unique<RankOps>(program_, rank_, check_data_, *gpu_);
+      cuda::check(cudaDeviceSynchronize(), "preparing");
+      exchange_first_ids();
+      note_memory();
+    });
   }
 
   void run(int first, int count, int first_kept, double start) override {
@@ -104,7 +88,11 @@ class CudaMachine : public Machine {
     });
   }
 
-  std::vector<Span> take_spans() override { return queue_.take_spans(rank_); }
+  std::vector<Span> take_spans() override {
+    std::vector<Span> spans = queue_.take_spans();
+    for (Span& span : spans) span.rank = rank_;
+    return spans;
+  }
 
   std::vector<std::int64_t> sent() const override { return {}; }  // NCCL does not say
 
@@ -112,28 +100,53 @@ class CudaMachine : public Machine {
 
   std::string doing() const override { return queue_.names(); }
 
-  Timeline::Measured facts() const override { return gpu_facts(device_); }
+  Timeline::Measured facts() const override { return facts_; }
+  bool observing_costs() const override { return true; }
+  double clock_residual_us() const override { return queue_.clock_residual_us(); }
 
-  RankOps& ops() override { return ops_; }
+  std::int64_t bytes() const override { return ops_ ? ops_->bytes() : 0; }
+  RankOps& ops() override { return *ops_; }
 
  private:
+  // What the arithmetic of bytes() leaves out: NCCL, cuBLASLt, and what CUDA rounds up.
+  void note_memory() {
+    constexpr double kMiB = 1 << 20;
+    Facts more = gpu_state(pci_address(device_));
+    more.merge(host_facts());
+    more["GPU memory taken, MiB"] = fmt::format("{:.0f}", static_cast<double>(free_before_ - free_memory()) / kMiB);
+    more["GPU memory of operations, MiB"] = fmt::format("{:.0f}", static_cast<double>(ops_->bytes()) / kMiB);
+    more["dense layers"] = cuda::Gemm::name();
+    facts_.more = facts_text(more);
+  }
+
   void exchange_first_ids() {
-    for (const int id : ops_.first_ids()) {
+    for (const int id : ops_->first_ids()) {
       const Op& op = program_.ops[id];
       queue_.open(op, 0, false);
-      ops_.run(op, -1);
+      ops_->run(op, -1);
       queue_.close(op);
     }
     wait_until_under_way(0);
   }
 
   void launch(const Op& op, int iteration, bool kept) {
-    if (!ops_.has(op.id)) return;
+    if (!ops_->has(op.id)) return;
     wait_until_under_way(kAhead);
     const NvtxRange range(op.name.c_str());
     queue_.open(op, iteration, kept);
-    ops_.run(op, iteration);
+    ops_->run(op, iteration);
     queue_.close(op);
+    if (op.role == OpRole::wait_for_splits) wait_for_host_op(op);
+  }
+
+  // The host reads what the GPU copied to it before it launches anything else.
+  void wait_for_host_op(const Op& op) {
+    const double deadline = monotonic_seconds() + kSilence;
+    while (queue_.under_way() > 0 && !queue_.idle(op.stream)) {
+      throw_if_failed();
+      if (monotonic_seconds() > deadline) throw run_error("no operation has ended for 30 s", "");
+      sleep_until(monotonic_seconds() + 2e-6);
+    }
   }
 
   // Until at most so many operations are under way. Errors: when the run was stopped, NCCL failed, or nothing ends.
@@ -152,29 +165,36 @@ class CudaMachine : public Machine {
     throw_if_failed();
   }
 
+  // What broke the GPU breaks NCCL, too, which may be first to say so: then the GPU's own word counts.
   void throw_if_failed() {
     if (stopped_) throw run_error("stopped", "");
-    if (nccl_failed_) throw run_error(nccl_fault_, "Run again with NCCL_DEBUG=WARN in the environment to see why");
+    if (!nccl_failed_) return;
+    const cudaError_t state = cudaStreamQuery(queue_.stream(0));
+    if (state != cudaErrorNotReady) cuda::check(state, "on the GPU");
+    throw run_error(nccl_fault_, "Run again with NCCL_DEBUG=WARN in the environment to see why");
   }
 
-  // Errors leave with the rank and what was under way, and nothing of the run is left on the GPU.
+  // Errors leave with the rank and what was under way. What the GPU says after the first of them does not matter.
   template <typename Body>
   void run_guarded(const Body& body) {
+    launching_ = true;
     try {
       body();
+      launching_ = false;
     } catch (const Error& error) {
       const std::string under_way = queue_.names();
       stopped_ = true;
       queue_.forget_under_way();
-      nccl_.abort();
+      launching_ = false;
+      if (error.failure() == Failure::input) throw;
       throw run_error(
           "rank " + std::to_string(rank_) + (under_way.empty() ? "" : ", during " + under_way) + ": " + error.what(),
           "");
     }
   }
 
-  // Ends NCCL's kernels, which wait for their peers for ever, when the run has failed or a peer has. The thread of
-  // run() does so itself, once it has noted what had ended by then, unless it hangs in a call.
+  // Notices what NCCL notices. When the run has failed and the thread that launches hangs in a call, takes the
+  // communicators away, which ends the call.
   void watch(const std::stop_token& ending) {
     cudaSetDevice(device_);
     while (!ending.stop_requested() && !stopped_ && !nccl_failed_) {
@@ -187,18 +207,22 @@ class CudaMachine : public Machine {
     }
     const double deadline = monotonic_seconds() + kPatience;
     while (!ending.stop_requested() && monotonic_seconds() < deadline) sleep_until(monotonic_seconds() + 0.02);
-    if (!ending.stop_requested()) nccl_.abort();
+    if (!ending.stop_requested() && launching_) nccl_.abort();
   }
 
   const Program& program_;
   int rank_ = 0;
+  bool check_data_ = false;
   int device_ = 0;
+  Timeline::Measured facts_;
+  std::int64_t free_before_ = 0;  // bytes of GPU memory
   CudaStreamQueue queue_;
   NcclSet nccl_;
   std::unique_ptr<DevicePort> gpu_;
-  RankOps ops_;
+  std::unique_ptr<RankOps> ops_;
   std::atomic<bool> stopped_ = false, nccl_failed_ = false;
-  std::string nccl_fault_;  // written before nccl_failed_
+  std::atomic<bool> launching_ = false;  // a thread is inside prepare() or run()
+  std::string nccl_fault_;               // written before nccl_failed_
   std::jthread watch_;
 };
 
@@ -209,6 +233,7 @@ std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Re
   if (programs.size() > 1)
     throw input_error({programs.first().scenario}, "a GPU executes one Program in every iteration",
                       "Execute drawn batches with --device cpu");
+  cuda::load_kernels_early();
   return std::make_unique<CudaMachine>(programs.first(), rendezvous, options);
 }
 

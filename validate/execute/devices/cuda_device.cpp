@@ -97,16 +97,21 @@ class CudaDevice : public DevicePort {
     return {std::shared_ptr<void>(buffer, buffer->data()), static_cast<std::int64_t>(buffer->bytes())};
   }
 
+  DeviceMemory host_memory(std::int64_t bytes, const char* what) override {
+    const auto buffer = std::make_shared<cuda::HostBuffer>(size(bytes), what);
+    return {std::shared_ptr<void>(buffer, buffer->data()), bytes};
+  }
+
   void upload(void* to, const void* from, std::int64_t bytes) override {
     if (bytes <= 0) return;
-    cuda::check(cudaMemcpy(to, from, size(bytes), cudaMemcpyHostToDevice), "an upload");
+    cuda::check(cudaMemcpy(to, from, size(bytes), cudaMemcpyDefault), "an upload");
     cuda::check(cudaDeviceSynchronize(), "an upload");
   }
 
   void download(void* to, const void* from, std::int64_t bytes) override {
     if (bytes <= 0) return;
     cuda::check(cudaDeviceSynchronize(), "a download");
-    cuda::check(cudaMemcpy(to, from, size(bytes), cudaMemcpyDeviceToHost), "a download");
+    cuda::check(cudaMemcpy(to, from, size(bytes), cudaMemcpyDefault), "a download");
   }
 
   void fill_rows(ElementType type, std::int64_t elements, std::uint64_t seed, void* rows) override {
@@ -140,6 +145,15 @@ class CudaDevice : public DevicePort {
                 "copying of vectors");
   }
 
+  void copy_across(void* to, const void* from, std::int64_t bytes, int on) override {
+    if (bytes > 0) cuda::check(cudaMemcpyAsync(to, from, size(bytes), cudaMemcpyDefault, stream(on)), "a copy");
+  }
+
+  void fetch_rows(const void* rows, const std::int64_t* ids, std::int64_t count, std::int64_t row_bytes, void* to,
+                  int on) override {
+    if (count > 0) cuda::gather_rows(row_bytes, rows, ids, count, to, stream(on));
+  }
+
   void put_in_order(const std::int64_t* from, const std::int64_t* order, std::int64_t count, std::int64_t* to,
                     int on) override {
     if (count > 0) cuda::gather_rows(sizeof(std::int64_t), from, order, count, to, stream(on));
@@ -162,15 +176,20 @@ class CudaDevice : public DevicePort {
     nccl_.collective(op, in, out, size(bytes), stream(op.stream));
   }
 
-  void multiply(std::int64_t rows, std::int64_t side, const float* a, const float* b, float* c, int on) override {
-    gemms_.at(on).multiply(rows, side, side, a, b, c, stream(on));
+  void multiply(const Product& of, const void* a, const void* b, void* c, int on) override {
+    gemms_.at(on).multiply(of.precision, of.m, of.n, of.k, a, b, c, stream(on));
   }
 
-  void pass(std::int64_t nanoseconds, int on) override { cuda::pass(nanoseconds, stream(on)); }
+  void pass(std::int64_t nanoseconds, int on) override { busy_.at(on).run(nanoseconds, stream(on)); }
 
   DenseLimits prepare_dense(int on) override {
     gemms_.try_emplace(on);
     return {64, 4096, std::int64_t{256} << 20};
+  }
+  void prepare_product(const Product& of, int on) override { gemms_.at(on).prepare(of.precision, of.m, of.n, of.k); }
+  void prepare_pass(int on) override {
+    busy_.try_emplace(on);
+    busy_.at(on).prepare(stream(on));
   }
 
  private:
@@ -178,7 +197,8 @@ class CudaDevice : public DevicePort {
 
   const CudaStreamQueue& queue_;
   NcclSet& nccl_;
-  std::map<int, cuda::Gemm> gemms_;  // [stream]
+  std::map<int, cuda::Gemm> gemms_;     // [stream]
+  std::map<int, cuda::BusyWork> busy_;  // [stream]
 };
 
 }  // namespace

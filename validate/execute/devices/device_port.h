@@ -52,6 +52,8 @@ class DevicePort {
 
   // Memory for at least so many bytes, in whole floats of that value. Not for timed parts, as the next four.
   virtual DeviceMemory memory(std::int64_t bytes, const char* what, float value = 0) = 0;
+  // Of the host, where the device's kernels and copies reach it without a stop on the way; zeros.
+  virtual DeviceMemory host_memory(std::int64_t bytes, const char* what) = 0;
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void download(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void fill_rows(ElementType type, std::int64_t elements, std::uint64_t seed, void* rows) = 0;  // any numbers
@@ -63,6 +65,11 @@ class DevicePort {
   // Blocks of `bytes` bytes, from one distance between their starts to another.
   virtual void copy_blocks(void* to, std::int64_t to_distance, const void* from, std::int64_t from_distance,
                            std::int64_t bytes, std::int64_t blocks, int stream) = 0;
+  // Between memory of the device and of the host, either way.
+  virtual void copy_across(void* to, const void* from, std::int64_t bytes, int stream) = 0;
+  // to[i] = row ids[i] of `rows`, which lie anywhere; row_bytes: a multiple of 4.
+  virtual void fetch_rows(const void* rows, const std::int64_t* ids, std::int64_t count, std::int64_t row_bytes,
+                          void* to, int stream) = 0;
   virtual void put_in_order(const std::int64_t* from, const std::int64_t* order, std::int64_t count, std::int64_t* to,
                             int stream) = 0;  // to[i] = from[order[i]]
   virtual void narrow_ids(const std::int64_t* from, std::int64_t count, std::int32_t* to, int stream) = 0;
@@ -76,14 +83,21 @@ class DevicePort {
   // a vector of `bytes` bytes: reduce_scatter leaves the own chunk with the sum, all_gather fills the others' chunks.
   virtual void collective(const Op& op, const void* in, void* out, std::int64_t bytes) = 0;
 
-  // Dense work: c[rows][side] = a[rows][side] b[side][side], fp32; or nothing, for so long.
-  virtual void multiply(std::int64_t rows, std::int64_t side, const float* a, const float* b, float* c, int stream) = 0;
+  // Dense work: c[m][n] = a[m][k] b[k][n], all three in the type of the precision; or as long as something took
+  // elsewhere, the device as busy with it.
+  struct Product {
+    Precision precision = Precision::fp32;
+    std::int64_t m = 0, n = 0, k = 0;
+  };
+  virtual void multiply(const Product& product, const void* a, const void* b, void* c, int stream) = 0;
   virtual void pass(std::int64_t nanoseconds, int stream) = 0;
   struct DenseLimits {
     std::int64_t least_side, most_side;  // of the matrices of a product
     std::int64_t copied;                 // bytes of a copy before it starts over: beyond the caches
   };
-  virtual DenseLimits prepare_dense(int stream) = 0;  // before the first product on the stream
+  virtual DenseLimits prepare_dense(int stream) = 0;                     // before the first product on the stream
+  virtual void prepare_product(const Product& product, int stream) = 0;  // before the first such one
+  virtual void prepare_pass(int stream) = 0;                             // before the first pass() on the stream
 };
 
 class CudaStreamQueue;

@@ -18,6 +18,24 @@ std::int64_t states_of(const LookupCall& call, const OptimizerSettings& settings
   return static_cast<std::int64_t>(states);
 }
 
+// Sets those elements of all vectors that lie in a part of the wire, which begins at element `from`.
+void fill_wire(const std::vector<ReturnedVectors>& returned, std::int64_t from, const ValueAt& value,
+               std::vector<float>& wire) {
+  const std::int64_t end = from + static_cast<std::int64_t>(wire.size());
+  std::int64_t first = 0;
+  for (const ReturnedVectors& of : returned) {
+    const std::int64_t step = std::max<std::int64_t>(of.stride, 1);
+    const std::int64_t lowest = std::max<std::int64_t>(0, (from - of.first - of.dim) / step);
+    for (std::int64_t bag = lowest; bag < of.bags && of.first + bag * of.stride < end; ++bag) {
+      const std::int64_t at = of.first + bag * of.stride;
+      for (std::int64_t c = std::max<std::int64_t>(0, from - at); c < of.dim && at + c < end; ++c) {
+        wire[static_cast<std::size_t>(at + c - from)] = value(first + bag, c);
+      }
+    }
+    first += of.bags;
+  }
+}
+
 // Null: the rank holds none of the shard's rows.
 const RankRows::Part* part_holding(const RankRows& rows, int shard) {
   const auto found = std::ranges::find(rows.parts, shard, &RankRows::Part::shard);
@@ -42,13 +60,13 @@ FusedLookup::FusedLookup(const IterationPrograms& programs, std::vector<LookupBu
       settings_(part_settings(programs.first(), first(), check_data)) {
   draw(rank);
   reserve_ids();
-  arena_ = reserve(first().rows.elements * element_bytes(first().type), "rows of the tables");
-  if (first().rows.elements > 0) {
-    device_.fill_rows(first().type, first().rows.elements, programs.first().seed, arena_.as<void>());
-  }
+  arena_ = reserve_rows(first().rows.elements, false);
+  host_arena_ = reserve_rows(first().rows.host_elements, true);
   for (const LookupBuffers& buffers : turns_) calls_.push_back(device_.prepare(buffers.calls, bytes_));
   for (const LookupCall& call : first().calls) {
-    states_.push_back(reserve(states_of(call, settings_[call.part]) * kValue, "optimizer states"));
+    const std::int64_t bytes = states_of(call, settings_[call.part]) * kValue;
+    states_.push_back(call.on_host ? device_.host_memory(bytes, "optimizer states")
+                                   : reserve(bytes, "optimizer states"));
   }
   reserve_vectors();
 }
@@ -56,6 +74,14 @@ FusedLookup::FusedLookup(const IterationPrograms& programs, std::vector<LookupBu
 DeviceMemory FusedLookup::reserve(std::int64_t bytes, const char* what, float value) {
   DeviceMemory memory = device_.memory(bytes, what, value);
   bytes_ += memory.bytes();
+  return memory;
+}
+
+DeviceMemory FusedLookup::reserve_rows(std::int64_t elements, bool on_host) {
+  const std::int64_t bytes = elements * element_bytes(first().type);
+  DeviceMemory memory =
+      on_host ? device_.host_memory(bytes, "rows of the tables in host memory") : reserve(bytes, "rows of the tables");
+  if (elements > 0) device_.fill_rows(first().type, elements, programs_.first().seed, memory.as<void>());
   return memory;
 }
 
@@ -75,19 +101,24 @@ DeviceMemory FusedLookup::uploaded(const std::vector<std::int64_t>& ids, const c
 
 // Without an exchange the ids lie as the kernels want them from the start.
 void FusedLookup::draw(int rank) {
-  std::vector<std::int64_t> all;
+  std::int64_t all = 0;
+  for (int batch = 0; batch < programs_.batches(); ++batch) {
+    first_asked_.push_back(all);
+    all += std::max<std::int64_t>(of(batch).asked, 0);
+  }
+  asked_ = reserve(all * kId, "ids asked");
   for (int batch = 0; batch < programs_.batches(); ++batch) {
     const LookupBuffers& buffers = of(batch);
-    first_asked_.push_back(static_cast<std::int64_t>(all.size()));
     std::vector<std::int64_t> ids = draw_ids(programs_[programs_.turn(batch)], buffers.fusion, rank, batch).ids;
     ids.resize(static_cast<std::size_t>(std::max<std::int64_t>(buffers.asked, 0)));
-    if (buffers.exchanges() || buffers.order.empty()) {
-      all.insert(all.end(), ids.begin(), ids.end());
-    } else {
-      for (const std::int64_t at : buffers.order) all.push_back(ids[static_cast<std::size_t>(at)]);
+    if (!buffers.exchanges() && !buffers.order.empty()) {
+      std::vector<std::int64_t> ordered;
+      for (const std::int64_t at : buffers.order) ordered.push_back(ids[static_cast<std::size_t>(at)]);
+      ids = std::move(ordered);
     }
+    device_.upload(asked_.at(first_asked_[static_cast<std::size_t>(batch)] * kId), ids.data(),
+                   static_cast<std::int64_t>(ids.size()) * kId);
   }
-  asked_ = uploaded(all, "ids asked");
 }
 
 void FusedLookup::reserve_ids() {
@@ -192,7 +223,7 @@ void FusedLookup::lookup(std::size_t part, int iteration, int stream) {
     const LookupCall& call = buffers.calls[i];
     if (call.part != part) continue;
     const DeviceMemory& out = buffers.direct() ? vectors_ : block_;
-    calls_[programs_.turn(iteration)][i]->lookup(arena_.as<void>(), ids_of(call, iteration), out.as<void>(), stream);
+    calls_[programs_.turn(iteration)][i]->lookup(rows_of(call), ids_of(call, iteration), out.as<void>(), stream);
     if (buffers.direct()) continue;
     const std::int64_t bytes = call.block.elements() * kValue;
     device_.copy_blocks(vectors_.as<float>() + call.block.first_element, buffers.chunk_elements * kValue,
@@ -217,7 +248,7 @@ void FusedLookup::update(std::size_t part, int iteration, int stream) {
     if (buffers.sums(part)) {
       sum_gradients(i, iteration, stream);
     } else {
-      calls_[programs_.turn(iteration)][i]->update(buffers.type, arena_.as<void>(), states_[i].as<float>(),
+      calls_[programs_.turn(iteration)][i]->update(buffers.type, rows_of(call), states_[i].as<float>(),
                                                    ids_of(call, iteration), gradients_of(buffers, call, stream),
                                                    settings_[part], stream);
     }
@@ -259,34 +290,89 @@ void FusedLookup::apply_rows(const LookupCall& call, float* state, int stream) {
   }
 }
 
-std::vector<float> FusedLookup::gathered() const {
-  const auto [memory, first] = own_part(turns_[looked_up_].vectors, returned_, vectors_);
-  std::vector<float> wire(static_cast<std::size_t>(memory->bytes() / kValue));
-  device_.download(wire.data(), memory->as<void>(), memory->bytes());
-  return by_shard(turns_[looked_up_].returned, wire.data() + first);
+namespace {
+
+constexpr std::int64_t kAtOnce = std::int64_t{64} << 20;  // bytes that a check holds of what it loads
+
+// Neighbours among rising numbers in [first, first + count), each run as (its first less `first`, its length); null:
+// all.
+template <typename Visit>
+void visit_runs(const Numbers* numbers, std::int64_t first, std::int64_t count, const Visit& visit) {
+  if (numbers == nullptr) return visit(0, count);
+  auto at = std::ranges::lower_bound(*numbers, first);
+  while (at != numbers->end() && *at < first + count) {
+    auto end = at + 1;
+    while (end != numbers->end() && *end < first + count && *end == *(end - 1) + 1) ++end;
+    visit(*at - first, end - at);
+    at = end;
+  }
+}
+
+}  // namespace
+
+// Vectors that lie apart on the wire come one by one.
+std::vector<float> FusedLookup::gathered(const Numbers* vectors) const {
+  const auto [memory, begin] = own_part(turns_[looked_up_].vectors, returned_, vectors_);
+  std::vector<float> values;
+  std::int64_t first = 0;
+  for (const ReturnedVectors& of : turns_[looked_up_].returned) {
+    visit_runs(vectors, first, of.bags, [&, memory = memory, begin = begin](std::int64_t bag, std::int64_t bags) {
+      const bool together = of.stride == of.dim;
+      for (std::int64_t i = 0; i < bags; i += together ? bags : 1) {
+        const std::int64_t count = (together ? bags : 1) * of.dim, at = begin + of.first + (bag + i) * of.stride;
+        values.resize(values.size() + static_cast<std::size_t>(count));
+        device_.download(values.data() + values.size() - count, memory->at(at * kValue), count * kValue);
+      }
+    });
+    first += of.bags;
+  }
+  return values;
 }
 
 // Rows of fp32, the only ones that are compared.
-std::vector<float> FusedLookup::shard_rows(int shard) const {
+std::vector<float> FusedLookup::shard_rows(int shard, const Numbers* rows) const {
   const RankRows::Part* const part = part_holding(first().rows, shard);
   if (part == nullptr) return {};
-  std::vector<float> rows(static_cast<std::size_t>(part->rows * part->dim));
-  device_.download(rows.data(), arena_.at(part->first_element * kValue), part->rows * part->dim * kValue);
-  return rows;
+  const DeviceMemory& arena = part->on_host ? host_arena_ : arena_;
+  std::vector<float> values;
+  visit_runs(rows, 0, part->rows, [&](std::int64_t row, std::int64_t count) {
+    const std::int64_t elements = count * part->dim;
+    values.resize(values.size() + static_cast<std::size_t>(elements));
+    device_.download(values.data() + values.size() - elements,
+                     arena.at((part->first_element + row * part->dim) * kValue), elements * kValue);
+  });
+  return values;
 }
 
-void FusedLookup::load_rows(int shard, const std::vector<float>& rows) {
+void FusedLookup::load_rows(int shard, const ValueAt& value) {
   const RankRows::Part* const part = part_holding(first().rows, shard);
   if (part == nullptr) return;
-  device_.upload(arena_.at(part->first_element * kValue), rows.data(), static_cast<std::int64_t>(rows.size()) * kValue);
+  const DeviceMemory& arena = part->on_host ? host_arena_ : arena_;
+  const std::int64_t at_once = std::max<std::int64_t>(1, kAtOnce / (part->dim * kValue));
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < part->rows; row += at_once) {
+    const std::int64_t end = std::min(row + at_once, part->rows);
+    values.clear();
+    for (std::int64_t each = row; each < end; ++each) {
+      for (std::int64_t c = 0; c < part->dim; ++c) values.push_back(value(each, c));
+    }
+    device_.upload(arena.at((part->first_element + row * part->dim) * kValue), values.data(),
+                   static_cast<std::int64_t>(values.size()) * kValue);
+  }
 }
 
-void FusedLookup::load_gradients(const std::vector<float>& gradients) {
-  const auto [memory, first] = own_part(most_returned(turns_).gradients, gradients_asked_, gradients_);
-  std::vector<float> wire(static_cast<std::size_t>(memory->bytes() / kValue));
-  device_.download(wire.data(), memory->as<void>(), memory->bytes());
-  to_wire(most_returned(turns_).returned, gradients, wire.data() + first);
-  device_.upload(memory->as<void>(), wire.data(), memory->bytes());
+// Part of the wire after part, as what is between the vectors stays.
+void FusedLookup::load_gradients(const ValueAt& value) {
+  const LookupBuffers& most = most_returned(turns_);
+  const auto [memory, begin] = own_part(most.gradients, gradients_asked_, gradients_);
+  const std::int64_t end = memory->bytes() / kValue, at_once = kAtOnce / kValue;
+  for (std::int64_t from = begin; from < end; from += at_once) {
+    std::vector<float> wire(static_cast<std::size_t>(std::min(at_once, end - from)));
+    const auto bytes = static_cast<std::int64_t>(wire.size()) * kValue;
+    device_.download(wire.data(), memory->at(from * kValue), bytes);
+    fill_wire(most.returned, from - begin, value, wire);
+    device_.upload(memory->at(from * kValue), wire.data(), bytes);
+  }
 }
 
 }  // namespace shardsim

@@ -11,6 +11,11 @@ namespace shardsim {
 
 using Action = std::function<void(int iteration)>;  // what an operation does on a rank
 
+// For checks of data, which are larger than what a process should hold twice: which ones, rising (null: all), and what
+// an element is to be.
+using Numbers = std::vector<std::int64_t>;
+using ValueAt = std::function<float(std::int64_t number, std::int64_t column)>;
+
 // The rows, ids and vectors of one fusion on one rank, and what its operations do, on any device; sequences and pooled
 // lookups alike. `part`: which of the fusion's lookups; `iteration` counts from 0. The ids served have three buffers
 // that take turns: a pipeline exchanges the next ones while the last update still reads its own. Where iterations have
@@ -33,15 +38,17 @@ class FusedLookup {
   std::int64_t bytes() const { return bytes_; }
 
   // As RankOps has them.
-  std::vector<float> gathered() const;
-  std::vector<float> shard_rows(int shard) const;
-  void load_rows(int shard, const std::vector<float>& rows);
-  void load_gradients(const std::vector<float>& gradients);
+  std::vector<float> gathered(const Numbers* vectors) const;
+  std::vector<float> shard_rows(int shard, const Numbers* rows) const;
+  void load_rows(int shard, const ValueAt& value);
+  void load_gradients(const ValueAt& value);
 
  private:
   static constexpr int kTurns = 3;
 
   DeviceMemory reserve(std::int64_t bytes, const char* what, float value = 0);
+  DeviceMemory reserve_rows(std::int64_t elements, bool on_host);
+  void* rows_of(const LookupCall& call) const { return (call.on_host ? host_arena_ : arena_).as<void>(); }
   DeviceMemory uploaded(const std::vector<std::int64_t>& ids, const char* what);
   // As large as the Program that wants most has it.
   DeviceMemory reserve_most(const std::function<std::int64_t(const LookupBuffers&)>& bytes, const char* what,
@@ -80,7 +87,7 @@ class FusedLookup {
   std::vector<DeviceMemory> order_;  // [Program] of ids, where that of the wire is not that of the calls
   DeviceMemory ids_came_;
   DeviceMemory narrow_in_, narrow_out_;  // ids of 4 bytes on the wire
-  DeviceMemory arena_;
+  DeviceMemory arena_, host_arena_;
   DeviceMemory vectors_, returned_, gradients_, gradients_asked_;
   DeviceMemory block_;  // vectors of one call, where chunks have several
   DeviceMemory dense_gradient_;

@@ -14,11 +14,15 @@
 
 namespace shardsim {
 
-// One rank's streams of operations, ready to run: a CPU rank with its threads, or a GPU with its CUDA streams. It was
-// made for the Programs of a run, which must outlive it, and holds that rank's tables, ids and buffers.
+// One rank's streams of operations: a CPU rank with its threads, or a GPU with its CUDA streams. It was made for the
+// Programs of a run, which must outlive it, and holds that rank's tables, ids and buffers. Connected when it is made.
 class Machine {
  public:
   virtual ~Machine() = default;
+
+  // Once, before all that follow but stop(), doing() and take_spans(): takes the memory, and exchanges the ids that a
+  // pipeline has before its first iteration. Errors: as run().
+  virtual void prepare() = 0;
 
   // Runs iterations [first, first + count) back to back: streams in order, `after` and `after_previous` kept, and
   // returns when the last operation has ended. Starts at `start` seconds of this host's CLOCK_MONOTONIC. Iterations
@@ -26,7 +30,7 @@ class Machine {
   virtual void run(int first, int count, int first_kept, double start) = 0;
 
   // Spans of iterations from first_kept on since the last call, complete operations only; times in us of this host's
-  // CLOCK_MONOTONIC, in launch order. Also after run() threw.
+  // CLOCK_MONOTONIC. Also after run() threw, and from any thread while run() hangs.
   virtual std::vector<Span> take_spans() = 0;
 
   // [rank] Bytes sent to each in the iterations from first_kept on, of all calls of run() that ended well, as the
@@ -38,6 +42,11 @@ class Machine {
 
   virtual std::string doing() const = 0;         // the operations under way, for messages; from any thread
   virtual Timeline::Measured facts() const = 0;  // device, versions, transport; neither hosts nor clocks
+  // How far the times of spans may be off this host's clock, in us.
+  virtual double clock_residual_us() const { return 0; }
+  // Whether spans cost time: iterations without them are then measured, too.
+  virtual bool observing_costs() const { return false; }
+  virtual std::int64_t bytes() const = 0;  // of device memory that its operations hold; 0 before prepare()
 
   virtual RankOps& ops() = 0;  // what its operations do, and their data
 };
@@ -45,6 +54,7 @@ class Machine {
 struct MachineOptions {
   std::string transport;    // "" : the machine's own default
   int threads = 1;          // CPU: per compute operation
+  bool priority = false;    // GPU: streams of collectives go before the others
   bool check_data = false;  // plain SGD with learning rate 1, and iterations that do not overlap
 };
 

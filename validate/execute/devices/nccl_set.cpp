@@ -45,10 +45,8 @@ struct Connection {
   std::atomic<bool> done = false;
 };
 
-std::shared_ptr<Connection> start_connecting(int members, const ncclUniqueId& id, int position) {
+std::shared_ptr<Connection> start_connecting(int members, const ncclUniqueId& id, int position, int device) {
   const auto connection = std::make_shared<Connection>();
-  int device = 0;
-  cuda::check(cudaGetDevice(&device), "the current GPU");
   std::thread([connection, members, id, position, device] {
     cudaSetDevice(device);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -71,13 +69,15 @@ std::size_t bytes_of(ncclDataType_t type) {
 }  // namespace
 
 NcclSet::NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s) : rank_(rendezvous.rank()) {
+  cuda::check(cudaGetDevice(&device_), "the current GPU");
   std::set<Key> keys;
   for (const Op& op : program.ops) {
     if (op.is_collective()) keys.insert({op.stream, op.group});
   }
   try {
     for (const Key& key : keys) connect(key, program, rendezvous, limit_s);
-  } catch (...) {
+  } catch (const Error& error) {
+    rendezvous.fail(error.what(), "connecting by NCCL");
     abort();
     throw;
   }
@@ -105,8 +105,8 @@ void NcclSet::connect(const Key& key, const Program& program, Rendezvous& rendez
   if (names) check(ncclGetUniqueId(&own), doing);
   const std::vector<std::string> ids = rendezvous.all_gather(names ? to_text(own) : "", doing);
   if (seat.ranks.size() < 2) return;
-  const auto connection =
-      start_connecting(static_cast<int>(seat.ranks.size()), from_text(ids[seat.ranks.front()], doing), seat.position);
+  const auto connection = start_connecting(static_cast<int>(seat.ranks.size()),
+                                           from_text(ids[seat.ranks.front()], doing), seat.position, device_);
   const double deadline = monotonic_seconds() + limit_s;
   while (!connection->done) {
     if (!rendezvous.failure().empty()) throw run_error(rendezvous.failure(), "");
@@ -228,7 +228,13 @@ void NcclSet::abort() {
     const std::lock_guard lock(mutex_);
     busy = in_call_;
   }
-  for (const auto& [key, communicator] : communicators_) ncclCommAbort(communicator);
+  std::vector<std::jthread> ending;
+  for (const auto& entry : communicators_) {
+    ending.emplace_back([communicator = entry.second, device = device_] {
+      cudaSetDevice(device);
+      ncclCommAbort(communicator);
+    });
+  }
 }
 
 }  // namespace shardsim

@@ -18,11 +18,11 @@ namespace shardsim {
 
 // The communicators of one rank: one per stream and group, so that collectives of different streams can overlap.
 // A failure of one of them is noticed by fault(); abort() ends what is under way on the GPU and every later call
-// throws.
+// throws. Not sooner: the kernels that wait for a lost peer harm nobody while what was measured is saved.
 class NcclSet {
  public:
   // Collective over the rendezvous. Errors: Failure::run when NCCL says so, or when a peer does not come within
-  // `limit_s` seconds or the run fails meanwhile.
+  // `limit_s` seconds or the run fails meanwhile; the rendezvous knows of it before what was connected is aborted.
   NcclSet(const Program& program, Rendezvous& rendezvous, double limit_s = 60);
   ~NcclSet();
   NcclSet(const NcclSet&) = delete;
@@ -35,7 +35,10 @@ class NcclSet {
   void collective(const Op& op, const void* in, void* out, std::size_t bytes, cuda::Stream stream);
 
   std::string fault() const;  // "" while all is well; from any thread
-  void abort();               // from any thread, more than once
+  // All at once, each in a thread of its own: the kernels of one may wait for those of another, and taking one away
+  // waits for its kernels. From any thread, more than once; returns when all are gone, which a broken driver may keep
+  // for ever (execute() has a watchdog for that).
+  void abort();
 
  private:
   using Key = std::pair<int, std::string>;  // stream, group
@@ -57,7 +60,7 @@ class NcclSet {
   static ncclResult_t launch(const Op& op, const Part& part, const void* in, void* out, std::size_t bytes,
                              cuda::Stream stream);
 
-  int rank_ = 0;
+  int rank_ = 0, device_ = 0;
   std::map<Key, ncclComm_t> communicators_;
   std::map<int, Part> parts_;  // [op], of collectives that this rank takes part in
   mutable std::mutex mutex_;

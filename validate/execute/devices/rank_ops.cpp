@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "base/rng.h"
 
 namespace shardsim {
 namespace {
@@ -62,55 +64,142 @@ Action RankOps::working(int id, int rank) {
   for (std::size_t turn = 0; turn < programs_.size(); ++turn) {
     const Program& program = programs_[turn];
     const Op& op = program.op(id);
-    turns.push_back(working(op, value_on(program, op, op.flops, rank), value_on(program, op, op.hbm_bytes, rank)));
+    const double host = value_on(program, op, op.host_bytes, rank), flops = value_on(program, op, op.flops, rank);
+    if (host > 0 || op.role == OpRole::wait_for_splits) {
+      turns.push_back(crossing(op, host, rank));
+      continue;
+    }
+    turns.push_back(working(op, products_of(op, flops, rank), value_on(program, op, op.hbm_bytes, rank)));
   }
   return [this, turns](int iteration) { turns[programs_.turn(iteration)](iteration); };
 }
 
 namespace {
 
-// Products of side x side x side matrices, the last one with fewer rows.
+// Of products of side x side x side matrices.
 std::int64_t side_of(double flops, const DevicePort::DenseLimits& limits) {
   const auto side = static_cast<std::int64_t>(std::cbrt(flops / 2) / 64) * 64;
   return std::clamp(side, limits.least_side, limits.most_side);
 }
 
+Precision precision_named(const std::string& name) {
+  if (name == "tf32") return Precision::tf32;
+  if (name == "bf16") return Precision::bf16;
+  return name == "fp16" ? Precision::fp16 : Precision::fp32;
+}
+
+constexpr std::int64_t kRowBytes = 256;  // of a row that a cache misses, where the Program does not say
+
+std::int64_t whole(double number) {
+  return static_cast<std::int64_t>(number + 0.5);
+}
+
 }  // namespace
 
+// Those that the operation names; else as many cubes as it has floating-point operations, the last one with fewer rows.
+RankOps::Products RankOps::products_of(const Op& op, double flops, int rank) {
+  Products products;
+  if (op.fixed_ns > 0 || flops <= 0) return products;
+  const Precision precision = precision_named(op.precision);
+  const Program& program = programs_.first();
+  for (const OpProduct& each : op.products) {
+    const DevicePort::Product of{precision, whole(value_on(program, op, each.m, rank)),
+                                 whole(value_on(program, op, each.n, rank)),
+                                 whole(value_on(program, op, each.k, rank))};
+    if (of.m > 0 && of.n > 0 && of.k > 0) products.emplace_back(of, each.count);
+  }
+  if (!products.empty()) return products;
+  const std::int64_t side = side_of(flops, device_.prepare_dense(op.stream));
+  const std::int64_t rows = whole(flops / (2.0 * static_cast<double>(side * side)));
+  if (rows >= side) products.push_back({{precision, side, side, side}, rows / side});
+  if (rows % side > 0) products.push_back({{precision, rows % side, side, side}, 1});
+  return products;
+}
+
+// A host waits for numbers that came from the other ranks: how much each will send. The Machine waits (cuda.cpp).
+Action RankOps::crossing(const Op& op, double bytes, int rank) {
+  const Program& program = programs_.first();
+  Dense& dense = dense_[op.stream];
+  const bool waits = op.role == OpRole::wait_for_splits, fetches = op.role == OpRole::prefetch_rows;
+  const std::int64_t moved =
+      waits ? program.world_size * static_cast<std::int64_t>(sizeof(std::int64_t)) : whole(bytes);
+  grow(dense.device, moved, "bytes from the host");
+  if (dense.host.bytes() < moved) dense.host = device_.host_memory(moved, "bytes in host memory");
+  if (!fetches) {
+    return [this, &dense, moved, waits, stream = op.stream](int) {
+      const DeviceMemory &to = waits ? dense.host : dense.device, &from = waits ? dense.device : dense.host;
+      device_.copy_across(to.as<void>(), from.as<void>(), moved, stream);
+    };
+  }
+  const auto row_bytes = std::max<std::int64_t>(whole(value_on(program, op, op.row_bytes, rank)) / 4 * 4, 0);
+  const std::int64_t row = row_bytes > 0 ? row_bytes : kRowBytes, rows = std::max<std::int64_t>(moved / row, 1);
+  grow(dense.device, rows * row, "rows from the host");
+  if (dense.host.bytes() < rows * row) dense.host = device_.host_memory(rows * row, "rows in host memory");
+  const DeviceMemory ids = scattered(rows);
+  return [this, &dense, ids, rows, row, stream = op.stream](int) {
+    device_.fetch_rows(dense.host.as<void>(), ids.as<std::int64_t>(), rows, row, dense.device.as<void>(), stream);
+  };
+}
+
+// All rows, in an order in which neighbours lie far apart.
+DeviceMemory RankOps::scattered(std::int64_t rows) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(rows));
+  std::iota(ids.begin(), ids.end(), std::int64_t{0});
+  Rng rng(programs_.first().seed);
+  for (std::size_t i = ids.size(); i > 1; --i) std::swap(ids[i - 1], ids[rng.below(i)]);
+  const auto bytes = static_cast<std::int64_t>(ids.size() * sizeof(std::int64_t));
+  DeviceMemory memory = device_.memory(bytes, "which rows come from the host");
+  plain_bytes_ += memory.bytes();
+  device_.upload(memory.as<void>(), ids.data(), bytes);
+  return memory;
+}
+
 // So many floating-point operations, and so many bytes read and written; or as long as was measured elsewhere.
-Action RankOps::working(const Op& op, double flops, double bytes) {
-  if (op.fixed_ns > 0) return [this, &op](int) { device_.pass(op.fixed_ns, op.stream); };
+Action RankOps::working(const Op& op, const Products& products, double bytes) {
+  if (op.fixed_ns > 0) {
+    device_.prepare_pass(op.stream);
+    return [this, &op](int) { device_.pass(op.fixed_ns, op.stream); };
+  }
   const DevicePort::DenseLimits limits = device_.prepare_dense(op.stream);
   const auto half = static_cast<std::int64_t>(bytes / 2);
-  const std::int64_t side = side_of(flops, limits);
   Dense& dense = dense_[op.stream];
-  if (flops > 0) {
-    for (DeviceMemory* matrix : {&dense.a, &dense.b, &dense.c}) {
-      grow(*matrix, side * side * static_cast<std::int64_t>(sizeof(float)), "a matrix of the dense part");
-    }
-  }
+  reserve(dense, products, op.stream);
   for (DeviceMemory* buffer : {&dense.from, &dense.to}) {
     grow(*buffer, std::min(half, limits.copied), "bytes of the dense part");
   }
-  const auto rows = static_cast<std::int64_t>(flops / (2.0 * static_cast<double>(side * side)) + 0.5);
-  return [this, &dense, rows, side, half, stream = op.stream](int) {
-    multiply(dense, rows, side, stream);
+  return [this, &dense, products, half, stream = op.stream](int) {
+    multiply(dense, products, stream);
     copy(dense, half, stream);
   };
 }
 
-void RankOps::grow(DeviceMemory& memory, std::int64_t bytes, const char* what) {
+void RankOps::reserve(Dense& dense, const Products& products, int stream) {
+  for (const auto& [of, times] : products) {
+    const ElementType type = elements_of(of.precision);
+    Matrices& matrices = dense.matrices[type];
+    grow(matrices.a, of.m * of.k * static_cast<std::int64_t>(sizeof(float)), "a matrix of the dense part", type);
+    grow(matrices.b, of.k * of.n * static_cast<std::int64_t>(sizeof(float)), "a matrix of the dense part", type);
+    grow(matrices.c, of.m * of.n * static_cast<std::int64_t>(sizeof(float)), "a matrix of the dense part", type);
+    device_.prepare_product(of, stream);
+  }
+}
+
+// Room for fp32 in any type: what stands in for a library multiplies that.
+void RankOps::grow(DeviceMemory& memory, std::int64_t bytes, const char* what, ElementType type) {
   if (memory.bytes() >= bytes) return;
   plain_bytes_ -= memory.bytes();
   memory = {};
   memory = device_.memory(bytes, what);
   plain_bytes_ += memory.bytes();
-  device_.fill_rows(ElementType::fp32, memory.bytes() / static_cast<std::int64_t>(sizeof(float)), 1, memory.as<void>());
+  device_.fill_rows(type, memory.bytes() / element_bytes(type), 1, memory.as<void>());
 }
 
-void RankOps::multiply(const Dense& dense, std::int64_t rows, std::int64_t side, int stream) {
-  for (; rows > 0; rows -= side) {
-    device_.multiply(std::min(rows, side), side, dense.a.as<float>(), dense.b.as<float>(), dense.c.as<float>(), stream);
+void RankOps::multiply(const Dense& dense, const Products& products, int stream) {
+  for (const auto& [of, times] : products) {
+    const Matrices& matrices = dense.matrices.at(elements_of(of.precision));
+    for (std::int64_t i = 0; i < times; ++i) {
+      device_.multiply(of, matrices.a.as<void>(), matrices.b.as<void>(), matrices.c.as<void>(), stream);
+    }
   }
 }
 
@@ -144,16 +233,16 @@ FusedLookup& RankOps::with(int lookup_op) const {
   throw run_error("operation " + std::to_string(lookup_op) + " is no lookup", "");
 }
 
-std::vector<float> RankOps::shard_rows(int shard) const {
+std::vector<float> RankOps::shard_rows(int shard, const Numbers* numbers) const {
   for (const auto& lookup : lookups_) {
-    std::vector<float> rows = lookup->shard_rows(shard);
+    std::vector<float> rows = lookup->shard_rows(shard, numbers);
     if (!rows.empty()) return rows;
   }
   return {};
 }
 
-void RankOps::load_rows(int shard, const std::vector<float>& rows) {
-  for (const auto& lookup : lookups_) lookup->load_rows(shard, rows);
+void RankOps::load_rows(int shard, const ValueAt& value) {
+  for (const auto& lookup : lookups_) lookup->load_rows(shard, value);
 }
 
 }  // namespace shardsim

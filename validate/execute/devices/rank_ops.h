@@ -26,25 +26,39 @@ class RankOps {
   // for through a lookup in the last iteration, in the order of IdBatch::ids; of pooled lookups, `lookup_op` being the
   // first one of its Fusion, the vectors that it got, shard after shard of Fusion::shards, [bags][dim]. Errors
   // (Failure::run): the operation is no lookup.
-  std::vector<float> gathered(int lookup_op) const { return with(lookup_op).gathered(); }
-  std::vector<float> shard_rows(int shard) const;  // those that the rank holds; none: empty
+  std::vector<float> gathered(int lookup_op, const Numbers* vectors = nullptr) const {
+    return with(lookup_op).gathered(vectors);
+  }
+  std::vector<float> shard_rows(int shard, const Numbers* rows = nullptr) const;  // that the rank holds; none: empty
   // Replaces the rows of a shard that this rank holds, and the gradients of what gathered() gives. Tables of fp32.
-  void load_rows(int shard, const std::vector<float>& rows);
-  void load_gradients(int lookup_op, const std::vector<float>& gradients) { with(lookup_op).load_gradients(gradients); }
+  void load_rows(int shard, const ValueAt& value);
+  void load_gradients(int lookup_op, const ValueAt& value) { with(lookup_op).load_gradients(value); }
 
  private:
-  // What stands for the dense operations of one stream: matrices to multiply, bytes to copy.
-  struct Dense {
-    DeviceMemory a, b, c, from, to;
+  // What stands for the dense operations of one stream: matrices to multiply, of each type, and bytes to copy.
+  struct Matrices {
+    DeviceMemory a, b, c;
   };
+  struct Dense {
+    std::map<ElementType, Matrices> matrices;
+    DeviceMemory from, to;
+    DeviceMemory host, device;  // what passes between the memories
+  };
+  using Products = std::vector<std::pair<DevicePort::Product, std::int64_t>>;  // each so many times
 
   FusedLookup& with(int lookup_op) const;
   // An operation without a lookup's rows, in all Programs.
   Action moving(int op, int rank);
   Action working(int op, int rank);
-  Action working(const Op& op, double flops, double bytes);
-  void grow(DeviceMemory& memory, std::int64_t bytes, const char* what);
-  void multiply(const Dense& dense, std::int64_t rows, std::int64_t side, int stream);
+  Action working(const Op& op, const Products& products, double bytes);
+  // What passes between host memory and the device: a copy of inputs, rows that a cache misses, or the word of the GPU
+  // that a host waits for.
+  Action crossing(const Op& op, double bytes, int rank);
+  DeviceMemory scattered(std::int64_t rows);
+  Products products_of(const Op& op, double flops, int rank);
+  void reserve(Dense& dense, const Products& products, int stream);
+  void grow(DeviceMemory& memory, std::int64_t bytes, const char* what, ElementType type = ElementType::fp32);
+  void multiply(const Dense& dense, const Products& products, int stream);
   void copy(const Dense& dense, std::int64_t bytes, int stream);
 
   IterationPrograms programs_;

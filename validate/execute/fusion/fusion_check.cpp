@@ -12,6 +12,8 @@
 namespace shardsim {
 namespace {
 
+constexpr std::int64_t kRowsOfFourBytes = std::int64_t{1} << 31;
+
 class FusionCheck {
  public:
   FusionCheck(const Program& program, const ProgramPlaces& places, const Fusion& fusion)
@@ -86,10 +88,22 @@ class FusionCheck {
     const int members = static_cast<int>(set.size());
     for (int owner = 0; owner < members; ++owner) {
       const int rank = set[static_cast<std::size_t>(owner)];
-      if (ids.bytes_received(owner, members) == 0 || rank_rows(program_, fusion_, rank).rows > 0) continue;
+      const RankRows held = rank_rows(program_, fusion_, rank);
+      check_width(held, rank);
+      if (ids.bytes_received(owner, members) == 0 || held.rows > 0) continue;
       fail(fmt::format("rank {} is asked for rows and holds none of them", rank),
            "Ask those who hold rows, or spread the rows over fewer ranks");
     }
+  }
+
+  // What an id on the wire counts: rows of the rank, or of one of its pieces where bags are looked up.
+  void check_width(const RankRows& held, int rank) const {
+    if (program_.id_bytes == 8) return;
+    std::int64_t rows = fusion_.pooled ? 0 : held.rows;
+    for (const RankRows::Part& part : held.parts) rows = std::max(rows, part.rows);
+    if (rows < kRowsOfFourBytes) return;
+    fail(fmt::format("ids of 4 bytes would number {} rows of rank {}", rows, rank),
+         "They number less than 2^31: use ids of 8 bytes (id_bytes), or more ranks");
   }
 
   // `returns`: rows go from the owner to who asked; else gradients go the way of the ids. Rows of several widths are

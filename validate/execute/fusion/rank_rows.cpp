@@ -42,7 +42,15 @@ const RankRows::Part& RankRows::part_of(std::int64_t row) const {
   return *std::prev(after);
 }
 
+bool on_host(const Program& program, const Fusion::Part& part) {
+  return std::ranges::any_of(program.op(part.lookup).host_bytes.values, [](double bytes) { return bytes > 0; });
+}
+
 RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
+  std::vector<int> hosted;
+  for (const Fusion::Part& part : fusion.parts) {
+    if (on_host(program, part)) hosted.insert(hosted.end(), part.shards.begin(), part.shards.end());
+  }
   RankRows held;
   for (const int index : fusion.shards) {
     const Program::Shard& shard = program.shard(index);
@@ -54,9 +62,11 @@ RankRows rank_rows(const Program& program, const Fusion& fusion, int rank) {
     part.first_row = held.rows;
     part.rows = row_shard_rows(shard, position);
     part.dim = shard.columns();
-    part.first_element = held.elements;
+    part.on_host = std::ranges::find(hosted, index) != hosted.end();
+    std::int64_t& elements = part.on_host ? held.host_elements : held.elements;
+    part.first_element = elements;
     held.rows += part.rows;
-    held.elements += part.rows * part.dim;
+    elements += part.rows * part.dim;
     held.parts.push_back(part);
   }
   return held;

@@ -18,16 +18,21 @@ struct RankRows {
     std::int64_t first_row = 0;      // running number of its first row
     std::int64_t rows = 0;           // may be 0: more shards than rows
     std::int64_t dim = 0;            // columns of the shard
-    std::int64_t first_element = 0;  // of the arena
+    bool on_host = false;            // in the memory of the host, which the device's kernels reach
+    std::int64_t first_element = 0;  // of the arena; rows on the host have one of their own
   };
   std::vector<Part> parts;  // in the order of Fusion::shards; shards that the rank holds nothing of are left out
   std::int64_t rows = 0;
-  std::int64_t elements = 0;
+  std::int64_t elements = 0, host_elements = 0;
 
   const Part& part_of(std::int64_t row) const;  // by running number, in [0, rows)
 };
 
 RankRows rank_rows(const Program& program, const Fusion& fusion, int rank);
+
+// Whether the rows of a fusion's lookup lie in host memory (TorchRec's kernel fused_uvm): its operation moves
+// host_bytes.
+bool on_host(const Program& program, const Fusion::Part& part);
 
 // A shard of Program::shards is cut by rows over its holders: into one piece per rank of a set (row_wise, flex), else
 // one piece. Where the rows do not divide, the first pieces hold one row more, or, cut in blocks, the last ones fewer.

@@ -56,12 +56,23 @@ SHARDSIM_IN_CLONES void adam(Element* __restrict row, std::int64_t dim, const fl
 }
 
 template <typename Element>
+SHARDSIM_IN_CLONES void adagrad(Element* __restrict row, std::int64_t dim, const float* __restrict gradient,
+                                float* __restrict sums, const OptimizerSettings& settings) {
+  for (std::int64_t c = 0; c < dim; ++c) {
+    sums[c] += gradient[c] * gradient[c];
+    const float root = std::sqrt(sums[c]) + settings.epsilon;
+    row[c] = narrowed<Element>(widened(row[c]) - settings.learning_rate * gradient[c] / root);
+  }
+}
+
+template <typename Element>
 SHARDSIM_IN_CLONES void update_typed(Element* row, std::int64_t dim, const float* gradient, float* first, float* second,
                                      const RowStep& step) {
   if (step.settings.optimizer == RowOptimizer::adam) {
     move_averages(dim, gradient, first, second, step);
     return adam(row, dim, first, second, step);
   }
+  if (step.settings.optimizer == RowOptimizer::adagrad) return adagrad(row, dim, gradient, first, step.settings);
   float rate = step.settings.learning_rate;
   if (step.settings.optimizer == RowOptimizer::rowwise_adagrad) {
     first[0] += mean_square(gradient, dim);
@@ -83,10 +94,11 @@ SHARDSIM_VECTOR_CLONES void update_bf16(Brain* row, std::int64_t dim, const floa
   update_typed(row, dim, gradient, first, second, step);
 }
 
-// `first`, `second`: rowwise_adagrad: first[0] is the row's sum of mean squared gradients; adam: first[dim] is m,
-// second[dim] is v; sgd: neither.
+// `first`, `second`: rowwise_adagrad: first[0] is the row's sum of mean squared gradients; adagrad: first[dim] are the
+// sums of squared gradients; adam: first[dim] is m, second[dim] is v; sgd: neither.
 //   sgd              w -= lr g
 //   rowwise_adagrad  s += mean(g^2); w -= lr g / (sqrt(s) + eps)
+//   adagrad          s += g^2; w -= lr g / (sqrt(s) + eps), column by column
 //   adam             m, v as Kingma and Ba have them, of touched rows alone; w -= lr m^ / (sqrt(v^) + eps)
 // as in FBGEMM's exact optimizers without weight decay (pytorch/FBGEMM, fbgemm_gpu/codegen/genscript/optimizers.py).
 void update_row(ElementType type, void* row, std::int64_t dim, const float* gradient, float* first, float* second,
@@ -150,9 +162,10 @@ struct TableMemory {
 
   char* row(std::int64_t local) const { return arena + local * dim * element_bytes(type); }
   void update(std::int64_t local, const float* gradient, const RowStep& step) const {
-    const bool whole_rows = step.settings.optimizer == RowOptimizer::adam;
-    float* const first = state == nullptr ? nullptr : state + local * (whole_rows ? dim : 1);
-    float* const second = whole_rows ? first + rows * dim : nullptr;
+    const RowOptimizer optimizer = step.settings.optimizer;
+    const std::int64_t width = optimizer == RowOptimizer::rowwise_adagrad ? 1 : dim;
+    float* const first = state == nullptr ? nullptr : state + local * width;
+    float* const second = optimizer == RowOptimizer::adam ? first + rows * dim : nullptr;
     update_row(type, row(local), dim, gradient, first, second, step);
   }
 };

@@ -1,4 +1,5 @@
-// Gemm without cuBLAS.
+// Gemm without cuBLASLt.
+#ifndef SHARDSIM_CUBLASLT
 #include "validate/execute/kernels/cuda_launch.h"
 #include "validate/execute/kernels/cuda_work.h"
 
@@ -64,17 +65,24 @@ struct Gemm::Library {};
 Gemm::Gemm() = default;
 Gemm::~Gemm() = default;
 
-const char* Gemm::name() {
+std::string Gemm::name() {
   return "tiled kernel";
 }
 
+bool Gemm::by_library() {
+  return false;
+}
+
+void Gemm::prepare(Precision, std::int64_t, std::int64_t, std::int64_t) {}
+
 // At most 65,535 blocks of 64 rows.
-void Gemm::multiply(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c,
+void Gemm::multiply(Precision, std::int64_t m, std::int64_t n, std::int64_t k, const void* a, const void* b, void* c,
                     Stream stream) {
   constexpr std::size_t kShared = 2 * kTile * kDepth * sizeof(float);
   launch("matrix product", gemm_kernel,
          {blocks_for(n, kTile), static_cast<int>(blocks_for(m, kTile)), dim3(kSide, kSide), kShared}, stream, m, n, k,
-         a, b, c);
+         static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));
 }
 
 }  // namespace shardsim::cuda
+#endif

@@ -3,7 +3,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -75,6 +78,26 @@ void DeviceBuffer::clear() {
   if (bytes_ == 0) return;
   check(cudaMemset(data_, 0, bytes_), "clearing of GPU memory");
   check(cudaDeviceSynchronize(), "clearing of GPU memory");
+}
+
+HostBuffer::HostBuffer(std::size_t bytes, const std::string& what) {
+  if (bytes == 0) return;
+  const cudaError_t code = cudaHostAlloc(&data_, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+  if (code != cudaSuccess) {
+    cudaGetLastError();
+    throw run_error("out of host memory: " + what + " needs " + mib(bytes) + " that stay in place",
+                    "Use a smaller case, or raise the limit of locked memory (ulimit -l)");
+  }
+  std::memset(data_, 0, bytes);
+}
+
+HostBuffer::~HostBuffer() {
+  if (data_ != nullptr) cudaFreeHost(data_);
+}
+
+void load_kernels_early() {
+  static std::once_flag once;  // ranks may be threads, and the environment is theirs together
+  std::call_once(once, [] { setenv("CUDA_MODULE_LOADING", "EAGER", 0); });
 }
 
 int multiprocessors() {

@@ -41,6 +41,25 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
+// Page-locked memory of the host, of one owner, that kernels read and write over the bus by the same address; zeros.
+// Errors: Failure::run naming what it is for and its size.
+class HostBuffer {
+ public:
+  HostBuffer(std::size_t bytes, const std::string& what);
+  ~HostBuffer();
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+// Has CUDA load kernels when a GPU is first used, not when each is first launched, which would wait for what runs.
+// Before the first call of CUDA; a variable CUDA_MODULE_LOADING that is set stays.
+void load_kernels_early();
+
 int multiprocessors();  // of the current device
 
 std::string driver_version();           // of the kernel module: the runtime knows only which CUDA it supports

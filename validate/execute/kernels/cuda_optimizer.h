@@ -38,6 +38,7 @@ struct RowUpdate {
   const float* gradient;  // [dim]
   std::int64_t dim;
   float* row_state;  // rowwise_adagrad: one number
+  float* sums;       // adagrad: [dim]
   float* moments;    // adam: m [dim]
   float* squares;    // adam: v [dim]
 };
@@ -78,6 +79,21 @@ __device__ void rowwise_adagrad(const RowUpdate<T>& row, const OptimizerStep& st
   step_down<width>(row, step.learning_rate / (sqrtf(sum) + step.epsilon));
 }
 
+// FBGEMM's exact_adagrad, column by column.
+template <int width, typename T>
+__device__ void adagrad(const RowUpdate<T>& row, const OptimizerStep& step) {
+  change_row<width>(row, [&](std::int64_t c, float(&weights)[width], const float(&gradient)[width]) {
+    float sums[width];
+    load<width>(row.sums + c, sums);
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      sums[i] += gradient[i] * gradient[i];
+      weights[i] -= step.learning_rate * gradient[i] / (sqrtf(sums[i]) + step.epsilon);
+    }
+    store<width>(sums, row.sums + c);
+  });
+}
+
 template <int width, typename T>
 __device__ void adam(const RowUpdate<T>& row, const OptimizerStep& step) {
   change_row<width>(row, [&](std::int64_t c, float(&weights)[width], const float(&gradient)[width]) {
@@ -100,16 +116,23 @@ template <int width, typename T>
 __device__ void update_row(const RowUpdate<T>& row, const OptimizerStep& step) {
   if (step.optimizer == RowOptimizer::sgd) step_down<width>(row, step.learning_rate);
   if (step.optimizer == RowOptimizer::rowwise_adagrad) rowwise_adagrad<width>(row, step);
+  if (step.optimizer == RowOptimizer::adagrad) adagrad<width>(row, step);
   if (step.optimizer == RowOptimizer::adam) adam<width>(row, step);
 }
 
 template <typename T>
 __device__ RowUpdate<T> row_update(const TableView& table, std::int64_t row, T* arena, float* state,
                                    const float* gradient) {
-  if (state == nullptr) return {arena + table.begin + row * table.dim, gradient, table.dim, nullptr, nullptr, nullptr};
+  T* const weights = arena + table.begin + row * table.dim;
+  if (state == nullptr) return {weights, gradient, table.dim, nullptr, nullptr, nullptr, nullptr};
   float* const moments = state + 2 * table.first_element + row * table.dim;
-  return {arena + table.begin + row * table.dim, gradient, table.dim,
-          state + table.first_row + row,         moments,  moments + table.rows * table.dim};
+  return {weights,
+          gradient,
+          table.dim,
+          state + table.first_row + row,
+          state + table.first_element + row * table.dim,
+          moments,
+          moments + table.rows * table.dim};
 }
 
 }  // namespace shardsim::cuda

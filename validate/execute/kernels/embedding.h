@@ -17,7 +17,14 @@ inline int element_bytes(ElementType type) {
   return type == ElementType::fp32 ? 4 : 2;
 }
 
-enum class RowOptimizer { none, sgd, rowwise_adagrad, adam };
+// Of a matrix product: tf32 multiplies fp32 with ten bits of mantissa; sums are fp32 in all of them.
+enum class Precision { fp32, tf32, bf16, fp16 };
+inline ElementType elements_of(Precision precision) {
+  if (precision == Precision::bf16) return ElementType::bf16;
+  return precision == Precision::fp16 ? ElementType::fp16 : ElementType::fp32;
+}
+
+enum class RowOptimizer { none, sgd, rowwise_adagrad, adam, adagrad };
 
 inline constexpr std::int64_t kCacheLine = 64;  // bytes
 
@@ -47,9 +54,11 @@ inline OptimizerSettings summing_settings() {
 }
 
 // State of an optimizer over `rows` rows of `dim`: sgd none; rowwise_adagrad one number per row (sum of the mean
-// squared gradient); adam two per element (m, then v: [rows x dim] each).
+// squared gradient); adagrad one per element (sum of the squared gradient); adam two per element (m, then v:
+// [rows x dim] each).
 inline std::size_t state_elements(RowOptimizer optimizer, std::int64_t rows, std::int64_t dim) {
   if (optimizer == RowOptimizer::rowwise_adagrad) return static_cast<std::size_t>(rows);
+  if (optimizer == RowOptimizer::adagrad) return static_cast<std::size_t>(rows * dim);
   if (optimizer == RowOptimizer::adam) return static_cast<std::size_t>(2 * rows * dim);
   return 0;
 }

@@ -56,6 +56,22 @@ std::string clock_identity() {
   return boot.empty() ? "" : boot + " " + std::filesystem::read_symlink("/proc/self/ns/time", unknown).string();
 }
 
+void ClockLine::measured(double at, const Offset& offset) {
+  if (!any_) {
+    from_ = at;
+    first_ = offset;
+  }
+  any_ = true;
+  to_ = at;
+  last_ = offset;
+}
+
+double ClockLine::offset_at(double at) const {
+  if (to_ <= from_) return last_.seconds;
+  const double share = std::clamp((at - from_) / (to_ - from_), 0.0, 1.0);
+  return first_.seconds + share * drift();
+}
+
 Offset measured_offset(const std::function<std::int64_t()>& now, const std::function<std::int64_t()>& ask,
                        int exchanges) {
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,6 +20,21 @@ std::int64_t monotonic_ns();
 
 // Equal for processes that share CLOCK_MONOTONIC: the kernel's boot and the time name space. "" when not known.
 std::string clock_identity();
+
+// The offset of a clock that was measured at two times: in a straight line between them, and as measured outside.
+class ClockLine {
+ public:
+  // `at`: seconds of the clock here.
+  void measured(double at, const Rendezvous::ClockOffset& offset);
+  double offset_at(double at) const;  // seconds, as ClockOffset::seconds; 0 before the first measurement
+  double residual() const { return std::max(first_.residual, last_.residual); }  // seconds: the worse of both ends
+  double drift() const { return last_.seconds - first_.seconds; }
+
+ private:
+  bool any_ = false;
+  double from_ = 0, to_ = 0;
+  Rendezvous::ClockOffset first_, last_;
+};
 
 // The offset of a remote clock, out of `exchanges` exchanges, from the one with the shortest round trip.
 // now: the clock here; ask: the remote clock, somewhere between two calls of now. Both in nanoseconds.

@@ -8,18 +8,26 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/rendezvous.h"
 
 namespace shardsim {
 namespace {
 
-Error cannot_listen(int port, int error) {
-  if (error == EADDRINUSE)
-    return run_error(fmt::format("port {} is in use on this host, so rank 0 cannot listen there", port),
-                     "Set MASTER_PORT to a free port, the same on every rank");
-  return run_error(fmt::format("rank 0 cannot listen on port {}: {}", port, error_text(error)),
-                   "Set MASTER_PORT to another port, the same on every rank");
+std::vector<int> ports_of(const Launch& launch) {
+  std::vector<int> ports{launch.master_port};
+  ports.insert(ports.end(), launch.other_ports.begin(), launch.other_ports.end());
+  return ports;
+}
+
+Error all_taken(const Launch& launch) {
+  std::vector<std::string> ports;
+  for (const int port : ports_of(launch)) ports.push_back(std::to_string(port));
+  const bool one = ports.size() == 1;
+  return run_error(fmt::format("{} {} {} in use on this host, so rank 0 cannot listen there", one ? "port" : "ports",
+                               join(ports), one ? "is" : "are"),
+                   "Set MASTER_PORT to a free port, the same on every rank, or give --port");
 }
 
 bool is_loopback_name(const std::string& host) {
@@ -28,11 +36,18 @@ bool is_loopback_name(const std::string& host) {
 
 // Runs on one host are not offered to the network.
 Descriptor listen_for(const Launch& launch) {
-  try {
-    return listen_on({is_loopback_name(launch.master_host) ? "127.0.0.1" : "0.0.0.0", launch.master_port});
-  } catch (const std::system_error& error) {
-    throw cannot_listen(launch.master_port, error.code().value());
+  const std::string host = is_loopback_name(launch.master_host) ? "127.0.0.1" : "0.0.0.0";
+  for (const int port : ports_of(launch)) {
+    try {
+      return listen_on({host, port});
+    } catch (const std::system_error& error) {
+      const int code = error.code().value();
+      if (code == EADDRINUSE) continue;
+      throw run_error(fmt::format("rank 0 cannot listen on port {}: {}", port, error_text(code)),
+                      "Set MASTER_PORT to another port, the same on every rank, or give --port");
+    }
   }
+  throw all_taken(launch);
 }
 
 int number_or(const std::string& text, int otherwise) {
@@ -100,7 +115,11 @@ class Door {
 
   void seat(std::unique_ptr<FrameLink> link, const Frame& hello) {
     const std::vector<std::string> parts = unpack_texts(hello.text);
-    if (hello.kind != FrameKind::hello || parts.size() != 2) return;
+    if (hello.kind != FrameKind::hello || parts.size() != 3) return;
+    if (parts[2] != launch_.run) {  // it will look at its other ports
+      link->post({FrameKind::rejected, pack_texts({"rank 0 of another run listens on this port"})});
+      return;
+    }
     const int rank = number_or(parts[0], -1), world_size = number_or(parts[1], -1);
     const std::string wrong = objection(rank, world_size);
     if (wrong.empty()) {
@@ -133,7 +152,7 @@ class Door {
 
   [[noreturn]] void give_up() {
     std::string wrong = fmt::format("{} did not come to the rendezvous on port {} within {:g} s", rank_list(missing()),
-                                    launch_.master_port, limit_s_);
+                                    local_address(listener_).port, limit_s_);
     if (!rejected_.empty()) wrong += fmt::format(" ({})", rejected_.front());
     if (strangers_) wrong += " (something that is no rank connected to the port)";
     const std::string remedy = "Start all ranks, and look at what the missing ones printed";
@@ -168,27 +187,35 @@ class Door {
 
 constexpr auto kBetweenTries = std::chrono::milliseconds(50);
 constexpr double kVerdictOfRoot = 2;  // seconds that rank 0's answer may take after its own limit
+constexpr double kAnswer = 2;         // seconds for an answer to a greeting, where rank 0 may be at another port
 
 // A rank other than 0 on its way in.
 class Visit {
  public:
   Visit(const Launch& launch, double limit_s)
-      : launch_(launch), limit_s_(limit_s), deadline_(after_seconds(limit_s)), state_("nothing was tried") {}
+      : launch_(launch),
+        limit_s_(limit_s),
+        deadline_(after_seconds(limit_s)),
+        ports_(ports_of(launch)),
+        state_("nothing was tried") {}
 
   Joined arrive() {
     do {
+      port_ = ports_[tries_++ % ports_.size()];
       if (std::unique_ptr<FrameLink> link = connect()) {
-        link->post({FrameKind::hello, pack_texts({std::to_string(launch_.rank), std::to_string(launch_.world_size)})});
+        link->post({FrameKind::hello,
+                    pack_texts({std::to_string(launch_.rank), std::to_string(launch_.world_size), launch_.run})});
         if (std::optional<Frame> welcome = await_welcome(*link)) return seated(std::move(link), welcome->text);
       }
-      std::this_thread::sleep_for(kBetweenTries);
+      if (tries_ % ports_.size() == 0) std::this_thread::sleep_for(kBetweenTries);
     } while (Clock::now() < deadline_);
     throw run_error(fmt::format("rank 0 is missing: no rendezvous at {} within {:g} s ({})", where(), limit_s_, state_),
                     "Start all ranks; MASTER_ADDR and MASTER_PORT must be the same on every rank");
   }
 
  private:
-  std::string where() const { return fmt::format("{}:{}", launch_.master_host, launch_.master_port); }
+  std::string where() const { return fmt::format("{}:{}", launch_.master_host, port_); }
+  bool may_be_elsewhere() const { return ports_.size() > 1; }
 
   std::unique_ptr<FrameLink> connect() {
     std::string why;
@@ -198,32 +225,40 @@ class Visit {
       return nullptr;
     }
     int error = 0;
-    Descriptor socket = connect_to({*host, launch_.master_port}, deadline_, error);
+    Descriptor socket = connect_to({*host, port_}, deadline_, error);
     if (socket.open()) return std::make_unique<FrameLink>(std::move(socket));
     state_ = error_text(error);
     return nullptr;
   }
 
-  // None: to be tried again, since rank 0 of an earlier run may have been there, about to end.
+  // None: to be tried again, here or at the next port, since rank 0 of an earlier run may have been there, about to
+  // end, or the agent of the launcher.
   std::optional<Frame> await_welcome(FrameLink& link) {
-    std::optional<Frame> frame = await_frame(link, deadline_);
+    std::optional<Frame> frame =
+        await_frame(link, may_be_elsewhere() ? std::min(deadline_, after_seconds(kAnswer)) : deadline_);
     if (frame && frame->kind == FrameKind::accepted) {
       frame = await_frame(link, after_seconds(limit_s_ + kVerdictOfRoot));
       if (!frame)
         throw run_error(fmt::format("rank 0 {} during the rendezvous", link.closed() ? "died" : "fell silent"),
                         "Look at what rank 0 printed");
     }
-    if (link.garbled() || (frame && frame->kind != FrameKind::welcome && frame->kind != FrameKind::rejected))
+    if (link.garbled() || (frame && frame->kind != FrameKind::welcome && frame->kind != FrameKind::rejected)) {
+      state_ = "something there is not rank 0 of a run of shardsim";
+      if (may_be_elsewhere()) return std::nullopt;
       throw run_error(fmt::format("what listens at {} is not rank 0 of a run of shardsim", where()),
-                      "Set MASTER_PORT to a free port, the same on every rank");
-    if (frame && frame->kind == FrameKind::rejected) reject(*frame);
+                      "Set MASTER_PORT to a free port, the same on every rank, or give --port");
+    }
+    if (frame && frame->kind == FrameKind::rejected) return rejected(*frame);
     state_ = link.closed() ? "something there hung up at once" : "something there listens but does not answer";
     return frame;
   }
 
-  [[noreturn]] void reject(const Frame& frame) const {
+  // With a remedy rank 0 speaks for this run; without one it belongs to another.
+  std::optional<Frame> rejected(const Frame& frame) {
     const std::vector<std::string> parts = unpack_texts(frame.text);
-    throw run_error(parts.empty() ? "rank 0 refused this rank" : parts[0], parts.size() == 2 ? parts[1] : "");
+    if (parts.size() == 2) throw run_error(parts[0], parts[1]);
+    state_ = parts.empty() ? "rank 0 refused this rank" : parts[0];
+    return std::nullopt;
   }
 
   Joined seated(std::unique_ptr<FrameLink> link, const std::string& address) const {
@@ -238,7 +273,10 @@ class Visit {
   const Launch& launch_;
   double limit_s_;
   TimePoint deadline_;
-  std::string state_;  // of the last try
+  std::vector<int> ports_;
+  std::size_t tries_ = 0;
+  int port_ = 0;       // of the last try
+  std::string state_;  // of it
 };
 
 }  // namespace

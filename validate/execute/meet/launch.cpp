@@ -163,6 +163,32 @@ void read_master(const Variables& variables, Launch& launch) {
                       "Set it to a free port from 1024 to 65535");
 }
 
+constexpr int kAgentOffset = 1000;  // from torchrun's port to one of our own
+constexpr int kAgentTries = 3;
+
+// Ports that lie apart from `port`, which torchrun's agent may use.
+std::vector<int> ports_beside(int port) {
+  std::vector<int> ports;
+  for (int i = 1; i <= kAgentTries; ++i) {
+    const int up = port + i * kAgentOffset;
+    ports.push_back(up <= 65535 ? up : port - i * kAgentOffset);
+  }
+  return ports;
+}
+
+// All ranks read the same variables, so they agree on the ports without a word. What a run of torchrun is called may be
+// the same for all of them ("none"); with the port that it was given no two runs on a host are called alike.
+void avoid_agent(const Variables& variables, Launch& launch) {
+  const char* const id = variables.text("TORCHELASTIC_RUN_ID");
+  const char* const shared = variables.text("TORCHELASTIC_USE_AGENT_STORE");
+  if (id == nullptr && shared == nullptr) return;
+  launch.run = fmt::format("{} at {}", id == nullptr ? "" : id, launch.master_port);
+  launch.other_ports = ports_beside(launch.master_port);
+  if (shared == nullptr || std::string_view(shared) != "True") return;
+  launch.master_port = launch.other_ports.front();
+  launch.other_ports.erase(launch.other_ports.begin());
+}
+
 // Where nothing says who is on this node, and nobody names another host, all are.
 Launch with_names(const Variables& variables, const Names& names, std::string launcher) {
   Launch launch;
@@ -234,9 +260,14 @@ Launch from_slurm(const Variables& variables) {
 
 }  // namespace
 
-Launch launch_from(const Environment& environment) {
-  const Variables variables{environment};
-  if (first_set(variables, {"RANK", "WORLD_SIZE"}) != nullptr) return with_names(variables, kTorchrun, "torchrun");
+namespace {
+
+Launch launch_by_variables(const Variables& variables) {
+  if (first_set(variables, {"RANK", "WORLD_SIZE"}) != nullptr) {
+    Launch launch = with_names(variables, kTorchrun, "torchrun");
+    avoid_agent(variables, launch);
+    return launch;
+  }
   if (first_set(variables, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}) != nullptr)
     return with_names(variables, kOpenMpi, "Open MPI");
   // Only srun sets the step's number: a batch script of its own has SLURM_PROCID too, and is alone.
@@ -244,6 +275,16 @@ Launch launch_from(const Environment& environment) {
   Launch alone;
   read_master(variables, alone);
   return alone;
+}
+
+}  // namespace
+
+Launch launch_from(const Environment& environment, std::optional<int> port) {
+  Launch launch = launch_by_variables(Variables{environment});
+  if (!port) return launch;
+  launch.master_port = *port;
+  launch.other_ports.clear();
+  return launch;
 }
 
 }  // namespace shardsim

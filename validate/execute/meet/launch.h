@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,11 @@ struct Launch {
   int local_size = 1;
   std::string master_host = "127.0.0.1";  // where rank 0 listens
   int master_port = 29400;
-  std::string launcher;  // "torchrun", "Open MPI", "Slurm"; "" when nothing was set: this process is alone
+  std::string launcher{};  // "torchrun", "Open MPI", "Slurm"; "" when nothing was set: this process is alone
+  // Where rank 0 listens in turn when master_port is taken; the others look there, too.
+  std::vector<int> other_ports{};
+  // What the launcher calls the run: ranks of two runs do not join each other. "" where it has no name.
+  std::string run{};
 
   bool operator==(const Launch&) const = default;
 };
@@ -26,9 +31,11 @@ using Environment = std::function<const char*(const char* name)>;  // std::geten
 
 // From RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT; else OMPI_COMM_WORLD_*; else SLURM_*
 // (the first host of the node list, a port that follows from the job's number). MASTER_ADDR and MASTER_PORT override
-// the others'. Errors (Failure::input, naming the variable): not a number, a rank outside the world, several nodes
-// without a master address.
-Launch launch_from(const Environment& environment);
+// the others'. The agent of torchrun listens at MASTER_PORT itself where TORCHELASTIC_USE_AGENT_STORE is True, and may
+// do so where it is not: then the ranks meet at MASTER_PORT + 1000, or + 2000, or + 3000 (less as much above 65535).
+// `port`: instead of all of these. Errors (Failure::input, naming the variable): not a number, a rank outside the
+// world, several nodes without a master address.
+Launch launch_from(const Environment& environment, std::optional<int> port = {});
 
 // Slurm's short forms. Errors (Failure::input at `place`): brackets that do not match, ranges that are none.
 

@@ -24,6 +24,9 @@ struct Joined {
   std::string address;                            // IPv4, by which the other ranks reach this one
 };
 
+// Seconds in which all ranks must have come: the nodes of a job start apart.
+inline constexpr double kJoinLimit = 120;
+
 // Errors as Rendezvous::join.
 Joined join_ranks(const Launch& launch, double limit_s);
 
@@ -43,9 +46,9 @@ struct RendezvousLimits {
 // sends, and a watch thread reads all that comes, so that a failure is seen whatever the rank's own threads do.
 class Rendezvous {
  public:
-  // Returns when all ranks are here. Errors (Failure::run): the port is taken (names it and the remedy); after
-  // `limit_s` seconds the missing ranks are named, on every rank that is there.
-  static std::unique_ptr<Rendezvous> join(const Launch& launch, double limit_s = 8,
+  // Returns when all ranks are here. Errors (Failure::run): the port is taken, and so are Launch::other_ports (names it
+  // and the remedy); after `limit_s` seconds the missing ranks are named, on every rank that is there.
+  static std::unique_ptr<Rendezvous> join(const Launch& launch, double limit_s = kJoinLimit,
                                           const RendezvousLimits& limits = {});
   ~Rendezvous();
 

@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "sim/timeline/traffic.h"
+#include "validate/execute/devices/machine_facts.h"
 
 namespace shardsim {
 namespace {
@@ -48,18 +49,23 @@ void add_facts(Timeline& timeline, const std::vector<RankReport>& reports) {
   const int nodes = (timeline.world_size + timeline.ranks_per_node - 1) / timeline.ranks_per_node;
   timeline.measured.hosts.assign(nodes, kNotHeardOf);
   timeline.hbm_bytes.assign(timeline.world_size, 0);
+  std::vector<std::string> more;
   for (int rank = 0; rank < timeline.world_size; ++rank) {
     const RankReport& report = reports[rank];
     timeline.hbm_bytes[rank] = report.peak_bytes;
+    more.push_back(report.facts.more);
     if (report.host.empty()) continue;
     if (timeline.measured.device.empty()) {
       const std::vector<std::string> hosts = std::move(timeline.measured.hosts);
       timeline.measured = report.facts;
       timeline.measured.hosts = hosts;
+      timeline.measured.clock_drift_us = 0;
     }
+    timeline.measured.clock_drift_us = std::max(timeline.measured.clock_drift_us, report.facts.clock_drift_us);
     timeline.measured.hosts[rank / timeline.ranks_per_node] = report.host;
     timeline.measured.clock_residual_us = std::max(timeline.measured.clock_residual_us, report.clock_residual_us);
   }
+  timeline.measured.more = merged_facts(more);
 }
 
 // What the ranks counted, a mean over the iterations. Each byte sent is one received.
@@ -83,10 +89,12 @@ void add_counted(Timeline& timeline, const std::vector<RankReport>& reports) {
 
 // One line a fact, then the spans as this kind of machine holds them.
 std::string RankReport::to_text() const {
-  std::string text = std::to_string(peak_bytes) + '\n' + shortest(clock_residual_us) + '\n';
+  std::string text =
+      std::to_string(peak_bytes) + '\n' + shortest(clock_residual_us) + '\n' + shortest(facts.clock_drift_us) + '\n';
   for (const std::int64_t bytes : sent) text += std::to_string(bytes) + ' ';
   text += '\n';
-  for (const std::string* fact : {&host, &facts.device, &facts.driver, &facts.cuda, &facts.nccl, &facts.transport}) {
+  for (const std::string* fact :
+       {&host, &facts.device, &facts.driver, &facts.cuda, &facts.nccl, &facts.transport, &facts.more}) {
     text += printable(*fact) + '\n';
   }
   text.append(reinterpret_cast<const char*>(spans.data()), spans.size() * sizeof(Span));
@@ -105,11 +113,12 @@ RankReport RankReport::from_text(const std::string& text) {
   RankReport report;
   report.peak_bytes = std::stoll(line());
   report.clock_residual_us = std::stod(line());
+  report.facts.clock_drift_us = std::stod(line());
   std::istringstream counted(line());
   report.sent.assign(std::istream_iterator<std::int64_t>(counted), {});
   report.host = line();
-  for (std::string* fact :
-       {&report.facts.device, &report.facts.driver, &report.facts.cuda, &report.facts.nccl, &report.facts.transport}) {
+  for (std::string* fact : {&report.facts.device, &report.facts.driver, &report.facts.cuda, &report.facts.nccl,
+                            &report.facts.transport, &report.facts.more}) {
     *fact = line();
   }
   report.spans.resize((text.size() - at) / sizeof(Span));

@@ -96,7 +96,7 @@ bool says(const std::string& message, const std::string& part) {
 
 // The numbers come from a second implementation of the rule, in another language.
 TEST_CASE("whole numbers, the same on every machine") {
-  const std::uint64_t key = table_key(sample::toy_program().tables[0]);
+  const std::uint64_t key = fnv1a(sample::toy_program().tables[0].name);
   CHECK(key == 0x33428945bbd5f2ffULL);
   std::vector<float> first, last, gradients;
   for (int c = 0; c < 8; ++c) first.push_back(first_value(key, 0, c));
@@ -124,11 +124,11 @@ TEST_CASE("two ranks and four rows, by hand") {
   const Program::Shard& shard = program.shards[0];
   Reference reference(program);
   // Where the four rows live, and with which values.
-  const std::uint64_t key = table_key(program.tables[0]);
   std::vector<std::vector<float>> rows(2, std::vector<float>(2));
   for (std::uint64_t position = 0; position < 4; ++position) {
     const RowOwner owner = row_owner(program, shard, position);
-    rows[static_cast<std::size_t>(owner.shard)][owner.local_row] = first_value(key, position, 0);
+    rows[static_cast<std::size_t>(owner.shard)][owner.local_row] =
+        first_value(piece_key(program, 0, owner.shard), owner.local_row, 0);
   }
   CHECK(reference.shard_rows(0, 0) == rows[0]);
   CHECK(reference.shard_rows(1, 0) == rows[1]);
@@ -188,19 +188,79 @@ TEST_CASE("what the tables lose is the sum of all gradients, whatever the plan")
   }
 }
 
-TEST_CASE("at the start every plan holds the same tables") {
-  const Workload workload = sample::workload(sample::kTwoTables);
-  double expected = 0;
-  for (const Table& table : workload.tables) {
-    for (std::uint64_t position = 0; position < table.rows; ++position) {
-      for (std::int64_t c = 0; c < table.dim; ++c) expected += first_value(table_key(table), position, c);
+TEST_CASE("a piece starts with its own rows, whatever its columns and copies") {
+  const Program program = sample::toy_program();
+  CHECK(piece_key(program, 2, 0) != piece_key(program, 2, 1));
+  CHECK(piece_key(program, 1, 0) != piece_key(program, 2, 0));  // other rows of the same table
+  const Reference reference(program);
+  const std::vector<float> rows = reference.shard_rows(3, 2);
+  const int piece = row_shard_of(program.shards[2], 3);
+  for (std::size_t i = 0; i < 3 * 64; ++i) {
+    CHECK(rows[i] == first_value(piece_key(program, 2, piece), i / 64, static_cast<std::int64_t>(i % 64)));
+  }
+}
+
+namespace {
+
+// What a rank's own reference has to say is what that of everything says of the same rows and vectors.
+void check_sample(const Program& program, int rank, std::int64_t bytes, bool expect_all) {
+  constexpr int kIterations = 3;
+  Reference all(program), some(program, rank, kIterations, bytes);
+  all.iterate(kIterations);
+  some.iterate(kIterations);
+  const auto picked = [](const std::vector<float>& from, const Reference::Chosen& chosen, std::size_t wide) {
+    std::vector<float> values;
+    for (const std::int64_t number : chosen.numbers) {
+      const auto at = from.begin() + number * static_cast<std::ptrdiff_t>(wide);
+      values.insert(values.end(), at, at + static_cast<std::ptrdiff_t>(wide));
+    }
+    return chosen.all ? from : values;
+  };
+  for (const Fusion& fusion : sample::fusions(program)) {
+    const Reference::Chosen& vectors = some.chosen_vectors(rank, fusion.lookup);
+    CHECK(vectors.all == expect_all);
+    const std::vector<float> expected = all.gathered(rank, fusion.lookup);
+    CHECK(some.gathered(rank, fusion.lookup) == picked(expected, vectors, 64));
+    if (!expect_all) CHECK(vectors.numbers.size() * 64 < expected.size());
+    CHECK(some.gathered((rank + 1) % 8, fusion.lookup).empty());
+    for (const int shard : fusion.shards) {
+      const Reference::Chosen& rows = some.chosen_rows(rank, shard);
+      CHECK(some.shard_rows(rank, shard) == picked(all.shard_rows(rank, shard), rows, 64));
+      if (!expect_all) CHECK(!rows.numbers.empty());
     }
   }
-  for (const std::string& planner : sample::planners()) {
-    CAPTURE(planner);
-    const Program program = sample::lowered(planner, workload);
-    CHECK(mass(program, Reference(program)) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("a rank judges its own rows and vectors, all of them or as many as there is room for") {
+  for (const int rank : {0, 5}) {
+    check_sample(sample::toy_program(), rank, std::int64_t{1} << 30, true);
+    check_sample(sample::toy_program(), rank, 100'000, false);
+    check_sample(sample::lowered("{name: row_wise}", sample::workload(sample::kTwoTables, "sparse_dist")), rank, 50'000,
+                 false);
   }
+}
+
+TEST_CASE("a table of more rows than any machine holds is judged by what fits") {
+  std::string text = kTwoRanks;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("\"rows\": 4,", "\"rows\": 1099511627776,");
+  replace("\"rows\": [0, 4]", "\"rows\": [0, 1099511627776]");
+  replace("{\"family\": \"explicit\", \"p\": [1.0, 0.0, 0.0, 0.0]}",
+          "{\"family\": \"zipf\", \"s\": 1}, \"average_length\": 2");
+  const Program program = program_from_tree(parse_json(text, "by_hand.json"));
+  Reference reference(program, 1, 2, 1 << 20);
+  reference.iterate(2);
+  CHECK(reference.gathered(1, 1).size() == 2);
+  const Reference::Chosen& rows = reference.chosen_rows(1, 0);
+  CHECK_FALSE(rows.all);
+  CHECK(rows.numbers.size() >= 64);
+  CHECK(rows.numbers.size() < 200);
+  CHECK(reference.shard_rows(1, 0).size() == rows.numbers.size());
 }
 
 TEST_CASE("a pipeline looks up the same batches as no pipeline") {
@@ -212,23 +272,6 @@ TEST_CASE("a pipeline looks up the same batches as no pipeline") {
   other.iterate(1);
   // The gradients depend on the number of the lookup; the rows of the first iteration do not.
   CHECK(one.gathered(3, sample::fusions(plain)[0].lookup) == other.gathered(3, sample::fusions(ahead)[0].lookup));
-}
-
-// Row-wise and table-wise ask for different rows of a hot table (an owner is asked for its matrix' share), so their
-// tables differ; with data-parallel rows and table-wise ones nothing is trimmed, and gathered rows are a permutation.
-TEST_CASE("plans that trim no ids gather the same rows") {
-  const Workload workload = sample::workload(sample::kTwoTables);
-  const Program copies = sample::lowered("{name: data_parallel}", workload);
-  const Program whole = sample::lowered("{name: table_wise}", workload);
-  Reference one(copies), other(whole);
-  one.iterate(1);
-  other.iterate(1);
-  const auto sorted = [](std::vector<float> values) {
-    std::ranges::sort(values);
-    return values;
-  };
-  CHECK(sorted(one.gathered(5, sample::fusions(copies)[0].lookup)) ==
-        sorted(other.gathered(5, sample::fusions(whole)[0].lookup)));
 }
 
 TEST_CASE("programs without whole-number sums are refused") {

@@ -1,21 +1,37 @@
 #include <nccl.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-// One rank's end of a communicator: how many messages went to and came from each position.
+#include "tests/validate/execute/cuda_on_cpu/faults.h"
+#include "tests/validate/execute/cuda_on_cpu/streams.h"
+
+using shardsim::on_cpu::Faults;
+using shardsim::on_cpu::faults;
+
+// One rank's end of a communicator: how many messages went to and came from each position. Never freed: a thread of a
+// stream may still look at it.
 struct ncclComm {
   std::string folder;
   int members = 0, position = 0;
   std::vector<long> sent, received;
+  std::atomic<bool> aborted = false;
+  std::atomic<int> under_way = 0;  // collectives launched and not ended
+  std::atomic<ncclResult_t> result = ncclSuccess;
 };
 
 namespace {
+
+constexpr unsigned kPoll = 200;  // us
 
 struct Call {
   ncclComm_t communicator;
@@ -25,9 +41,14 @@ struct Call {
   std::size_t bytes;
 };
 
-std::vector<Call>& calls() {
-  static std::vector<Call> of_group;
-  return of_group;
+// Of the group that is open in this thread.
+struct Group {
+  std::vector<Call> calls;
+  cudaStream_t stream = nullptr;
+};
+Group& group() {
+  thread_local Group of_thread;
+  return of_thread;
 }
 
 std::string name(const ncclComm& communicator, int from, int to, long number) {
@@ -40,29 +61,52 @@ void send(ncclComm& own, const void* data, std::size_t bytes, int peer) {
   std::rename((file + "~").c_str(), file.c_str());
 }
 
-// Errors: a message of another size, which NCCL would not survive either.
-ncclResult_t receive(ncclComm& own, void* data, std::size_t bytes, int peer) {
+// Waits for ever, as a kernel of NCCL does, unless the communicator is aborted. Errors: a message of another size,
+// which NCCL would not survive either.
+void receive(ncclComm& own, void* data, std::size_t bytes, int peer) {
   const std::string file = name(own, peer, own.position, own.received[static_cast<std::size_t>(peer)]++);
-  while (access(file.c_str(), R_OK) != 0) usleep(200);
+  while (!own.aborted && access(file.c_str(), R_OK) != 0) usleep(kPoll);
+  if (own.aborted) return;
   std::ifstream in(file);
   in.read(static_cast<char*>(data), static_cast<std::streamsize>(bytes));
   const bool whole = static_cast<std::size_t>(in.gcount()) == bytes && in.peek() == std::ifstream::traits_type::eof();
   std::remove(file.c_str());
-  return whole ? ncclSuccess : ncclInvalidUsage;
+  if (!whole) own.result = ncclInvalidUsage;
 }
 
-// The sum over all positions of what each sends to this one: elements [first of theirs, + count).
-ncclResult_t sum(ncclComm& own, const std::vector<const float*>& to_peer, float* out, std::size_t count) {
-  for (int peer = 0; peer < own.members; ++peer) {
-    send(own, to_peer[static_cast<std::size_t>(peer)], count * sizeof(float), peer);
-  }
+// The sum over all positions of what each sends to this one.
+void add_up(ncclComm& own, float* out, std::size_t count) {
   std::vector<float> total(count, 0.0F), part(count);
   for (int peer = 0; peer < own.members; ++peer) {
-    const ncclResult_t result = receive(own, part.data(), count * sizeof(float), peer);
-    if (result != ncclSuccess) return result;
+    receive(own, part.data(), count * sizeof(float), peer);
     for (std::size_t i = 0; i < count; ++i) total[i] += part[i];
   }
   std::memcpy(out, total.data(), count * sizeof(float));
+}
+
+void die() {
+  raise(SIGKILL);
+}
+
+// A collective on its stream: what it sends, then what it waits for.
+ncclResult_t launch(ncclComm& own, cudaStream_t stream, std::function<void()> sends, std::function<void()> receives) {
+  static int launched = 0;
+  const int number = launched++;
+  const bool fatal = number == faults().dies_at;
+  if (fatal && faults().when == Faults::When::before) die();
+  if (number == faults().hangs_at) {
+    while (!own.aborted) usleep(kPoll);
+    return ncclSystemError;
+  }
+  ++own.under_way;
+  shardsim::on_cpu::enqueue(stream, [&own, number, fatal, sends = std::move(sends), receives = std::move(receives)] {
+    if (!own.aborted) sends();
+    if (fatal && faults().when == Faults::When::in) die();
+    receives();
+    if (fatal) die();
+    if (number == faults().breaks_at) own.result = ncclSystemError;
+    --own.under_way;
+  });
   return ncclSuccess;
 }
 
@@ -86,16 +130,28 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int members, ncclUniqueId id, int position,
                                     ncclConfig_t*) {
-  const auto all = static_cast<std::size_t>(members);
-  *communicator = new ncclComm{id.internal, members, position, std::vector<long>(all), std::vector<long>(all)};
+  static std::vector<std::unique_ptr<ncclComm>> all;
+  const auto places = static_cast<std::size_t>(members);
+  auto made = std::make_unique<ncclComm>();
+  made->folder = id.internal;
+  made->members = members;
+  made->position = position;
+  made->sent.resize(places);
+  made->received.resize(places);
+  *communicator = made.get();
+  all.push_back(std::move(made));
   return ncclSuccess;
 }
-ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* result) {
-  *result = ncclSuccess;
+// What breaks the GPU breaks NCCL, too.
+ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* result) {
+  *result = shardsim::on_cpu::broken() == cudaSuccess ? communicator->result.load() : ncclSystemError;
   return ncclSuccess;
 }
+// Returns when the kernels of this communicator have ended, and they may stand behind those of another.
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
-  delete communicator;
+  communicator->aborted = true;
+  while (faults().abort_hangs) usleep(kPoll);
+  while (communicator->under_way > 0 && shardsim::on_cpu::broken() == cudaSuccess) usleep(kPoll);
   return ncclSuccess;
 }
 
@@ -103,53 +159,65 @@ ncclResult_t ncclGroupStart() {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  ncclResult_t result = ncclSuccess;
-  for (const Call& call : calls()) {
-    if (call.from != nullptr) send(*call.communicator, call.from, call.bytes, call.peer);
-  }
-  for (const Call& call : calls()) {
-    if (call.from == nullptr && result == ncclSuccess) {
-      result = receive(*call.communicator, call.to, call.bytes, call.peer);
+  const Group all = std::move(group());
+  group() = {};
+  if (all.calls.empty()) return ncclSuccess;
+  ncclComm& own = *all.calls.front().communicator;
+  const auto each = [&own, calls = all.calls](bool sending) {
+    for (const Call& call : calls) {
+      if (sending && call.from != nullptr) send(own, call.from, call.bytes, call.peer);
+      if (!sending && call.from == nullptr) receive(own, call.to, call.bytes, call.peer);
     }
-  }
-  calls().clear();
-  return result;
+  };
+  return launch(
+      own, all.stream, [each] { each(true); }, [each] { each(false); });
 }
 ncclResult_t ncclSend(const void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t communicator,
-                      cudaStream_t) {
-  calls().push_back({communicator, peer, data, nullptr, count});
+                      cudaStream_t stream) {
+  group().calls.push_back({communicator, peer, data, nullptr, count});
+  group().stream = stream;
   return ncclSuccess;
 }
-ncclResult_t ncclRecv(void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t communicator, cudaStream_t) {
-  calls().push_back({communicator, peer, nullptr, data, count});
+ncclResult_t ncclRecv(void* data, std::size_t count, ncclDataType_t, int peer, ncclComm_t communicator,
+                      cudaStream_t stream) {
+  group().calls.push_back({communicator, peer, nullptr, data, count});
+  group().stream = stream;
   return ncclSuccess;
 }
 
 ncclResult_t ncclAllReduce(const void* in, void* out, std::size_t count, ncclDataType_t type, ncclRedOp_t,
-                           ncclComm_t communicator, cudaStream_t) {
+                           ncclComm_t communicator, cudaStream_t stream) {
   if (type != ncclFloat) return ncclInvalidUsage;
-  const std::vector<const float*> all(static_cast<std::size_t>(communicator->members), static_cast<const float*>(in));
-  return sum(*communicator, all, static_cast<float*>(out), count);
+  ncclComm& own = *communicator;
+  const auto send_all = [&own, in, count] {
+    for (int peer = 0; peer < own.members; ++peer) send(own, in, count * sizeof(float), peer);
+  };
+  return launch(own, stream, send_all, [&own, out, count] { add_up(own, static_cast<float*>(out), count); });
 }
 ncclResult_t ncclReduceScatter(const void* in, void* out, std::size_t received, ncclDataType_t type, ncclRedOp_t,
-                               ncclComm_t communicator, cudaStream_t) {
+                               ncclComm_t communicator, cudaStream_t stream) {
   if (type != ncclFloat) return ncclInvalidUsage;
-  std::vector<const float*> chunks;
-  for (int peer = 0; peer < communicator->members; ++peer) {
-    chunks.push_back(static_cast<const float*>(in) + static_cast<std::size_t>(peer) * received);
-  }
-  return sum(*communicator, chunks, static_cast<float*>(out), received);
+  ncclComm& own = *communicator;
+  const auto send_chunks = [&own, in, received] {
+    for (int peer = 0; peer < own.members; ++peer) {
+      send(own, static_cast<const float*>(in) + static_cast<std::size_t>(peer) * received, received * sizeof(float),
+           peer);
+    }
+  };
+  return launch(own, stream, send_chunks, [&own, out, received] { add_up(own, static_cast<float*>(out), received); });
 }
 ncclResult_t ncclAllGather(const void* in, void* out, std::size_t sent, ncclDataType_t type, ncclComm_t communicator,
-                           cudaStream_t) {
+                           cudaStream_t stream) {
   const std::size_t bytes = sent * (type == ncclUint8 ? 1 : type == ncclFloat ? 4 : 2);
-  for (int peer = 0; peer < communicator->members; ++peer) send(*communicator, in, bytes, peer);
-  for (int peer = 0; peer < communicator->members; ++peer) {
-    const ncclResult_t result =
-        receive(*communicator, static_cast<char*>(out) + static_cast<std::size_t>(peer) * bytes, bytes, peer);
-    if (result != ncclSuccess) return result;
-  }
-  return ncclSuccess;
+  ncclComm& own = *communicator;
+  const auto send_all = [&own, in, bytes] {
+    for (int peer = 0; peer < own.members; ++peer) send(own, in, bytes, peer);
+  };
+  return launch(own, stream, send_all, [&own, out, bytes] {
+    for (int peer = 0; peer < own.members; ++peer) {
+      receive(own, static_cast<char*>(out) + static_cast<std::size_t>(peer) * bytes, bytes, peer);
+    }
+  });
 }
 ncclResult_t ncclBroadcast(const void*, void*, std::size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t) {
   return ncclInvalidUsage;  // no Program lowered from a plan has one

@@ -1,13 +1,20 @@
 #include <cuda_runtime.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
+#include "tests/validate/execute/cuda_on_cpu/faults.h"
+#include "tests/validate/execute/cuda_on_cpu/streams.h"
+
+using shardsim::on_cpu::broken;
+using shardsim::on_cpu::enqueue;
+using shardsim::on_cpu::faults;
+
 namespace {
 
-constexpr std::size_t kMemory = std::size_t{1} << 30;
 constexpr int kPattern = 0xA7;  // of memory that nothing has written
 
 std::map<void*, std::size_t>& allocations() {
@@ -23,59 +30,69 @@ std::size_t used() {
 
 }  // namespace
 
-struct CUevent_st {
-  std::chrono::steady_clock::time_point time;
-};
-
-const char* cudaGetErrorString(cudaError_t) {
-  return "an error of the stand-in for CUDA";
+const char* cudaGetErrorString(cudaError_t code) {
+  return code == cudaErrorIllegalAddress ? "an illegal memory access was encountered"
+                                         : "an error of the stand-in for CUDA";
 }
-const char* cudaGetErrorName(cudaError_t) {
-  return "cudaError";
-}
-cudaError_t cudaGetLastError() {
-  return cudaSuccess;
+const char* cudaGetErrorName(cudaError_t code) {
+  return code == cudaErrorIllegalAddress ? "cudaErrorIllegalAddress" : "cudaError";
 }
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
-  if (used() + bytes > kMemory) return cudaErrorMemoryAllocation;
+  if (used() + bytes > faults().memory) return cudaErrorMemoryAllocation;
   *data = nullptr;
   if (posix_memalign(data, 256, bytes) != 0) return cudaErrorMemoryAllocation;
   std::memset(*data, kPattern, bytes);
   allocations()[*data] = bytes;
-  return cudaSuccess;
+  return broken();
 }
+// Waits for all that runs, as a GPU's does.
 cudaError_t cudaFree(void* data) {
+  cudaDeviceSynchronize();
   allocations().erase(data);
   std::free(data);
   return cudaSuccess;
 }
+cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
+  if (posix_memalign(data, 4096, bytes) != 0) return cudaErrorMemoryAllocation;
+  std::memset(*data, kPattern, bytes);
+  return broken();
+}
+cudaError_t cudaFreeHost(void* data) {
+  cudaDeviceSynchronize();
+  std::free(data);
+  return broken();
+}
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *total = kMemory;
-  *free = kMemory - used();
+  *total = faults().memory;
+  *free = faults().memory - used();
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  std::memmove(to, from, bytes);
-  return cudaSuccess;
+  if (broken() == cudaSuccess) std::memmove(to, from, bytes);
+  return broken();
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  enqueue(stream, [=] { std::memmove(to, from, bytes); });
+  return broken();
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t) {
+                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
-  for (std::size_t row = 0; row < height; ++row) {
-    std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
-  }
-  return cudaSuccess;
+  enqueue(stream, [=] {
+    for (std::size_t row = 0; row < height; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    }
+  });
+  return broken();
 }
 cudaError_t cudaMemset(void* data, int value, std::size_t bytes) {
-  std::memset(data, value, bytes);
-  return cudaSuccess;
+  if (broken() == cudaSuccess) std::memset(data, value, bytes);
+  return broken();
 }
-cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
-  return cudaMemset(data, value, bytes);
+cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream) {
+  enqueue(stream, [=] { std::memset(data, value, bytes); });
+  return broken();
 }
 
 cudaError_t cudaSetDevice(int) {
@@ -94,8 +111,14 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  *properties = {"CPU in place of a GPU", kMemory, 1 << 20, 2, 0, 0};
+  *properties = {"CPU in place of a GPU", {}, faults().memory, 1 << 20, 2, 0, 0};
+  const int gpu = faults().gpu >= 0 ? faults().gpu : getpid();
+  std::memcpy(properties->uuid.bytes, &gpu, sizeof gpu);
   return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* address, int length, int) {
+  if (length > 0) *address = 0;  // on no bus
+  return cudaErrorInvalidValue;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = 0;
@@ -105,52 +128,6 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = 0;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() {
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaStreamQuery(cudaStream_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
-  return cudaSuccess;
-}
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = new CUevent_st();
-  return cudaSuccess;
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  return cudaEventCreate(event);
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  event->time = std::chrono::steady_clock::now();
-  return cudaSuccess;
-}
-cudaError_t cudaEventQuery(cudaEvent_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
-  return cudaSuccess;
-}
-
 unsigned long long shardsim_global_timer() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<unsigned long long>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());

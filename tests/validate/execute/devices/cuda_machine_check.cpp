@@ -2,10 +2,9 @@
 // the bytes of NCCL on as files (cuda_on_cpu/README.md). Its data must equal those of a single process, bit for bit.
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
+#include <algorithm>
 
+#include "tests/validate/execute/devices/cuda_ranks.h"
 #include "tests/validate/execute/ranks.h"
 #include "tests/validate/execute/sample_programs.h"
 #include "validate/execute/run/execute.h"
@@ -14,11 +13,8 @@ using namespace shardsim;
 
 namespace {
 
-constexpr unsigned kPatience = 120;  // seconds for one program
-
 // What one rank finds; as a process it ends with it.
 int run_rank(const Program& program, int rank, int port) {
-  alarm(kPatience);
   try {
     const std::unique_ptr<Rendezvous> rendezvous =
         Rendezvous::join(test::launch_of(rank, program.world_size, port), 30);
@@ -37,23 +33,9 @@ int run_rank(const Program& program, int rank, int port) {
 // Ranks that did not end well.
 int failures(const Program& program) {
   const int port = test::free_port();
-  std::fflush(stdout);
-  std::vector<pid_t> ranks;
-  for (int rank = 0; rank < program.world_size; ++rank) {
-    const pid_t id = fork();
-    if (id == 0) {
-      const int code = run_rank(program, rank, port);
-      std::fflush(stdout);
-      _exit(code);
-    }
-    ranks.push_back(id);
-  }
-  int failed = 0;
-  for (const pid_t id : ranks) {
-    int status = 0;
-    if (waitpid(id, &status, 0) != id || status != 0) ++failed;
-  }
-  return failed;
+  const std::vector<int> statuses = test::in_processes(program.world_size, program.ranks_per_node,
+                                                       [&](int rank) { return run_rank(program, rank, port); });
+  return static_cast<int>(std::ranges::count_if(statuses, [](int status) { return status != 0; }));
 }
 
 bool holds(const std::string& what, const Program& program) {
@@ -62,27 +44,10 @@ bool holds(const std::string& what, const Program& program) {
   return failed == 0;
 }
 
-// A folder for the messages, and gone with this.
-class Folder {
- public:
-  Folder() {
-    std::string path = (std::filesystem::temp_directory_path() / "cuda_on_cpu_XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) throw run_error("no temporary folder", "");
-    path_ = path;
-    setenv("TMPDIR", path.c_str(), 1);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 int main() {
-  const Folder folder;
+  const test::Folder folder;
   bool all = holds("sequences in three tiers", sample::toy_program());
   const Workload pooled = sample::workload(sample::kPooledTables);
   for (const Strategy strategy : sample::strategies()) {
@@ -91,6 +56,7 @@ int main() {
   }
   for (const char* const pipeline : {"sparse_dist", "prefetch_sparse_dist"}) {
     all &= holds(std::string("all types, ") + pipeline, sample::mixed_program(pipeline));
+    all &= holds(std::string("rows in host memory, ") + pipeline, sample::hosted_program(pipeline));
   }
   return all ? 0 : 1;
 }

@@ -167,6 +167,14 @@ TEST_CASE("rows are exchanged as they were asked for") {
           p.ops[10].matrix.transposed = false;
         }).empty());
   CHECK(says(complaint([](Program& p) { matrix_of(p, "rw_ids").unit_bytes = 4; }), "units of 4 bytes"));
+  const auto narrow = [](Program& p, std::uint64_t rows) {
+    p.id_bytes = 4;
+    for (const char* const ids : {"rw_ids", "flex_ids"}) matrix_of(p, ids).unit_bytes = 4;
+    p.tables[0].rows = p.shards[2].row_end = p.shards[2].row_begin + rows;
+  };
+  constexpr std::uint64_t kReach = 8 * ((std::uint64_t{1} << 31) - 1);  // of the eight ranks
+  CHECK(complaint([&](Program& p) { narrow(p, kReach); }).empty());
+  CHECK(says(complaint([&](Program& p) { narrow(p, kReach + 1); }), "ids of 4 bytes would number 2147483648 rows"));
 }
 
 TEST_CASE("every row has one owner among those who are asked") {

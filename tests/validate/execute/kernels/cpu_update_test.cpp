@@ -9,7 +9,8 @@
 namespace shardsim::cpu_update_test {
 namespace {
 
-constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adam};
+constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adagrad,
+                                        RowOptimizer::adam};
 
 OptimizerSettings settings_of(RowOptimizer optimizer) {
   OptimizerSettings settings;

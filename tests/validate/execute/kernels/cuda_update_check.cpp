@@ -10,9 +10,11 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adam};
+constexpr RowOptimizer kOptimizers[] = {RowOptimizer::sgd, RowOptimizer::rowwise_adagrad, RowOptimizer::adagrad,
+                                        RowOptimizer::adam};
 
 const char* optimizer_name(RowOptimizer optimizer) {
+  if (optimizer == RowOptimizer::adagrad) return "Adagrad";
   return optimizer == RowOptimizer::sgd ? "sgd" : optimizer == RowOptimizer::adam ? "adam" : "row-wise Adagrad";
 }
 

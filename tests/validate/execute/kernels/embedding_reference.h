@@ -99,6 +99,13 @@ inline void step_row(Trained& trained, std::int64_t weights, std::int64_t state,
     sum += square / static_cast<double>(dim);
     for (std::int64_t c = 0; c < dim; ++c) w[c] -= rate * gradient[c] / (std::sqrt(sum) + epsilon);
   }
+  if (settings.optimizer == RowOptimizer::adagrad) {
+    for (std::int64_t c = 0; c < dim; ++c) {
+      double& sum = trained.state[state + row * dim + c];
+      sum += gradient[c] * gradient[c];
+      w[c] -= rate * gradient[c] / (std::sqrt(sum) + epsilon);
+    }
+  }
   if (settings.optimizer == RowOptimizer::adam) {
     const double beta1 = settings.beta1, beta2 = settings.beta2;
     for (std::int64_t c = 0; c < dim; ++c) {

@@ -8,6 +8,19 @@
 
 namespace shardsim::clock_offset_test {
 
+TEST_CASE("between two measurements of a clock its offset is on a line, and the worse residual counts") {
+  ClockLine line;
+  CHECK(line.offset_at(7) == 0);
+  line.measured(10, {1.0, 1e-6});
+  CHECK(line.offset_at(3) == 1.0);
+  line.measured(20, {1.5, 4e-6});
+  CHECK(line.offset_at(10) == 1.0);
+  CHECK(line.offset_at(15) == doctest::Approx(1.25));
+  CHECK(line.offset_at(99) == 1.5);
+  CHECK(line.drift() == doctest::Approx(0.5));
+  CHECK(line.residual() == 4e-6);
+}
+
 TEST_CASE("the offset comes from the exchange with the shortest round trip, half of which is in doubt") {
   // Round trips of 300, 100 and 200 ns; the remote clock is 5000 ns ahead and looks halfway but in the slow ones.
   std::int64_t here = 1000, asked = 0;

@@ -69,6 +69,26 @@ TEST_CASE("torchrun's variables") {
   CHECK(launch({{"RANK", "1"}, {"WORLD_SIZE", "2"}}) == Launch{1, 2, 1, 2, "127.0.0.1", 29400, "torchrun"});
 }
 
+TEST_CASE("torchrun's agent listens at MASTER_PORT: the ranks meet beside it") {
+  const Variables agent = with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "none"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  CHECK(launch(agent) == Launch{5, 8, 1, 4, "gpu01", 30512, "torchrun", {31512, 32512}, "none at 29512"});
+  CHECK(launch(with(agent, {{"MASTER_PORT", "64000"}})).master_port == 65000);
+  CHECK(launch(with(agent, {{"MASTER_PORT", "64000"}})).other_ports == std::vector<int>{62000, 61000});
+  const Launch own_store = launch(with(agent, {{"TORCHELASTIC_USE_AGENT_STORE", "False"}}));
+  CHECK(own_store.master_port == 29512);  // free as a rule; the agent may have it all the same
+  CHECK(own_store.other_ports == std::vector<int>{30512, 31512, 32512});
+}
+
+TEST_CASE("a port that is asked for goes before all that launchers say") {
+  const auto agent = [](const char* name) -> const char* {
+    const std::string_view text(name);
+    if (text == "TORCHELASTIC_USE_AGENT_STORE") return "True";
+    return text == "RANK" ? "0" : text == "WORLD_SIZE" ? "2" : nullptr;
+  };
+  CHECK(launch_from(agent, 4711).master_port == 4711);
+  CHECK(launch_from(agent, 4711).other_ports.empty());
+}
+
 TEST_CASE("Open MPI's variables; MASTER_ADDR and MASTER_PORT say where rank 0 listens") {
   CHECK(launch(kOpenMpi) == Launch{2, 4, 2, 4, "127.0.0.1", 29400, "Open MPI"});
   const Variables two_nodes =

@@ -1,6 +1,7 @@
 #include "validate/execute/meet/rendezvous.h"
 
 #include <doctest/doctest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -101,6 +102,56 @@ TEST_CASE("a port in use is named with the way out") {
   const std::string error = error_of([&] { Rendezvous::join(test::launch_of(0, 2, port), 1); });
   CHECK(has(error, "port " + std::to_string(port) + " is in use"));
   CHECK(has(error, "Set MASTER_PORT to a free port"));
+}
+
+namespace {
+
+// Somebody else's listener on all IPv6 addresses, which takes the port of all IPv4 ones, too: so torchrun's agent does.
+Descriptor listen_on_ipv6(int port) {
+  Descriptor listener(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(static_cast<std::uint16_t>(port));
+  const int no = 0;
+  if (!listener.open() || setsockopt(listener.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) != 0 ||
+      bind(listener.fd(), reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0 || listen(listener.fd(), 9) != 0)
+    return {};  // a machine without IPv6
+  return listener;
+}
+
+Launch beside_agent(int rank, int agent, int spare) {
+  Launch launch = test::launch_of(rank, 3, agent);
+  launch.other_ports = {spare};
+  return launch;
+}
+
+}  // namespace
+
+TEST_CASE("where an agent has the port, on IPv4 or on IPv6, the ranks meet at the next one") {
+  for (const bool ipv6 : {false, true}) {
+    const int port = test::free_port(), spare = test::free_port();
+    const Descriptor agent = ipv6 ? listen_on_ipv6(port) : listen_on({"0.0.0.0", port});
+    if (!agent.open()) continue;
+    const auto errors = test::on_threads({0, 1, 2}, [&](int rank) {  // the agent says nothing to those who greet it
+      Rendezvous::join(beside_agent(rank, port, spare), 20)->leave();
+    });
+    CHECK(errors == std::vector<std::string>(3));
+  }
+}
+
+TEST_CASE("ranks pass by the rendezvous of another run on their first port") {
+  const int port = test::free_port(), spare = test::free_port();
+  std::atomic<int> met = 0;
+  const auto errors = test::on_threads({0, 1, 2, 10, 11, 12}, [&](int number) {
+    Launch launch = beside_agent(number % 10, port, spare);
+    launch.run = number < 10 ? "one" : "another";
+    const auto rendezvous = Rendezvous::join(launch, 20);
+    CHECK(rendezvous->all_gather(launch.run, "names") == std::vector<std::string>(3, launch.run));
+    ++met;
+    while (met < 6) std::this_thread::yield();
+    rendezvous->leave();
+  });
+  CHECK(errors == std::vector<std::string>(6));
 }
 
 TEST_CASE("a program of another kind behind the port is no rank 0") {

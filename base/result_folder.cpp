@@ -1,0 +1,152 @@
+#include "base/result_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/at_end.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/replaced.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNames = ".shardsim-files";
+constexpr const char* kHidden = ".shardsim-run-";
+
+// One writer at a time. The lock is on the folder itself and goes with the process that holds it, so none is ever
+// stale. Where a file system has no locks, nobody is kept out.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_ < 0) throw cannot_write(folder, std::strerror(errno));
+    if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(folder_);
+    throw run_error(folder.string() + ": another run writes its results there now",
+                    "Wait for its end, or choose another folder with -o");
+  }
+  ~FolderLock() { ::close(folder_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int folder_;
+};
+
+fs::path new_hidden_folder(const fs::path& target) {
+  std::string name = (target / kHidden).string() + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) throw cannot_write(target, std::strerror(errno));
+  return name;
+}
+
+void remove_half_written(const fs::path& target) {
+  std::error_code ignored;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator at(target, ignored), end; !ignored && at != end; at.increment(ignored))
+    if (at->path().filename().string().starts_with(kHidden)) left.push_back(at->path());
+  for (const fs::path& folder : left) fs::remove_all(folder, ignored);
+}
+
+// Names below the target of what the last run wrote; a name that leads out of it is nobody's that we know.
+std::set<std::string> names_in(const fs::path& target) {
+  std::set<std::string> names;
+  if (!is_file(target / kNames)) return names;
+  for (const std::string& name : split(read_file((target / kNames).string()), '\n')) {
+    const fs::path path(name);
+    const bool inside = !path.empty() && path.is_relative() && std::ranges::find(path, "..") == path.end();
+    if (inside) names.insert(name);
+  }
+  return names;
+}
+
+std::set<std::string> written_names(const fs::path& hidden) {
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(hidden))
+    if (entry.is_regular_file()) names.insert(entry.path().lexically_relative(hidden).string());
+  return names;
+}
+
+// The folders between the target and a file of its, outermost first.
+std::vector<fs::path> folders_above(const fs::path& target, const std::string& name) {
+  std::vector<fs::path> folders;
+  fs::path folder = target;
+  for (const fs::path& part : fs::path(name).parent_path()) folders.push_back(folder /= part);
+  return folders;
+}
+
+// Everything that can be refused is refused before the first file moves.
+void refuse_foreign(const fs::path& target, const std::set<std::string>& names, const std::set<std::string>& ours) {
+  const auto refuse = [](const fs::path& path, const std::string& what) {
+    throw run_error(path.string() + ": " + what, "Remove it, or choose another folder with -o");
+  };
+  std::error_code failure;
+  for (const std::string& name : names) {
+    for (const fs::path& folder : folders_above(target, name))
+      if (fs::is_symlink(folder, failure)) refuse(folder, "a link is in the way of results");
+    const fs::file_status status = fs::symlink_status(target / name, failure);
+    if (!fs::exists(status)) continue;
+    if (!fs::is_regular_file(status)) refuse(target / name, "what is there is no plain file, and is not replaced");
+    if (!ours.contains(name)) refuse(target / name, "this file is not of an earlier run, and is not replaced");
+  }
+}
+
+void write_names(const fs::path& target, const std::set<std::string>& names) {
+  write_file(target / kNames, join({names.begin(), names.end()}, "\n") + "\n");
+}
+
+void publish(const fs::path& hidden, const fs::path& target) {
+  const std::set<std::string> names = written_names(hidden), before = names_in(target);
+  refuse_foreign(target, names, before);
+  std::set<std::string> either = names;
+  either.insert(before.begin(), before.end());
+  write_names(target, either);  // whatever happens from here on, all of it is known to be ours
+  std::error_code failure, ignored;
+  for (const std::string& name : before) {
+    if (names.contains(name)) continue;
+    fs::remove(target / name, ignored);
+    std::vector<fs::path> folders = folders_above(target, name);
+    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
+      fs::remove(*folder, ignored);  // empty ones
+  }
+  for (const std::string& name : names) {
+    fs::create_directories((target / name).parent_path(), failure);
+    if (!failure) fs::rename(hidden / name, target / name, failure);
+    if (failure) throw cannot_write(target / name, failure.message());
+  }
+  write_names(target, names);
+}
+
+}  // namespace
+
+void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
+  const bool is_new = !is_there(target);
+  std::error_code failure, ignored;
+  fs::create_directories(target, failure);
+  if (failure) throw cannot_write(target, failure.message());
+  const AtEnd leave_no_folder{[&] {
+    if (is_new) fs::remove(target, ignored);  // only when empty
+  }};
+  const FolderLock lock(target);
+  remove_half_written(target);
+  const fs::path hidden = new_hidden_folder(target);
+  const AtEnd tidy{[&] { fs::remove_all(hidden, ignored); }};
+  try {
+    write(hidden);
+  } catch (const Error& error) {
+    throw Error(error.failure(), Place{}, replaced(error.what(), hidden.string(), target.string()), "");
+  }
+  publish(hidden, target);
+}
+
+}  // namespace shardsim

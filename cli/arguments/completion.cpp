@@ -1,0 +1,120 @@
+#include "cli/arguments/completion.h"
+
+#include <fmt/format.h>
+
+#include "base/replaced.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+// A name that shells take for a function's.
+std::string function_of(const Command& program) {
+  return "_" + replaced(program.name, "-", "_");
+}
+
+std::string quoted(const std::string& text) {
+  return "'" + replaced(text, "'", "'\\''") + "'";
+}
+
+std::string fish_quoted(const std::string& text) {
+  return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
+}
+
+std::string words_of(const Command& command) {
+  std::vector<std::string> words;
+  for (const Command& part : command.parts) words.push_back(part.word());
+  for (const Positional& positional : command.positionals)
+    words.insert(words.end(), positional.choices.begin(), positional.choices.end());
+  for (const Option& option : command.options) words.push_back("--" + option.name);
+  words.push_back("--help");
+  return join(words, " ");
+}
+
+// What the words of each command are, by the command's name.
+std::string word_cases(const Command& command) {
+  std::string text = fmt::format("    {}) words={} ;;\n", quoted(command.name), quoted(words_of(command)));
+  for (const Command& part : command.parts) text += word_cases(part);
+  return text;
+}
+
+std::string part_cases(const Command& command) {
+  std::string text;
+  for (const Command& part : command.parts)
+    text += fmt::format("      {}) name=\"$name ${{COMP_WORDS[i]}}\" ;;\n", quoted(part.name)) + part_cases(part);
+  return text;
+}
+
+// What may follow an option that takes a value; nothing, and so a file name, where it is not one of a few.
+std::string value_cases(const Command& command) {
+  std::string text;
+  for (const Option& option : command.options) {
+    if (option.value.empty()) continue;
+    std::string spellings = quoted(command.name + " --" + option.name);
+    if (option.letter != 0) spellings += "|" + quoted(fmt::format("{} -{}", command.name, option.letter));
+    text += fmt::format("    {}) words={} ;;\n", spellings, quoted(join(option.choices, " ")));
+  }
+  for (const Command& part : command.parts) text += value_cases(part);
+  return text;
+}
+
+std::string for_bash(const Command& program) {
+  const std::string function = function_of(program);
+  std::string text = fmt::format("# Completes the words of {} in bash.\n{}() {{\n", program.name, function);
+  text += fmt::format("  local i words= name={}\n  COMPREPLY=()\n", quoted(program.name));
+  text += "  for ((i = 1; i < COMP_CWORD; ++i)); do\n    case \"$name ${COMP_WORDS[i]}\" in\n" + part_cases(program) +
+          "      *) ;;\n    esac\n  done\n";
+  text += "  case \"$name\" in\n" + word_cases(program) + "  esac\n";
+  text += "  case \"$name ${COMP_WORDS[COMP_CWORD - 1]}\" in\n" + value_cases(program) + "    *) ;;\n  esac\n";
+  text += "  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n";
+  return text + fmt::format("complete -o default -F {} {}\n", function, program.name);
+}
+
+std::string for_zsh(const Command& program) {
+  return fmt::format("#compdef {}\nautoload -U +X bashcompinit && bashcompinit\n", program.name) + for_bash(program);
+}
+
+// The condition under which fish offers what belongs to a command.
+std::string fish_condition(const Command& program, const Command& command) {
+  std::string text;
+  for (const std::string& word : split(command.name.substr(program.name.size()), ' '))
+    if (!word.empty()) text += (text.empty() ? "" : "; and ") + fmt::format("__fish_seen_subcommand_from {}", word);
+  std::vector<std::string> parts;
+  for (const Command& part : command.parts) parts.push_back(part.word());
+  if (!parts.empty())
+    text += (text.empty() ? "" : "; and ") + fmt::format("not __fish_seen_subcommand_from {}", join(parts, " "));
+  return text.empty() ? "" : " -n " + fish_quoted(text);
+}
+
+std::string fish_lines(const Command& program, const Command& command) {
+  const std::string start = fmt::format("complete -c {}{}", program.name, fish_condition(program, command));
+  std::string text;
+  for (const Command& part : command.parts)
+    text += fmt::format("{} -f -a {} -d {}\n", start, part.word(), fish_quoted(part.summary));
+  for (const Positional& positional : command.positionals)
+    if (!positional.choices.empty())
+      text += fmt::format("{} -f -a {}\n", start, fish_quoted(join(positional.choices, " ")));
+  for (const Option& option : command.options) {
+    text += fmt::format("{} -l {}", start, option.name);
+    if (option.letter != 0) text += fmt::format(" -s {}", option.letter);
+    if (!option.value.empty()) text += " -r";
+    if (!option.choices.empty()) text += " -f -a " + fish_quoted(join(option.choices, " "));
+    text += " -d " + fish_quoted(option.help) + "\n";
+  }
+  for (const Command& part : command.parts) text += fish_lines(program, part);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> completed_shells() {
+  return {"bash", "fish", "zsh"};
+}
+
+std::string completion(const Command& program, const std::string& shell) {
+  if (shell == "bash") return for_bash(program);
+  if (shell == "zsh") return for_zsh(program);
+  return "# Completes the words of " + program.name + " in fish.\n" + fish_lines(program, program);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,33 @@
+#include "base/files.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/confidence/coverage.h"
+
+namespace shardsim {
+namespace {
+
+int show_confidence(const Arguments& given, const Terminal& terminal) {
+  const std::string path = given.text("residuals");
+  const ErrorModel model(path.empty() ? shipped_residuals() : residuals_of(read_file(path), path));
+  const Document document = coverage_document(coverage_of(model), model);
+  constexpr int kBelowChapter = 3;
+  print_result(given.has("markdown") ? document_markdown(document, kBelowChapter)
+                                     : document_text(document, terminal.width, terminal.colour));
+  return 0;
+}
+
+}  // namespace
+
+Command confidence_command() {
+  return {
+      .name = "shardsim confidence",
+      .summary = "show how often our intervals and stated chances came true, judged on published times",
+      .options = {{"residuals", 0, "FILE",
+                   "A table of published times beside predictions (docs/confidence.md); the shipped one where it is "
+                   "not given."},
+                  {"markdown", 0, "", "Print the tables as Markdown."}},
+      .examples = {"shardsim confidence"},
+      .run = show_confidence};
+}
+
+}  // namespace shardsim

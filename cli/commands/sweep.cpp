@@ -1,0 +1,241 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/packed.h"
+#include "base/text.h"
+#include "base/workers.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/report/sweep_document.h"
+#include "sim/sweep/mpi_session.h"
+#include "sim/sweep/point_files.h"
+#include "sim/sweep/point_simulator.h"
+#include "sim/sweep/run_sweep.h"
+#include "sim/sweep/slurm_job.h"
+
+namespace shardsim {
+namespace {
+
+constexpr int kMostSweepJobs = 1024;
+constexpr std::int64_t kMostParts = 100'000;
+
+// "3/8" as part 3 of 8, counted from 0.
+std::optional<SweepPart> sweep_part(const Arguments& given) {
+  const auto text = given.value("part");
+  if (!text) return std::nullopt;
+  const std::size_t slash = text->find('/');
+  if (slash != std::string::npos) {
+    const Place place = Arguments::place("part");
+    const std::int64_t number = parse_count(text->substr(0, slash), place);
+    const std::int64_t count = parse_count(text->substr(slash + 1), place);
+    if (number < count && count <= kMostParts)
+      return SweepPart{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(count)};
+  }
+  throw input_error(Arguments::place("part"), excerpt(*text) + " is no part K/N",
+                    fmt::format("Write 0/N to N-1/N, N at most {}", kMostParts));
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// How many points are done, how fast, and how long the rest takes.
+class SweepProgress {
+ public:
+  explicit SweepProgress(bool enabled) : progress_(enabled) {}
+  void show(std::size_t done, std::size_t total) {
+    using Clock = std::chrono::steady_clock;
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
+    progress_.show(fmt::format(
+        "{} of {} points, {:.4g} a second, {} left", with_thousands(static_cast<std::int64_t>(done)),
+        with_thousands(static_cast<std::int64_t>(total)), rate, time_text(static_cast<double>(total - done) / rate)));
+  }
+  void clear() { progress_.clear(); }
+
+ private:
+  Progress progress_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+std::filesystem::path sweep_folder(const Arguments& given) {
+  const std::string stem = std::filesystem::path(given.positional()[0]).stem().string();
+  return output_folder(given, "sweep", std::filesystem::path("out") / (stem + "-sweep"));
+}
+
+Sweep asked_sweep(const Arguments& given) {
+  SweepRequest request;
+  request.only_case = given.text("case");
+  if (const auto most = given.count("most-points", 1, 4'000'000'000))
+    request.most_points = static_cast<std::uint64_t>(*most);
+  return read_sweep(given.positional()[0], overrides(given), request);
+}
+
+void write_sweep_files(const SweepResult& result, const std::filesystem::path& folder) {
+  const std::vector<SweepColumn> columns = sweep_columns(result);
+  write_folder(folder, [&](const std::filesystem::path& hidden) {
+    write_file(hidden / "sweep.csv", sweep_csv(columns));
+    write_sweep_hdf5(hidden / "sweep.h5", *result.sweep, columns);
+    write_file(hidden / "report.html", sweep_html(result));
+  });
+}
+
+// 0, or 1 with a line that says how many points have no result, and why the first has none.
+int sweep_verdict(const SweepResult& result) {
+  const std::size_t lost = result.without_result();
+  if (lost == 0) return 0;
+  std::size_t unfit = 0;
+  const PointResult* first = nullptr;
+  for (const PointResult& each : result.results) {
+    if (each.outcome == PointResult::Outcome::ok) continue;
+    if (first == nullptr) first = &each;
+    unfit += each.outcome == PointResult::Outcome::does_not_fit ? 1 : 0;
+  }
+  return report_error(1, fmt::format("{} of {} have no result ({} of them do not fit in memory). The first: {}", lost,
+                                     counted(result.results.size(), "point"), unfit, first->message));
+}
+
+int tell_sweep(const SweepOutcome& outcome, const Sweep& sweep, const std::filesystem::path& folder,
+               const Arguments& given, const Terminal& terminal) {
+  const bool quiet = given.has("quiet");
+  if (!outcome.result) {
+    if (!quiet)
+      print_note(fmt::format("{} of {} are finished; the other parts are not", outcome.finished,
+                             counted(sweep.points.size(), "point")));
+    return 0;
+  }
+  print_result(sweep_table(*outcome.result, terminal.width, terminal.colour));
+  if (!quiet) say(fmt::format("report: {}", (folder / "report.html").string()));
+  return sweep_verdict(*outcome.result);
+}
+
+void announce(const Sweep& sweep, std::size_t earlier) {
+  const std::size_t left_out = sweep.product - sweep.points.size();
+  const std::string shape = sweep.dimensions.size() > 1 ? fmt::format(" ({})", sweep.shape()) : "";
+  print_note(fmt::format("{} point{}{}{}", with_thousands(static_cast<std::int64_t>(sweep.points.size())),
+                         sweep.points.size() == 1 ? "" : "s", shape,
+                         left_out > 0 ? fmt::format(", {} left out by conditions", left_out) : ""));
+  if (earlier > 0) print_note(fmt::format("{} of them were finished before", earlier));
+}
+
+// The words of this command for one task, without its part.
+std::vector<std::string> task_command(const Arguments& given, const std::filesystem::path& folder, std::int64_t jobs) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                    "sweep",
+                                    given.positional()[0],
+                                    "--quiet",
+                                    "--jobs",
+                                    fmt::format("{}", jobs),
+                                    "--output",
+                                    std::filesystem::absolute(folder).string()};
+  for (const char* const option : {"case", "most-points", "seed", "memory-model", "set"}) {
+    for (const std::string& value : given.values(option)) {
+      words.push_back(std::string("--") + option);
+      words.push_back(value);
+    }
+  }
+  return words;
+}
+
+// Hands what is not finished to Slurm, and returns at once.
+int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesystem::path& folder) {
+  if (given.has("part")) throw input_error(Arguments::place("part"), "beside --slurm", "Give one of the two");
+  const auto most = static_cast<std::int64_t>(unfinished_points(sweep, folder));
+  const std::int64_t tasks = std::min(*given.count("slurm", 1, kMostParts), most);
+  const std::int64_t jobs = given.count("jobs", 1, kMostSweepJobs).value_or(1);
+  const SlurmJob job{"shardsim-sweep", static_cast<int>(tasks), static_cast<int>(jobs),
+                     std::filesystem::absolute(points_folder(folder)), task_command(given, folder, jobs)};
+  const std::string number = submit_slurm_job(job);
+  print_result(
+      fmt::format("Slurm job {}: {} for {}. The last one to end writes the results into {};\n"
+                  "the same command without --slurm finishes what any of them has left.\n",
+                  number, counted(static_cast<std::size_t>(tasks), "task"),
+                  counted(static_cast<std::size_t>(most), "point"), folder.string()));
+  return 0;
+}
+
+// A rank that mpirun has started beside rank 0, which alone speaks.
+int serve_rank(const Arguments& given, const Terminal& terminal, MpiSession& session) {
+  try {
+    const Sweep sweep = asked_sweep(given);
+    PointSimulator simulator(sweep);
+    session.serve([&](std::uint32_t point) { return packed(simulator.simulate(point)); }, terminal.interrupted);
+  } catch (const Error& error) {
+    session.give_up(error.what());
+  }
+  return 0;
+}
+
+std::size_t sweep_jobs(const Arguments& given, bool under_mpi) {
+  const auto stated = given.count("jobs", 1, kMostSweepJobs);
+  if (stated && under_mpi)
+    throw input_error(Arguments::place("jobs"), "mpirun has started several processes, which do the work",
+                      "Say mpirun -n N instead, one more than are to simulate");
+  return static_cast<std::size_t>(stated.value_or(std::min<std::int64_t>(processors(), kMostSweepJobs)));
+}
+
+// Errors: as run_sweep(); when it is interrupted it says that nothing is lost.
+SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const Terminal& terminal) {
+  SweepProgress progress(terminal.stderr_is_terminal && !quiet);
+  run.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); };
+  run.interrupted = terminal.interrupted;
+  run.started = [&](std::size_t earlier) {
+    if (!quiet) announce(sweep, earlier);
+  };
+  try {
+    return run_sweep(sweep, run);
+  } catch (const Interrupted&) {
+    progress.clear();
+    if (!quiet) print_note("what is finished is kept in the folder: the same command goes on");
+    throw;
+  }
+}
+
+int run_points(const Arguments& given, const Terminal& terminal) {
+  const std::unique_ptr<MpiSession> session = MpiSession::join();
+  if (session && session->rank() > 0) return serve_rank(given, terminal, *session);
+  const std::size_t jobs = sweep_jobs(given, session != nullptr);
+  SweepRun run;
+  run.output = sweep_folder(given);
+  run.part = sweep_part(given);
+  const Sweep sweep = asked_sweep(given);
+  if (given.has("slurm") && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output);
+  run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
+    if (session) return session->crew();
+    return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
+  };
+  run.write = [&](const SweepResult& result) { write_sweep_files(result, run.output); };
+  const SweepOutcome outcome = finished_sweep(sweep, run, given.has("quiet"), terminal);
+  return tell_sweep(outcome, sweep, run.output, given, terminal);
+}
+
+std::vector<Option> sweep_options() {
+  return {{"output", 'o', "DIR", "Where result files go; out/, the scenario's name and -sweep where it is not given."},
+          {"case", 0, "NAME", "Which case the axes change, instead of the one that the sweep names."},
+          {"jobs", 'j', "N", "How many processes simulate at a time; the number of processors where it is not given."},
+          {"most-points", 0, "N", "Allow so many points.", "1000000"},
+          {"part", 0, "K/N", "Simulate every N-th point from K on, beside other parts in the same folder."},
+          {"slurm", 0, "N", "Submit an array of N Slurm tasks that do the work, and return."},
+          {"quiet", 'q', "", "Print neither progress nor notes."}};
+}
+
+}  // namespace
+
+Command sweep_command() {
+  return {.name = "shardsim sweep",
+          .summary = "simulate a case over the axes of its sweep: rates, batches, nodes, planners",
+          .positionals = {{"SCENARIO", "A scenario file with the key `sweep`."}},
+          .options = sweep_options() + scenario_options(),
+          .notes = "What is finished is kept in DIR/points: after Ctrl-C the same command goes on.\n",
+          .examples = {"shardsim sweep scenarios/sweep_nics_batch.yaml -o out/nics",
+                       "shardsim sweep scenarios/sweep_planners.yaml -j 2 -o out/planners"},
+          .run = run_points};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,66 @@
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/result_folder.h"
+#include "base/tree/json.h"
+#include "base/tree/json_fields.h"
+#include "cli/commands/all.h"
+#include "cli/commands/shared.h"
+#include "sim/report/page.h"
+#include "sim/study/explained_case.h"
+#include "sim/why/why_document.h"
+#include "sim/why/why_fields.h"
+
+namespace shardsim {
+namespace {
+
+std::string why_json(const ExplainedCase& explained, const Scenario& scenario, const Case& item) {
+  nlohmann::ordered_json json = {
+      {"schema", "shardsim.why/1"}, {"scenario", scenario.path}, {"case", item.name}, {"seed", scenario.seed}};
+  nlohmann::ordered_json body;
+  JsonWriter::write(JsonSlot(body), explained.why);
+  json.update(body);
+  if (explained.help) JsonWriter::write(JsonSlot(json["help"]), *explained.help);
+  check_finite(json, "why.json");
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int explain_time(const Arguments& given, const Terminal& terminal) {
+  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Case& item = chosen_case(scenario, given);
+  const ExplainedCase explained = explained_case(scenario, item, !given.has("path-only"), {terminal.interrupted, {}});
+  const std::string json = why_json(explained, scenario, item);
+  const auto document = [&](Medium medium) {
+    Document of = why_document(explained.why, explained.help ? &*explained.help : nullptr, item.name, medium);
+    of.origin = scenario.path;
+    return of;
+  };
+  if (given.has("output")) {
+    write_folder(output_folder(given, "why", {}), [&](const std::filesystem::path& hidden) {
+      write_file(hidden / "why.json", json);
+      write_file(hidden / "why.html", page_html(document(Medium::page)));
+    });
+  }
+  print_result(given.has("json") ? json : document_text(document(Medium::terminal), terminal.width, terminal.colour));
+  return 0;
+}
+
+}  // namespace
+
+Command why_command() {
+  return {
+      .name = "shardsim why",
+      .summary = "say where the time of an iteration goes: its critical path, by operation and by table",
+      .positionals = {{"SCENARIO", "A scenario file."}},
+      .options =
+          std::vector{case_option(), Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
+                      Option{"path-only", 0, "", "Leave out what would help, which takes some thirty simulations."},
+                      Option{"json", 0, "", "Print one JSON document instead of tables."}} +
+          scenario_options(),
+      .examples = {"shardsim why scenarios/toy.yaml --case row_wise",
+                   "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json"},
+      .run = explain_time};
+}
+
+}  // namespace shardsim

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Makes scenarios/accuracy/residuals.csv: all published times in the tree beside what SHARDSIM predicts for them.
+# Usage: residuals.sh SHARDSIM OUTPUT.csv, in the root of the tree
+set -euo pipefail
+binary=$(realpath "$1") output=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$binary" run scenarios/published_iterations.yaml -j2 -o "$work/published" -q >/dev/null
+"$binary" run scenarios/flexshard.yaml -o "$work/flexshard" -q >/dev/null
+"$binary" run scenarios/emulated.yaml -o "$work/emulated" -q >/dev/null
+"$binary" collective compare --measurements scenarios/measurements/open -o "$work/collectives" >/dev/null 2>&1
+"$binary" compute compare --measurements scenarios/measurements/kernels -o "$work/kernels" >/dev/null 2>&1
+/usr/bin/python3 scripts/residuals.py "$output" --collectives "$work/collectives/predictions.csv" \
+  --kernels "$work/kernels/predictions.csv" --emulated "$work/emulated/result.json" scenarios/accuracy/emulated.csv \
+  "$work/published/result.json=scenarios/published_iterations.yaml" \
+  "$work/flexshard/result.json=scenarios/flexshard.yaml"

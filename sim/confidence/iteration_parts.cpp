@@ -1,0 +1,170 @@
+#include "sim/confidence/iteration_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "models/collective/fitted_overheads.h"
+#include "sim/timeline/op_kind.h"
+
+namespace shardsim {
+namespace {
+
+std::string_view size_class(std::int64_t bytes) {
+  if (bytes < 64 * kKiB) return "below 64 KiB";
+  if (bytes < kMiB) return "64 KiB to 1 MiB";
+  return bytes < 64 * kMiB ? "1 MiB to 64 MiB" : "from 64 MiB";
+}
+
+// The product alone: "A100" of "A100-SXM4-80GB".
+std::string product_of(const std::string& model) {
+  return model.substr(0, model.find_first_of("- "));
+}
+
+std::string model_words(const Workload& workload) {
+  double elements = 0, lookups = 0;
+  for (const Table& table : workload.tables) {
+    elements += static_cast<double>(table.rows) * static_cast<double>(table.dim);
+    lookups += table.average_length;
+  }
+  return fmt::format("{}: {} tables of {:.4g} elements, {:.4g} lookups a sample, {}", workload.name,
+                     workload.tables.size(), elements, lookups, workload.dense.precision);
+}
+
+std::string plan_words(const Case& item) {
+  if (!item.plan_file.empty()) return item.plan_file;
+  std::string words = item.planner.find("name")->scalar;
+  for (const auto& [key, value] : item.planner.fields) {
+    if (key != "name" && value.kind == Tree::Kind::scalar) words += ", " + key + " " + value.scalar;
+  }
+  return words;
+}
+
+// What host and loader take whatever the model is: versions of one software differ in it.
+std::string version_words(const Software& software) {
+  return fmt::format("{:.4g} ms an iteration, {:.4g} us a sample", software.fixed.ms(), software.per_sample.us());
+}
+
+bool is_guess(const SourcedValue& constant) {
+  return !constant.fitted && constant.source.starts_with("guess");
+}
+
+// Which parts of an iteration hang on constants that are guesses.
+struct Guesses {
+  std::set<std::string, std::less<>> classes;  // "host", "kernel/lookup", "in_node", "across_nodes"
+
+  bool has(std::string_view error_class) const { return classes.contains(error_class); }
+};
+
+// Of the GPU's kernels; copies are part of everything.
+void add_kernel_guesses(Guesses& guesses, const Case& item, const GpuTable& gpus) {
+  const Tree* const model = item.compute_model.find("name");
+  const std::string name = model == nullptr ? "roofline" : model->scalar;
+  if (name == "roofline") guesses.classes.insert({"kernel/lookup", "kernel/update", "kernel/product"});
+  const GpuConstants* const constants = name == "gpu_kernels" ? gpus.find(item.cluster.gpu.model) : nullptr;
+  if (constants == nullptr) return;
+  static const std::map<std::string, std::string, std::less<>> kWhose = {
+      {"bytes_in_flight", "kernel/lookup"},    {"dram_latency", "kernel/lookup"},
+      {"gather_l2", "kernel/lookup"},          {"lookups_per_ns", "kernel/lookup"},
+      {"row_read_share", "kernel/lookup"},     {"row_update_share", "kernel/update"},
+      {"sort_fixed", "kernel/update"},         {"sort_share", "kernel/update"},
+      {"tensor_core_share", "kernel/product"}, {"fp32_share", "kernel/product"},
+      {"copy_bandwidth", "kernel/update"}};
+  for (const SourcedValue& constant : constants->sources) {
+    const auto whose = kWhose.find(constant.path);
+    if (whose != kWhose.end() && is_guess(constant)) guesses.classes.insert(whose->second);
+  }
+}
+
+Guesses guesses_of(const Case& item, const GpuTable& gpus) {
+  Guesses guesses;
+  add_kernel_guesses(guesses, item, gpus);
+  static const std::set<std::string, std::less<>> kOnGpu = {"kernel_fixed",    "in_situ",     "update_factor",
+                                                            "attention_share", "elementwise", "stream_sharing"};
+  if (item.software) {
+    for (const SourcedValue& constant : item.software->sources)
+      if (is_guess(constant) && !kOnGpu.contains(constant.path)) guesses.classes.insert("host");
+  }
+  for (const SourcedValue& constant : item.cluster.sources)
+    if (is_guess(constant) && constant.path.starts_with("nics")) guesses.classes.insert("across_nodes");
+  const bool pcie_alone = item.cluster.nvlink.kind == NvlinkKind::none;
+  for (const std::string& open : item.cluster.open)
+    if (pcie_alone && open.find("guess") != std::string::npos) guesses.classes.insert("in_node");
+  return guesses;
+}
+
+// Whether an operation's first group has ranks of several nodes.
+bool crosses_nodes(const Timeline& timeline, const std::string& name) {
+  const auto op = std::ranges::find(timeline.ops, name, &Timeline::OpInfo::name);
+  if (op == timeline.ops.end()) return false;
+  const auto group = timeline.groups.find(op->group);
+  const int per_node = std::max(1, timeline.ranks_per_node);
+  if (group == timeline.groups.end() || group->second.empty()) return timeline.world_size > per_node;
+  const std::vector<int>& ranks = group->second.front();
+  return !ranks.empty() && ranks.front() / per_node != ranks.back() / per_node;
+}
+
+std::string compute_class(std::string_view op_class) {
+  return op_class == "dense" ? "kernel/product" : "kernel/" + std::string(op_class);
+}
+
+}  // namespace
+
+std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {
+  const std::string_view place = !across                    ? "collective/in_node"
+                                 : is_calibrated(transport) ? "collective/rdma"
+                                                            : "foreign_collective";
+  return fmt::format("{}/{}/{}", place, size_class(bytes), kind);
+}
+
+IterationSetting setting_of(const Case& item, int gpus) {
+  IterationSetting setting;
+  setting.software = item.software ? item.software->name : "none";
+  if (item.software) setting.version = version_words(*item.software);
+  setting.cluster = item.cluster.name;
+  setting.gpu = product_of(item.cluster.gpu.model);
+  setting.model = model_words(item.workload);
+  setting.plan = plan_words(item);
+  setting.gpus = gpus;
+  setting.nodes = std::max(1, gpus / std::max(1, item.cluster.gpu.count));
+  setting.transport = setting.nodes > 1 && item.cluster.nics ? item.cluster.nics->transport : "none";
+  setting.batch_per_gpu = item.workload.batch_per_gpu;
+  return setting;
+}
+
+std::vector<IterationPart> parts_of(const Case& item, const Timeline& timeline, const std::vector<NamedTime>& times,
+                                    double host_ms, const GpuTable& gpus) {
+  const Guesses guesses = guesses_of(item, gpus);
+  const std::string transport = item.cluster.nics ? item.cluster.nics->transport : "";
+  std::vector<IterationPart> parts;
+  double seen = 0, computed = 0;
+  for (const NamedTime& time : times) {
+    if (is_compute(time.op_class)) computed += time.span_ms;
+    if (!is_communication(time.op_class) || time.transfer_ms() <= 0) continue;
+    const bool across = crosses_nodes(timeline, time.name);
+    parts.push_back(
+        {collective_error_class(time.op_class, across, transport, time.bytes_per_rank / std::max(1, time.calls)),
+         time.transfer_ms(), guesses.has(across ? "across_nodes" : "in_node")});
+    seen += time.transfer_ms();
+  }
+  if (host_ms > 0) parts.push_back({"host", host_ms, guesses.has("host")});
+  seen += std::max(0.0, host_ms);
+  const double whole = timeline.iteration_ms;
+  if (seen > whole) {  // means over ranks beside the worst host's
+    for (IterationPart& part : parts) part.ms *= whole / seen;
+    return parts;
+  }
+  if (computed <= 0 && seen < whole) parts.push_back({"kernel", whole - seen, false});
+  for (const NamedTime& time : times) {
+    if (!is_compute(time.op_class) || time.span_ms <= 0) continue;
+    const std::string error_class = compute_class(time.op_class);
+    parts.push_back({error_class, (whole - seen) * time.span_ms / computed, guesses.has(error_class)});
+  }
+  return parts;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardsim {
+
+// A part of an iteration, by the class whose errors it has.
+struct IterationPart {
+  std::string error_class;  // from general to specific, "collective/rdma/from 64 MiB/all_to_all"
+  double ms = 0;            // that it adds to the iteration
+  bool guessed = false;     // whether it hangs on a constant that is a guess
+  bool operator==(const IterationPart&) const = default;
+};
+
+// What an iteration ran on and with: those that have some of it in common have errors in common.
+struct IterationSetting {
+  std::string software;   // name of a preset; "none" where no host is simulated
+  std::string version;    // what a case states of it that tells versions apart, in words; may be empty
+  std::string cluster;    // its name
+  std::string gpu;        // the product without memory and form, "A100"
+  std::string transport;  // of the network between nodes; "none" on one node
+  std::string model;      // workload, size and precision, in words that equal models share
+  std::string plan;       // planner and options, or a file: in words that equal plans share
+  int nodes = 1;
+  int gpus = 1;
+  std::int64_t batch_per_gpu = 0;
+
+  // Errors of one system are no witness for another one.
+  std::string system() const { return software + " on " + cluster; }
+  bool operator==(const IterationSetting&) const = default;
+};
+
+// A time that others published, or that the emulated cluster took, beside our prediction.
+struct Residual {
+  std::string error_class;  // of an iteration "iteration/SOFTWARE", or "emulated/SOFTWARE"
+  std::string system;       // that it was measured on
+  std::string name;
+  double predicted_ms = 0, observed_ms = 0;
+  bool fitted = false;               // a constant was set by it, so that it proves nothing
+  IterationSetting setting;          // of an iteration
+  std::vector<IterationPart> parts;  // of an iteration
+
+  bool is_iteration() const { return error_class.starts_with("iteration/"); }
+  bool is_whole() const { return is_iteration() || error_class.starts_with("emulated/"); }  // an iteration anywhere
+  // Of a network that no fit is about: no accuracy is claimed there.
+  bool out_of_model() const { return error_class.starts_with("foreign_collective/"); }
+  double error() const;  // ln(observed / predicted): above 0, we predict too short
+};
+
+// The shipped scenarios/accuracy/residuals.csv, which scripts/residuals.py makes of our own runs.
+std::vector<Residual> shipped_residuals();
+
+// Errors (Failure::input, with the line): a missing column, a number that is none, a time that is not above 0, a part
+// that is no "CLASS=MILLISECONDS".
+std::vector<Residual> residuals_of(std::string_view csv, const std::string& source);
+
+}  // namespace shardsim

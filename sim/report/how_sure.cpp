@@ -1,0 +1,100 @@
+#include "sim/report/how_sure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/document/cells.h"
+#include "base/text.h"
+#include "sim/report/published_iterations.h"
+#include "sim/report/result_sheets.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kFewChoices = 4;  // that a terminal shows
+constexpr std::size_t kFewOthers = 3;   // of each
+
+// "> 99.9", for no error law is known that far out.
+std::string chance_cell(double chance) {
+  return chance > 0.999 ? "> 99.9" : fixed(100 * chance, 1);
+}
+
+std::string regret_cell(double percent) {
+  return percent < 0.05 ? "< 0.05" : fixed(percent, percent < 10 ? 2 : 1);
+}
+
+Sheet choices_sheet(const StudyResult& study, bool few) {
+  Sheet sheet;
+  sheet.columns = {{"chosen, and faster than", false, true}, {"chance %"}, {"expected regret %"}};
+  const std::size_t shown = few ? std::min(kFewChoices, study.choices.size()) : study.choices.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Choice& choice = study.choices[i];
+    sheet.rows.push_back({{choice.chosen}, false});
+    const std::size_t others = few ? std::min(kFewOthers, choice.others.size()) : choice.others.size();
+    for (std::size_t j = 0; j < others; ++j) {
+      const Choice::Other& other = choice.others[j];
+      sheet.rows.push_back({{other.name, chance_cell(other.chance), regret_cell(other.regret_pct)}, false});
+    }
+  }
+  return sheet;
+}
+
+// Each text once, with the cases that it holds for.
+NoteList grouped_notes(const StudyResult& study, const auto& texts_of) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  for (const CaseResult& item : study.cases) {
+    if (!item.interval) continue;
+    for (const std::string& text : texts_of(*item.interval)) {
+      auto known = std::ranges::find_if(notes, [&](const auto& note) { return note.first == text; });
+      if (known == notes.end()) known = notes.insert(notes.end(), {text, {}});
+      known->second.push_back(item.name);
+    }
+  }
+  NoteList list;
+  for (const auto& [text, names] : notes) list.notes.push_back({text, some_names(names)});
+  return list;
+}
+
+std::vector<std::string> outside_texts(const Interval& interval) {
+  if (interval.outside.empty()) return {};
+  return {"Outside of everything measured: " + join(interval.outside) + "."};
+}
+
+std::vector<std::string> basis_texts(const Interval& interval) {
+  return {"The interval is made of the errors of published collectives and kernels, and of " + interval.basis + "."};
+}
+
+}  // namespace
+
+Section how_sure_section(const StudyResult& study, Medium medium) {
+  const bool terminal = medium == Medium::terminal;
+  const bool judged = !published_iterations(study).empty();  // then the cases are of many studies, and no choices
+  Section section{"How sure", {}};
+  if (!study.choices.empty() && !(terminal && judged)) {
+    section = table_section("How sure",
+                            "Chance that the chosen plan is the faster one, with the errors that both share left out. "
+                            "expected regret: what choosing it costs where the other one is faster after all, on "
+                            "average over all outcomes.",
+                            choices_sheet(study, terminal));
+    if (terminal && study.choices.size() > kFewChoices)
+      section.blocks.emplace_back(
+          Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
+  }
+  for (NoteList list : {grouped_notes(study, outside_texts), grouped_notes(study, basis_texts)}) {
+    if (terminal && judged) list.notes.resize(std::min<std::size_t>(list.notes.size(), kFewChoices));
+    if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  }
+  section.folded = judged;
+  return section;
+}
+
+std::string choice_sentence(const StudyResult& study) {
+  if (study.choices.size() != 1) return "";
+  const Choice& choice = study.choices.front();
+  const Choice::Other& next = choice.others.front();
+  return fmt::format("{} is faster than {} with a chance of {} %; the expected regret of choosing it is {} %.",
+                     choice.chosen, next.name, chance_cell(next.chance), regret_cell(choice.regret_pct));
+}
+
+}  // namespace shardsim

@@ -1,0 +1,176 @@
+#include "sim/report/sweep_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "sim/report/page.h"
+#include "sim/report/sweep_charts.h"
+#include "sim/sweep/amount.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
+
+// Points with a result, those of most samples per second first; equal ones in the order of the axes.
+std::vector<std::size_t> fastest_points(const SweepResult& result) {
+  std::vector<std::size_t> points;
+  for (std::size_t point = 0; point < result.results.size(); ++point)
+    if (result.ok(point)) points.push_back(point);
+  std::ranges::stable_sort(
+      points, [&](std::size_t a, std::size_t b) { return result.at(a).samples_per_s > result.at(b).samples_per_s; });
+  return points;
+}
+
+// The axes' values of a point, one cell for each.
+std::vector<std::string> axis_cells(const SweepResult& result, std::size_t point) {
+  const std::vector<std::size_t> at = result.sweep->coordinates(point);
+  std::vector<std::string> cells;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    for (const Axis& axis : result.sweep->dimensions[d].axes) cells.push_back(axis.values[at[d]].text);
+  }
+  return cells;
+}
+
+// The last part of a path, where no other axis ends in it.
+std::string short_name(const Sweep& sweep, const std::string& path) {
+  const auto last = [](const std::string& text) { return text.substr(text.rfind('.') + 1); };
+  int same = 0;
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    for (const Axis& axis : dimension.axes) same += last(axis.path) == last(path) ? 1 : 0;
+  }
+  return same > 1 ? path : last(path);
+}
+
+std::vector<Sheet::Column> axis_headers(const Sweep& sweep, bool whole) {
+  std::vector<Sheet::Column> headers;
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    for (const Axis& axis : dimension.axes) {
+      headers.push_back({whole ? axis.path : short_name(sweep, axis.path), axis.values.front().amount.has_value()});
+    }
+  }
+  return headers;
+}
+
+// "rate 500 Gbit/s, batch_per_gpu 4096".
+std::string named_values(const SweepResult& result, std::size_t point) {
+  const std::vector<Sheet::Column> names = axis_headers(*result.sweep, false);
+  std::vector<std::string> texts = axis_cells(result, point);
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = names[i].header + " " + texts[i];
+  return join(texts);
+}
+
+bool has_cost(const SweepResult& result) {
+  return std::ranges::any_of(result.results, [](const PointResult& each) { return each.cost_per_hour.has_value(); });
+}
+
+bool has_scaling(const SweepResult& result) {
+  return std::ranges::any_of(result.scaling_efficiency, [](const auto& each) { return each.has_value(); });
+}
+
+Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
+  const bool cost = has_cost(result), scaling = has_scaling(result);
+  Sheet sheet{axis_headers(*result.sweep, page), {}};
+  for (const char* const header : {"GPUs", "ms", "samples/s", "memory"}) sheet.columns.push_back({header});
+  if (cost) sheet.columns.push_back({"cost"});
+  if (scaling) sheet.columns.push_back({"scaling %"});
+  sheet.columns.push_back({"limited by", false});
+  for (const std::size_t point : points) {
+    const PointResult& here = result.at(point);
+    Sheet::Row row{axis_cells(result, point)};
+    row.cells.push_back(fmt::format("{}", here.world_size));
+    row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
+    row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
+    row.cells.push_back(to_text(Bytes{here.memory_bytes}));
+    if (cost) {
+      const auto price = result.cost_per_million_samples(point);
+      row.cells.push_back(price ? fmt::format("{:.3g}", *price) : "-");
+    }
+    if (scaling) {
+      const auto& efficiency = result.scaling_efficiency[point];
+      row.cells.push_back(efficiency ? fmt::format("{:.1f}", 100 * *efficiency) : "-");
+    }
+    row.cells.push_back(fmt::format("{} {:.0f} %", here.limited_by, 100 * here.limit_share));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  const std::size_t lost = result.without_result();
+  std::string text = fmt::format("{} point{}", with_thousands(static_cast<std::int64_t>(result.results.size())),
+                                 result.results.size() == 1 ? "" : "s");
+  if (result.sweep->dimensions.size() > 1) text += " (" + result.sweep->shape() + ")";
+  if (result.results.size() < result.sweep->product)
+    text += fmt::format(", {} left out by conditions", result.sweep->product - result.results.size());
+  if (lost > 0) text += fmt::format(", {} without a result", lost);
+  text += ".";
+  if (fastest.empty()) return text;
+  const PointResult& best = result.at(fastest.front());
+  return text + fmt::format(" Most samples per second: {} at {} ({:.4g} ms, limited by {}).",
+                            with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
+                            named_values(result, fastest.front()), best.iteration_ms, best.limited_by);
+}
+
+// What failed, alike messages together.
+Section failures_section(const SweepResult& result) {
+  std::map<std::string, std::vector<std::size_t>> by_message;
+  for (std::size_t point = 0; point < result.results.size(); ++point)
+    if (!result.ok(point)) by_message[result.at(point).message].push_back(point);
+  NoteList list;
+  for (const auto& [message, points] : by_message) {
+    if (list.notes.size() == kFailuresShown) break;
+    const std::string first = named_values(result, points.front());
+    list.notes.push_back(
+        {message, points.size() == 1 ? first : fmt::format("{} and {} more", first, points.size() - 1)});
+  }
+  Section section{"Points without a result", {}};
+  if (!list.notes.empty()) section.blocks.emplace_back(std::move(list));
+  return section;
+}
+
+}  // namespace
+
+Document sweep_document(const SweepResult& result, Medium medium) {
+  const bool page = medium == Medium::page;
+  std::vector<std::size_t> fastest = fastest_points(result);
+  Document document;
+  if (page) {
+    document.title = result.sweep->title;
+    document.origin = fmt::format("{}, case {}, seed {}, shardsim {}", result.sweep->path, result.sweep->base.name,
+                                  result.sweep->seed, version());
+  }
+  const std::string summary = sweep_summary(result, fastest);
+  if (page) document.blocks.emplace_back(Paragraph{summary, Paragraph::Role::summary});
+  if (page) {
+    for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
+  }
+  const std::size_t shown = std::min(fastest.size(), page ? kBestOnPage : kBestOnTerminal);
+  const std::string all =
+      shown < fastest.size()
+          ? fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, fastest.size())
+          : "";
+  fastest.resize(shown);
+  Section best = table_section("Points", all, points_sheet(result, fastest, page));
+  best.remark = "most samples per second first";
+  document.add(std::move(best));
+  document.add(failures_section(result));
+  if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
+  return document;
+}
+
+std::string sweep_table(const SweepResult& result, int width, bool colour) {
+  return document_text(sweep_document(result, Medium::terminal), width, colour);
+}
+
+std::string sweep_html(const SweepResult& result) {
+  return page_html(sweep_document(result, Medium::page));
+}
+
+}  // namespace shardsim

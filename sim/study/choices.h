@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+struct StudyResult;
+
+// The fastest of several plans of one workload on one cluster, with one batch, and how sure it is that it is.
+struct Choice {
+  struct Other {
+    std::string name;
+    double chance = 0;  // that the chosen one is faster than this one
+    double regret_pct =
+        0;  // what choosing it costs against this one, on average over all outcomes, per cent of this one
+    bool operator==(const Other&) const = default;
+  };
+  std::string workload, cluster, chosen;
+  double regret_pct = 0;           // against the one that it costs most against
+  std::vector<Other> others = {};  // fastest first
+  bool operator==(const Choice&) const = default;
+};
+
+// One for each workload, cluster, number of GPUs and batch of which there are two cases or more; jobs side by side are
+// no choice.
+std::vector<Choice> choices_of(const StudyResult& study);
+
+}  // namespace shardsim

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "sim/sweep/crew.h"
+
+namespace shardsim {
+
+// This process as one of several that mpirun (or srun) has started. Rank 0 hands out points; the others simulate them.
+class MpiSession {
+ public:
+  // Nothing where nobody has started several. Errors (Failure::run): this build has no MPI part, or the launcher
+  // belongs to another MPI than that one.
+  static std::unique_ptr<MpiSession> join();
+  ~MpiSession();  // rank 0 sends the others home; all leave MPI
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // On rank 0: the others. The session outlives it.
+  std::unique_ptr<Crew> crew();
+  // On the others: does what rank 0 asks for until it sends this one home, or until `interrupted`. Points are simulated
+  // in a child, so that one that dies costs no rank.
+  void serve(const PointTask& task, const std::function<bool()>& interrupted);
+  // On the others: tells rank 0 that this one cannot work.
+  void give_up(const std::string& why);
+
+  struct Wire;  // what the loaded file offers
+
+ private:
+  explicit MpiSession(std::unique_ptr<Wire> wire);
+  std::unique_ptr<Wire> wire_;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/scenario/scenario.h"
+#include "sim/sweep/sweep.h"
+
+namespace shardsim {
+
+// The cases of a sweep's points. Points that differ in few paths share what is read of the others: a cluster or a
+// workload is read once for all points that have the same.
+class PointCases {
+ public:
+  // `sweep` outlives it. Errors (Failure::input): an axis over what no point can change ("jobs", "published").
+  explicit PointCases(const Sweep& sweep);
+
+  // Named "point N". Errors: Failure::input as read_case(), naming what the point gives.
+  Case at(std::size_t point);
+  // The case whose plan a point keeps where the sweep says so: the axes of planners alone have changed it.
+  Case kept_case(std::size_t point);
+  // What tells such cases apart: points of one key keep one plan.
+  std::vector<std::size_t> kept_key(std::size_t point) const;
+
+  // Why no value of a dimension can be read; nothing where one can, by itself or beside the other axes.
+  std::optional<Error> failure_of(std::size_t dimension);
+
+ private:
+  enum class Part { cluster, workload, plan, rest };
+  using Coordinates = std::vector<std::optional<std::size_t>>;  // none: as the base has it
+  template <typename Value>
+  using Known = std::map<Coordinates, std::shared_ptr<const Value>>;
+
+  Case read(const Coordinates& at, const std::string& name);
+  // Of these coordinates those on dimensions that change the part.
+  Coordinates of_part(const Coordinates& at, Part part) const;
+  void edit(CaseTree& tree, const Coordinates& at, Part part);
+  const ClusterSpec& cluster_at(const Coordinates& at);
+  const Workload& workload_at(const Coordinates& at);
+  Coordinates all_of(std::size_t point) const;
+  static Part part_of(const Axis& axis);
+
+  const Sweep& sweep_;
+  CaseTree rest_;  // the base without its cluster and its workload
+  LoadedTrees loaded_;
+  Known<ClusterSpec> clusters_;
+  Known<Workload> workloads_;
+};
+
+}  // namespace shardsim

@@ -1,0 +1,203 @@
+#include "sim/sweep/point_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/crc.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace shardsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPointFileMark = "shardsim points/1\n";
+constexpr std::string_view kPointFileEnding = ".points";
+constexpr std::size_t kRecordHead = 2 * sizeof(std::uint32_t);  // length of the record, checksum
+constexpr std::size_t kMostRecord = std::size_t{1} << 24;       // bytes
+
+std::uint32_t crc_of(std::string_view bytes) {
+  boost::crc_32_type crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return crc.checksum();
+}
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  return number;
+}
+
+// Calls `take` with each whole record, until one is broken; returns where that begins, or the end.
+template <typename Take>
+std::size_t for_records(std::string_view bytes, const Take& take) {
+  if (!bytes.starts_with(kPointFileMark)) return 0;
+  std::size_t at = kPointFileMark.size();
+  while (at + kRecordHead <= bytes.size()) {
+    const std::uint32_t length = number_at(bytes, at), crc = number_at(bytes, at + sizeof(std::uint32_t));
+    if (length > kMostRecord || at + kRecordHead + length > bytes.size()) break;
+    const std::string_view record = bytes.substr(at + kRecordHead, length);
+    if (crc_of(record) != crc) break;
+    take(record);
+    at += kRecordHead + length;
+  }
+  return at;
+}
+
+Error cannot_lock(const fs::path& file) {
+  return cannot_write(file, std::strerror(errno));
+}
+
+int open_lock(const fs::path& file) {
+  const int opened = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (opened < 0) throw cannot_lock(file);
+  return opened;
+}
+
+void write_whole(int file, const fs::path& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(file, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) throw cannot_write(path, std::strerror(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+constexpr std::string_view kSweepMark = "shardsim sweep/1\n";
+
+std::string line_after(const std::string& text, std::string_view key) {
+  const std::size_t begin = text.find(key);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin + key.size(), text.find('\n', begin) - begin - key.size());
+}
+
+constexpr std::string_view kFileKey = "file: ", kTitleKey = "title: ", kVersionKey = "version: ";
+
+// What decides the results begins with the version.
+std::string identity_in(const std::string& text) {
+  const std::size_t begin = text.find(kVersionKey);
+  return begin == std::string::npos ? "" : text.substr(begin);
+}
+
+void refuse_other(const fs::path& file, const std::string& there, const std::string& here) {
+  if (there.starts_with(kSweepMark) && identity_in(there) == identity_in(here)) return;
+  const std::string other = line_after(there, kFileKey), version_there = line_after(there, kVersionKey);
+  std::string wrong = fmt::format("it holds another sweep, {} ({})", excerpt(line_after(there, kTitleKey)), other);
+  if (!there.starts_with(kSweepMark)) {
+    wrong = "it is no description of a sweep";
+  } else if (other == line_after(here, kFileKey) && version_there != line_after(here, kVersionKey)) {
+    wrong = fmt::format("version {} of shardsim began this sweep, and this is {}", version_there,
+                        line_after(here, kVersionKey));
+  } else if (other == line_after(here, kFileKey)) {
+    wrong = fmt::format("{} has changed since this sweep began, or is changed by other options", other);
+  }
+  throw input_error({file.string()}, wrong, "Choose another folder by -o, or remove this one");
+}
+
+}  // namespace
+
+std::optional<FolderLock> FolderLock::try_lock(const fs::path& file, Kind kind) {
+  const int opened = open_lock(file);
+  if (::flock(opened, (kind == Kind::alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return FolderLock(opened);
+  const bool held = errno == EWOULDBLOCK;
+  const Error failure = cannot_lock(file);
+  ::close(opened);
+  if (!held) throw failure;
+  return std::nullopt;
+}
+
+FolderLock FolderLock::wait_for(const fs::path& file) {
+  const int opened = open_lock(file);
+  while (::flock(opened, LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    const Error failure = cannot_lock(file);
+    ::close(opened);
+    throw failure;
+  }
+  return FolderLock(opened);
+}
+
+FolderLock::~FolderLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+fs::path points_folder(const fs::path& output) {
+  return output / "points";
+}
+
+PointFiles::PointFiles(const fs::path& output, const Sweep& sweep)
+    : folder_(points_folder(output)), points_(sweep.points.size()) {
+  std::error_code failure;
+  fs::create_directories(folder_, failure);
+  if (failure) throw cannot_write(folder_, failure.message());
+  const std::string here = fmt::format("{}{}{}\n{}{}\n{}{}\n{}", kSweepMark, kFileKey, sweep.path, kTitleKey,
+                                       printable(sweep.title), kVersionKey, version(), sweep_identity(sweep));
+  const fs::path file = folder_ / "sweep.txt";
+  if (is_file(file))
+    refuse_other(file, read_file(file.string()), here);
+  else
+    write_file(file, here);
+}
+
+std::vector<std::optional<PointResult>> PointFiles::read() const {
+  std::vector<std::optional<PointResult>> results(points_);
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() == kPointFileEnding) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const fs::path& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    for_records(bytes, [&](std::string_view record) {
+      PointResult result = unpacked<PointResult>(record);
+      const bool good = result.point < points_ && result.outcome != PointResult::Outcome::died;
+      if (good && !results[result.point]) results[result.point] = std::move(result);
+    });
+  }
+  return results;
+}
+
+PointWriter::PointWriter(const fs::path& file) : path_(file), file_(-1) {
+  std::string bytes;
+  {
+    std::ifstream in(file, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const std::size_t good = for_records(bytes, [](std::string_view) {});
+  file_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) throw cannot_write(file, std::strerror(errno));
+  const bool cut = ::ftruncate(file_, static_cast<off_t>(good)) == 0;
+  if (!cut) {
+    const Error failure = cannot_write(file, std::strerror(errno));
+    ::close(file_);
+    throw failure;
+  }
+  if (good == 0) write_whole(file_, path_, kPointFileMark);
+}
+
+PointWriter::~PointWriter() {
+  ::close(file_);
+}
+
+void PointWriter::append(const PointResult& result) {
+  const std::string record = packed(result);
+  const auto length = static_cast<std::uint32_t>(record.size());
+  const std::uint32_t crc = crc_of(record);
+  std::string bytes(kRecordHead, '\0');
+  std::memcpy(bytes.data(), &length, sizeof length);
+  std::memcpy(bytes.data() + sizeof length, &crc, sizeof crc);
+  write_whole(file_, path_, bytes + record);
+}
+
+}  // namespace shardsim

@@ -1,0 +1,286 @@
+#include "sim/sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "base/files.h"
+#include "base/hdf5/checksum.h"
+#include "base/text.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
+#include "sim/scenario/scenario.h"
+#include "sim/sweep/flow_text.h"
+#include "sim/sweep/point_cases.h"
+
+namespace shardsim {
+namespace {
+
+constexpr std::uint64_t kMostAllowedPoints = std::numeric_limits<std::uint32_t>::max();
+
+// The case that the axes change.
+CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const CaseTree& tree : cases) names.push_back(tree.name);
+  const Place place = scenario.find("sweep")->place;
+  if (wanted.empty() && cases.size() != 1) {
+    throw input_error(place, fmt::format("the file has {} cases, and a sweep varies one", cases.size()),
+                      "Write 'case: NAME' in 'sweep', or give --case NAME. Cases: " + join(names));
+  }
+  const auto found = wanted.empty() ? cases.begin() : std::ranges::find(cases, wanted, &CaseTree::name);
+  if (found == cases.end())
+    throw input_error(place, "unknown case " + excerpt(wanted), known_names_hint(wanted, names));
+  if (found->job || found->compared || found->again) {
+    throw input_error(place, fmt::format("case {} is one of several that belong together", excerpt(found->name)),
+                      "A sweep varies a case without 'jobs', 'planners' and 'repeat'; planners may be an axis");
+  }
+  return std::move(*found);
+}
+
+// The axes of a map from path to values.
+std::vector<Axis> axes_of(const Tree& map, const std::string& key,
+                          const std::function<Axis(const std::string&, const Tree&)>& read) {
+  if (map.kind != Tree::Kind::map || map.fields.empty()) {
+    throw input_error(map.place, fmt::format("'{}' has no axes", key),
+                      "Write PATH: VALUES, for example cluster.nodes: [2, 4, 8]");
+  }
+  std::vector<Axis> axes;
+  for (const auto& [path, values] : map.fields) axes.push_back(read(path, values));
+  return axes;
+}
+
+class SweepReader {
+ public:
+  SweepReader(const Tree& stated, std::uint64_t most, Sweep& sweep) : stated_(stated), most_(most), sweep_(sweep) {}
+
+  void read() {
+    MapReader reader(stated_, "sweep");
+    reader.text("case", "");
+    sweep_.keep_plan = reader.flag("keep_plan", false);
+    if (const Tree* const axes = reader.value("axes")) {
+      for (Axis& axis : read_axes(*axes, "sweep.axes")) sweep_.dimensions.push_back({{std::move(axis)}});
+    }
+    if (const Tree* const zip = reader.value("zip")) read_zip(*zip);
+    if (reader.has("random")) read_random(reader.map("random"));
+    if (sweep_.dimensions.empty())
+      throw input_error(stated_.place, "the sweep has no axes", "Write 'axes: {cluster.nodes: [2, 4, 8]}' in 'sweep'");
+    refuse_double_axes();
+    count_points();
+    if (const Tree* const where = reader.value("where")) read_where(*where);
+    reader.finish();
+    leave_out();
+  }
+
+ private:
+  std::vector<Axis> read_axes(const Tree& map, const std::string& key) const {
+    return axes_of(map, key,
+                   [&](const std::string& path, const Tree& values) { return read_axis(path, values, most_); });
+  }
+
+  void read_zip(const Tree& zip) {
+    const std::vector<Tree> groups = zip.kind == Tree::Kind::list ? zip.items : std::vector<Tree>{zip};
+    for (const Tree& group : groups) {
+      SweepDimension dimension{read_axes(group, "sweep.zip")};
+      for (const Axis& axis : dimension.axes) {
+        if (axis.values.size() == dimension.length()) continue;
+        throw input_error(axis.place,
+                          fmt::format("zipped axes have {} and {} values", dimension.length(), axis.values.size()),
+                          "Give each as many values: they change together");
+      }
+      sweep_.dimensions.push_back(std::move(dimension));
+    }
+  }
+
+  void read_random(MapReader reader) {
+    const auto points = static_cast<std::uint64_t>(reader.count("points"));
+    const auto seed = static_cast<std::uint64_t>(reader.count_from("seed", 0, static_cast<std::int64_t>(sweep_.seed)));
+    if (points > most_) refuse_count(static_cast<double>(points), reader.place_of("points"));
+    SweepDimension dimension;
+    dimension.drawn = true;
+    std::uint64_t stream = 0;
+    dimension.axes =
+        axes_of(reader.required("axes"), "sweep.random.axes", [&](const std::string& path, const Tree& values) {
+          return draw_axis(path, values, static_cast<std::size_t>(points), seed, stream++);
+        });
+    reader.finish();
+    sweep_.dimensions.push_back(std::move(dimension));
+  }
+
+  void refuse_double_axes() const {
+    std::set<std::string> paths;
+    for (const SweepDimension& dimension : sweep_.dimensions) {
+      for (const Axis& axis : dimension.axes) {
+        if (paths.insert(axis.path).second) continue;
+        throw input_error(axis.place, fmt::format("two axes are {}", excerpt(axis.path)), "Keep one");
+      }
+    }
+  }
+
+  [[noreturn]] void refuse_count(double count, const Place& place) const {
+    const std::string shape = sweep_.dimensions.size() > 1 ? " (" + sweep_.shape() + ")" : "";
+    const std::string number =
+        count < 1e15 ? with_thousands(static_cast<std::int64_t>(count)) : fmt::format("{:.3g}", count);
+    throw input_error(place,
+                      fmt::format("the sweep has {} points{}, and {} are allowed", number, shape,
+                                  with_thousands(static_cast<std::int64_t>(most_))),
+                      "Take fewer values, draw some by 'random', or allow more by --most-points");
+  }
+
+  void count_points() {
+    double count = 1;
+    for (const SweepDimension& dimension : sweep_.dimensions) count *= static_cast<double>(dimension.length());
+    if (count > static_cast<double>(most_)) refuse_count(count, stated_.place);
+    sweep_.product = static_cast<std::uint64_t>(count);
+    for (std::uint32_t point = 0; point < sweep_.product; ++point) sweep_.points.push_back(point);
+  }
+
+  void read_where(const Tree& where) {
+    const std::vector<Tree> conditions = where.kind == Tree::Kind::list ? where.items : std::vector<Tree>{where};
+    for (const Tree& condition : conditions) filters_.emplace_back(condition);
+  }
+
+  std::optional<FilterValue> value_at(const std::string& name, const std::vector<std::size_t>& at) const {
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      for (const Axis& axis : sweep_.dimensions[d].axes) {
+        if (axis.path != name) continue;
+        const AxisValue& value = axis.values[at[d]];
+        return value.amount ? FilterValue(*value.amount) : FilterValue(value.text);
+      }
+    }
+    return value_of_base(name);
+  }
+
+  std::optional<FilterValue> value_of_base(const std::string& name) const {
+    const Tree* tree = &sweep_.base.keys;
+    for (const std::string& part : split(name, '.')) {
+      if (tree != nullptr && tree->kind == Tree::Kind::map)
+        tree = tree->find(part);
+      else
+        return std::nullopt;
+    }
+    if (tree != nullptr && is_sourced_value(*tree)) tree = tree->find("value");
+    if (tree == nullptr || tree->kind != Tree::Kind::scalar) return std::nullopt;
+    if (const auto amount = amount_of(tree->scalar)) return FilterValue(*amount);
+    return FilterValue(tree->scalar);
+  }
+
+  void leave_out() {
+    if (filters_.empty()) return;
+    std::vector<std::uint32_t> left;
+    for (std::size_t point = 0; point < sweep_.points.size(); ++point) {
+      const std::vector<std::size_t> at = sweep_.coordinates(point);
+      const NamedValues values = [&](const std::string& name) { return value_at(name, at); };
+      if (std::ranges::all_of(filters_, [&](const Filter& filter) { return filter.holds(values); }))
+        left.push_back(sweep_.points[point]);
+    }
+    if (left.empty())
+      throw input_error(stated_.find("where")->place,
+                        fmt::format("none of the {} points meets the conditions", sweep_.product), "Loosen them");
+    sweep_.points = std::move(left);
+  }
+
+  const Tree& stated_;
+  std::uint64_t most_;
+  Sweep& sweep_;
+  std::vector<Filter> filters_;
+};
+
+// A path that leads nowhere makes every point fail: a few are read to see that, before hours of work.
+void try_axes(const Sweep& sweep) {
+  PointCases cases(sweep);
+  for (std::size_t d = 0; d < sweep.dimensions.size(); ++d) {
+    if (const auto failure = cases.failure_of(d)) throw *failure;
+  }
+}
+
+void refuse_idle_settings(const Sweep& sweep, const Overrides& overrides) {
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    for (const Axis& axis : dimension.axes) {
+      const auto same = [&](const auto& setting) { return setting.first == axis.path; };
+      if (std::ranges::none_of(overrides.set, same)) continue;
+      throw input_error({"argument --set " + axis.path}, "it is an axis of the sweep, which gives it other values",
+                        "Leave it out, or change the axis");
+    }
+  }
+}
+
+// What a file that the case names says: its path alone does not tell whether it has changed.
+std::string file_identity(const Tree& keys) {
+  const Tree* const plan = keys.find("plan");
+  const Tree* const file = plan == nullptr ? nullptr : plan->find("file");
+  if (file == nullptr || !is_file(file->scalar)) return "";
+  return checksum_line(read_file(file->scalar));
+}
+
+}  // namespace
+
+std::vector<std::size_t> Sweep::coordinates(std::size_t point) const {
+  std::vector<std::size_t> at(dimensions.size());
+  std::size_t rest = points[point];
+  for (std::size_t d = dimensions.size(); d-- > 0; rest /= dimensions[d].length())
+    at[d] = rest % dimensions[d].length();
+  return at;
+}
+
+std::string Sweep::shape() const {
+  std::vector<std::string> lengths;
+  for (const SweepDimension& each : dimensions)
+    lengths.push_back(with_thousands(static_cast<std::int64_t>(each.length())));
+  return join(lengths, " x ");
+}
+
+bool has_sweep(const std::string& scenario_text, const std::string& path) {
+  return parse_yaml(scenario_text, path).find("sweep") != nullptr;
+}
+
+Sweep read_sweep(const std::string& path, const Overrides& overrides, const SweepRequest& request) {
+  return sweep_from_text(read_file(path), path, overrides, request);
+}
+
+Sweep sweep_from_text(const std::string& text, const std::string& path, const Overrides& overrides,
+                      const SweepRequest& request) {
+  const Scenario scenario = scenario_from_text(text, path, overrides);
+  Tree tree = parse_yaml(text, path);
+  if (tree.find("sweep") == nullptr) {
+    throw input_error(tree.place, "the scenario has no 'sweep'",
+                      "Write 'sweep: {axes: {cluster.nodes: [2, 4, 8]}}'; docs/sweeps.md says more");
+  }
+  const Tree stated = top_value(tree, "sweep", overrides);
+  if (stated.kind != Tree::Kind::map)
+    throw input_error(stated.place, fmt::format("'sweep' is {}, not a map", kind_name(stated.kind)),
+                      "Write 'sweep: {axes: {PATH: VALUES}}'");
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  std::string wanted = request.only_case;
+  if (wanted.empty()) wanted = MapReader(stated, "sweep").text("case", "");
+  Sweep sweep;
+  sweep.path = path;
+  sweep.title = scenario.title;
+  sweep.seed = scenario.seed;
+  sweep.base = base_case(tree, case_trees(tree, folder, overrides, scenario.seed).cases, wanted);
+  SweepReader(stated, std::min(request.most_points, kMostAllowedPoints), sweep).read();
+  refuse_idle_settings(sweep, overrides);
+  try_axes(sweep);
+  return sweep;
+}
+
+std::string sweep_identity(const Sweep& sweep) {
+  std::string text = fmt::format("seed: {}\nkeep_plan: {}\ncase: {}\n{}{}\n", sweep.seed, sweep.keep_plan,
+                                 sweep.base.name, file_identity(sweep.base.keys), flow_text(sweep.base.keys));
+  for (const SweepDimension& dimension : sweep.dimensions) {
+    text += "dimension:\n";
+    for (const Axis& axis : dimension.axes) {
+      text += axis.path + ":";
+      for (const AxisValue& value : axis.values) text += " " + flow_text(value.tree);
+      text += "\n";
+    }
+  }
+  text += "points:";
+  if (sweep.points.size() != sweep.product)
+    for (const std::uint32_t point : sweep.points) text += fmt::format(" {}", point);
+  return text + "\n";
+}
+
+}  // namespace shardsim

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# What `cmake --install` and the Debian package hold runs from anywhere, without the source tree; manual pages are sound,
+# and shells complete words. Usage: installed.sh BUILD_DIR SOURCE_DIR
+set -euo pipefail
+build=$(realpath "$1") source=$(realpath "$2")
+shardsim=$build/shardsim
+. "$source/tests/cli/lib.sh"
+unset SHARDSIM_DATA  # the data must be found beside the program
+
+# without_source COMMAND...: where the source tree and the build are not there; 77 where name spaces are not allowed.
+without_source() {
+  unshare -rm true 2>/dev/null || return 77
+  unshare -rm sh -c 'mount -t tmpfs none "$1"; shift; exec "$@"' sh "$source" "$@"
+}
+
+# judge PREFIX: the programs in it are whole.
+judge() {
+  local at=$1 code=0
+  without_source "$at/bin/shardsim" run "$at/share/shardsim/scenarios/toy.yaml" -o "$work/out-$2" >streams/out 2>streams/err || code=$?
+  if [ "$code" -eq 77 ]; then
+    echo "not tried without the source tree: name spaces are not allowed"
+    "$at/bin/shardsim" run "$at/share/shardsim/scenarios/toy.yaml" -o "$work/out-$2" >streams/out 2>streams/err || fail "$2: $(cat streams/err)"
+  else
+    check "$2 runs without the source tree: $(cat streams/err)" [ "$code" -eq 0 ]
+  fi
+  check "$2 writes its report with charts" grep -q vega "$work/out-$2/report.html"
+  check "$2 lists all clusters" cmp -s <("$at/bin/shardsim" list clusters) <("$shardsim" list clusters)
+  for program in shardsim shardsim-validate shardsim-microbench; do
+    check "$2 has $program" [ -x "$at/bin/$program" ]
+    check "$2 has the manual page of $program" [ -s "$at/share/man/man1/$program.1" ]
+  done
+}
+
+echo "-- into a prefix"
+check "it installs" cmake --install "$build" --prefix "$work/prefix" >/dev/null
+judge "$work/prefix" prefix
+
+echo "-- as a package"
+(cd "$build" && cpack -G DEB -B "$work/package" >cpack.log 2>&1) || fail "cpack: $(tail -n 5 "$build/cpack.log")"
+package=$(find "$work/package" -maxdepth 1 -name '*.deb')
+dpkg-deb --extract "$package" "$work/extracted"
+judge "$work/extracted/usr" package
+dpkg-deb --field "$package" Depends >depends
+for library in libc6 libsimgrid libhdf5 libyaml-cpp; do check "the package depends on $library: $(cat depends)" grep -q "$library" depends; done
+
+echo "-- a program by itself"
+mkdir alone
+cp "$shardsim" alone
+code=0
+without_source "$work/alone/shardsim" list clusters >streams/out 2>streams/err || code=$?
+if [ "$code" -ne 77 ]; then
+  check "a program without its data says so: $(cat streams/err)" grep -q 'error: .*SHARDSIM_DATA' streams/err
+  check "... with code 2, not $code" [ "$code" -eq 2 ]
+fi
+
+echo "-- manual pages and completion"
+for program in shardsim shardsim-validate shardsim-microbench; do
+  if command -v groff >/dev/null; then
+    groff -man -Tutf8 -ww -z "$work/prefix/share/man/man1/$program.1" 2>warnings || true
+    check "the page of $program has no fault: $(cat warnings)" [ ! -s warnings ]
+  fi
+done
+. "$work/prefix/share/bash-completion/completions/shardsim"
+# completes WORD... EXPECTED: the last word of the line is completed to what is expected.
+completes() {
+  local expected=${*: -1}
+  COMP_WORDS=(shardsim "${@:1:$#-1}") COMP_CWORD=$(($# - 1))
+  _shardsim || true  # compgen fails where nothing completes
+  check "'${COMP_WORDS[*]}' completes to '$expected', not '${COMPREPLY[*]}'" [ "${COMPREPLY[*]}" = "$expected" ]
+}
+completes che check
+completes cluster sh show
+completes list pla planners
+completes run --jo --jobs
+completes run scenarios/toy.yaml -o che ""  # a file name, which bash completes itself
+run --completion tcsh
+check "an unknown shell is refused with the known ones: $(cat streams/err)" grep -q 'bash, fish' streams/err
+check "... with code 2, not $code" [ "$code" -eq 2 ]
+finish 20

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# shardsim sweep: axes, conditions, planners, kept plans; the same bytes for any -j and however often it is killed; what it
+# refuses. Usage: sweep.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+# scenario FILE SWEEP...: the toy, 8 GPUs, with these lines under `sweep`.
+scenario() {
+  local file=$1
+  shift
+  printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n' >"$file"
+  printf '  %s\n' "$@" >>"$file"
+}
+column() { python3 -c 'import csv, sys; [print(row[sys.argv[2]]) for row in csv.DictReader(open(sys.argv[1]))]' "$1" "$2"; }
+cell() { column "$1" "$3" | sed -n "$2p"; }
+same_results() { cmp -s "$1/sweep.csv" "$2/sweep.csv" && cmp -s "$1/sweep.h5" "$2/sweep.h5" && cmp -s "$1/report.html" "$2/report.html"; }
+
+echo "-- points"
+scenario grid.yaml 'axes:' '  cluster.nics.rate: {from: 10 Gbit/s, to: 40 Gbit/s, step: 10 Gbit/s}' \
+  '  workload.batch_per_gpu: [16, 32]' '  planner: [row_wise, {label: two tiers, name: flexshard_2tier, memory_budget: "0 B"}]'
+run sweep grid.yaml -o grid -j 2
+check "a grid runs ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+check "its count is said before: $(cat streams/err)" grep -q '^note: 16 points (4 x 2 x 2)$' streams/err
+check "the place of the page is told" grep -q '^report: grid/report.html$' streams/err
+check "a row per point" [ "$(wc -l <grid/sweep.csv)" -eq 17 ]
+check "the first axis changes slowest" [ "$(column grid/sweep.csv 'cluster.nics.rate [Gbit/s]' | tr '\n' ' ')" = "10 10 10 10 20 20 20 20 30 30 30 30 40 40 40 40 " ]
+check "planners by their labels" [ "$(column grid/sweep.csv planner | head -2 | tr '\n' ' ')" = "row_wise two tiers " ]
+check "no line of the table is wider than 100 columns" [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' streams/out)" -le 100 ]
+
+# Points are what `run` gives for the same settings.
+for point in 1 8 15; do
+  rate=$(cell grid/sweep.csv $((point + 1)) 'cluster.nics.rate [Gbit/s]') batch=$(cell grid/sweep.csv $((point + 1)) workload.batch_per_gpu)
+  planner='{name: row_wise}'
+  [ "$(cell grid/sweep.csv $((point + 1)) planner)" = row_wise ] || planner='{name: flexshard_2tier, memory_budget: "0 B"}'
+  run run grid.yaml --set "cluster.nics.rate=$rate Gbit/s" --set "workload.batch_per_gpu=$batch" --set "planner=$planner" --json -o single
+  check "point $point equals a run of its own" \
+    [ "$(jq -c '.cases[0] | [.iteration_ms, .samples_per_s]' streams/out | tr -d '[]')" = "$(cell grid/sweep.csv $((point + 1)) iteration_ms),$(cell grid/sweep.csv $((point + 1)) samples_per_s)" ]
+done
+
+echo "-- the same bytes"
+run sweep grid.yaml -o one -j 1 -q
+check "-q keeps stderr empty" [ ! -s streams/err ]
+check "-j 1 and -j 2 give the same bytes" same_results grid one
+run sweep grid.yaml -o grid
+check "a finished sweep is not simulated again" grep -q '^note: 16 of them were finished before$' streams/err
+check "and gives the same bytes" same_results grid one
+
+echo "-- killed in the middle"
+scenario many.yaml 'random: {points: 1200, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s, scale: log}, workload.batch_per_gpu: {from: 8, to: 64}}}'
+run sweep many.yaml -o whole -q
+check "1,200 drawn points ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+# grown BYTES: waits until so much is finished.
+grown() {
+  for _ in $(seq 400); do
+    [ "$(stat -c %s killed/points/local.points 2>/dev/null || echo 0)" -lt "$1" ] || return 0
+    sleep 0.02
+  done
+  return 1
+}
+for signal in KILL INT TERM; do
+  before=$(stat -c %s killed/points/local.points 2>/dev/null || echo 0)
+  setsid env --default-signal=INT,TERM "$shardsim" sweep many.yaml -o killed -j 2 -q >streams/out 2>streams/err </dev/null &
+  main=$!
+  check "points are kept while it runs" grown $((before + 10000))
+  if [ "$signal" = INT ]; then
+    code=0
+    "$shardsim" sweep many.yaml -o killed >streams/second 2>&1 </dev/null || code=$?
+    check "a second process is refused at once ($code): $(cat streams/second)" [ "$code" -eq 1 ]
+    check "with one error" grep -q '^error: killed: another shardsim is at work in this folder' streams/second
+  fi
+  kill "-$signal" "$main"
+  code=0
+  wait "$main" || code=$?
+  case $signal in KILL) due=137 ;; INT) due=130 ;; TERM) due=143 ;; esac
+  check "$signal ends it with $due, not $code" [ "$code" -eq $due ]
+  check "no result is written yet" [ ! -e killed/sweep.csv ]
+done
+printf 'half a record' >>killed/points/local.points
+run sweep many.yaml -o killed
+check "the next call goes on: $(cat streams/err)" grep -qE '^note: [0-9,]+ of them were finished before$' streams/err
+check "and gives the same bytes" same_results whole killed
+
+echo "-- parts"
+for part in 2 0 1; do
+  run sweep many.yaml -o parts --part $part/3
+  check "part $part/3 ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+done
+check "whoever ends last writes the results" same_results whole parts
+refuse 2 'argument --part: .*K/N' sweep many.yaml -o parts2 --part 3/3
+refuse 2 'argument --part: .*K/N' sweep many.yaml -o parts2 --part one
+
+echo "-- points that fail"
+scenario fails.yaml 'axes: {cluster.nodes: [0, 1, 2], cluster.gpu.hbm: [300 KiB, 16 GiB]}'
+run sweep fails.yaml -o fails
+check "points that fail end it with 1, not $code" [ "$code" -eq 1 ]
+check "their number is told: $(cat streams/err)" grep -qE '^error: 4 of 6 points have no result \(2 of them do not fit in memory\)' streams/err
+check "each is recorded" [ "$(column fails/sweep.csv outcome | tr '\n' ' ')" = "failed failed does_not_fit ok does_not_fit ok " ]
+check "with its message" grep -q 'cluster.nodes\|nodes' fails/sweep.csv
+scenario kept.yaml 'keep_plan: true' 'axes: {cluster.nodes: [2, 4]}'
+run sweep kept.yaml -o kept
+check "a kept plan of another world is a failed point ($code)" [ "$code" -eq 1 ]
+check "the base's world goes on" [ "$(column kept/sweep.csv outcome | tr '\n' ' ')" = "ok failed " ]
+
+echo "-- worlds and cost"
+scenario worlds.yaml 'zip: {cluster.nodes: [1, 2, 4], workload.batch_per_gpu: [64, 32, 16]}' 'axes: {cluster.cost_per_gpu_hour: [1, 3]}' 'where: [cluster.cost_per_gpu_hour * cluster.nodes <= 6]'
+run sweep worlds.yaml -o worlds
+check "zipped axes and conditions ($code): $(cat streams/err)" grep -q '^note: 5 points (2 x 3), 1 left out by conditions$' streams/err
+check "the smallest world scales with 1" [ "$(cell worlds/sweep.csv 1 scaling_efficiency)" = 1 ]
+check "a larger one by its samples per GPU" python3 - <<'P'
+import csv
+rows = list(csv.DictReader(open("worlds/sweep.csv")))
+a, b = (float(row["samples_per_s"]) / float(row["world_size"]) for row in rows[:2])
+assert abs(float(rows[1]["scaling_efficiency"]) - b / a) < 1e-12
+assert abs(float(rows[1]["cost_per_million_samples"]) - 8 / 3600 * 1e6 / float(rows[1]["samples_per_s"])) < 1e-9
+P
+if python3 -c 'import h5py, pandas' 2>/dev/null; then
+  check "pandas reads sweep.h5" python3 - <<'P'
+import csv, h5py, pandas
+with h5py.File("worlds/sweep.h5") as f:
+    table = pandas.DataFrame({name: f[name].asstr()[:] if f[name].dtype.kind == "O" else f[name][:] for name in f})
+    assert f["iteration_ms"].attrs["units"] == "ms"
+rows = list(csv.DictReader(open("worlds/sweep.csv")))
+assert len(table) == 5 and [float(row["iteration_ms"]) for row in rows] == list(table["iteration_ms"])
+P
+fi
+
+echo "-- bad input"
+scenario none.yaml 'axes: {cluster.nics.speed: [10 Gbit/s]}'
+refuse 2 'none.yaml:7:.*speed' sweep none.yaml -o bad
+scenario head.yaml 'axes: {klaster.nodes: [2]}'
+refuse 2 'head.yaml:7:.*cluster' sweep head.yaml -o bad
+scenario empty.yaml 'axes: {cluster.nodes: []}'
+refuse 2 'empty.yaml:7:.*no values' sweep empty.yaml -o bad
+scenario huge.yaml 'axes: {cluster.nics.rate: {from: 1 Gbit/s, to: 1000 Gbit/s, step: 1 Gbit/s}, workload.batch_per_gpu: {from: 1, to: 1000, step: 1}, cluster.nodes: [1, 2, 4]}'
+refuse 2 '3,000,000 points \(1,000 x 1,000 x 3\).*--most-points' sweep huge.yaml -o bad
+scenario endless.yaml 'axes: {cluster.nics.rate: {from: 1 Gbit/s, to: 1000 Gbit/s, step: 0 Gbit/s}}'
+refuse 2 'no step to its end' sweep endless.yaml -o bad
+scenario units.yaml 'axes: {cluster.nics.rate: {from: 1 Gbit/s, to: 1000, factor: 2}}'
+refuse 2 'different units' sweep units.yaml -o bad
+scenario nothing.yaml 'axes: {cluster.nodes: [1, 2]}' 'where: cluster.nodes > 2'
+refuse 2 'none of the 2 points' sweep nothing.yaml -o bad
+scenario words.yaml 'axes: {cluster.nodes: [1, 2]}' 'where: cluster.knots > 2'
+refuse 2 'cluster.knots.*neither an axis nor a value' sweep words.yaml -o bad
+scenario zipped.yaml 'zip: {cluster.nodes: [1, 2], workload.batch_per_gpu: [1, 2, 3]}'
+refuse 2 'zipped axes have 2 and 3 values' sweep zipped.yaml -o bad
+scenario twice.yaml 'axes: {cluster.nodes: [1, 1]}'
+refuse 2 'twice' sweep twice.yaml -o bad
+refuse 2 "has no 'sweep'" sweep "$source/scenarios/toy.yaml" -o bad
+refuse 2 'argument --set cluster.nics.rate.*axis' sweep grid.yaml -o bad --set 'cluster.nics.rate=1 Gbit/s'
+refuse 2 'holds another sweep' sweep worlds.yaml -o grid
+refuse 2 'has changed since' sweep grid.yaml -o grid --set iterations=3
+refuse 2 'argument --most-points' sweep grid.yaml -o bad --most-points 0
+check "an override allows more points" "$shardsim" sweep grid.yaml -o more --most-points 16 -q
+refuse 2 '16 points .*15 are allowed' sweep grid.yaml -o bad --most-points 15
+run check grid.yaml
+check "check knows sweeps: $(cat streams/out)" grep -q 'a sweep of 16 points' streams/out
+run check none.yaml
+check "and finds what is wrong with them" [ "$code" -eq 2 ]
+run run grid.yaml -o plain
+check "run simulates the case as it is ($code)" [ "$code" -eq 0 ]
+
+echo "-- no room"
+# A limit of the size of files is to a program what a full disk is.
+code=0
+(ulimit -f 100; exec "$shardsim" sweep many.yaml -o full -q >/dev/null 2>streams/err </dev/null) || code=$?
+check "a full disk is one error ($code): $(cat streams/err)" [ "$(grep -c '^error: .*local.points: cannot write it' streams/err)" -eq 1 ]
+check "with 1" [ "$code" -eq 1 ]
+run sweep many.yaml -o full
+check "with room again it goes on: $(cat streams/err)" grep -q 'were finished before' streams/err
+check "to the same bytes" same_results whole full
+
+finish 60

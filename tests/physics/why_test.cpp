@@ -1,0 +1,176 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "sim/study/case_result.h"
+#include "sim/study/drawn_batches.h"
+#include "sim/study/explained_case.h"
+#include "sim/timeline/arrivals.h"
+#include "tests/physics/lab.h"
+
+namespace shardsim::why_test {
+namespace {
+
+using namespace shardsim::physics;
+
+constexpr double kSame = 1e-9;  // of an iteration
+
+std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(shipped_path("")))
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  return paths;
+}
+
+double sum_of(const CriticalPath& path) {
+  double sum = 0;
+  for (const PathStep& step : path.steps) sum += step.seconds;
+  return sum;
+}
+
+// On the path a collective takes from the arrival of its last member to the end of the rank that the path goes on with:
+// what a run charges as transfer; what it charges as waiting lies before.
+void check_charges(const SimulationResult& simulated) {
+  const Timeline& timeline = simulated.timeline;
+  const Arrivals arrivals(timeline);
+  std::map<std::pair<int, int>, double> on_path;  // by operation and rank
+  for (const PathStep& step : simulated.path.steps)
+    if (step.iteration == 0 && (step.kind == PathStep::Kind::start || step.kind == PathStep::Kind::transfer))
+      on_path[{step.op, step.rank}] += step.seconds * 1e6;
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+    const Span& span = timeline.spans[i];
+    const auto found = on_path.find({span.op, span.rank});
+    if (found == on_path.end() || simulated.path.turns > 1) continue;
+    CAPTURE(timeline.ops[static_cast<std::size_t>(span.op)].name);
+    const double charged = span.end_us - arrivals.begin_us(i);
+    // A path that is cut at the end of the iteration before has less.
+    if (simulated.path.repeats) CHECK(std::abs(found->second - charged) < kSame * timeline.iteration_ms * 1e3);
+    CHECK(found->second < charged + kSame * timeline.iteration_ms * 1e3);
+  }
+}
+
+void check_path(const SimulationResult& simulated) {
+  REQUIRE_FALSE(simulated.path.steps.empty());
+  CHECK(off(sum_of(simulated.path), simulated.path.seconds) < kSame);
+  check_charges(simulated);
+}
+
+void check_case(const Scenario& scenario, const Case& item) {
+  CAPTURE(item.name);
+  if (item.job) return;  // with its fabric
+  std::optional<PreparedCase> prepared;
+  try {
+    Cluster cluster = cluster_of(item);
+    Plan plan = make_plan(item, cluster, scenario.seed, {});
+    prepared.emplace(scenario, item, std::move(cluster), std::move(plan));
+  } catch (const Error& error) {
+    REQUIRE(item.compared);  // one of several planners may have no plan
+    return;
+  }
+  const bool drawn = item.load.batches == LoadOptions::Batches::drawn;
+  const SimulationResult simulated =
+      drawn ? simulate_drawn(*prepared, false).nearest : simulate_case(*prepared, prepared->program(), item.network);
+  check_path(simulated);
+  CHECK(off(simulated.path.seconds * 1e3, simulated.timeline.iteration_ms) < kSame);
+}
+
+void check_fabric(const Scenario& scenario, const Fabric& fabric) {
+  std::vector<PreparedCase> jobs;
+  jobs.reserve(fabric.jobs.size());
+  std::vector<const PreparedCase*> group;
+  for (const std::size_t job : fabric.jobs) {
+    const Case& item = scenario.cases[job];
+    Cluster cluster = cluster_of(item);
+    Plan plan = make_plan(item, cluster, scenario.seed, {});
+    jobs.emplace_back(scenario, item, std::move(cluster), std::move(plan));
+    group.push_back(&jobs.back());
+  }
+  for (const JobSimulation& job : simulated_side_by_side(group, {})) check_path(job.simulation);
+}
+
+const Case& case_of(const Scenario& scenario, const std::string& name) {
+  return *std::ranges::find(scenario.cases, name, &Case::name);
+}
+
+// The case with a lever moved and the plan of the original, simulated from the start.
+double simulated_anew(const Scenario& scenario, const Case& item, const Change& change) {
+  Cluster before = cluster_of(item);
+  Plan plan = make_plan(item, before, scenario.seed, {});
+  const Case changed = changed_case(item, change).item;
+  const PreparedCase prepared(scenario, changed, cluster_of(changed), std::move(plan));
+  return simulate_case(prepared, prepared.program(), changed.network).timeline.iteration_ms;
+}
+
+}  // namespace
+
+TEST_CASE("the path of every case of every shipped scenario adds up to its iteration, and charges as a run does" *
+          doctest::test_suite("shipped")) {
+  const std::vector<std::string> paths = shipped_scenarios();
+  REQUIRE(paths.size() >= 13);
+  for (const std::string& path : paths) {
+    CAPTURE(path);
+    const Scenario scenario = read_scenario(path, {});
+    for (const Case& item : scenario.cases) check_case(scenario, item);
+    for (const Fabric& fabric : scenario.fabrics) check_fabric(scenario, fabric);
+  }
+}
+
+TEST_CASE("what is said to help helps as much when the changed case is simulated from the start") {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"flexshard.yaml", "rm1/flexshard_3tier"}, {"toy.yaml", "row_wise"}, {"hstu.yaml", ""}, {"wide_deep.yaml", ""}};
+  for (const auto& [file, name] : cases) {
+    const Scenario scenario = read_scenario(shipped_path(file), {});
+    const Case& item = name.empty() ? scenario.cases.front() : case_of(scenario, name);
+    CAPTURE(file);
+    const ExplainedCase explained = explained_case(scenario, item, true, {});
+    REQUIRE(explained.help);
+    CHECK(off(explained.help->iteration_ms, explained.why.iteration_ms) < kSame);
+    for (const Elasticity& each : explained.help->elasticities) {
+      CAPTURE(each.name);
+      int number = 0;
+      while (words(static_cast<Lever>(number)).key != each.lever) ++number;
+      const Lever lever = static_cast<Lever>(number);
+      if (lever == Lever::collective_starts) continue;  // no case says it
+      const auto table = std::ranges::find(item.workload.tables, each.table, &Table::name);
+      const int index = each.table.empty() ? -1 : static_cast<int>(table - item.workload.tables.begin());
+      for (const double step : {0.1, -0.1}) {
+        const double factor = words(lever).is_rate ? 1 + step : 1 - step;
+        const double ms = simulated_anew(scenario, item, {lever, factor, index});
+        const double said = (step > 0 ? each.better_pct : each.worse_pct).value();
+        CHECK(std::abs(100 * (ms / explained.why.iteration_ms - 1) - said) < 1e-6);
+      }
+    }
+  }
+}
+
+TEST_CASE("more of a rate and less of a cost never lengthen the iteration of a plan without contention") {
+  const Scenario scenario = read_scenario(shipped_path("flexshard.yaml"), {});
+  const ExplainedCase explained = explained_case(scenario, case_of(scenario, "rm1/row_wise"), true, {});
+  for (const Elasticity& each : explained.help->elasticities) {
+    CAPTURE(each.name);
+    CHECK(each.percent > -1e-9);
+    CHECK(each.percent < 1.02);
+  }
+  for (const Supposed& each : explained.help->supposed) CHECK(each.shorter_pct > -1e-9);
+}
+
+TEST_CASE("tables and parts of a Why add up") {
+  const Scenario scenario = read_scenario(shipped_path("mixed.yaml"), {});
+  for (const Case& item : scenario.cases) {
+    const Why why = explained_case(scenario, item, false, {}).why;
+    CAPTURE(item.name);
+    CHECK(off(why.sum_ms(), why.iteration_ms) < kSame);
+    double tables = 0;
+    for (const TablePart& part : why.tables) {
+      CHECK(off(part.lookup_ms + part.exchange_ms + part.update_ms + part.other_ms, part.ms) < kSame);
+      tables += part.ms;
+    }
+    CHECK(tables <= why.iteration_ms * (1 + kSame));
+    CHECK(why.sentence.starts_with("The iteration takes "));
+  }
+}
+
+}  // namespace shardsim::why_test

@@ -1,0 +1,94 @@
+#include "sim/confidence/interval.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "sim/confidence/faster.h"
+
+namespace shardsim::interval_test {
+
+namespace {
+
+// Kernels are off by 0.1 and collectives by 0.3; whole iterations of the software by 0.2 in the mean, on two systems.
+ErrorModel model() {
+  return ErrorModel(residuals_of(
+      "class,system,name,predicted_ms,observed_ms,role,software,version,cluster,gpu,transport,model,plan,nodes,gpus,"
+      "batch_per_gpu,"
+      "parts\n"
+      "kernel/lookup,g,k,1,1.10517,predicted,,,,,,,,,,,\n"
+      "collective/rdma/from 64 MiB/all_to_all,c,k,1,1.34986,predicted,,,,,,,,,,,\n"
+      "iteration/soft,soft on a,i,10,11.0517,predicted,soft,,a,A100,infiniband,m,p,2,16,1,kernel/lookup=10\n"
+      "iteration/soft,soft on b,i,10,13.4986,predicted,soft,,b,A100,infiniband,m,p,2,16,1,kernel/lookup=10\n",
+      "test"));
+}
+
+IterationSetting on(const std::string& cluster) {
+  return {"soft", "", cluster, "A100", "infiniband", "m", "p", 2, 16, 1};
+}
+
+}  // namespace
+
+TEST_CASE("an interval holds its prediction, and is wider where more of it is uncertain") {
+  const Interval kernels = model().interval(10, on("x"), {{"kernel/lookup", 10}});
+  const Interval mixed =
+      model().interval(10, on("x"), {{"kernel/lookup", 2}, {"collective/rdma/from 64 MiB/all_to_all", 8}});
+  CHECK(kernels.low_ms < 10);
+  CHECK(kernels.high_ms > 10);
+  CHECK(kernels.low_ms * kernels.high_ms == doctest::Approx(100));
+  CHECK(mixed.high_ms > kernels.high_ms);
+  CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10, true}}).high_ms > kernels.high_ms);
+  CHECK(model().interval(10, on("x"), {{"kernel/lookup", 10}}, 0.3).high_ms > kernels.high_ms);
+}
+
+TEST_CASE("the errors of parts and the rest of whole iterations add up in squares") {
+  const Interval interval = model().interval(10, on("x"), {{"kernel/lookup", 10}});
+  CHECK(interval.parts.front().scale == doctest::Approx(0.1).epsilon(1e-4));
+  CHECK(interval.scale() == doctest::Approx(std::hypot(0.1, interval.rest_scale)).epsilon(1e-4));
+}
+
+TEST_CASE("a system is left out of its own interval") {
+  const Interval interval = model().interval(10, on("b"), {{"kernel/lookup", 10}}, 0, "soft on b");
+  CHECK(interval.rest_scale == doctest::Approx(0).epsilon(1e-4));  // what is left, a, is off by what its kernels are
+}
+
+TEST_CASE("what nobody published is said in words") {
+  CHECK(model().interval(1, on("x"), {}).outside.empty());
+  IterationSetting many = on("x");
+  many.nodes = 16;
+  CHECK(outside_of(many, model().residuals()) ==
+        std::vector<std::string>{"no published run of soft on InfiniBand at more than 2 nodes"});
+  many.transport = "roce";
+  CHECK(outside_of(many, model().residuals()) ==
+        std::vector<std::string>{"no published run of soft on Ethernet (RoCE)"});
+  many.software = "none";
+  many.gpu = "B300";
+  CHECK(outside_of(many, model().residuals()) ==
+        std::vector<std::string>{"no published run without a simulated host", "no published run on B300"});
+}
+
+TEST_CASE("what two plans share is left out of their order") {
+  const ErrorModel errors = model();
+  const Interval first = errors.interval(10, on("x"), {{"kernel/lookup", 10}});
+  const Interval second = errors.interval(11, on("x"), {{"kernel/lookup", 11}});
+  const Interval elsewhere = errors.interval(11, on("y"), {{"kernel/lookup", 11}});
+  const double here = difference_of(10, first, 11, second).first_is_faster();
+  const double there = difference_of(10, first, 11, elsewhere).first_is_faster();
+  CHECK(here > there);
+  CHECK(there > 0.5);
+  CHECK(difference_of(11, second, 10, first).first_is_faster() == doctest::Approx(1 - here));
+  CHECK(difference_of(10, first, 10, first).first_is_faster() == doctest::Approx(0.5));
+}
+
+// Against a sum over the law itself.
+TEST_CASE("expected regret is the mean of what the other one gains") {
+  const Difference difference{0.1, 0.2};
+  double sum = 0;
+  constexpr double kStep = 1e-4, kFar = 200;
+  for (double x = difference.log_ratio / difference.scale; x < kFar; x += kStep)
+    sum += (error_chance(x + kStep) - error_chance(x)) * (difference.scale * (x + kStep / 2) - difference.log_ratio);
+  CHECK(difference.expected_regret() == doctest::Approx(sum).epsilon(1e-3));
+  CHECK(Difference{-0.1, 0}.expected_regret() == doctest::Approx(0.1));
+}
+
+}  // namespace shardsim::interval_test

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+
+namespace shardsim::on_cpu {
+
+// What goes wrong on purpose in this process, numbers counting from 0 in the order of launches; -1: nothing.
+struct Faults {
+  enum class When { before, in, after };
+  int dies_at = -1;  // collective at which the process is killed: when it is launched, half done on its stream, or done
+  When when = When::before;
+  int hangs_at = -1;         // collective whose launch does not return before its communicator is aborted
+  int breaks_at = -1;        // collective after which NCCL reports an error
+  int refused_kernel = -1;   // kernel whose launch fails
+  int faulty_kernel = -1;    // kernel that reads foreign memory: every later call fails
+  bool abort_hangs = false;  // taking a communicator away never ends
+  int gpu = -1;              // which GPU this process has; -1: one of its own
+  std::size_t memory = std::size_t{1} << 30;  // of the GPU, bytes
+};
+Faults& faults();
+
+}  // namespace shardsim::on_cpu

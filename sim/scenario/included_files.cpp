@@ -83,7 +83,8 @@ Overrides overrides_of_included(const Overrides& overrides) {
 void refuse_idle_keys_beside_include(const Tree& scenario) {
   if (scenario.find("include") == nullptr || scenario.find("cases") != nullptr) return;
   for (const auto& [key, value] : scenario.fields) {
-    static const std::set<std::string> kOfTheFile{"schema", "title", "seed", "include", "cross_check", "sweep"};
+    static const std::set<std::string> kOfTheFile{"schema",      "title", "seed", "include",
+                                                  "cross_check", "sweep", "drift"};
     if (kOfTheFile.contains(key)) continue;
     throw input_error(value.place, fmt::format("'{}' has no effect: the file has no cases of its own", key),
                       "Every included case keeps what its own file says; write 'cases', or leave the key out");

@@ -230,7 +230,8 @@ Scenario scenario_from_text(const std::string& text, const std::string& path, co
 }
 
 Tree drift_tree(const Scenario& scenario, const Overrides& overrides) {
-  return top_value(parse_yaml(scenario.text, scenario.path), "drift", overrides);
+  // The text of a Scenario goes on with those of the files that it includes.
+  return top_value(parse_yaml(read_file(scenario.path, kMaxYamlFile), scenario.path), "drift", overrides);
 }
 
 void Scenario::keep(const std::function<bool(const Case&)>& wanted) {

@@ -45,5 +45,8 @@ refuse 2 'nothing drifts' drift s.yaml --set drift='{days: 3}' -o none
 refuse 2 'nothing drifts' run s.yaml --set drift='{days: 3}' -o none
 refuse 2 "no 'drift'" drift "$source/scenarios/toy.yaml" --case row_wise -o none
 refuse 2 "table 'bag' has no exponent" drift s.yaml --set drift='{days: 3, exponent: 1, tables: bag}' -o none
+printf 'schema: shardsim.scenario/1\ninclude: [s.yaml]\ndrift: {days: 2, rotation: 0.1, tables: history}\n' >included.yaml
+run drift included.yaml -o f
+check "a file that only includes others may drift: $(cat streams/err)" [ "$code" -eq 0 ]
 refuse 2 'no table fits "nobody"' drift s.yaml --set drift.tables=nobody -o none
 finish 20

@@ -87,6 +87,8 @@ kill_one() {
   wait $job || true
   check "killing rank $victim ends the others within 10 s: $((SECONDS - from))" [ $((SECONDS - from)) -le 10 ]
   check "it is named: $(cat streams/err)" grep -qE "^error: rank $victim died" streams/err
+  # Rank 0 collects what all have measured; without it each of the others writes its own.
+  [ "$victim" -ne 0 ] || file=${file%.json}.rank1.json
   check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' "$file"
 }
 kill_one 5 killed.timeline.json --enable-recovery

@@ -115,10 +115,11 @@ TEST_CASE("pooled tables beside sequences go to the planner that `pooled` names,
   const Study study;
   Workload workload = workload_of({sequence_table("bags", 1000), study.table("RM-2")});
   workload.tables[0].kind = TableKind::pooled;
-  for (const auto& [option, planner] : {std::pair<std::string, std::string>{"", "torchrec"},
-                                        {", pooled: row_wise", "row_wise"},
-                                        {", pooled: {name: column_wise, min_partition: 64}", "column_wise"}}) {
-    INFO(std::string(option));
+  for (const auto& each : {std::pair<std::string, std::string>{"", "torchrec"},
+                           {", pooled: row_wise", "row_wise"},
+                           {", pooled: {name: column_wise, min_partition: 64}", "column_wise"}}) {
+    const std::string option = each.first, planner = each.second;
+    CAPTURE(option);
     const Plan plan = plan_by("{name: flexshard_2tier" + option + "}", workload, study.cluster);
     const std::string own = option.find('{') == std::string::npos ? "{name: " + planner + "}" : option.substr(10);
     const Plan bags = plan_by(own, workload_of({workload.tables[0]}), study.cluster);

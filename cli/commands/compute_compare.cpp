@@ -64,7 +64,7 @@ Command compute_compare_command() {
       .name = "shardsim compute compare",
       .summary = "lay predicted beside measured times of kernels: lookups, updates, sorts, products, copies",
       .options = {{"measurements", 0, "PATH",
-                   "A table of embedding measurements (docs/formats.md), or a folder of them.", "",
+                   "A table of embedding measurements (docs/formats/measurements.md), or a folder of them.", "",
                    Option::Times::once},
                   {"compute-model",
                    0,

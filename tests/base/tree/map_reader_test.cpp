@@ -86,7 +86,7 @@ TEST_CASE("a bare number where a quantity is due is the unit error, at the value
   CHECK(has(refusal("nodes: 8 GB", [](MapReader& m) { m.count("nodes"); }), "a count has no unit"));
 }
 
-// docs/formats.md, "Notation of the tables": ranges.
+// docs/formats/conventions.md, "Notation of the tables": ranges.
 TEST_CASE("ranges are kept") {
   CHECK(
       has(refusal("n: 0", [](MapReader& m) { m.count("n"); }), "a.yaml:1:4: m.n: \"0\" is too small. Write 1 or more"));

@@ -87,7 +87,7 @@ TEST_CASE("a path that leads nowhere is refused and changes nothing") {
   CHECK(tree == yaml("a: {b: 1}"));
 }
 
-// docs/formats.md, "Where a value comes from": maps are merged key by key, lists and leaves are replaced.
+// docs/formats/conventions.md, "Where a value comes from": maps are merged key by key, lists and leaves are replaced.
 TEST_CASE("merging joins maps and replaces lists, leaves and sourced values") {
   CHECK(merged(yaml("a: {x: 1, y: 2}\nb: [1, 2]\nc: 3"), yaml("a: {y: 5, z: 6}\nb: [9]")) ==
         yaml("a: {x: 1, y: 5, z: 6}\nb: [9]\nc: 3"));

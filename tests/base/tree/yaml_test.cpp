@@ -56,7 +56,7 @@ TEST_CASE("places count from 1, for values and for keys") {
   CHECK(list.key_column == 3);
 }
 
-// The traps of YAML, one by one (docs/formats.md, "Traps of YAML").
+// The traps of YAML, one by one (docs/formats/conventions.md, "Traps of YAML").
 TEST_CASE("trap: a duplicate key is refused at the second") {
   CHECK(has(refusal("a: 1\nb: 2\na: 3\n"), "a.yaml:3:1: the key \"a\" is there twice"));
   CHECK(has(refusal("m: {a: 1, a: 1}"), "there twice"));

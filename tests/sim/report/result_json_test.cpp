@@ -144,7 +144,7 @@ TEST_CASE("a fit that does not say how many rows it took is not one on none") {
   CHECK(keys(json.at("fitted_constants").at(0)) == Keys{"path", "value", "source", "fitted_on"});
 }
 
-// docs/formats.md: error_pct = 100 (predicted - value) / value; value 40, predicted 42 gives 5.
+// docs/formats/result.md: error_pct = 100 (predicted - value) / value; value 40, predicted 42 gives 5.
 TEST_CASE("errors are signed percentages of the published value") {
   const Json json = Json::parse(result_to_json(sample_study()));
   const Json& published = json.at("cases").at(0).at("published");

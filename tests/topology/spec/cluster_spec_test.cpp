@@ -10,7 +10,7 @@ namespace shardsim::cluster_spec_test {
 
 using namespace shardsim::testing;
 
-// Expected values: docs/formats.md, cluster files.
+// Expected values: docs/formats/cluster.md.
 
 TEST_CASE("a cluster file with the required keys alone has the documented defaults") {
   const ClusterSpec spec = spec_of(least_cluster(8));

@@ -52,8 +52,9 @@ std::string timeline_caption(const CaseResult& item, const std::vector<DataSet>&
   double last = 0;
   for (const auto& lane : data.back().rows) last = std::max(last, std::get<double>(lane.front()));
   return fmt::format(
-      "The fastest case of {}: everything that runs in one period of the steady state on GPUs 0 to {} of {}, one lane "
-      "per stream; paler what already belongs to a later iteration. Gaps on the compute lane are time spent waiting.",
+      "The fastest case of {}: everything that runs during one iteration of the steady state on GPUs 0 to {} of {}, "
+      "with one lane per stream. What already belongs to a later iteration is paler. Gaps on the compute lane are time "
+      "spent waiting.",
       item.workload, last, item.timeline.world_size);
 }
 
@@ -78,9 +79,9 @@ void add_figure3(std::vector<Chart>& charts, const StudyResult& study) {
   if (found == study.cases.end()) return;
   add_chart(charts,
             {"figure3", "figure3", "When is a row better replicated? (FlexShard, Figure 3)",
-             fmt::format("Memory and communication time of a row held data-parallel, divided by the same row held "
-                         "row-wise, over how often a sample reads it. Below 1 replicating wins. Batch {} per GPU, {} "
-                         "GPUs, the planner's default bandwidths.",
+             fmt::format("Memory and communication time of a row that is replicated (data-parallel), divided by those "
+                         "of a row that is held once (row-wise), plotted over how often a sample reads the row. Below "
+                         "1, replicating is better. Batch {} per GPU, {} GPUs, the planner's default bandwidths.",
                          with_thousands(found->batch_per_gpu), found->world_size),
              false, figure3(*found)});
 }

@@ -37,7 +37,7 @@ Sheet host_sheet(const std::vector<const CaseResult*>& cases, int places) {
 // What the table of many leaves out.
 std::string others_text(std::size_t hosts, std::size_t waiting, std::size_t shown) {
   std::string text;
-  if (waiting > shown) text = fmt::format("{} more wait less; the report has them. ", waiting - shown);
+  if (waiting > shown) text = fmt::format("{} more cases wait less; they are in the report. ", waiting - shown);
   if (waiting < hosts)
     text += fmt::format("In {} of {} cases the GPU does not wait for the host (less than {} % of the iteration).",
                         hosts - waiting, hosts, kTellingHostWait);

@@ -93,8 +93,10 @@ std::string choice_sentence(const StudyResult& study) {
   if (study.choices.size() != 1) return "";
   const Choice& choice = study.choices.front();
   const Choice::Other& next = choice.others.front();
-  return fmt::format("{} is faster than {} with a chance of {} %; the expected regret of choosing it is {} %.",
-                     choice.chosen, next.name, chance_cell(next.chance), regret_cell(choice.regret_pct));
+  return fmt::format(
+      "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
+      "choosing the faster one.",
+      choice.chosen, next.name, chance_cell(next.chance), regret_cell(choice.regret_pct));
 }
 
 }  // namespace shardsim

@@ -116,8 +116,8 @@ std::string judge_text(const StudyResult& study) {
                           : fmt::format(" Trained: {}; the others not.", join({trained.begin(), trained.end()}));
   if (in_model.empty()) return text;
   return text + fmt::format(
-                    " in-model: what labelled the training data of {} judges it here, too, so this says how well it "
-                    "searches, and nothing of how well its costs hold on a machine.",
+                    " In-model: the model that labelled the training data of {} also judges it here. The comparison "
+                    "therefore shows how well the planner searches, but not how well its costs hold on a machine.",
                     join({in_model.begin(), in_model.end()}));
 }
 
@@ -133,7 +133,7 @@ std::string bound_text(const StudyResult& study) {
   }
   text += lacks.empty() ? "." : "; it is a weak one, for it leaves out " + join({lacks.begin(), lacks.end()}) + ".";
   if (host.empty()) return text;
-  return text + fmt::format(" It holds for rows in device memory, and not for {}, where rows lie in host memory.",
+  return text + fmt::format(" The bound holds for plans with all rows in device memory, and so not for {}.",
                             some_names({host.begin(), host.end()}));
 }
 

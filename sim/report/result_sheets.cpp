@@ -357,7 +357,8 @@ Section collectives_section(const StudyResult& study, Medium medium) {
   for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});
   if (lines.size() > kFewWaits)
     section.blocks.emplace_back(Paragraph{
-        fmt::format("{} more collectives wait as tellingly; result.json says whom for.", lines.size() - kFewWaits)});
+        fmt::format("{} more collectives wait for other ranks; result.json names the ranks that they wait for.",
+                    lines.size() - kFewWaits)});
   section.remark = !few        ? "per iteration"
                    : most == 1 ? "per iteration, of the fastest case of each workload"
                                : fmt::format("per iteration, of the {} fastest cases of each workload", most);

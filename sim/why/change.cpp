@@ -216,8 +216,8 @@ std::vector<std::string> pinned_values(const Case& item) {
     if (pair.across_nodes.nic_efficiency) kinds.push_back(kind);
   if (!kinds.empty() && item.cluster.nics && item.cluster.nodes > 1)
     sentences.push_back(
-        fmt::format("The cluster states the share of the NICs' line rate that {} reaches, measured at "
-                    "the rate it has; the share is taken to stay.",
+        fmt::format("The cluster states which share of the NICs' line rate {} reaches. It was measured at the "
+                    "cluster's own rate; the same share is assumed at the other rates.",
                     join(kinds)));
   return sentences;
 }

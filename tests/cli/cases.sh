@@ -98,7 +98,7 @@ echo "-- spellings of options"
 run run $toy -j2 -qv -o short
 check "-j2 and -qv: $(cat streams/err)" [ "$code" -eq 0 ]
 check "the result is the same for any number of jobs" cmp -s short/result.json whole/result.json
-refuse 2 'argument --output: the option is not given as it should be. Write --output DIR' run $toy -o --json
+refuse 2 'argument --output: the option is used in the wrong way. Write --output DIR' run $toy -o --json
 run list -- planners
 check "after -- there are no options" grep -q row_wise streams/out
 finish 32

@@ -191,7 +191,7 @@ class Comparer {
       }
     }
     if (missing > 0)
-      result_.notes.push_back(fmt::format("{} of {} ranks ran something on one side only and are not in the table",
+      result_.notes.push_back(fmt::format("{} of {} ranks appear on only one of the two sides and are not in the table",
                                           missing, result_.world_size));
   }
 
@@ -232,7 +232,7 @@ class Comparer {
                                           result_.second == "predicted" ? "prediction" : result_.second + " timeline"));
     const double residual_ms = observed_.timeline.measured.clock_residual_us * 1e-3;
     if (residual_ms > 0.01 * observed_.iteration_ms)
-      result_.notes.push_back(fmt::format("the clocks of two nodes may be off each other by {:.3g} ms", residual_ms));
+      result_.notes.push_back(fmt::format("the clocks of two nodes may differ by {:.3g} ms", residual_ms));
   }
 
   ComparedSide predicted_, observed_;
@@ -304,8 +304,8 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   if (result.classes.empty())
     throw input_error(
         of.observed,
-        fmt::format("case {}: nothing in common with {}, which has {}; this has {}", excerpt(of.observed_case),
-                    of.predicted.source, join(classes_in(OperationTimes(predicted))),
+        fmt::format("case {}: no operation in common with {}, which has {}, while this has {}",
+                    excerpt(of.observed_case), of.predicted.source, join(classes_in(OperationTimes(predicted))),
                     join(classes_in(OperationTimes(observed)))),
         "Give the prediction of the same scenario and case");
   return result;

@@ -129,8 +129,8 @@ TEST_CASE("a choice lists what is allowed") {
 TEST_CASE("a wrong kind of value is refused, never half used") {
   CHECK(has(refusal("a: [1]", [](MapReader& m) { m.count("a"); }), "a list is no value here"));
   CHECK(has(refusal("a: {b: 1}", [](MapReader& m) { m.text("a"); }), "a map is no value here"));
-  CHECK(has(refusal("a: x", [](MapReader& m) { m.list("a"); }), "a list is due here, and this is a text"));
-  CHECK(has(refusal("a: x", [](MapReader& m) { m.map("a"); }), "m.a: a map is due here, and this is a text"));
+  CHECK(has(refusal("a: x", [](MapReader& m) { m.list("a"); }), "a list is expected here, but this is a text"));
+  CHECK(has(refusal("a: x", [](MapReader& m) { m.map("a"); }), "m.a: a map is expected here, but this is a text"));
   CHECK(has(refusal("a: [[x]]", [](MapReader& m) { m.texts("a"); }), "a list is no value here"));
   CHECK(has(refusal("a:", [](MapReader& m) { m.count("a", 3); }), "there is no value"));
   CHECK(has(refusal("a:", [](MapReader& m) { m.list("a"); }), "this is nothing"));

@@ -61,7 +61,7 @@ TEST_CASE("of many hosts those are told that a GPU waits for, the worst first") 
   CHECK(rows_with(terminal, "hugectr2.2") == 20);
   CHECK(terminal.find(name_of(40)) < terminal.find(name_of(39)));
   CHECK_FALSE(has(terminal, name_of(20) + " "));
-  CHECK(has(terminal, "15 more wait less; the report has them. In 5 of 40 cases the GPU does not wait"));
+  CHECK(has(terminal, "15 more cases wait less; they are in the report. In 5 of 40 cases the GPU does not wait"));
   const std::string page = document_text({"", "", {host_section(study, Medium::page)}}, 100, false);
   CHECK(rows_with(page, "hugectr2.2") == 35);
 }

@@ -170,8 +170,10 @@ TEST_CASE("broken runtime maps are refused with place") {
   refused("source: s, shares: [{rows: 10, share: 1.5}]", "1.5");
   refused("source: s, shares: [{rows: 10, share: 0}]", "A share is above 0");
   refused("source: s, shares: [{rows: 100, share: 0.9}]", "the share of all rows together is 1");
-  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 10, share: 0.6}]", "is not above the share of fewer rows");
-  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]", "is not above the share of fewer rows");
+  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 10, share: 0.6}]",
+          "is not above the share of fewer rows");
+  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]",
+          "is not above the share of fewer rows");
 }
 
 }  // namespace shardsim::table_reader_test

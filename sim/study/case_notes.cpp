@@ -38,15 +38,15 @@ void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
                       ? fmt::format("Not steady after {} iterations: the last one, which is shown, differs by {:+.2g} "
                                     "% from the one before it.",
                                     item.iterations, 100 * *result.last_change)
-                      : "One iteration was simulated, which is shown: by how much the next would differ is not known.");
+                      : "Only one iteration was simulated, so it is not known by how much the next one would differ.");
 }
 
 // Measured parts stay what they are, whatever was drawn.
 void note_measured_rest(Notes& notes, const CaseResult& result, const Case& item) {
   if (!result.drawn || !item.workload.dense.measured) return;
   notes.emplace_back(
-      "The measured rest takes the same time in every drawn iteration: of its lookups, updates and dense part no batch "
-      "is longer than another, so that the real spread is larger.");
+      "The measured rest (lookups, updates and dense part) takes the same time in every drawn iteration, so the real "
+      "variation is larger.");
 }
 
 // The plan fits by the memory model, but not what the iteration keeps at once.
@@ -59,8 +59,8 @@ void note_memory(Notes& notes, const CaseResult& result) {
   if (mark <= capacity) return;
   if (!result.buffers_counted) {  // the same words for all cases, so that they are said once
     notes.emplace_back(
-        "The memory model counts the rows of tables and no buffers, as the scenario asks: at its simulated peak a GPU "
-        "holds more than it has, so that the run would end out of memory.");
+        "As the scenario asks, the memory model counts only the rows of tables, and no buffers. At its simulated peak "
+        "a GPU would need more memory than it has, so the run would end with an out-of-memory error.");
     return;
   }
   notes.push_back(
@@ -165,12 +165,12 @@ void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const W
   }
   if (skewed == 0) return;
   notes.push_back(fmt::format(
-      "The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
-      "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-      "real iteration is slower, by {} through this table.{}{}",
+      "The most popular row-wise row of table '{}' gets {:.1f} % of the accesses of its tier, so the rank that holds "
+      "it serves about {:.1f} times the even share. Row-wise traffic is simulated as even; the real iteration is "
+      "slower, because of this table by {}.{}{}",
       worst.table->name, 100 * worst.hottest, worst.load, bound_text(most), tiers_remedy(workload),
-      skewed > 1 ? fmt::format(" Skewed, too: {}. If one rank held the hottest rows of all, the iteration would be "
-                               "slower by {}.",
+      skewed > 1 ? fmt::format(" This also holds for: {}. If one rank held the most popular rows of all these tables, "
+                               "the iteration would be slower by {}.",
                                counted(static_cast<std::size_t>(skewed - 1), "row-wise table"), bound_text(together))
                  : ""));
 }
@@ -221,9 +221,10 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
     return placement.compute_kernel == "fused_uvm_caching";
   });
   if (cached.empty()) return;
-  notes.push_back(fmt::format(
-      "fused_uvm_caching is simulated with a cache of {} of a table's rows, the most popular ones (tables: {}).",
-      cache_sizes(plan), some_tables(cached)));
+  notes.push_back(
+      fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
+                  "(tables: {}).",
+                  cache_sizes(plan), some_tables(cached)));
 }
 
 // Narrow tables are not cut into columns.
@@ -294,8 +295,8 @@ void note_lengths(Notes& notes, const Workload& workload) {
 void note_published(Notes& notes, const Case& item) {
   if (item.changed && !item.published.empty()) {
     notes.emplace_back(
-        "The published numbers belong to the scenario as it is written; --set changed its cluster or "
-        "workload, so their errors judge another machine or model.");
+        "The published numbers belong to the scenario as it is written. --set changed its cluster or workload, so "
+        "their errors now concern another machine or model.");
   }
   if (item.workload.has_runtime() || !item.payload_both) return;
   const auto count = std::count_if(item.published.begin(), item.published.end(),

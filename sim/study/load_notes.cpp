@@ -52,7 +52,8 @@ double bytes_as_copies(const Table& table, const PreparedCase& prepared) {
 // table are all-reduced and applied row by row in each iteration: that pays where it has no more rows than are asked
 // for.
 std::string head_remedy(const Table& table, double lookups, const PreparedCase& prepared) {
-  if (in_tiers(prepared, table)) return " Replicate more of its head (memory_budget of FlexShard's planners).";
+  if (in_tiers(prepared, table))
+    return " Replicating more of its most popular rows would help (memory_budget of FlexShard's planners).";
   const std::string tiers = tiers_remedy(prepared.item.workload);
   if (!tiers.empty()) return tiers;
   const double bytes = static_cast<double>(table.rows) <= lookups ? bytes_as_copies(table, prepared) : 0;

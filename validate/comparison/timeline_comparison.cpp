@@ -36,7 +36,8 @@ Timeline usable_part(const Timeline& observed, std::vector<std::string>& notes) 
   std::set<int> iterations;
   for (const Span& span : observed.spans) iterations.insert(span.iteration);
   if (iterations.size() < 2) {
-    notes.push_back("the observed run ended early, within its only measured iteration: its times are those of a part");
+    notes.push_back(
+        "the observed run ended early, within its only measured iteration: its times cover only a part of it");
     return part;
   }
   std::erase_if(part.spans, [&](const Span& span) { return span.iteration == *iterations.rbegin(); });
@@ -226,7 +227,7 @@ class Comparer {
                                           result_.first == "predicted" ? "prediction" : result_.first + " timeline"));
     // A steady prediction has no spread.
     if (result_.iterations == 1 && observed_.timeline.kind != "predicted")
-      result_.notes.push_back("one observed iteration: nothing is known of its spread");
+      result_.notes.push_back("only one iteration was observed, so its variation is not known");
     if (observed_.timeline.kind == "predicted" && !observed_.timeline.steady)
       result_.notes.push_back(fmt::format("the {} had not become steady",
                                           result_.second == "predicted" ? "prediction" : result_.second + " timeline"));

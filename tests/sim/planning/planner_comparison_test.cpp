@@ -216,7 +216,7 @@ TEST_CASE("the lower bound is not laid beside plans with rows in host memory, an
   CHECK(contains(result_table(study, 1000, false),
                  "holds for plans with all rows in device memory, and so not for " + plan_of(study, "torchrec").name));
   study.comparisons.at(0).lower_bound_lacks = "lookups";
-  CHECK(contains(result_table(study, 1000, false), "it is a weak one, for it leaves out lookups."));
+  CHECK(contains(result_table(study, 1000, false), "the bound is weak, because it does not include lookups."));
   const std::string json = result_to_json(study);
   CHECK(contains(json, "\"rows_in_host_memory\": true"));
   CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
@@ -237,7 +237,7 @@ TEST_CASE("where the memory model counts no buffers, peaks above the memory are 
   CHECK(memory_warning(without) == "");
   std::vector<std::vector<std::string>> told;
   for (const auto& [text, cases] : notes_by_text(without)) {
-    if (contains(text, "counts the rows of tables and no buffers")) told.push_back(cases);
+    if (contains(text, "counts only the rows of tables, and no buffers")) told.push_back(cases);
     CHECK(!contains(text, "At its simulated peak, rank"));
   }
   REQUIRE(told.size() == 1);

@@ -41,7 +41,7 @@ TEST_CASE("a note on iterations that differ says by how much") {
   result.last_change = -0.5;
   CHECK(holds(notes_of(result), "differs by -50 % from the one before it"));
   result.last_change.reset();
-  CHECK(holds(notes_of(result), "One iteration was simulated"));
+  CHECK(holds(notes_of(result), "Only one iteration was simulated"));
   result.timeline.steady = true;
   CHECK(notes_of(result).empty());
 }
@@ -92,8 +92,8 @@ tables:
   lookup.span_ms = 10;
   result.times = {lookup};
   const std::vector<std::string> notes = notes_of(result, item, plan);
-  CHECK(holds(notes, "The hottest row-wise row of table 'large'"));
-  CHECK(holds(notes, "Skewed, too: 1 row-wise table."));
+  CHECK(holds(notes, "The most popular row-wise row of table 'large'"));
+  CHECK(holds(notes, "This also holds for: 1 row-wise table."));
   CHECK_FALSE(holds(notes, "Replicate the head"));
 }
 

@@ -107,7 +107,7 @@ std::string fullest_text(const std::vector<double>& of_ranks) {
 std::string tiers_remedy(const Workload& workload) {
   const bool tiers =
       std::ranges::all_of(workload.tables, [](const Table& table) { return table.kind == TableKind::sequence; });
-  return tiers ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "";
+  return tiers ? " Replicating its most popular rows would help (flexshard_2tier, flexshard_3tier)." : "";
 }
 
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared) {

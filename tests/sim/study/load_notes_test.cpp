@@ -66,7 +66,7 @@ TEST_CASE("a row that no cut divides is named, with what it costs any cut and wh
 TEST_CASE("of rows that lie together by their ids the cut is to blame, not one row") {
   Skewed skewed(pooled(0.8) + ", row_order: popularity");
   CHECK(has(skewed.notes(), "Rank 0 looks up 5.12 times as many rows"));  // real_load: zipf 0.8, 10^6 rows, 8 owners
-  CHECK(has(skewed.notes(), "cut them modulo (load: {row_cut: modulo})"));
+  CHECK(has(skewed.notes(), "Cut it modulo instead (load: {row_cut: modulo})"));
   CHECK_FALSE(has(skewed.notes(), "its hottest row"));
   skewed.item.load.row_cut = RowCut::modulo;  // 1.07 times the mean
   CHECK(skewed.notes() == "");
@@ -75,7 +75,7 @@ TEST_CASE("of rows that lie together by their ids the cut is to blame, not one r
 TEST_CASE("what helps depends on what can be made of the table") {
   CHECK(
       has(Skewed("rows: 1000000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1.2}").notes(),
-          "Replicate the head (flexshard_2tier, flexshard_3tier)."));
+          "Replicating its most popular rows would help (flexshard_2tier, flexshard_3tier)."));
   // 18 thousand lookups of one row, and 2,000 rows to reduce in their place.
   CHECK(has(Skewed(pooled(1.2, 2'000)).notes(),
             "Replicating table 't' (data_parallel) would help: it has fewer rows than this rank"));

@@ -181,7 +181,7 @@ GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base) {
   for (const Tree& entry : reader.list("gpus")) {
     GpuConstants gpu = read_gpu(entry, base);
     if (std::ranges::find(own, gpu.name) != own.end())
-      throw input_error(entry.place, "GPU " + excerpt(gpu.name) + " is there twice", "Leave one of the two out");
+      throw input_error(entry.place, "GPU " + excerpt(gpu.name) + " appears twice", "Remove one of the two");
     own.push_back(gpu.name);
     std::erase_if(base.gpus, [&](const GpuConstants& old) { return old.name == gpu.name; });
     base.gpus.push_back(std::move(gpu));

@@ -123,7 +123,7 @@ const MappedSystem* find_system(const SystemMap& map, const std::string& label) 
 
 void add_system(SystemMap& map, const std::string& label, const Tree& entry, const std::string& folder) {
   if (find_system(map, label) != nullptr)
-    throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
+    throw input_error(entry.place, "system " + excerpt(label) + " appears twice", "Remove one of the two");
   const Tree whole = whole_entry(entry);
   map.systems.push_back(mapped_system(label, whole, folder));
   std::ranges::move(case_systems(label, whole, folder), std::back_inserter(map.systems));

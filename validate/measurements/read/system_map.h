@@ -32,7 +32,7 @@ struct OutOfModel {
   bool covers(const MeasuredRow& row) const;
 };
 
-// The map of `collective compare` (docs/formats.md, system map).
+// The map of `collective compare` (docs/formats/comparisons.md, system map).
 struct SystemMap {
   std::string path;
   std::vector<MappedSystem> systems;

@@ -213,10 +213,15 @@ GpuSpec usual_gpu(const GpuSpec& gpu) {
   return usual;
 }
 
-std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+GpuSpec usual_gpu_beside_copies(const GpuSpec& gpu) {
   GpuSpec usual = usual_gpu(gpu);
   usual.copy_bandwidth = gpu.copy_bandwidth;
   take_model_defaults(usual);
+  return usual;
+}
+
+std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+  const GpuSpec usual = usual_gpu_beside_copies(gpu);
   std::vector<std::string> keys;
   const bool launches = gpu.launch_overhead.value > 0 && gpu.launch_overhead != usual.launch_overhead;
   if (launches) keys.emplace_back("gpu.launch_overhead");

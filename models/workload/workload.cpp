@@ -166,7 +166,7 @@ void read_head(MapReader& reader, Workload& workload) {
   workload.summary = reader.text("summary", "");
   workload.batch_per_gpu = reader.count("batch_per_gpu");
   if (workload.batch_per_gpu > kMostBatch)
-    throw input_error(reader.place_of("batch_per_gpu"), "batch_per_gpu is absurd",
+    throw input_error(reader.place_of("batch_per_gpu"), "batch_per_gpu is too large",
                       fmt::format("Give at most {}", kMostBatch));
 }
 

@@ -14,7 +14,7 @@ Each page gets an empty folder of its own, with a link to scenarios/; its blocks
 A comment above a block changes that: `<!-- not run: REASON -->` leaves it alone, and `<!-- differs: REGEX -->` blanks
 what matches before both sides are compared (times of the machine, for example). A block of commands or Python that is
 neither run nor marked is an error. --update writes what was printed into the pages; look at the difference afterwards.
-Exit: 0 all is as shown, 1 something is not, 2 wrong usage.
+Exit: 0 all is as shown (or written), 1 something is not or a Python block fails, 2 wrong usage.
 """
 
 import difflib
@@ -81,16 +81,14 @@ class Page:
     def __init__(self, path, environment):
         self.path, self.environment = path, environment
         self.lines = path.read_text().split("\n")
-        self.wrong, self.ran, self.left = 0, 0, 0
+        self.wrong, self.failed, self.ran, self.left = 0, 0, 0, 0
 
-    def execute(self, command, must_succeed=False):
+    def execute(self, command):
         done = subprocess.run(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         self.ran += 1
-        if must_succeed and done.returncode:
-            self.wrong += 1
-            print(f"{self.path.name}: a block fails: {done.stdout.decode()}")
-        return done.stdout.decode().rstrip("\n").split("\n") if done.stdout.strip() else []
+        printed = done.stdout.decode()
+        return printed.rstrip("\n").split("\n") if printed.strip() else [], done.returncode
 
     def judge(self, place, shown, printed, differs):
         """The lines that the page shall show, after laying what is shown beside what was printed."""
@@ -107,17 +105,22 @@ class Page:
         new = []
         for command, shown in commands_of(content):
             text = "\n".join(command)[2:]
-            new += command + self.judge(text, shown, self.execute(["bash", "-c", text]), differs)
+            new += command + self.judge(text, shown, self.execute(["bash", "-c", text])[0], differs)
         return new
 
     def python(self, content):
-        """What the block printed; None where its modules are not installed."""
+        """What the block printed; None where its modules are not installed, or where it fails."""
         imports = "\n".join(line for line in content if line.startswith("import "))
         if subprocess.run([PYTHON, "-c", imports], stderr=subprocess.DEVNULL).returncode:
             print(f"{self.path.name}: Python not run, for want of a module: {imports}")
             self.left += 1
             return None
-        return self.execute([PYTHON, "-W", "error", "-c", "\n".join(content)], must_succeed=True)
+        printed, status = self.execute([PYTHON, "-c", "\n".join(content)])
+        if status == 0:
+            return printed
+        self.failed += 1
+        print(f"{self.path.name}: Python fails:", *printed, sep="\n")
+        return None
 
     def block(self, block, behind):
         """The new content of a block; `behind` is what the Python block right above it printed."""
@@ -159,7 +162,7 @@ def main(arguments):
     binary, source = Path(arguments[0]).resolve(), Path(arguments[1]).resolve()
     names = arguments[2:]
     pages = [p for p in sorted((source / "docs/manual").glob("*.md")) if not names or p.name in names]
-    wrong = ran = left = 0
+    wrong = failed = ran = left = 0
     with tempfile.TemporaryDirectory() as programs:
         (Path(programs) / "shardsim").symlink_to(binary)
         environment = os.environ | {"PATH": programs + ":" + os.environ["PATH"], "LC_ALL": "C.UTF-8",
@@ -170,9 +173,10 @@ def main(arguments):
             if update and new != page.lines:
                 path.write_text("\n".join(new))
                 print(f"{path.name}: updated")
-            wrong, ran, left = wrong + page.wrong, ran + page.ran, left + page.left
-    print(f"{len(pages)} pages, {ran} commands, {left} blocks not run, {wrong} differ from what is shown")
-    return 0 if update or not wrong else 1
+            wrong, failed = wrong + page.wrong, failed + page.failed
+            ran, left = ran + page.ran, left + page.left
+    print(f"{len(pages)} pages, {ran} commands, {left} blocks not run, {failed} fail, {wrong} print something else than is shown")
+    return 1 if failed or (wrong and not update) else 0
 
 
 if __name__ == "__main__":

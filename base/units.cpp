@@ -197,8 +197,11 @@ Decimal read(std::string_view text, const Quantity& quantity, const Place& place
   const std::string_view digits = text.substr(0, text.size() - rest.size());
   if (rest.starts_with(' ')) rest.remove_prefix(1);
   if (rest.empty()) {
-    throw input_error(place, fmt::format("{} has no unit", excerpt(text)),
-                      fmt::format("Write for example \"{} {}\"", digits.substr(0, 40), quantity.proposed));
+    const std::string_view number_alone = digits.substr(0, 40);
+    std::string remedy = fmt::format("Write for example \"{} {}\"", number_alone, quantity.proposed);
+    // Data sheets of NICs count in bits, those of memory and NVLink in bytes.
+    if (quantity.proposed == std::string_view("GB/s")) remedy += fmt::format(" or \"{} Gbit/s\"", number_alone);
+    throw input_error(place, fmt::format("{} has no unit", excerpt(text)), remedy);
   }
   const Unit& unit = find_unit(text, rest, quantity, place);
   number->tens += unit.tens;

@@ -29,6 +29,7 @@ struct Request {
   int threads = 0;
   std::optional<int> port;  // of the rendezvous of --collectives
   double join_limit = kJoinLimit;
+  std::string grid;  // of which size; "" without
   bool quick = false, quiet = false, collectives = false;
   std::string shards;  // file of shards to time instead of the sweep; "" without
   ShardOptions shard_options;
@@ -77,6 +78,16 @@ MicrobenchOptions options_of(const Arguments& given) {
     options.repetitions = 25;
     options.point_seconds = 0.6;
   }
+  if (given.has("grid")) {
+    options.warmup = 3;
+    const bool full = given.text("grid") == "full";
+    options.repetitions = full ? 25 : 2;
+    options.least_repetitions = full ? 5 : 2;
+    options.stream = full;
+    options.point_seconds = 0.4;
+  }
+  options.rounds = static_cast<int>(*given.count("rounds", 1, 100));
+  options.budget_seconds = static_cast<double>(given.count("budget", 1, 86'400).value_or(0));
   const std::string drift = given.text("drift");
   options.most_drift = parse_percent(drift, Arguments::place("drift")) / 100;
   if (!(options.most_drift > 0))
@@ -92,7 +103,7 @@ ShardOptions shard_options_of(const Arguments& given) {
         throw input_error(Arguments::place(name), "it belongs to --shards", "Name a file of shards, or leave it out");
     return {};
   }
-  for (const char* const name : {"quick", "csv", "collectives", "drift"})
+  for (const char* const name : {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift"})
     if (given.has(name)) throw input_error(Arguments::place(name), "it has no effect beside --shards", "Leave it out");
   ShardOptions options;
   options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
@@ -125,6 +136,9 @@ Request request_of(const Arguments& given) {
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.quick = given.has("quick");
+  request.grid = given.text("grid");
+  if (request.quick && !request.grid.empty())
+    throw input_error(Arguments::place("grid"), "it has its own points, beside --quick", "Leave one of them out");
   request.quiet = given.has("quiet");
   request.options = options_of(given);
   return request;
@@ -139,6 +153,19 @@ std::string utc_now() {
   return text;
 }
 
+// What no time was given for, by its kind: "12 tbe_fwd, 3 gemm".
+std::string left_out_text(const MeasuredSet& set) {
+  std::vector<std::pair<std::string_view, int>> kinds;
+  for (const BenchPoint& point : set.left_out) {
+    const std::string_view name = bench_op_name(point.op);
+    if (kinds.empty() || kinds.back().first != name) kinds.emplace_back(name, 0);
+    ++kinds.back().second;
+  }
+  std::string text;
+  for (const auto& [name, count] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
 void print_summary(const MeasuredSet& set) {
   int unsteady = 0;
   for (const MeasuredPoint& point : set.points) unsteady += point.unsteady ? 1 : 0;
@@ -146,8 +173,10 @@ void print_summary(const MeasuredSet& set) {
   fmt::print("copy {:.1f} GB/s before, {:.1f} after; cache read {:.1f} and {:.1f} GB/s; empty call {:.1f} us\n",
              set.before.copy_bandwidth / 1e9, set.after.copy_bandwidth / 1e9, set.before.cache_bandwidth / 1e9,
              set.after.cache_bandwidth / 1e9, set.before.launch_floor_us);
-  fmt::print("pooled lookup, rows of 256 B: {:.0f} us; streaming read of its bytes: {:.0f} us; ratio {:.2f}\n",
-             set.stream.lookup_us, set.stream.stream_us, set.stream.value());
+  if (set.stream.stream_us > 0)
+    fmt::print("pooled lookup, rows of 256 B: {:.0f} us; streaming read of its bytes: {:.0f} us; ratio {:.2f}\n",
+               set.stream.lookup_us, set.stream.stream_us, set.stream.value());
+  if (!set.left_out.empty()) fmt::print("left out, for time, memory or this device: {}\n", left_out_text(set));
   if (unsteady > 0)
     fmt::print("{} points are unsteady: (P90 - P10) / median above {:.0f} %\n", unsteady,
                100 * set.options.most_spread);
@@ -234,7 +263,9 @@ int bench(const Arguments& given, const Terminal& terminal) {
   if (!request.csv.empty()) result_target(request.csv);
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   const std::int64_t memory = device->facts().memory_bytes;
-  const std::vector<BenchPoint> points = request.quick ? quick_sweep(memory) : full_sweep(memory, request.options.seed);
+  const std::vector<BenchPoint> points = !request.grid.empty() ? grid_sweep(request.grid, Arguments::place("grid"))
+                                         : request.quick       ? quick_sweep(memory)
+                                                               : full_sweep(memory, request.options.seed);
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
   const MicrobenchWatch watch{
       [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
@@ -287,6 +318,11 @@ Command microbench_program() {
            {"seconds", 0, "N", "With --shards: after so long a visit makes do with fewer calls.", "3"},
            {"warm", 0, "", "With --shards: do not flush the caches between calls."},
            {"quick", 0, "", "Time a few dozen small points instead of the whole sweep: one to three minutes."},
+           {"grid", 0, "SIZE",
+            "Time the grid by which a GPU is known instead of the sweep: full, small (to try it) or probe (for a "
+            "profiler)."},
+           {"rounds", 0, "N", "How often all points are gone through; a time is the median over all rounds.", "1"},
+           {"budget", 0, "SECONDS", "Begin no point after so long; what is left out is named."},
            {"threads", 0, "N", "How many threads of the CPU work; as many as it has processors where it is not given."},
            {"seed", 0, "N", "The seed of indices and sweep.", "1"},
            {"drift", 0, "P%", "How far the limits may move during the sweep; beyond, rows get quality C.", "3%"},

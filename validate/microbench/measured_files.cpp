@@ -39,6 +39,10 @@ std::string notes_of(const MeasuredPoint& measured) {
   const SampleStatistics& s = measured.statistics;
   std::string notes = fmt::format("P10 {:.6g}, P90 {:.6g}, min {:.6g}", s.p10, s.p90, s.min);
   if (measured.unsteady) notes += fmt::format("; unsteady: (P90 - P10) / median is {:.2f}", s.spread());
+  if (measured.rounds_us.size() > 1) {
+    notes += "; medians of the rounds";
+    for (const double us : measured.rounds_us) notes += fmt::format(" {:.6g}", us);
+  }
   if (!measured.distinct.empty()) {
     std::int64_t distinct = 0;
     for (const std::int64_t rows : measured.distinct) distinct += rows;
@@ -58,6 +62,7 @@ Cells cells_of(const MeasuredPoint& measured, bool library) {
   cells.statistic = fmt::format("median of {}", measured.samples_us.size());
   cells.time_us = measured.statistics.median;
   if (point.has_tables()) cells.traffic = static_cast<double>(point.row_bytes());
+  if (point.is_copy()) cells.traffic = static_cast<double>((point.op == BenchOp::copy ? 2 : 1) * point.m);
   cells.notes = notes_of(measured);
   cells.stands_in = point.op == BenchOp::gemm && !library;
   if (cells.stands_in) cells.notes += "; by a kernel that stands in for cuBLASLt";
@@ -124,7 +129,8 @@ Json sizes_json(const BenchPoint& point) {
 Json point_json(const MeasuredPoint& measured) {
   const BenchPoint& point = measured.point;
   Json json{{"op", bench_op_name(point.op)}};
-  if (point.op == BenchOp::gemm) json.update({{"m", point.m}, {"n", point.n}, {"k", point.k}});
+  if (!point.has_tables()) json.update({{"m", point.m}, {"n", point.n}, {"k", point.k}});
+  if (point.op == BenchOp::gemm) json["precision"] = precision_name(point.precision);
   if (point.has_tables()) {
     json.update(sizes_json(point));
     json["dtype"] = element_name(point.type);
@@ -136,6 +142,7 @@ Json point_json(const MeasuredPoint& measured) {
   json["flushed"] = !point.warm;
   json["unsteady"] = measured.unsteady;
   json["samples_us"] = measured.samples_us;
+  json["rounds_us"] = measured.rounds_us;
   return json;
 }
 

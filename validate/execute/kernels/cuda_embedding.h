@@ -88,6 +88,8 @@ struct UpdateWorkspace {
 // itself into the workspace, by the lowest `bits` bits of the keys, with the starts of runs. Equal keys keep their
 // order.
 std::size_t sorting_bytes(std::int64_t count);
+void sort_pairs(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                const UpdateWorkspace& workspace, Stream stream);  // the sorting without the starts
 void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
                   const UpdateWorkspace& workspace, Stream stream);
 

@@ -57,9 +57,8 @@ class Stopwatch {
 
 DeviceFacts read_facts() {
   cuda::load_kernels_early();
-  int count = 0, runtime = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("no GPU that CUDA can use is here", "Look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+  int runtime = 0;
+  cuda::device_count();
   cuda::check(cudaSetDevice(0), "choosing the GPU");
   cudaDeviceProp properties{};
   std::size_t free = 0, total = 0;

@@ -29,10 +29,10 @@ std::string csv_row(const MeasuredSet& set, const Cells& cells, int number) {
   const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
   return fmt::format("s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", number,
                      set.is_steady() && !cells.stands_in ? "A" : "C", csv_cell(set.device.name),
-                     csv_cell(set.device.software), cells.op, s.tables, s.rows, s.dim, s.batch, s.pooling, s.dtype,
-                     cells.optimizer, csv_cell(cells.law), csv_cell(cells.cache), set.device.num_gpus, cells.time_us,
-                     csv_cell(cells.statistic), traffic, rate, csv_cell("shardsim-microbench " + set.version),
-                     csv_cell(cells.notes));
+                     csv_cell(set.device.software), csv_cell(cells.op), s.tables, s.rows, s.dim, s.batch, s.pooling,
+                     s.dtype, cells.optimizer, csv_cell(cells.law), csv_cell(cells.cache), set.device.num_gpus,
+                     cells.time_us, csv_cell(cells.statistic), traffic, rate,
+                     csv_cell("shardsim-microbench " + set.version), csv_cell(cells.notes));
 }
 
 std::string notes_of(const MeasuredPoint& measured) {

@@ -68,7 +68,7 @@ says measured/summary.txt 'programs: toy_1gpu_row_wise iteration: [0-9.]+ ms \([
 says measured/summary.txt 'left out: torch \(no PyTorch'
 says measured/summary.txt 'left out: ncu'
 check "at most 7 files" [ "$(find measured -type f | wc -l)" -le 7 ]
-for op in tbe_fwd tbe_bwd nobag_fwd nobag_bwd gemm sort_pairs '"copy, sized"' '"host_copy, to the device"'; do
+for op in tbe_fwd '"tbe_fwd, weighted"' tbe_bwd nobag_fwd nobag_bwd gemm sort_pairs '"copy, sized"' '"host_copy, to the device"'; do
   check "rows of $op" grep -q ",$op," measured/measured.csv
 done
 for optimizer in sgd rowwise_adagrad adagrad adam; do check "rows of $optimizer" grep -q ",$optimizer,zipf\|,$optimizer,uniform" measured/measured.csv; done

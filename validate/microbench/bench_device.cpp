@@ -34,6 +34,7 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
     of_.arena = kept ? kept_ : filled_tables(point.type, point.table_bytes());
     of_.indices = uploaded(input.indices, "indices");
     of_.offsets = uploaded(input.offsets, "offsets");
+    if (point.weighted) of_.weights = numbers(lookups_);
     of_.out = memory(point.output_bytes(), "rows or pooled rows");
     of_.state = memory(point.state_bytes(), "optimizer states");
     of_.gradients = numbers(point.gradients());

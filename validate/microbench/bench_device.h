@@ -37,7 +37,9 @@ class BenchDevice {
  public:
   virtual ~BenchDevice() = default;
   const DeviceFacts& facts() const { return facts_; }
-  virtual bool can(const BenchPoint& point) const { return point.op < BenchOp::sort; }  // other points are left out
+  virtual bool can(const BenchPoint& point) const {
+    return point.op < BenchOp::sort && !point.weighted;
+  }  // other points are left out
 
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
   void prepare(const BenchPoint& point, const BenchInput& input);
@@ -87,7 +89,7 @@ class BenchDevice {
   BenchPoint point_;
   std::int64_t lookups_ = 0;
   struct {
-    DeviceMemory arena, state, out, gradients, indices, offsets, a, b;
+    DeviceMemory arena, state, out, gradients, indices, offsets, weights, a, b;
   } of_;  // the point
 
  private:

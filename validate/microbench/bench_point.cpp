@@ -84,7 +84,7 @@ std::int64_t BenchPoint::need_bytes() const {
   const std::int64_t vectors = sum(tables, [&](const TableShape& table) {
     return 4 * (is_sequence() ? batch * table.pooling : batch) * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
   });
-  return table_bytes() + 8 * lookups() + vectors + state_bytes() +
+  return table_bytes() + (weighted ? 12 : 8) * lookups() + vectors + state_bytes() +
          (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
 }
 

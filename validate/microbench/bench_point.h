@@ -54,6 +54,7 @@ struct BenchPoint {
   ElementType type = ElementType::fp32;
   RowOptimizer optimizer = RowOptimizer::none;
   IndexLaw law;
+  bool weighted = false;                  // a lookup: every row times a weight of its own
   bool warm = false;                      // the same batch again without a flush
   std::int64_t m = 0, n = 0, k = 0;       // gemm, and as BenchOp says
   Precision precision = Precision::fp32;  // gemm

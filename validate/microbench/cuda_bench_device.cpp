@@ -145,7 +145,7 @@ class CudaBenchDevice final : public BenchDevice {
 
   void lookup() override {
     cuda::pooled_lookup(*tables_, of_.arena.as<void>(), indices(), of_.offsets.as<std::int64_t>(), of_.out.as<float>(),
-                        stream());
+                        stream(), of_.weights.as<float>());
   }
   void update() override {
     cuda::update_pooled(*tables_, of_.arena.as<void>(), of_.state.as<float>(), indices(), lookups_,

@@ -66,6 +66,13 @@ class Grid {
     for (const Batch& batch : axes_.batches)
       for (const std::int64_t dim : axes_.dims) table(BenchOp::lookup, dim, batch, type, zipf, RowOptimizer::none);
   }
+  // Those of many rows a bag, where a weight is read for every one of them.
+  void weighted_lookups() {
+    for (const std::int64_t dim : axes_.dims) {
+      table(BenchOp::lookup, dim, axes_.batches.front(), ElementType::fp32, 0, RowOptimizer::none);
+      points_.back().weighted = true;
+    }
+  }
   void updates(RowOptimizer optimizer, ElementType type, double zipf) {
     for (const Batch& batch : axes_.batches) {
       if (batch.pooling == 100) continue;  // their sums are those of 30
@@ -135,6 +142,7 @@ std::vector<BenchPoint> whole_grid(GridAxes axes) {
   grid.updates(RowOptimizer::sgd, ElementType::fp32, 0);
   grid.sequences();
   grid.lookups(ElementType::fp16, 0);
+  grid.weighted_lookups();
   grid.lookups(ElementType::fp32, 1.05);
   grid.updates(RowOptimizer::rowwise_adagrad, ElementType::fp32, 1.05);
   grid.lookups(ElementType::fp32, 1.2);

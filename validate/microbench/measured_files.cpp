@@ -54,7 +54,7 @@ std::string notes_of(const MeasuredPoint& measured) {
 Cells cells_of(const MeasuredPoint& measured, bool library) {
   const BenchPoint& point = measured.point;
   Cells cells;
-  cells.op = bench_op_name(point.op);
+  cells.op = std::string(bench_op_name(point.op)) + (point.weighted ? ", weighted" : "");
   cells.sizes = point.columns();
   cells.optimizer = point.has_update() ? optimizer_name(point.optimizer) : "none";
   cells.law = point.has_tables() ? point.law.text() : "";
@@ -139,6 +139,7 @@ Json point_json(const MeasuredPoint& measured) {
     json["distinct_rows"] = measured.distinct;
     json["access_histogram"] = measured.access_histogram;
   }
+  if (point.weighted) json["weighted"] = true;
   json["flushed"] = !point.warm;
   json["unsteady"] = measured.unsteady;
   json["samples_us"] = measured.samples_us;

@@ -2,6 +2,7 @@
 // in and after each collective of a program with three communicators, a GPU that is too small, refuses a launch or
 // breaks, an NCCL that fails, hangs in a call or does not let go. Every rank that is left must end by itself, say the
 // first cause, and what was measured must be saved.
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <csignal>

@@ -21,16 +21,20 @@ std::string differences(const std::vector<float>& got, const reference::PooledRe
   return {};
 }
 
-std::string lookup_fault(const RandomBatch& batch) {
+std::string lookup_fault(const RandomBatch& batch, bool weighted = false) {
   const cuda::DeviceTables tables(batch.tables);
   const DeviceBuffer arena = on_device(batch.arena), indices = on_device(batch.indices),
                      offsets = on_device(batch.offsets);
   const DeviceBuffer out(static_cast<std::size_t>(batch.tables.bags * batch.tables.output_dim()) * sizeof(float),
                          "a check");
+  std::vector<float> weights;
+  for (std::size_t i = 0; weighted && i < batch.indices.size(); ++i)
+    weights.push_back(0.25F + static_cast<float>(i % 7) / 3);
+  const DeviceBuffer factors = on_device(weights);
   cuda::pooled_lookup(tables, arena.data(), indices.as<std::int64_t>(), offsets.as<std::int64_t>(), out.as<float>(),
-                      nullptr);
+                      nullptr, factors.as<float>());
   return differences(from_device<float>(out),
-                     reference::pooled_lookup(batch.tables, batch.arena.data(), batch.indices, batch.offsets));
+                     reference::pooled_lookup(batch.tables, batch.arena.data(), batch.indices, batch.offsets, weights));
 }
 
 std::string gather_fault(ElementType type, std::int64_t rows, std::int64_t dim, std::int64_t count) {
@@ -80,6 +84,8 @@ void check_lookups(CheckTally& tally) {
         const std::string what = std::string("pooled lookup, ") + type_name(type) + ", " + dims_text(dims);
         tally.record(what + ", aligned", lookup_fault(aligned_batch(type, seed, dims)));
         tally.record(what + ", not aligned", lookup_fault(random_batch(type, seed, dims)));
+        tally.record(what + ", weighted", lookup_fault(aligned_batch(type, seed, dims), true));
+        tally.record(what + ", weighted, not aligned", lookup_fault(random_batch(type, seed, dims), true));
       }
 }
 

@@ -4,21 +4,22 @@ set -uo pipefail
 . "$HERE/common.sh"
 validate=$BUILT/shardsim-validate
 
+# The checks of one group: what they come to, what was left out, and the first that failed.
+judge() {
+  local code=0
+  "$BUILT/shardsim-cuda-check" "$1" > "$WORK/$1" 2>&1 || code=$?
+  cat "$WORK/$1"
+  note "$(last_line "$WORK/$1")"
+  while read -r line; do note "$line"; done < <(grep '^left out' "$WORK/$1")
+  [ "$code" -eq 0 ] || stop "ends with $code: $(grep -m 1 '^FAILED' "$WORK/$1" | cut -c 1-250)"
+}
+
 run_kernels() {
-  "$BUILT/shardsim-cuda-check" kernels > "$WORK/kernels" 2>&1
-  local code=$?
-  cat "$WORK/kernels"
-  note "$(last_line "$WORK/kernels")"
-  return $code
+  judge kernels
 }
 
 run_large() {
-  "$BUILT/shardsim-cuda-check" large > "$WORK/large" 2>&1
-  local code=$?
-  cat "$WORK/large"
-  note "$(last_line "$WORK/large")"
-  while read -r line; do note "$line"; done < <(grep '^left out' "$WORK/large")
-  return $code
+  judge large
 }
 
 # start_ranks PROGRAM RANKS LOG ARGUMENT...: each rank a process, on a node of its own as NCCL sees it. NCCL refuses two ranks of

@@ -13,11 +13,12 @@ def put_between(begin, end, tables, document):
     """Puts the text `tables` between the two marks of the file `document`, in place of what stands there."""
     with open(document, encoding="utf-8") as file:
         text = file.read()
-    if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"{document}: the marks are not there once each")
-    head, rest = text.split(begin)
+    head, mark, rest = text.partition(begin)
+    _, end_mark, tail = rest.partition(end)
+    if not mark or not end_mark or begin in rest:
+        sys.exit(f"{document}: the marks are not there once, one after the other")
     with open(document, "w", encoding="utf-8") as file:
-        file.write(head + begin + tables + end + rest.split(end)[1])
+        file.write(head + begin + tables + end + tail)
 
 
 if __name__ == "__main__":

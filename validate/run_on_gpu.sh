@@ -9,6 +9,7 @@
 #   --minutes M     the whole takes at most so long (7.5); what does not fit is named
 #   --built DIR     a folder with shardsim-validate, shardsim-microbench, shardsim-cuda-check; nothing is built then
 #   --require LIST  of nccl, torch, sanitizer, ncu, with commas: failed where it is missing, not left out
+#   --steps LIST    only these steps of the plan, with commas
 #   --small         small inputs, to try the script itself
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,10 +18,10 @@ started=$SECONDS
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 fail() { echo "error: $1" >&2; exit "${2:-2}"; }
 
-mode='' out='' built='' minutes=7.5 require='' small='' dry_run=''
+mode='' out='' built='' minutes=7.5 require='' steps='' small='' dry_run=''
 while [ $# -gt 0 ]; do
   case "$1" in
-    --built|--minutes|--require) [ $# -gt 1 ] || fail "$1 needs a value; see --help"; declare "${1#--}=$2"; shift 2 ;;
+    --built|--minutes|--require|--steps) [ $# -gt 1 ] || fail "$1 needs a value; see --help"; declare "${1#--}=$2"; shift 2 ;;
     --dry-run) dry_run=yes; shift ;;
     --small) small=yes; shift ;;
     -h|--help) usage; exit 0 ;;
@@ -33,6 +34,11 @@ case "$mode" in check|measure) ;; *) fail "say check or measure; see --help" ;; 
 total=$(awk -v m="$minutes" 'BEGIN { printf "%d", 60 * m }')
 for each in ${require//,/ }; do
   case "$each" in nccl|torch|sanitizer|ncu) ;; *) fail "--require knows nccl, torch, sanitizer and ncu, not $each" ;; esac
+done
+
+for each in ${steps//,/ }; do
+  plan_steps=$(sed -n "/^plan_$mode() {/,/^}/s/^ *echo \"\([a-z]*\) .*/\1/p" "${BASH_SOURCE[0]}")
+  grep -qxF "$each" <<< "$plan_steps" || fail "--steps: $mode has $(paste -sd ' ' <<< "$plan_steps"), not $each"
 done
 
 # The plan: name, expected and longest seconds, what it does. The most valuable first.
@@ -51,7 +57,9 @@ plan_measure() {
   echo "torch 50 90 PyTorch: embedding_bag, index_select, matmul, sort; FBGEMM where it is"
   echo "ncu 40 80 bytes that lookups and updates move from and to DRAM, by ncu"
 }
-plan() { [ -n "$built" ] || echo "build 90 240 validator, micro-benchmark and checks, by nvcc"; "plan_$mode"; }
+pattern=${steps//,/|}
+asked_steps() { "plan_$mode" | grep -E "^(${pattern:-.*}) "; }
+plan() { [ -n "$built" ] || echo "build 90 240 validator, micro-benchmark and checks, by nvcc"; asked_steps; }
 
 print_plan() {
   printf '%-10s %8s %8s  %s\n' step minutes 'at most' 'what it does'
@@ -163,5 +171,5 @@ look_at_programs
 programs=$here/gpu_programs  # of the package
 [ -d "$programs" ] || programs=$here/programs
 export BUILT=$built PROGRAMS=$programs WORK=$work OUT=$out SMALL=$small REQUIRE=$require HERE=$here/on_gpu
-while read -r name expected longest _; do run_step "$name" "$expected" "$longest"; done < <("plan_$mode")
+while read -r name expected longest _; do run_step "$name" "$expected" "$longest"; done < <(asked_steps)
 finish

@@ -63,8 +63,7 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
   if (!allows_type(*constraint, allowed.strategy)) {
     throw input_error(constraint->place,
                       "table '" + table.name +
-                          "' may be neither table_wise nor column_wise, and this planner has no "
-                          "other sharding type",
+                          "' is allowed neither table_wise nor column_wise, the only sharding types of this planner",
                       "Allow one of them, or choose another planner");
   }
   allowed.kernel = kernel_of(*constraint, table);

@@ -86,12 +86,12 @@ code=0
 check "the compute model reads the data set: $(cat streams/err)" [ "$code" -eq 0 ]
 
 echo "-- what is missing, or does not fit"
-gpu 1 check required --built built --small --require sanitizer,nccl --minutes 3
+gpu 1 check required --built built --small --require sanitizer,nccl --steps memcheck
 says required/summary.txt 'FAILED memcheck: sanitizer was required: compute-sanitizer is not in the PATH'
 gpu 0 measure hurried --built built --small --minutes 0.3
 says hurried/summary.txt 'left out: grid \(no time'
 FAKE_CUDA=12.4 gpu 1 check older --built built --small
-says streams/err 'driver 580.1 knows CUDA 12.4, and nvcc is of CUDA 13: '
+says streams/err 'driver 580.1 knows CUDA 12, and nvcc is of CUDA 13: '
 printf 'no program of this machine\n' > messages/foreign
 mkdir foreign
 for name in shardsim-validate shardsim-microbench shardsim-cuda-check; do cp messages/foreign "foreign/$name"; chmod +x "foreign/$name"; done
@@ -102,4 +102,6 @@ says streams/err 'holds files already'
 gpu 2 check one two
 gpu 2 run one
 gpu 2 check new --require cuda
+gpu 2 check new --steps grid
+says streams/err 'check has kernels large nccl kill data memcheck racecheck, not grid'
 finish 40

@@ -44,7 +44,7 @@ int seated_device(int ranks_per_node, Rendezvous& rendezvous) {
   bool shared = true;
   for (const std::string& text : rendezvous.all_gather(own, "looking where ranks run")) {
     const std::vector<std::string> parts = unpack_texts(text);
-    if (parts.size() != 4) throw run_error("a rank did not say where it runs", "Do all ranks run the same build?");
+    if (parts.size() != 4) throw run_error("a rank did not report where it runs", "Do all ranks run the same build?");
     seats.push_back({parts[0], parts[1], parts[2]});
     shared = shared && !parts[3].empty();
   }

@@ -45,7 +45,7 @@ int device_count(const std::string& who) {
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaSuccess && count > 0) return count;
   const std::string why = code == cudaSuccess ? "" : std::string(": CUDA says '") + cudaGetErrorString(code) + "'";
-  throw run_error(who + "no GPU that CUDA can use is here" + why,
+  throw run_error(who + "CUDA finds no usable GPU" + why,
                   code == cudaErrorInsufficientDriver
                       ? "Update the driver, or build with a toolkit that is no newer than it (nvidia-smi says which)"
                       : "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");

@@ -101,9 +101,19 @@ look_at_machine() {
 }
 
 log_clocks() {
-  nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,clocks_event_reasons.active \
+  local reasons=clocks_throttle_reasons.active  # as drivers before 535 call them
+  ! nvidia-smi --help-query-gpu 2> /dev/null | grep -q clocks_event_reasons.active || reasons=clocks_event_reasons.active
+  nvidia-smi --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,$reasons \
     --format=csv -lms 500 > "$out/clocks.csv" 2>&1 &
   sampler=$!
+}
+
+# The samples of the GPU at work. The reasons are bits; 0 is none, 1 an idle GPU.
+clocks_text() {
+  awk -F', *' 'NR > 1 && $6 + 0 > 0 { n++; if (!low || $2 + 0 < low) low = $2 + 0; if ($2 + 0 > high) high = $2 + 0
+      if ($4 + 0 > power) power = $4 + 0; if ($5 + 0 > hot) hot = $5 + 0; if ($7 !~ /0x0*[01]$/) slowed++ }
+    END { if (n) printf "clocks: SM %d to %d MHz in %d samples of the GPU at work, %d of them slowed (clocks.csv says why); up to %.0f W and %d C\n",
+      low, high, n, slowed, power, hot }' "$out/clocks.csv"
 }
 
 # A step is a script of on_gpu/, told by name what to do. Lines that begin with '= ' go to the summary; 77 says that it was left out.
@@ -145,6 +155,7 @@ build() {
 # At most 7 files, none above 16 MiB.
 finish() {
   local file
+  while read -r file; do say "$file"; done < <(clocks_text)
   for file in "${left_out[@]}"; do say "left out: $file"; done
   tar -C "$work" -czf "$out/logs.tar.gz" logs observed
   for file in "$out"/*; do

@@ -12,7 +12,13 @@ ln -s "$tests/cuda_kernels_on_cpu" built/shardsim-cuda-check
 cat > tools/nvidia-smi <<'SMI'
 #!/usr/bin/env bash
 case "$*" in
-  *-lms*) echo "timestamp, clocks.sm"; exec sleep 600 ;;
+  *-lms*)
+    echo "timestamp, clocks.current.sm [MHz], clocks.current.memory [MHz], power.draw [W], temperature.gpu, utilization.gpu [%], reasons"
+    for sample in "345 MHz, 2619 MHz, 70.10 W, 30, 0 %, 0x0000000000000001" "1980 MHz, 2619 MHz, 500.00 W, 45, 98 %, 0x0000000000000000" \
+      "1700 MHz, 2619 MHz, 699.00 W, 60, 100 %, 0x0000000000000004"; do
+      echo "2026/11/23 22:00:00.000, $sample"
+    done
+    exec sleep 600 ;;
   *name,driver_version*) echo "NVIDIA H100 80GB HBM3, 580.1, 1024 MiB" ;;
   *driver_version*) echo "580.1" ;;
   *name*) echo "NVIDIA H100 80GB HBM3" ;;
@@ -67,6 +73,7 @@ says measured/summary.txt 'grid: [0-9]+ rows in measured.csv'
 says measured/summary.txt 'programs: toy_1gpu_row_wise iteration: [0-9.]+ ms \([0-9.]+ [0-9.]+ [0-9.]+\)'
 says measured/summary.txt 'left out: torch \(no PyTorch'
 says measured/summary.txt 'left out: ncu'
+says measured/summary.txt 'clocks: SM 1700 to 1980 MHz in 2 samples of the GPU at work, 1 of them slowed .* up to 699 W and 60 C'
 check "at most 7 files" [ "$(find measured -type f | wc -l)" -le 7 ]
 for op in tbe_fwd '"tbe_fwd, weighted"' tbe_bwd nobag_fwd nobag_bwd gemm sort_pairs '"copy, sized"' '"host_copy, to the device"'; do
   check "rows of $op" grep -q ",$op," measured/measured.csv
@@ -84,6 +91,18 @@ YAML
 code=0
 "$shardsim" run one.yaml -o run -q > streams/out 2> streams/err || code=$?
 check "the compute model reads the data set: $(cat streams/err)" [ "$code" -eq 0 ]
+
+echo "-- what ncu counts"
+metric() { printf '"0","1","bench","h","void shardsim::cuda::pooled_lookup_kernel<float, 4, false>(const TableView *, int)","1","7","(32, 8, 1)","(4096, 1, 1)","0","9.0","Command line profiler metrics","%s","%s","%s"\n' "$@"; }
+{
+  echo '==PROF== Connected to process 1'
+  echo '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"'
+  metric dram__bytes_read.sum Mbyte 500
+  metric dram__bytes_write.sum Mbyte 20
+  metric gpu__time_duration.sum us 260
+} > ncu.csv
+"$source/validate/on_gpu/dram.sh" ncu.csv > streams/out
+says streams/out '^pooled_lookup_kernel: 1 calls, 0.500 GB from DRAM, 0.020 GB to it, 2000 GB/s$'
 
 echo "-- what is missing, or does not fit"
 gpu 1 check required --built built --small --require sanitizer,nccl --steps memcheck

@@ -6,7 +6,7 @@ grep -E '^"' "$1" | awk '
   function seconds(unit) { return unit ~ /^n/ ? 1e-9 : unit ~ /^u/ ? 1e-6 : unit ~ /^m/ ? 1e-3 : 1 }
   { n = split(substr($0, 2, length($0) - 2), cell, /","/) }
   !at["Metric Name"] { for (i = 1; i <= n; i++) at[cell[i]] = i; next }
-  { name = cell[at["Kernel Name"]]; sub(/[<(].*/, "", name); metric = cell[at["Metric Name"]]; unit = cell[at["Metric Unit"]]
+  { name = cell[at["Kernel Name"]]; sub(/[<(].*/, "", name); sub(/.*:/, "", name); sub(/^void /, "", name); metric = cell[at["Metric Name"]]; unit = cell[at["Metric Unit"]]
     value = cell[at["Metric Value"]]; gsub(/,/, "", value) }
   metric ~ /bytes_read/ { read[name] += value * bytes(unit); calls[name]++ }
   metric ~ /bytes_write/ { written[name] += value * bytes(unit) }

@@ -14,6 +14,7 @@
 
 #include "base/at_end.h"
 #include "base/error.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 
 #ifndef SHARDSIM_DEFAULT_DATA
@@ -130,6 +131,7 @@ std::string read_file(const std::string& path, std::size_t most) {
 }
 
 void write_file(const fs::path& path, std::string_view text) {
+  const StopDelay whole;
   const fs::path target = result_target(path);
   std::error_code failure, ignored;
   fs::path temporary;

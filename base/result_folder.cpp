@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/replaced.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -130,6 +131,7 @@ void publish(const fs::path& hidden, const fs::path& target) {
 }  // namespace
 
 void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
+  const StopDelay together;
   const bool is_new = !is_there(target);
   std::error_code failure, ignored;
   fs::create_directories(target, failure);

@@ -1,6 +1,5 @@
 #include "cli/arguments/process.h"
 
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,13 +12,6 @@
 
 namespace shardsim {
 namespace {
-
-// The one piece of global state: a signal handler can reach nothing else.
-volatile sig_atomic_t g_signal = 0;
-
-void on_signal(int number) {
-  g_signal = number;
-}
 
 bool wants_colour(bool is_terminal) {
   const char* no_color = std::getenv("NO_COLOR");
@@ -80,20 +72,6 @@ Terminal look_at_terminal() {
   terminal.width = columns(stdout_is_terminal);
   terminal.interrupted = [] { return caught_signal() != 0; };
   return terminal;
-}
-
-void catch_signals(SecondSignal second) {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = second == SecondSignal::kills ? static_cast<int>(SA_RESETHAND) : 0;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGXFSZ, SIG_IGN);
-}
-
-int caught_signal() {
-  return g_signal;
 }
 
 void Progress::show(const std::string& text) {

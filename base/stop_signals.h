@@ -2,8 +2,8 @@
 
 namespace shardsim {
 
-// What Ctrl-C (SIGINT) and SIGTERM do to the process. This is the one piece of global state of the program: a signal
-// handler can reach nothing else.
+// What Ctrl-C (SIGINT), SIGTERM and a terminal that goes (SIGHUP) do to the process. This is the one piece of global
+// state of the program: a signal handler can reach nothing else.
 enum class OnStop {
   noted,             // nothing by themselves: caught_signal() is asked
   noted_then_kills,  // the same, and the second signal of a kind ends the process at once

@@ -1,14 +1,18 @@
 #include "cli/arguments/process.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
+
+#include "base/text.h"
 
 namespace shardsim {
 namespace {
@@ -24,6 +28,16 @@ int columns(bool is_terminal) {
   winsize size{};
   if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
   return std::max<int>(size.ws_col, 60);
+}
+
+// Streams that the caller closed: the next file opened would get their number, and what is printed would go into it.
+// They are opened so that to read or write them fails as it should.
+void open_missing_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != stream) ::close(opened);  // a lower one is missing, too: it could not be opened
+  }
 }
 
 int caught(const std::function<int()>& body) {
@@ -45,7 +59,7 @@ int caught(const std::function<int()>& body) {
 
 void say(const std::string& line) {
   std::fflush(stdout);
-  std::fputs((line + "\n").c_str(), stderr);
+  std::fputs((printable(line) + "\n").c_str(), stderr);
 }
 
 void print_result(const std::string& text) {
@@ -58,6 +72,7 @@ int report_error(int code, const std::string& message) {
 }
 
 int guarded(const std::function<int()>& body) {
+  open_missing_streams();
   const int code = caught(body);
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!lost || code != 0) return code;

@@ -111,7 +111,7 @@ stops_while_reading() {
   local signal=$1 expected=$2 code=0 main before from
   shift 2
   before=$(files)
-  setsid env --default-signal=INT,TERM "$shardsim" "$@" >streams/out 2>streams/err <pipe &
+  setsid env --default-signal=INT,TERM,HUP "$shardsim" "$@" >streams/out 2>streams/err <pipe &
   main=$!
   exec 9>pipe  # somebody must open the pipe for both to go on; nothing is written
   for _ in $(seq 100); do
@@ -129,7 +129,7 @@ stops_while_reading() {
   check "reading: '$*' prints nothing" [ ! -s streams/out ]
   check "reading: '$*' leaves nothing" [ "$before" = "$(files)" ]
 }
-for signal in "INT 130" "TERM 143"; do
+for signal in "INT 130" "TERM 143" "HUP 129"; do
   # shellcheck disable=SC2086
   stops_while_reading $signal check /dev/stdin
 done

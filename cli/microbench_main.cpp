@@ -354,6 +354,6 @@ Command microbench_program() {
 }  // namespace
 
 int main(int count, char** values) {
-  catch_signals();
+  on_stop_signals(OnStop::noted);
   return guarded([&] { return run_program(microbench_program(), {values + 1, values + count}, look_at_terminal()); });
 }

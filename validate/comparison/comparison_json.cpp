@@ -19,7 +19,7 @@ Json rounded(double value, double steps) {
 Json ms(double value) {
   return rounded(value, 1e6);
 }
-Json percent_json(const std::optional<double>& value) {
+Json rounded_percent(const std::optional<double>& value) {
   return value ? rounded(*value, 1e3) : Json(nullptr);
 }
 
@@ -35,7 +35,7 @@ Json time_json(const ComparedTime& time) {
           {"observed_min_ms", ms(time.observed_ms.min)},
           {"observed_median_ms", ms(time.observed_ms.median)},
           {"observed_max_ms", ms(time.observed_ms.max)},
-          {"error_pct", percent_json(time.error_pct())}};
+          {"error_pct", rounded_percent(time.error_pct())}};
 }
 
 // null without a tolerance, and for what it does not bound.
@@ -75,7 +75,7 @@ Json worst_json(const ComparedOperation& row) {
   return {{"name", row.name},
           {"class", row.op_class},
           {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
-          {"error_pct", percent_json(row.time.error_pct())}};
+          {"error_pct", rounded_percent(row.time.error_pct())}};
 }
 
 Json bytes_json(const std::optional<std::int64_t>& bytes) {
@@ -118,7 +118,7 @@ Json compared_wait_json(const ComparedWait& wait) {
 Json memory_json(const TimelineComparison& comparison) {
   Json error = nullptr;
   if (comparison.predicted_bytes && comparison.observed_bytes && *comparison.observed_bytes > 0)
-    error = percent_json(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
+    error = rounded_percent(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
                          static_cast<double>(*comparison.observed_bytes));
   return {{"predicted_hbm_max_bytes", bytes_json(comparison.predicted_bytes)},
           {"observed_hbm_max_bytes", bytes_json(comparison.observed_bytes)},

@@ -254,6 +254,6 @@ Command validate_program() {
 }  // namespace
 
 int main(int count, char** values) {
-  catch_signals(SecondSignal::kills);  // the first one ends the run in order
+  on_stop_signals(OnStop::noted_then_kills);  // the first one ends the run in order
   return guarded([&] { return run_program(validate_program(), {values + 1, values + count}, look_at_terminal()); });
 }

@@ -215,7 +215,7 @@ DensePart read_dense(MapReader reader, const std::vector<Table>& tables) {
   const Bytes counted = parameters_of(dense.layers, reader.tree().place);
   dense.parameters = reader.bytes("parameters_bytes", counted);
   if (static_cast<double>(dense.parameters.count) > kMostParameterBytes)
-    throw input_error(reader.place_of("parameters_bytes"), "parameters_bytes is absurd",
+    throw input_error(reader.place_of("parameters_bytes"), "parameters_bytes is too large",
                       fmt::format("Give at most {:.3g} bytes", kMostParameterBytes));
   reader.finish();
   return dense;

@@ -42,7 +42,7 @@ TimelineFault fault_of_head(const Timeline& timeline) {
 TimelineFault fault_of(const Timeline& timeline, const Span& span) {
   for (const auto& [us, part] : {std::pair(span.start_us, "spans/start_us"), {span.end_us, "spans/end_us"}}) {
     if (!std::isfinite(us)) return {"has a time that is not finite", part};
-    if (std::abs(us) > kMostUs) return {fmt::format("has an absurd time: {} us", us), part};
+    if (std::abs(us) > kMostUs) return {fmt::format("has an impossible time: {} us", us), part};
   }
   if (span.end_us < span.start_us)
     return {fmt::format("ends at {} us, before its start at {} us", span.end_us, span.start_us), "spans/end_us"};

@@ -132,7 +132,7 @@ TEST_CASE("a file that no run of ours wrote is not replaced, nor what a link lea
   const Folder folder;
   const fs::path target = folder / "out";
   write_file(target / "x", "mine");
-  CHECK(has(error_of([&] { write_texts(target, {"x", "y"}); }), "out/x: this file is not of an earlier run"));
+  CHECK(has(error_of([&] { write_texts(target, {"x", "y"}); }), "out/x: this file was not written by an earlier run"));
   CHECK(read_file((target / "x").string()) == "mine");
   CHECK(!fs::exists(target / "y"));
   fs::remove(target / "x");

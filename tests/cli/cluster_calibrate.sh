@@ -56,7 +56,7 @@ echo "-- bad input"
 refused() { refuse 2 "$1" cluster calibrate --cluster dgx1_v100 --measurements m.csv -o new.yaml "${@:2}"; }
 rows() { printf 'system,nodes,gpus_per_node,collective,size_bytes,time_us\n%b' "$1" >m.csv; }
 rows 'box,1,8,all_reduce,1024,50\n'
-refused 'm.csv: only one row with both a size and a time'
+refused 'm.csv: the file has only one row with both a size and a time'
 rows ''
 refused 'm.csv: the file holds no measured row'
 rows 'box,1,8,all_reduce,1024,50\ncrate,1,8,all_reduce,1024,50\n'

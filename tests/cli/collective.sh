@@ -101,7 +101,7 @@ refuse 2 'argument --kind: .*all_reduce' "${a100[@]}" --sizes 1MiB
 refuse 2 'argument --kind: unknown kind.*all_reduce' "${a100[@]}" --kind all_redcue --sizes 1MiB
 refuse 2 'argument --cluster: ' collective predict --kind all_reduce --sizes 1MiB
 refuse 2 'argument --cluster.*dgx_a100' collective predict --cluster dgx_a100 --kind all_reduce --sizes 1MiB
-refuse 2 'argument --sizes: no sizes' "${a100[@]}" --kind all_reduce
+refuse 2 'argument --sizes: the sizes are missing' "${a100[@]}" --kind all_reduce
 for sizes in 0B 0B:1MiB:x2 1MiB:1KiB:x2 1KiB:1MiB 1KiB:1MiB:2 1KiB:1MiB:x1 1KiB:1MiB:x0.5 1B:1GiB:+1B 12 9223372036854775808B \
   16EiB 1KiB, 1KiB:1MiB:x2:3 -1B 1KiB:1MiB:+0B 1KiB:1MiB:xnan; do
   refuse 2 'argument --sizes: ' "${a100[@]}" --kind all_reduce "--sizes=$sizes"

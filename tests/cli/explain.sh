@@ -27,10 +27,10 @@ assert [t["fqn"] == "model.sparse.ebc.copies" for t in plan["tables_of_unknown_s
 assert plan["tables"][0]["fqn"] == "model.sparse.ebc.rows"
 assert len(plan["tables"]) == len(plan["statistics"]["tables"]) == 1
 assert plan["statistics"]["ranks"][0]["shards"] == {"RW": 1}'
-refuse 2 'argument --case: a plan file alone' explain plan.json --case x
-refuse 2 'argument --seed: a plan file alone' explain plan.json --seed 3
-refuse 2 'argument --set: a plan file alone' explain plan.json --set cluster.nodes=2
-refuse 2 'argument --memory-model: a plan file alone' explain plan.json --memory-model paper
+refuse 2 'argument --case: this option needs a scenario' explain plan.json --case x
+refuse 2 'argument --seed: this option needs a scenario' explain plan.json --seed 3
+refuse 2 'argument --set: this option needs a scenario' explain plan.json --set cluster.nodes=2
+refuse 2 'argument --memory-model: without a scenario, a plan file' explain plan.json --memory-model paper
 sed 's#rank:1/cuda:1#rank:1/cpu#' plan.json >mixed.json
 refuse 2 'mixed.json:4: .*fused_uvm' explain mixed.json
 refuse 2 'mixed.json:4: .*fused_uvm' check mixed.json

@@ -63,7 +63,7 @@ csv 'name,rows,dim\n'
 refuse 2 't.csv: there are no tables' import t.csv -o none
 csv '{"tables": [{"name": "a", "num_embeddings": 0, "embedding_dim": 8}]}'
 refuse 2 't.csv:1: num_embeddings is 0' import t.csv -o none
-refuse 2 'country.*does not say its size' import serialized.json -o none
+refuse 2 'country.*does not state its size' import serialized.json -o none
 refuse 2 'argument --plan: .*a plan, too' import imports/torchrec.json --plan serialized.json -o none
 refuse 2 'argument --cluster: the plan has 4 GPUs on a host, and cluster "dgx_a100_80gb" has 8' import imports/torchrec.json --cluster dgx_a100_80gb -o none
 refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none

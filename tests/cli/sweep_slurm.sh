@@ -140,5 +140,5 @@ mkdir no_slurm
 for program in sh env; do ln -s "$(command -v $program)" no_slurm/; done
 code=0
 PATH=$work/no_slurm "$shardsim" sweep many.yaml -o lost --slurm 2 -q >streams/out 2>streams/err </dev/null || code=$?
-check "no sbatch at all is one error ($code): $(cat streams/err)" grep -q '^error: there is no sbatch here' streams/err
+check "no sbatch at all is one error ($code): $(cat streams/err)" grep -q '^error: the command sbatch' streams/err
 finish 14

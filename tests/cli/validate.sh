@@ -90,15 +90,15 @@ refuse 2 'arguments: an argument is missing' -o x.h5
 refuse 2 'nothing.json' nothing.json -o x.h5
 refuse 2 'argument --output: is missing.*-o observed.h5' row_wise.json
 refuse 2 'argument --output: .*ends neither' row_wise.json -o x.txt
-refuse 2 'argument --iterations: "0" is no count' row_wise.json -o x.h5 --iterations 0
+refuse 2 'argument --iterations: "0" is not a whole number' row_wise.json -o x.h5 --iterations 0
 refuse 2 'argument --iterations: "-3"' row_wise.json -o x.h5 --iterations=-3
 refuse 2 'argument --warmup: "2.5"' row_wise.json -o x.h5 --warmup 2.5
 refuse 2 'argument --port: "70000"' row_wise.json -o x.h5 --port 70000
-refuse 2 'argument --priority: streams of a CPU rank' row_wise.json -o x.h5 --priority
+refuse 2 'argument --priority: the streams of a CPU rank' row_wise.json -o x.h5 --priority
 refuse 2 'argument --join-limit: "0"' row_wise.json -o x.h5 --join-limit 0
 refuse 2 'argument --device: unknown device "gpu"' row_wise.json -o x.h5 --device gpu
 refuse 2 'argument --transport: "nccl" cannot be used with --device cpu' row_wise.json -o x.h5 --device cpu --transport nccl
-refuse 2 'argument --case: a program file holds one case' row_wise.json -o x.h5 --case row_wise
+refuse 2 'argument --case: a program file holds only one case' row_wise.json -o x.h5 --case row_wise
 refuse 2 'argument --case: the scenario has several cases' "$toy" -o x.h5
 refuse 2 'unknown option.*--iterations' row_wise.json -o x.h5 --iteration 3
 head -c 700 row_wise.json >cut.json

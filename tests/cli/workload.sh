@@ -51,7 +51,7 @@ refuse 2 'argument --max-bytes: .*GiB' "${tasks[@]}" metasyn_856 --max-bytes 15
 refuse 2 'at least' "${tasks[@]}" metasyn_856 --max-bytes "1 B"
 refuse 2 '60 to 59 tables' "${tasks[@]}" metasyn_856 --min-tables 60
 refuse 2 'dims from 4 to 96' "${tasks[@]}" metasyn_856 --max-dim 96
-refuse 2 'argument --batch: .*divides' "${tasks[@]}" metasyn_856 --batch 65537
+refuse 2 'argument --batch: .*multiple' "${tasks[@]}" metasyn_856 --batch 65537
 refuse 2 'argument --gpus: .*--cluster' "${tasks[@]}" metasyn_856 --gpus 16
 refuse 2 'argument --test' "${tasks[@]}" metasyn_856 --test 101
 refuse 2 'argument --tasks' "${tasks[@]}" metasyn_856 --tasks 0

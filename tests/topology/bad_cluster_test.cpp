@@ -61,7 +61,7 @@ TEST_CASE("GPUs that are not connected are refused and two of them named") {
 TEST_CASE("NICs are laid out in exactly one way") {
   CHECK(says(error_below("nics: {rate: 100 Gbit/s}\n"), "4", "0 of per_gpu, shared_by and per_node"));
   CHECK(says(error_below("nics: {per_gpu: 1, per_node: 1, rate: 100 Gbit/s}\n"), "4", "2 of per_gpu"));
-  CHECK(says(error_below("nics: {shared_by: 3, rate: 100 Gbit/s}\n"), "4", "cannot share NICs 3 by 3"));
+  CHECK(says(error_below("nics: {shared_by: 3, rate: 100 Gbit/s}\n"), "4", "cannot be divided into groups of 3"));
   CHECK(says(error_below("nics: {per_gpu: 1}\n"), "4", "nics.rate"));
   CHECK(says(error_below("nics: {per_gpu: 1, rate: 25}\n"), "4", "nics.rate"));
   CHECK(says(error_below("nodes: 2\n"), "4", "2 nodes but no NICs"));

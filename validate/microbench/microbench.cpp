@@ -60,6 +60,17 @@ std::uint64_t seed_of(const BenchPoint& point, std::uint64_t seed) {
   return mix(fnv1a(point.shape() + point.law.text()), seed);
 }
 
+// Another round over a point that has been measured.
+void measure_again(BenchDevice& device, const MicrobenchOptions& options, const MicrobenchWatch& watch,
+                   MeasuredPoint& measured) {
+  MeasuredPoint again = measure_point(device, measured.point, options, watch);
+  if (again.samples_us.empty()) return;
+  measured.samples_us.insert(measured.samples_us.end(), again.samples_us.begin(), again.samples_us.end());
+  measured.rounds_us.push_back(again.statistics.median);
+  measured.statistics = sample_statistics(measured.samples_us);
+  measured.unsteady = measured.statistics.spread() > options.most_spread;
+}
+
 }  // namespace
 
 StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) {
@@ -88,13 +99,28 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
   set.options = options;
   set.version = version();
   set.before = limits_of(device);
+  const Clock::time_point start = Clock::now();
+  const auto in_time = [&] { return options.budget_seconds <= 0 || seconds_since(start) < options.budget_seconds; };
+  const std::size_t all = points.size() * static_cast<std::size_t>(std::max(options.rounds, 1));
   std::size_t done = 0;
   for (const BenchPoint& point : points) {
     if (stopped(watch)) return set;
+    if (!device.can(point) || point.need_bytes() > set.device.memory_bytes || !in_time()) {
+      set.left_out.push_back(point);
+      continue;
+    }
     set.points.push_back(measure_point(device, point, options, watch));
-    if (watch.progress) watch.progress(++done, points.size());
+    if (watch.progress) watch.progress(++done, all);
   }
-  set.stream = stream_ratio(device, options);
+  for (int round = 1; round < options.rounds; ++round) {
+    for (MeasuredPoint& measured : set.points) {
+      if (stopped(watch)) return set;
+      if (!in_time()) break;
+      measure_again(device, options, watch, measured);
+      if (watch.progress) watch.progress(++done, all);
+    }
+  }
+  if (options.stream) set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;
 }
@@ -113,6 +139,7 @@ MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const 
     result.unsteady = result.statistics.spread() > options.most_spread;
     if (!result.unsteady) break;
   }
+  result.rounds_us = {result.statistics.median};
   return result;
 }
 

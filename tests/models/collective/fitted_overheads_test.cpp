@@ -87,7 +87,9 @@ TEST_CASE("what the file states stands where it is the public default too, and t
   CHECK(spec.overheads.at("all_to_all").across_nodes == default_overhead("all_to_all", true));
   const auto notes = cluster_notes(spec);
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].find("of its own in overheads.all_to_all.across_nodes, so nothing of the fit") != std::string::npos);
+  CHECK(notes[0].find(
+            "of its own in overheads.all_to_all.across_nodes. The fit to open measurements is not used there") !=
+        std::string::npos);
   CHECK(cluster_notes(with_fits(spec_from(a100(2) + "fits: open_data\noverheads: {all_to_all: {}}\n"))).empty());
 }
 
@@ -195,12 +197,12 @@ TEST_CASE("fits that state no range and keys without effect are said") {
       "overheads: {all_to_all: {across_nodes: {start: {value: \"1 ms\", source: mine, fitted: true}}}}\n";
   const auto notes = cluster_notes(spec_from(a100(2) + fitted));
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].find("overheads.all_to_all.across_nodes state no range") != std::string::npos);
+  CHECK(notes[0].find("overheads.all_to_all.across_nodes do not state for which sizes") != std::string::npos);
   ClusterSpec fits = spec_from(cube_mesh(1));
   fits.sources = {{"gpu.copy_bandwidth", "1 TB/s", "mine", true, {}, 0, {}},
                   {"nvlink.nvb_efficiency", "0.7", "mine", true, {}, 0, {}}};
   REQUIRE(cluster_notes(fits).size() == 1);
-  CHECK(cluster_notes(fits)[0].find("in gpu, nvlink.nvb_efficiency state no range") != std::string::npos);
+  CHECK(cluster_notes(fits)[0].find("in gpu, nvlink.nvb_efficiency do not state for which sizes") != std::string::npos);
   fits.gpu.holds_for = WorkRange{};
   fits.nvlink.nvb_holds_for = FitRange{};
   CHECK(cluster_notes(fits).empty());

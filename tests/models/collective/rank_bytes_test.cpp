@@ -107,7 +107,7 @@ TEST_CASE("sums that cannot be are refused") {
   std::vector<RankBytes> bytes(8, RankBytes{300, 300, 400, 400, {}});
   CHECK(message_of(bytes, cluster).empty());
   bytes[0].sent_in_node = 301;
-  CHECK(message_of(bytes, cluster).find("not what is received inside node 0: 1201 and 1200") != std::string::npos);
+  CHECK(message_of(bytes, cluster).find("received inside node 0 differ: 1201 and 1200") != std::string::npos);
   bytes[7].received_in_node = 301;
   CHECK(message_of(bytes, cluster).find("inside node 0") != std::string::npos);
   bytes[7].received_in_node = 300;

@@ -197,7 +197,7 @@ TEST_CASE("a table of planners that were trained on their judge is titled in-mod
   study.comparisons.at(0).lower_bound_ms = *study.comparisons.at(0).best_ms() / 2;
   const std::string table = result_table(study, 1000, false);
   CHECK(contains(table, "PLANNERS, in-model\n"));
-  CHECK(contains(table, "what labelled the training data of row_wise judges it here, too"));
+  CHECK(contains(table, "the model that labelled the training data of row_wise also judges it here"));
   CHECK(contains(table, "x bound"));
   CHECK(contains(table, "2.000"));
   const std::string json = result_to_json(study);

@@ -114,7 +114,7 @@ TEST_CASE("the summary names the fastest plan, its gain, what limits it and the 
   CHECK(
       holds(text, "for rm1 it is flexshard_3tier with 226.0 ms, 1.81 times as fast as row_wise (node0/nic3/out busy"));
   // Predictions of the sample are 14 % high for every global all-reduce and less elsewhere.
-  CHECK(holds(text, "the worst is off by 14.0 % (global_all_reduce of "));
+  CHECK(holds(text, "the largest error is 14.0 % (global_all_reduce of "));
   CHECK(holds(text, "uses 22 % of its memory"));
 }
 

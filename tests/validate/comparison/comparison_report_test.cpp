@@ -58,7 +58,7 @@ TEST_CASE("--case chooses the case, and the prediction for an observation of one
   CHECK(says(message_of(predicted, source("o.h5", {"a", "c"}, true), "b"), "o.h5: there is no case \"b\""));
   CHECK(says(message_of(predicted, source("o.h5", {"a"}, true), "z"), "p.h5: there is no case \"z\""));
   CHECK(says(message_of(predicted, source("o.h5", {"x", "y"}, true)),
-             "o.h5: no case of p.h5 is here: a, b there, x, y here"));
+             "o.h5: the files have no case in common: a, b in p.h5, x, y here"));
   TimelineSource traces = source("dir", {"kineto"}, true);
   traces.names_no_case = true;
   CHECK(says(message_of(predicted, traces), "Name it with --case: a, b"));

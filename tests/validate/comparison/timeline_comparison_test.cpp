@@ -226,7 +226,7 @@ TEST_CASE("clocks that may be off by more than a percent of the iteration are no
   observed.measured.clock_residual_us = 0.9;
   CHECK(compare(one_rank({40}), observed).notes.empty());
   observed.measured.clock_residual_us = 1.1;
-  CHECK(says(compare(one_rank({40}), observed).notes.at(0), "may be off each other by 0.0011 ms"));
+  CHECK(says(compare(one_rank({40}), observed).notes.at(0), "may differ by 0.0011 ms"));
 }
 
 TEST_CASE("more ranks and iterations than memory could hold are refused") {

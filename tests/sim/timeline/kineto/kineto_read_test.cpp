@@ -210,7 +210,7 @@ TEST_CASE("clocks further apart than an iteration are laid on each other, with a
   CHECK(spans_of(read.timeline, "dense", 0)[0].start_us == doctest::Approx(0));
   CHECK(spans_of(read.timeline, "dense", 1)[0].start_us == doctest::Approx(0));
   REQUIRE(read.notes.size() == 2);
-  CHECK(says(read.notes[0], "clocks are up to 899 ms apart"));
+  CHECK(says(read.notes[0], "clocks of the ranks differ by up to 899 ms"));
   CHECK(says(read.notes[1], "counts as send_recv: ncclDevKernel_Generic"));
   CHECK(read.timeline.groups.empty());
 }

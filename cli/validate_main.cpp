@@ -18,6 +18,7 @@
 #include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/kernels/parallel.h"
 #include "validate/execute/meet/launch.h"
+#include "validate/execute/meet/secret.h"
 #include "validate/execute/meet/tcp.h"
 #include "validate/execute/run/execute.h"
 
@@ -33,6 +34,7 @@ struct ValidateRequest {
   std::string trace;         // folder of Kineto traces; "": none
   int check_iterations = 0;  // --check-data; 0: measure
   std::optional<int> port;   // where rank 0 listens; none: as the launcher says
+  std::string secret_file;   // "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
   ExecuteOptions options;
 };
@@ -74,6 +76,7 @@ ValidateRequest validate_request(const Arguments& given) {
                       "Leave it out, or use --device cuda");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.options.give_up = [](const std::string& why) {
     std::_Exit(report_error(caught_signal() == 0 ? 1 : 128 + caught_signal(), why + "."));
@@ -102,7 +105,8 @@ int free_port() {
 
 // The ranks that this process runs, each in a thread: one of a launcher's, those of a node, or all.
 std::vector<Launch> ranks_here(const Program& program, const ValidateRequest& request) {
-  const Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  if (!request.secret_file.empty()) launch.secret = secret_of_file(request.secret_file);
   const int world = program.world_size;
   const bool per_node =
       launch.local_size == 1 && launch.world_size < world && launch.world_size * program.ranks_per_node == world;
@@ -114,6 +118,7 @@ std::vector<Launch> ranks_here(const Program& program, const ValidateRequest& re
         "Start one per rank, or one per node of " + std::to_string(program.ranks_per_node));
   }
   const int here = launch.launcher.empty() ? world : program.ranks_per_node;
+  if (launch.launcher.empty()) launch.secret = random_secret();  // all ranks are in this process
   const int port = launch.launcher.empty() && !request.port ? free_port() : launch.master_port;
   std::vector<Launch> ranks;
   for (int local = 0; local < here; ++local) {
@@ -155,12 +160,20 @@ std::string path_of_rank(const std::string& path, int rank) {
   return own.string();
 }
 
+// Said once, when the run is over: a stranger who knocks is no fault of the run, but the user may want to know.
+void tell_of_strangers(const Rendezvous& rendezvous) {
+  if (rendezvous.strangers() == 0) return;
+  say(fmt::format("note: rank {} turned away {} whose other end did not know the secret of this run", rendezvous.rank(),
+                  counted(static_cast<std::size_t>(rendezvous.strangers()), "connection")));
+}
+
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
   const auto rendezvous = Rendezvous::join(launch, request.join_limit);
   const std::jthread watch = stop_watch(*rendezvous);
   if (request.check_iterations > 0) {
     const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
     rendezvous->leave();
+    tell_of_strangers(*rendezvous);
     if (!difference.empty())
       throw run_error("the data differs: " + difference, "The executor or its kernels are wrong");
     if (launch.rank == 0)
@@ -180,6 +193,7 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
   if (launch.rank == 0) save_or_fail(save, timeline, *rendezvous);
   rendezvous->barrier("waiting for rank 0 to write the file");
   rendezvous->leave();
+  tell_of_strangers(*rendezvous);
   if (launch.rank == 0) print_summary(timeline, request.output);
 }
 
@@ -230,6 +244,10 @@ Command validate_program() {
               {"port", 0, "N",
                "Where rank 0 listens, the same on every rank; else MASTER_PORT, or 1000 above it beside an agent of "
                "torchrun."},
+              {"secret-file", 0, "FILE",
+               "File with the secret that all ranks share, instead of SHARDSIM_SECRET in the environment. Strangers, "
+               "who "
+               "do not know it, are turned away. Needed where rank 0 listens at an address that other machines reach."},
               {"join-limit", 0, "SECONDS", "How long ranks wait for each other at the start.", "120"},
               {"threads", 0, "N", "How many threads work on each compute operation of a CPU rank.", "1"},
               {"trace", 0, "DIR", "Also write a Kineto trace per rank, DIR/rankN.json."},

@@ -38,7 +38,7 @@ struct Conversation {
 };
 
 constexpr double kLimitS = 8;              // for all connections
-constexpr double kCallerS = 5;              // for a caller to say who it is
+constexpr double kCallerS = 5;             // for a caller to say who it is
 constexpr std::size_t kSpareCallers = 64;  // beside the peers that are awaited
 constexpr const char* kReach = "Ranks must reach each other on any port: look for a firewall between them";
 

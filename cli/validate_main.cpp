@@ -27,11 +27,13 @@ namespace {
 using namespace shardsim;
 
 constexpr int kMostIterations = 1'000'000;
+constexpr double kWorthSaying = 5;  // seconds of an operation
 
 // What the arguments ask for.
 struct ValidateRequest {
   std::string output;
   std::string trace;         // folder of Kineto traces; "": none
+  double patience = 0;       // seconds that an operation may take
   int check_iterations = 0;  // --check-data; 0: measure
   std::optional<int> port;   // where rank 0 listens; none: as the launcher says
   std::string secret_file;   // "": the secret is in the environment, or there is none
@@ -76,6 +78,7 @@ ValidateRequest validate_request(const Arguments& given) {
                       "Leave it out, or use --device cuda");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.patience = static_cast<double>(*given.count("longest-operation", 1, 100'000'000));
   request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.options.give_up = [](const std::string& why) {
@@ -197,6 +200,15 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
   if (launch.rank == 0) print_summary(timeline, request.output);
 }
 
+// What a GPU does in a second may take a processor days, in which nobody hears anything.
+void check_patience(const MachineEntry& machine, const ValidateSource& source, const ValidateRequest& request,
+                    const Place& place) {
+  if (machine.longest == nullptr) return;
+  const LongestOperation longest = machine.longest(source.program, request.options.machine.threads);
+  check_longest(longest, request.patience, place);
+  if (longest.seconds > kWorthSaying) say("note: " + to_text(longest));
+}
+
 int validate(const Arguments& given, const Terminal&) {
   const ValidateRequest request = validate_request(given);
   const ValidateSource source = load_source(given);
@@ -206,6 +218,7 @@ int validate(const Arguments& given, const Terminal&) {
   lookup_buffers(source.program, places, 0);
   const MachineEntry& machine = machine_named(request.options.device);
   if (machine.check != nullptr) machine.check(source.program, places);
+  check_patience(machine, source, request, places.program);
   const std::vector<Launch> ranks = ranks_here(source.program, request);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) result_target(request.output);
@@ -249,6 +262,10 @@ Command validate_program() {
                "who "
                "do not know it, are turned away. Needed where rank 0 listens at an address that other machines reach."},
               {"join-limit", 0, "SECONDS", "How long ranks wait for each other at the start.", "120"},
+              {"longest-operation", 0, "SECONDS",
+               "How long a compute operation of a CPU rank may take, by the speed of this machine: longer ones are "
+               "refused before the run.",
+               "60"},
               {"threads", 0, "N", "How many threads work on each compute operation of a CPU rank.", "1"},
               {"trace", 0, "DIR", "Also write a Kineto trace per rank, DIR/rankN.json."},
               {"check-data", 0, "",

@@ -79,7 +79,7 @@ struct Newcomer {
   bool silent() const { return !link && !handshake.heard_something(); }
 };
 
-constexpr double kNewcomerS = 5;                // for a newcomer to say who it is
+constexpr double kNewcomerS = 5;             // for a newcomer to say who it is
 constexpr std::size_t kMostNewcomers = 128;  // at a time
 
 // Rank 0 while the others come.

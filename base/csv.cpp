@@ -100,9 +100,10 @@ bool is_empty(const CsvTable::Row& row) {
 void check_header(const CsvTable& table) {
   std::set<std::string> names;
   for (const std::string& name : table.header) {
-    if (name.empty()) throw input_error(table.place, "a column has no name", "Name every column in the first line");
+    if (name.empty())
+      throw input_error(table.place, "a column has no name", "Give every column a name in the first line");
     if (!names.insert(name).second) {
-      throw input_error(table.place, "column " + excerpt(name) + " is there twice", "Leave one of the two out");
+      throw input_error(table.place, "column " + excerpt(name) + " appears twice", "Remove one of the two");
     }
   }
 }

@@ -51,11 +51,11 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
     text.resize(before + got);
     // Sooner than a device or a large binary fills the memory. Readers of text say where the first bad byte is.
     if (text.size() > kMostBinary && text.find('\0', before) != std::string::npos) {
-      throw input_error({path}, "binary, not text", "Is it the right file?");
+      throw input_error({path}, "binary, not text", "Is this the right file?");
     }
     if (text.size() > most) {
       throw input_error({path}, "over " + with_thousands(static_cast<std::int64_t>(most)) + " bytes",
-                        "Is it the right file?");
+                        "Is this the right file?");
     }
   }
   if (std::ferror(file) != 0) throw cannot_read(path, cause(errno));

@@ -33,7 +33,7 @@ class FolderLock {
     if (folder_ < 0) throw cannot_write(folder, std::strerror(errno));
     if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     ::close(folder_);
-    throw run_error(folder.string() + ": another run writes its results there now",
+    throw run_error(folder.string() + ": another run is writing its results there now",
                     "Wait for its end, or choose another folder with -o");
   }
   ~FolderLock() { ::close(folder_); }
@@ -93,11 +93,14 @@ void refuse_foreign(const fs::path& target, const std::set<std::string>& names, 
   std::error_code failure;
   for (const std::string& name : names) {
     for (const fs::path& folder : folders_above(target, name))
-      if (fs::is_symlink(folder, failure)) refuse(folder, "a link is in the way of results");
+      if (fs::is_symlink(folder, failure))
+        refuse(folder, "a symbolic link has the name of a result file, and shardsim does not write through links");
     const fs::file_status status = fs::symlink_status(target / name, failure);
     if (!fs::exists(status)) continue;
-    if (!fs::is_regular_file(status)) refuse(target / name, "what is there is no plain file, and is not replaced");
-    if (!ours.contains(name)) refuse(target / name, "this file is not of an earlier run, and is not replaced");
+    if (!fs::is_regular_file(status))
+      refuse(target / name, "something that is not a regular file has this name, and shardsim does not replace it");
+    if (!ours.contains(name))
+      refuse(target / name, "this file was not written by an earlier run, so shardsim does not replace it");
   }
 }
 

@@ -6,7 +6,7 @@ namespace shardsim {
 
 inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
 
-// The splitmix64 finaliser of (x + k), wrapping (docs/formats.md, hash "feistel_splitmix/1").
+// The splitmix64 finaliser of (x + k), wrapping (docs/formats/plan.md, hash "feistel_splitmix/1").
 constexpr std::uint64_t mix(std::uint64_t x, std::uint64_t k) {
   x += k;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

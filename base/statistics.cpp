@@ -45,7 +45,7 @@ double quantile(std::vector<double> values, double share) {
 double nearest_quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 std::vector<double> ranks_of(const std::vector<double>& values) {

@@ -214,7 +214,8 @@ double real_value(const Decimal& number, std::string_view text, const Place& pla
   const auto failure = std::from_chars(all.data(), all.data() + all.size(), value).ec;
   value = std::ldexp(value, number.twos);
   if (failure == std::errc{} && std::isfinite(value) && value != 0) return value;
-  throw input_error(place, excerpt(text) + " is too large or too small", "Write a number within reach");
+  throw input_error(place, excerpt(text) + " is too large or too small",
+                    "Write a smaller or a larger number, or use another unit");
 }
 
 void refuse_sign(const Decimal& number, std::string_view text, const Place& place) {

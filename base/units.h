@@ -59,7 +59,7 @@ constexpr Seconds operator/(Bytes bytes, Bandwidth rate) {
   return {static_cast<double>(bytes.count) / rate.bytes_per_second};
 }
 
-// Readers of one quantity. Grammar: [sign] NUMBER [one blank] UNIT, units case-sensitive (docs/formats.md).
+// Readers of one quantity. Grammar: [sign] NUMBER [one blank] UNIT, units case-sensitive (docs/formats/conventions.md).
 // `place` names the text's origin in the Error. Errors (Failure::input): unit missing, unknown or ambiguous; number not
 // finite or out of range; bytes not whole.
 Bytes parse_bytes(std::string_view text, const Place& place);          // 0 B or more

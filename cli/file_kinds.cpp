@@ -19,7 +19,7 @@ bool is_program_file(const std::string& path) {
 void refuse_scenario_options(const Arguments& given) {
   for (const Option& option : source_options()) {
     if (given.has(option.name)) {
-      throw input_error(Arguments::place(option.name), "a program file holds one case already",
+      throw input_error(Arguments::place(option.name), "a program file holds only one case",
                         "Leave the option out, or name a scenario");
     }
   }
@@ -36,7 +36,7 @@ std::vector<Option> source_options() {
 }
 
 std::string timeline_kinds() {
-  return "Where the observed Timeline goes: a file that ends in .h5 or .timeline.json.";
+  return "Write the observed timeline to this file, whose name ends in .h5 or .timeline.json.";
 }
 
 ValidateSource load_source(const Arguments& given) {

@@ -43,8 +43,9 @@ std::string ending(const std::string& path) {
 
 void check_output(const std::string& path, bool force, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), ending(path)) == known.end())
-    throw input_error(Arguments::place("output"), excerpt(path) + " is of no kind that this build writes",
-                      "End it in one of " + join(known));
+    throw input_error(Arguments::place("output"),
+                      excerpt(path) + " does not end in a kind of file that this build can write",
+                      "Use one of the endings " + join(known));
   if (force || !is_file(path)) return;
   const std::string old = read_file(path);
   if (ending(path) == ".txt" && old.starts_with("# Collective test starting")) return;
@@ -52,11 +53,12 @@ void check_output(const std::string& path, bool force, const std::vector<std::st
   if (old.find("shardsim.shards/1") != std::string::npos) {
     if (old.find("\"forward_us\"") == std::string::npos) return;
     throw input_error(Arguments::place("output"), excerpt(path) + " holds labels of shards",
-                      "Name another file, or add --force");
+                      "Choose another name, or add --force to overwrite it");
   }
   if (ending(path) == ".csv" && old.find("shardsim-microbench") != std::string::npos) return;
-  throw input_error(Arguments::place("output"), excerpt(path) + " is there and is no measured set",
-                    "Name another file, or add --force");
+  throw input_error(Arguments::place("output"),
+                    excerpt(path) + " exists and does not hold measurements of shardsim-microbench",
+                    "Choose another name, or add --force to overwrite it");
 }
 
 const BenchDeviceEntry& device_named(const std::string& name) {
@@ -82,7 +84,7 @@ MicrobenchOptions options_of(const Arguments& given) {
   const std::string drift = given.text("drift");
   options.most_drift = parse_percent(drift, Arguments::place("drift")) / 100;
   if (!(options.most_drift > 0))
-    throw input_error(Arguments::place("drift"), drift + " allows nothing", "Give a share above 0%, e.g. 10%");
+    throw input_error(Arguments::place("drift"), drift + " is not above 0%", "Give for example 10%");
   return options;
 }
 
@@ -91,11 +93,13 @@ ShardOptions shard_options_of(const Arguments& given) {
   if (!given.has("shards")) {
     for (const char* const name : {"visits", "repetitions", "warmup", "seconds", "warm"})
       if (given.has(name))
-        throw input_error(Arguments::place(name), "it belongs to --shards", "Name a file of shards, or leave it out");
+        throw input_error(Arguments::place(name), "the option has a meaning only together with --shards",
+                          "Add --shards FILE, or leave it out");
     return {};
   }
   for (const char* const name : {"quick", "csv", "collectives", "drift"})
-    if (given.has(name)) throw input_error(Arguments::place(name), "it has no effect beside --shards", "Leave it out");
+    if (given.has(name))
+      throw input_error(Arguments::place(name), "the option has no effect together with --shards", "Leave it out");
   ShardOptions options;
   options.seed = static_cast<std::uint64_t>(*given.count("seed", 1, std::int64_t{1} << 52));
   options.visits = static_cast<int>(*given.count("visits", 1, 1000));
@@ -120,7 +124,8 @@ Request request_of(const Arguments& given) {
   check_output(request.output, given.has("force"), endings);
   if (!request.csv.empty()) {
     if (ending(request.csv) != ".csv")
-      throw input_error(Arguments::place("csv"), excerpt(request.csv) + " does not end in .csv", "End it so");
+      throw input_error(Arguments::place("csv"), excerpt(request.csv) + " does not end in .csv",
+                        "Choose a name that ends in .csv");
     check_output(request.csv, given.has("force"), measured_endings());
   }
   request.threads = static_cast<int>(given.count("threads", 1, 4096).value_or(0));
@@ -161,7 +166,7 @@ int run_collectives(const Request& request) {
   Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
   if (!request.secret_file.empty()) launch.secret = secret_of_file(request.secret_file);
   if (launch.world_size < 2)
-    throw input_error(Arguments::place("collectives"), "there is one rank only",
+    throw input_error(Arguments::place("collectives"), "there is only one rank",
                       "Start several: torchrun, mpirun, srun, or shardsim emulate -- shardsim-microbench ...");
   ExecuteOptions options;
   options.device = request.device->name;
@@ -196,7 +201,7 @@ void claim_labels(ShardSet& set, const std::string& path, const std::string& pro
   if (set.provider.empty()) set.labels.assign(set.shards.size(), {});
   if (!set.provider.empty() && (set.provider != provider || set.device != device))
     throw input_error({path}, fmt::format("it has labels already, by {} of {}", set.provider, excerpt(set.device)),
-                      "Measure the file without labels: those of two are never mixed");
+                      "Measure the file without labels: labels of different providers or devices are never mixed");
   set.provider = provider;
   set.device = device;
 }
@@ -222,7 +227,7 @@ int run_shards(const Request& request, const Terminal& terminal) {
   measure_shards(*device, set, visited, options, watch);
   progress.clear();
   if (caught_signal() != 0)
-    return report_error(128 + caught_signal(), "stopped; the same command goes on where it stopped.");
+    return report_error(128 + caught_signal(), "stopped; the same command continues where this one stopped.");
   write_file(request.output, label_file_text(set));
   journal.remove();
   fmt::print("{}: {} measured\n", set.device, counted(set.shards.size(), "shard"));
@@ -252,14 +257,14 @@ int bench(const Arguments& given, const Terminal& terminal) {
   print_summary(set);
   if (!set.is_steady())
     say(
-        fmt::format("warning: the limits moved by {:.1f} % during the sweep, more than {:g} %: quality C, which no fit "
-                    "uses. Run it on a quieter machine, or allow more with --drift.",
+        fmt::format("warning: the limits moved by {:.1f} % during the sweep, more than {:g} %. The rows get quality C, "
+                    "and no fit uses them. Run it on a quieter machine, or allow more with --drift.",
                     100 * set.drift(), 100 * set.options.most_drift));
   return 0;
 }
 
 std::string device_help() {
-  std::string text = "What is timed:";
+  std::string text = "The device to measure:";
   for (const BenchDeviceEntry& device : bench_devices()) text += fmt::format(" {} ({}),", device.name, device.help);
   text.back() = '.';
   return text;
@@ -272,33 +277,44 @@ Command microbench_program() {
       .options =
           {{"device", 0, "NAME", device_help(), "", Option::Times::once},
            {"output", 'o', "FILE",
-            "Where the measured set goes: a file that ends in one of " + join(measured_endings()) + ".", "",
+            "Write the measurements to this file, whose name ends in one of " + join(measured_endings()) + ".", "",
             Option::Times::once},
-           {"csv", 0, "FILE", "Also write the table that compute models and `shardsim cluster calibrate` read."},
+           {"csv", 0, "FILE",
+            "Also write the CSV table that the compute model `measured` and `shardsim cluster calibrate` read."},
            {"collectives", 0, "",
-            "Instead time all-reduce and all-to-all over the ranks of a launcher (torchrun, Open MPI, Slurm); -o "
-            "FILE.txt "
-            "gets the layout of nccl-tests, for `shardsim collective compare` and `shardsim cluster calibrate`."},
-           {"port", 0, "N", "With --collectives: where rank 0 listens, the same on every rank."},
+            "Measure all-reduce and all-to-all instead, over the ranks that a launcher started (torchrun, Open MPI, "
+            "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and `shardsim "
+            "cluster calibrate` read."},
+           {"port", 0, "N", "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
            {"secret-file", 0, "FILE",
-            "With --collectives: file with the secret that all ranks share, instead of SHARDSIM_SECRET in the "
-            "environment."},
-           {"join-limit", 0, "SECONDS", "With --collectives: how long ranks wait for each other at the start.", "120"},
+            "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
+            "SHARDSIM_SECRET."},
+           {"join-limit", 0, "SECONDS",
+            "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"},
            {"shards", 0, "FILE",
-            "Instead time the shards of this file (shardsim cost-model sample), forward and backward; -o FILE.json "
-            "gets "
-            "it with its labels. What was measured is kept beside it: run again after an interruption."},
-           {"visits", 0, "N", "With --shards: how often all are gone through; a label is the least time of all.", "3"},
-           {"repetitions", 0, "N", "With --shards: calls of a visit that are counted.", "4"},
-           {"warmup", 0, "N", "With --shards: calls before them.", "2"},
-           {"seconds", 0, "N", "With --shards: after so long a visit makes do with fewer calls.", "3"},
+            "Measure the shards of this file instead, forward and backward; `shardsim cost-model sample` writes such "
+            "files. -o FILE.json gets the shards with their times. What is measured is kept beside that file, so that "
+            "the same command continues after an interruption."},
+           {"visits", 0, "N",
+            "With --shards: the number of passes over all shards. The shortest time of a shard is kept.", "3"},
+           {"repetitions", 0, "N",
+            "With --shards: the number of calls that are measured each time a shard's turn comes.", "4"},
+           {"warmup", 0, "N", "With --shards: the number of calls before these, which are not counted.", "2"},
+           {"seconds", 0, "N",
+            "With --shards: stop measuring a shard after this number of seconds, even with fewer calls than asked for, "
+            "and go on with the next one.",
+            "3"},
            {"warm", 0, "", "With --shards: do not flush the caches between calls."},
-           {"quick", 0, "", "Time a few dozen small points instead of the whole sweep: one to three minutes."},
-           {"threads", 0, "N", "How many threads of the CPU work; as many as it has processors where it is not given."},
-           {"seed", 0, "N", "The seed of indices and sweep.", "1"},
-           {"drift", 0, "P%", "How far the limits may move during the sweep; beyond, rows get quality C.", "3%"},
-           {"force", 0, "", "Overwrite a file of another kind, or one that holds labels."},
-           {"quiet", 'q', "", "Show no progress."}},
+           {"quick", 0, "", "Measure a few dozen small points instead of the whole sweep, in one to three minutes."},
+           {"threads", 0, "N", "The number of CPU threads. Without this option it is the number of processors."},
+           {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
+           {"drift", 0, "P%",
+            "The largest change of the machine's own limits, such as its copy rate, during the sweep. Rows of a sweep "
+            "with a larger change get quality C and are not used for fits.",
+            "3%"},
+           {"force", 0, "",
+            "Overwrite the output file even if it holds something else, or times of shards that were measured before."},
+           {"quiet", 'q', "", "Do not print the progress."}},
       .examples = {"shardsim-microbench --device cpu --quick -o out/measured.json",
                    "shardsim-microbench --device cpu --quick --threads 1 -o out/measured.json --csv out/measured.csv"},
       .run = bench};

@@ -50,7 +50,7 @@ std::string transport_of(const Arguments& given, const MachineEntry& machine) {
                       "Build where MPI is installed (cmake -DSHARDSIM_MPI=ON, or ./build.sh --mpi on a bare node), or "
                       "use --transport sockets");
   throw input_error(Arguments::place("transport"),
-                    excerpt(wanted) + " does not go with --device " + std::string(machine.name),
+                    excerpt(wanted) + " cannot be used with --device " + std::string(machine.name),
                     known_names_hint(wanted, known));
 }
 
@@ -59,8 +59,8 @@ void check_output(const std::string& path, bool force) {
   check_timeline_ending(path);
   if (force || !is_file(path)) return;
   if (read_file(path).find("shardsim.timeline") != std::string::npos) return;
-  throw input_error(Arguments::place("output"), "'" + path + "' is there and is no Timeline",
-                    "Name another file, or add --force");
+  throw input_error(Arguments::place("output"), "'" + path + "' exists and is not a timeline",
+                    "Choose another name, or add --force to overwrite it");
 }
 
 ValidateRequest validate_request(const Arguments& given) {
@@ -74,7 +74,7 @@ ValidateRequest validate_request(const Arguments& given) {
   request.options.apart = given.has("apart");
   request.options.machine.priority = given.has("priority");
   if (request.options.machine.priority && machine.name != "cuda")
-    throw input_error(Arguments::place("priority"), "streams of a CPU rank are threads without one",
+    throw input_error(Arguments::place("priority"), "the streams of a CPU rank are threads, which have no priority",
                       "Leave it out, or use --device cuda");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
@@ -88,7 +88,8 @@ ValidateRequest validate_request(const Arguments& given) {
   request.trace = given.text("trace");
   if (request.check_iterations > 0) return request;
   if (request.output.empty())
-    throw input_error(Arguments::place("output"), "is missing", "Say where the observed Timeline goes: -o observed.h5");
+    throw input_error(Arguments::place("output"), "is missing",
+                      "Name the file of the observed timeline: -o observed.h5");
   check_output(request.output, given.has("force"));
   return request;
 }
@@ -178,7 +179,8 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
     rendezvous->leave();
     tell_of_strangers(*rendezvous);
     if (!difference.empty())
-      throw run_error("the data differs: " + difference, "The executor or its kernels are wrong");
+      throw run_error("the data of the ranks differs from that of a single process: " + difference,
+                      "The executor or its kernels are wrong");
     if (launch.rank == 0)
       fmt::print("data equals a single process bit for bit after {} iterations\n", request.check_iterations);
     return;
@@ -227,13 +229,13 @@ int validate(const Arguments& given, const Terminal&) {
   } catch (const Error&) {
     if (caught_signal() == 0) throw;
     return report_error(128 + caught_signal(),
-                        "stopped; what was measured until then is in the file of -o, marked incomplete.");
+                        "stopped; what was measured so far is in the file of -o, marked as incomplete.");
   }
   return 0;
 }
 
 std::string device_help() {
-  std::string text = "What executes the Program:";
+  std::string text = "The device that executes the Program:";
   for (const MachineEntry& machine : machines())
     text += fmt::format(" {} ({}; transports: {}),", machine.name, machine.help, machine.transports);
   text.back() = '.';
@@ -243,39 +245,42 @@ std::string device_help() {
 Command validate_program() {
   return {
       .name = "shardsim-validate",
-      .summary = "execute the Program of a case for real, and write what was observed",
+      .summary = "execute the Program of a case on real devices, and write the observed timeline",
       .positionals = source_positionals(),
       .options =
           std::vector<Option>{
               {"output", 'o', "FILE", timeline_kinds()},
               {"device", 0, "NAME", device_help(), std::string(machines().front().name)},
-              {"transport", 0, "NAME", "How ranks reach each other; the first of the device where it is not given."},
-              {"warmup", 0, "N", "How many iterations are not kept.", "50"},
-              {"iterations", 0, "N", "How many iterations are kept.", "20"},
-              {"apart", 0, "", "Start every iteration alone, at one time on all ranks."},
-              {"priority", 0, "", "On GPUs: streams of collectives go before the others."},
+              {"transport", 0, "NAME",
+               "How the ranks exchange data. Without this option it is the first transport of the device."},
+              {"warmup", 0, "N", "The number of iterations that run first and are not counted.", "50"},
+              {"iterations", 0, "N", "The number of iterations that are counted.", "20"},
+              {"apart", 0, "",
+               "Wait for the end of each iteration, and start the next one at the same time on all ranks."},
+              {"priority", 0, "", "On GPUs: give the streams of collectives a higher priority than the other streams."},
               {"port", 0, "N",
-               "Where rank 0 listens, the same on every rank; else MASTER_PORT, or 1000 above it beside an agent of "
-               "torchrun."},
+               "The port on which rank 0 listens; it must be the same on every rank. Without this option it is "
+               "MASTER_PORT, or MASTER_PORT + 1000 under torchrun, whose agent uses MASTER_PORT itself."},
               {"secret-file", 0, "FILE",
-               "File with the secret that all ranks share, instead of SHARDSIM_SECRET in the environment. Strangers, "
-               "who "
-               "do not know it, are turned away. Needed where rank 0 listens at an address that other machines reach."},
-              {"join-limit", 0, "SECONDS", "How long ranks wait for each other at the start.", "120"},
+               "A file with the secret that all ranks share, instead of the environment variable SHARDSIM_SECRET. "
+               "Connections from others, who do not know it, are turned away. A secret is needed if other machines can "
+               "reach the address of rank 0."},
+              {"join-limit", 0, "SECONDS", "The time that ranks wait for each other at the start, in seconds.", "120"},
               {"longest-operation", 0, "SECONDS",
-               "How long a compute operation of a CPU rank may take, by the speed of this machine: longer ones are "
-               "refused before the run.",
+               "The time that one compute operation of a CPU rank may take, as estimated from the speed of this "
+               "machine. If an operation takes longer, nothing is run.",
                "60"},
-              {"threads", 0, "N", "How many threads work on each compute operation of a CPU rank.", "1"},
-              {"trace", 0, "DIR", "Also write a Kineto trace per rank, DIR/rankN.json."},
+              {"threads", 0, "N", "The number of threads that work on each compute operation of a CPU rank.", "1"},
+              {"trace", 0, "DIR", "Also write a Kineto trace of each rank, DIR/rankN.json."},
               {"check-data", 0, "",
-               "Instead of measuring: compare gathered and updated rows with a single process, bit for bit, over "
-               "--iterations."},
-              {"force", 0, "", "Overwrite a file of another kind."}} +
+               "Do not measure. Instead check that the rows that are looked up and updated in --iterations iterations "
+               "equal those of a single process, bit for bit."},
+              {"force", 0, "",
+               "Overwrite the output file even if it holds something other than what this command writes."}} +
           source_options(),
       .notes =
-          "Ranks come from torchrun's variables, Open MPI's or Slurm's; one process per rank or per node.\n"
-          "Without a launcher this process runs all ranks.",
+          "The ranks are known from the environment variables of torchrun, Open MPI or Slurm, which start one process\n"
+          "per rank or per node. Without such a launcher, this process runs all ranks.",
       .examples = {"shardsim lower scenarios/toy.yaml --case flexshard_3tier -o out/toy.program.json",
                    "shardsim-validate out/toy.program.json --warmup 2 --iterations 3 -o out/toy.observed.h5"},
       .run = validate};

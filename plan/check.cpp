@@ -32,12 +32,12 @@ void check_extent(const Checked& of) {
   const auto& [row_begin, row_end] = std::tie(of.placement.row_begin, of.placement.row_end);
   if (row_begin >= row_end || row_end > of.table.rows) {
     of.refuse(fmt::format(": rows {} to {}", row_begin, row_end),
-              fmt::format("Row intervals rise, are not empty and end at {} at most", of.table.rows));
+              fmt::format("An interval of rows must not be empty and must end at {} or before", of.table.rows));
   }
   const auto& [begin, end] = std::tie(of.placement.column_begin, of.placement.column_end);
   if (begin < 0 || begin >= end || end > of.table.dim) {
     of.refuse(fmt::format(": columns {} to {}", begin, end),
-              fmt::format("Column intervals rise, are not empty and end at {} at most", of.table.dim));
+              fmt::format("An interval of columns must not be empty and must end at {} or before", of.table.dim));
   }
 }
 

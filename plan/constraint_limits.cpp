@@ -139,12 +139,12 @@ void refuse_table(const TableNeeds& needs, double bytes, double capacity, const 
   const Strategy* const change = needs.change(capacity);
   throw Error(
       Failure::infeasible, place,
-      fmt::format("the constraints leave no plan: table '{}' needs {} on a rank at least, {} over its {}, as {}",
+      fmt::format("no plan meets the constraints: table '{}' needs at least {} on a rank, {} over its {}, as {}",
                   needs.table().name, text_of(bytes), text_of(bytes - capacity), text_of(capacity),
                   allowed_text(needs)),
       change == nullptr ? "Allow a kernel that keeps its rows in host memory (fused_uvm), or take more memory"
-                        : fmt::format("The smallest change: allow {}, which takes {} on a rank", strategy_name(*change),
-                                      text_of(needs.of(*change).fullest)));
+                        : fmt::format("The smallest change that helps: allow {}, which takes {} on a rank",
+                                      strategy_name(*change), text_of(needs.of(*change).fullest)));
 }
 
 // Refuses tables that are too many for all ranks together.
@@ -158,11 +158,11 @@ void check_sum(const std::vector<TableNeeds>& tables, double room) {
   }
   if (sum <= room || saved.empty()) return;
   const std::string largest = largest_tables_text(saved);
-  throw Error(Failure::infeasible, Place{},
-              fmt::format("the constraints leave no plan: the tables need {} on all ranks together at least, {} over "
-                          "their {}",
-                          text_of(sum), text_of(sum - room), text_of(room)),
-              fmt::format("Allow other sharding_types where that saves most: {}", largest));
+  throw Error(
+      Failure::infeasible, Place{},
+      fmt::format("no plan meets the constraints: the tables need at least {} on all ranks together, {} over their {}",
+                  text_of(sum), text_of(sum - room), text_of(room)),
+      fmt::format("Allow other sharding_types for the tables where that saves most: {}", largest));
 }
 
 }  // namespace

@@ -142,8 +142,8 @@ void check_constraints(const Plan& plan, const Workload& workload, const Constra
     const std::string fault = keeper.fault(placement);
     if (fault.empty()) continue;
     throw input_error(constraint->place,
-                      fmt::format("{} does not keep the constraints: table '{}' {}", made_by, table.name, fault),
-                      "Take a planner that reads constraints, such as torchrec, or allow it");
+                      fmt::format("{} violates the constraints: table '{}' {}", made_by, table.name, fault),
+                      "Take a planner that follows constraints, such as torchrec, or change the constraints");
   }
 }
 

@@ -15,7 +15,7 @@ class MemoryModel;
 struct Tree;
 struct Workload;
 
-// What a scenario allows a planner to do with a table (docs/formats.md, `constraints`).
+// What a scenario allows a planner to do with a table (docs/formats/scenario.md, `constraints`).
 struct TableConstraint {
   Place place;
   std::vector<Strategy> sharding_types = {};       // one of these; none: any

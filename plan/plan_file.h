@@ -9,7 +9,7 @@
 
 namespace shardsim {
 
-// TorchRec's serialised plan shape, with the extension for row tiers (docs/formats.md, plan files).
+// TorchRec's serialised plan shape, with the extension for row tiers (docs/formats/plan.md).
 // `access_share` of every tier is written for readers; it is ignored on reading.
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster);
 

@@ -47,7 +47,7 @@ Placement read_tier(const PlanEntry& entry, const Tree& tree, std::uint64_t begi
     throw input_error(
         rows_tree.place,
         fmt::format("table '{}': the tier holds rows {} to {}", entry.table.name, rows.first, rows.second),
-        fmt::format("It begins at {}, where the last one ended, and ends above that and at {} at most", begin,
+        fmt::format("It must begin at {}, where the last one ended, and end above that, at {} at the latest", begin,
                     entry.table.rows));
   }
   read_holders(reader, tier, entry.world_size);
@@ -88,7 +88,7 @@ std::vector<Placement> read_tiered_entry(const PlanEntry& entry, std::optional<s
     if (row < entry.table.rows) {
       throw input_error(reader.place_of("tiers"),
                         fmt::format("table '{}': the tiers end at row {}", entry.table.name, row),
-                        fmt::format("They cover all {} rows", entry.table.rows));
+                        fmt::format("They must cover all {} rows", entry.table.rows));
     }
   }
   reader.finish();

@@ -39,7 +39,9 @@ def collective_rows(path):
             if any(words in row["out_of_model"] for words in LEFT_OUT):
                 continue
             within = row["nodes"] == "1"
-            place = "foreign_collective" if row["out_of_model"] and not within else f"collective/{'in_node' if within else 'rdma'}"
+            place = "collective/in_node" if within else "collective/rdma"
+            if row["out_of_model"] and not within:
+                place = "foreign_collective/" + ("unknown rate" if row["network"] == "rdma" else row["network"])
             size = int(row["size_bytes"])
             where = f"{row['nodes']}x{row['gpus_per_node']}"
             yield {"class": f"{place}/{size_class(size)}/{row['collective']}", "system": row["system"],

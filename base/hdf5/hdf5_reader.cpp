@@ -110,9 +110,9 @@ Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : p
   refuse_what_is_outside();
   std::error_code error;
   if (!std::filesystem::exists(path, error)) refuse(error ? error.message() : "there is no such file");
-  if (!is_file(path)) refuse("this is no plain file");
+  if (!is_file(path)) refuse("it is not a regular file");
   const Checksum checksum = checksum_of(path);
-  if (checksum == Checksum::wrong) refuse("it is damaged: its bytes are not those that its checksum was made of");
+  if (checksum == Checksum::wrong) refuse("it is damaged: its content does not match its checksum");
   if (checksum == Checksum::missing && origin == Hdf5Origin::shardsim)
     refuse("the checksum at its end is missing: it is cut off, damaged, or not written by shardsim");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);

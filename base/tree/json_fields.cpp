@@ -18,7 +18,7 @@ constexpr std::size_t kMostNamesShown = 20;
 const std::string& number_text(const Tree& tree, const char* expected) {
   const std::string& text = scalar_text(tree, expected);
   if (!tree.quoted) return text;
-  throw input_error(tree.place, "a number is due here, and this is the text " + excerpt(text),
+  throw input_error(tree.place, "a number is expected here, but this is the text " + excerpt(text),
                     "Write it without quotes");
 }
 
@@ -83,13 +83,13 @@ const std::vector<std::pair<std::string, Tree>>& JsonReader::entries(std::string
 
 const std::vector<std::pair<std::string, Tree>>& JsonReader::entries_of(const Tree& tree, std::string_view name) {
   if (tree.kind == Tree::Kind::map) return tree.fields;
-  throw input_error(tree.place, fmt::format("{}: a map is due here, and this is a {}", name, kind_name(tree.kind)),
+  throw input_error(tree.place, fmt::format("{}: a map is expected here, but this is a {}", name, kind_name(tree.kind)),
                     "Write it as {\"NAME\": ...}");
 }
 
 const std::vector<Tree>& JsonReader::items_of(const Tree& tree) {
   if (tree.kind == Tree::Kind::list) return tree.items;
-  throw input_error(tree.place, fmt::format("a list is due here, and this is a {}", kind_name(tree.kind)),
+  throw input_error(tree.place, fmt::format("a list is expected here, but this is a {}", kind_name(tree.kind)),
                     "Write [A, B, ...]");
 }
 

@@ -30,7 +30,8 @@ auto in_reason(Quantity (*parse)(std::string_view, const Place&), double Quantit
   return [=](std::string_view text, const Place& place) {
     const Quantity quantity = parse(text, place);
     if (quantity.*member >= least && quantity.*member <= most) return quantity;
-    throw input_error(place, excerpt(text) + " is absurd", fmt::format("Write a value {}. Is the unit right?", range));
+    throw input_error(place, excerpt(text) + " is outside the range that can be simulated",
+                      fmt::format("Write a value {}. Is the unit right?", range));
   };
 }
 
@@ -45,8 +46,9 @@ constexpr double kLeastShare = 1e-6;  // of a rate: what is slower by more never
 double parse_efficiency(std::string_view text, const Place& place) {
   const double value = parse_share(text, place);
   if (value >= kLeastShare) return value;
-  throw input_error(place, excerpt(text) + (value > 0 ? " is absurd" : " is not above 0"),
-                    "Efficiencies are above 0, a millionth or more, and at most 1");
+  throw input_error(place,
+                    excerpt(text) + (value > 0 ? " is outside the range that can be simulated" : " is not above 0"),
+                    "Write an efficiency between 0.000001 and 1");
 }
 
 bool parse_flag(std::string_view text, const Place& place) {
@@ -103,7 +105,7 @@ MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValu
     : tree_(tree), place_(std::move(place)), path_(std::move(path)), sources_(sources) {
   if (tree.kind == Tree::Kind::map || tree.kind == Tree::Kind::null) return;
   const std::string what = path_.empty() ? "" : path_ + ": ";
-  throw input_error(place_, fmt::format("{}a map is due here, and this is a {}", what, kind_name(tree.kind)),
+  throw input_error(place_, fmt::format("{}a map is expected here, but this is a {}", what, kind_name(tree.kind)),
                     "Write KEY: VALUE lines, or {KEY: VALUE, ...}");
 }
 
@@ -249,7 +251,7 @@ const std::vector<Tree>& MapReader::list(std::string_view key) {
   const Tree& tree = required(key);
   if (tree.kind == Tree::Kind::list) return tree.items;
   const std::string found = tree.kind == Tree::Kind::null ? "nothing" : "a " + kind_name(tree.kind);
-  throw input_error(tree.place, fmt::format("{}: a list is due here, and this is {}", dotted(path_, key), found),
+  throw input_error(tree.place, fmt::format("{}: a list is expected here, but this is {}", dotted(path_, key), found),
                     "Write [A, B, ...], or [] for none");
 }
 

@@ -103,7 +103,8 @@ void set_part(Tree& tree, const Walk& walk);
 
 void set_sourced(Tree& tree, const Walk& walk) {
   if (walk.parts.size() > 1 || walk.parts.front() != "value") {
-    refuse(walk, "it leads into a value that carries its source", "Set the value itself, by the path before it");
+    refuse(walk, "the path leads into a value that is written with its source",
+           "Set the whole value: shorten the path by its last part");
   }
   tree = walk.value;
 }
@@ -127,7 +128,7 @@ void set_part(Tree& tree, const Walk& walk) {
     tree = walk.value;
     return;
   }
-  if (walk.parts.front().empty()) refuse(walk, "it has an empty part", "Write for example cluster.nodes");
+  if (walk.parts.front().empty()) refuse(walk, "one part of the path is empty", "Write for example cluster.nodes");
   if (is_sourced_value(tree)) return set_sourced(tree, walk);
   switch (tree.kind) {
     case Tree::Kind::scalar:
@@ -185,7 +186,7 @@ void set_path(Tree& root, std::string_view path, const Tree& value) {
   const std::vector<std::string> parts = split(path, '.');
   const Tree above = raised(value, top_layer(root) + 1);
   const Walk walk{parts, path, above};
-  if (parts.size() > kMaxPathParts) refuse(walk, "it has over 64 parts", "Write for example cluster.nodes");
+  if (parts.size() > kMaxPathParts) refuse(walk, "the path has more than 64 parts", "Write for example cluster.nodes");
   Tree changed = root;
   set_part(changed, walk);
   root = std::move(changed);

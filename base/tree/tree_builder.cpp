@@ -49,7 +49,7 @@ void TreeBuilder::key(std::string name, const Place& place) {
   check_text(name, place);
   Level& level = open_.back();
   if (!level.keys.insert(name).second) {
-    throw input_error(place, "the key " + excerpt(name) + " is there twice in one map", "Remove one of the two");
+    throw input_error(place, "the key " + excerpt(name) + " appears twice in one map", "Remove one of the two");
   }
   if (level.keys.size() > limits_.keys_per_map) {
     throw input_error(place,
@@ -94,7 +94,7 @@ void TreeBuilder::check_text(const std::string& text, const Place& place) const 
 void TreeBuilder::check_depth(std::size_t depth, const Place& place) const {
   if (depth <= limits_.depth) return;
   throw input_error(place, "nested deeper than " + std::to_string(limits_.depth) + " levels",
-                    "No file of ours needs that: look for a bracket too many");
+                    "No file for shardsim needs that many: look for a bracket that is not closed");
 }
 
 void TreeBuilder::add(Tree&& tree) {

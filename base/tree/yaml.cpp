@@ -70,12 +70,12 @@ class TreeHandler : public YAML::EventHandler {
     if (builder_.wants_key()) refuse_key(mark);
     const auto found = anchored_.find(anchor);
     if (found == anchored_.end()) {
-      throw input_error(place(mark), "an alias to a key, or to the value that it stands in",
+      throw input_error(place(mark), "an alias stands for a key, or for the value that contains it",
                         "A value cannot contain itself");
     }
     aliased_ += found->second.size;
     if (aliased_ > kMaxAliased) {
-      throw input_error(place(mark), "aliases expand to over 10,000 values", "Write it without so many aliases");
+      throw input_error(place(mark), "aliases expand to over 10,000 values", "Use fewer aliases");
     }
     builder_.copy(found->second.tree, place(mark));
   }
@@ -92,7 +92,7 @@ class TreeHandler : public YAML::EventHandler {
   }
 
   [[noreturn]] void refuse_key(const YAML::Mark& mark) const {
-    throw input_error(place(mark), "a key that is no plain text, or a bracket left open",
+    throw input_error(place(mark), "a key is not plain text, or a bracket is not closed",
                       "Write KEY: VALUE with a name of a-z, 0-9 and _");
   }
 
@@ -150,7 +150,7 @@ Place place_at(std::string_view text, std::size_t offset, const std::string& sou
 }
 
 void refuse_binary(std::string_view text, const std::string& source, const Place* fixed) {
-  if (text.size() > kMaxYamlFile) throw input_error({source}, "over 64 MiB of YAML", "Is it the right file?");
+  if (text.size() > kMaxYamlFile) throw input_error({source}, "over 64 MiB of YAML", "Is this the right file?");
   std::size_t bad = 0;
   if (is_plain_text(text, bad)) return;
   throw input_error(fixed == nullptr ? place_at(text, bad, source) : *fixed, "binary, not text",

@@ -109,7 +109,7 @@ class Arguments::Reader {
   }
 
   Error misused(const Option& option) const {
-    return input_error(place(option.name), "the option is not given as it should be",
+    return input_error(place(option.name), "the option is used in the wrong way",
                        option.value.empty() ? "It takes no value; write --" + option.name
                                             : fmt::format("Write --{} {}", option.name, option.value));
   }
@@ -152,10 +152,10 @@ std::optional<std::int64_t> Arguments::count(const std::string& name, std::int64
   if (!text) return std::nullopt;
   const std::int64_t number = parse_count(*text, place(name));
   if (number >= least && number <= most) return number;
-  throw input_error(
-      place(name),
-      fmt::format("{} is no count from {} to {}", excerpt(*text), with_thousands(least), with_thousands(most)),
-      "Give another number");
+  throw input_error(place(name),
+                    fmt::format("{} is not a whole number from {} to {}", excerpt(*text), with_thousands(least),
+                                with_thousands(most)),
+                    "Give another number");
 }
 
 }  // namespace shardsim

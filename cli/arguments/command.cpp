@@ -70,7 +70,7 @@ const Command& part_named(const Command& command, const std::string& word) {
     known.push_back(part.word());
   }
   throw input_error({"argument " + (word.empty() ? command.word() : word)},
-                    word.empty() ? "which of its commands is not said" : "unknown command",
+                    word.empty() ? "the name of one of its commands is missing" : "unknown command",
                     known_names_hint(word, known));
 }
 
@@ -88,8 +88,7 @@ int print_completion(const Command& program, const std::vector<std::string>& wor
   const std::string shell = words.size() == 2 ? words.back() : "";
   const std::vector<std::string> shells = completed_shells();
   if (std::ranges::find(shells, shell) != shells.end()) return print(completion(program, shell));
-  throw input_error({"argument --completion"},
-                    shell.empty() ? "one shell is to be named" : "unknown shell " + excerpt(shell),
+  throw input_error({"argument --completion"}, shell.empty() ? "name one shell" : "unknown shell " + excerpt(shell),
                     known_names_hint(shell, shells));
 }
 

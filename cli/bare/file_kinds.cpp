@@ -17,14 +17,14 @@ std::vector<Option> source_options() {
 }
 
 std::string timeline_kinds() {
-  return "Where the observed Timeline goes: a file that ends in .json, of which shardsim convert makes .h5.";
+  return "Write the observed timeline to this file, whose name ends in .json. `shardsim convert` turns it into HDF5.";
 }
 
 ValidateSource load_source(const Arguments& arguments) {
   const std::string& path = arguments.positional()[0];
   if (!path.ends_with(".json"))
     throw input_error({path}, "this build reads program files only",
-                      "Where scenarios are read: shardsim lower SCENARIO --case NAME -o program.json");
+                      "Make a program file with the full build: shardsim lower SCENARIO --case NAME -o program.json");
   return {read_program_file(path), ""};
 }
 

@@ -189,8 +189,8 @@ int check(const Arguments& given, const Terminal& terminal) {
 Command check_command() {
   return {
       .name = "shardsim check",
-      .summary = "say what is wrong with a scenario, cluster, workload, plan or program file; runs nothing",
-      .positionals = {{"FILE", "The file, whose key `schema` says what it is."}},
+      .summary = "find the errors in a scenario, cluster, workload, plan or program file, without simulating",
+      .positionals = {{"FILE", "The file to check. Its key `schema` says of what kind it is."}},
       .examples = {"shardsim check scenarios/flexshard.yaml", "shardsim check scenarios/clusters/a100_mesh_4x8.yaml"},
       .run = check};
 }

@@ -30,7 +30,8 @@ ClusterSpec with_sorted_sources(ClusterSpec spec) {
 void prove(const std::string& text, const ClusterSpec& spec) {
   ClusterSpec again = read_cluster(parse_yaml(text, spec.name + ".yaml"));
   if (!(with_sorted_sources(again) == with_sorted_sources(spec)))
-    throw run_error("the cluster written is not the cluster read", "Please report it with the input");
+    throw run_error("reading back the cluster that was written gives another cluster",
+                    "Please report it with the input");
   if (!again.nics) again.nodes = 1;
   const Cluster cluster(again);
 }
@@ -63,12 +64,12 @@ ClusterSpec imported(const std::string& file, ImportOptions options) {
     return cluster_of(read_nccl_xml(text, file), options);
   }
   if (!looks_like_smi_matrix(text)) {
-    throw input_error({file}, "neither an NCCL topology (XML) nor a matrix of nvidia-smi topo -m",
+    throw input_error({file}, "this is neither an NCCL topology (XML) nor the output of nvidia-smi topo -m",
                       "Dump one with NCCL_TOPO_DUMP_FILE, or paste the matrix");
   }
   if (options.gpu_model.empty()) {
-    throw input_error(Arguments::place("gpu"), "a matrix does not name its GPUs",
-                      "Name their model, e.g. --gpu A100-SXM4-40GB");
+    throw input_error(Arguments::place("gpu"), "the output of nvidia-smi does not name the GPU model",
+                      "Name the model, for example --gpu A100-SXM4-40GB");
   }
   return cluster_of(read_smi_matrix(text, file, find_gpu_model(options.gpu_model)), options);
 }
@@ -86,12 +87,12 @@ int export_platform(const Arguments& given, const Terminal&) {
 }
 
 Positional cluster_positional() {
-  return {"NAME|FILE", "A cluster as `shardsim list clusters` names it, or a file."};
+  return {"NAME|FILE", "The name of a shipped cluster (see `shardsim list clusters`), or a file."};
 }
 
 Command show_command() {
   return {.name = "shardsim cluster show",
-          .summary = "print its tiers, path classes, ports and sourced values",
+          .summary = "print a cluster's links, the paths between its GPUs, its ports and where its numbers come from",
           .positionals = {cluster_positional()},
           .options = {nodes_option(), cluster_set_option()},
           .examples = {"shardsim cluster show dgx1_v100",
@@ -101,21 +102,24 @@ Command show_command() {
 
 Command import_command() {
   return {.name = "shardsim cluster import",
-          .summary = "make a cluster file of what a node says of itself",
-          .positionals = {{"FILE", "An NCCL topology (NCCL_TOPO_DUMP_FILE), or the text of nvidia-smi topo -m."}},
+          .summary = "make a cluster file from the topology that a node reports",
+          .positionals = {{"FILE",
+                           "A topology that NCCL wrote (environment variable NCCL_TOPO_DUMP_FILE), or the output of "
+                           "`nvidia-smi topo -m`."}},
           .options = {output_file_option(),
-                      {"gpu", 0, "MODEL", "The GPU model, where the file does not name it."},
-                      {"pcie", 0, "GEN", "The PCIe generation of the slots (3 to 6), instead of what the file says."},
-                      {"nic", 0, "RATE", "The rate of a NIC (\"200 Gbit/s\"), instead of what the file says."},
+                      {"gpu", 0, "MODEL", "The GPU model, if the file does not name it."},
+                      {"pcie", 0, "GEN", "Use this PCIe generation (3 to 6) instead of the one in the file."},
+                      {"nic", 0, "RATE",
+                       "Use this rate of each NIC, for example \"200 Gbit/s\", instead of the one in the file."},
                       force_option()},
           .run = import_file};
 }
 
 Command export_command() {
   return {.name = "shardsim cluster export",
-          .summary = "write a cluster in the form of another program",
+          .summary = "write a cluster as a file for another program",
           .positionals = {cluster_positional()},
-          .options = {{"simgrid", 0, "", "Write a SimGrid platform.", "", Option::Times::once},
+          .options = {{"simgrid", 0, "", "Write a platform file for SimGrid.", "", Option::Times::once},
                       nodes_option(),
                       cluster_set_option(),
                       output_file_option(),
@@ -140,12 +144,13 @@ Cluster asked_cluster(const std::string& name, const Place& place, const Argumen
 }
 
 Option nodes_option() {
-  return {"nodes", 0, "N", "Take so many nodes instead of the file's."};
+  return {"nodes", 0, "N", "Simulate this number of nodes instead of the number in the cluster file."};
 }
 
 Option cluster_set_option() {
-  return {
-      "set", 0, "PATH=VALUE", "Change one value of the cluster, e.g. nics.rate='400 Gbit/s'.", "", Option::Times::any};
+  return {"set",        0,
+          "PATH=VALUE", "Change one value of the cluster, for example nics.rate='400 Gbit/s'.",
+          "",           Option::Times::any};
 }
 
 void deliver_cluster(const ClusterSpec& spec, const Arguments& given) {
@@ -156,10 +161,13 @@ void deliver_cluster(const ClusterSpec& spec, const Arguments& given) {
 
 std::vector<Option> measurement_options() {
   return {
-      {"measurements", 0, "PATH", "Measured times: a CSV table, or text or JSON of nccl-tests.", "",
-       Option::Times::once},
-      {"system", 0, "LABEL", "Which system is measured; output of nccl-tests is of the one that its file's name says."},
-      {"kind", 0, "KIND", "The collective of nccl-tests, where neither its output nor the file's name says it."}};
+      {"measurements", 0, "PATH", "The file of measured times: a CSV table, or the text or JSON output of nccl-tests.",
+       "", Option::Times::once},
+      {"system", 0, "LABEL",
+       "Take the rows of this system only. Output of nccl-tests does not name its system, so there this is its name; "
+       "without it the name of the file is taken."},
+      {"kind", 0, "KIND",
+       "The collective that nccl-tests measured, if neither its output nor the name of the file says it."}};
 }
 
 RunHints measurement_hints(const Arguments& given) {

@@ -58,7 +58,7 @@ Fitted fitted_collectives(const Arguments& given) {
   const Measurements measurements = read_measurements(path, measurement_hints(given));
   print_notes(measurements);
   const std::vector<MeasuredRow> rows = rows_of_system(measurements.rows, given.text("system"), path);
-  if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give at least two");
+  if (rows.empty()) throw input_error({path}, "the file holds no measured row", "Give a file with at least two");
   const Calibration made = calibrate(prior_of(given, rows.front().system), rows, options);
   return {made.spec, "overheads", made.system, calibration_document(made)};
 }
@@ -80,22 +80,27 @@ int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command cluster_calibrate_command() {
-  return {.name = "shardsim cluster calibrate",
-          .summary = "fit overheads and efficiencies to a few measured times, and say how well the others fit",
-          .options = std::vector{Option{"cluster", 0, "NAME|FILE",
-                                        "The cluster to begin with, as `shardsim list clusters` names it, or a file.",
-                                        "", Option::Times::once}} +
-                     measurement_options() +
-                     std::vector{Option{"rows", 0, "N", "At most so many rows of each collective are fitted.", "4"},
-                                 Option{"output", 'o', "NEW.yaml", "Write this file; - is standard output.", "",
-                                        Option::Times::once},
-                                 force_option()},
-          .notes =
-              "Of the CSV table of shardsim-microbench the compute values of gpu are fitted, to two thirds of its\n"
-              "shapes.",
-          .examples = {"shardsim cluster calibrate --cluster dgx1_v100 --measurements "
-                       "scenarios/measurements/open/v100_hybrid_cube_mesh.csv -o out/my_v100.yaml"},
-          .run = calibrate_cluster};
+  return {
+      .name = "shardsim cluster calibrate",
+      .summary =
+          "fit a cluster's overheads and efficiencies to a few measured times, and check them against the others",
+      .options =
+          std::vector{Option{"cluster", 0, "NAME|FILE",
+                             "The cluster whose values the fit starts from: the name of a shipped one (see "
+                             "`shardsim list clusters`), or a file.",
+                             "", Option::Times::once}} +
+          measurement_options() +
+          std::vector{
+              Option{"rows", 0, "N", "Fit at most this number of rows of each collective; the others check the fit.",
+                     "4"},
+              Option{"output", 'o', "NEW.yaml", "Write this file. - means standard output.", "", Option::Times::once},
+              force_option()},
+      .notes =
+          "From the CSV table of shardsim-microbench, the compute values of the cluster's key `gpu` are fitted to two\n"
+          "thirds of the measured shapes.",
+      .examples = {"shardsim cluster calibrate --cluster dgx1_v100 --measurements "
+                   "scenarios/measurements/open/v100_hybrid_cube_mesh.csv -o out/my_v100.yaml"},
+      .run = calibrate_cluster};
 }
 
 }  // namespace shardsim

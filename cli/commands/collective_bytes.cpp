@@ -41,7 +41,8 @@ std::vector<std::int64_t> size_range(const std::vector<std::string>& parts, cons
   if (by.size() < 2 || (by[0] != 'x' && by[0] != '+')) throw input_error(place, excerpt(by) + " is no step", kHow);
   const double factor = by[0] == 'x' ? parse_real(by.substr(1), place) : 0;
   const std::int64_t step = by[0] == '+' ? one_size(by.substr(1), place) : 0;
-  if (by[0] == 'x' && !(factor > 1)) throw input_error(place, "a factor of 1 or less goes nowhere", kHow);
+  if (by[0] == 'x' && !(factor > 1))
+    throw input_error(place, "a factor of 1 or less never reaches the end of the range", kHow);
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = first; size > 0 && size <= last && sizes.size() <= kMostSizes;
        size = next_size(size, factor, step))
@@ -80,7 +81,7 @@ std::size_t rails_of(const CsvTable& table) {
   std::size_t rails = 0;
   while (table.column(rail_name(rails))) ++rails;
   if (table.header.size() == 1 + std::size(kSums) + rails) return rails;
-  throw input_error(table.place, "there are columns that mean nothing here",
+  throw input_error(table.place, "the file has columns that are not known here",
                     "Leave out all but rank, the four sums and rail_0, rail_1, ...");
 }
 
@@ -101,7 +102,7 @@ RankBytes bytes_of(const CsvTable& table, const CsvTable::Row& row, std::size_t 
 
 std::vector<std::int64_t> parse_sizes(const std::string& text, const Place& place) {
   const std::vector<std::string> parts = split(text, ':');
-  if (parts.size() == 2 || parts.size() > 3) throw input_error(place, excerpt(text) + " is no range of sizes", kHow);
+  if (parts.size() == 2 || parts.size() > 3) throw input_error(place, excerpt(text) + " is not a range of sizes", kHow);
   std::vector<std::int64_t> sizes;
   if (parts.size() == 3) {
     sizes = size_range(parts, place);
@@ -118,7 +119,7 @@ std::vector<std::vector<std::int64_t>> read_byte_matrix(const std::string& file,
                           " members of the group";
   bool fits = table.header.size() == ranks + 1 && table.header[0] == "source";
   for (std::size_t i = 0; fits && i < ranks; ++i) fits = table.header[i + 1] == std::to_string(i);
-  if (!fits) throw input_error(table.place, "the columns are not source and every member of the group", how);
+  if (!fits) throw input_error(table.place, "the columns must be source and then every rank of the group", how);
   std::vector<std::vector<std::int64_t>> dense;
   for (const CsvTable::Row& row : table.rows) {
     if (row.cells[0] != std::to_string(dense.size()))
@@ -143,7 +144,7 @@ std::vector<RankBytes> read_rank_bytes(const std::string& file, const std::vecto
     const auto position = positions.find(parse_count(row.cells[column_of(table, "rank")], row.place));
     if (position == positions.end())
       throw input_error(row.place,
-                        "rank " + row.cells[column_of(table, "rank")] + " is not of the group, or there twice",
+                        "rank " + row.cells[column_of(table, "rank")] + " is not in the group, or appears twice",
                         "Write one line for each of the " + std::to_string(ranks.size()) + " ranks of the group");
     bytes[position->second] = bytes_of(table, row, rails);
     places.each[position->second] = row.place;

@@ -37,10 +37,11 @@ void check_is_used(const std::string& option, const std::string& value, const st
   if (others == 0) return;
   if (static_cast<std::size_t>(others) == rows.size()) {
     throw input_error(Arguments::place(option),
-                      "no row is of " + excerpt(value) + ", and a table says this in each row",
+                      "no row is of " + excerpt(value) + ", and in a table each row says this itself",
                       "Leave the option out, or change the table");
   }
-  print_note(fmt::format("--{} {} does not change {} rows of tables, which say otherwise", option, value, others));
+  print_note(
+      fmt::format("--{} {} has no effect on {} rows of tables, which state something else", option, value, others));
 }
 
 void check_hints_are_used(const RunHints& hints, const std::vector<MeasuredRow>& rows) {
@@ -99,29 +100,29 @@ int compare_collectives(const Arguments& given, const Terminal& terminal) {
 Command collective_compare_command() {
   return {
       .name = "shardsim collective compare",
-      .summary = "lay predicted beside measured times of collectives",
-      .options =
-          measurement_options() +
-          std::vector<Option>{
-              {"clusters", 0, "MAP.yaml",
-               "Which cluster each measured system is; the map of the published times where it is not given."},
-              tolerance_option("the median error from 1 MiB up is larger"),
-              {"fits",
-               0,
-               "NAME",
-               "Use this fit instead of what each cluster says; a system that the fit saw is always judged by a fit "
-               "without it.",
-               "",
-               Option::Times::at_most_once,
-               {"none", open_data_fits().name}},
-              {"output", 'o', "DIR",
-               "Where report.html, comparison.json, predictions.csv and accuracy.md go; out/collective_compare where "
-               "it "
-               "is not given."},
-              {"calibrated", 0, "",
-               "Calibrate each system on at most 4 rows of each collective, and judge the others."},
-              {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
-      .notes = "PATH may be a folder of such files.",
+      .summary = "compare predicted with measured times of collectives",
+      .options = measurement_options() +
+                 std::vector<Option>{
+                     {"clusters", 0, "MAP.yaml",
+                      "A file that says which cluster each measured system is. Without this option, the one for the "
+                      "shipped published times is taken."},
+                     tolerance_option("the median error of the rows of 1 MiB and more is larger than this"),
+                     {"fits",
+                      0,
+                      "NAME",
+                      "Use these fitted constants instead of what the key `fits` of each cluster says. A system whose "
+                      "measurements went into the fit is always judged by a fit that was made without them.",
+                      "",
+                      Option::Times::at_most_once,
+                      {"none", open_data_fits().name}},
+                     {"output", 'o', "DIR",
+                      "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without "
+                      "this option it is out/collective_compare."},
+                     {"calibrated", 0, "",
+                      "Calibrate each system on at most 4 rows of each collective first, and judge the predictions of "
+                      "the other rows."},
+                     {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
+      .notes = "PATH may also be a folder of such files.",
       .examples = {"shardsim collective compare --measurements scenarios/measurements/open -o out/collective_compare"},
       .run = compare_collectives};
 }

@@ -185,20 +185,23 @@ int predict(const Arguments& given, const Terminal&) {
 }
 
 Command predict_command() {
-  return {.name = "shardsim collective predict",
-          .summary = "say how long a collective takes on a cluster when nothing else runs",
-          .options = std::vector{Option{"cluster", 0, "NAME|FILE",
-                                        "The cluster, as `shardsim list clusters` names it, or a file.", "",
-                                        Option::Times::once},
-                                 nodes_option(), cluster_set_option()} +
-                     collective_request_options() +
-                     std::vector{Option{"fits", 0, "NAME",
-                                        "Use this fit instead of what the cluster's `fits` says: none or "
-                                        "open_data."},
-                                 Option{"json", 0, "", "Print a JSON document instead of the table of nccl-tests."}},
-          .examples = {"shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes "
-                       "1KiB:1GiB:x4"},
-          .run = predict};
+  return {
+      .name = "shardsim collective predict",
+      .summary = "predict how long a collective takes on a cluster when nothing else runs",
+      .options =
+          std::vector{Option{"cluster", 0, "NAME|FILE",
+                             "The name of a shipped cluster (see `shardsim list clusters`), or a file.", "",
+                             Option::Times::once},
+                      nodes_option(), cluster_set_option()} +
+          collective_request_options() +
+          std::vector{
+              Option{
+                  "fits", 0, "NAME",
+                  "Use these fitted constants instead of what the key `fits` of the cluster says: none or open_data."},
+              Option{"json", 0, "", "Print one JSON document instead of a table in the layout of nccl-tests."}},
+      .examples = {"shardsim collective predict --cluster dgx_a100_80gb --nodes 2 --kind all_reduce --sizes "
+                   "1KiB:1GiB:x4"},
+      .run = predict};
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void check_in_use(const std::vector<int>& ranks, int gpus, const Cluster& cluste
     if (cluster.gpu_of(rank) < gpus) continue;
     throw input_error(Arguments::place("group"),
                       "rank " + std::to_string(rank) + " is GPU " + std::to_string(cluster.gpu_of(rank)) +
-                          " of its node, of which --gpus-per-node takes the first " + std::to_string(gpus),
+                          " of its node, and --gpus-per-node takes only the first " + std::to_string(gpus),
                       "Leave --gpus-per-node out, or list other ranks");
   }
 }
@@ -170,20 +170,25 @@ void read_payload(const Arguments& given, const Cluster& cluster, CollectiveRequ
   const auto sizes = given.value("sizes"), matrix = given.value("matrix"), skew = given.value("skew");
   if (const auto loads = given.value("loads")) {
     if (sizes || matrix || skew || request.label != "all_to_all_v")
-      throw input_error(Arguments::place("loads"), "sums of all_to_all_v, which say all bytes by themselves",
-                        "Write --kind all_to_all_v without --sizes, --matrix and --skew");
+      throw input_error(
+          Arguments::place("loads"),
+          "the option gives all bytes of an all_to_all_v and cannot be combined with other kinds or with sizes",
+          "Write --kind all_to_all_v without --sizes, --matrix and --skew");
     return take_loads(*loads, cluster, request);
   }
   if (sizes) request.sizes = parse_sizes(*sizes, Arguments::place("sizes"));
-  if (!sizes && !matrix) throw input_error(Arguments::place("sizes"), "no sizes", "Write e.g. --sizes 1KiB:1GiB:x2");
+  if (!sizes && !matrix)
+    throw input_error(Arguments::place("sizes"), "the sizes are missing", "Write for example --sizes 1KiB:1GiB:x2");
   if ((matrix || skew) && request.label != "all_to_all_v") {
-    throw input_error(Arguments::place(matrix ? "matrix" : "skew"), "only all_to_all_v has uneven bytes",
+    throw input_error(Arguments::place(matrix ? "matrix" : "skew"),
+                      "only all_to_all_v can send different numbers of bytes to different ranks",
                       "Write --kind all_to_all_v, or leave it out");
   }
-  if (matrix && skew) throw input_error(Arguments::place("skew"), "both a matrix and a skew", "Give one of them");
+  if (matrix && skew)
+    throw input_error(Arguments::place("skew"), "--matrix and --skew cannot be used together", "Give one of the two");
   if (matrix) return take_matrix(*matrix, request);
   if (request.label == "all_to_all_v" && !skew) {
-    throw input_error(Arguments::place("kind"), "all_to_all_v without its bytes",
+    throw input_error(Arguments::place("kind"), "all_to_all_v needs to know the bytes between the ranks",
                       "Add --matrix FILE.csv or --skew NAME, or ask for all_to_all");
   }
   if (skew) take_skew(*skew, request);
@@ -195,21 +200,23 @@ std::vector<Option> collective_request_options() {
   return {
       {"kind", 0, "KIND", "The collective: " + join(kind_names()) + "; the spellings of nccl-tests are understood too.",
        "", Option::Times::once},
-      {"gpus-per-node", 0, "M", "Take only the first M GPUs of each node."},
+      {"gpus-per-node", 0, "M", "Use only the first M GPUs of each node."},
       {"group", 0, "GROUP",
-       "Who takes part: world; node, the GPUs of each node; cross_node, a GPU of each node, all such groups at once; "
-       "or "
-       "ranks as 0,1,8-11, groups at once with / between.",
+       "The ranks that take part. world: all of them. node: the GPUs of one node, every node at the same time. "
+       "cross_node: one GPU of each node, all such groups at the same time. Or numbers of ranks such as 0,1,8-11; a / "
+       "separates groups that run at the same time.",
        "world"},
       {"sizes", 0, "SIZES",
-       "START:END:xFACTOR, START:END:+STEP or sizes with commas between, as nccl-tests counts them: of all_to_all, "
-       "all_gather and reduce_scatter a rank's total."},
+       "The sizes to predict: START:END:xFACTOR, START:END:+STEP, or sizes separated by commas. They are counted as "
+       "nccl-tests does: for all_to_all, all_gather and reduce_scatter as the total of one rank."},
       {"matrix", 0, "FILE.csv",
-       "The bytes of all_to_all_v, header source,0,1,... and a line per source; with --sizes they are scaled so that "
-       "ranks send that much on average."},
-      {"skew", 0, "NAME", "How all_to_all_v spreads over the destinations.", "", Option::Times::at_most_once,
-       skew_names()},
-      {"loads", 0, "FILE.csv", "Only the sums of each rank of all_to_all_v, instead of sizes."}};
+       "The bytes that each rank sends to each other one in all_to_all_v: a CSV file with the header source,0,1,... "
+       "and one line per source. With --sizes the matrix is scaled so that the ranks send that much on average."},
+      {"skew", 0, "NAME", "How a rank's bytes of all_to_all_v are divided among the destinations.", "",
+       Option::Times::at_most_once, skew_names()},
+      {"loads", 0, "FILE.csv",
+       "The bytes that each rank of all_to_all_v sends and receives in total, as a CSV file; it takes the place of "
+       "--sizes."}};
 }
 
 CollectiveRequest collective_request(const Arguments& given, const Cluster& cluster) {

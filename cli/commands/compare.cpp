@@ -29,7 +29,7 @@ std::optional<std::filesystem::path> page_path(const Arguments& given) {
   const auto path = given.value("output");
   if (!path) return std::nullopt;
   if (*path == "-" || path->empty() || is_folder(*path))
-    throw input_error(Arguments::place("output"), excerpt(*path) + " is no file for a page",
+    throw input_error(Arguments::place("output"), excerpt(*path) + " cannot be the file of a page",
                       "Name a file, e.g. -o report.html");
   if (!path->ends_with(".html") && !path->ends_with(".htm") && !given.has("force"))
     throw input_error(Arguments::place("output"), excerpt(*path) + " does not end in .html",
@@ -67,16 +67,18 @@ int compare(const Arguments& given, const Terminal& terminal) {
 Command compare_command() {
   return {
       .name = "shardsim compare",
-      .summary = "lay predicted and observed timelines side by side",
-      .positionals = {{"PREDICTED", "A timeline.h5, or the JSON form of one run (X.timeline.json)."},
-                      {"OBSERVED", "The same, of what was observed.", true}},
+      .summary = "compare a predicted timeline with an observed one",
+      .positionals = {{"PREDICTED", "The predicted timeline: a timeline.h5, or its JSON form (X.timeline.json)."},
+                      {"OBSERVED", "The observed timeline, in either of these forms.", true}},
       .options = {{"observed-kineto", 0, "DIR",
-                   "Instead of OBSERVED: a folder of Kineto traces, one per rank (ours, or of PyTorch's profiler)."},
+                   "Read the observation from this folder of Kineto traces, one file per rank, instead of from "
+                   "OBSERVED. The traces may be those of PyTorch's profiler or of shardsim."},
                   cases_option(),
-                  tolerance_option("the iteration is further off, or a class or collective of 1 % of it or more"),
+                  tolerance_option("the predicted iteration differs from the observed one by more than this, or a "
+                                   "class of operations or a collective does that takes at least 1 % of the iteration"),
                   {"json", 0, "", "Print the comparison as one JSON document instead of tables."},
-                  {"output", 'o', "FILE.html", "Also write a page with charts."},
-                  {"force", 0, "", "Write a page under a name that does not end in .html."}},
+                  {"output", 'o', "FILE.html", "Also write an HTML page with charts to this file."},
+                  {"force", 0, "", "Write the page even if its name does not end in .html."}},
       .examples = {"shardsim compare out/toy/timeline.h5 out/toy/timeline.h5 --tolerance 10% -o out/comparison.html",
                    "shardsim compare out/toy/timeline.h5 --observed-kineto out/toy/trace/row_wise --case row_wise"},
       .run = compare};

@@ -33,7 +33,8 @@ KernelQuestion kernel_question(const Arguments& given) {
   if (!given.has("cluster")) return question;
   question.only = asked_cluster(given.text("cluster"), Arguments::place("cluster"), given).spec().gpu;
   if (question.table.find(question.only->model) == nullptr)
-    throw input_error(Arguments::place("cluster"), "no constants of its GPU " + excerpt(question.only->model),
+    throw input_error(Arguments::place("cluster"),
+                      "there are no constants for the GPU of this cluster, " + excerpt(question.only->model),
                       known_names_hint(question.only->model, question.table.names()) + " Or add it with --gpus");
   return question;
 }
@@ -62,28 +63,30 @@ int compare_kernels(const Arguments& given, const Terminal& terminal) {
 Command compute_compare_command() {
   return {
       .name = "shardsim compute compare",
-      .summary = "lay predicted beside measured times of kernels: lookups, updates, sorts, products, copies",
+      .summary = "compare predicted with measured times of kernels: lookups, updates, sorts, matrix products, copies",
       .options = {{"measurements", 0, "PATH",
-                   "A table of embedding measurements (docs/formats.md), or a folder of them.", "",
+                   "A CSV table of measured kernels (docs/formats/measurements.md), or a folder of such tables.", "",
                    Option::Times::once},
                   {"compute-model",
                    0,
                    "NAME",
-                   "What predicts: gpu_kernels or roofline.",
+                   "The compute model that makes the predictions.",
                    "gpu_kernels",
                    Option::Times::at_most_once,
                    {"gpu_kernels", "roofline"}},
-                  {"gpus", 0, "FILE", "A table of GPUs on top of the shipped scenarios/gpus/kernels.yaml."},
-                  {"cluster", 0, "NAME|FILE", "Predict with the GPU of this cluster, and only rows that are of it."},
+                  {"gpus", 0, "FILE",
+                   "A file of GPU constants that adds to, and overrides, the shipped scenarios/gpus/kernels.yaml."},
+                  {"cluster", 0, "NAME|FILE",
+                   "Predict with the GPU of this cluster, and only the rows that were measured on such a GPU."},
                   nodes_option(),
                   cluster_set_option(),
                   {"map", 0, "FILE",
-                   "Which GPU rows are of whose source names none, and which are not judged; the map of the "
-                   "published rows where it is not given."},
-                  tolerance_option("the median error of the predicted rows is larger"),
+                   "A file that says on which GPU rows were measured whose source does not name it, and which rows are "
+                   "not judged. Without this option, the one for the shipped published rows is taken."},
+                  tolerance_option("the median error of the predicted rows is larger than this"),
                   {"output", 'o', "DIR",
-                   "Where report.html, comparison.json, predictions.csv and accuracy.md go; out/compute_compare "
-                   "where it is not given."},
+                   "Write report.html, comparison.json, predictions.csv and accuracy.md into this folder. Without this "
+                   "option it is out/compute_compare."},
                   {"json", 0, "", "Print the comparison as one JSON document instead of tables."}},
       .examples = {"shardsim compute compare --measurements scenarios/measurements/kernels -o out/compute_compare",
                    "shardsim compute compare --measurements scenarios/measurements/kernels/embedding.csv "

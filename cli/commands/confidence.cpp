@@ -21,10 +21,10 @@ int show_confidence(const Arguments& given, const Terminal& terminal) {
 Command confidence_command() {
   return {
       .name = "shardsim confidence",
-      .summary = "show how often our intervals and stated chances came true, judged on published times",
+      .summary = "show how often the intervals and probabilities that shardsim states came true for published times",
       .options = {{"residuals", 0, "FILE",
-                   "A table of published times beside predictions (docs/confidence.md); the shipped one where it is "
-                   "not given."},
+                   "A table of published times with their predictions (docs/confidence.md). Without this option the "
+                   "shipped table is taken."},
                   {"markdown", 0, "", "Print the tables as Markdown."}},
       .examples = {"shardsim confidence"},
       .run = show_confidence};

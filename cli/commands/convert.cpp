@@ -23,8 +23,8 @@ void require_timelines(const std::filesystem::path& path) {
   try {
     timeline_cases(path);
   } catch (const Error&) {
-    throw input_error({path.string()}, "the file exists and is no shardsim.timeline/1 file",
-                      "Choose another name, or add --force");
+    throw input_error({path.string()}, "the file exists and is not a shardsim.timeline/1 file",
+                      "Choose another name, or add --force to overwrite it");
   }
 }
 
@@ -60,14 +60,15 @@ int convert(const Arguments& given, const Terminal&) {
 
 Command convert_command() {
   return {.name = "shardsim convert",
-          .summary = "turn the JSON form of a timeline into timeline.h5, or back",
-          .positionals = {{"TIMELINE", "A timeline.h5, or the JSON form of one case (X.timeline.json)."}},
+          .summary = "convert a timeline between its JSON form and HDF5 (timeline.h5)",
+          .positionals = {{"TIMELINE",
+                           "The timeline to convert: a timeline.h5, or the JSON form of one case (X.timeline.json)."}},
           .options = {{"output", 'o', "FILE",
-                       "Write this file: HDF5 where it ends in .h5, else JSON; - is standard output.", "",
+                       "Write this file: in HDF5 if its name ends in .h5, else in JSON. - means standard output.", "",
                        Option::Times::once},
                       cases_option(),
                       force_option()},
-          .notes = "The JSON form holds one case.",
+          .notes = "The JSON form can hold only one case.",
           .examples = {"shardsim convert out/toy/timeline.h5 --case row_wise -o out/row_wise.timeline.json",
                        "shardsim convert out/row_wise.timeline.json -o out/row_wise.h5"},
           .run = convert};

@@ -18,11 +18,14 @@ namespace {
 
 std::string drift_answer(const DriftResult& result, const DriftOptions& options) {
   if (!result.break_even_day) {
-    return fmt::format("Within {} days re-sharding does not pay: what the best plans save is less than a move.",
-                       options.days);
+    return fmt::format(
+        "Within {} days re-sharding does not pay off: the best plans save less time than moving the tables takes.",
+        options.days);
   }
-  return fmt::format("Re-sharding pays from day {} on: by then the best plans would have saved more than a move takes.",
-                     *result.break_even_day);
+  return fmt::format(
+      "Re-sharding pays off from day {} on: by then the best plans would have saved more time than moving the tables "
+      "takes.",
+      *result.break_even_day);
 }
 
 Sheet drift_sheet(const DriftResult& result) {
@@ -105,16 +108,18 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command drift_command() {
-  return {.name = "shardsim drift",
-          .summary = "keep a plan while the world changes day by day, and say when re-sharding pays",
-          .positionals = {{"SCENARIO", "A scenario with the key `drift`."}},
-          .options = scenario_options() +
-                     std::vector<Option>{
-                         case_option(),
-                         {"jobs", 'j', "N",
-                          "How many days are simulated at a time; the number of processors where it is not given."},
-                         {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"}},
-          .run = run_drift};
+  return {
+      .name = "shardsim drift",
+      .summary = "simulate a fixed plan while the data changes from day to day, and find when re-sharding pays off",
+      .positionals = {{"SCENARIO", "A scenario with the key `drift`, which says what changes from day to day."}},
+      .options =
+          scenario_options() +
+          std::vector<Option>{
+              case_option(),
+              {"jobs", 'j', "N",
+               "Simulate at most this number of days at a time. Without this option it is the number of processors."},
+              {"output", 'o', "DIR", "Write drift.json and drift.html into this folder.", "out/drift"}},
+      .run = run_drift};
 }
 
 }  // namespace shardsim

@@ -65,22 +65,29 @@ int emulate(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command emulate_command() {
-  return {.name = "shardsim emulate",
-          .summary = "run a command once per rank on an emulated cluster of shaped network name spaces",
-          .options = {{"nodes", 0, "N", "How many nodes there are.", "2"},
-                      {"gpus-per-node", 0, "M", "How many ranks each node has.", "4"},
-                      {"fast", 0, "RATE", "The shaper of a rank inside its node.", "240Mbit"},
-                      {"nic", 0, "RATE", "The shaper of a rank's NIC.", "20Mbit"},
-                      {"straggler", 0, "RANK", "The rank whose NIC has half the rate; none where it is not given."}},
-          .rest = "COMMAND [ARGUMENT...]",
-          .notes =
-              "RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set as torchrun does;\n"
-              "rank r has the address 10.2.0.(r+1). Needs Linux with iproute2, and root or user name spaces. Nothing\n"
-              "is left when it ends. Exit code: that of the first rank that failed, 128 + N when signal N ended it;\n"
-              "1 when the cluster cannot be built. Fast rates that add up to more than 2 Gbit/s need idle cores.",
-          .examples = {"shardsim emulate --nodes 2 --gpus-per-node 4 -- sh -c 'echo rank $RANK of $WORLD_SIZE'",
-                       "shardsim emulate --nodes 2 --gpus-per-node 2 --nic 10Mbit --straggler 1 -- ip -brief address"},
-          .run = emulate};
+  return {
+      .name = "shardsim emulate",
+      .summary = "run a command once per rank on an emulated cluster, made of network namespaces with limited rates",
+      .options = {{"nodes", 0, "N", "The number of nodes.", "2"},
+                  {"gpus-per-node", 0, "M", "The number of ranks of each node.", "4"},
+                  {"fast", 0, "RATE", "The rate of a rank's link inside its node.", "240Mbit"},
+                  {"nic", 0, "RATE", "The rate of a rank's NIC.", "20Mbit"},
+                  {"straggler", 0, "RANK",
+                   "Give the NIC of this rank half the rate. Without this option all NICs are equal."}},
+      .rest = "COMMAND [ARGUMENT...]",
+      .notes =
+          "The variables RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set as by "
+          "torchrun.\n"
+          "Rank r has the address 10.2.0.(r+1). The command needs Linux with iproute2, and either root or user "
+          "namespaces.\n"
+          "It leaves nothing behind when it ends. Its exit code is that of the first rank that failed (128 + N if "
+          "signal N\n"
+          "ended that rank), or 1 if the cluster cannot be set up. Rates of --fast that add up to more than 2 Gbit/s "
+          "are\n"
+          "only reached on idle processors.",
+      .examples = {"shardsim emulate --nodes 2 --gpus-per-node 4 -- sh -c 'echo rank $RANK of $WORLD_SIZE'",
+                   "shardsim emulate --nodes 2 --gpus-per-node 2 --nic 10Mbit --straggler 1 -- ip -brief address"},
+      .run = emulate};
 }
 
 }  // namespace shardsim

@@ -140,9 +140,8 @@ PlanToExplain explained_plan_file(const std::string& path) {
   if (explained.unsized.empty()) return explained;
   const std::size_t count = explained.unsized.size();
   explained.notes.push_back(fmt::format(
-      "Of unknown size, and in no figure: {} ({}), of which a plan file says no "
-      "size. Explain the "
-      "scenario that names the plan to have {} counted.",
+      "Not counted: {} ({}), whose size a plan file does not state. Explain the scenario that uses the plan to have {} "
+      "counted.",
       counted(count, "data_parallel table"), some_names(fqns_of(explained.unsized)), count == 1 ? "it" : "them"));
   return explained;
 }
@@ -181,10 +180,11 @@ void keep_table(Figures& figures, const std::string& name, const Json& unsized) 
       std::ranges::any_of(left_out, [&](const std::string& fqn) { return fqn == name || fqn.ends_with("." + name); });
   if (known) {
     throw input_error(Arguments::place("table"),
-                      fmt::format("table {} is data_parallel, and a plan file says no size of it", excerpt(name)),
-                      "Explain the scenario that names the plan");
+                      fmt::format("table {} is data_parallel, and a plan file does not state the size of such a table",
+                                  excerpt(name)),
+                      "Explain the scenario that uses the plan");
   }
-  throw input_error(Arguments::place("table"), fmt::format("the plan has no figures of a table {}", excerpt(name)),
+  throw input_error(Arguments::place("table"), fmt::format("the plan has no table {}", excerpt(name)),
                     names.size() <= kShown ? known_names_hint(name, names)
                     : likely.empty()       ? fmt::format("It has {} tables", names.size())
                                            : fmt::format("Did you mean '{}'?", likely));
@@ -273,12 +273,13 @@ void require_plan_file_alone(const Arguments& given) {
   for (const char* name : {"case", "seed", "set"}) {
     if (!given.has(name)) continue;
     throw input_error(
-        Arguments::place(name), "a plan file alone has no case, seed or value to change",
+        Arguments::place(name), "this option needs a scenario; a plan file has no case, seed or value to change",
         fmt::format("Leave --{} out, or explain a scenario that names the plan (plan: {{file: ...}})", name));
   }
   if (given.text("memory-model") != "torchrec") {
-    throw input_error(Arguments::place("memory-model"), "a plan file alone is explained by torchrec's model only",
-                      "Point a scenario at the plan (plan: {file: ...})");
+    throw input_error(Arguments::place("memory-model"),
+                      "without a scenario, a plan file can only be explained with the memory model torchrec",
+                      "Write a scenario that uses the plan (plan: {file: ...})");
   }
 }
 
@@ -305,20 +306,22 @@ int explain_plan(const Arguments& given, const Terminal& terminal) {
 Command explain_command() {
   std::vector<Option> options = scenario_options();
   options.back() = {"memory-model", 0, "NAME",
-                    "Explain by this model: torchrec, or any other, which says the bytes per rank at rest and at the "
-                    "peak.",
+                    "Count memory by this model. The model torchrec explains every part; any other gives the bytes per "
+                    "rank at rest and at the peak of an iteration.",
                     "torchrec"};
-  return {.name = "shardsim explain",
-          .summary = "say what memory each table and rank of a plan takes, and why, as TorchRec's planner counts it",
-          .positionals = {{"PLAN.json|SCENARIO", "A plan file alone, or a scenario."}},
-          .options = std::vector{case_option(), Option{"table", 0, "NAME", "Print only the part of this table."},
-                                 Option{"json", 0, "",
-                                        "Print one JSON document instead of tables, with every rank and table on its "
-                                        "own."}} +
-                     options,
-          .examples = {"shardsim explain scenarios/toy.yaml --case row_wise",
-                       "shardsim explain scenarios/torchrec_guide.yaml --case code --json"},
-          .run = explain_plan};
+  return {
+      .name = "shardsim explain",
+      .summary = "show how much memory each table and each rank of a plan takes, as TorchRec's planner counts it",
+      .positionals = {{"PLAN.json|SCENARIO", "A plan file, or a scenario whose plan is to be explained."}},
+      .options =
+          std::vector{
+              case_option(), Option{"table", 0, "NAME", "Show only this table."},
+              Option{"json", 0, "",
+                     "Print one JSON document instead of tables; it lists every rank and every table separately."}} +
+          options,
+      .examples = {"shardsim explain scenarios/toy.yaml --case row_wise",
+                   "shardsim explain scenarios/torchrec_guide.yaml --case code --json"},
+      .run = explain_plan};
 }
 
 }  // namespace shardsim

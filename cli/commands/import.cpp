@@ -63,7 +63,7 @@ void refuse_files_of_others(const std::vector<fs::path>& files, const Arguments&
   for (const fs::path& file : files) {
     if (given.has("force") || !is_there(file) || read_file(file.string()).starts_with(kMark)) continue;
     throw input_error({file.string()}, "the file exists and was not made by shardsim import",
-                      "Choose another name, or add --force");
+                      "Choose another name, or add --force to overwrite it");
   }
 }
 
@@ -102,7 +102,7 @@ int import_into_file(ImportedModel model, const Arguments& given, const fs::path
 int import_model(const Arguments& given, const Terminal&) {
   const std::string output = given.text("output");
   if (output.empty() || output == "-") {
-    throw input_error(Arguments::place("output"), "there is no name of a folder or a file",
+    throw input_error(Arguments::place("output"), "the name of a folder or a file is missing",
                       "Name a folder, or a file that ends in .yaml");
   }
   ImportedModel model = read_model(given.positional()[0]);
@@ -117,21 +117,26 @@ int import_model(const Arguments& given, const Terminal&) {
 Command model_import_command() {
   return {
       .name = "shardsim import",
-      .summary = "make a workload and a scenario of a CSV of tables or of TorchRec's configurations and plan",
-      .positionals = {{"FILE", "A CSV of tables, or the JSON of TorchRec's configurations, of its plan, or of both."}},
-      .options = {{"output", 'o', "OUT",
-                   "Write the scenario, the workload and the plan into this folder; or, where it ends in .yaml, all "
-                   "into this scenario, with the plan beside it.",
-                   "", Option::Times::once},
-                  {"plan", 0, "PLAN", "Take the plan from this JSON: plan._serialize(), or asdict(plan)."},
-                  {"cluster", 0, "NAME", "Run on this cluster, a shipped name or a file.", "dgx_h100"},
-                  {"nodes", 0, "N", "Take so many nodes of it, else as many as the plan has or the cluster says."},
-                  {"batch", 0, "N", "Give every GPU so many samples in an iteration.", "4096"},
-                  {"planner", 0, "NAME", "Where there is no plan, take this planner.", "torchrec"},
-                  force_option()},
+      .summary = "make a workload and a scenario from a CSV of tables, or from TorchRec's configurations and plan",
+      .positionals =
+          {{"FILE", "A CSV file of tables, or a JSON file with TorchRec's table configurations, its plan, or both."}},
+      .options =
+          {{"output", 'o', "OUT",
+            "Write the scenario, the workload and the plan into this folder. If OUT ends in .yaml, write one scenario "
+            "file that holds the workload too, and the plan beside it.",
+            "", Option::Times::once},
+           {"plan", 0, "PLAN",
+            "Take the plan from this JSON file, which holds TorchRec's plan._serialize() or asdict(plan)."},
+           {"cluster", 0, "NAME", "The cluster of the scenario: the name of a shipped one, or a file.", "dgx_h100"},
+           {"nodes", 0, "N",
+            "The number of nodes. Without this option it is what the plan needs, or else what the cluster file says."},
+           {"batch", 0, "N", "The number of samples that each GPU processes in an iteration.", "4096"},
+           {"planner", 0, "NAME", "The planner of the scenario, if no plan is given.", "torchrec"},
+           force_option()},
       .notes =
-          "What the file does not say is assumed: the first lines of the workload and stderr name it.\n"
-          "docs/import.md has the columns, and the lines of Python that write the JSON.\n",
+          "Whatever the file does not say is assumed. The first lines of the workload, and stderr, list the "
+          "assumptions.\n"
+          "docs/import.md explains the columns of the CSV and has the lines of Python that write the JSON.\n",
       .examples = {"shardsim import scenarios/imports/tables.csv -o out/imported",
                    "shardsim import scenarios/imports/torchrec.json --batch 1024 -o out/torchrec.yaml"},
       .run = import_model};

@@ -68,7 +68,7 @@ int list(const Arguments& given, const Terminal&) {
 
 Command list_command() {
   return {.name = "shardsim list",
-          .summary = "list what can be named in a scenario",
+          .summary = "list the names that a scenario can use: planners, clusters, workloads, models",
           .positionals = {{"KIND",
                            "What to list.",
                            false,

@@ -20,10 +20,12 @@ int lower(const Arguments& given, const Terminal& terminal) {
 
 Command lower_command() {
   return {.name = "shardsim lower",
-          .summary = "write the Program of a case: the operations of one iteration",
+          .summary = "write the Program of a case, which lists the operations of one iteration",
           .positionals = {{"SCENARIO", "A scenario file."}},
           .options = std::vector{case_option(), output_file_option(),
-                                 Option{"observed-payload", 0, "", "Use sizes as observed (workload key `runtime`)."},
+                                 Option{"observed-payload", 0, "",
+                                        "Use the sizes that follow from what was observed in training (key `runtime` "
+                                        "of the tables) instead of the planned ones."},
                                  force_option()} +
                      scenario_options(),
           .examples = {"shardsim lower scenarios/toy.yaml --case row_wise",

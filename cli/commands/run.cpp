@@ -32,7 +32,8 @@ int jobs(const Arguments& given) {
 // Names of the cases to trace.
 std::vector<std::string> traced(const Arguments& given, const Scenario& scenario) {
   if (!given.has("trace") && given.has("trace-whole-us"))
-    throw input_error(Arguments::place("trace-whole-us"), "no trace is written", "Add --trace CASE or --trace all");
+    throw input_error(Arguments::place("trace-whole-us"), "no trace is to be written",
+                      "Add --trace CASE or --trace all");
   const std::vector<std::string> names = names_of(scenario);
   if (given.text("trace") == "all") return names;
   std::vector<std::string> chosen;
@@ -107,7 +108,7 @@ void note_joined(const Scenario& scenario) {
     if (!item.compared || item.compared->also.empty() || item.compared->group == last) continue;
     last = item.compared->group;
     print_note(
-        fmt::format("{} stands for {}: they differ in their plans alone", last, some_names(item.compared->also)));
+        fmt::format("{} stands for {}: these cases differ only in their plans", last, some_names(item.compared->also)));
   }
 }
 
@@ -115,7 +116,7 @@ void note_joined(const Scenario& scenario) {
 void require_some_plan(const StudyResult& study) {
   if (!study.cases.empty() || study.comparisons.empty()) return;
   throw Error(Failure::infeasible, Place{}, "no planner has a plan that fits, for any case",
-              "The table says why; take more memory, a smaller batch, or fewer constraints");
+              "The table gives the reasons. Take more memory, a smaller batch, or fewer constraints");
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
@@ -148,26 +149,31 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
 
 std::vector<Option> run_options() {
   return {
-      {"output", 'o', "DIR", "Where result files go; out/ and the scenario's name where it is not given."},
+      {"output", 'o', "DIR",
+       "Write the result files into this folder. Without this option it is out/ followed by the name of the scenario."},
       cases_option(),
-      {"planners", 0, "LIST", "Compare these planners, separated by commas, or all, instead of the cases' own plans."},
+      {"planners", 0, "LIST",
+       "Ignore the plans of the cases and compare these planners instead: names separated by commas, or all."},
       {"trace", 0, "CASE|all",
-       "Also write Kineto traces of this case, of those that a pattern fits, or of all; one per rank.", "",
-       Option::Times::any},
-      {"trace-whole-us", 0, "", "Round the times of traces to whole microseconds."},
-      {"json", 0, "", "Print result.json instead of the table."},
-      {"jobs", 'j', "N", "How many worker processes run at a time; the number of processors where it is not given."},
-      {"skip-unfit", 0, "", "Leave out cases whose plan does not fit in memory, with a warning."},
-      {"stamp", 0, "", "Write the time of the run into timeline.h5."},
-      {"quiet", 'q', "", "Print neither progress nor where the report is."},
-      {"verbose", 'v', "", "Say on stderr how each case became steady, and its notes.", "", Option::Times::any}};
+       "Also write Kineto traces, one file per rank, of the case of this name, of the cases whose names fit a pattern, "
+       "or of all cases.",
+       "", Option::Times::any},
+      {"trace-whole-us", 0, "", "Round the times in the traces to whole microseconds."},
+      {"json", 0, "", "Print the content of result.json instead of the table."},
+      {"jobs", 'j', "N",
+       "Run at most this number of worker processes at a time. Without this option it is the number of processors."},
+      {"skip-unfit", 0, "", "Leave out the cases whose plan does not fit in memory, and print a warning for each."},
+      {"stamp", 0, "", "Write the date and time of the run into timeline.h5."},
+      {"quiet", 'q', "", "Do not print the progress and the place of the report."},
+      {"verbose", 'v', "", "Print on stderr after how many iterations each case became steady, and its notes.", "",
+       Option::Times::any}};
 }
 
 }  // namespace
 
 Command run_command() {
   return {.name = "shardsim run",
-          .summary = "simulate the cases of a scenario and lay published numbers beside them",
+          .summary = "simulate the cases of a scenario and compare them with published numbers",
           .positionals = {{"SCENARIO", "A scenario file."}},
           .options = run_options() + scenario_options(),
           .examples = {"shardsim run scenarios/toy.yaml -o out/toy",

@@ -29,34 +29,42 @@ void add_setting(Overrides& changes, const std::string& option, const std::strin
 void require_same_kind(const std::string& path, const std::string& mark) {
   if (!is_there(path)) return;
   if (is_file(path) && read_file(path).find(mark) != std::string::npos) return;
-  throw input_error({path}, "the file exists and is of another kind", "Choose another name, or add --force");
+  throw input_error({path}, "the file exists and is of another kind",
+                    "Choose another name, or add --force to overwrite it");
 }
 
 }  // namespace
 
 std::vector<Option> scenario_options() {
-  return {{"set", 0, "PATH=VALUE", "Change one value of the scenario, e.g. cluster.nodes=8.", "", Option::Times::any},
-          {"seed", 0, "N", "Use this seed instead of the scenario's."},
+  return {{"set", 0, "PATH=VALUE", "Change one value of the scenario, for example cluster.nodes=8.", "",
+           Option::Times::any},
+          {"seed", 0, "N", "Use this random seed instead of the scenario's."},
           {"memory-model", 0, "NAME", "Use this memory model instead of the scenario's."}};
 }
 
 Option case_option() {
   return {"case", 0, "NAME",
-          "Which case, a name or a pattern of it with * and ?; it is needed where there are several."};
+          "The case to work on: its name, or a pattern with * and ? that fits only its name. Required when the "
+          "scenario has several cases."};
 }
 
 Option cases_option() {
-  return {"case", 0,
-          "NAME", "Only this case, or those that a pattern with * and ? fits; all where it is not given.",
-          "",     Option::Times::any};
+  return {"case",
+          0,
+          "NAME",
+          "Work only on the case of this name, or on the cases whose names fit a pattern with * and ?. Without this "
+          "option all cases are taken.",
+          "",
+          Option::Times::any};
 }
 
 Option force_option() {
-  return {"force", 0, "", "Overwrite a file of another kind."};
+  return {"force", 0, "", "Overwrite the output file even if it holds something other than what this command writes."};
 }
 
 Option output_file_option() {
-  return {"output", 'o', "FILE", "Write this file instead of standard output, which is - here."};
+  return {"output", 'o', "FILE",
+          "Write the result to this file. Without this option, or with -, it goes to standard output."};
 }
 
 Option tolerance_option(const std::string& judged) {
@@ -72,7 +80,9 @@ Overrides overrides(const Arguments& given) {
   add_settings(changes, given, "set");
   if (const auto seed = given.value("seed")) {
     for (const auto& [known, value] : changes.set) {
-      if (known == "seed") throw input_error(Arguments::place("seed"), "beside --set seed", "Give one of the two");
+      if (known == "seed")
+        throw input_error(Arguments::place("seed"), "--seed and --set seed=... cannot be used together",
+                          "Give one of the two");
     }
     changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
   }
@@ -80,7 +90,8 @@ Overrides overrides(const Arguments& given) {
   if (const auto planners = given.value("planners")) {
     for (const auto& [known, value] : changes.set) {
       if (known == "planners")
-        throw input_error(Arguments::place("planners"), "beside --set planners", "Give one of the two");
+        throw input_error(Arguments::place("planners"), "--planners and --set planners=... cannot be used together",
+                          "Give one of the two");
     }
     changes.planners = split(*planners, ',');
   }

@@ -35,7 +35,7 @@ std::optional<SweepPart> sweep_part(const Arguments& given) {
     if (number < count && count <= kMostParts)
       return SweepPart{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(count)};
   }
-  throw input_error(Arguments::place("part"), excerpt(*text) + " is no part K/N",
+  throw input_error(Arguments::place("part"), excerpt(*text) + " is not of the form K/N",
                     fmt::format("Write 0/N to N-1/N, N at most {}", kMostParts));
 }
 
@@ -145,7 +145,8 @@ std::vector<std::string> task_command(const Arguments& given, const std::filesys
 
 // Hands what is not finished to Slurm, and returns at once.
 int submit_sweep(const Arguments& given, const Sweep& sweep, const std::filesystem::path& folder) {
-  if (given.has("part")) throw input_error(Arguments::place("part"), "beside --slurm", "Give one of the two");
+  if (given.has("part"))
+    throw input_error(Arguments::place("part"), "--part and --slurm cannot be used together", "Give one of the two");
   const auto most = static_cast<std::int64_t>(unfinished_points(sweep, folder));
   const std::int64_t tasks = std::min(*given.count("slurm", 1, kMostParts), most);
   const std::int64_t jobs = given.count("jobs", 1, kMostSweepJobs).value_or(1);
@@ -175,8 +176,8 @@ int serve_rank(const Arguments& given, const Terminal& terminal, MpiSession& ses
 std::size_t sweep_jobs(const Arguments& given, bool under_mpi) {
   const auto stated = given.count("jobs", 1, kMostSweepJobs);
   if (stated && under_mpi)
-    throw input_error(Arguments::place("jobs"), "mpirun has started several processes, which do the work",
-                      "Say mpirun -n N instead, one more than are to simulate");
+    throw input_error(Arguments::place("jobs"), "mpirun has started several processes already, and those do the work",
+                      "Leave --jobs out and use mpirun -n N, where N is one more than the processes that simulate");
   return static_cast<std::size_t>(stated.value_or(std::min<std::int64_t>(processors(), kMostSweepJobs)));
 }
 
@@ -192,7 +193,7 @@ SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const 
     return run_sweep(sweep, run);
   } catch (const Interrupted&) {
     progress.clear();
-    if (!quiet) print_note("what is finished is kept in the folder: the same command goes on");
+    if (!quiet) print_note("finished points are kept in the folder; the same command continues with the others");
     throw;
   }
 }
@@ -216,23 +217,30 @@ int run_points(const Arguments& given, const Terminal& terminal) {
 }
 
 std::vector<Option> sweep_options() {
-  return {{"output", 'o', "DIR", "Where result files go; out/, the scenario's name and -sweep where it is not given."},
-          {"case", 0, "NAME", "Which case the axes change, instead of the one that the sweep names."},
-          {"jobs", 'j', "N", "How many processes simulate at a time; the number of processors where it is not given."},
-          {"most-points", 0, "N", "Allow so many points.", "1000000"},
-          {"part", 0, "K/N", "Simulate every N-th point from K on, beside other parts in the same folder."},
-          {"slurm", 0, "N", "Submit an array of N Slurm tasks that do the work, and return."},
-          {"quiet", 'q', "", "Print neither progress nor notes."}};
+  return {{"output", 'o', "DIR",
+           "Write the result files into this folder. Without this option it is out/NAME-sweep, where NAME is the name "
+           "of the scenario."},
+          {"case", 0, "NAME", "Take this case instead of the one that the key `sweep` names."},
+          {"jobs", 'j', "N",
+           "Run at most this number of simulations at a time. Without this option it is the number of processors."},
+          {"most-points", 0, "N", "Refuse a sweep with more points than this.", "1000000"},
+          {"part", 0, "K/N",
+           "Simulate only part K of N of the points: every N-th point, starting with the K-th. The other parts may run "
+           "at the same time and write into the same folder."},
+          {"slurm", 0, "N", "Submit the sweep to Slurm as an array of N tasks, and return without waiting for them."},
+          {"quiet", 'q', "", "Do not print progress and notes."}};
 }
 
 }  // namespace
 
 Command sweep_command() {
   return {.name = "shardsim sweep",
-          .summary = "simulate a case over the axes of its sweep: rates, batches, nodes, planners",
-          .positionals = {{"SCENARIO", "A scenario file with the key `sweep`."}},
+          .summary = "simulate one case at many points: with other rates, batch sizes, numbers of nodes or planners",
+          .positionals = {{"SCENARIO", "A scenario file with the key `sweep`, which lists the values to try."}},
           .options = sweep_options() + scenario_options(),
-          .notes = "What is finished is kept in DIR/points: after Ctrl-C the same command goes on.\n",
+          .notes =
+              "Finished points are kept in DIR/points. After Ctrl-C, the same command continues with the points that "
+              "are missing.\n",
           .examples = {"shardsim sweep scenarios/sweep_nics_batch.yaml -o out/nics",
                        "shardsim sweep scenarios/sweep_planners.yaml -j 2 -o out/planners"},
           .run = run_points};

@@ -19,22 +19,25 @@ int tell(const std::string& unfit, const std::string& text, bool holds) {
   }
   print_result(text);
   if (holds) return 0;
-  say("error: outside the tolerance: see what is marked OUTSIDE (in JSON, what is not within)");
+  say("error: outside the tolerance: see the rows marked OUTSIDE (in JSON, the key outside)");
   return kOutsideTolerance;
 }
 
 std::vector<Option> options_of_scenario() {
-  return std::vector<Option>{{"warmup", 0, "N", "Of a scenario: how many iterations are not kept.", "2"},
-                             {"iterations", 0, "N", "Of a scenario: how many iterations are kept.", "10"},
-                             {"at-least", 0, "TIME",
-                              "Of a scenario: more iterations of cases that would take less than this in all.", "0 s"},
-                             {"compute-of-scenario", 0, "",
-                              "Predict compute by the scenario's model, not by timing kernels here first."},
-                             {"beside", 0, "PATH=VALUE",
-                              "Of a scenario: predict every case with this value, too, and lay that beside the same "
-                              "observation; it is not judged.",
-                              "", Option::Times::any},
-                             cases_option()} +
+  return std::vector<Option>{
+             {"warmup", 0, "N", "With a scenario: the number of iterations that run first and are not counted.", "2"},
+             {"iterations", 0, "N", "With a scenario: the number of iterations that are counted.", "10"},
+             {"at-least", 0, "TIME",
+              "With a scenario: add iterations to a case until its counted ones take at least this long in total.",
+              "0 s"},
+             {"compute-of-scenario", 0, "",
+              "Predict the compute operations with the scenario's compute model instead of measuring kernels on this "
+              "machine first."},
+             {"beside", 0, "PATH=VALUE",
+              "With a scenario: also predict every case with this value changed, and show that prediction beside the "
+              "same observation. It is not judged.",
+              "", Option::Times::any},
+             cases_option()} +
          scenario_options();
 }
 
@@ -87,16 +90,21 @@ int validate_on_emulated(const Arguments& given, const Terminal& terminal) {
 Command validate_emulated_command() {
   return {
       .name = "shardsim validate-emulated",
-      .summary = "lay predicted and observed times of collectives on an emulated cluster side by side",
-      .positionals = {{"SCENARIO", "A scenario, of which whole iterations of every case run; else collectives.", true}},
+      .summary = "compare predicted with observed times on an emulated cluster, of collectives or of whole iterations",
+      .positionals = {{"SCENARIO",
+                       "Run whole iterations of every case of this scenario. Without it, collectives are run.", true}},
       .options =
           std::vector<Option>{{"json", 0, "", "Print one JSON document instead of the table."}} + options_of_scenario(),
       .notes =
-          "Without a scenario: builds 8 ranks on 2 nodes as `shardsim emulate` does, checks point to point that the\n"
-          "links carry what their shapers say, runs a campaign of collectives, once more with a NIC at half rate,\n"
-          "simulates the same Programs on the cluster emulated_2x4, and compares (docs/emulated.md). Nothing is\n"
-          "fitted. About 25 s. With one: whole iterations of every case, on the cluster that it names.\n"
-          "Exit code 4: outside a tolerance; 77: it cannot be judged here, with the reason.",
+          "Without a scenario, the command sets up 8 ranks on 2 nodes as `shardsim emulate` does, checks between pairs "
+          "of\n"
+          "ranks that the links reach the rates that were set, runs a series of collectives, runs it again with one "
+          "NIC at\n"
+          "half its rate, simulates the same Programs on the cluster emulated_2x4, and compares (docs/emulated.md). No "
+          "value\n"
+          "is fitted. It takes about 25 s. With a scenario, whole iterations of its cases run on the cluster that it "
+          "names.\n"
+          "Exit code 4: a prediction is outside its tolerance. 77: this machine cannot run it; the reason is printed.",
       .examples = {"shardsim validate-emulated", "shardsim validate-emulated scenarios/emulated.yaml --iterations 5"},
       .run = validate_on_emulated};
 }

@@ -49,18 +49,19 @@ int explain_time(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command why_command() {
-  return {
-      .name = "shardsim why",
-      .summary = "say where the time of an iteration goes: its critical path, by operation and by table",
-      .positionals = {{"SCENARIO", "A scenario file."}},
-      .options =
-          std::vector{case_option(), Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
-                      Option{"path-only", 0, "", "Leave out what would help, which takes some thirty simulations."},
-                      Option{"json", 0, "", "Print one JSON document instead of tables."}} +
-          scenario_options(),
-      .examples = {"shardsim why scenarios/toy.yaml --case row_wise",
-                   "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json"},
-      .run = explain_time};
+  return {.name = "shardsim why",
+          .summary = "show where the time of an iteration goes: its critical path, by operation and by table",
+          .positionals = {{"SCENARIO", "A scenario file."}},
+          .options = std::vector{case_option(),
+                                 Option{"output", 'o', "DIR", "Also write why.json and why.html into this folder."},
+                                 Option{"path-only", 0, "",
+                                        "Show only the critical path, and not which changes would help: those take "
+                                        "about thirty simulations."},
+                                 Option{"json", 0, "", "Print one JSON document instead of tables."}} +
+                     scenario_options(),
+          .examples = {"shardsim why scenarios/toy.yaml --case row_wise",
+                       "shardsim why scenarios/flexshard.yaml --case rm1/flexshard_3tier --json"},
+          .run = explain_time};
 }
 
 }  // namespace shardsim

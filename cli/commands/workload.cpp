@@ -53,7 +53,7 @@ std::string as_named_there(const std::string& name, const Arguments& given) {
 std::string cluster_of(const Arguments& given, std::int64_t gpus) {
   if (const auto name = given.value("cluster")) return as_named_there(*name, given);
   if (gpus == 4 || gpus == 8) return fmt::format("pcie_4gib_x{}", gpus);
-  throw input_error(Arguments::place("gpus"), fmt::format("no shipped cluster of PCIe has {} GPUs", gpus),
+  throw input_error(Arguments::place("gpus"), fmt::format("no shipped cluster of PCIe GPUs has {} GPUs", gpus),
                     "Name one with --cluster, or take 4 or 8");
 }
 
@@ -72,8 +72,9 @@ std::string made_by(const Arguments& given) {
 TaskSetting setting_of(const Arguments& given, const TaskLaw& law) {
   const std::int64_t gpus = *given.count("gpus", 1, 100'000), batch = *given.count("batch", 1, 1'000'000'000);
   if (batch % gpus != 0)
-    throw input_error(Arguments::place("batch"), fmt::format("a batch of {} over {} GPUs", batch, gpus),
-                      "Choose one that the number of GPUs divides");
+    throw input_error(Arguments::place("batch"),
+                      fmt::format("a batch of {} cannot be divided evenly among {} GPUs", batch, gpus),
+                      "Choose a multiple of the number of GPUs");
   TaskSetting setting;
   setting.made_by = printable(made_by(given));
   setting.pool = as_named_there(given.positional()[0], given);
@@ -101,12 +102,12 @@ int sample_tasks(const Arguments& given, const Terminal& terminal) {
 }
 
 Option seed_option() {
-  return {"seed", 0, "N", "The seed of what is drawn.", "0"};
+  return {"seed", 0, "N", "The random seed.", "0"};
 }
 
 Command pool_command() {
   return {.name = "shardsim workload sample pool",
-          .summary = "draw a pool of 856 tables with the published figures of MetaSyn, as a workload file",
+          .summary = "make a workload file of 856 random tables with the published statistics of MetaSyn",
           .options = {seed_option(), output_file_option(), force_option()},
           .examples = {"shardsim workload sample pool -o out/pool.yaml",
                        "shardsim workload sample pool --seed 7 -o out/pool_7.yaml"},
@@ -116,26 +117,34 @@ Command pool_command() {
 Command tasks_command() {
   return {
       .name = "shardsim workload sample tasks",
-      .summary = "draw sharding tasks of a workload's tables, as a scenario of a case each",
-      .positionals = {{"WORKLOAD", "The pool: a workload as `shardsim list workloads` names it, or a file."}},
-      .options = {{"tasks", 0, "N", "How many tasks.", "100"},
-                  {"gpus", 0, "N", "The GPUs of a task; 4 and 8 have a shipped cluster.", "4"},
-                  {"min-tables", 0, "N", "The least tables of a task.", "10"},
-                  {"max-tables", 0, "N", "The most tables of a task.", "59"},
-                  {"min-dim", 0, "N", "The least number of columns.", "4"},
-                  {"max-dim", 0, "N", "The largest number of columns; those between are the least one doubled.", "128"},
-                  {"max-bytes", 0, "SIZE",
-                   "The most weights of a task (\"15 GiB\"): tables and dims are drawn until they fit."},
-                  {"dtype", 0, "TYPE", "The type of the rows.", "fp32", Option::Times::at_most_once, {"fp32", "fp16"}},
-                  {"without-replacement", 0, "", "No task has a table twice."},
-                  {"batch", 0, "N", "Samples of an iteration, over all GPUs.", "65536"},
-                  {"cluster", 0, "NAME|FILE", "The cluster of the scenario, instead of pcie_4gib_x4 or pcie_4gib_x8."},
-                  {"memory", 0, "SIZE", "The memory of a GPU (\"7 GiB\"), instead of the cluster's."},
-                  {"test", 0, "N",
-                   "Call the last N tasks test/0 ..., those before train/0 ..., to learn on one part alone."},
-                  seed_option(),
-                  output_file_option(),
-                  force_option()},
+      .summary = "make a scenario of random sharding tasks, one case each, from the tables of a workload",
+      .positionals = {{"WORKLOAD",
+                       "The workload whose tables are drawn: the name of a shipped one (see `shardsim list "
+                       "workloads`), or a file."}},
+      .options =
+          {{"tasks", 0, "N", "The number of tasks.", "100"},
+           {"gpus", 0, "N", "The number of GPUs of a task. Shipped clusters exist for 4 and 8.", "4"},
+           {"min-tables", 0, "N", "The smallest number of tables of a task.", "10"},
+           {"max-tables", 0, "N", "The largest number of tables of a task.", "59"},
+           {"min-dim", 0, "N", "The smallest number of columns of a table.", "4"},
+           {"max-dim", 0, "N",
+            "The largest number of columns of a table. The numbers between are the smallest one times 2, 4, 8 ...",
+            "128"},
+           {"max-bytes", 0, "SIZE",
+            "The most bytes that the weights of a task take, for example \"15 GiB\". Tables and columns are drawn "
+            "again until they fit."},
+           {"dtype", 0, "TYPE", "The data type of the rows.", "fp32", Option::Times::at_most_once, {"fp32", "fp16"}},
+           {"without-replacement", 0, "", "Never draw the same table twice for one task."},
+           {"batch", 0, "N", "The number of samples of an iteration, over all GPUs.", "65536"},
+           {"cluster", 0, "NAME|FILE",
+            "The cluster of the scenario. Without this option it is pcie_4gib_x4 or pcie_4gib_x8."},
+           {"memory", 0, "SIZE", "The memory of a GPU, for example \"7 GiB\", instead of what the cluster says."},
+           {"test", 0, "N",
+            "Name the last N tasks test/0, test/1 ... and all others train/0, train/1 ..., so that a policy can be "
+            "trained on the latter only."},
+           seed_option(),
+           output_file_option(),
+           force_option()},
       .examples = {"shardsim workload sample tasks metasyn_856 --tasks 5 --max-bytes \"15 GiB\" -o out/tasks.yaml",
                    "shardsim workload sample tasks metasyn_856 --tasks 100 --test 10 --gpus 8 --min-tables 80 "
                    "--max-tables 80 --without-replacement --min-dim 16 --max-dim 32 --dtype fp16 --memory \"7 GiB\" -o "

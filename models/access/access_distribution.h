@@ -10,7 +10,7 @@
 
 namespace shardsim {
 
-// How an access distribution is written in a workload file (docs/formats.md, access distributions).
+// How an access distribution is written in a workload file (docs/formats/workload.md, "access distributions").
 struct AccessSpec {
   std::string family = "uniform";
   double s = 0, q = 0, c = 0;  // zipf, zipf_mandelbrot (c = 0: not absolute)
@@ -85,7 +85,7 @@ class AccessDistribution::Family {
 AccessSpec read_access(MapReader reader, std::uint64_t rows, const std::string& folder, bool hottest_first = false);
 
 // An observed payload over a planned one: on each interval between given points the planned prefix sum is stretched to
-// meet the observed shares, then everything is scaled to the observed length. (docs/formats.md, `runtime`.)
+// meet the observed shares, then everything is scaled to the observed length. (docs/formats/workload.md, `runtime`.)
 struct ObservedAccess {
   double average_length = 0;
   struct Share {

@@ -7,7 +7,7 @@
 namespace shardsim {
 
 // How a popularity position becomes a row id, a shard and a row of that shard: hash "feistel_splitmix/1"
-// (docs/formats.md, plan files). A hash spreads the hot rows evenly, as the FlexShard paper assumes of its shards.
+// (docs/formats/plan.md). A hash spreads the hot rows evenly, as the FlexShard paper assumes of its shards.
 
 // FNV-1a, 64 bits, over the bytes of `name`.
 std::uint64_t fnv1a(std::string_view name);

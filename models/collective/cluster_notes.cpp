@@ -15,8 +15,9 @@
 namespace shardsim {
 namespace {
 
-// What is known of the networks between nodes. `missed`: how far published times on one that nobody calibrated are from
-// the predictions, by the rows of docs/accuracy.md that are out of the model (from 1 MiB up, medians per collective).
+// What is known of the networks between nodes. `missed`: of a network that no accuracy is claimed for, what its times
+// are made of and how far published ones are from them, each system judged by constants of the other one (from 1 MiB
+// up, medians; docs/accuracy.md).
 struct Transport {
   std::string_view key, name;
   bool calibrated;
@@ -26,11 +27,14 @@ struct Transport {
 constexpr std::array<Transport, 5> kTransports = {{
     {"infiniband", "InfiniBand", true, ""},
     {"roce", "RoCE", true, ""},
-    {"efa", "EFA", false, "no published collective on it was compared"},
+    {"efa", "EFA", false,
+     "no published collective on it was compared: times between nodes take its line rate and public defaults"},
     {"slingshot", "Slingshot", false,
-     "published collectives on it took about 1.3 times as long as predicted (NERSC Perlmutter, 2 nodes) to 4 times "
-     "(ALCF Polaris, 2 to 540 nodes)"},
-    {"tcp", "TCP", false, "published all-reduces over it took about twice as long as predicted (AWS p3dn)"},
+     "its constants come from two systems, and each was missed by a median factor of 1.1 (NERSC Perlmutter, 2 nodes) "
+     "and 1.8 (ALCF Polaris, 2 to 540 nodes) with those of the other"},
+    {"tcp", "TCP", false,
+     "its constants come from two systems, and each was missed by a median factor of 2.0 (ALCF Polaris) and 2.3 (AWS "
+     "p3dn) with those of the other"},
 }};
 
 const Transport& transport_of(std::string_view key) {
@@ -43,13 +47,14 @@ bool is_across(const SourcedValue& value) {
 
 void note_transport(const ClusterSpec& spec, std::vector<std::string>& notes) {
   const Transport& transport = transport_of(spec.nics->transport);
-  const bool fitted_here =
-      std::ranges::any_of(spec.sources, [](const SourcedValue& value) { return value.fitted && is_across(value); });
+  const bool fitted_here = std::ranges::any_of(spec.sources, [](const SourcedValue& value) {
+    return value.fitted && is_across(value) && !value.source.starts_with(open_data_fits().source);
+  });
   if (transport.calibrated || fitted_here) return;
-  notes.push_back(fmt::format(
-      "The network of '{}' is {}, which nobody calibrated: times between nodes take its line rate and public defaults, "
-      "and {}; 'shardsim cluster calibrate' fits them to measurements.",
-      spec.name, transport.name, transport.missed));
+  notes.push_back(
+      fmt::format("The network of '{}' is {}, for which no accuracy is claimed: {}. 'shardsim cluster calibrate' fits "
+                  "times between nodes to measurements of your own.",
+                  spec.name, transport.name, transport.missed));
 }
 
 void note_rate_basis(const ClusterSpec& spec, std::vector<std::string>& notes) {
@@ -70,12 +75,13 @@ void note_slots(const ClusterSpec& spec, std::vector<std::string>& notes) {
   const Bandwidth carried = std::min(efficiency * port, pcie_line_rate(spec.pcie));
   const double more = carried.bytes_per_second / counted.bytes_per_second;
   if (more < kTellingSlot) return;
-  notes.push_back(fmt::format(
-      "The NICs of '{}' ({} per GPU) are faster than their PCIe {}.0 x{} slots: NCCL's channel search counts {} of a "
-      "slot, which bounds reductions and gathers, and its lanes carry up to {}, which bounds all-to-all and send_recv; "
-      "so those get up to {:.2f} times the rate, and a faster NIC changes neither bound.",
-      spec.name, to_text(port), spec.pcie.generation, spec.pcie.lanes, to_text(counted),
-      to_text(pcie_line_rate(spec.pcie)), more));
+  notes.push_back(
+      fmt::format("The NICs of '{}' ({} per GPU) are faster than their PCIe {}.0 x{} slots: NCCL's channel search "
+                  "assumes {} for a slot, which limits reductions and gathers, while its lanes carry up to {}, which "
+                  "limits all-to-all and send_recv. So the latter reach up to {:.2f} times the rate of the former, and "
+                  "a faster NIC raises neither limit.",
+                  spec.name, to_text(port), spec.pcie.generation, spec.pcie.lanes, to_text(counted),
+                  to_text(pcie_line_rate(spec.pcie)), more));
 }
 
 // Fits written before ranges were stated are taken as they always were.
@@ -96,8 +102,8 @@ void note_ranges(const ClusterSpec& spec, std::vector<std::string>& notes) {
   }
   if (reaches.empty()) return;
   notes.push_back(
-      fmt::format("The fits of '{}' in {} state no range (holds_for), so they are applied to calls and "
-                  "operations of any size and group.",
+      fmt::format("The fitted values of '{}' in {} do not state for which sizes and groups they hold (holds_for), so "
+                  "they are applied to all.",
                   spec.name, join(reaches)));
 }
 
@@ -157,10 +163,10 @@ void note_latencies(const ClusterSpec& spec, std::vector<std::string>& notes) {
       keys_of_kinds[idle].push_back(key.path);
   }
   for (const auto& [kinds, keys] : keys_of_kinds)
-    notes.push_back(
-        fmt::format("{} of '{}' {} no effect on {} here: the start of a collective is NCCL's own constants or a fitted "
-                    "start, or no route holds that link. overheads.KIND.REACH.start changes it.",
-                    join(keys), spec.name, keys.size() == 1 ? "has" : "have", join(kinds)));
+    notes.push_back(fmt::format(
+        "{} of '{}' {} no effect on {} here: the start of a collective is given by NCCL's own constants or by a fitted "
+        "start, or no route uses that link. Set overheads.KIND.REACH.start to change the start.",
+        join(keys), spec.name, keys.size() == 1 ? "has" : "have", join(kinds)));
 }
 
 // Constants of NCCL's cost model that a kind states and that is timed by its loads instead.
@@ -190,17 +196,16 @@ void note_without_nccl(const ClusterSpec& spec, std::vector<std::string>& notes)
   add_idle_overheads(spec, keys);
   if (keys.empty()) return;
   notes.push_back(fmt::format("{} of '{}' {} no effect: {}.", join(keys), spec.name, keys.size() == 1 ? "has" : "have",
-                              cpus
-                                  ? "the ranks are CPUs, whose collectives NCCL does not time"
-                                  : "the kind states a nic_efficiency, so it is timed by its loads, not by NCCL's cost "
-                                    "model"));
+                              cpus ? "the ranks are CPUs, whose collectives NCCL does not time"
+                                   : "the file states a nic_efficiency for this kind, so it is timed by the loads on "
+                                     "its links and not by NCCL's cost model"));
 }
 
 void note_unfitted(const ClusterSpec& spec, std::vector<std::string>& notes) {
   if (spec.device == "cpu" || spec.places.unfitted.empty()) return;
   notes.push_back(
-      fmt::format("'{}' states overheads of its own in {}, so nothing of the fit to open measurements is used there: "
-                  "what it does not state takes the public defaults.",
+      fmt::format("'{}' states overheads of its own in {}. The fit to open measurements is not used there: keys that "
+                  "are not stated take the public defaults.",
                   spec.name, join(spec.places.unfitted)));
 }
 
@@ -224,7 +229,7 @@ std::vector<std::string> cluster_notes(const ClusterSpec& spec) {
   const std::vector<std::string> idle = keys_without_effect(spec.gpu);
   if (!idle.empty())
     notes.push_back(fmt::format(
-        "{} of '{}' {} no effect yet, but for what the compute model gpu_kernels takes of them: L2 and SMs.",
+        "{} of '{}' {} no effect, except that the compute model gpu_kernels uses the L2 cache and the number of SMs.",
         join(idle), spec.name, idle.size() == 1 ? "has" : "have"));
   return notes;
 }

@@ -84,7 +84,7 @@ struct CallShape {
 CallShape call_shape(const CollectiveCall& call, const Cluster& cluster);
 
 // Time before bytes move: launch overhead (not all_to_all), start, per-remote-peer cost and `latency` of the steps; a
-// fitted start replaces launch overhead and latency (docs/formats.md, cluster key `overheads`).
+// fitted start replaces launch overhead and latency (docs/formats/cluster.md, cluster key `overheads`).
 Seconds start_time(const CallShape& call, Seconds latency, const Cluster& cluster);
 
 // What the cluster says of calls of that kind and reach; where it says so for other sizes, groups or wirings alone

@@ -18,10 +18,14 @@ namespace shardsim {
 struct FittedOverhead {
   std::vector<std::string> kinds = {};  // as in the cluster key `overheads`
   bool across_nodes = false;
-  std::string network = {};  // "rdma" (InfiniBand, RoCE) across nodes; "nvswitch", "mesh", "pcie" in a node; "": any
+  // "rdma" (InfiniBand, RoCE), "slingshot" or "tcp" across nodes; "nvswitch", "mesh" or "pcie" in a node; "": any.
+  std::string network = {};
   std::optional<NcclGeneration> generation = {};  // of the GPUs; absent: any
   std::optional<Seconds> start = {}, per_remote_peer = {}, fill = {};
-  std::optional<double> efficiency = {}, nic_efficiency = {};
+  std::optional<double> efficiency = {}, nic_efficiency = {}, latency_share = {};
+  // What one NIC carries at most, whatever its line rate, because processors copy its bytes (TCP). It is written as the
+  // share of the cluster's line rate: as `nic_efficiency` of all-to-all and send_recv, as `efficiency` of the others.
+  std::optional<Bandwidth> nic_rate = {};
   std::optional<bool> plateau = {};
   std::vector<std::string> fitted_on = {};  // systems
 };
@@ -47,12 +51,13 @@ ClusterSpec with_fits(ClusterSpec spec, const FitTable& table);
 // As the spec's own key `fits` says.
 ClusterSpec with_fits(ClusterSpec spec);
 
-// Whether a network between nodes was ever calibrated: whether fits to published measurements of it exist.
+// Whether the fits to published measurements of a network between nodes are good enough for an accuracy to be claimed:
+// InfiniBand and RoCE. Slingshot and TCP have fits to two systems each, which differ widely.
 bool is_calibrated(std::string_view transport);
 
-// What whoever reads a time on such a cluster has to know beside it, as sentences: a network that nobody calibrated and
-// by how much published times on it were missed, an inferred rate of the NICs, fits that state no range or that the
-// file's own numbers displace, keys that have no effect.
+// What whoever reads a time on such a cluster has to know beside it, as sentences: a network that no accuracy is
+// claimed for and by how much published times on it were missed, an inferred rate of the NICs, fits that state no range
+// or that the file's own numbers displace, keys that have no effect.
 std::vector<std::string> cluster_notes(const ClusterSpec& spec);
 
 }  // namespace shardsim

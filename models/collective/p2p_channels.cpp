@@ -34,7 +34,7 @@ int inside_node(const Cluster& cluster) {
       if (a != b)
         thinnest = std::min(
             thinnest, cluster.local_route(a, b).width.bytes_per_second / nvlink.per_link_effective.bytes_per_second);
-  return 2 * std::max(1, static_cast<int>(thinnest + 0.5));
+  return 2 * std::max(1, static_cast<int>(std::lround(thinnest)));
 }
 
 // All channels of the communicator.

@@ -57,7 +57,7 @@ class Check {
     const Both all = sum(node, &RankBytes::sent_in_node, &RankBytes::received_in_node);
     if (all.sent != all.received)
       throw input_error(places_.whole,
-                        fmt::format("what is sent is not what is received inside node {}: {:.0f} and {:.0f} bytes",
+                        fmt::format("the bytes sent and received inside node {} differ: {:.0f} and {:.0f} bytes",
                                     node.node, all.sent, all.received),
                         "Make sent_in_node and received_in_node add up to the same in every node");
     for (int member : node.positions) {
@@ -73,7 +73,7 @@ class Check {
   void check_between(const Both& all) const {
     if (all.sent != all.received)
       throw input_error(places_.whole,
-                        fmt::format("what is sent is not what is received between the nodes: {:.0f} and {:.0f} bytes",
+                        fmt::format("the bytes sent and received between the nodes differ: {:.0f} and {:.0f} bytes",
                                     all.sent, all.received),
                         "Make sent_off_node and received_off_node add up to the same");
     for (const NodeMembers& node : nodes_) {
@@ -96,7 +96,7 @@ class Check {
     for (std::int64_t bytes : entry.sent_to_rail) sum += in_double(bytes);
     if (sum != in_double(entry.sent_off_node))
       throw input_error(place_of(member),
-                        fmt::format("the rails of rank {} add up to {:.0f} bytes, not to what leaves the node ({})",
+                        fmt::format("the rails of rank {} add up to {:.0f} bytes, but it sends {} to other nodes",
                                     ranks_[member], sum, entry.sent_off_node),
                         "Make them equal");
   }

@@ -8,7 +8,7 @@
 
 namespace shardsim {
 
-// A row of an embedding measurement table (docs/formats.md, embedding measurements) whose sizes are all numbers.
+// A row of an embedding measurement table (docs/formats/measurements.md) whose sizes are all numbers.
 struct EmbeddingRow {
   enum class Kind { lookup, update, gather, scatter, gemm, copy, empty, sort };
   Place place;

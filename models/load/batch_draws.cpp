@@ -29,7 +29,7 @@ BatchDraws::BatchDraws(std::string table, std::uint64_t seed, int world, const L
       fixed_ids_(split_over(features, ids)) {
   if (world > kMostDrawnRanks)
     throw input_error(place, fmt::format("batches cannot be drawn for {} ranks", world),
-                      fmt::format("Take load.batches: expected above {} ranks", kMostDrawnRanks));
+                      fmt::format("Write load.batches: expected for more than {} ranks", kMostDrawnRanks));
   for (const BagFeature& feature : features_) laws_.emplace_back(spec, feature.mean, place);
 }
 

@@ -11,7 +11,7 @@
 
 namespace shardsim {
 
-// How the lengths of bags are written in a workload file (docs/formats.md, length_distribution).
+// How the lengths of bags are written in a workload file (docs/formats/workload.md, "length_distribution").
 struct LengthSpec {
   std::string family = "fixed";
   double size = 0;                 // negative_binomial: successes waited for

@@ -19,8 +19,8 @@ void check_drawn(MapReader& reader, const LoadOptions& options) {
   if (options.batches == LoadOptions::Batches::drawn) return;
   for (const char* key : {"iterations", "seed"}) {
     if (reader.has(key))
-      throw input_error(reader.place_of(key), fmt::format("'{}' has no effect: batches are the expected ones", key),
-                        "Say batches: drawn, or leave it out");
+      throw input_error(reader.place_of(key), fmt::format("'{}' has no effect, because batches are not drawn", key),
+                        "Write batches: drawn, or leave it out");
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// How the load of a case is taken: map `load` of a scenario and of a case (docs/formats.md).
+// How the load of a case is taken: map `load` of a scenario and of a case (docs/formats/scenario.md).
 struct LoadOptions {
   enum class RowShares { real, even };  // even: every owner of cut rows gets the same share of the lookups
   enum class Batches { expected, drawn };

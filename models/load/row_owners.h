@@ -21,7 +21,7 @@ enum class RowCut { hashed, blocks, modulo };
 std::string_view name_of(RowOrder order);
 std::string_view name_of(RowCut cut);
 
-// What makes the permutations of a placement (docs/formats.md, hash "feistel_splitmix/1").
+// What makes the permutations of a placement (docs/formats/plan.md, hash "feistel_splitmix/1").
 struct RowHash {
   std::string table;
   std::uint64_t seed = 0;  // that of the plan

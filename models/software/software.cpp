@@ -43,14 +43,15 @@ class SoftwareReader {
     factor = reader_.real(key);
     if (factor >= 1 && factor <= kMostFactor) return;
     throw input_error(reader_.place_of(key), std::string(key) + " is below 1 or above 10",
-                      "1: as fast as one fused kernel; 2: twice its time");
+                      "1 means as fast as one fused kernel, 2 twice its time");
   }
   void take_sharing(const char* key, double& sharing) {
     if (!is_stated(key)) return;
     sharing = reader_.real(key);
     if (sharing >= 0 && sharing <= kMostSharing) return;
     throw input_error(reader_.place_of(key), "stream_sharing is below 0 or above 10",
-                      "0: streams share nothing; 1: work side by side takes as long as one after the other");
+                      "0 means that streams do not slow each other down; 1 that two operations side by side take as "
+                      "long as one after the other");
   }
 
  private:
@@ -137,8 +138,7 @@ SoftwareTable software_table_from_tree(const Tree& tree) {
     read_constants({fields, true}, software);
     fields.finish();
     if (std::ranges::find(table.presets, software.name, &Software::name) != table.presets.end())
-      throw input_error(entry.place, "software " + excerpt(software.name) + " is there twice",
-                        "Leave one of the two out");
+      throw input_error(entry.place, "software " + excerpt(software.name) + " appears twice", "Remove one of the two");
     table.presets.push_back(std::move(software));
   }
   reader.finish();

@@ -10,9 +10,9 @@
 namespace shardsim {
 
 // What trains the model: what its host does for every iteration before the GPU can work, and how its kernels differ
-// from those of other software. Host times are those of a host with `host.time_factor` 1 (docs/formats.md, Software).
-// A time stated for an operator, a module or a table holds the launches of its kernels; all other kernels take `launch`
-// each.
+// from those of other software. Host times are those of a host with `host.time_factor` 1 (docs/formats/scenario.md,
+// Software). A time stated for an operator, a module or a table holds the launches of its kernels; all other kernels
+// take `launch` each.
 struct Software {
   std::string name, summary;
 

@@ -47,8 +47,8 @@ void check_hottest_first(const std::vector<double>& p, const Place& place) {
   const auto rise = std::ranges::adjacent_find(p, std::ranges::less{});
   if (rise == p.end()) return;
   throw input_error(place,
-                    fmt::format("row_order: popularity says that row 0 is the hottest one, but row {} has more of the "
-                                "accesses than row {}",
+                    fmt::format("row_order: popularity means that rows are sorted by falling popularity, but row {} "
+                                "has more accesses than row {}",
                                 rise - p.begin() + 1, rise - p.begin()),
                     "Sort the rows from the largest down, or leave out row_order");
 }
@@ -97,7 +97,7 @@ void read_zipf_mandelbrot(MapReader& reader, AccessSpec& spec) {
   spec.c = reader.real("c");
   if (spec.c <= 0)
     throw input_error(reader.place_of("c"), "access parameter 'c' is not above 0",
-                      "Leave it out to scale to the average length");
+                      "Leave c out if the probabilities are to be scaled to the average length");
 }
 
 std::vector<std::string> family_names() {

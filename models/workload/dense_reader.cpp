@@ -24,8 +24,9 @@ void read_attention(MapReader& reader, DenseLayer& layer) {
   attention.length = read_positive(reader, "length");
   attention.causal = reader.flag("causal", true);
   if (attention.heads > kMostHeadColumns || attention.head_dim > kMostHeadColumns || attention.length > kMostItems)
-    throw input_error(reader.tree().place, "attention of absurd size",
-                      fmt::format("At most {} heads and head_dim, and {:.0e} items", kMostHeadColumns, kMostItems));
+    throw input_error(
+        reader.tree().place, "the attention is too large to be simulated",
+        fmt::format("heads and head_dim may be at most {}, and length {:.0e} items", kMostHeadColumns, kMostItems));
   layer.in = layer.out = attention.heads * attention.head_dim;
   layer.weights = false;
   layer.attention = attention;
@@ -166,7 +167,7 @@ void add_interaction(DensePart& dense, const std::vector<Table>& tables, const P
   if (dense.interaction == "none") return;
   if (dense.measured)
     throw input_error(place, "the dense part has both 'interaction' and 'measured'",
-                      "A measured rest holds the interaction already: leave it out");
+                      "The measured time includes the interaction: leave 'interaction' out");
   const InteractionInput input = interaction_input(tables, dense.layers, place);
   const std::vector<DenseLayer> products = dense.interaction == "dcn" ? cross_layers(dense, input) : dot_layer(input);
   const auto above = std::find_if_not(dense.layers.begin(), dense.layers.end(), is_bottom);
@@ -179,8 +180,9 @@ void refuse_beside_measured(MapReader& reader) {
   for (const char* const key : {"layers", "input_gradient", "precision"})
     if (reader.has(key))
       throw input_error(reader.place_of(key), fmt::format("the dense part has both '{}' and 'measured'", key),
-                        key == std::string_view("layers") ? "Give one of them"
-                                                          : "A measured rest holds the products already: leave it out");
+                        key == std::string_view("layers")
+                            ? "Give one of them"
+                            : "The measured time includes the matrix products: leave them out");
 }
 
 // The `source` of dense.measured.rest, which MapReader has put among the workload's sources.

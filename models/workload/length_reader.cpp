@@ -44,8 +44,8 @@ void read_log_normal(MapReader& reader, LengthSpec& spec) {
 void check_common(const LengthSpec& spec, const Table& table, const Place& place) {
   const auto several = [](const Feature& feature) { return feature.num_poolings != 1; };
   if (!spec.common || std::ranges::none_of(table.features, several)) return;
-  throw input_error(place, "lengths cannot be common where a feature has several bags in a sample",
-                    "Say common: false or num_poolings: 1");
+  throw input_error(place, "lengths cannot be common if a feature has several bags per sample",
+                    "Write common: false or num_poolings: 1");
 }
 
 bool has_common_lengths(const Table& table) {
@@ -78,8 +78,8 @@ void read_sample_factor(MapReader& reader, Workload& workload) {
   if (!reader.has("sample_factor")) {
     if (common == workload.tables.end()) return;
     throw input_error(common->place,
-                      fmt::format("table '{}' has common lengths, the workload no sample_factor", common->name),
-                      "Say sample_factor: {sigma: ...} in the workload, or leave out common");
+                      fmt::format("table '{}' has common lengths, but the workload has no sample_factor", common->name),
+                      "Write sample_factor: {sigma: ...} in the workload, or leave 'common' out");
   }
   MapReader inner = reader.map("sample_factor");
   const SampleFactor factor{read_positive(inner, "sigma")};
@@ -89,7 +89,7 @@ void read_sample_factor(MapReader& reader, Workload& workload) {
                       fmt::format("Give above 0 up to {}", kMostFactorSigma));
   if (common == workload.tables.end())
     throw input_error(reader.place_of("sample_factor"), "sample_factor has no effect: no table has common lengths",
-                      "Say length_distribution.common: true of the tables that long samples are long in");
+                      "Write length_distribution.common: true in the tables whose lengths vary together");
   workload.sample_factor = factor;
 }
 
@@ -107,7 +107,7 @@ void read_bag_ids(MapReader& reader, Table& table) {
   const bool one = table.kind == TableKind::pooled && table.features.size() == 1 && table.lengths.family == "fixed";
   if (one && whole && size <= static_cast<double>(kMostBag)) return;
   throw input_error(
-      reader.place_of("bag_ids"), "ids cannot follow from the first one of their bag here",
+      reader.place_of("bag_ids"), "the ids of a bag cannot follow from its first id in this table",
       fmt::format("bag_ids: first_id needs a pooled table with one feature, whose pooling_factor is whole, "
                   "fixed and at most {}",
                   kMostBag));

@@ -28,7 +28,7 @@ Feature read_feature(const Tree& item, const std::string& path, const Table& tab
   feature.name = read_label(reader, "name");
   if (table.kind == TableKind::sequence) {
     for (const char* key : {"pooling_factor", "num_poolings", "weighted"})
-      refuse(reader, key, "belongs to features of pooled tables", "A sequence table says average_length");
+      refuse(reader, key, "only features of pooled tables have this key", "A sequence table states its average_length");
   }
   feature.pooling_factor = read_positive(reader, "pooling_factor", factor);
   feature.num_poolings = read_positive(reader, "num_poolings", 1);
@@ -65,7 +65,7 @@ ObservedAccess::Share read_share(const Tree& item, const std::string& path, std:
                       "Give at most the table's rows");
   if (share.share <= 0 || (share.rows == rows && share.share < 1))
     throw input_error(item.place, fmt::format("{} of {} rows have the share {}", share.rows, rows, share.share),
-                      "Shares lie above 0, and all rows have the share 1");
+                      "A share is above 0, and the share of all rows together is 1");
   return share;
 }
 
@@ -80,8 +80,9 @@ ObservedAccess read_runtime(MapReader reader, const Table& table) {
       if (!observed.shares.empty()) {
         const ObservedAccess::Share& last = observed.shares.back();
         if (next.rows <= last.rows || next.share < last.share)
-          throw input_error(item.place, fmt::format("the share of {} rows does not rise", next.rows),
-                            "List shares by rising rows; more rows have more of the accesses");
+          throw input_error(item.place,
+                            fmt::format("the share of {} rows is not above the share of fewer rows", next.rows),
+                            "List the shares by rising number of rows; they must rise, too");
       }
       observed.shares.push_back(next);
     }
@@ -100,8 +101,8 @@ bool all_state_pooling_factor(MapReader& reader) {
 
 // L as the file gives it; 0 where an absolute law may say it.
 double read_sequence_length(MapReader& reader, Table& table) {
-  refuse(reader, "pooling", "belongs to pooled tables", "Leave it out or say kind: pooled");
-  refuse(reader, "pooling_factor", "belongs to pooled tables", "A sequence table says average_length");
+  refuse(reader, "pooling", "only pooled tables have this key", "Leave it out, or write kind: pooled");
+  refuse(reader, "pooling_factor", "only pooled tables have this key", "A sequence table states its average_length");
   if (!reader.has("average_length") && !table.access.absolute())
     throw input_error(
         table.place, "the table has no average_length",
@@ -112,10 +113,10 @@ double read_sequence_length(MapReader& reader, Table& table) {
 }
 
 double read_pooled_length(MapReader& reader, Table& table) {
-  refuse(reader, "average_length", "belongs to sequence tables", "A pooled table says pooling_factor");
+  refuse(reader, "average_length", "only sequence tables have this key", "A pooled table states its pooling_factor");
   if (all_state_pooling_factor(reader))
     refuse(reader, "pooling_factor", "has no effect: each of the table's features states its own",
-           "Leave one of them out: the table's is of the features that state none");
+           "Leave one of them out: the pooling_factor of the table holds for the features that state none");
   table.pooling = reader.choice("pooling", {"sum", "mean"}, "sum");
   table.features = read_features(reader, table, read_positive(reader, "pooling_factor", 1));
   double length = 0;
@@ -162,7 +163,7 @@ std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder
   const double listed = static_cast<double>(copies) * static_cast<double>(table.access.p.size());
   if (copies > kMostCopies || (copied && listed > kMostCopiedRows))
     throw input_error(reader.place_of("copies"), fmt::format("{} copies are too many", copies),
-                      fmt::format("Give at most {}, fewer of a table with listed or counted rows", kMostCopies));
+                      fmt::format("Give at most {}; fewer for a table whose rows are listed or counted", kMostCopies));
   if (!copied) return {table};
   std::vector<Table> tables(static_cast<std::size_t>(copies), table);
   for (std::size_t i = 0; i < tables.size(); ++i) {

@@ -58,7 +58,7 @@ void read_modules(MapReader reader, Workload& workload) {
   if (reader.has("sequence")) workload.sequence_module = read_label(reader, "sequence");
   if (workload.pooled_module == workload.sequence_module)
     throw input_error(reader.tree().place, fmt::format("both modules are called '{}'", workload.pooled_module),
-                      "A plan file tells them apart by path: give two names");
+                      "Plan files distinguish them by path: give them different names");
   reader.finish();
 }
 
@@ -86,7 +86,8 @@ void check_sizes(const Workload& workload) {
                         fmt::format("with table '{}' one rank reads {:.3g} bytes per iteration", table.name, moved),
                         fmt::format("Check batch, length and dim: at most {:.3g} bytes", kMostBatchBytes));
     if (workload.id_bytes == 4 && table.rows > (std::uint64_t{1} << 31))
-      throw input_error(table.place, fmt::format("ids of 4 bytes do not reach {} rows", table.rows), "Set id_bytes: 8");
+      throw input_error(table.place, fmt::format("ids of 4 bytes cannot number {} rows", table.rows),
+                        "Set id_bytes: 8");
   }
 }
 
@@ -94,7 +95,8 @@ void check_ids_in_place(MapReader& reader, const Workload& workload) {
   if (workload.input_exchange != "none") return;
   const Place place = reader.place_of("input_exchange");
   if (workload.pipeline != "none")
-    throw input_error(place, "without an exchange of ids there is nothing to pipeline", "Set pipeline: none");
+    throw input_error(place, "a pipeline prepares the exchange of ids, and this workload has none",
+                      "Set pipeline: none");
   const auto sequence = [](const Table& table) { return table.kind == TableKind::sequence; };
   if (std::any_of(workload.tables.begin(), workload.tables.end(), sequence))
     throw input_error(place, "ids of sequence tables must be exchanged", "Choose auto, full or ids");
@@ -108,14 +110,16 @@ void check_hugectr(MapReader& reader, const Workload& workload) {
   const auto found = std::ranges::find_if(workload.tables, sequence);
   if (found != workload.tables.end())
     throw input_error(reader.place_of(key),
-                      fmt::format("'{}: hugectr', and table '{}' is a sequence", key, found->name),
-                      "HugeCTR's embedding collections are of pooled tables: choose another, or kind: pooled");
+                      fmt::format("'{}: hugectr' needs pooled tables, but table '{}' is a sequence", key, found->name),
+                      "Choose another value, or write kind: pooled in the table");
   if (workload.hugectr_pipeline() && !workload.full_input_exchange())
-    throw input_error(reader.place_of("pipeline"), "pipeline hugectr is the exchange of keys in all its steps",
+    throw input_error(reader.place_of("pipeline"),
+                      "pipeline hugectr simulates the exchange of ids in all its steps, so it needs a full exchange "
+                      "and no measured rest",
                       "Set input_exchange: full, and leave out dense.measured");
   if (workload.hugectr_kernels() && workload.dense.measured)
-    throw input_error(reader.place_of(key), "'embedding_kernels: hugectr' beside a measured rest",
-                      "A measured rest has the times of lookups and updates: leave one of them out");
+    throw input_error(reader.place_of(key), "'embedding_kernels: hugectr' and dense.measured cannot be used together",
+                      "The measured time includes lookups and updates: leave one of the two out");
 }
 
 // HugeCTR's hybrid embedding is of one id per sample and feature, and its kernels add to rows as plain SGD does.
@@ -127,14 +131,15 @@ void check_hugectr_hybrid(MapReader& reader, const Workload& workload) {
   });
   if (found != workload.tables.end())
     throw input_error(place,
-                      fmt::format("'embedding_kernels: {}', and table '{}' is no sequence of one id",
+                      fmt::format("'embedding_kernels: {}' needs sequences of one id, but table '{}' is not one",
                                   workload.embedding_kernels, found->name),
-                      "HugeCTR's hybrid embedding has one id per sample: kind: sequence, average_length: 1");
+                      "Write kind: sequence and average_length: 1 in the table");
   if (workload.optimizer != "sgd" || workload.update_all_rows)
-    throw input_error(place, "HugeCTR's hybrid embedding adds gradients to rows in place, which is SGD's update alone",
+    throw input_error(place,
+                      "HugeCTR's hybrid embedding adds gradients to rows in place, which only the update of SGD allows",
                       "Set optimizer: {name: sgd}, without update, or take other embedding_kernels");
   if (workload.full_input_exchange() || workload.dense.measured)
-    throw input_error(place, "HugeCTR's hybrid embedding beside a full exchange of ids or a measured rest",
+    throw input_error(place, "HugeCTR's hybrid embedding cannot be used with a full exchange of ids or a measured rest",
                       "Set input_exchange: ids, and leave out dense.measured");
 }
 

@@ -169,7 +169,7 @@ struct Workload {
   bool hugectr_pipeline() const { return pipeline == "hugectr"; }
 };
 
-// Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats.md, optimizer).
+// Bytes of optimizer state per row of `dim` elements; states are fp32 (docs/formats/workload.md, "optimizer").
 std::int64_t optimizer_row_bytes(const std::string& optimizer, std::int64_t dim);
 
 // Reads a workload map (its `base` already merged); `folder` resolves relative file names. Every access distribution is

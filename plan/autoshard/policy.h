@@ -50,7 +50,7 @@ std::vector<int> placed(const ShardingPolicy& policy, const ShardingTask& task);
 // Dealt by predicted costs alone: the costliest table first, each to the rank whose shard is predicted cheapest so far.
 std::vector<int> dealt_by_costs(const ShardingPolicy& policy, const ShardingTask& task);
 
-// HDF5, docs/formats.md "Policies". Written whole or not at all; the same policy gives the same bytes.
+// HDF5, docs/formats/learned_models.md "Policies". Written whole or not at all; the same policy gives the same bytes.
 void save_policy(const ShardingPolicy& policy, const std::filesystem::path& file);
 // Errors (Failure::input, naming file and object): no such file, cut off, another schema or feature layout, sizes that
 // do not fit the net, numbers that are not finite; another provider than asked for ("": any).

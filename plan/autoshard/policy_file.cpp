@@ -80,7 +80,7 @@ void check_fits(const ShardingPolicy& policy, const ShardingTask& task, const Pl
   const LabelSetting &trained = policy.setting, &asked = task.setting;
   const auto refuse = [&](const std::string& what) {
     throw input_error(place, "the policy was trained on " + what,
-                      "Train one for this workload: shardsim autoshard train SCENARIO -o policy.h5");
+                      "Train a policy for this workload: shardsim autoshard train SCENARIO -o policy.h5");
   };
   if (trained.batch != asked.batch)
     refuse(fmt::format("lookups of {} samples, a rank of this case looks up {}", trained.batch, asked.batch));

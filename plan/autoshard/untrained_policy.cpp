@@ -15,14 +15,15 @@ void check_tasks(const std::vector<ShardingTask>& tasks) {
   if (tasks.empty()) throw input_error({"training"}, "no task to train on", "Give a scenario with two cases or more");
   for (const ShardingTask& task : tasks) {
     if (task.tables() == 0 || task.ranks < 2)
-      throw input_error({task.name}, "a task of less than one table or two ranks", "Leave it out");
+      throw input_error({task.name}, "the task has no table, or fewer than two ranks", "Leave it out");
     if (task.setting != tasks.front().setting)
-      throw input_error({task.name},
-                        fmt::format("another GPU, batch, optimizer, type or provider than '{}'", tasks.front().name),
-                        "Train a policy of its own for it: labels of several are never mixed");
+      throw input_error(
+          {task.name},
+          fmt::format("the GPU, batch, optimizer, data type or provider differs from that of '{}'", tasks.front().name),
+          "Train a separate policy for it: a policy is trained on one of each");
     for (const double seconds : task.alone)
       if (!(seconds > 0 && std::isfinite(seconds)))
-        throw input_error({task.name}, "a table whose cost is not finite or not above 0", "Leave the task out");
+        throw input_error({task.name}, "the cost of a table is not finite or not above 0", "Leave the task out");
   }
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kColumnsPerHalf = 4;  // NeuroShard's halves are multiples of four columns (neurosharder.py)
 
-Table without_names(Table table) {
+Table nameless(Table table) {
   table.name.clear();
   for (Feature& feature : table.features) feature.name.clear();
   return table;
@@ -63,8 +63,7 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
   if (!allows_type(*constraint, allowed.strategy)) {
     throw input_error(constraint->place,
                       "table '" + table.name +
-                          "' may be neither table_wise nor column_wise, and this planner has no "
-                          "other sharding type",
+                          "' is allowed neither table_wise nor column_wise, the only sharding types of this planner",
                       "Allow one of them, or choose another planner");
   }
   allowed.kernel = kernel_of(*constraint, table);
@@ -74,7 +73,7 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
 }
 
 std::size_t PieceKinds::class_for(std::size_t table) {
-  TableClass mine{table, without_names(workload_.tables[table]), allowed_for(workload_.tables[table])};
+  TableClass mine{table, nameless(workload_.tables[table]), allowed_for(workload_.tables[table])};
   const auto alike = std::ranges::find_if(classes_, [&](const TableClass& other) {
     return other.nameless == mine.nameless && other.allowed == mine.allowed;
   });

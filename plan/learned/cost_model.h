@@ -78,7 +78,7 @@ CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<
 // That of the nets that suit such labels: the published one for labels in closed form, ours for measured times.
 FeatureLayout usual_layout(const LabelSetting& setting);
 
-// HDF5, docs/formats.md "Cost models". Written whole or not at all; the same model gives the same bytes.
+// HDF5, docs/formats/learned_models.md "Cost models". Written whole or not at all; the same model gives the same bytes.
 void save_cost_model(const CostModel& model, const std::filesystem::path& file);
 // Errors (Failure::input, naming file and object): no such file, cut off, another schema or feature layout, sizes that
 // do not fit the nets, numbers that are not finite.

@@ -21,7 +21,7 @@ std::vector<std::int64_t> dims_down_from(std::int64_t max_dim) {
   std::vector<std::int64_t> dims;
   for (std::int64_t dim = max_dim; dim >= kLeastDim && dim % 2 == 0; dim /= 2) dims.push_back(dim);
   if (dims.empty() || dims.back() != kLeastDim || max_dim > kMostDim)
-    throw input_error({"max_dim"}, fmt::format("{} columns are no 4, 8, 16 ... {}", max_dim, kMostDim),
+    throw input_error({"max_dim"}, fmt::format("{} columns are not one of 4, 8, 16 ... {}", max_dim, kMostDim),
                       "Give 4 times a power of two, as 128");
   return dims;
 }
@@ -33,7 +33,7 @@ void check_pool(const Workload& workload) {
       throw input_error(table.place,
                         fmt::format("table '{}' is of {}, the first one of {}", table.name, dtype_name(table.dtype),
                                     dtype_name(workload.tables.front().dtype)),
-                        "Give a pool of one type: learned costs do not have the type among their features");
+                        "Give tables of one data type: it is not a feature of learned costs");
   }
 }
 
@@ -117,7 +117,7 @@ ShardSet draw_shards(const Workload& workload, std::int64_t batch, const ShardLa
 ExchangeSet draw_exchanges(std::int64_t batch, const ExchangeLaw& law) {
   if (law.ranks != 4 && law.ranks != 8)
     throw input_error({"ranks"}, fmt::format("learned exchanges are of 4 or 8 ranks of one node, not of {}", law.ranks),
-                      "Take 4 or 8: the nets' waist of 16 numbers cannot carry more ranks");
+                      "Take 4 or 8: the nets are too small for more ranks");
   const std::vector<std::int64_t> dims = dims_down_from(law.max_dim);
   ExchangeSet set{batch, law, {}, "", "", ""};
   Rng rng(law.seed);

@@ -30,7 +30,7 @@ TrainingOptions completed(TrainingOptions options, std::size_t labels, const Fit
   const std::string where = one.file.empty() ? "" : fmt::format(" in {}", one.file);
   throw input_error(place_of_labels(file),
                     fmt::format("labels of {}{} and of {}", text_of(one.setting()), where, other),
-                    "Train one model of each: labels of two kinds are never mixed");
+                    "Train a model for each of them: labels of different kinds are never mixed");
 }
 
 LabelSetting common_setting(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges) {
@@ -62,11 +62,11 @@ Place place_of_labels(const std::string& file) {
 
 void check_label_count(std::size_t labels, const std::string& what, const std::string& file) {
   if (labels >= kFewestFitted) return;
-  throw input_error(
-      place_of_labels(file), fmt::format("{} labels of {} may be fitted, too few to learn from", labels, what),
-      fmt::format("Label more (shardsim cost-model label): a model takes {} or more beside the third that "
-                  "is held back, a useful one hundreds",
-                  kFewestFitted));
+  throw input_error(place_of_labels(file),
+                    fmt::format("{} labels of {} may be fitted, too few to learn from", labels, what),
+                    fmt::format("Label more (shardsim cost-model label): training needs {} or more besides the third "
+                                "that is held back, and a useful model hundreds",
+                                kFewestFitted));
 }
 
 void InputScale::apply(std::span<float> inputs) const {
@@ -147,7 +147,7 @@ FittedNet fitted(Trainable& net, int samples, const OutputScale& scale, const Tr
 
 void check_label(double seconds, const std::string& where) {
   if (std::isfinite(seconds) && seconds > 0) return;
-  throw input_error({where}, fmt::format("a label of {} s is no time", seconds), "Label the shards again");
+  throw input_error({where}, fmt::format("a label of {} s is not a time", seconds), "Label the shards again");
 }
 
 CostModel fit_cost_model(const std::vector<ShardSet>& shards, const std::vector<ExchangeSet>& exchanges,

@@ -145,7 +145,7 @@ constexpr double kMostMicroseconds = 3.6e9;  // an hour
 
 double label_seconds(const std::string& text, const Place& place) {
   const double us = parse_real(text, place);
-  if (!(us > 0)) throw input_error(place, fmt::format("a label of {} us is no time", us), "Label the file again");
+  if (!(us > 0)) throw input_error(place, fmt::format("a label of {} us is not a time", us), "Label the file again");
   if (us > kMostMicroseconds)
     throw input_error(place, fmt::format("a label of {} us is longer than an hour", us), "Label the file again");
   return 1e-6 * us;
@@ -167,14 +167,15 @@ const std::vector<Tree>& label_list(MapReader& reader, const char* key, std::siz
 bool has_label(const Tree& forward, const Tree& backward) {
   const bool none = forward.kind == Tree::Kind::null;
   if (none != (backward.kind == Tree::Kind::null))
-    throw input_error(forward.place, "a label of one direction alone", "Label the file again");
+    throw input_error(forward.place, "a label has only one of the forward and backward times", "Label the file again");
   return !none;
 }
 
 std::string read_provider(MapReader& reader) {
   if (reader.has("provider")) return reader.text("provider");
   if (!reader.has("forward_us")) return "";
-  throw input_error(reader.place_of("forward_us"), "labels without their provider", "Label the file again");
+  throw input_error(reader.place_of("forward_us"), "the file has labels but does not name their provider",
+                    "Label the file again");
 }
 
 void read_labels(MapReader& reader, ShardSet& set) {
@@ -183,7 +184,8 @@ void read_labels(MapReader& reader, ShardSet& set) {
   if (set.provider.empty()) return;
   set.device = reader.text("device");
   if (set.device.empty())
-    throw input_error(reader.place_of("device"), "the device of the labels has no name", "Name what they are times of");
+    throw input_error(reader.place_of("device"), "the device of the labels has no name",
+                      "Name the device that they were measured or computed for");
   const std::vector<Tree>& forward = label_list(reader, "forward_us", set.shards.size());
   const std::vector<Tree>& backward = label_list(reader, "backward_us", set.shards.size());
   for (std::size_t i = 0; i < set.shards.size(); ++i)

@@ -7,9 +7,9 @@
 
 namespace shardsim {
 
-// Shards or exchanges with what is known of their labels, as JSON (docs/formats.md, "Shards and their labels"):
-// schemas shardsim.shards/1 and shardsim.exchanges/1. The same file without labels is what is to be labelled, here or
-// on a machine without HDF5. The same set gives the same bytes.
+// Shards or exchanges with what is known of their labels, as JSON (docs/formats/learned_models.md, "Shards and their
+// labels"): schemas shardsim.shards/1 and shardsim.exchanges/1. The same file without labels is what is to be labelled,
+// here or on a machine without HDF5. The same set gives the same bytes.
 using LabelFile = std::variant<ShardSet, ExchangeSet>;
 
 std::string label_file_text(const LabelFile& file);

@@ -7,9 +7,11 @@ namespace shardsim {
 namespace {
 
 constexpr std::array kMemoryModels = {
-    MemoryModelEntry{"paper", "FlexShard paper: weights times a multiplier where replicated, copies of the activations",
+    MemoryModelEntry{"paper",
+                     "as the FlexShard paper: weights, times a multiplier where replicated, and copies of activations",
                      make_paper_memory},
-    MemoryModelEntry{"torchrec", "TorchRec's storage estimate: tensor, optimizer, cache, buffers of the pipeline",
+    MemoryModelEntry{"torchrec",
+                     "as TorchRec's storage estimate: weights, optimizer state, cache, buffers of the pipeline",
                      make_torchrec_memory},
 };
 

@@ -107,7 +107,7 @@ std::unique_ptr<MemoryModel> make_paper_memory(MapReader& options) {
   const double dp_copies = at_least(options, "dp_dynamic_copies", 0, 1);
   if (mp_copies < dp_copies) {
     throw input_error(options.place_of("mp_dynamic_copies"), "mp_dynamic_copies is below dp_dynamic_copies",
-                      "A row that is sent needs at least the copies of one that is not");
+                      "A row that is sent needs at least as many copies as one that is not");
   }
   return std::make_unique<PaperMemory>(multiplier, mp_copies, dp_copies);
 }

@@ -47,7 +47,7 @@ class AutoShard : public Planner {
     if (*most <= task.room) return;
     const Bytes missing{static_cast<std::int64_t>(std::ceil(*most - task.room))};
     throw Error(Failure::infeasible, Place{},
-                fmt::format("the policy finds no place for all {} tables: {} are missing on GPU {}",
+                fmt::format("the policy cannot place all {} tables: {} of memory are missing on GPU {}",
                             workload.tables.size(), to_text(missing), most - held.begin()),
                 "Take more memory, more GPUs, or a planner that cuts tables (neuroshard)");
   }

@@ -30,7 +30,7 @@ void refuse_without_sequences(const Workload& workload) {
   const Table& table = workload.tables.front();
   throw input_error(
       table.place,
-      "table '" + table.name + "' is pooled, and so are all others; FlexShard's equations hold for sequence tables",
+      "table '" + table.name + "' is pooled, like all others, but FlexShard's equations hold only for sequence tables",
       "Use another planner, such as row_wise or table_wise, or make the table a sequence");
 }
 
@@ -134,8 +134,9 @@ void Flexshard::read_budget(MapReader& options) {
   }
   if (!options.has("memory_limit")) return;
   if (options.has("memory_budget")) {
-    throw input_error(options.place_of("memory_limit"), "memory_limit beside memory_budget",
-                      "Give the absolute limit or the change against row-wise, not both");
+    throw input_error(
+        options.place_of("memory_limit"), "memory_limit and memory_budget cannot be used together",
+        "Give either the absolute limit (memory_limit) or the difference from row-wise sharding (memory_budget)");
   }
   limit_bytes_ = options.bytes("memory_limit").count;
 }
@@ -178,7 +179,7 @@ CostParameters Flexshard::cost(const Workload& workload, const Cluster& cluster,
   cost.bandwidths = bandwidths_;
   if (!simulated_rates_) return cost;
   if (!context.simulated_bandwidths) {
-    throw input_error(rates_place_, "bandwidths: simulated needs a simulator, and none is at hand here",
+    throw input_error(rates_place_, "bandwidths: simulated needs a simulator, which this command does not have",
                       "Write constants, or a map of four rates");
   }
   cost.bandwidths = context.simulated_bandwidths();

@@ -30,7 +30,7 @@ class Greedy : public Planner {
       : score_(options.choice("score", {"size", "dim", "lookup", "size_lookup", "size_lookup_paper", "cost"}, "cost")),
         costs_(options) {
     if (options.has("costs") && score_ != "cost") {
-      throw input_error(options.place_of("costs"), "costs, but the score is " + score_,
+      throw input_error(options.place_of("costs"), "'costs' has no effect with the score " + score_,
                         "Take score: cost, or leave costs out");
     }
   }

@@ -45,8 +45,8 @@ class Hugectr : public Planner {
   Plan plan(const Workload& workload, const Cluster& cluster, const PlannerContext& context) const override {
     const std::vector<std::vector<int>> buckets = mode_ == "hier_auto" ? node_groups(cluster) : single(cluster);
     if (mode_ == "hier_auto" && buckets.size() < 2) {
-      throw input_error(place_, "planner hugectr: hier_auto on a single node",
-                        "Its buckets are nodes: take several, or mode auto");
+      throw input_error(place_, "planner hugectr: the mode hier_auto needs several nodes",
+                        "Take more nodes, or mode: auto");
     }
     std::vector<std::vector<int>> holders(workload.tables.size());  // buckets of each table; none: data-parallel
     if (searches()) {

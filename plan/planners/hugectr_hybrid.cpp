@@ -27,7 +27,7 @@ double positive(MapReader& options, std::string_view key, double usual) {
 void refuse_pooled_tables(const Workload& workload) {
   for (const Table& table : workload.tables) {
     if (table.kind == TableKind::sequence) continue;
-    throw input_error(table.place, "table '" + table.name + "' is pooled; the hybrid embedding sends a vector per id",
+    throw input_error(table.place, "table '" + table.name + "' is pooled, but the hybrid embedding works on single ids",
                       "Make it a sequence (of average_length 1 with one id per sample), or take planner hugectr");
   }
 }

@@ -57,13 +57,15 @@ class PerTable : public Planner {
     }
     const Tree* const name = map.find("name");
     if (name != nullptr && name->scalar == "per_table") {
-      throw input_error(value.place, fmt::format("tables {}: per_table inside per_table", excerpt(pattern)),
-                        "Write its patterns here, in front of this one");
+      throw input_error(value.place,
+                        fmt::format("tables {}: per_table cannot be used inside per_table", excerpt(pattern)),
+                        "Write its patterns directly in this map, in front of this one");
     }
     if (const Tree* const start = map.find("start")) {
       throw input_error(
           start->place,
-          fmt::format("tables {}: 'start' names a plan of all tables, and these are some", excerpt(pattern)),
+          fmt::format("tables {}: 'start' names a plan of all tables, but this part plans only some of them",
+                      excerpt(pattern)),
           "Leave it out, or let 'search' plan all tables");
     }
     try {

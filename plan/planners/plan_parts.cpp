@@ -135,7 +135,7 @@ class PartsRun {
     const Bytes taken = taken_.on_fullest_rank();
     if (taken >= cluster_.memory_per_rank()) {
       throw Error(Failure::infeasible, {}, "the parts before it leave no memory on the fullest rank",
-                  "Give those a smaller budget, or put this part first");
+                  "Give the parts before it a smaller budget, or put this part first");
     }
     spec.gpu.hbm = spec.gpu.hbm - taken;
     if (spec.host.memory) spec.host.memory = std::max(Bytes{0}, *spec.host.memory - taken_.on_fullest_node());

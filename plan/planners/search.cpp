@@ -53,12 +53,12 @@ class Search : public Planner {
     if (options.has("start")) start_ = options.text("start");
     if (options.has("max_moved")) max_moved_ = options.bytes("max_moved").count;
     if (max_moved_ && start_.empty()) {
-      throw input_error(options.place_of("max_moved"), "max_moved without a plan to start from",
+      throw input_error(options.place_of("max_moved"), "max_moved has no meaning without a plan to start from",
                         "Name the plan file as 'start', or leave max_moved out");
     }
     if (options.has("evaluations")) evaluations_ = options.count("evaluations");
     if (evaluations_.value_or(0) > kMostEvaluations)
-      throw input_error(options.place_of("evaluations"), "so many evaluations take hours",
+      throw input_error(options.place_of("evaluations"), "so many evaluations would take hours",
                         fmt::format("Give at most {}", kMostEvaluations));
     if (options.has("timeout")) timeout_ = options.time("timeout").value;
     simulations_ = options.count("simulations", 6);

@@ -100,7 +100,7 @@ void TableChoices::read_rules(std::size_t index, const TableConstraint* constrai
   if (rules.kernels.empty()) std::erase_if(rules.strategies, [](Strategy each) { return !replicated(each); });
   if (!rules.strategies.empty()) return;
   throw input_error(constraint != nullptr ? constraint->place : table.place,
-                    "the constraints leave planner search no way to place table '" + table.name + "'",
+                    "the constraints do not allow the planner search any way to place table '" + table.name + "'",
                     "Allow compute kernels fused, fused_uvm or fused_uvm_caching, or dense for data_parallel and flex");
 }
 

@@ -79,10 +79,11 @@ std::string pairs_text(const Coverage& coverage) {
 
 Document coverage_document(const Coverage& coverage, const ErrorModel& model) {
   Document document;
-  document.add(table_section("How often intervals hold",
-                             "80 % intervals of published times that nothing was fitted to, each made of the errors of "
-                             "other systems. by system: every system weighs the same. high / low: median.",
-                             coverage_sheet(coverage)));
+  document.add(
+      table_section("How often intervals hold",
+                    "80 % intervals of published times to which nothing was fitted, each computed from the errors of "
+                    "other systems. by system: every system has the same weight. high / low: median.",
+                    coverage_sheet(coverage)));
   document.add(table_section("How often stated chances come true",
                              pairs_text(coverage) +
                                  " Pairs are runs of the same model and software that differ in plan, cluster or "
@@ -91,8 +92,8 @@ Document coverage_document(const Coverage& coverage, const ErrorModel& model) {
   document.add(table_section("Pairs that are named wrongly", "Times of the second over those of the first.",
                              misses_sheet(coverage)));
   document.add(table_section("Errors by class",
-                             "Of ln(observed / predicted); each system weighs the same, and a class of few systems is "
-                             "pulled towards the class above it.",
+                             "Scales of ln(observed / predicted). Each system has the same weight, and a class with "
+                             "few systems is drawn towards the class above it.",
                              scales_sheet(model)));
   return document;
 }

@@ -115,9 +115,9 @@ std::string compute_class(std::string_view op_class) {
 }  // namespace
 
 std::string collective_error_class(std::string_view kind, bool across, std::string_view transport, std::int64_t bytes) {
-  const std::string_view place = !across                    ? "collective/in_node"
-                                 : is_calibrated(transport) ? "collective/rdma"
-                                                            : "foreign_collective";
+  const std::string place = !across                    ? "collective/in_node"
+                            : is_calibrated(transport) ? "collective/rdma"
+                                                       : fmt::format("foreign_collective/{}", transport);
   return fmt::format("{}/{}/{}", place, size_class(bytes), kind);
 }
 

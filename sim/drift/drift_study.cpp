@@ -23,16 +23,18 @@ constexpr int kDenseMoves = 256;  // ranks up to which every pair is counted
 void change_exponent(Table& table, double by) {
   const std::string& family = table.access.family;
   if (family != "zipf" && family != "zipf_mandelbrot") {
-    throw input_error(table.place, fmt::format("drift: table '{}' has no exponent to change", table.name),
-                      "Name the tables of a Zipf law with drift.tables, or leave drift.exponent out");
+    throw input_error(table.place,
+                      fmt::format("drift: the access law of table '{}' has no exponent that could change", table.name),
+                      "Name the tables with a Zipf law in drift.tables, or leave drift.exponent out");
   }
   table.access.s = std::max(0.0, table.access.s + by);
 }
 
 void grow(Table& table, double factor) {
   if (!table.access.p.empty()) {
-    throw input_error(table.place, fmt::format("drift: table '{}' lists its rows and cannot grow", table.name),
-                      "Name the tables that grow with drift.tables");
+    throw input_error(table.place,
+                      fmt::format("drift: table '{}' lists its rows one by one and cannot grow", table.name),
+                      "Name the tables that grow in drift.tables");
   }
   table.rows = static_cast<std::uint64_t>(std::llround(static_cast<double>(table.rows) * factor));
   if (!table.access.knots.empty()) table.access.knots.back().rank = static_cast<double>(table.rows);

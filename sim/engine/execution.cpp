@@ -28,7 +28,7 @@ void Execution::begin(NetworkSession& session) {
 double Execution::next() const {
   if (!timers_.empty()) return timers_.top().when;
   if (moving_ > 0) return std::numeric_limits<double>::infinity();
-  throw run_error("the program cannot proceed: operations wait for each other", "Check its dependencies");
+  throw run_error("the program cannot proceed: operations wait for each other in a circle", "Check its dependencies");
 }
 
 void Execution::fire_due() {

@@ -61,8 +61,8 @@ Dtype imported_dtype(const std::string& text, const Place& place) {
   word.erase(0, word.rfind('.') + 1);
   const auto found = dtype_words().find(word);
   if (found != dtype_words().end()) return found->second;
-  throw input_error(place, "tables cannot be of the type " + excerpt(text),
-                    "Write fp32, fp16, bf16 or int8; of others take the one with as many bytes");
+  throw input_error(place, "tables cannot have the type " + excerpt(text),
+                    "Write fp32, fp16, bf16 or int8; for another type, write the one with the same number of bytes");
 }
 
 void check_tables(const ImportedModel& model) {
@@ -73,8 +73,9 @@ void check_tables(const ImportedModel& model) {
       throw input_error(table.table.place, fmt::format("more than {} tables", kMostTables), "Split the model");
     }
     if (names.insert(table.table.name).second) continue;
-    throw input_error(table.table.place, fmt::format("two tables are called '{}'", table.table.name),
-                      "Give each a name of its own; what is no letter, digit, '_', '.' or '-' counts as '_'");
+    throw input_error(
+        table.table.place, fmt::format("two tables are called '{}'", table.table.name),
+        "Give each its own name; every character other than a letter, digit, '_', '.' or '-' counts as '_'");
   }
 }
 
@@ -91,7 +92,7 @@ void add_tables_of_plan(ImportedModel& model) {
     if (std::ranges::find(alone.unsized, static_cast<int>(i)) != alone.unsized.end()) {
       throw input_error(
           made.table.place,
-          fmt::format("table {} is in the plan alone, which does not say its size", excerpt(made.table.name)),
+          fmt::format("table {} appears only in the plan, which does not state its size", excerpt(made.table.name)),
           "Add its configuration to 'tables': the plan of a replicated table has no shards");
     }
     const std::string name = made.table.name;

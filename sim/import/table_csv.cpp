@@ -57,7 +57,7 @@ class Columns {
     for (std::size_t i = 0; i < table.header.size(); ++i) add(i, left_out);
     for (const char* const due : {"name", "rows", "dim"}) {
       if (places_.contains(due)) continue;
-      throw input_error(table.place, fmt::format("no column is the {} of a table", due), kShape);
+      throw input_error(table.place, fmt::format("no column gives the {} of a table", due), kShape);
     }
   }
 
@@ -74,9 +74,9 @@ class Columns {
       all.insert(all.end(), column.words.begin(), column.words.end());
       if (std::ranges::find(column.words, word) == column.words.end()) continue;
       if (places_.emplace(column.name, i).second) return;
-      throw input_error(place(i),
-                        fmt::format("column {}: another one is the {}, too", excerpt(table_.header[i]), column.name),
-                        "Leave one of the two out");
+      throw input_error(
+          place(i), fmt::format("column {}: another column gives the {}, too", excerpt(table_.header[i]), column.name),
+          "Leave one of the two out");
     }
     const std::string likely = nearest(word, all);
     if (!likely.empty()) {
@@ -173,7 +173,8 @@ TableKind read_kind(const RowReader& row, ImportedTable& made) {
     throw input_error(row.place("kind"), "kind is " + excerpt(kind), "Write pooled or sequence");
   }
   if (kind == "pooled" && unpooled) {
-    throw input_error(row.place("pooling"), "a pooled table without pooling", "Write sum or mean, or kind sequence");
+    throw input_error(row.place("pooling"), "the pooled table has no pooling",
+                      "Write sum or mean, or the kind sequence");
   }
   if (pooling == "mean") made.table.pooling = "mean";
   if (kind == "sequence" || unpooled) return TableKind::sequence;
@@ -203,8 +204,8 @@ void read_lengths(const RowReader& row, ImportedTable& made) {
   Table& table = made.table;
   const std::optional<double> factor = row.positive("pooling_factor"), length = row.positive("average_length");
   if (factor && length) {
-    throw input_error(row.place("average_length"), "a pooling_factor and an average_length",
-                      "A table has one of the two");
+    throw input_error(row.place("average_length"), "the table has both a pooling_factor and an average_length",
+                      "Pooled tables have the first, sequence tables the second");
   }
   std::vector<std::string> names = read_features(row);
   if (names.empty()) names = {table.name};
@@ -219,7 +220,8 @@ void read_lengths(const RowReader& row, ImportedTable& made) {
   const double each = length ? stated / count : stated;
   const bool weighted = read_flag(row, "weighted");
   if (weighted && sequence) {
-    throw input_error(row.place("weighted"), "a sequence with weights", "Weights are those of pooled tables");
+    throw input_error(row.place("weighted"), "a sequence table cannot have weights",
+                      "Leave 'weighted' out, or make the table pooled");
   }
   for (const std::string& name : names) table.features.push_back({name, each, 1, weighted});
   table.average_length = each * count;

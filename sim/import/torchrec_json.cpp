@@ -105,7 +105,7 @@ ImportedTable read_config(const Tree& root, const Tree& config) {
   table.name = imported_label(known_as, name.place, &made.known_as);
   if (flag_of(config, "use_virtual_table")) {
     throw input_error(config.find("use_virtual_table")->place, fmt::format("table '{}' is virtual", table.name),
-                      "Give the rows that it really holds, and use_virtual_table false");
+                      "Give the number of rows that it really holds, and use_virtual_table false");
   }
   table.rows = static_cast<std::uint64_t>(json_count(config, "num_embeddings"));
   table.dim = json_count(config, "embedding_dim");

@@ -83,9 +83,10 @@ GroupMember make_member(int shard, const Placement& placement, const Workload& w
                         const LoweringOptions& options, KnownShares& known) {
   const Table& table = workload.tables[placement.table];
   if (table.bag_ids == BagIds::first_id && placement.rows() < table.rows) {
-    throw input_error(table.place,
-                      "table '" + table.name + "' is cut in tiers, and the ids of its bags follow from the first",
-                      "Place it whole, by another sharding type, or leave 'bag_ids' out");
+    throw input_error(
+        table.place,
+        "table '" + table.name + "' is cut into row tiers, which cannot be combined with bag_ids: first_id",
+        "Use another sharding type, or leave 'bag_ids' out");
   }
   GroupMember member{shard, &placement, &table, known.distribution(table)};
   member.uneven = uneven_shares(placement, table, hash, options, known);

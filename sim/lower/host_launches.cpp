@@ -56,12 +56,11 @@ class HostLaunches {
     if (software_.graph != Software::Graph::iteration) return;
     for (const Op& op : old_) {
       if (op.role != OpRole::wait_for_splits) continue;
-      throw input_error(
-          software_.place,
-          fmt::format("software {} makes the whole iteration one CUDA graph, and the host waits inside it, "
-                      "in operation {} '{}'",
-                      software_.name, op.id, op.name),
-          "Take another software, 'graph: dense', or an input_exchange without splits (ids, none)");
+      throw input_error(software_.place,
+                        fmt::format("software {} runs the whole iteration as one CUDA graph, but the host has to wait "
+                                    "inside it, in operation {} '{}'",
+                                    software_.name, op.id, op.name),
+                        "Take another software, 'graph: dense', or an input_exchange without splits (ids, none)");
     }
   }
 

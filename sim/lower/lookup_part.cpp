@@ -29,7 +29,7 @@ void check_memory(const GroupMember& member, const Workload& workload) {
   if (memory_of(member) == RowMemory::hbm) return;
   throw input_error(member.table->place,
                     "table '" + member.table->name + "' has the compute kernel '" + member.placement->compute_kernel +
-                        "', and HugeCTR's embeddings hold their rows in device memory",
+                        "', but HugeCTR's embeddings keep all rows in device memory",
                     "Choose fused or dense");
 }
 
@@ -40,9 +40,11 @@ bool has_dense_gradient(const GroupMember& member) {
 // Whether the update is two operations, of which the second passes over all rows that are held.
 bool applies_apart(const GroupMember& member, const Workload& workload) {
   if (workload.update_all_rows && memory_of(member) != RowMemory::hbm)
-    throw input_error(member.table->place,
-                      "table '" + member.table->name + "' lies in host memory, and the optimizer passes over all rows",
-                      "That is simulated in device memory alone: take another compute kernel, or update exact_sorted");
+    throw input_error(
+        member.table->place,
+        "table '" + member.table->name +
+            "' lies in host memory, which cannot be simulated with an optimizer that passes over all rows",
+        "Take another compute kernel, or update: exact_sorted");
   return has_dense_gradient(member) || workload.update_all_rows;
 }
 

@@ -48,10 +48,11 @@ std::vector<std::vector<int>> nodes_of(const Program& program) {
 
 void add_node_groups(Program& program, const std::vector<std::vector<int>>& sets, const Place& place) {
   if (program.groups.contains("node") && program.groups["node"] != sets) {
-    throw input_error(place,
-                      "replica groups of flex rows differ from those of another table, or from the nodes in which "
-                      "table_row_wise and grid_shard reduce",
-                      "Use the same replica_groups for all flex rows, and whole nodes beside those types");
+    throw input_error(
+        place,
+        "the replica groups of flex rows differ from those of another table, or are not the nodes within which "
+        "table_row_wise and grid_shard reduce",
+        "Use the same replica_groups for all flex rows, and whole nodes together with those sharding types");
   }
   program.groups["node"] = sets;
   program.groups["cross_node"] = across(sets);

@@ -24,8 +24,9 @@ double of_first_rank(const std::vector<double>& amounts) {
 
 std::int64_t share_of(std::int64_t batch, int ranks) {
   if (batch % ranks == 0) return batch / ranks;
-  throw input_error({"batch"}, fmt::format("{} ranks cannot share {} samples evenly", ranks, batch),
-                    "Draw for a multiple of the ranks: cost-model sample --batch, or take another number of --nodes");
+  throw input_error(
+      {"batch"}, fmt::format("{} ranks cannot share {} samples evenly", ranks, batch),
+      "Give cost-model sample a --batch that is a multiple of the number of ranks, or take another number of --nodes");
 }
 
 Seconds time_of(const ByteMatrix& matrix, int ranks, const Cluster& cluster) {
@@ -93,9 +94,10 @@ const PlacementLoad& ShardWorks::load_of(const ShardPiece& piece) {
 ExchangeSeconds closed_form_exchange(const Exchange& exchange, std::int64_t batch, const Cluster& cluster) {
   const int ranks = static_cast<int>(exchange.columns.size());
   if (cluster.ranks_per_node() < ranks)
-    throw input_error({"cluster"},
-                      fmt::format("a node has {} GPUs, the exchanges are of {}", cluster.ranks_per_node(), ranks),
-                      "Take a cluster with at least as many GPUs per node");
+    throw input_error(
+        {"cluster"},
+        fmt::format("a node has {} GPUs, but the exchanges are between {}", cluster.ranks_per_node(), ranks),
+        "Take a cluster with at least as many GPUs per node");
   ByteMatrix matrix{ByteMatrix::Kind::by_source, kVectorElement * share_of(batch, ranks), {}, {}, false};
   for (const double columns : exchange.columns) matrix.units.push_back(ranks * static_cast<std::int64_t>(columns));
   const double forward = time_of(matrix, ranks, cluster).value;

@@ -120,11 +120,11 @@ void ProgramChecker::check_role(const Op& op) const {
   }
   const Belonging belonging = belongs_to_fusion(op.role);
   if (op.fusion < 0 && belonging == Belonging::must) {
-    fail_op(op, fmt::format("it has the role {} and no fusion group", role),
+    fail_op(op, fmt::format("its role {} needs a fusion group", role),
             "Name the fusion group that it works for in 'fusion'.");
   }
   if (op.fusion >= 0 && belonging == Belonging::none) {
-    fail_op(op, fmt::format("it has a fusion group, and its role {} works for all of them", role),
+    fail_op(op, fmt::format("it names a fusion group, but an operation in its role {} works for all of them", role),
             "Leave 'fusion' out.");
   }
   if (op.batches_ahead < 0 || op.batches_ahead > kMostBatchesAhead) {
@@ -148,8 +148,10 @@ void ProgramChecker::check_shards(const Op& op) const {
             "List shards of its own fusion group only.");
   }
   if (op.op_class == OpClass::lookup && op.pooled != (fusion.kind == TableKind::pooled)) {
-    fail_op(op, fmt::format("it is pooled, or not, unlike its fusion group {}", excerpt(fusion.name)),
-            "A lookup is pooled where the tables of its fusion group are.");
+    fail_op(
+        op,
+        fmt::format("its tables are of another kind (pooled or sequence) than fusion group {}", excerpt(fusion.name)),
+        "A lookup is pooled where the tables of its fusion group are.");
   }
 }
 

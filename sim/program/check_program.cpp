@@ -79,8 +79,9 @@ void ProgramChecker::check_matrix(std::size_t index) {
     check_dense(index);
   } else if (!matrix.dense.empty() || matrix.units.empty() ||
              (matrix.kind == ByteMatrix::Kind::even && matrix.units.size() != 1)) {
-    throw input_error(place, what + ": 'units' does not have the shape of its kind",
-                      "even: one number; by_destination and by_source: one per member; dense: a list of lists.");
+    throw input_error(
+        place, what + ": 'units' does not have the shape of its kind",
+        "The kind even needs one number, by_destination and by_source one per member, and dense a list of lists.");
   }
   double total = 0;
   const auto add = [&](std::int64_t units) {
@@ -162,7 +163,7 @@ void ProgramChecker::check_holders(std::size_t index) const {
   const bool one_set = shard.strategy == Strategy::flex || shard.holders.size() == 1;
   if (shard.holders.empty() || shard.holders.front().empty() || !one_set) {
     throw input_error(place, what + " has no holders, or too many sets of them",
-                      "flex: a list of rank sets; the other strategies: one rank set.");
+                      "The strategy flex needs a list of rank sets, the others one rank set.");
   }
   std::vector<int> ranks;
   for (const std::vector<int>& set : shard.holders) {

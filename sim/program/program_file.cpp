@@ -145,7 +145,7 @@ class ProgramFile {
     }
     if (id_bytes == program_.id_bytes && hash_seed == program_.hash_seed) return;
     throw input_error(map.place(), "id_bytes or the seed of the hash differs from the first table's",
-                      "They are the same for all tables of a program.");
+                      "They must be the same for all tables of a program.");
   }
 
   template <typename Number>

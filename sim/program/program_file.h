@@ -9,7 +9,7 @@ namespace shardsim {
 
 inline constexpr const char* kProgramSchema = "shardsim.program/2";
 
-// docs/formats.md, program files. Reading back what was written gives an equal Program, and
+// docs/formats/program.md. Reading back what was written gives an equal Program, and
 // writing what was read gives the same bytes.
 
 // Errors: Failure::input for a Program that check_program refuses.

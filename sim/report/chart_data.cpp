@@ -52,8 +52,9 @@ std::string timeline_caption(const CaseResult& item, const std::vector<DataSet>&
   double last = 0;
   for (const auto& lane : data.back().rows) last = std::max(last, std::get<double>(lane.front()));
   return fmt::format(
-      "The fastest case of {}: everything that runs in one period of the steady state on GPUs 0 to {} of {}, one lane "
-      "per stream; paler what already belongs to a later iteration. Gaps on the compute lane are time spent waiting.",
+      "The fastest case of {}: everything that runs during one iteration of the steady state on GPUs 0 to {} of {}, "
+      "with one lane per stream. What already belongs to a later iteration is paler. Gaps on the compute lane are time "
+      "spent waiting.",
       item.workload, last, item.timeline.world_size);
 }
 
@@ -78,9 +79,9 @@ void add_figure3(std::vector<Chart>& charts, const StudyResult& study) {
   if (found == study.cases.end()) return;
   add_chart(charts,
             {"figure3", "figure3", "When is a row better replicated? (FlexShard, Figure 3)",
-             fmt::format("Memory and communication time of a row held data-parallel, divided by the same row held "
-                         "row-wise, over how often a sample reads it. Below 1 replicating wins. Batch {} per GPU, {} "
-                         "GPUs, the planner's default bandwidths.",
+             fmt::format("Memory and communication time of a row that is replicated (data-parallel), divided by those "
+                         "of a row that is held once (row-wise), plotted over how often a sample reads the row. Below "
+                         "1, replicating is better. Batch {} per GPU, {} GPUs, the planner's default bandwidths.",
                          with_thousands(found->batch_per_gpu), found->world_size),
              false, figure3(*found)});
 }
@@ -207,37 +208,35 @@ void add_sources(std::vector<Chart>& charts, const DataSet& points) {
   add_chart(charts, {"comparison",
                      "published_iterations",
                      "Predicted beside published iterations",
-                     "Each mark is one published iteration; on the diagonal the prediction is exact, the band is 10 % "
-                     "either way. Hollow diamonds were used to fit a constant, filled circles are predictions.",
+                     "Each mark is one published iteration. On the diagonal the prediction is exact; the band is 10 % "
+                     "in both directions. Hollow diamonds were used to fit a constant, filled circles are predictions.",
                      false,
                      {points}});
   add_chart(charts, {"error",
                      "iteration_errors",
                      "How far off is each source?",
-                     "The same iterations by their error, a line per source and system. The dark bar is the median of "
-                     "those that nothing was fitted to.",
+                     "The errors of the same iterations, one line per source and system. The dark bar is the median of "
+                     "those to which nothing was fitted.",
                      false,
                      {points}});
 }
 
 void add_published(std::vector<Chart>& charts, const StudyResult& study) {
   if (const DataSet points = iteration_points(study); !points.rows.empty()) return add_sources(charts, points);
-  add_chart(charts,
-            {"comparison",
-             "predicted_vs_published",
-             "Predicted beside published",
-             "Each mark is one published time; on the diagonal the prediction is exact, the band is 10 % either "
-             "way. Hollow marks were used to fit a constant, filled marks are predictions.",
-             false,
-             {comparison_points(study)}});
-  add_chart(charts,
-            {"error",
-             "prediction_error",
-             "How far off is each prediction?",
-             "The same times by their error, which the logarithmic axes above make small. Marks at one error lie "
-             "on each other.",
-             false,
-             {comparison_points(study)}});
+  add_chart(charts, {"comparison",
+                     "predicted_vs_published",
+                     "Predicted beside published",
+                     "Each mark is one published time. On the diagonal the prediction is exact; the band is 10 % in "
+                     "both directions. Hollow marks were used to fit a constant, filled marks are predictions.",
+                     false,
+                     {comparison_points(study)}});
+  add_chart(charts, {"error",
+                     "prediction_error",
+                     "How far off is each prediction?",
+                     "The errors of the same times, which look small on the logarithmic axes above. Marks with the "
+                     "same error cover each other.",
+                     false,
+                     {comparison_points(study)}});
 }
 
 void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
@@ -249,26 +248,26 @@ void add_iterations(std::vector<Chart>& charts, const StudyResult& study) {
                      "iteration.",
                      has_many_cases(study),
                      {breakdown_parts(study)}});
-  add_chart(charts, {"path",
-                     "iteration_breakdown",
-                     "What the critical path is made of",
-                     "The operations of which each made the next one start, on whatever rank. What is long above and "
-                     "short here is done beside something else, and costs nothing.",
-                     true,
-                     {path_parts(study)}});
   add_chart(charts,
-            {"drawn",
-             "drawn_iterations",
-             "How iterations of drawn batches differ",
-             "A tick for each simulated iteration. The bar reaches from the 5th to the 95th percentile, the dark "
-             "line is the median, the diamond the mean.",
-             has_many_cases(study),
-             {drawn_iterations(study)}});
+            {"path",
+             "iteration_breakdown",
+             "What the critical path is made of",
+             "The operations on the critical path: each made the next one start, on whatever rank. An operation that "
+             "is long above and short here runs at the same time as something else, and costs nothing.",
+             true,
+             {path_parts(study)}});
+  add_chart(charts, {"drawn",
+                     "drawn_iterations",
+                     "How iterations of drawn batches differ",
+                     "Each tick is a simulated iteration. The bar reaches from the 5th to the 95th percentile; the "
+                     "dark line is the median, the diamond the mean.",
+                     has_many_cases(study),
+                     {drawn_iterations(study)}});
   add_chart(charts, {"loads",
                      "rank_loads",
                      "Which rank is the fullest, and through which table?",
-                     "Rows that each rank looks up in one iteration, against the mean rank; the others wait for the "
-                     "fullest. Cases whose owners of rows all get as many are left out.",
+                     "The rows that each rank looks up in one iteration, compared with the mean rank. The others wait "
+                     "for the fullest one. Cases in which all owners of rows get equally many lookups are left out.",
                      has_many_cases(study),
                      {rank_load_strips(study)}});
 }
@@ -278,19 +277,19 @@ void add_memory(std::vector<Chart>& charts, const StudyResult& study) {
             {"memory",
              "memory",
              "Memory per GPU",
-             "The fullest GPU of each plan, by the memory model and at its simulated high-water mark; the red line is "
-             "the capacity. A simulated bar beyond it is orange: the run would end out of memory.",
+             "Memory of the fullest GPU of each plan, by the memory model and at the simulated peak. The red line is "
+             "the capacity. A simulated bar beyond it is orange: the run would end with an out-of-memory error.",
              has_many_cases(study),
              {memory_bars(study)}});
-  add_chart(charts,
-            {"memory-at-peak",
-             "memory_at_peak",
-             "What memory holds at its peak",
-             "The fullest GPU of each plan at the simulated high-water mark, and below it by the memory model. "
-             "Activations of the dense part are in neither. The red line is the capacity; it is not drawn where no "
-             "bar comes near it.",
-             has_many_cases(study),
-             {memory_at_peak(study)}});
+  add_chart(
+      charts,
+      {"memory-at-peak",
+       "memory_at_peak",
+       "What memory holds at its peak",
+       "Memory of the fullest GPU of each plan at the simulated peak, and below it by the memory model. Neither counts "
+       "the activations of the dense part. The red line is the capacity; it is not drawn if no bar comes near it.",
+       has_many_cases(study),
+       {memory_at_peak(study)}});
 }
 
 }  // namespace

@@ -90,9 +90,9 @@ Sheet worst_sheet(const StudyResult& study) {
 }
 
 std::string worst_legend() {
-  return "The plans whose places among all plans differ most, and the term that the estimate lacks most of: by how "
-         "much it makes the simulation longer than the estimate, here and on average on the plans that it changes "
-         "places with.";
+  return "The plans whose ranks in the two orders differ most, and for each the effect that its estimate misses most: "
+         "by how much this makes the simulation longer than the estimate, for this plan and on average for the plans "
+         "with which it changes places.";
 }
 
 Section effects_section(const StudyResult& study) {
@@ -110,7 +110,7 @@ Section effects_section(const StudyResult& study) {
     }
   }
   return table_section(
-      "What the estimate lacks, term by term",
+      "What the estimate does not contain, effect by effect",
       "In ms; above 0 the simulation takes longer than the estimate. Contention, overlap, start-ups and uneven "
       "loads: what the simulation loses when each is taken away, one after the other. The rest: what is left of "
       "each kind of work on an average rank, less what the estimate has for it. Added up they are the simulated "

@@ -56,8 +56,8 @@ Section drawn_section(const StudyResult& study, Medium medium) {
   }
   return table_section(
       "Drawn batches",
-      "Every iteration has batches of its own. p5, p95: the 5th and 95th percentile of the iterations. +-: standard "
-      "error of the mean. compute, exposed, waiting (a part of exposed), idle: mean over the GPUs.",
+      "Every iteration has its own batches. p5, p95: the 5th and 95th percentile of the iterations. +-: standard error "
+      "of the mean. compute, exposed, waiting (a part of exposed), idle: mean over the GPUs.",
       sheet);
 }
 

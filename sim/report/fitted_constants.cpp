@@ -135,8 +135,8 @@ Section constants_on_page(const std::vector<SharedConstants>& groups) {
       sheet.rows.push_back({{constant.key, constant.value, join(group.fitted_on), group.source}, false});
   }
   return table_section("Fitted constants",
-                       "Every constant that was set to meet a measurement, and the numbers it was set by. What several "
-                       "clusters, workloads or tables share stands once.",
+                       "Every constant that was fitted to measurements, and the measurements used. A constant that "
+                       "several clusters, workloads or tables share is listed once.",
                        sheet);
 }
 

@@ -37,7 +37,7 @@ Sheet host_sheet(const std::vector<const CaseResult*>& cases, int places) {
 // What the table of many leaves out.
 std::string others_text(std::size_t hosts, std::size_t waiting, std::size_t shown) {
   std::string text;
-  if (waiting > shown) text = fmt::format("{} more wait less; the report has them. ", waiting - shown);
+  if (waiting > shown) text = fmt::format("{} more cases wait less; they are in the report. ", waiting - shown);
   if (waiting < hosts)
     text += fmt::format("In {} of {} cases the GPU does not wait for the host (less than {} % of the iteration).",
                         hosts - waiting, hosts, kTellingHostWait);
@@ -56,12 +56,11 @@ Section host_section(const StudyResult& study, Medium medium) {
   }
   const std::size_t waiting = cases.size();
   if (many && medium == Medium::terminal && waiting > kFewHosts) cases.resize(kFewHosts);
-  Section section = table_section(
-      "Host",
-      "host: it launches, reads and calls. waits: the compute stream of the GPU idles while the host "
-      "launches, "
-      "and goes on when the launch of its next operation ends; %: of the iteration. Of the rank that waits longest.",
-      host_sheet(cases, decimals_for(longest_iteration_ms(study))));
+  Section section = table_section("Host",
+                                  "host: time in which the host launches, reads and calls. waits: time in which the "
+                                  "compute stream of the GPU is idle while the host launches, until the launch of its "
+                                  "next operation ends; %: of the iteration. All for the rank that waits longest.",
+                                  host_sheet(cases, decimals_for(longest_iteration_ms(study))));
   if (!many) return section;
   if (!cases.empty()) section.remark = "those that wait for it, worst first";
   const std::string others = others_text(hosts, waiting, cases.size());

@@ -62,7 +62,8 @@ std::vector<std::string> outside_texts(const Interval& interval) {
 }
 
 std::vector<std::string> basis_texts(const Interval& interval) {
-  return {"The interval is made of the errors of published collectives and kernels, and of " + interval.basis + "."};
+  return {"The interval is computed from the errors of predicted collectives and kernels that were published, and of " +
+          interval.basis + "."};
 }
 
 }  // namespace
@@ -72,11 +73,11 @@ Section how_sure_section(const StudyResult& study, Medium medium) {
   const bool judged = !published_iterations(study).empty();  // then the cases are of many studies, and no choices
   Section section{"How sure", {}};
   if (!study.choices.empty() && !(terminal && judged)) {
-    section = table_section("How sure",
-                            "Chance that the chosen plan is the faster one, with the errors that both share left out. "
-                            "expected regret: what choosing it costs where the other one is faster after all, on "
-                            "average over all outcomes.",
-                            choices_sheet(study, terminal));
+    section = table_section(
+        "How sure",
+        "chance: the probability that the chosen plan is really faster, leaving out errors that affect both. expected "
+        "regret: how much time the choice loses on average, counting only outcomes in which the other plan is faster.",
+        choices_sheet(study, terminal));
     if (terminal && study.choices.size() > kFewChoices)
       section.blocks.emplace_back(
           Paragraph{fmt::format("{} more choices are in the report.", study.choices.size() - kFewChoices)});
@@ -93,8 +94,10 @@ std::string choice_sentence(const StudyResult& study) {
   if (study.choices.size() != 1) return "";
   const Choice& choice = study.choices.front();
   const Choice::Other& next = choice.others.front();
-  return fmt::format("{} is faster than {} with a chance of {} %; the expected regret of choosing it is {} %.",
-                     choice.chosen, next.name, chance_cell(next.chance), regret_cell(choice.regret_pct));
+  return fmt::format(
+      "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
+      "choosing the faster one.",
+      choice.chosen, next.name, chance_cell(next.chance), regret_cell(choice.regret_pct));
 }
 
 }  // namespace shardsim

@@ -67,12 +67,12 @@ Section memory_section(const StudyResult& study) {
   for (const CaseResult& item : study.cases) {
     if (!item.memory_profile.ranks.empty()) add_memory(sheet, item);
   }
-  Section section = table_section(
-      "Memory at its peak",
-      "The fullest GPU of each case at its simulated high-water mark, and what the memory model gives that GPU. A "
-      "buffer is counted from the start of the operation that writes it to the end of the last one that reads it. "
-      "Activations of the dense part are not counted.",
-      sheet);
+  Section section =
+      table_section("Memory at its peak",
+                    "What the fullest GPU of each case holds at its simulated peak, and what the memory model counts "
+                    "for that GPU. A buffer counts from the start of the operation that writes it to the end of the "
+                    "last one that reads it. Activations of the dense part are not counted.",
+                    sheet);
   section.folded = has_many_cases(study);
   return section;
 }

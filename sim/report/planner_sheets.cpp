@@ -102,8 +102,8 @@ std::string distinct(const StudyResult& study, Of of) {
 // What the planners of all comparisons were trained on, and what judged them.
 std::string judge_text(const StudyResult& study) {
   const std::string judges = distinct(study, [](const auto& each) { return each.judged_by; });
-  std::string text = fmt::format("Judged by simulation: compute model {}, network {}.", judges,
-                                 distinct(study, [](const auto& each) { return each.network; }));
+  std::string text = fmt::format("All plans are judged by simulation with the compute model {} and the network {}.",
+                                 judges, distinct(study, [](const auto& each) { return each.network; }));
   std::set<std::string> trained, in_model;
   for (const PlannerComparison& comparison : study.comparisons) {
     for (const ComparedPlan& plan : comparison.planners) {
@@ -116,14 +116,14 @@ std::string judge_text(const StudyResult& study) {
                           : fmt::format(" Trained: {}; the others not.", join({trained.begin(), trained.end()}));
   if (in_model.empty()) return text;
   return text + fmt::format(
-                    " in-model: what labelled the training data of {} judges it here, too, so this says how well it "
-                    "searches, and nothing of how well its costs hold on a machine.",
+                    " In-model: the model that labelled the training data of {} also judges it here. The comparison "
+                    "therefore shows how well the planner searches, but not how well its costs hold on a machine.",
                     join({in_model.begin(), in_model.end()}));
 }
 
 // What the lower bounds leave out, and which plans they do not hold for.
 std::string bound_text(const StudyResult& study) {
-  std::string text = " x bound: over a lower bound that no plan goes below";
+  std::string text = " x bound: the iteration divided by a lower bound, below which no plan can be";
   std::set<std::string> lacks, host;
   for (const PlannerComparison& comparison : study.comparisons) {
     if (!comparison.lower_bound_lacks.empty()) lacks.insert(comparison.lower_bound_lacks);
@@ -131,20 +131,23 @@ std::string bound_text(const StudyResult& study) {
       if (plan.host_rows && comparison.lower_bound_ms) host.insert(plan.name);
     }
   }
-  text += lacks.empty() ? "." : "; it is a weak one, for it leaves out " + join({lacks.begin(), lacks.end()}) + ".";
+  text += lacks.empty()
+              ? "."
+              : "; the bound is weak, because it does not include " + join({lacks.begin(), lacks.end()}) + ".";
   if (host.empty()) return text;
-  return text + fmt::format(" It holds for rows in device memory, and not for {}, where rows lie in host memory.",
+  return text + fmt::format(" The bound holds for plans with all rows in device memory, and so not for {}.",
                             some_names({host.begin(), host.end()}));
 }
 
 std::string planners_legend(const StudyResult& study) {
   const Told told(study);
-  std::string text = judge_text(study) + " x best: the iteration over the shortest of the case.";
+  std::string text = judge_text(study) + " x best: the iteration divided by the shortest one of the case.";
   if (told.bound) text += bound_text(study);
   text +=
-      " memory: by the memory model, what the fullest GPU lacks. planning s: CPU time, the only figure that "
-      "differs from run to run.";
-  if (told.cost) text += " own cost: the iteration as the planner has it, with its error against the simulated one.";
+      " memory: what is missing on the fullest GPU, by the memory model. planning s: CPU time of planning, the only "
+      "figure that differs from run to run.";
+  if (told.cost)
+    text += " own cost: the planner's own estimate of the iteration, with its error compared with the simulated one.";
   return text;
 }
 
@@ -203,17 +206,17 @@ Sheet totals_sheet(const PlannerTotals& totals) {
 std::string pairs_text(const PlannerTotals& totals) {
   if (totals.best.empty()) return "";
   return fmt::format(
-      "x {}: over the iteration of {}, which has the fastest plan most often, as a geometric mean over the pairs: "
-      "all cases for which both have a plan, others or not.",
+      "x {}: the iteration divided by that of {}, which has the fastest plan most often; a geometric mean over the "
+      "pairs, that is all cases for which both have a plan.",
       totals.best, totals.best);
 }
 
 std::string totals_legend(const StudyResult& study, const PlannerTotals& totals) {
   return judge_text(study) +
          fmt::format(
-             " won: cases in which no other planner is faster, ties counted for each. mean ms, and mean x best "
-             "(geometric, of the iteration over the shortest of its case): over the {} of {} cases for "
-             "which every planner has a plan; planners that have none for any case are left aside. {}",
+             " won: cases in which no other planner is faster; a tie counts for each. mean ms, and mean x best "
+             "(geometric mean of the iteration divided by the shortest one of its case): over the {} of {} cases for "
+             "which every planner has a plan, not counting planners that have none for any case. {}",
              totals.common, totals.cases, pairs_text(totals));
 }
 

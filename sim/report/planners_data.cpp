@@ -39,11 +39,12 @@ std::vector<Chart> planner_charts(const StudyResult& study) {
   if (study.comparisons.empty()) return {};
   const std::size_t cases = study.comparisons.size(), drawn = std::min(cases, kCasesDrawn);
   std::string caption =
-      "The simulated iteration of each planner's plan, fastest first; shorter is better. The red line is the lower "
-      "bound, which no plan with its rows in device memory goes below. Bars that end in an arrow are longer than is "
-      "drawn. What has no bar has no plan that fits, and says what it lacks.";
+      "The simulated iteration of each planner's plan, the fastest first. The red line is the lower bound for plans "
+      "with all rows in device memory. Bars that end in an arrow are longer than drawn. A planner without a bar has no "
+      "plan that fits, and the text says what is missing.";
   const bool in_model = any_in_model(study);
-  if (in_model) caption += " Paler, in-model: what taught the planner judges it here, too.";
+  if (in_model)
+    caption += " Paler bars, in-model: the model that labelled the planner's training data also judges it here.";
   if (drawn < cases) caption += fmt::format(" The first {} of {} cases are drawn.", drawn, cases);
   const std::string title = std::string("Planners side by side") + (in_model ? ", in-model" : "");
   return {{"planners", "planners", title, caption, drawn < cases, {planner_bars(study)}}};

@@ -104,9 +104,9 @@ Sheet source_errors_sheet(const std::vector<IterationGroup>& groups) {
 }
 
 std::string iterations_legend() {
-  return "A source is the first two parts of a case's name. Role 'fitted': this iteration was used to set a constant, "
-         "so a small "
-         "error proves little; medians and the worst leave it out. 'predicted': nothing was fitted to it.";
+  return "The source is given by the first two parts of a case's name. Role 'fitted': this iteration was used to fit a "
+         "constant, so a small error proves little; medians and the worst error leave it out. 'predicted': nothing was "
+         "fitted to it.";
 }
 
 }  // namespace shardsim

@@ -62,10 +62,10 @@ Sheet published_sheet(const StudyResult& study, bool with_source) {
 
 std::string published_legend(const StudyResult& study) {
   std::string text =
-      "Role 'fitted': this number was used to set a constant or a distribution, so a small error proves little. "
-      "'predicted': nothing was fitted to it. 'planned': with the bytes that the plan leads one to expect.";
+      "Role 'fitted': this number was used to fit a constant or a distribution, so a small error proves little. "
+      "'predicted': nothing was fitted to it. 'planned': predicted with the bytes that follow from the plan.";
   if (has_observed_payload(study)) {
-    text += " 'observed': with the bytes that the authors counted, which leaves only the error in time.";
+    text += " 'observed': predicted with the bytes that the authors counted, so that only the error in time remains.";
   }
   if (has_derived(study)) text += " 'derived': computed from other published numbers.";
   return text;

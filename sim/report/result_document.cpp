@@ -95,8 +95,8 @@ Chart cross_check_chart(const CrossCheck& check, const StudyResult& study, std::
           "estimate_vs_simulated",
           "TorchRec's estimate beside the simulation",
           cross_check_text(check, study) + (missing.empty() ? "" : " " + missing) +
-              " On the dashed line both are equal; what counts is the order. Numbers are those of the plans explained "
-              "below." +
+              " On the dashed line both are equal; what matters is the order. The numbers are those of the plans that "
+              "are explained below." +
               axes_text(wide),
           false,
           {std::move(points)},
@@ -112,7 +112,7 @@ void add_cross_check(Document& page, const StudyResult& study) {
     for (const ExplainedPlan& plan : check.worst) explanations.notes.push_back({explanation(plan, study), ""});
   }
   if (!explanations.notes.empty()) {
-    page.add({"Where the estimate errs most, and which term is missing", {std::move(explanations)}});
+    page.add({"The largest errors of the estimate, and the effects that it misses", {std::move(explanations)}});
   }
   page.add(effects_section(study));
 }
@@ -125,11 +125,11 @@ void add_charts(Document& page, const StudyResult& study) {
     (chart.plot == "figure5" ? small.blocks : page.blocks).emplace_back(std::move(chart));
   }
   if (small.blocks.empty()) return;
-  small.blocks.insert(
-      small.blocks.begin(),
-      Paragraph{"Change against all rows row-wise, per GPU and iteration, by the paper's closed form. Left is faster, "
-                "down is smaller. A: least memory, B: no extra memory, C: least time, D: all rows replicated.",
-                Role::caption});
+  small.blocks.insert(small.blocks.begin(),
+                      Paragraph{"Change compared with all rows row-wise, per GPU and iteration, by the paper's closed "
+                                "formula. Further left is faster, further down needs less memory. A: least memory, B: "
+                                "no extra memory, C: least time, D: all rows replicated.",
+                                Role::caption});
   page.add(std::move(small));
 }
 

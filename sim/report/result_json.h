@@ -7,8 +7,8 @@
 
 namespace shardsim {
 
-// docs/formats.md, result.json (`shardsim.result/1`): keys in the order given there, line end at the end, numbers in
-// the shortest form that reads back as the same value. Its keys are listed once, for writing and reading, in
+// docs/formats/result.md, result.json (`shardsim.result/1`): keys in the order given there, line end at the end,
+// numbers in the shortest form that reads back as the same value. Its keys are listed once, for writing and reading, in
 // sim/study/result_fields.h. Throws std::logic_error when a number is not finite: that is a bug, not a result.
 std::string result_to_json(const StudyResult& study);
 

@@ -217,37 +217,38 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
 namespace {
 
 constexpr const char* kIntervalLegend =
-    "80 % within: between these four iterations in five end up, by what published times were missed by. ";
-constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and the % of the time that it is busy.";
+    "80 % within: the range that contains the real iteration in four of five cases, judging by the errors of earlier "
+    "predictions of published times. ";
+constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and for how many % of the time it is busy.";
 
 // Launches are shown as the limit only where they are (sim/engine/limit.h).
 std::string host_legend(const StudyResult& study) {
   const bool some_launch = std::ranges::any_of(
       study.cases, [](const CaseResult& item) { return item.limit.what.ends_with(" " + std::string(kLaunchStream)); });
-  return some_launch ? " launch: the host, where the GPU waits for it." : "";
+  return some_launch ? " launch: the GPU waits for the host." : "";
 }
 
 }  // namespace
 
 std::string cases_legend(const StudyResult& study, Medium medium) {
   if (is_brief(study, medium))
-    return std::string("ms: an iteration. GiB: memory of the fullest GPU by the memory model. ") + kLimitLegend +
-           host_legend(study) +
-           " The report has more of each: how sure its time is, the estimate without contention, speeds, memory at "
-           "its simulated peak.";
+    return std::string("ms: time of an iteration. GiB: memory of the fullest GPU by the memory model. ") +
+           kLimitLegend + host_legend(study) +
+           " The report shows more of each case: how certain its time is, the estimate without contention, speeds, and "
+           "the simulated peak of memory.";
   const auto names_one = [](const CaseResult& item) { return !item.relative_to.empty(); };
   const bool named = std::any_of(study.cases.begin(), study.cases.end(), names_one);
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
-      "{}{}speed: {}against the {}slowest case of the workload. {}GiB: memory "
-      "of the fullest GPU by the memory model, peak: simulated, of: its capacity. {}{}",
+      "{}{}speed: {}compared with the {}slowest case of the workload. {}GiB: memory of the fullest GPU by the memory "
+      "model; peak: at the simulated peak; of: capacity of the GPU. {}{}",
       kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",
       one_choice ? ""
-                 : "Where the cases of a workload differ in GPUs, cluster or batch, compare their samples/s: their "
-                   "iterations differ in work, and a speed is only given where a case's relative_to asks for it or the "
-                   "plan alone differs. ",
+                 : "If the cases of a workload differ in GPUs, cluster or batch, compare their samples/s, because "
+                   "their iterations do different amounts of work. A speed is given only if relative_to asks for it or "
+                   "only the plan differs. ",
       kLimitLegend, host_legend(study));
 }
 
@@ -262,11 +263,10 @@ Section jobs_section(const StudyResult& study) {
     fabric = item.job->fabric;
     sheet.rows.push_back(job_row(item, places));
   }
-  return table_section(
-      "Jobs side by side",
-      "Jobs run side by side on one fabric, each on nodes of its own. alone: an iteration with the fabric for "
-      "itself. side by side: the mean iteration while the others run.",
-      sheet);
+  return table_section("Jobs side by side",
+                       "Jobs run at the same time on one fabric, each on its own nodes. alone: an iteration if no "
+                       "other job runs. side by side: the mean iteration while the others run.",
+                       sheet);
 }
 
 bool is_one_choice(const WorkloadCases& group) {
@@ -324,8 +324,8 @@ std::string early_leavers_legend(const StudyResult& study, std::size_t most) {
   for (const CaseResult* item : all_cases(study, most))
     for (const NamedTime& time : item->times)
       if (is_communication(time.op_class) && time.span_ms < kTelling * time.alone_ms)
-        return " alone adds up the slowest GPU of each call, in run the calls of one GPU: of uneven calls it may be "
-               "less.";
+        return " alone adds up the time of the slowest GPU in each call, in run the calls of one GPU, so with uneven "
+               "calls it may be less.";
   return "";
 }
 
@@ -347,17 +347,17 @@ Section collectives_section(const StudyResult& study, Medium medium) {
   const std::size_t most = few ? few_cases(study) : study.cases.size();
   Section section = table_section(
       "Collectives",
-      "alone: all calls without contention. in run: as they ran beside the others, on the slowest GPU. exposed: "
-      "what neither compute nor a collective that ends later hides, mean over the GPUs. waiting: the part of it "
-      "before "
-      "the last GPU of the group had arrived; the rest is transfer." +
+      "alone: time of all calls without contention. in run: time of all calls in the iteration, on the slowest GPU. "
+      "exposed: the part that is hidden neither by compute nor by a collective that ends later, mean over the GPUs. "
+      "waiting: the part of exposed before the last GPU of the group has arrived; the rest is transfer." +
           early_leavers_legend(study, most),
       collectives_sheet(study, most));
   const std::vector<std::string> lines = waiting_lines(study, most);
   for (std::size_t i = 0; i < std::min(lines.size(), kFewWaits); ++i) section.blocks.emplace_back(Paragraph{lines[i]});
   if (lines.size() > kFewWaits)
     section.blocks.emplace_back(Paragraph{
-        fmt::format("{} more collectives wait as tellingly; result.json says whom for.", lines.size() - kFewWaits)});
+        fmt::format("{} more collectives wait for other ranks; result.json names the ranks that they wait for.",
+                    lines.size() - kFewWaits)});
   section.remark = !few        ? "per iteration"
                    : most == 1 ? "per iteration, of the fastest case of each workload"
                                : fmt::format("per iteration, of the {} fastest cases of each workload", most);

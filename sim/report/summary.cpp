@@ -168,11 +168,11 @@ std::string accuracy_text(const StudyResult& study) {
   if (errors.empty()) return "";
   const TimeError& worst = errors.back();
   if (errors.size() == 1) {
-    return fmt::format("The one published time that nothing was fitted to ({} of {}) is predicted within {:.1f} %.",
+    return fmt::format("The one published time to which nothing was fitted ({} of {}) is predicted within {:.1f} %.",
                        worst.quantity, worst.name, worst.percent);
   }
   return fmt::format(
-      "Of the {} that no constant was fitted to, half are predicted within {:.1f} %; the worst is off by {:.1f} % "
+      "Of the {} to which no constant was fitted, half are predicted within {:.1f} %; the largest error is {:.1f} % "
       "({} of {}).",
       count_of(errors.size(), "published time"), errors[(errors.size() - 1) / 2].percent, worst.percent, worst.quantity,
       worst.name);
@@ -204,7 +204,8 @@ std::string memory_warning(const StudyResult& study) {
                                 *full.simulated * capacity, capacity, 100 * *full.simulated, 100 * full.model));
   }
   if (cases.empty()) return "";
-  return "WARNING: at its simulated peak a GPU holds more than its memory, so that the run would end out of memory: " +
+  return "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
+         "out-of-memory error: " +
          some_names(cases) + ".";
 }
 

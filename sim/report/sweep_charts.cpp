@@ -172,28 +172,31 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
   const bool any = result.without_result() < result.results.size();
   if (DataSet cells = sweep_cells(result); any && !cells.rows.empty()) {
     const bool others = drawn_dimensions(*result.sweep).size() < result.sweep->dimensions.size();
-    charts.push_back({"sweep-cells",
-                      "sweep_cells",
-                      "Samples per second over the axes",
-                      others ? "Each cell is the best of all values of the other axes, which it names."
-                             : "Hover a cell for its iteration time and what limits it. A dash: no result.",
-                      false,
-                      {std::move(cells)}});
+    charts.push_back(
+        {"sweep-cells",
+         "sweep_cells",
+         "Samples per second over the axes",
+         others
+             ? "Each cell shows the best result over all values of the other axes, and names these values."
+             : "Hover over a cell to see its iteration time and what limits it. A dash means that there is no result.",
+         false,
+         {std::move(cells)}});
   }
   if (DataSet points = sweep_pareto(result); points.rows.size() > 1) {
-    charts.push_back({"sweep-pareto",
-                      "sweep_pareto",
-                      "Time, memory and cost",
-                      "Filled: no other point has more samples per second, less memory and less cost at once.",
-                      false,
-                      {std::move(points)}});
+    charts.push_back(
+        {"sweep-pareto",
+         "sweep_pareto",
+         "Time, memory and cost",
+         "Filled points: no other point has more samples per second, less memory and less cost at the same time.",
+         false,
+         {std::move(points)}});
   }
   if (DataSet points = sweep_scaling(result); !points.rows.empty()) {
     charts.push_back({"sweep-scaling",
                       "sweep_scaling",
                       "Scaling efficiency",
-                      "Samples per second and GPU, in per cent of those of the smallest world with the same values on "
-                      "the other axes.",
+                      "Samples per second and GPU, in percent of those with the smallest number of GPUs and the same "
+                      "values on the other axes.",
                       false,
                       {std::move(points)}});
   }

@@ -53,11 +53,11 @@ Section why_section(const StudyResult& study) {
   }
   if (!sentences.notes.empty()) section.blocks.emplace_back(std::move(sentences));
   if (section.blocks.empty()) return section;
-  section.blocks.insert(section.blocks.begin(),
-                        Paragraph{"The critical path of a steady iteration: each operation made the next one start, "
-                                  "and their times add up to the iteration. 'shardsim why' says more of one case, and "
-                                  "what would make it shorter.",
-                                  Paragraph::Role::caption});
+  section.blocks.insert(
+      section.blocks.begin(),
+      Paragraph{"The critical path of a steady iteration: each operation made the next one start, and their times add "
+                "up to the iteration. 'shardsim why' shows more of a single case, and what would make it shorter.",
+                Paragraph::Role::caption});
   return section;
 }
 

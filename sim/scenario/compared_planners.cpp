@@ -117,8 +117,8 @@ void refuse_beside_planners(const Tree& keys) {
   for (const char* const key : {"published", "relative_to", "repeat"}) {
     const Tree* const beside = keys.find(key);
     if (beside == nullptr) continue;
-    throw input_error(beside->place, fmt::format("'{}' beside 'planners'", key),
-                      "It belongs to a single plan: write it in a case with 'planner' or 'plan'");
+    throw input_error(beside->place, fmt::format("'{}' and 'planners' cannot be used together", key),
+                      "The key belongs to a single plan: write it in a case with 'planner' or 'plan'");
   }
 }
 

@@ -56,7 +56,7 @@ DriftOptions read_drift(const Tree& map) {
   options.pause = reader.time("pause", Seconds{});
   reader.finish();
   if (options.rotation == 0 && options.growth == 0 && options.batch == 0 && options.exponent == 0) {
-    throw input_error(map.place, "nothing drifts", "State rotation, exponent, growth or batch");
+    throw input_error(map.place, "'drift' states no change", "Write rotation, exponent, growth or batch");
   }
   return options;
 }

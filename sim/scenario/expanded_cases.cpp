@@ -43,8 +43,9 @@ void require_drawing_planner(const CaseTree& tree, const Place& repeat) {
   const Tree* const name = planner == nullptr ? nullptr : planner->find("name");
   if (name != nullptr && !draws_nothing(name->scalar)) return;
   const std::string wrong =
-      name == nullptr ? "'repeat' without a planner"
-                      : fmt::format("'repeat', but planner {} makes the same plan every time", excerpt(name->scalar));
+      name == nullptr
+          ? "'repeat' without a planner"
+          : fmt::format("'repeat' has no effect: planner {} makes the same plan every time", excerpt(name->scalar));
   throw input_error(repeat, wrong, "Use 'planner: {name: random}', or leave 'repeat' out");
 }
 
@@ -67,7 +68,7 @@ void refuse_jobs_beside(const Tree& keys) {
     const Tree* const beside = keys.find(key);
     if (beside == nullptr) continue;
     const bool of_job = std::ranges::find(job_keys(), key) != job_keys().end();
-    throw input_error(beside->place, fmt::format("'{}' beside 'jobs'", key),
+    throw input_error(beside->place, fmt::format("'{}' and 'jobs' cannot be used together", key),
                       of_job ? "Write it in each job" : "Write it in a case with a single workload");
   }
 }

@@ -86,8 +86,9 @@ void refuse_idle_keys_beside_include(const Tree& scenario) {
     static const std::set<std::string> kOfTheFile{"schema",      "title", "seed", "include",
                                                   "cross_check", "sweep", "drift"};
     if (kOfTheFile.contains(key)) continue;
-    throw input_error(value.place, fmt::format("'{}' has no effect: the file has no cases of its own", key),
-                      "Every included case keeps what its own file says; write 'cases', or leave the key out");
+    throw input_error(
+        value.place, fmt::format("'{}' has no effect: the file has no cases of its own", key),
+        "An included case keeps what its own file says. Write 'cases' in this file, or leave the key out");
   }
 }
 

@@ -22,7 +22,7 @@ constexpr const char* kPlanKeys[] = {"planner", "planners", "plan"};
 void edit_job(Tree& jobs, const std::string& path, const Tree& value, const TreeOrigin& from) {
   const auto in_job = case_path(path);
   if (!in_job || in_job->first >= jobs.items.size()) {
-    throw input_error(value.place, fmt::format("path {} leads to no key of a job", excerpt("jobs." + path)),
+    throw input_error(value.place, fmt::format("path {} does not name a key of a job", excerpt("jobs." + path)),
                       fmt::format("Write jobs.NUMBER.KEY; jobs are numbered 0 to {}", jobs.items.size() - 1));
   }
   edit_key(jobs.items[in_job->first], job_keys(), in_job->second, value, from);
@@ -37,7 +37,8 @@ void refuse_several_plans(const Tree& tree) {
     if (here == nullptr) continue;
     if (first != nullptr) {
       throw input_error(here->place, fmt::format("'{}' beside '{}'", key, first),
-                        "Keep one: a plan is read from a file, made, or made by several planners that are compared");
+                        "Keep one of the two: a plan is read from a file (plan), made by a planner (planner), or made "
+                        "by several that are compared (planners)");
     }
     first = key;
   }
@@ -79,12 +80,12 @@ void edit_key(Tree& keys, const std::vector<std::string>& known, const std::stri
   if (path.size() == head.size()) return assign_key(keys, head, located(head, value, from.folder, from.loaded));
   if (keys.find(head) == nullptr && head != "collectives") {  // the one map that may be absent
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
-                      fmt::format("Give it one first, or set '{}' as a whole", head));
+                      fmt::format("Write the key in the case, or set '{}' as a whole", head));
   }
   if (head == "jobs") return edit_job(*jobs, rest, value, from);
   if (is_named(head) && rest == "base") {
-    throw input_error(value.place, fmt::format("path {}: a base is not set alone", excerpt(path)),
-                      fmt::format("Set the whole '{}', for example {{base: NAME}}", head));
+    throw input_error(value.place, fmt::format("path {}: 'base' cannot be set alone", excerpt(path)),
+                      fmt::format("Set the whole '{}', for example to {{base: NAME}}", head));
   }
   set_path(keys, path, located_leaf(path, value, from.folder));
 }

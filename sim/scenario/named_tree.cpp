@@ -99,7 +99,7 @@ class BaseChain {
   Tree load(const std::string& name, const std::string& from, const Place& place) {
     const std::string path = path_of(name, kind_, from, place);
     if (!visited_.insert(canonical(path)).second) {
-      throw input_error(place, fmt::format("the bases go in a circle: {} is its own base", excerpt(path)),
+      throw input_error(place, fmt::format("the keys 'base' form a circle: {} is its own base", excerpt(path)),
                         "Remove one of the 'base' keys.");
     }
     Tree tree = read_yaml_file(path);
@@ -132,7 +132,7 @@ class BaseChain {
     const auto from = std::ranges::find(tree.fields, "tables_from", &std::pair<std::string, Tree>::first);
     if (kind_ != "workloads" || from == tree.fields.end()) return;
     if (tree.find("tables") != nullptr)
-      throw input_error(from->second.place, "'tables_from' beside 'tables'", "Keep one of them");
+      throw input_error(from->second.place, "'tables_from' and 'tables' cannot be used together", "Keep one of them");
     from->second = picked_tables(from->second, [&](const Tree& name) -> const Tree& {
       return source_of_tables(scalar_text(name, "a workload's name"), folder, name.place);
     });
@@ -144,8 +144,8 @@ class BaseChain {
     const auto known = loaded_.workloads.find(path);
     if (known != loaded_.workloads.end()) return known->second;
     if (depth_ >= kMostBases)
-      throw input_error(place, fmt::format("tables are taken over more than {} workloads", kMostBases),
-                        "Take them of the one that lists them");
+      throw input_error(place, fmt::format("'tables_from' leads through more than {} workloads", kMostBases),
+                        "Name the workload that lists the tables");
     return loaded_.workloads.emplace(path, BaseChain(kind_, loaded_, depth_ + 1).load(name, folder, place))
         .first->second;
   }

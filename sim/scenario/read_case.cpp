@@ -48,10 +48,10 @@ void share_rules(const CaseTree& tree, Case& item) {
   const Tree judging = item.memory_model;
   share_torchrec_rules(item.planner, item.memory_model);
   if (!tree.compared || item.memory_model == judging) return;
-  throw input_error(
-      item.planner.place,
-      fmt::format("planner {} has rules of memory that the memory model does not state", excerpt(tree.compared->label)),
-      "Write them in 'memory_model', which judges all planners of the comparison");
+  throw input_error(item.planner.place,
+                    fmt::format("planner {} states rules about memory that 'memory_model' does not state",
+                                excerpt(tree.compared->label)),
+                    "Write them in 'memory_model', which holds for all planners of the comparison");
 }
 
 // The planners that another one asks for some tables, as maps where the file has names.
@@ -125,17 +125,17 @@ double read_steady(MapReader& reader) {
 bool read_payload(MapReader& reader, const Workload& workload) {
   const bool both = reader.choice("payload", {"both", "planned"}, "both") == "both";
   if (!both || !reader.has("payload") || workload.has_runtime()) return both;
-  throw input_error(
-      reader.place_of("payload"),
-      fmt::format("'payload: both', but no table of workload {} says what was observed", excerpt(workload.name)),
-      "Write 'runtime' in its tables, or leave 'payload' out");
+  throw input_error(reader.place_of("payload"),
+                    fmt::format("'payload: both' has no effect: no table of workload {} states what was observed",
+                                excerpt(workload.name)),
+                    "Write 'runtime' in its tables, or leave 'payload' out");
 }
 
 // Drawn batches run as many iterations as `load` says, steady or not.
 void refuse_idle_keys(MapReader& reader) {
   for (const char* const key : {"iterations", "steady"}) {
     if (!reader.has(key)) continue;
-    throw input_error(reader.place_of(key), fmt::format("'{}' has no effect on drawn batches", key),
+    throw input_error(reader.place_of(key), fmt::format("'{}' has no effect when batches are drawn", key),
                       "Leave it out; 'load.iterations' says how many are simulated");
   }
 }
@@ -144,17 +144,19 @@ void refuse_idle_keys(MapReader& reader) {
 void refuse_stated_lengths(const Table& table, const Place& place) {
   const std::string& family = table.lengths.family;
   if (!table.runtime || (family != "uniform_int" && family != "histogram")) return;
-  throw input_error(place,
-                    fmt::format("lengths of the family {} of table {} hold for one payload, and the table states two",
-                                excerpt(family), excerpt(table.name)),
-                    "Say 'payload: planned' beside 'load.batches: drawn'");
+  throw input_error(
+      place,
+      fmt::format(
+          "lengths of the family {} hold for only one payload, but table {} states a planned and an observed one",
+          excerpt(family), excerpt(table.name)),
+      "Add 'payload: planned'");
 }
 
 // Refuses what drawn batches cannot be simulated for.
 void check_drawn(MapReader& reader, bool job, const Case& item) {
   const Place place = reader.place_of("load");
   if (job) {
-    throw input_error(place, "batches of jobs side by side cannot be drawn", "Say 'load: {batches: expected}'");
+    throw input_error(place, "batches cannot be drawn for 'jobs'", "Say 'load: {batches: expected}'");
   }
   refuse_idle_keys(reader);
   const std::int64_t ranks = static_cast<std::int64_t>(item.cluster.nodes) * item.cluster.gpu.count;
@@ -189,9 +191,10 @@ void give_kernels(const Software& software, Case& item) {
     for (const char* const key : kKernelKeys) {
       const Tree* const stated = item.compute_model.find(key);
       if (stated == nullptr) continue;
-      throw input_error(stated->place,
-                        fmt::format("'{}' of the compute model, and software {} has one", key, software.name),
-                        fmt::format("Write it as software.{}", key));
+      throw input_error(
+          stated->place,
+          fmt::format("the compute model states '{}', but software {} has such a value, too", key, software.name),
+          fmt::format("Write it only once, as software.{}", key));
     }
     item.compute_model.fields.emplace_back("in_situ", text_tree(fmt::format("{}", software.in_situ), software.place));
     item.compute_model.fields.emplace_back("kernel_fixed",
@@ -212,8 +215,8 @@ void read_software(MapReader& reader, Case& item) {
                       "Write 'software: NAME', or {name: NAME, launch: 3 us}");
   item.software = software_from_tree(*stated, shipped_software());
   if (item.workload.dense.measured)
-    throw input_error(stated->place, "software beside a dense part that is measured",
-                      "A measured rest holds the host's time already: leave one of the two out");
+    throw input_error(stated->place, "'software' and dense.measured cannot be used together",
+                      "The measured time includes the host's: leave one of the two out");
   give_kernels(*item.software, item);
 }
 
@@ -260,7 +263,7 @@ void share_rules_of(Tree& planner, Tree& memory_model) {
     const Tree* judged = memory_model.find(key);
     if (made && judged && !(*made == *judged)) {
       throw input_error(judged->place, fmt::format("memory_model.{} and planner.{} differ", key, key),
-                        "Say it in one place: it holds for both");
+                        "Write it in one of the two places: it holds for both");
     }
     if (made && !judged) {
       memory_model.fields.emplace_back(key, *made);

@@ -20,7 +20,7 @@ void validate_names(const Case& item);
 // The planner alone. Of those that nobody named (`planners: all`) the worker says what they lack.
 void validate_planner(const Case& item);
 
-// The `published` list of a case (docs/formats.md, scenario files). Units follow from the quantity: times in ms, rows
+// The `published` list of a case (docs/formats/scenario.md). Units follow from the quantity: times in ms, rows
 // as a count, coverage and throughput_gain in %. Errors: Failure::input.
 std::vector<Published> read_published(const Tree& list);
 

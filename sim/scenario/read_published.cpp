@@ -54,7 +54,7 @@ double to_ms(Seconds time) {
 Seconds time_of(const std::string& text, const Place& place) {
   const Seconds time = parse_seconds(text, place);
   if (time.value <= 1e6) return time;
-  throw input_error(place, excerpt(text) + " is absurd", "Write at most 1000000 s");
+  throw input_error(place, excerpt(text) + " is outside the range that can be simulated", "Write at most 1000000 s");
 }
 
 double value_of(const std::string& text, const std::string& unit, const Place& place) {
@@ -74,7 +74,7 @@ double read_value(MapReader& reader, const std::string& unit, const std::string&
   check_coverage(quantity, value, tree.place);
   if (value != 0) return value;
   throw input_error(tree.place, fmt::format("the published value of '{}' is zero", quantity),
-                    "Leave it out: an error in percent of zero means nothing");
+                    "Leave it out: an error cannot be given in percent of zero");
 }
 
 Published read_one(const Tree& tree) {

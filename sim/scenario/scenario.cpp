@@ -72,9 +72,10 @@ void check_outer_cases(const Case& item, const std::set<std::string>& names) {
   for (std::size_t slash = item.name.find('/'); slash != std::string::npos; slash = item.name.find('/', slash + 1)) {
     const std::string outer = item.name.substr(0, slash), inside = split(item.name.substr(slash + 1), '/').front();
     if (!names.contains(outer) || !is_part_of_result(inside)) continue;
-    throw input_error(item.place,
-                      fmt::format("case {} lies where case {} has its results", excerpt(item.name), excerpt(outer)),
-                      fmt::format("Names become folders and groups: write another word than '{}'", inside));
+    throw input_error(
+        item.place,
+        fmt::format("the results of case {} and case {} would have the same place", excerpt(item.name), excerpt(outer)),
+        fmt::format("Names of cases become folders: write another word than '{}'", inside));
   }
 }
 
@@ -91,8 +92,7 @@ void check_case_names(const std::vector<Case>& cases) {
       throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");
     }
     if (names.insert(item.name).second) continue;
-    throw input_error(item.place, "two cases are named " + excerpt(item.name),
-                      "Names become folders: give each case its own");
+    throw input_error(item.place, "two cases are named " + excerpt(item.name), "Give every case its own name");
   }
   for (const Case& item : cases) check_outer_cases(item, names);
 }
@@ -106,7 +106,7 @@ void check_nodes(const Fabric& fabric, const std::vector<Case>& cases) {
       const auto entry = owners.try_emplace(node, &item).first;
       if (entry->second == &item) continue;
       throw input_error(item.job->nodes_place,
-                        fmt::format("node {} belongs to job {} already", node, excerpt(entry->second->name)),
+                        fmt::format("node {} already belongs to job {}", node, excerpt(entry->second->name)),
                         "Give each job nodes of its own");
     }
   }
@@ -126,8 +126,10 @@ void check_baselines(const std::vector<Case>& cases) {
         item.published, [](const Published& published) { return published.quantity == "throughput_gain"; });
     if (item.relative_to.empty()) {
       if (!gain) continue;
-      throw input_error(item.place, fmt::format("case {} publishes a throughput_gain over nothing", excerpt(item.name)),
-                        "Write 'relative_to: CASE'");
+      throw input_error(
+          item.place,
+          fmt::format("case {} has a published throughput_gain, but does not say over which case", excerpt(item.name)),
+          "Write 'relative_to: CASE'");
     }
     if (item.relative_to == item.name) {
       throw input_error(item.place, fmt::format("case {} is relative to itself", excerpt(item.name)),

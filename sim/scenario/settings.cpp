@@ -59,7 +59,7 @@ void check_settings(const std::vector<Setting>& settings, const std::vector<std:
     }
     const auto in_case = head == "cases" ? case_path(rest) : std::nullopt;
     if (head == "cases" && !(in_case && in_case->first < cases)) {
-      throw input_error(value.place, fmt::format("path {} leads to no key of a case", excerpt(path)),
+      throw input_error(value.place, fmt::format("path {} does not name a key of a case", excerpt(path)),
                         cases == 0 ? "The file includes its cases: change the file that has them"
                                    : fmt::format("Write cases.NUMBER.KEY; cases are numbered 0 to {}", cases - 1));
     }

@@ -21,32 +21,32 @@ void note_steadiness(Notes& notes, const CaseResult& result, const Case& item) {
   if (result.timeline.steady) return;
   if (result.drawn) {
     const IterationSpread& spread = result.drawn->iteration_ms;
-    notes.push_back(fmt::format(
-        "Batches are drawn: 90 % of {} iterations take {:.4g} to {:.4g} ms, their mean is {:.4g} +- {:.2g} ms; "
-        "what is shown of one iteration is of the one nearest to the median.",
-        result.drawn->iterations_ms.size(), spread.p5, spread.p95, spread.mean, spread.standard_error));
+    notes.push_back(
+        fmt::format("Batches are drawn: 90 % of the {} iterations take {:.4g} to {:.4g} ms, and their mean is {:.4g} "
+                    "+- {:.2g} ms. Figures of a single iteration are those of the one nearest to the median.",
+                    result.drawn->iterations_ms.size(), spread.p5, spread.p95, spread.mean, spread.standard_error));
     return;
   }
   if (result.job) {
     notes.push_back(
-        fmt::format("Its iterations beside the other jobs take {:.4g} to {:.4g} ms; the mean of {} is shown (more: "
-                    "'iterations').",
+        fmt::format("Its iterations take {:.4g} to {:.4g} ms while the other jobs run; the mean of {} iterations is "
+                    "shown (for more of them, raise 'iterations').",
                     result.job->shortest_ms, result.job->longest_ms, result.job->measured));
     return;
   }
   notes.push_back(result.last_change
-                      ? fmt::format("Not steady after {} iterations: the last one, which is shown, takes {:+.2g} % "
-                                    "against the one before it.",
+                      ? fmt::format("Not steady after {} iterations: the last one, which is shown, differs by {:+.2g} "
+                                    "% from the one before it.",
                                     item.iterations, 100 * *result.last_change)
-                      : "One iteration was simulated, which is shown: by how much the next would differ is not known.");
+                      : "Only one iteration was simulated, so it is not known by how much the next one would differ.");
 }
 
 // Measured parts stay what they are, whatever was drawn.
 void note_measured_rest(Notes& notes, const CaseResult& result, const Case& item) {
   if (!result.drawn || !item.workload.dense.measured) return;
   notes.emplace_back(
-      "The measured rest takes the same time in every drawn iteration: of its lookups, updates and dense part no batch "
-      "is longer than another, so that the real spread is larger.");
+      "The measured rest (lookups, updates and dense part) takes the same time in every drawn iteration, so the real "
+      "variation is larger.");
 }
 
 // The plan fits by the memory model, but not what the iteration keeps at once.
@@ -59,14 +59,14 @@ void note_memory(Notes& notes, const CaseResult& result) {
   if (mark <= capacity) return;
   if (!result.buffers_counted) {  // the same words for all cases, so that they are said once
     notes.emplace_back(
-        "The memory model counts the rows of tables and no buffers, as the scenario asks: at its simulated peak a GPU "
-        "holds more than it has, so that the run would end out of memory.");
+        "As the scenario asks, the memory model counts only the rows of tables, and no buffers. At its simulated peak "
+        "a GPU would need more memory than it has, so the run would end with an out-of-memory error.");
     return;
   }
-  notes.push_back(fmt::format(
-      "At its simulated peak rank {} holds {:.2f} GiB, {:.2f} more than it has: the memory model leaves out "
-      "what report.html and result.json list.",
-      rank, mark / kGiB, (mark - capacity) / kGiB));
+  notes.push_back(
+      fmt::format("At its simulated peak, rank {} holds {:.2f} GiB, {:.2f} more than its GPU has. The memory model "
+                  "does not count everything; report.html and result.json list what is held then.",
+                  rank, mark / kGiB, (mark - capacity) / kGiB));
 }
 
 // What is at stake: the exposed transfer of exchanges would take as many times longer as the fabric collapses.
@@ -76,10 +76,11 @@ void note_collapse(Notes& notes, const CaseResult& result, const Case& item) {
   for (const NamedTime& time : result.times) {
     if (time.op_class == "all_to_all") ms += time.transfer_ms();
   }
-  notes.push_back(fmt::format(
-      "Published measurements of this fabric show collapse under all-to-all, which is outside the model: the {:.2f} ms "
-      "({:.0f} % of the iteration) that transfers of exchanges are exposed would be as many times longer.",
-      ms, 100 * ms / result.iteration_ms));
+  notes.push_back(
+      fmt::format("Published measurements of this fabric show that its rate collapses under all-to-all, which the "
+                  "model does not cover. The {:.2f} ms ({:.0f} % of the iteration) for which exchanges are exposed "
+                  "would be longer by that factor.",
+                  ms, 100 * ms / result.iteration_ms));
 }
 
 // A measured rest counts the exchange of ids once, as an allowance; the simulated one is what runs.
@@ -92,8 +93,8 @@ void note_allowance(Notes& notes, const CaseResult& result, const Case& item) {
     const double off = time.span_ms - measured->id_exchange.time.ms();
     if (time.name != "input_all_to_all" || !row_wise || std::abs(off) <= 1.0) continue;
     notes.push_back(
-        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms against the {:.2f} ms that "
-                    "the measured rest allows for it.",
+        fmt::format("The simulated exchange of ids takes {:.2f} ms, {:+.2f} ms compared with the {:.2f} ms that the "
+                    "measured rest contains for it.",
                     time.span_ms, off, measured->id_exchange.time.ms()));
   }
 }
@@ -164,12 +165,12 @@ void note_skew(Notes& notes, const CaseResult& result, const Plan& plan, const W
   }
   if (skewed == 0) return;
   notes.push_back(fmt::format(
-      "The hottest row-wise row of table '{}' takes {:.1f} % of that tier's accesses, so the rank that "
-      "holds it serves about {:.1f} times the even share; row-wise traffic is simulated as even, and the "
-      "real iteration is slower, by {} through this table.{}{}",
+      "The most popular row-wise row of table '{}' gets {:.1f} % of the accesses of its tier, so the rank that holds "
+      "it serves about {:.1f} times the even share. Row-wise traffic is simulated as even; the real iteration is "
+      "slower, because of this table by {}.{}{}",
       worst.table->name, 100 * worst.hottest, worst.load, bound_text(most), tiers_remedy(workload),
-      skewed > 1 ? fmt::format(" Skewed, too: {}. If one rank held the hottest rows of all, the iteration would be "
-                               "slower by {}.",
+      skewed > 1 ? fmt::format(" This also holds for: {}. If one rank held the most popular rows of all these tables, "
+                               "the iteration would be slower by {}.",
                                counted(static_cast<std::size_t>(skewed - 1), "row-wise table"), bound_text(together))
                  : ""));
 }
@@ -212,18 +213,18 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
   });
   if (!unknown.empty()) {
     notes.push_back(
-        fmt::format("Not a TorchRec lowering: its sequence modules have no table_row_wise, grid_shard or "
-                    "table_column_wise, which here "
-                    "exchange rows directly, as row_wise and column_wise do (tables: {}).",
+        fmt::format("TorchRec's sequence modules do not have the sharding types table_row_wise, grid_shard and "
+                    "table_column_wise. Here they exchange rows directly, as row_wise and column_wise do (tables: {}).",
                     some_tables(unknown)));
   }
   const auto cached = tables_where(plan, workload, [](const Placement& placement, const Table&) {
     return placement.compute_kernel == "fused_uvm_caching";
   });
   if (cached.empty()) return;
-  notes.push_back(fmt::format(
-      "fused_uvm_caching is simulated with a cache of {} of a table's rows, the most popular ones (tables: {}).",
-      cache_sizes(plan), some_tables(cached)));
+  notes.push_back(
+      fmt::format("fused_uvm_caching is simulated with a cache that holds {} of a table's rows, the most popular ones "
+                  "(tables: {}).",
+                  cache_sizes(plan), some_tables(cached)));
 }
 
 // Narrow tables are not cut into columns.
@@ -235,8 +236,8 @@ void note_slices(Notes& notes, const Case& item, const Plan& plan) {
   });
   if (whole == 0) return;
   notes.push_back(
-      fmt::format("{} of {} tables are too narrow to cut (slices of at least min_partition columns) and lie "
-                  "whole on one rank, as table_wise puts them.",
+      fmt::format("{} of {} tables are too narrow to be cut into slices of at least min_partition columns; each lies "
+                  "whole on one rank, as with table_wise.",
                   whole, item.workload.tables.size()));
 }
 
@@ -273,10 +274,10 @@ void note_bandwidths(Notes& notes, const Case& item) {
   const std::vector<const Tree*> planners = planners_within(item.planner);
   if (std::ranges::none_of(planners, weighs_by_the_paper)) return;
   const std::string furthest = furthest_bandwidth(item);
-  notes.push_back(fmt::format(
-      "The planner weighed the tiers with the paper's four bandwidths, not this cluster's{}{}; 'bandwidths: "
-      "simulated' in the planner takes this cluster's.",
-      furthest.empty() ? "" : ": ", furthest));
+  notes.push_back(
+      fmt::format("The planner chose the tiers with the four bandwidths of the paper and not those of this "
+                  "cluster{}{}. Write 'bandwidths: simulated' in the planner to use this cluster's.",
+                  furthest.empty() ? "" : ": ", furthest));
 }
 
 // Expected batches: every sample has the mean.
@@ -285,25 +286,25 @@ void note_lengths(Notes& notes, const Workload& workload) {
   const auto first = std::find_if(workload.tables.begin(), workload.tables.end(), varies);
   if (first == workload.tables.end()) return;
   const auto more = std::count_if(std::next(first), workload.tables.end(), varies);
-  notes.push_back(fmt::format(
-      "length_distribution of table '{}'{} has no effect on this answer: every sample has the mean length, and the "
-      "ranks that get long samples are slower in reality ('load: {{batches: drawn}}' simulates them).",
-      first->name, more > 0 ? fmt::format(" and {} more", more) : ""));
+  notes.push_back(
+      fmt::format("length_distribution of table '{}'{} has no effect here: every sample has the mean length. In "
+                  "reality, ranks that get long samples are slower; 'load: {{batches: drawn}}' simulates that.",
+                  first->name, more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
 void note_published(Notes& notes, const Case& item) {
   if (item.changed && !item.published.empty()) {
     notes.emplace_back(
-        "The published numbers belong to the scenario as it is written; --set changed its cluster or "
-        "workload, so their errors judge another machine or model.");
+        "The published numbers belong to the scenario as it is written. --set changed its cluster or workload, so "
+        "their errors now concern another machine or model.");
   }
   if (item.workload.has_runtime() || !item.payload_both) return;
   const auto count = std::count_if(item.published.begin(), item.published.end(),
                                    [](const Published& published) { return published.at_observed_payload; });
   if (count == 0) return;
   notes.push_back(
-      fmt::format("{} published numbers belong to the observed payload, which workload '{}' does not state "
-                  "('runtime' of its tables); they are compared at the planned payload alone.",
+      fmt::format("{} published numbers belong to the observed payload, which workload '{}' does not state (key "
+                  "'runtime' of its tables). They are compared only with the planned payload.",
                   count, item.workload.name));
 }
 

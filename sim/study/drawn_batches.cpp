@@ -169,8 +169,8 @@ double drawn_mean_ms(const PreparedCase& prepared, const WorksEdit& edit) {
 
 std::string kept_iteration_text(const DrawnFigures& figures, double kept_ms) {
   return fmt::format(
-      "Batches are drawn: this is the path of iteration {}, {:.4g} ms, the nearest to the median of {}; their mean is "
-      "{:.4g} ms.",
+      "Batches are drawn: this is the path of iteration {}, with {:.4g} ms the one nearest to the median of {}; their "
+      "mean is {:.4g} ms.",
       figures.kept, kept_ms, figures.iterations_ms.size(), figures.iteration_ms.mean);
 }
 

@@ -53,10 +53,9 @@ void note_fits(Notes& notes, const CaseResult& result, const Cluster& cluster) {
   if (std::ranges::none_of(cluster.spec().overheads, ranged)) return;
   for (const auto& [kind, fit] : calls_outside_fits(result.timeline, cluster)) {
     if (fit.outside == 0) continue;
-    notes.push_back(
-        fmt::format("The fitted overheads of {} do not hold for {} of {} operations ({}): those take the "
-                    "public defaults.",
-                    kind, fit.outside, fit.calls, fit.first));
+    notes.push_back(fmt::format(
+        "The fitted overheads of {} do not hold for {} of {} operations ({}), which use the public defaults instead.",
+        kind, fit.outside, fit.calls, fit.first));
   }
 }
 
@@ -69,10 +68,9 @@ void note_relays(Notes& notes, const CaseResult& result, const Cluster& cluster)
               fit.count(op.name, outside_relay_fit({kind, group_shape(ranks, cluster), bytes}, ranks, cluster));
             });
   if (fit.outside == 0) return;
-  notes.push_back(
-      fmt::format("The fitted nvb_efficiency does not hold for {} of {} collectives ({}): it is applied to "
-                  "them all the same.",
-                  fit.outside, fit.calls, fit.first));
+  notes.push_back(fmt::format(
+      "The fitted nvb_efficiency was not measured for {} of {} collectives ({}), but is applied to them, too.",
+      fit.outside, fit.calls, fit.first));
 }
 
 void note_kernels(Notes& notes, const PreparedCase& prepared) {
@@ -91,10 +89,9 @@ void note_kernels(Notes& notes, const PreparedCase& prepared) {
     fit.count(op.name, outside_fit(work, gpu));
   }
   if (fit.outside == 0) return;
-  notes.push_back(
-      fmt::format("The fitted rates of the GPU do not hold for {} of {} operations ({}): they are applied to "
-                  "them all the same.",
-                  fit.outside, fit.calls, fit.first));
+  notes.push_back(fmt::format(
+      "The fitted rates of the GPU were not measured for {} of {} operations ({}), but are applied to them, too.",
+      fit.outside, fit.calls, fit.first));
 }
 
 }  // namespace

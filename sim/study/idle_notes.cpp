@@ -22,7 +22,7 @@ std::string of_idle_caches(const Case& item, const Plan& plan) {
   const std::size_t more = tables.size() > kShown ? tables.size() - kShown : 0;
   tables.resize(tables.size() - more);
   return fmt::format(
-      "cache_params in the plan file have no effect where the compute kernel has no cache (tables: {}{}).",
+      "cache_params of the plan file have no effect on tables whose compute kernel has no cache (tables: {}{}).",
       join(tables), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 

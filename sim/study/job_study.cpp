@@ -61,7 +61,7 @@ void check_lengths(const JobGroup& group) {
         fmt::format("job {} would run {:.3g} iterations of about {:.3g} ms beside {} of {:.3g} ms of job {}",
                     excerpt(job->item.name), beside, estimates[job], 2 * job->item.iterations, estimates[longest],
                     excerpt(longest->item.name)),
-        "Put jobs of more like lengths on one fabric, or lower 'iterations'");
+        "Simulate jobs whose iterations are of more similar length, or lower 'iterations'");
   }
 }
 

@@ -52,29 +52,29 @@ double bytes_as_copies(const Table& table, const PreparedCase& prepared) {
 // table are all-reduced and applied row by row in each iteration: that pays where it has no more rows than are asked
 // for.
 std::string head_remedy(const Table& table, double lookups, const PreparedCase& prepared) {
-  if (in_tiers(prepared, table)) return " Replicate more of its head (memory_budget of FlexShard's planners).";
+  if (in_tiers(prepared, table))
+    return " Replicating more of its most popular rows would help (memory_budget of FlexShard's planners).";
   const std::string tiers = tiers_remedy(prepared.item.workload);
   if (!tiers.empty()) return tiers;
   const double bytes = static_cast<double>(table.rows) <= lookups ? bytes_as_copies(table, prepared) : 0;
   if (bytes > 0) {
     return fmt::format(
-        " Replicate table '{}' (data_parallel): it has fewer rows than this rank looks up of it, and every rank has "
-        "room "
-        "for its {}.",
+        " Replicating table '{}' (data_parallel) would help: it has fewer rows than this rank looks up in it, and "
+        "every rank has room for its {}.",
         table.name,
         bytes < 0.1 * kGiB ? fmt::format("{:.2g} MiB", bytes / kMiB) : fmt::format("{:.2g} GiB", bytes / kGiB));
   }
   if (table.dim < 2 * kNarrow) return "";
-  return fmt::format(" Cut table '{}' by columns (column_wise): the rank of a slice reads fewer bytes of each row.",
-                     table.name);
+  return fmt::format(
+      " Cutting table '{}' by columns (column_wise) would help: the rank of a slice reads fewer bytes of each row.",
+      table.name);
 }
 
 std::string remedy(const Table& table, double lookups, const PreparedCase& prepared) {
   if (!hot_blocks(prepared, table)) return head_remedy(table, lookups, prepared);
   return fmt::format(
-      " Ids of table '{}' are in the order of popularity, and blocks of them put the hottest rows on one rank: cut "
-      "them "
-      "modulo (load: {{row_cut: modulo}}), or hash the ids (row_order: random).",
+      " The ids of table '{}' are sorted by popularity, so cutting it into blocks puts the hottest rows on one rank. "
+      "Cut it modulo instead (load: {{row_cut: modulo}}), or hash the ids (row_order: random).",
       table.name);
 }
 
@@ -83,9 +83,8 @@ std::string fullest_rank(const RankLoads& loads) {
   const std::vector<double>& most = loads.tables.front().lookups;
   const auto rank = static_cast<std::size_t>(loads.fullest);
   return fmt::format(
-      "Rank {} looks up {:.2f} times as many rows as the mean rank, and the others wait for it; table '{}' adds most "
-      "to "
-      "it: {:.0f} % of its lookups, {:.2f} times that table's mean.",
+      "Rank {} looks up {:.2f} times as many rows as the mean rank, and the others wait for it. Table '{}' adds most "
+      "to it: {:.0f} % of its lookups, {:.2f} times the mean of that table.",
       rank, loads.times_mean(), loads.tables.front().table, 100 * most[rank] / loads.lookups[rank],
       most[rank] / mean(most));
 }
@@ -108,7 +107,7 @@ std::string fullest_text(const std::vector<double>& of_ranks) {
 std::string tiers_remedy(const Workload& workload) {
   const bool tiers =
       std::ranges::all_of(workload.tables, [](const Table& table) { return table.kind == TableKind::sequence; });
-  return tiers ? " Replicate the head (flexshard_2tier, flexshard_3tier)." : "";
+  return tiers ? " Replicating its most popular rows would help (flexshard_2tier, flexshard_3tier)." : "";
 }
 
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared) {

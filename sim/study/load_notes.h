@@ -15,7 +15,7 @@ inline constexpr double kTellingSkew = 0.25;
 // by how much and through which table, and where one row alone makes it so, whatever the cut. None below kTellingSkew.
 std::vector<std::string> load_notes(const RankLoads& loads, const PreparedCase& prepared);
 
-// " Replicate the head (...)." where all tables can be cut in tiers, else "".
+// " Replicating its most popular rows would help (...)." if all tables can be cut into tiers, else "".
 std::string tiers_remedy(const Workload& workload);
 
 // The loads of any plan in a sentence or two: what the fullest rank looks up and receives over the mean one.

@@ -12,7 +12,7 @@ namespace shardsim {
 
 // The members of a result, said once for every form that it has: the bytes between worker and parent (base/packed.h),
 // and result.json, written and read (base/tree/json_fields.h). Named members are those of result.json, in its order
-// (docs/formats.md, Result); the others travel between processes alone.
+// (docs/formats/result.md); the others travel between processes alone.
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<Utilisation> auto& limit) {

@@ -20,7 +20,7 @@ struct Amount {
   bool is_whole() const;  // a whole number without a unit
 };
 
-// Nothing where the text is no number, or its unit is none of those of docs/formats.md ("Units in text").
+// Nothing where the text is no number, or its unit is none of those of docs/formats/conventions.md ("Units in text").
 std::optional<Amount> amount_of(std::string_view text);
 
 // A number as a scenario would write it: whole ones without a point, others in the shortest form that reads back.

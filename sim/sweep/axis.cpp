@@ -29,7 +29,7 @@ AxisValue axis_value(const Tree& stated, const std::string& path) {
     const bool named = name != nullptr && name->kind == Tree::Kind::scalar && stated.fields.size() == 1;
     if (value.text.empty()) value.text = named ? name->scalar : flow_text(value.tree);
   } else if (stated.kind == Tree::Kind::null) {
-    throw input_error(stated.place, fmt::format("axis {} has a value that is empty", excerpt(path)), "Write one");
+    throw input_error(stated.place, fmt::format("axis {} has an empty value", excerpt(path)), "Write one");
   } else {
     value.text = flow_text(stated);
   }
@@ -71,13 +71,14 @@ Range read_range(MapReader& reader, const std::string& path, const Tree& stated)
   range.to = to.in_unit_of(range.from);
   range.whole = range.from.is_whole() && to.is_whole();
   if (range.to < range.from.number) {
-    throw input_error(reader.place_of("to"), fmt::format("axis {} ends below its begin", excerpt(path)),
-                      "Write the smaller end as 'from'");
+    throw input_error(reader.place_of("to"), fmt::format("the end of axis {} is below its start", excerpt(path)),
+                      "Write the smaller value as 'from'");
   }
   range.log = reader.choice("scale", {"linear", "log"}, "linear") == "log";
   if (range.log && !(range.from.number > 0)) {
-    throw input_error(reader.place_of("from"), fmt::format("axis {} is logarithmic and begins at 0", excerpt(path)),
-                      "Begin above 0");
+    throw input_error(reader.place_of("from"),
+                      fmt::format("axis {} is logarithmic, so it cannot start at 0", excerpt(path)),
+                      "Write a 'from' above 0");
   }
   return range;
 }
@@ -113,7 +114,7 @@ std::vector<double> range_numbers(MapReader& reader, const Range& range, const s
     const double factor = reader.real("factor");
     if (!(factor > 1) || !(from > 0))
       throw input_error(reader.place_of("factor"), fmt::format("axis {} never reaches its end", excerpt(path)),
-                        "Begin above 0 and take a factor above 1");
+                        "Write a 'from' above 0 and a factor above 1");
     const double steps = std::floor(std::log(range.to / from) / std::log(factor) + kLastStep);
     const std::uint64_t last = refuse_over(steps + 1, most, path, range.place) - 1;
     for (std::uint64_t i = 0; i <= last; ++i)
@@ -121,7 +122,7 @@ std::vector<double> range_numbers(MapReader& reader, const Range& range, const s
   } else {
     const Amount step = range_end(reader, "step", path);
     if (step.kind != range.from.kind || step.unit.empty() != range.from.unit.empty() || !(step.number > 0))
-      throw input_error(reader.place_of("step"), fmt::format("axis {} has no step to its end", excerpt(path)),
+      throw input_error(reader.place_of("step"), fmt::format("axis {} never reaches its end", excerpt(path)),
                         "Write a step above 0 in the unit of 'from'");
     const double by = step.in_unit_of(range.from);
     const std::uint64_t last =
@@ -155,7 +156,7 @@ void refuse_twice(const Axis& axis) {
   for (const AxisValue& value : axis.values) {
     if (seen.insert(value.text).second) continue;
     throw input_error(value.tree.place, fmt::format("axis {} has {} twice", excerpt(axis.path), excerpt(value.text)),
-                      "Leave one out, or tell maps apart by a 'label'");
+                      "Remove one of the two, or give maps a 'label' each");
   }
 }
 
@@ -177,7 +178,7 @@ Axis read_axis(const std::string& path, const Tree& stated, std::uint64_t most) 
     MapReader reader(stated, path);
     const Range range = read_range(reader, path, stated);
     if (range.log && !reader.has("points"))
-      throw input_error(reader.place_of("scale"), fmt::format("axis {} has a scale without points", excerpt(path)),
+      throw input_error(reader.place_of("scale"), fmt::format("axis {} has a 'scale' but no 'points'", excerpt(path)),
                         "Write 'points: N' beside it, or 'factor: 2' alone");
     for (const double number : range_numbers(reader, range, path, most))
       axis.values.push_back(number_value(number, range.from, stated.place));

@@ -53,7 +53,7 @@ class HandOut {
     std::deque<std::uint32_t>& held = held_[static_cast<std::size_t>(member)];
     const PointResult result = unpacked<PointResult>(bytes);
     if (held.empty() || held.front() != result.point)
-      throw run_error("a process answered what it was not asked", "Please report this as a bug");
+      throw run_error("a worker process sent an answer that was not expected", "Please report this as a bug");
     held.pop_front();
     top_up(member, kHeldPoints);
     watch_.finished(result);

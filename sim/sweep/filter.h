@@ -15,8 +15,8 @@ using FilterValue = std::variant<Amount, std::string>;
 // The value of a name at the point that is asked about; nothing for a name that nobody has.
 using NamedValues = std::function<std::optional<FilterValue>(const std::string& name)>;
 
-// A condition that points have to meet, as docs/formats.md has it: two sides with <, <=, >, >=, == or != between them;
-// a side is made of paths, numbers with units, texts, + - * / and parentheses.
+// A condition that points have to meet, as docs/formats/scenario.md has it: two sides with <, <=, >, >=, == or !=
+// between them; a side is made of paths, numbers with units, texts, + - * / and parentheses.
 class Filter {
  public:
   // Errors (Failure::input at `stated`): what cannot be read, and where.

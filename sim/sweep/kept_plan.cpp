@@ -59,7 +59,7 @@ class KeptPlan::Store {
   const Plan& plan() const { return plan_; }
 
   PointFigures figures(const Case& item) {
-    if (item.job) throw input_error(item.place, "a kept plan beside other jobs", "Leave 'jobs' out");
+    if (item.job) throw input_error(item.place, "keep_plan cannot be used with 'jobs'", "Leave 'jobs' out");
     kept::ReadyCluster& ready = cluster_for(item.cluster);
     const Cluster& cluster = *ready.cluster;
     PointFigures figures;

@@ -26,7 +26,7 @@ void refuse_unchangeable(const Axis& axis) {
   static constexpr const char* kNever[] = {"jobs", "planners", "published", "relative_to", "repeat"};
   if (!is_one_of(kNever, head)) return;
   throw input_error(axis.place, fmt::format("'{}' cannot be an axis", head),
-                    head == "planners" ? "Write 'planner: [NAME, ...]'" : "It says nothing of a single simulation");
+                    head == "planners" ? "Write 'planner: [NAME, ...]'" : "It has no meaning for a single simulation");
 }
 
 // A model may be named by its name alone, as --planners has it.

@@ -92,7 +92,8 @@ std::string identity_in(const std::string& text) {
 void refuse_other(const fs::path& file, const std::string& there, const std::string& here) {
   if (there.starts_with(kSweepMark) && identity_in(there) == identity_in(here)) return;
   const std::string other = line_after(there, kFileKey), version_there = line_after(there, kVersionKey);
-  std::string wrong = fmt::format("it holds another sweep, {} ({})", excerpt(line_after(there, kTitleKey)), other);
+  std::string wrong =
+      fmt::format("it holds the points of another sweep, {} ({})", excerpt(line_after(there, kTitleKey)), other);
   if (!there.starts_with(kSweepMark)) {
     wrong = "it is no description of a sweep";
   } else if (other == line_after(here, kFileKey) && version_there != line_after(here, kVersionKey)) {
@@ -101,7 +102,7 @@ void refuse_other(const fs::path& file, const std::string& there, const std::str
   } else if (other == line_after(here, kFileKey)) {
     wrong = fmt::format("{} has changed since this sweep began, or is changed by other options", other);
   }
-  throw input_error({file.string()}, wrong, "Choose another folder by -o, or remove this one");
+  throw input_error({file.string()}, wrong, "Choose another folder with -o, or remove this one");
 }
 
 }  // namespace

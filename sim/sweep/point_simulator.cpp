@@ -29,8 +29,9 @@ PointFigures PointSimulator::figures(const Case& item, std::size_t point) {
   Kept& kept = kept_for(point);
   if (world_size_of(item) == kept.world_size) return kept.plan.figures(item);
   throw input_error(
-      {}, fmt::format("the kept plan is one of {} GPUs, and there are {}", kept.world_size, world_size_of(item)),
-      "Leave 'keep_plan' out where the world changes");
+      {},
+      fmt::format("the kept plan was made for {} GPUs, but this point has {}", kept.world_size, world_size_of(item)),
+      "Leave 'keep_plan' out if the number of GPUs changes");
 }
 
 PointResult PointSimulator::simulated(std::size_t point) {

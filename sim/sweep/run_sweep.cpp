@@ -18,8 +18,8 @@ using Results = std::vector<std::optional<PointResult>>;
 // Errors: Failure::run when another process holds the lock.
 FolderLock locked(const std::filesystem::path& output, const std::string& name, FolderLock::Kind kind) {
   if (auto held = FolderLock::try_lock(points_folder(output) / name, kind)) return std::move(*held);
-  throw run_error(output.string() + ": another shardsim is at work in this folder",
-                  "Wait for it, end it, or choose another folder by -o");
+  throw run_error(output.string() + ": another shardsim is writing to this folder",
+                  "Wait for it, stop it, or choose another folder with -o");
 }
 
 class SweepRunner {

@@ -29,7 +29,7 @@ std::string directive_path(const fs::path& path) {
   std::string text;
   for (const char c : path.string()) {
     if (c == '"' || c == '\n')
-      throw input_error({path.string()}, "a name with quotes or line ends is none for a Slurm job",
+      throw input_error({path.string()}, "a Slurm job cannot have a name with quotes or line ends",
                         "Choose another -o");
     text += c == '%' ? std::string("%%") : std::string(1, c);
   }
@@ -83,7 +83,8 @@ std::string submit_slurm_job(const SlurmJob& job) {
   write_file(script, slurm_script(job));
   const CommandOutput said = output_of("sbatch --parsable " + shell_quoted(script.string()));
   if (said.code == kNoSuchCommand)
-    throw run_error("there is no sbatch here to submit the job array to", "Run it where Slurm is, or with -j N");
+    throw run_error("the command sbatch, which submits the job array, was not found",
+                    "Run it on a machine with Slurm, or use -j N");
   if (said.code != 0)
     throw run_error(fmt::format("sbatch has refused {}: {}", script.string(), one_line(said.text)),
                     "Set what your site asks for in the environment (SBATCH_PARTITION), or run it with -j N");

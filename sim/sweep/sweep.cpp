@@ -27,15 +27,16 @@ CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, const std:
   for (const CaseTree& tree : cases) names.push_back(tree.name);
   const Place place = scenario.find("sweep")->place;
   if (wanted.empty() && cases.size() != 1) {
-    throw input_error(place, fmt::format("the file has {} cases, and a sweep varies one", cases.size()),
+    throw input_error(place, fmt::format("the file has {} cases, but a sweep varies only one", cases.size()),
                       "Write 'case: NAME' in 'sweep', or give --case NAME. Cases: " + join(names));
   }
   const auto found = wanted.empty() ? cases.begin() : std::ranges::find(cases, wanted, &CaseTree::name);
   if (found == cases.end())
     throw input_error(place, "unknown case " + excerpt(wanted), known_names_hint(wanted, names));
   if (found->job || found->compared || found->again) {
-    throw input_error(place, fmt::format("case {} is one of several that belong together", excerpt(found->name)),
-                      "A sweep varies a case without 'jobs', 'planners' and 'repeat'; planners may be an axis");
+    throw input_error(
+        place, fmt::format("case {} belongs to a group of cases, which a sweep cannot vary", excerpt(found->name)),
+        "Choose a case without 'jobs', 'planners' and 'repeat'; the planner may be an axis");
   }
   return std::move(*found);
 }
@@ -89,7 +90,7 @@ class SweepReader {
         if (axis.values.size() == dimension.length()) continue;
         throw input_error(axis.place,
                           fmt::format("zipped axes have {} and {} values", dimension.length(), axis.values.size()),
-                          "Give each as many values: they change together");
+                          "Zipped axes change together: give each the same number of values");
       }
       sweep_.dimensions.push_back(std::move(dimension));
     }
@@ -115,7 +116,7 @@ class SweepReader {
     for (const SweepDimension& dimension : sweep_.dimensions) {
       for (const Axis& axis : dimension.axes) {
         if (paths.insert(axis.path).second) continue;
-        throw input_error(axis.place, fmt::format("two axes are {}", excerpt(axis.path)), "Keep one");
+        throw input_error(axis.place, fmt::format("two axes have the name {}", excerpt(axis.path)), "Keep one");
       }
     }
   }
@@ -202,7 +203,7 @@ void refuse_idle_settings(const Sweep& sweep, const Overrides& overrides) {
     for (const Axis& axis : dimension.axes) {
       const auto same = [&](const auto& setting) { return setting.first == axis.path; };
       if (std::ranges::none_of(overrides.set, same)) continue;
-      throw input_error({"argument --set " + axis.path}, "it is an axis of the sweep, which gives it other values",
+      throw input_error({"argument --set " + axis.path}, "the sweep varies this value itself, as one of its axes",
                         "Leave it out, or change the axis");
     }
   }

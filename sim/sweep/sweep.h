@@ -17,7 +17,8 @@ struct SweepDimension {
   std::size_t length() const { return axes.front().values.size(); }
 };
 
-// The key `sweep` of a scenario (docs/formats.md): which points of which case are to be simulated. A pure value.
+// The key `sweep` of a scenario (docs/formats/scenario.md): which points of which case are to be simulated. A pure
+// value.
 struct Sweep {
   std::string path;  // of the scenario, as given
   std::string title;

@@ -6,7 +6,7 @@
 namespace shardsim {
 namespace {
 
-// The kinds of docs/formats.md, section "Command line"; everything else is compute.
+// The kinds of collectives of docs/formats/comparisons.md and the classes of docs/formats/program.md.
 constexpr std::array<std::string_view, 7> kCollectiveKinds = {
     "all_gather", "all_reduce", "all_to_all", "all_to_all_v", "broadcast", "reduce_scatter", "send_recv"};
 

@@ -9,7 +9,7 @@
 namespace shardsim {
 
 // The fields of a Timeline's parts, declared once for all forms in which it is written and read: columns of HDF5, keys
-// of JSON, bytes between processes. To add a field: the member, its line here, and docs/formats.md.
+// of JSON, bytes between processes. To add a field: the member, its line here, and docs/formats/timeline.md.
 template <typename Owner, typename Value>
 struct Field {
   const char* name;  // of the column, the attribute, the key

@@ -16,8 +16,8 @@ struct TimelineFile {
   std::vector<std::pair<std::string, const Timeline*>> cases;
 };
 
-// docs/formats.md, timeline.h5 (`shardsim.timeline/1`): the same bytes for the same input. Appears whole or not at all.
-// Errors: Failure::run naming the path.
+// docs/formats/timeline.md, timeline.h5 (`shardsim.timeline/1`): the same bytes for the same input. Appears whole or
+// not at all. Errors: Failure::run naming the path.
 void write_timelines(const std::filesystem::path& path, const TimelineFile& file);
 
 // The named case of a file written by write_timelines. It is read

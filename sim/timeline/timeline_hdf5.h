@@ -7,7 +7,7 @@
 
 namespace shardsim {
 
-// One Timeline as the group `root` ("/cases/NAME") of timeline.h5 (docs/formats.md): columns side by side, one
+// One Timeline as the group `root` ("/cases/NAME") of timeline.h5 (docs/formats/timeline.md): columns side by side, one
 // coordinate per axis. Beyond the published columns it holds what makes a Timeline complete: attributes `world_size`,
 // `ranks_per_node`, `iterations_run`, `steady`; stream/name; op/alone_us, op/group, op/dtype, op/algorithm; group/name
 // and group_member/{group, set, rank}.

@@ -15,8 +15,9 @@ struct NamedTimeline {
   bool operator==(const NamedTimeline&) const = default;
 };
 
-// docs/formats.md, "Timeline as JSON" (`shardsim.timeline_json/1`): what a program without HDF5 writes. Reading back
-// what was written gives an equal value. Errors: std::logic_error for a Timeline that no reader would take.
+// docs/formats/timeline.md, "Timeline as JSON" (`shardsim.timeline_json/1`): what a program without HDF5 writes.
+// Reading back what was written gives an equal value. Errors: std::logic_error for a Timeline that no reader would
+// take.
 std::string timeline_to_json(const Timeline& timeline, const std::string& case_name);
 
 // Errors: Failure::input with file and line: not this format, unknown, missing or duplicate keys, columns of unequal

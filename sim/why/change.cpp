@@ -203,21 +203,21 @@ std::vector<std::string> pinned_values(const Case& item) {
   std::vector<std::string> sentences;
   if (item.cluster.graph_multi_node && item.cluster.nics)
     sentences.emplace_back(
-        "The cluster states NCCL's channels across nodes for the NICs that it has; their rate changes "
-        "with the NIC rate here.");
+        "The cluster states the channels of NCCL across nodes for its own NICs; here their rate is changed together "
+        "with that of the NICs.");
   if (item.workload.dense.measured)
     sentences.emplace_back(
-        "Times of the workload that were measured (dense.measured) do not follow the GPU's rates, the "
-        "batch or the lookups.");
+        "Measured times of the workload (dense.measured) do not change with the GPU's rates, the batch or the "
+        "lookups.");
   if (text_in(item.compute_model, "name") == "measured")
-    sentences.emplace_back("The compute model takes measured times, which do not follow the GPU's rates.");
+    sentences.emplace_back("The compute model uses measured times, which do not change with the GPU's rates.");
   std::vector<std::string> kinds;
   for (const auto& [kind, pair] : item.cluster.overheads)
     if (pair.across_nodes.nic_efficiency) kinds.push_back(kind);
   if (!kinds.empty() && item.cluster.nics && item.cluster.nodes > 1)
     sentences.push_back(
-        fmt::format("The cluster states the share of the NICs' line rate that {} reaches, measured at "
-                    "the rate it has; the share is taken to stay.",
+        fmt::format("The cluster states which share of the NICs' line rate {} reaches. It was measured at the "
+                    "cluster's own rate; the same share is assumed at the other rates.",
                     join(kinds)));
   return sentences;
 }

@@ -77,11 +77,11 @@ Sheet slack_sheet(const Why& why, std::size_t most) {
 }
 
 std::string path_legend(const Why& why, std::size_t most) {
-  std::string text = why.repeats ? "One turn of the way that every iteration takes: each operation made the next one "
-                                   "start. "
-                                 : "From the end of the iteration back to the end of the one before: each operation "
-                                   "made the next one start. ";
-  text += "rank: on which it is, or one like it; start: before bytes move.";
+  std::string text =
+      why.repeats
+          ? "One round of the path that every iteration takes: each operation made the next one start. "
+          : "From the end of the previous iteration to the end of this one: each operation made the next one start. ";
+  text += "rank: the rank on which the operation runs, or one like it; start: the time before bytes move.";
   if (most > 0 && why.parts.size() > most)
     text += fmt::format(" The {} longest of {} operations.", most, why.parts.size());
   return text;
@@ -115,12 +115,11 @@ Sheet supposed_sheet(const Help& help) {
 }
 
 void add_help(Document& document, const Help& help) {
-  Section section = table_section(
-      "What would help",
-      "% per %: by how much iterations get shorter when a rate is 1 % higher, or a cost or an amount 1 % lower, the "
-      "plan kept; from the simulations of 10 % beside it. another path: within these 10 % something else becomes "
-      "critical.",
-      elasticities_sheet(help));
+  Section section = table_section("What would help",
+                                  "% per %: by how much iterations get shorter if a rate is 1 % higher, or a cost or "
+                                  "an amount 1 % lower, with the same plan; computed from simulations with a change of "
+                                  "10 %. another path: within these 10 % something else becomes critical.",
+                                  elasticities_sheet(help));
   for (const std::string& remark : help.remarks) section.blocks.emplace_back(Paragraph{remark});
   document.add(std::move(section));
   document.add(table_section("And if", "Simulated, the plan kept.", supposed_sheet(help)));
@@ -163,16 +162,18 @@ Document why_document(const Why& why, const Help* help, const std::string& case_
   for (const std::string& sentence : why.left_out) document.blocks.emplace_back(Paragraph{sentence, Role::notice});
   if (help != nullptr) add_help(document, *help);
   document.add(table_section("Critical path", path_legend(why, most), path_sheet(why, most)));
-  document.add(table_section(
-      "Tables", "What each table costs on that path, ms; fused operations are split by the tables' parts of the work.",
-      table_parts_sheet(why, most)));
+  document.add(table_section("Tables",
+                             "What each table costs on that path, in ms. Fused operations are divided among the tables "
+                             "by their parts of the work.",
+                             table_parts_sheet(why, most)));
   document.add(table_section("Collectives",
-                             "on path: start and transfer there. transfer, waiting: what a run charges to it, in the "
-                             "mean over ranks, while nothing computes.",
+                             "on path: start and transfer on the path. transfer, waiting: as in the table of `shardsim "
+                             "run`, the time in which nothing computes, mean over ranks.",
                              collectives_sheet(why)));
-  document.add(table_section("Not on the path",
-                             "slack: how much longer it could take in every iteration before iterations get longer.",
-                             slack_sheet(why, most)));
+  document.add(
+      table_section("Not on the path",
+                    "slack: how much longer the operation could take in every iteration before iterations get longer.",
+                    slack_sheet(why, most)));
   return document;
 }
 

@@ -6,7 +6,8 @@
 
 namespace shardsim {
 
-// The members of a Why, said once for the bytes between processes and for `shardsim why --json` (docs/formats.md, Why).
+// The members of a Why, said once for the bytes between processes and for `shardsim why --json`
+// (docs/formats/result.md).
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PathPart> auto& part) {

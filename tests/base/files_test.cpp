@@ -138,9 +138,9 @@ TEST_CASE("a file that no run of ours wrote is not replaced, nor what a link lea
   fs::remove(target / "x");
   write_file(folder / "elsewhere", "mine");
   fs::create_symlink(folder / "elsewhere", target / "x");
-  CHECK(has(error_of([&] { write_texts(target, {"x"}); }), "no plain file"));
+  CHECK(has(error_of([&] { write_texts(target, {"x"}); }), "not a regular file"));
   fs::create_directory_symlink(folder / "", target / "trace");
-  CHECK(has(error_of([&] { write_texts(target, {"trace/y"}); }), "a link is in the way"));
+  CHECK(has(error_of([&] { write_texts(target, {"trace/y"}); }), "a symbolic link has the name of a result file"));
   CHECK(read_file((folder / "elsewhere").string()) == "mine");
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("two runs do not write to one folder at a time, and what a killed one 
   write_file(target / ".shardsim-run-abcdef/x", "half");
   write_folder(target, [&](const fs::path& hidden) {
     write_file(hidden / "x", "first");
-    CHECK(has(error_of([&] { write_texts(target, {"x"}); }), "another run writes its results there now"));
+    CHECK(has(error_of([&] { write_texts(target, {"x"}); }), "another run is writing its results there now"));
   });
   CHECK(read_file((target / "x").string()) == "first");
   CHECK(!fs::exists(target / ".shardsim-run-abcdef"));

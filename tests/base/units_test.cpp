@@ -25,7 +25,7 @@ Bandwidth rate(const char* text) {
 
 }  // namespace
 
-// The worked examples of the unit rules (docs/formats.md, "Units in text").
+// The worked examples of the unit rules (docs/formats/conventions.md, "Units in text").
 TEST_CASE("the worked examples of the unit rules") {
   CHECK(rate("25 GB/s").bytes_per_second == 25e9);
   CHECK(rate("200 Gbit/s").bytes_per_second == 25e9);
@@ -145,7 +145,7 @@ TEST_CASE("percentages need their sign") {
   CHECK(parse_percent("-10%", kPlace) == -10);
 }
 
-// The YAML traps: 010 would be 8, 0x10 16 (docs/formats.md, "Traps of YAML").
+// The YAML traps: 010 would be 8, 0x10 16 (docs/formats/conventions.md, "Traps of YAML").
 TEST_CASE("counts are digits without leading zero, or an exponent when whole") {
   CHECK(parse_count("0", kPlace) == 0);
   CHECK(parse_count("32", kPlace) == 32);

@@ -79,7 +79,7 @@ echo "-- loads of the ranks"
 run check $toy
 check "check warns, and is content: $(cat streams/err)" [ "$code" -eq 0 ]
 check "of the rank, the factor, the table and what helps" \
-  grep -qE "^note: row_wise: Rank 1 looks up 2.16 times .* table 'history' adds most .* Replicate the head" streams/err
+  grep -qE "^note: row_wise: Rank 1 looks up 2.16 times .* Table 'history' adds most .* Replicating its most popular rows" streams/err
 check "of even shares it says nothing" [ -z "$("$shardsim" check <(sed 's,clusters/toy_2x4.yaml,toy_2x4,; s,workloads/toy_history.yaml,toy_history,; $a load: {row_shares: even}' $toy) 2>&1 >/dev/null)" ]
 run plan $toy --case row_wise
 check "plan says what the fullest rank looks up and receives: $(cat streams/err)" \
@@ -98,7 +98,7 @@ echo "-- spellings of options"
 run run $toy -j2 -qv -o short
 check "-j2 and -qv: $(cat streams/err)" [ "$code" -eq 0 ]
 check "the result is the same for any number of jobs" cmp -s short/result.json whole/result.json
-refuse 2 'argument --output: the option is not given as it should be. Write --output DIR' run $toy -o --json
+refuse 2 'argument --output: the option is used in the wrong way. Write --output DIR' run $toy -o --json
 run list -- planners
 check "after -- there are no options" grep -q row_wise streams/out
 finish 32

@@ -66,7 +66,7 @@ rows 'box,1,16,all_reduce,1024,50\nbox,1,8,all_reduce,1024,50\n'
 refused 'm.csv:2: 16 GPUs per node'
 rows 'box,1,8,all_reduce,1024,50\nbox,1,8,all_reduce,2048,soon\n'
 refused 'm.csv:3: column time_us'
-refused 'argument --rows: "1" is no count from 2 to 1,000' --rows 1
+refused 'argument --rows: "1" is not a whole number from 2 to 1,000' --rows 1
 refuse 2 'argument --output: the option is missing.*--output NEW.yaml' cluster calibrate --cluster dgx1_v100 --measurements m.csv
 refuse 2 'argument --cluster: the option is missing.*shardsim list clusters' cluster calibrate --measurements m.csv -o new.yaml
 refuse 2 'argument --measurements: the option is missing.*--measurements PATH' cluster calibrate --cluster dgx1_v100 -o new.yaml

@@ -65,7 +65,7 @@ refuse 2 'few.csv: rank 15 is missing' "${a100[@]}" --kind all_to_all_v --loads 
 sed '1s/sent_off_node/sent/' loads.csv >other.csv
 refuse 2 'other.csv:1: column sent_off_node' "${a100[@]}" --kind all_to_all_v --loads other.csv
 sed '2s/8MiB$/9MiB/' loads.csv >uneven.csv
-refuse 2 'uneven.csv: what is sent is not what is received between the nodes' "${a100[@]}" --kind all_to_all_v --loads uneven.csv
+refuse 2 'uneven.csv: the bytes sent and received between the nodes differ' "${a100[@]}" --kind all_to_all_v --loads uneven.csv
 # sums FILE ENTRY...: all 0 but what each entry says, as "rank,sent_in,received_in,sent_off,received_off".
 sums() {
   local file=$1; shift

@@ -27,7 +27,7 @@ check "and back to the same bytes" cmp -s row_wise.timeline.json again.timeline.
 run convert row_wise.timeline.json -o row_wise.h5
 check "a file of timelines may be overwritten" [ "$code" -eq 0 ]
 printf 'mine' >mine.h5
-refuse 2 'mine.h5: the file exists and is no shardsim.timeline/1 file' convert row_wise.timeline.json -o mine.h5
+refuse 2 'mine.h5: the file exists and is not a shardsim.timeline/1 file' convert row_wise.timeline.json -o mine.h5
 refuse 2 'argument --output: the option is missing.*--output FILE' convert again.timeline.json
 refuse 2 'argument --output: the option is missing.*--output FILE' convert row_wise.h5
 refuse 2 'argument --case: the file has several cases.*row_wise' convert p.h5 -o x.json
@@ -114,7 +114,7 @@ done
 run compare two/timeline.h5 --observed-kineto "$traces/nccl_2_20" --case row_wise --json
 check "traces of PyTorch are compared: $(cat streams/err)" [ "$code" -eq 0 ]
 check "by class where names differ" jq -e 'any(.cases[0].operations[]; .class == "all_to_all" and .matched_by == "class")' streams/out >/dev/null
-refuse 2 'several cases, and traces do not say which one' compare p.h5 --observed-kineto toy/trace/row_wise
+refuse 2 'several cases, and traces do not say to which one' compare p.h5 --observed-kineto toy/trace/row_wise
 refuse 2 'observed on 2 ranks, and p.h5 predicts 8' compare p.h5 --observed-kineto "$traces/nccl_2_14" --case row_wise
 refuse 2 'nowhere: there is no such folder' compare p.h5 --observed-kineto nowhere --case row_wise
 refuse 2 'argument --observed-kineto: beside "p.h5"' compare p.h5 p.h5 --observed-kineto toy/trace/row_wise

@@ -49,7 +49,7 @@ refuse 2 "dlrm_dcnv2.yaml:[0-9]+.*table 't_cat_0' does not say how its rows are 
 refuse 2 'fits in 1 KiB' cost-model sample nv_tiny --max-bytes '1 KiB' -o x.json
 refuse 2 'nothing in the file is labelled' cost-model train shards.json -o x.h5
 jq '.forward_us[7] = 0' labels.json >zero.json
-refuse 2 'zero.json:[0-9]+.*a label of 0 us is no time' cost-model train zero.json -o x.h5
+refuse 2 'zero.json:[0-9]+.*a label of 0 us is not a time' cost-model train zero.json -o x.h5
 jq 'del(.forward_us[7])' labels.json >short.json
 refuse 2 "'forward_us' has 2999 entries for 3000" cost-model train short.json -o x.h5
 head -c 100000 labels.json >cut.json
@@ -59,7 +59,7 @@ refuse 2 'is named twice' cost-model train labels.json --with labels.json -o x.h
 jq '.forward_us[7] = 1e300' labels.json >huge.json
 refuse 2 'huge.json:[0-9]+.*longer than an hour' cost-model train huge.json -o x.h5
 jq '.forward_us = [.forward_us[] | null] | .backward_us = .forward_us' labels.json >none.json
-refuse 2 'none of the third that is held back has a label' cost-model evaluate costs.h5 none.json
+refuse 2 'none of the shards that are held back has a label' cost-model evaluate costs.h5 none.json
 refuse 2 'nothing in the file is labelled' cost-model evaluate costs.h5 shards.json
 python3 -c 'd = bytearray(open("costs.h5", "rb").read()); d[975] ^= 255; open("flip.h5", "wb").write(d)'
 refuse 2 'flip.h5: it is damaged' cost-model evaluate flip.h5 labels.json

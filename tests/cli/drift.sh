@@ -41,8 +41,8 @@ law "the best is never slower than the kept plan" '[.days[] | .best_ms <= .froze
 
 refuse 2 "rotation is \"200\".*share per day" drift s.yaml --set drift.rotation=200 -o none
 refuse 2 'unknown key "rotaton".*rotation' drift s.yaml --set drift.rotaton=1 -o none
-refuse 2 'nothing drifts' drift s.yaml --set drift='{days: 3}' -o none
-refuse 2 'nothing drifts' run s.yaml --set drift='{days: 3}' -o none
+refuse 2 'states no change' drift s.yaml --set drift='{days: 3}' -o none
+refuse 2 'states no change' run s.yaml --set drift='{days: 3}' -o none
 refuse 2 "no 'drift'" drift "$source/scenarios/toy.yaml" --case row_wise -o none
 refuse 2 "table 'bag' has no exponent" drift s.yaml --set drift='{days: 3, exponent: 1, tables: bag}' -o none
 printf 'schema: shardsim.scenario/1\ninclude: [s.yaml]\ndrift: {days: 2, rotation: 0.1, tables: history}\n' >included.yaml

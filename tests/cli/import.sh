@@ -52,11 +52,11 @@ refuse 2 't.csv:2:8: pooling_factor "1,5" has separators' import t.csv -o none
 csv 'name,rows,dims\na,1,8\n'
 refuse 2 't.csv:1:11: unknown column "dims".*dim' import t.csv -o none
 csv 'name,dim\na,8\n'
-refuse 2 't.csv:1: no column is the rows' import t.csv -o none
+refuse 2 't.csv:1: no column gives the rows' import t.csv -o none
 csv 'name,rows,dim\na,1,8\na,2,8\n'
 refuse 2 "t.csv:3.*two tables are called 'a'" import t.csv -o none
 csv 'name,rows,dim,dtype\na,1,8,int4\n'
-refuse 2 't.csv:2:7: tables cannot be of the type "int4"' import t.csv -o none
+refuse 2 't.csv:2:7: tables cannot have the type "int4"' import t.csv -o none
 csv 'name,rows,dim,kind\na,1,8,sequence\n'
 refuse 2 "t.csv:2:1: sequence table 'a' has no length" import t.csv -o none
 csv 'name,rows,dim\n'

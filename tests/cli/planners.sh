@@ -25,7 +25,7 @@ check "without planners there is none" jq -e 'has("planning_cpu_s") or has("plan
 run run $toy --case flexshard_3tier --planners flex -o one -q
 check "of one case: $(names one)" [ "$(names one)" = "flexshard_3tier/flex" ]
 refuse 2 "unknown planner 'no_such'" run $toy --planners row_wise,no_such -o none
-refuse 2 'argument --planners: beside --set planners' run $toy --planners all --set planners=all -o none
+refuse 2 'argument --planners: --planners and --set planners=... cannot be used together' run $toy --planners all --set planners=all -o none
 refuse 2 'the case has jobs' run scenarios/two_jobs.yaml --planners all -o none
 
 echo "-- the same for any number of jobs, but for planning time"
@@ -65,12 +65,12 @@ check "so is result.json" jq -e '.cases == [] and (.planner_comparisons | length
 
 echo "-- constraints"
 { head_of; echo 'planner: {name: row_wise}'; echo 'constraints: {history: {sharding_types: [table_wise]}}'; } >kept.yaml
-refuse 2 'kept.yaml:5:.*planner "row_wise" does not keep the constraints: table .history. is row_wise' run kept.yaml -o none
+refuse 2 'kept.yaml:5:.*planner "row_wise" violates the constraints: table .history. is row_wise' run kept.yaml -o none
 run plan kept.yaml --planner torchrec
 check "torchrec keeps them: $(cat streams/err)" grep -q table_wise streams/out
 run plan kept.yaml --planner random
 check "random keeps them: $(cat streams/err)" grep -q table_wise streams/out
-refuse 3 "the constraints leave no plan: table 'history' needs .* over its .* The smallest change: allow " \
+refuse 3 "no plan meets the constraints: table 'history' needs .* over its .* The smallest change that helps: allow " \
   run kept.yaml --set 'cluster.gpu.hbm=8 MB' --set workload.tables.history.rows=80000 -o none
 { head_of; echo 'planner: {name: search}'; echo 'constraints: {history: {device_group: cpu}}'; } >group.yaml
 refuse 2 "group.yaml:5:.*device group cpu, and the cluster's devices are cuda" run group.yaml -o none

@@ -67,7 +67,7 @@ for signal in KILL INT TERM; do
     code=0
     "$shardsim" sweep many.yaml -o killed >streams/second 2>&1 </dev/null || code=$?
     check "a second process is refused at once ($code): $(cat streams/second)" [ "$code" -eq 1 ]
-    check "with one error" grep -q '^error: killed: another shardsim is at work in this folder' streams/second
+    check "with one error" grep -q '^error: killed: another shardsim is writing to this folder' streams/second
   fi
   kill "-$signal" "$main"
   code=0
@@ -135,7 +135,7 @@ refuse 2 'empty.yaml:7:.*no values' sweep empty.yaml -o bad
 scenario huge.yaml 'axes: {cluster.nics.rate: {from: 1 Gbit/s, to: 1000 Gbit/s, step: 1 Gbit/s}, workload.batch_per_gpu: {from: 1, to: 1000, step: 1}, cluster.nodes: [1, 2, 4]}'
 refuse 2 '3,000,000 points \(1,000 x 1,000 x 3\).*--most-points' sweep huge.yaml -o bad
 scenario endless.yaml 'axes: {cluster.nics.rate: {from: 1 Gbit/s, to: 1000 Gbit/s, step: 0 Gbit/s}}'
-refuse 2 'no step to its end' sweep endless.yaml -o bad
+refuse 2 'never reaches its end' sweep endless.yaml -o bad
 scenario units.yaml 'axes: {cluster.nics.rate: {from: 1 Gbit/s, to: 1000, factor: 2}}'
 refuse 2 'different units' sweep units.yaml -o bad
 scenario nothing.yaml 'axes: {cluster.nodes: [1, 2]}' 'where: cluster.nodes > 2'
@@ -148,7 +148,7 @@ scenario twice.yaml 'axes: {cluster.nodes: [1, 1]}'
 refuse 2 'twice' sweep twice.yaml -o bad
 refuse 2 "has no 'sweep'" sweep "$source/scenarios/toy.yaml" -o bad
 refuse 2 'argument --set cluster.nics.rate.*axis' sweep grid.yaml -o bad --set 'cluster.nics.rate=1 Gbit/s'
-refuse 2 'holds another sweep' sweep worlds.yaml -o grid
+refuse 2 'holds the points of another sweep' sweep worlds.yaml -o grid
 refuse 2 'has changed since' sweep grid.yaml -o grid --set iterations=3
 refuse 2 'argument --most-points' sweep grid.yaml -o bad --most-points 0
 check "an override allows more points" "$shardsim" sweep grid.yaml -o more --most-points 16 -q

@@ -112,7 +112,7 @@ running() { [ "$(stat -c %s killed/points/part-0-of-2.points 2>/dev/null || echo
 check "both tasks are at work: $(squeue)" until_true 60 running
 code=0
 "$shardsim" sweep more.yaml -o killed >streams/second 2>&1 </dev/null || code=$?
-check "a local call meanwhile is refused ($code): $(cat streams/second)" grep -q 'another shardsim is at work' streams/second
+check "a local call meanwhile is refused ($code): $(cat streams/second)" grep -q 'another shardsim is writing' streams/second
 # The whole node: its daemon, the step's, and the task.
 for process in $(cat "/proc/${nodes[two]}/task/"*/children) "${nodes[two]}"; do kill -KILL "$process" 2>/dev/null || true; done
 for process in $(pgrep -x shardsim) $(pgrep -x slurmstepd); do

@@ -97,7 +97,7 @@ refuse 2 'argument --port: "70000"' row_wise.json -o x.h5 --port 70000
 refuse 2 'argument --priority: streams of a CPU rank' row_wise.json -o x.h5 --priority
 refuse 2 'argument --join-limit: "0"' row_wise.json -o x.h5 --join-limit 0
 refuse 2 'argument --device: unknown device "gpu"' row_wise.json -o x.h5 --device gpu
-refuse 2 'argument --transport: "nccl" does not go with --device cpu' row_wise.json -o x.h5 --device cpu --transport nccl
+refuse 2 'argument --transport: "nccl" cannot be used with --device cpu' row_wise.json -o x.h5 --device cpu --transport nccl
 refuse 2 'argument --case: a program file holds one case' row_wise.json -o x.h5 --case row_wise
 refuse 2 'argument --case: the scenario has several cases' "$toy" -o x.h5
 refuse 2 'unknown option.*--iterations' row_wise.json -o x.h5 --iteration 3
@@ -115,7 +115,7 @@ jq 'first(.ops[] | select(.class == "dense")) |= (del(.fixed_ns) | .flops = 4.5e
 refuse 2 'days.json: operation ".*" of 4.5 PFLOP takes a rank about .* or more in every iteration, and 60 seconds are the most.*--longest-operation' days.json -o x.h5
 refuse 2 'argument --longest-operation: "0"' row_wise.json -o x.h5 --longest-operation 0
 echo 'my notes' >notes.json
-refuse 2 "notes.json' is there and is no Timeline" row_wise.json -o notes.json
+refuse 2 "notes.json' exists and is not a timeline" row_wise.json -o notes.json
 refuse 1 'notes.json/x.h5|notes.json' row_wise.json -o notes.json/x.h5
 RANK=8 WORLD_SIZE=8 refuse 2 'RANK' row_wise.json -o x.h5
 RANK=0 WORLD_SIZE=3 refuse 2 'environment of torchrun: 3 processes for a program of 8 ranks' row_wise.json -o x.h5

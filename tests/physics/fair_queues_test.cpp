@@ -6,7 +6,6 @@
 #include <sstream>
 #include <tuple>
 
-#include "base/files.h"
 #include "sim/engine/jobs/job_engine.h"
 #include "sim/engine/op_work.h"
 #include "tests/physics/random_plans.h"
@@ -91,16 +90,6 @@ void check_fabric(const Scenario& scenario, const Fabric& fabric) {
   std::istringstream ours(timelines("fair_queues")), reference(in_process([&] { return timelines("simgrid"); }));
   for (std::uint64_t one = 0, other = 0; ours >> one && reference >> other;)
     CHECK(off(std::bit_cast<double>(one), std::bit_cast<double>(other)) <= kAlike);
-}
-
-// Without those that include others: their cases are the others'.
-std::vector<std::string> shipped_scenarios() {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(shipped_path("")))
-    if (entry.path().extension() == ".yaml" && read_file(entry.path().string()).find("\ninclude:") == std::string::npos)
-      paths.push_back(entry.path());
-  std::ranges::sort(paths);
-  return paths;
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/tree/yaml.h"
 #include "base/workers.h"
 #include "models/compute/compute_model.h"
@@ -54,6 +57,16 @@ inline ClusterSpec cluster_spec(const std::string& file, int nodes = 0) {
   ClusterSpec spec = read_cluster(load_named("clusters/" + file, "clusters", SHARDSIM_SOURCE_DIR "/scenarios", {}));
   if (nodes > 0) spec.nodes = nodes;
   return spec;
+}
+
+// Paths of all shipped scenarios but those that include others: their cases are the others'.
+inline std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(shipped_path("")))
+    if (entry.path().extension() == ".yaml" && read_file(entry.path().string()).find("\ninclude:") == std::string::npos)
+      paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  return paths;
 }
 
 inline Workload shipped_workload(const std::string& file) {

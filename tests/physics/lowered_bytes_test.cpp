@@ -296,7 +296,7 @@ TEST_CASE("the study's Programs move what FlexShard's equations count, to the by
   }
 }
 
-// The example of docs/formats.md, program files: 640 items a rank, a quarter each data-parallel and flex, half
+// The example of docs/formats/program.md: 640 items a rank, a quarter each data-parallel and flex, half
 // row-wise.
 TEST_CASE("the example Program of the formats takes the times worked out beside it") {
   const Program program = read_program_file(SHARDSIM_SOURCE_DIR "/tests/sim/data/toy_program.json");

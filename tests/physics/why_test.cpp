@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 
-#include "base/files.h"
 #include "sim/study/case_result.h"
 #include "sim/study/drawn_batches.h"
 #include "sim/study/explained_case.h"
@@ -17,16 +16,6 @@ namespace {
 using namespace shardsim::physics;
 
 constexpr double kSame = 1e-9;  // of an iteration
-
-// Without those that include others: their cases are the others'.
-std::vector<std::string> shipped_scenarios() {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(shipped_path("")))
-    if (entry.path().extension() == ".yaml" && read_file(entry.path().string()).find("\ninclude:") == std::string::npos)
-      paths.push_back(entry.path());
-  std::ranges::sort(paths);
-  return paths;
-}
 
 double sum_of(const CriticalPath& path) {
   double sum = 0;

@@ -23,7 +23,7 @@ struct Setting {
   }
 };
 
-// The tiers of the toy program example in docs/formats.md: 64, 800 and 7,136 rows.
+// The tiers of the toy program example in docs/formats/plan.md: 64, 800 and 7,136 rows.
 std::string tiered(const std::string& tiers = R"([
 {"rows": [0, 64], "strategy": "data_parallel", "compute_kernel": "dense", "ranks": "0-7", "access_share": 0.25},
 {"rows": [64, 864], "strategy": "flex", "compute_kernel": "dense", "replica_groups": ["0-3", "4-7"], "access_share": 0.25},
@@ -84,7 +84,7 @@ TEST_CASE("tiers are written as the format says") {
   CHECK_FALSE(table.contains("shards"));
 }
 
-// Example of TorchRec's serialised plan shape (docs/formats.md, plan files).
+// Example of TorchRec's serialised plan shape (docs/formats/plan.md).
 TEST_CASE("TorchRec's own types are read and written in its shape") {
   const Setting setting;
   const std::string text =

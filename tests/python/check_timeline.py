@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens timeline.h5 in h5py, pandas and xarray as docs/formats.md promises. Usage: check_timeline.py FILE
+"""Opens timeline.h5 in h5py, pandas and xarray as docs/formats/timeline.md promises. Usage: check_timeline.py FILE
 
 Exit: 0 the file is as promised; 1 it is not, with the reason; 77 a module is missing (a test runner's "skipped").
 """

@@ -90,7 +90,7 @@ TEST_CASE("--set reaches into jobs") {
   CHECK(read(cases, set("cluster.nodes", "5", "other")).cases[0].cluster.nodes == 4);
   CHECK(says(error_of(kHead + kTwo, set("jobs.2.start", "7 ms")), "jobs are numbered 0 to 1"));
   CHECK(says(error_of(kHead + kTwo, set("jobs.0.strat", "7 ms")), "Did you mean 'start'"));
-  CHECK(says(error_of(kHead + kTwo, set("jobs.x", "7 ms")), "leads to no key of a job"));
+  CHECK(says(error_of(kHead + kTwo, set("jobs.x", "7 ms")), "does not name a key of a job"));
   CHECK(says(error_of(kHead + kTwo, set("planner.name", "flex")), "Write jobs.NUMBER.planner.name"));
   CHECK(says(error_of(kHead + kTwo, set("workload", "rm1")), "the case has jobs"));
   CHECK(says(error_of(kHead + kTwo, set("jobs", "[]")), "argument --set jobs"));
@@ -102,12 +102,14 @@ TEST_CASE("jobs that cannot be are refused with their place") {
   CHECK(says(error_of(kHead + "jobs: 3\n"), "test.yaml:3:7: 'jobs' is no list"));
   CHECK(says(error_of(kHead + "jobs:\n"), "'jobs' is no list"));
   CHECK(says(error_of(kHead + "jobs: [a]\n"), "a job is text, not a map"));
-  CHECK(says(error_of(kHead + "workload: rm1\n" + kTwo), "test.yaml:3:11: 'workload' beside 'jobs'"));
-  CHECK(says(error_of(kHead + "planner: {name: flex}\n" + kTwo), "'planner' beside 'jobs'"));
-  CHECK(says(error_of(kHead + "plan: {file: p.json}\n" + kTwo), "'plan' beside 'jobs'"));
+  CHECK(says(error_of(kHead + "workload: rm1\n" + kTwo),
+             "test.yaml:3:11: 'workload' and 'jobs' cannot be used together"));
+  CHECK(says(error_of(kHead + "planner: {name: flex}\n" + kTwo), "'planner' and 'jobs' cannot be used together"));
+  CHECK(says(error_of(kHead + "plan: {file: p.json}\n" + kTwo), "'plan' and 'jobs' cannot be used together"));
   CHECK(says(error_of(kHead + "cases:\n  - {name: c, workload: rm1, jobs: [{name: a, " + kGood + "}]}\n"),
-             "'workload' beside 'jobs'"));
-  CHECK(says(error_of(kHead + kTwo + "cases:\n  - {name: c, relative_to: d}\n"), "'relative_to' beside 'jobs'"));
+             "'workload' and 'jobs' cannot be used together"));
+  CHECK(says(error_of(kHead + kTwo + "cases:\n  - {name: c, relative_to: d}\n"),
+             "'relative_to' and 'jobs' cannot be used together"));
   CHECK(says(error_of(kHead + kTwo + "  - {name: a, " + kGood + "}\n"), "test.yaml:6:5: two jobs are named \"a\""));
   CHECK(says(error_of(kHead + kTwo + "  - {name: c, " + kGood + "}\n"), "test.yaml:6:"));
   CHECK(says(error_of(kHead + kTwo + "  - {name: c, " + kGood + "}\n"), "node 0 belongs to job \"a\" already"));
@@ -154,7 +156,7 @@ TEST_CASE("starts and lengths that no run would bridge are refused with their pl
   CHECK(says(refused(kHead + "jobs:\n  - {name: a, " + kGood +
                      "}\n  - {name: b, workload: {base: rm1, batch_per_gpu: 512}, planner: {name: row_wise}, nodes: "
                      "[1, 2, 3]}\n"),
-             "of more like lengths"));
+             "of more similar length"));
 }
 
 }  // namespace shardsim::jobs_scenario_test

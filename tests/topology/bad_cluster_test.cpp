@@ -100,9 +100,9 @@ TEST_CASE("sizes out of reason are refused") {
 
 TEST_CASE("what only a mesh has is refused beside a switch, but for what a base said of its mesh") {
   const std::string node = "nvlink: {kind: switch, links_per_gpu: 12, ";
-  CHECK(says(error_below(node + "relay: balanced}\n"), "4", "only a mesh relays"));
+  CHECK(says(error_below(node + "relay: balanced}\n"), "4", "has a meaning only with kind: mesh"));
   CHECK(says(error_below(node + "nvb_efficiency: 0.5}\n"), "4", "nvlink.nvb_efficiency"));
-  CHECK(says(error_below("nvlink: {nvb_efficiency: 0.5}\n"), "4", "only a mesh relays"));
+  CHECK(says(error_below("nvlink: {nvb_efficiency: 0.5}\n"), "4", "has a meaning only with kind: mesh"));
   CHECK(error_below(node + "relay: widest, nvb_efficiency: 0.75}\n").empty());
   Tree tree = shipped_tree("a100_mesh_4x8.yaml");
   set_path(tree, "nvlink.kind", parse_yaml_value("switch", {"test"}));
@@ -111,15 +111,15 @@ TEST_CASE("what only a mesh has is refused beside a switch, but for what a base 
   set_path(tree, "graph.multi_node", parse_yaml_value("search", {"test"}));
   CHECK(read_cluster(tree).nvlink.nvb_efficiency == NvlinkSpec{}.nvb_efficiency);
   set_path(tree, "nvlink.relay", parse_yaml_value("balanced", {"test"}));
-  CHECK(error_of([&] { read_cluster(tree); }).find("only a mesh relays") != std::string::npos);
+  CHECK(error_of([&] { read_cluster(tree); }).find("has a meaning only with kind: mesh") != std::string::npos);
 }
 
 TEST_CASE("constants that a kind does not have are refused") {
   const auto reach = [](const std::string& text) { return error_below("overheads: {" + text + "}\n"); };
-  CHECK(says(reach("all_to_all: {in_node: {latency_share: 0.5}}"), "4", "timed by its loads"));
+  CHECK(says(reach("all_to_all: {in_node: {latency_share: 0.5}}"), "4", "NCCL's cost model does not time it"));
   CHECK(says(reach("send_recv: {across_nodes: {plateau: false}}"), "4", "for all_reduce across nodes alone"));
   CHECK(says(reach("all_reduce: {in_node: {plateau: false}}"), "4", "for all_reduce across nodes alone"));
-  CHECK(says(reach("all_to_all: {in_node: {per_remote_peer: 1 us}}"), "4", "no remote peers"));
+  CHECK(says(reach("all_to_all: {in_node: {per_remote_peer: 1 us}}"), "4", "no peers on other nodes"));
   CHECK(reach("all_reduce: {across_nodes: {plateau: false, latency_share: 0.5, per_remote_peer: 1 us}}").empty());
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("a GPU must have memory, rates and a capability that exists") {
   CHECK(gpu("\"0.0\"", "1 GiB", "device: cpu\n").empty());
   CHECK(says(gpu("8", "1 GiB", ""), "3", "no compute capability"));
   CHECK(says(gpu("\"8.x\"", "1 GiB", ""), "3", "no compute capability"));
-  CHECK(says(gpu("\"8.0\"", "0 B", ""), "3", "without memory"));
+  CHECK(says(gpu("\"8.0\"", "0 B", ""), "3", "has no memory"));
 }
 
 TEST_CASE("rings visit every GPU once") {
@@ -168,7 +168,7 @@ TEST_CASE("rings that change NICs are refused, not read past") {
 TEST_CASE("SHARP is InfiniBand's") {
   const std::string nics =
       "nics: {per_gpu: 1, rate: 1 GB/s, transport: roce}\nnvlink: {kind: switch, links_per_gpu: 6}\n";
-  CHECK(says(error_below(nics + "fabric: {sharp: true}\n"), "6", "SHARP is what InfiniBand switches do"));
+  CHECK(says(error_below(nics + "fabric: {sharp: true}\n"), "6", "only InfiniBand switches have SHARP"));
   CHECK(error_below(nics + "fabric: {sharp: false}\n").empty());
 }
 
@@ -183,21 +183,21 @@ TEST_CASE("faults lie inside the cluster and have an effect") {
   CHECK(says(fault("{node: 0, gpu: 1, rate_factor: 0.5}"), "6", "no NVLink ports"));
   CHECK(says(fault("{node: 0, nic: 1, rate_factor: 0}"), "6", "rate_factor"));
   CHECK(says(fault("{node: 0, nic: 1, rate_factor: 1.5}"), "6", "rate_factor"));
-  CHECK(says(fault("{node: 0, nic: 1}"), "6", "without effect"));
+  CHECK(says(fault("{node: 0, nic: 1}"), "6", "states no effect"));
   CHECK(says(fault("{node: 0, rate_factor: 0.5}"), "6", "one GPU or one NIC"));
   CHECK(says(fault("{node: 0, nic: 0, gpu: 0, rate_factor: 0.5}"), "6", "one GPU or one NIC"));
-  CHECK(says(fault("{node: 0, nic: 0, compute_factor: 0.5}"), "6", "does not compute"));
+  CHECK(says(fault("{node: 0, nic: 0, compute_factor: 0.5}"), "6", "has no meaning for a NIC"));
 }
 
 TEST_CASE("unknown keys and wrong kinds are refused everywhere") {
   for (const char* map : {"host", "nvlink", "pcie", "fabric", "graph", "p2p", "overheads"}) {
     CAPTURE(map);
     CHECK(says(error_below(std::string(map) + ": {cheese: 1}\n"), "4", "cheese"));
-    CHECK(says(error_below(std::string(map) + ": [1]\n"), "4", "a map is due"));
+    CHECK(says(error_below(std::string(map) + ": [1]\n"), "4", "a map is expected"));
   }
   CHECK(says(error_below("cheese: 1\n"), "4", "cheese"));
   CHECK(says(error_below("overheads: {all_to_all: {in_node: {nic_efficiency: 0.5}}}\n"), "4", "nic_efficiency"));
-  CHECK(says(error_below("faults: 3\n"), "4", "a list is due"));
+  CHECK(says(error_below("faults: 3\n"), "4", "a list is expected"));
   CHECK(says(error_below("schemas: 3\n"), "4", "schemas"));
   CHECK(says(error_of([] { spec_of("schema: shardsim.workload/1\nname: t\n"); }), "1", "shardsim.workload/1"));
   CHECK(says(error_of([] { spec_of("schema: shardsim.cluster/1\nname: t\n"); }), "1", "gpu"));

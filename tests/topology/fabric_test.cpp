@@ -17,7 +17,7 @@ std::string fabric(const std::string& keys) {
 
 }  // namespace
 
-// Up-link capacity of a leaf = sum of the NIC rates below / oversubscription (docs/formats.md, `fabric`).
+// Up-link capacity of a leaf = sum of the NIC rates below / oversubscription (docs/formats/cluster.md, `fabric`).
 TEST_CASE("an oversubscribed fat tree limits what leaves a leaf") {
   const Cluster cluster = cluster_of(fabric("kind: fat_tree, nodes_per_leaf: 2, oversubscription: 4, latency: 0.5 us"));
   CHECK(cluster.leaves() == 3);

@@ -55,7 +55,8 @@ std::optional<std::int64_t> whole_attribute(const XmlElement& element, std::stri
   if (text == nullptr) return std::nullopt;
   std::int64_t number = 0;
   if (parse_whole(*text, 10, number)) return number;
-  throw input_error(element.place, fmt::format("{}={} of <{}> is no whole number", key, excerpt(*text), element.name),
+  throw input_error(element.place,
+                    fmt::format("{}={} of <{}> is not a whole number", key, excerpt(*text), element.name),
                     "Write digits alone");
 }
 

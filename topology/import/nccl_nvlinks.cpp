@@ -86,11 +86,11 @@ void check_switch(const NodeInventory& node, const std::vector<const XmlElement*
   for (std::size_t gpu = 0; gpu < elements.size(); ++gpu) {
     if (node.switch_links[gpu] > 0) continue;
     throw input_error(elements[gpu]->place, fmt::format("GPU {} has no NVLink to the switch, others have", gpu),
-                      "All GPUs of a node reach the NVSwitch, or none");
+                      "Either all GPUs of a node have links to the NVSwitch, or none");
   }
   if (node.pairs.empty()) return;
   throw input_error(elements[node.pairs.front().a]->place, "NVLinks to a switch and between GPUs in one node",
-                    "A node is either switched or meshed");
+                    "A node has either a switch or a mesh of NVLinks");
 }
 
 }  // namespace

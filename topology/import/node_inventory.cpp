@@ -30,7 +30,7 @@ void refuse_mixed(const NodeInventory& node) {
   for (const NodeInventory::Gpu& gpu : node.gpus) {
     if (gpu.model == first.model && gpu.capability == first.capability) continue;
     throw input_error(gpu.place, fmt::format("GPUs {} and {} are of different models", first.name, gpu.name),
-                      "A cluster file holds nodes of one GPU model; describe a node of the like");
+                      "A cluster file can hold only one GPU model; describe a node whose GPUs are all alike");
   }
 }
 
@@ -52,7 +52,7 @@ const GpuModel& model_of(NodeInventory& node, const ImportOptions& options) {
   if (options.gpu_model.empty() && first.model.empty()) return assumed_model(node, options.gpu_model_may_be_assumed);
   const GpuModel& model = find_gpu_model(options.gpu_model.empty() ? first.model : options.gpu_model);
   if (!first.model.empty() && model.name != first.model) {
-    node.notes.push_back(fmt::format("GPU model: the file says {}, {} was asked for", first.model, model.name));
+    node.notes.push_back(fmt::format("GPU model: the file says {}, but --gpu says {}", first.model, model.name));
   }
   if (first.capability && *first.capability != model.capability) {
     throw input_error(first.place,
@@ -119,15 +119,15 @@ int pcie_generation(NodeInventory& node, const GpuModel& model, const ImportOpti
   if (options.pcie_generation) return *options.pcie_generation;
   if (!node.pcie_generation) {
     node.notes.push_back(
-        fmt::format("PCIe generation: not in the file, {} is that of the model {}; --pcie GEN names it",
+        fmt::format("PCIe generation: not in the file, so {} is taken, that of the model {}; state it with --pcie GEN",
                     model.pcie_generation, model.name));
     return model.pcie_generation;
   }
   if (*node.pcie_generation >= 3) return *node.pcie_generation;
   throw input_error(
       node.gpus.front().place,
-      fmt::format("a PCIe link of generation {}, which an idle GPU shows to save power", *node.pcie_generation),
-      "Name the generation of the slots: --pcie GEN");
+      fmt::format("a PCIe link of generation {}: an idle GPU lowers its link to save power", *node.pcie_generation),
+      "State the generation of the slots: --pcie GEN");
 }
 
 std::string gpu_text(const NodeInventory& node, const GpuModel& model) {
@@ -140,9 +140,10 @@ std::string gpu_text(const NodeInventory& node, const GpuModel& model) {
 
 std::string nvlink_text(NodeInventory& node, const GpuModel& model) {
   if (!node.nvlink_is_known) {
-    node.notes.push_back(fmt::format(
-        "NVLink: not in the file, kind: none stands in; write nvlink (the model {} has {} links) before a run",
-        model.name, model.nvlinks));
+    node.notes.push_back(
+        fmt::format("NVLink: not in the file, so kind: none is written; add the key nvlink before a run (the model {} "
+                    "has {} links)",
+                    model.name, model.nvlinks));
   }
   if (!node.switch_links.empty()) {
     const auto [least, most] = std::minmax_element(node.switch_links.begin(), node.switch_links.end());

@@ -65,7 +65,7 @@ class Importer {
       if (name != names.front()) continue;
       if (!numa_nodes.insert(required_attribute(cpu, "numaid")).second) {
         throw input_error(cpu.place, fmt::format("a second cpu with numaid {}", excerpt(*cpu.attribute("numaid"))),
-                          "Number the NUMA nodes of a host apart");
+                          "Give every NUMA node of a host its own number");
       }
       cpus.push_back(&cpu);
     }
@@ -152,7 +152,7 @@ class Importer {
     for (std::size_t i = 1; ranked && i < gpus_.size(); ++i) {
       if (gpus_[i].rank != gpus_[i - 1].rank) continue;
       throw input_error(gpus_[i].gpu->place, fmt::format("rank {} is on two GPUs", *gpus_[i].rank),
-                        "Rank each GPU once");
+                        "Give each GPU one rank");
     }
   }
 

@@ -43,9 +43,9 @@ void check_pair(const SmiTable& table, const Cells& cells, std::size_t a, std::s
   const auto& rows = table.rows;
   if (cells[a][b] != cells[b][a]) {
     throw input_error(rows[a].place,
-                      fmt::format("{} to {} is {}, but back it is {}", rows[a].name, rows[b].name, rows[a].cells[b],
-                                  rows[b].cells[a]),
-                      "A matrix is the same both ways");
+                      fmt::format("{0} to {1} is {2}, but {1} to {0} is {3}", rows[a].name, rows[b].name,
+                                  rows[a].cells[b], rows[b].cells[a]),
+                      "The matrix must be symmetric");
   }
   if (cells[a][b].nvlinks > 0 && std::max(a, b) >= table.gpus) {
     throw input_error(rows[a].place, fmt::format("NVLinks between {} and {}", rows[a].name, rows[b].name),
@@ -61,7 +61,7 @@ Cells parse_cells(const SmiTable& table) {
       if ((a == b) != (text == "X")) {
         throw input_error(table.rows[a].place,
                           fmt::format("{} to {} is {}", table.rows[a].name, table.rows[b].name, excerpt(text)),
-                          "The diagonal is X, and only the diagonal");
+                          "X must stand on the diagonal, and nowhere else");
       }
       if (a != b) cells[a][b] = parse_cell(text, table.rows[a].place);
     }
@@ -115,9 +115,9 @@ void check_tree(const SmiTable& table, const Cells& cells, const std::vector<int
     for (std::size_t b = 0; b < cells.size(); ++b) {
       if (group[a] != group[b] || cells[a][b].way == Way::hidden || cells[a][b].way <= farthest) continue;
       throw input_error(table.rows[a].place,
-                        fmt::format("{} to {} is {}, but a third device is nearer to both", table.rows[a].name,
-                                    table.rows[b].name, table.rows[a].cells[b]),
-                        "No tree of PCIe switches has these classes; is the matrix of one node?");
+                        fmt::format("{} to {} is {}, although a third device is nearer to both of them",
+                                    table.rows[a].name, table.rows[b].name, table.rows[a].cells[b]),
+                        "No tree of PCIe switches gives such a matrix; is it of a single node?");
     }
   }
 }

@@ -53,7 +53,7 @@ class XmlReader {
     const auto status = XML_Parse(parser_.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
     if (status == XML_STATUS_OK) return std::move(open_.front().children.front());
     if (fault_.empty()) find_fault(XML_GetErrorCode(parser_.get()));
-    throw input_error(fault_place_, "malformed XML: " + fault_, "Is the file complete and as its writer left it?");
+    throw input_error(fault_place_, "malformed XML: " + fault_, "Is the file complete and unchanged?");
   }
 
  private:

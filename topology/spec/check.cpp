@@ -36,9 +36,10 @@ void check_together(const ClusterSpec& spec) {
     rate *= fault.rate_factor;
     compute *= fault.compute_factor;
     if (std::min(rate, compute) >= kLeast) continue;
-    throw input_error(spec.places.of(fmt::format("faults.{}", i)),
-                      "with this fault, those on the same GPU or NIC leave less than a millionth of its rate",
-                      "Faults on one thing multiply; state one for each");
+    throw input_error(
+        spec.places.of(fmt::format("faults.{}", i)),
+        "together with this fault, the faults on the same GPU or NIC leave less than a millionth of its rate",
+        "Faults on the same GPU or NIC multiply: state one for each");
   }
 }
 
@@ -59,7 +60,7 @@ std::vector<Derived> derived_values() {
   for (const char* key : {"rate", "per_gpu", "shared_by", "per_node", "gpudirect"})
     nodes.push_back(std::string("nics.") + key);
   const auto channels = [](const std::string& key) {
-    return fmt::format("Set graph.{0} too, or graph.{0}=search for what NCCL's search finds", key);
+    return fmt::format("Set graph.{0} too, or write graph.{0}=search to use what NCCL's search finds", key);
   };
   return {{"graph.one_node", node, channels("one_node")},
           {"graph.multi_node", nodes, channels("multi_node")},
@@ -88,7 +89,7 @@ void check_derived(const Tree& cluster) {
       const Tree* const origin = value_at(cluster, path);
       if (origin == nullptr || top_layer(*origin) <= top_layer(*stated)) continue;
       throw input_error(origin->place,
-                        fmt::format("{} is changed, and {} was stated for the old one ({})", path, derived.path,
+                        fmt::format("{} is changed, but {} was stated for its old value ({})", path, derived.path,
                                     stated->place.text()),
                         derived.remedy);
     }
@@ -99,7 +100,7 @@ void check_spec(const ClusterSpec& spec) {
   if (spec.fabric.sharp && spec.nics && spec.nics->transport != "infiniband") {
     throw input_error(
         spec.places.of("fabric.sharp"),
-        fmt::format("SHARP is what InfiniBand switches do, and the NICs' transport is {}", spec.nics->transport),
+        fmt::format("only InfiniBand switches have SHARP, and the transport of the NICs is {}", spec.nics->transport),
         "Write sharp: false");
   }
   const std::int64_t ranks = std::int64_t{spec.nodes} * spec.gpu.count;

@@ -14,7 +14,7 @@
 
 namespace shardsim {
 
-// What a cluster file says, key by key (docs/formats.md, cluster files). Defaults are those of the document.
+// What a cluster file says, key by key (docs/formats/cluster.md). Defaults are those of the document.
 
 // The operations that the fitted values of a GPU hold for: those that the measurements behind them cover.
 struct WorkRange {
@@ -219,11 +219,11 @@ struct ClusterSpec {
 // concluded from another one which --set or a file further up has changed since (a channel table and the NICs' rate).
 ClusterSpec read_cluster(const Tree& tree);
 
-// What docs/formats.md gives a kind's reach of which a file states nothing.
+// What docs/formats/cluster.md gives a kind's reach of which a file states nothing.
 OverheadSpec default_overhead(const std::string& kind, bool across_nodes);
 
-// The cluster as the text of a cluster file (docs/formats.md), every key written out, none left to a default but the
-// reaches of `overheads` that state nothing: those the key `fits` may fill. Reading the text gives an equal
+// The cluster as the text of a cluster file (docs/formats/cluster.md), every key written out, none left to a default
+// but the reaches of `overheads` that state nothing: those the key `fits` may fill. Reading the text gives an equal
 // ClusterSpec, for every spec that read_cluster() can give. Where a number states its source
 // (`ClusterSpec::sources`) the text of that source entry is written, so whoever changes a sourced number changes both.
 std::string write_cluster(const ClusterSpec& spec);

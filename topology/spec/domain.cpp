@@ -10,7 +10,7 @@ void check_size(const ClusterSpec& spec) {
   const Place place = spec.places.of("nvlink.domain");
   const std::int64_t ranks = std::int64_t{spec.nodes} * count;
   if (spec.nvlink.kind != NvlinkKind::nvswitch) {
-    throw input_error(place, "only GPUs on an NVSwitch form a domain over several hosts",
+    throw input_error(place, "only GPUs that are connected by an NVSwitch can form a domain over several hosts",
                       "Write kind: switch, or leave domain out");
   }
   if (domain > kMostGpusPerNode) {
@@ -19,7 +19,7 @@ void check_size(const ClusterSpec& spec) {
   }
   if (domain > ranks) {
     throw input_error(place, fmt::format("a domain of {} GPUs is larger than the cluster, which has {}", domain, ranks),
-                      fmt::format("Write domain: {}, the GPUs of it that the cluster has, or more nodes", ranks));
+                      fmt::format("Write domain: {}, which is all GPUs of the cluster, or more nodes", ranks));
   }
   if (domain % count != 0) {
     throw input_error(place, fmt::format("hosts of {} GPUs do not divide into domains of {}", count, domain),
@@ -34,13 +34,13 @@ void check_size(const ClusterSpec& spec) {
 // What counts within a host in the file, and would count within a domain.
 void refuse_per_host(const ClusterSpec& spec, int hosts) {
   if (spec.graph_one_node || spec.graph_multi_node) {
-    throw input_error(spec.places.of("graph"), "NCCL's channels cannot be stated for a domain over several hosts",
+    throw input_error(spec.places.of("graph"), "the channels of NCCL cannot be stated for a domain over several hosts",
                       "Leave graph out: NCCL's search finds them");
   }
   if (spec.fabric.nodes_per_leaf % hosts == 0) return;
   throw input_error(spec.places.of("fabric.nodes_per_leaf"),
                     fmt::format("a leaf of {} hosts cuts through domains of {}", spec.fabric.nodes_per_leaf, hosts),
-                    "Write a multiple of a domain's hosts: the NICs of a domain are under one leaf");
+                    "Write a multiple of the hosts of a domain: all NICs of a domain must be under one leaf");
 }
 
 bool is_socket(const std::string& parent) {

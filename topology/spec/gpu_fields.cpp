@@ -115,7 +115,7 @@ void write_flops(SpecWriter& writer, const GpuSpec& gpu) {
 void memory_fields(SpecFields& fields, GpuSpec& gpu) {
   fields.need("hbm", gpu.hbm);
   if (fields.reading() && gpu.hbm.count == 0) {
-    throw input_error(fields.reader().place_of("hbm"), "a GPU without memory", "Write the capacity, e.g. \"40 GiB\"");
+    throw input_error(fields.reader().place_of("hbm"), "the GPU has no memory", "Write the capacity, e.g. \"40 GiB\"");
   }
   if (fields.reading()) {
     gpu.reserved = read_reserved(fields.reader(), gpu.hbm);
@@ -145,15 +145,16 @@ void work_range_fields(SpecFields& fields, WorkRange& range) {
 
 void check_kernels(MapReader& reader, const GpuSpec& gpu) {
   if (gpu.lookups_per_ns <= 0) {
-    throw input_error(reader.place_of("lookups_per_ns"), "a GPU that issues no lookups", "Write a number above 0");
+    throw input_error(reader.place_of("lookups_per_ns"), "the GPU would issue no lookups", "Write a number above 0");
   }
   if (gpu.overlap_slowdown >= 1) {
-    throw input_error(reader.place_of("overlap_slowdown"), "a slowdown of 1 would stop compute for good",
+    throw input_error(reader.place_of("overlap_slowdown"), "a slowdown of 1 would stop compute for ever",
                       "Write a share below 1");
   }
   if (gpu.stream_sharing < 0 || gpu.stream_sharing > kMostStreamSharing) {
     throw input_error(reader.place_of("stream_sharing"), "stream_sharing is below 0 or above 10",
-                      "0: streams share nothing; 1: work side by side takes as long as one after the other");
+                      "0 means that streams do not slow each other down; 1 that two operations side by side take as "
+                      "long as one after the other");
   }
   if (!reader.has("inplace_update_efficiency")) return;
   throw input_error(reader.place_of("inplace_update_efficiency"),
@@ -212,10 +213,15 @@ GpuSpec usual_gpu(const GpuSpec& gpu) {
   return usual;
 }
 
-std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+GpuSpec usual_gpu_beside_copies(const GpuSpec& gpu) {
   GpuSpec usual = usual_gpu(gpu);
   usual.copy_bandwidth = gpu.copy_bandwidth;
   take_model_defaults(usual);
+  return usual;
+}
+
+std::vector<std::string> keys_without_effect(const GpuSpec& gpu) {
+  const GpuSpec usual = usual_gpu_beside_copies(gpu);
   std::vector<std::string> keys;
   const bool launches = gpu.launch_overhead.value > 0 && gpu.launch_overhead != usual.launch_overhead;
   if (launches) keys.emplace_back("gpu.launch_overhead");

@@ -34,6 +34,8 @@ const GpuModel* gpu_model_of_pci_id(std::string_view device);
 // The GPU as a cluster file has it that states what it must (model, count, memory, rates of the data sheet) and nothing
 // else: the defaults of its model.
 GpuSpec usual_gpu(const GpuSpec& gpu);
+// The same beside the copy bandwidth that `gpu` has, from which that of an unknown product's L2 follows.
+GpuSpec usual_gpu_beside_copies(const GpuSpec& gpu);
 
 // The first model of a compute capability; null when unknown.
 const GpuModel* gpu_model_of_capability(int capability);

@@ -89,7 +89,8 @@ std::vector<NvlinkSpec::Pair> read_mesh(MapReader& reader, int gpu_count, int li
 void refuse_links(MapReader& reader) {
   const Tree* links = reader.value("links");
   if (links == nullptr || (links->kind == Tree::Kind::list && links->items.empty())) return;
-  throw input_error(links->place, "links are for kind: mesh", "Remove them, or write links: [] over those of the base");
+  throw input_error(links->place, "links can only be stated with kind: mesh",
+                    "Remove them, or write links: [] to remove those of the base");
 }
 
 // Keys about relayed pairs are for a mesh. Those of a base whose mesh a later layer replaces go with it; defaults and
@@ -102,7 +103,7 @@ void refuse_relays(MapReader& reader) {
     if (kind != nullptr && top_layer(stated) < kind->layer) continue;
     if (stated.scalar == "widest" || stated.scalar == "none" || stated.scalar == shortest(NvlinkSpec{}.nvb_efficiency))
       continue;
-    throw input_error(stated.place, fmt::format("nvlink.{} without a mesh: only a mesh relays", key),
+    throw input_error(stated.place, fmt::format("nvlink.{} has a meaning only with kind: mesh", key),
                       "Remove it, or write kind: mesh");
   }
 }
@@ -120,9 +121,10 @@ void check_layout(MapReader& reader, const NicSpec& nics, int gpu_count) {
                       "Write exactly one of them");
   }
   if (nics.shared_by > 0 && gpu_count % nics.shared_by != 0) {
-    throw input_error(reader.place_of("shared_by"),
-                      fmt::format("{} GPUs cannot share NICs {} by {}", gpu_count, nics.shared_by, nics.shared_by),
-                      "Write a divisor of gpu.count");
+    throw input_error(
+        reader.place_of("shared_by"),
+        fmt::format("{0} GPUs cannot be divided into groups of {1} that share a NIC", gpu_count, nics.shared_by),
+        "Write a divisor of gpu.count");
   }
 }
 
@@ -228,7 +230,7 @@ void fabric_fields(SpecFields& fields, FabricSpec& fabric) {
     throw input_error(place, "a non-blocking fabric has no oversubscription", "Write kind: fat_tree or rail_optimised");
   }
   if (fabric.nodes_per_leaf == 0 && fabric.oversubscription > 1) {
-    throw input_error(place, "all nodes are under one leaf, whose oversubscription nothing crosses",
+    throw input_error(place, "all nodes are under one leaf, so no traffic crosses the oversubscribed links",
                       "Write nodes_per_leaf too");
   }
 }

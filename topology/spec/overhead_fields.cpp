@@ -38,7 +38,7 @@ bool is_exchange(std::string_view kind) {
 void refuse_foreign(MapReader& reader, const OverheadSpec& overhead, std::string_view kind, bool across_nodes) {
   if (is_exchange(kind) && overhead.latency_share != 1) {
     throw input_error(reader.place_of("latency_share"),
-                      fmt::format("{} has no latency of NCCL's to take a share of: it is timed by its loads", kind),
+                      fmt::format("latency_share has no effect on {}: NCCL's cost model does not time it", kind),
                       "Remove it, and set start instead");
   }
   if (!overhead.plateau && (kind != "all_reduce" || !across_nodes)) {
@@ -47,7 +47,7 @@ void refuse_foreign(MapReader& reader, const OverheadSpec& overhead, std::string
                       "Remove it, or write it in all_reduce.across_nodes");
   }
   if (!across_nodes && overhead.per_remote_peer.value > 0) {
-    throw input_error(reader.place_of("per_remote_peer"), "a group in one node has no remote peers",
+    throw input_error(reader.place_of("per_remote_peer"), "a group inside one node has no peers on other nodes",
                       "Remove it, or write it in across_nodes");
   }
 }
@@ -76,10 +76,10 @@ void check_fault(MapReader& reader, const FaultSpec& fault, const Place& place) 
     throw input_error(place, "a fault names one GPU or one NIC", "Write gpu or nic, not both");
   }
   if (!reader.has("rate_factor") && !reader.has("compute_factor")) {
-    throw input_error(place, "a fault without effect", "Write rate_factor or compute_factor");
+    throw input_error(place, "the fault states no effect", "Write rate_factor or compute_factor");
   }
   if (fault.nic && fault.compute_factor != 1) {
-    throw input_error(place, "a NIC does not compute", "Write compute_factor with a gpu");
+    throw input_error(place, "compute_factor has no meaning for a NIC", "Write compute_factor together with gpu");
   }
 }
 

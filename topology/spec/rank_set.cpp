@@ -31,7 +31,7 @@ int in_range(std::int64_t number, const Members& members, const Place& place) {
 // A number of the text form: parse_count would point at the text but not name the forms.
 std::int64_t number(const std::string& text, const Members& members, const Place& place) {
   if (text.empty()) {
-    throw input_error(place, fmt::format("a {} set with a number missing", members.noun), members.forms());
+    throw input_error(place, fmt::format("a number is missing in the {} set", members.noun), members.forms());
   }
   return parse_count(text, place);
 }
@@ -46,8 +46,8 @@ std::vector<int> read_text(const std::string& text, const Members& members, cons
   const int last = ends.size() == 2 ? in_range(number(ends[1], members, place), members, place) : first;
   const std::int64_t stride = parts.size() == 2 ? number(parts[1], members, place) : 1;
   if (stride < 1 || last < first || (last - first) % stride != 0) {
-    throw input_error(place, fmt::format("'{}' does not step from {} to {}", text, first, last),
-                      "Let FIRST be below LAST and STRIDE divide their distance");
+    throw input_error(place, fmt::format("'{}' has no whole number of steps from {} to {}", text, first, last),
+                      "FIRST must be below LAST, and STRIDE must divide LAST - FIRST");
   }
   std::vector<int> ranks;
   for (std::int64_t rank = first; rank <= last; rank += stride) ranks.push_back(static_cast<int>(rank));

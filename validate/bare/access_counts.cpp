@@ -7,8 +7,8 @@ namespace shardsim {
 
 std::vector<double> read_access_counts(const std::filesystem::path& file, const std::string& table, std::uint64_t) {
   throw input_error({file.string()}, "this build reads no HDF5, where the access counts of table '" + table + "' are",
-                    "Where scenarios are read, write a program file, which holds them: "
-                    "shardsim lower SCENARIO --case NAME -o program.json");
+                    "Make a program file, which includes them, with the full build: shardsim lower SCENARIO --case "
+                    "NAME -o program.json");
 }
 
 }  // namespace shardsim

@@ -114,13 +114,14 @@ Chart timeline_chart(const ComparedCase& item, const std::string& id) {
   return {id + "-timelines",
           "compared_timelines",
           fmt::format("One iteration, {} above {}", item.comparison.first, item.comparison.second),
-          fmt::format("Rank {}{}.{} A lane is a stream; time runs from the end of the iteration before.", ranks.front(),
-                      ranks.size() > 1 ? fmt::format(", and rank {}, the busiest of the {} timeline", busiest,
-                                                     item.comparison.second)
-                                       : "",
-                      item.comparison.iterations > 1
-                          ? fmt::format(" Of the {} iterations the one of median length.", item.comparison.second)
-                          : ""),
+          fmt::format(
+              "Rank {}{}.{} Each lane is a stream; time starts at the end of the previous iteration.", ranks.front(),
+              ranks.size() > 1
+                  ? fmt::format(", and rank {}, the busiest of the {} timeline", busiest, item.comparison.second)
+                  : "",
+              item.comparison.iterations > 1
+                  ? fmt::format(" It is the iteration of median length among {}.", item.comparison.second)
+                  : ""),
           false,
           {marks, lanes}};
 }
@@ -165,14 +166,14 @@ std::vector<Chart> comparison_charts(const ComparedCase& item, const std::string
        "compared_operations",
        capital(sides.first) + " against " + sides.second,
        fmt::format("Each mark is an operation, or the iteration (grey); the bar is the range over the iterations. On "
-                   "the dashed line {}, the band is 10 % to either side.",
+                   "the dashed line {}; the band is 10 % in both directions.",
                    sides.is_usual() ? "the prediction is exact" : "both are equal"),
        false,
        {names, points}},
       {id + "-errors",
        "operation_errors",
        "How far off is each operation?",
-       "Error against the median iteration; the bar is the error against the shortest and the longest.",
+       "Error compared with the median iteration; the bar shows the errors compared with the shortest and the longest.",
        false,
        {names, points}}};
 }

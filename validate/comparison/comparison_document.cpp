@@ -165,9 +165,9 @@ TimelineComparison sides_of(const ComparisonReport& report) {
 
 std::string legend_of_times(const TimelineComparison& comparison) {
   return fmt::format(
-      "Times are sums over an iteration on the slowest rank, waiting inside collectives included; of the second "
-      "timeline{2}: median, least and most over the iterations. An error is 100 ({0} - {1}) / {1}, above 0 where {3}. "
-      "Share: of the iteration. Ranks: {0} / {1}.",
+      "Times are sums over an iteration on the slowest rank, including waiting inside collectives; for the second "
+      "timeline{2}: median, smallest and largest over the iterations. An error is 100 ({0} - {1}) / {1}, which is "
+      "positive if {3}. Share: of the iteration. Ranks: {0} / {1}.",
       comparison.first, comparison.second, comparison.is_usual() ? " (observed)" : "",
       comparison.is_usual() ? "we predict too long" : "the " + comparison.first + " takes longer");
 }
@@ -255,7 +255,8 @@ Section overview(const ComparisonReport& report) {
 Paragraph tolerance_verdict(const ComparisonReport& report) {
   const std::vector<std::string> outside = report.outside();
   const std::string tolerance = shortest(*report.tolerance_pct);
-  if (outside.empty()) return {fmt::format("All that the tolerance bounds is within {} %.", tolerance), Role::summary};
+  if (outside.empty())
+    return {fmt::format("Everything to which the tolerance applies is within {} %.", tolerance), Role::summary};
   return {fmt::format("Outside {} %: {}.", tolerance, join(outside)), Role::notice};
 }
 

@@ -84,8 +84,8 @@ void add_all(ComparisonReport& report, const TimelineSource& predicted, const Ti
     if (find_case(predicted, theirs.case_name) == nullptr) report.only_observed.push_back(theirs.case_name);
   if (!report.cases.empty()) return;
   throw input_error({observed.path},
-                    fmt::format("no case of {} is here: {} there, {} here", predicted.path, join(predicted.names()),
-                                join(observed.names())),
+                    fmt::format("the files have no case in common: {1} in {0}, {2} here", predicted.path,
+                                join(predicted.names()), join(observed.names())),
                     "Name the predicted case with --case NAME");
 }
 
@@ -180,7 +180,8 @@ ComparisonReport compare_sources(const TimelineSource& predicted, const Timeline
     add_case(report, predicted, predicted.cases.front(), observed, observed.cases.front());
   } else {
     if (observed.names_no_case)
-      throw input_error({predicted.path}, "several cases, and traces do not say which one they are of",
+      throw input_error({predicted.path},
+                        "the prediction has several cases, and traces do not say to which one they belong",
                         "Name it with --case: " + join(predicted.names()));
     add_all(report, predicted, observed);
   }

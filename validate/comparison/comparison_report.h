@@ -43,7 +43,7 @@ struct ComparisonReport {
   std::vector<std::string> outside() const;
 };
 
-// docs/formats.md, `shardsim.comparison/1`, ending in a line feed.
+// docs/formats/comparisons.md, `shardsim.comparison/1`, ending in a line feed.
 std::string comparison_json(const ComparisonReport& report);
 
 // Timelines as they lie in a file or a folder, and what reading them had to note.

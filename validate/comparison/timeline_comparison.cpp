@@ -36,7 +36,8 @@ Timeline usable_part(const Timeline& observed, std::vector<std::string>& notes) 
   std::set<int> iterations;
   for (const Span& span : observed.spans) iterations.insert(span.iteration);
   if (iterations.size() < 2) {
-    notes.push_back("the observed run ended early, within its only measured iteration: its times are those of a part");
+    notes.push_back(
+        "the observed run ended early, within its only measured iteration: its times cover only a part of it");
     return part;
   }
   std::erase_if(part.spans, [&](const Span& span) { return span.iteration == *iterations.rbegin(); });
@@ -191,7 +192,7 @@ class Comparer {
       }
     }
     if (missing > 0)
-      result_.notes.push_back(fmt::format("{} of {} ranks ran something on one side only and are not in the table",
+      result_.notes.push_back(fmt::format("{} of {} ranks appear on only one of the two sides and are not in the table",
                                           missing, result_.world_size));
   }
 
@@ -226,13 +227,13 @@ class Comparer {
                                           result_.first == "predicted" ? "prediction" : result_.first + " timeline"));
     // A steady prediction has no spread.
     if (result_.iterations == 1 && observed_.timeline.kind != "predicted")
-      result_.notes.push_back("one observed iteration: nothing is known of its spread");
+      result_.notes.push_back("only one iteration was observed, so its variation is not known");
     if (observed_.timeline.kind == "predicted" && !observed_.timeline.steady)
       result_.notes.push_back(fmt::format("the {} had not become steady",
                                           result_.second == "predicted" ? "prediction" : result_.second + " timeline"));
     const double residual_ms = observed_.timeline.measured.clock_residual_us * 1e-3;
     if (residual_ms > 0.01 * observed_.iteration_ms)
-      result_.notes.push_back(fmt::format("the clocks of two nodes may be off each other by {:.3g} ms", residual_ms));
+      result_.notes.push_back(fmt::format("the clocks of two nodes may differ by {:.3g} ms", residual_ms));
   }
 
   ComparedSide predicted_, observed_;
@@ -304,8 +305,8 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   if (result.classes.empty())
     throw input_error(
         of.observed,
-        fmt::format("case {}: nothing in common with {}, which has {}; this has {}", excerpt(of.observed_case),
-                    of.predicted.source, join(classes_in(OperationTimes(predicted))),
+        fmt::format("case {}: no operation in common with {}, which has {}, while this has {}",
+                    excerpt(of.observed_case), of.predicted.source, join(classes_in(OperationTimes(predicted))),
                     join(classes_in(OperationTimes(observed)))),
         "Give the prediction of the same scenario and case");
   return result;

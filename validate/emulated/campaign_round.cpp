@@ -153,8 +153,8 @@ std::string unfit_text(const std::vector<TierRate>& rates) {
   for (const TierRate& rate : rates) {
     if (rate.holds()) continue;
     return fmt::format(
-        "environment unfit: the {} tier carries {} point to point, not {} within {:.0f} %. Try again on a machine that "
-        "is less busy",
+        "this machine is not suited: the {} tier reaches {} between two ranks instead of {} within {:.0f} %. Try again "
+        "when the machine is less busy",
         rate.tier, to_text(rate.observed), to_text(rate.expected), 100 * rate.tolerance);
   }
   return "";

@@ -103,17 +103,17 @@ std::string report_text(const CampaignReport& report, int width, bool colour) {
   add_rows(items, fmt::format("the NIC of rank {} at half rate", report.straggler), report.slowed);
   Document document;
   document.blocks = {
-      Paragraph{fmt::format("{} ranks on {} nodes; shapers of {:.0f} Mbit/s inside a node, {:.0f} Mbit/s between nodes",
-                            shape.ranks.world_size(), shape.ranks.nodes, mbits(shape.fast), mbits(shape.nic))},
+      Paragraph{
+          fmt::format("{} ranks on {} nodes; links limited to {:.0f} Mbit/s inside a node, {:.0f} Mbit/s between nodes",
+                      shape.ranks.world_size(), shape.ranks.nodes, mbits(shape.fast), mbits(shape.nic))},
       rates_sheet(report.rates), Section{"", {std::move(items)}},
-      Section{
-          "",
-          {Paragraph{fmt::format("Observed: the least of the runs. Error: predicted over observed, less 1. Built in "
-                                 "{:.2f} s, {:.1f} s in all; processors busy {:.0f} %, stolen {:.0f} %, carrying "
-                                 "packets {:.0f} %.",
-                                 report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen,
-                                 100 * report.cpu.softirq)},
-           Paragraph{kWhatItProves}}}};
+      Section{"",
+              {Paragraph{fmt::format(
+                   "Observed: the shortest of the runs. Error: predicted / observed - 1. Set up in {:.2f} s, {:.1f} s "
+                   "in total; processors busy {:.0f} %, stolen {:.0f} %, carrying packets {:.0f} %.",
+                   report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen,
+                   100 * report.cpu.softirq)},
+               Paragraph{kWhatItProves}}}};
   return document_text(document, width, colour);
 }
 
@@ -221,10 +221,10 @@ std::string round_text(const ScenarioRound& round, int width, bool colour) {
                 {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
                            ". Observed: " + join(round.observed_order) + "."},
                  Paragraph{fmt::format(
-                     "Judged: the iteration within {} % of the median observed; the bytes that each rank sends and "
-                     "receives in an iteration within {} % of the mean that the ranks counted; a collective that alone "
-                     "takes {} ms or more and shares its tier with no other within {} % of the least observed, which "
-                     "noise only lengthens.",
+                     "Judged: the iteration must be within {} % of the observed median; the bytes that each rank sends "
+                     "and receives in an iteration within {} % of the mean that the ranks counted; a collective that "
+                     "takes {} ms or more alone and shares its tier with no other within {} % of the shortest observed "
+                     "time, because noise only makes times longer.",
                      kIterationTolerancePct, kBytesTolerancePct, kJudgedCollectiveMs, kCollectiveTolerancePct)}}});
   Section judged{"", {}};
   for (const std::string& line : round.judged) judged.blocks.emplace_back(Paragraph{line, Paragraph::Role::plain, 2});

@@ -55,7 +55,7 @@ std::string neighbours(const EmulatedShape& shape, int rank) {
 void check_rate(Bandwidth rate, const std::string& argument) {
   constexpr double kLeast = 1e6 / 8, kMost = 10e9 / 8;
   if (rate.bytes_per_second >= kLeast && rate.bytes_per_second <= kMost) return;
-  throw input_error({argument}, fmt::format("{} is outside what a shaper of this cluster does", to_text(rate)),
+  throw input_error({argument}, fmt::format("{} is outside the rates that the emulated links can have", to_text(rate)),
                     "Give 1 Mbit/s to 10 Gbit/s");
 }
 

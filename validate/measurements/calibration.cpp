@@ -196,9 +196,10 @@ Calibration calibrate(const ClusterSpec& prior, const std::vector<MeasuredRow>& 
   int incomplete = 0;
   const MeasuredRows complete = complete_rows(rows, prior, incomplete);
   if (complete.size() < 2) {
-    throw input_error({options.measurements},
-                      fmt::format("{} with both a size and a time", complete.empty() ? "no row" : "only one row"),
-                      "Calibrating needs two rows at least, and more to judge it by");
+    throw input_error(
+        {options.measurements},
+        fmt::format("the file has {} with both a size and a time", complete.empty() ? "no row" : "only one row"),
+        "A calibration needs at least two rows, and more to check it");
   }
   Calibration calibration = Calibrator(prior, parts_of(complete, options.rows_per_collective), options).result();
   calibration.incomplete = incomplete;

@@ -51,12 +51,12 @@ Document two_tables(Sheet errors, const std::vector<CalibratedValue>& fitted, co
 }  // namespace
 
 Document calibration_document(const Calibration& calibration) {
-  return two_tables(
-      error_sheet(calibration), calibration.values,
-      "Errors of predicted against measured times. Start, fill and share of the latency explain the same rows between "
-      "them: read them together, not one by one.",
-      calibration.incomplete > 0 ? fmt::format("{} rows without a size or a time left out.", calibration.incomplete)
-                                 : "");
+  return two_tables(error_sheet(calibration), calibration.values,
+                    "Errors of predicted compared with measured times. Start, fill and share of the latency partly "
+                    "explain the same rows, so judge them together.",
+                    calibration.incomplete > 0
+                        ? fmt::format("{} rows without a size or a time left out.", calibration.incomplete)
+                        : "");
 }
 
 Document calibration_document(const ComputeCalibration& calibration) {
@@ -69,13 +69,12 @@ Document calibration_document(const ComputeCalibration& calibration) {
     errors.rows.push_back({{one.what, std::to_string(one.used), std::to_string(one.checked), number(one.median_before),
                             number(one.median_after), number(one.p90_after)}});
   }
-  return two_tables(
-      std::move(errors), calibration.values,
-      "Errors are those of the checked rows, which no fit looked at: shapes whose hash leaves 0 modulo 3.",
-      calibration.left_out > 0
-          ? fmt::format("{} rows left out: warm caches, skewed indices, or tables read more than once over.",
-                        calibration.left_out)
-          : "");
+  return two_tables(std::move(errors), calibration.values,
+                    "The errors are those of rows that were not used in the fit: shapes whose hash is 0 modulo 3.",
+                    calibration.left_out > 0 ? fmt::format("{} rows are left out: warm caches, skewed indices, or "
+                                                           "tables whose rows are read more than once on average.",
+                                                           calibration.left_out)
+                                             : "");
 }
 
 }  // namespace shardsim

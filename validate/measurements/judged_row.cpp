@@ -70,6 +70,7 @@ class Judge {
     row.out_of_model = map_.why_out_of_model(measured);
     const Lay lay = lay_of(measured, system);
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
+    row.network = network_of(cluster.spec(), measured.nodes > 1);
     CollectiveQuestion question;
     question.kind = measured.kind;
     question.bytes = *measured.bytes;
@@ -82,7 +83,7 @@ class Judge {
 
  private:
   const Cluster& cluster_of(const JudgedRow& row, const MappedSystem& system, int nodes) {
-    std::unique_ptr<Cluster>& cluster = clusters_[{system.label, nodes}];
+    std::unique_ptr<Cluster>& cluster = clusters_[{system.label + "/" + system.setting, nodes}];
     if (!cluster) {
       ClusterSpec spec =
           row.fits == FitsUsed::none ? system.spec : with_fits(system.spec, fits_.table_for(row.measured.system));

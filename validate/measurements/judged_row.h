@@ -33,6 +33,7 @@ struct JudgedRow {
   std::string cluster;              // name in the map
   CollectivePrediction prediction;  // of one call
   FitsUsed fits = FitsUsed::none;
+  std::string network;       // that carries it, in the words of FittedOverhead
   std::string out_of_model;  // the reason, or ""
 
   Seconds predicted() const { return static_cast<double>(measured.calls) * prediction.time; }

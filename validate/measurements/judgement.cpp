@@ -133,7 +133,7 @@ CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, c
     calibrated.systems[i].spec = std::move(calibration.spec);
   }
   if (unused.empty()) {
-    throw input_error({measurements}, "every row in the model was used to calibrate, none is left to judge",
+    throw input_error({measurements}, "all rows that could be judged were used to calibrate",
                       "Give more rows, or leave --calibrated out");
   }
   result.judgement = judgement_of(unused, calibrated, LeftOutFits{}, measurements);
@@ -150,8 +150,8 @@ std::string calibration_summary(const CalibratedJudgement& calibrated) {
     if (pair.unused == 0) without.push_back(fmt::format("{} of {}", collective_kind_name(pair.kind), pair.system));
   }
   std::string text = fmt::format(
-      "Each system was calibrated on its own rows: {} were used, none of them is judged here, nor is a row out of the "
-      "model.",
+      "Each system was calibrated on its own rows. The {} that were used are not judged here, and neither are rows "
+      "outside the model.",
       used);
   if (!without.empty()) text += fmt::format(" No row is left of: {}.", join(without));
   return text;

@@ -61,8 +61,8 @@ CalibratedJudgement calibrated_judgement(const std::vector<MeasuredRow>& rows, c
 // Which rows were used and who has none left, in sentences.
 std::string calibration_summary(const CalibratedJudgement& calibrated);
 
-// The result of `collective compare` as JSON (docs/formats.md, schema shardsim.collective_comparison/1). A figure of a
-// size band without rows is null.
+// The result of `collective compare` as JSON (docs/formats/comparisons.md, shardsim.collective_comparison/1). A figure
+// of a size band without rows is null.
 std::string judgement_json(const Judgement& judgement);
 
 // Every row with its prediction as CSV: system, case, collective, nodes, gpus_per_node, groups_at_once, size_bytes,

@@ -67,8 +67,8 @@ Sheet overall_sheet(const Judgement& judgement) {
 }
 
 constexpr const char* kLegend =
-    "Errors of predicted against measured times: median, mean and 95th percentile of their size; signed is the mean "
-    "with its sign, above 0 where we predict too long a time.";
+    "Errors of predicted compared with measured times: median, mean and 95th percentile of their size. signed: the "
+    "mean with its sign, positive if the predicted time is too long.";
 
 std::vector<DataSet::Cell> point(const JudgedRow& row) {
   const MeasuredRow& m = row.measured;
@@ -84,11 +84,10 @@ std::vector<DataSet::Cell> point(const JudgedRow& row) {
 
 // Systems in the order of the table: those in the model first.
 Section charts_section(const Judgement& judgement) {
-  Section section{
-      "Predicted against measured",
-      {Paragraph{"One chart per system, both axes logarithmic. On the dashed line the prediction is exact; the "
-                 "band is 10 % to either side. Hollow points are out of the model.",
-                 Paragraph::Role::caption}}};
+  Section section{"Predicted against measured",
+                  {Paragraph{"One chart per system, with logarithmic axes. On the dashed line the prediction is exact; "
+                             "the band is 10 % in both directions. Hollow points are outside the model.",
+                             Paragraph::Role::caption}}};
   section.side_by_side = true;
   std::set<std::string> drawn;
   for (const SystemFigures& figures : judgement.systems) {
@@ -117,8 +116,8 @@ std::string judgement_summary(const Judgement& judgement) {
   std::string text = fmt::format("{} measured collectives of {} systems predicted", overall.rows, overall.systems);
   if (overall.from_1mib().rows > 0) {
     text += fmt::format(
-        ": from 1 MiB up the time is off by {} % in the median and by at most {} % in 95 of 100 cases, every system "
-        "weighing the same",
+        ": from 1 MiB up, the median error is {} %, and 95 of 100 errors are at most {} %, with the same weight for "
+        "every system",
         percent(overall.from_1mib().median_abs_pct), percent(overall.from_1mib().p95_abs_pct));
   }
   text += ".";

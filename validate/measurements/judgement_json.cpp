@@ -77,13 +77,14 @@ std::string judgement_json(const Judgement& judgement) {
 std::string predictions_csv(const Judgement& judgement) {
   std::string csv =
       "system,case,collective,nodes,gpus_per_node,groups_at_once,size_bytes,calls,measured_us,predicted_us,error_pct,"
-      "algorithm,protocol,bottleneck,out_of_model\n";
+      "algorithm,protocol,bottleneck,network,out_of_model\n";
   for (const JudgedRow& row : judgement.rows) {
     const MeasuredRow& m = row.measured;
-    csv += fmt::format("{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.2f},{},{},{},{}\n", csv_cell(m.system),
+    csv += fmt::format("{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.2f},{},{},{},{},{}\n", csv_cell(m.system),
                        csv_cell(m.setting), collective_kind_name(m.kind), m.nodes, m.gpus_per_node, m.groups_at_once,
                        *m.bytes, m.calls, m.time->us(), row.predicted().us(), row.error_pct(), row.prediction.algorithm,
-                       row.prediction.protocol, csv_cell(row.prediction.bottleneck), csv_cell(row.out_of_model));
+                       row.prediction.protocol, csv_cell(row.prediction.bottleneck), row.network,
+                       csv_cell(row.out_of_model));
   }
   return csv;
 }

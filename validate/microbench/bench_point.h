@@ -30,7 +30,7 @@ struct IndexLaw {
   std::string text() const;  // "uniform", "zipf 1.05"
 };
 
-// What a data set says of a point's sizes, as the texts of its columns (docs/formats.md, embedding measurements):
+// What a data set says of a point's sizes, as the texts of its columns (docs/formats/measurements.md):
 // "mixed" where tables differ; gemm: rows k, dim n, batch m.
 struct PointColumns {
   std::string tables, rows, dim, batch, pooling, dtype;

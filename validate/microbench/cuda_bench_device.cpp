@@ -58,7 +58,7 @@ DeviceFacts read_facts() {
   cuda::load_kernels_early();
   int count = 0, runtime = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("no GPU that CUDA can use is here", "Look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+    throw run_error("CUDA finds no usable GPU", "Look at nvidia-smi and CUDA_VISIBLE_DEVICES");
   cuda::check(cudaSetDevice(0), "choosing the GPU");
   cudaDeviceProp properties{};
   std::size_t free = 0, total = 0;

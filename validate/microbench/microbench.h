@@ -83,7 +83,7 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
 MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
                             const MicrobenchWatch& watch);
 
-// The set as a table with the columns of the public embedding measurements (docs/formats.md, embedding measurements):
+// The set as a table with the columns of the public embedding measurements (docs/formats/measurements.md):
 // one row per point, and one per limit (op `copy`, `cache_read`, `empty_call`). Quality A, or C where the limits
 // drifted by more than was allowed.
 std::string measured_csv(const MeasuredSet& set);
@@ -91,8 +91,8 @@ std::string measured_csv(const MeasuredSet& set);
 // Everything, raw samples included, as one JSON object: schema shardsim.microbench/1.
 std::string measured_json(const MeasuredSet& set);
 
-// The set with its raw samples as an HDF5 file that xarray opens, schema shardsim.microbench/1 (docs/formats.md): axes
-// point, sample, bin, table and fact. Written whole or not at all.
+// The set with its raw samples as an HDF5 file that xarray opens, schema shardsim.microbench/1
+// (docs/formats/measurements.md): axes point, sample, bin, table and fact. Written whole or not at all.
 void save_measured_hdf5(const MeasuredSet& set, const std::filesystem::path& path);
 
 // Which points a sweep runs. All are drawn from the seed alone, and leave out what needs more than `memory` bytes.

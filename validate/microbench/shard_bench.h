@@ -12,7 +12,8 @@
 
 namespace shardsim {
 
-// Times of the lookups and updates of shards (docs/formats.md, shards and their labels), for costs that are learned.
+// Times of the lookups and updates of shards (docs/formats/measurements.md, shards and their labels), for costs that
+// are learned.
 
 // What a device is timed on: lookup and update of a shard's pieces in one call each, whose ids are drawn from the
 // tables' access distributions. Bag b of a table has the ids from floor(b L) to floor((b + 1) L), L its mean items per

@@ -48,8 +48,8 @@ ShardJournal::ShardJournal(const std::filesystem::path& output, const std::strin
   if (text.empty()) text = head;
   const std::vector<std::string> lines = split(text, '\n');
   if (lines.front() != head)
-    throw input_error({path_}, "it is the journal of another measurement: " + excerpt(lines.front()),
-                      "Measure as it says, name another output, or remove it");
+    throw input_error({path_}, "the journal belongs to another measurement: " + excerpt(lines.front()),
+                      "Use the same options as that measurement, choose another output, or remove the journal");
   for (std::size_t i = 1; i < lines.size(); ++i) take_line(lines[i], {path_, static_cast<int>(i) + 1}, shards);
   write_file(path_, text + "\n");  // without what was cut off
 }

@@ -63,11 +63,11 @@ Document balance_document(const std::vector<BalanceResult>& results, const Shard
   Document document;
   document.add(table_section(
       "In-model",
-      fmt::format(
-          "{} tasks held back, judged by {} of {}, which also said the labels that the policy was trained on. "
-          "balance: least over largest shard, of a task; means over the tasks within memory (random: 20 places each). "
-          "over random: slowest shard of random places over this one's.",
-          tasks, policy.setting.provider, policy.setting.device),
+      fmt::format("{} tasks were held back and are judged with the costs of {} for {}, which also labelled the "
+                  "training data. balance: time of the fastest shard of a task divided by that of the slowest; mean "
+                  "over the tasks that fit in memory (random: 20 placements each). over random: time of the slowest "
+                  "shard of random placements divided by that of this placement.",
+                  tasks, policy.setting.provider, policy.setting.device),
       std::move(sheet)));
   return document;
 }
@@ -111,25 +111,29 @@ int train_autoshard(const Arguments& given, const Terminal& terminal) {
 }
 
 Command autoshard_train_command() {
-  return {.name = "shardsim autoshard train",
-          .summary = "train a policy of the planner autoshard on the cases of a scenario",
-          .positionals = {{"SCENARIO", "A scenario whose cases are tasks; their planners do not count."}},
-          .options = std::vector{Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once},
-                                 Option{"test", 0, "PATTERN",
-                                        "Hold these cases back and judge the policy on them; else those called "
-                                        "test/..., else the last tenth.",
-                                        "", Option::Times::any},
-                                 Option{"updates", 0, "N", "Steps of the training, of ten episodes each.",
-                                        fmt::format("{}", PolicyTraining{}.updates)},
-                                 Option{"without", 0, "FEATURE",
-                                        "Do not tell the policy this feature: dim, row, pooling_factor, size, bins.",
-                                        "", Option::Times::any},
-                                 force_option()} +
-                     scenario_options(),
-          .notes = "Same scenario, same seed, same bytes. A training that is stopped leaves no file.\n",
-          .examples = {"shardsim autoshard train scenarios/autoshard_tasks.yaml -o out/policy.h5",
-                       "shardsim autoshard train out/autoshard.yaml --seed 3 --updates 2 -o out/policy_3.h5"},
-          .run = train_autoshard};
+  return {
+      .name = "shardsim autoshard train",
+      .summary = "train a policy for the planner autoshard on the cases of a scenario",
+      .positionals = {{"SCENARIO",
+                       "A scenario each of whose cases is a sharding task. The planners of the cases are ignored."}},
+      .options =
+          std::vector{
+              Option{"output", 'o', "POLICY.h5", "Write this file.", "", Option::Times::once},
+              Option{"test", 0, "PATTERN",
+                     "Do not train on the cases whose names fit this pattern, and judge the policy on them. Without "
+                     "this option these are the cases called test/..., or the last tenth if there are none.",
+                     "", Option::Times::any},
+              Option{"updates", 0, "N", "The number of training steps; each has ten episodes.",
+                     fmt::format("{}", PolicyTraining{}.updates)},
+              Option{"without", 0, "FEATURE",
+                     "Hide this feature of the tables from the policy: dim, row, pooling_factor, size, bins.", "",
+                     Option::Times::any},
+              force_option()} +
+          scenario_options(),
+      .notes = "The same scenario and the same seed give the same file. A training that is stopped leaves no file.\n",
+      .examples = {"shardsim autoshard train scenarios/autoshard_tasks.yaml -o out/policy.h5",
+                   "shardsim autoshard train out/autoshard.yaml --seed 3 --updates 2 -o out/policy_3.h5"},
+      .run = train_autoshard};
 }
 
 }  // namespace

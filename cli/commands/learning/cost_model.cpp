@@ -48,7 +48,7 @@ void keep_labels(const Arguments& given) {
   if (path == "-" || given.has("force") || !is_file(path)) return;
   if (read_file(path).find(kLabelMark) == std::string::npos) return;  // deliver() refuses it
   if (!is_labelled(read_label_file(path))) return;
-  throw input_error({path}, "the file holds labels", "Name another file, or add --force");
+  throw input_error({path}, "the file holds labels", "Choose another name, or add --force to overwrite it");
 }
 
 int sample(const Arguments& given, const Terminal&) {
@@ -78,7 +78,7 @@ void resume(Set& set, const Arguments& given, const auto& items) {
   const Set* old = std::get_if<Set>(&before);
   if (old == nullptr || old->provider != set.provider || old->device != set.device || old->batch != set.batch ||
       old->*items != set.*items)
-    throw input_error({output}, "the file holds other labels", "Name another file, or add --force");
+    throw input_error({output}, "the file holds other labels", "Choose another name, or add --force to overwrite it");
   set.labels = old->labels;
 }
 
@@ -90,7 +90,7 @@ void check_kept(const Set& set, const Arguments& given, const auto& label_of) {
   const auto i = static_cast<std::size_t>(kept - set.labels.begin());
   if (is_near(label_of(i), **kept)) return;
   throw input_error({given.text("output")}, "the labels in the file are of another cluster",
-                    "Name another file, or add --force");
+                    "Choose another name, or add --force to overwrite it");
 }
 
 // Labels what has none, saves now and then, and when the user asks to stop.
@@ -145,55 +145,65 @@ int label(const Arguments& given, const Terminal& terminal) {
 }  // namespace
 
 Command cost_model_sample_command() {
-  return {.name = "shardsim cost-model sample",
-          .summary = "draw shards of a workload's tables, or exchanges of a node, to be labelled",
-          .positionals = {{"WORKLOAD", "The pool of tables, as `shardsim list workloads` names it, or a file."}},
-          .options = {{"count", 'n', "N", "How many to draw.", "20000"},
-                      {"seed", 0, "S", "Same seed, same draws.", "1"},
-                      {"batch", 0, "B", "Samples of one lookup, of all GPUs together; else the workload's of one GPU."},
-                      {"max-tables", 0, "T", "A shard has 1 to T tables.", "15"},
-                      {"max-dim", 0, "D", "They have 4, 8, 16 ... D columns.", "128"},
-                      {"max-bytes", 0, "BYTES", "Rows of a shard take at most so much.", "4 GiB"},
-                      {"exchanges",
-                       0,
-                       "RANKS",
-                       "Draw exchanges of the ranks of one node instead.",
-                       "",
-                       Option::Times::at_most_once,
-                       {"4", "8"}},
-                      output_file_option(),
-                      force_option()},
-          .examples = {"shardsim cost-model sample nv_tiny -n 1000 --batch 65536 -o out/shards.json",
-                       "shardsim cost-model sample nv_tiny -n 1000 --batch 65536 --exchanges 4 -o out/exchanges.json"},
-          .run = sample};
+  return {
+      .name = "shardsim cost-model sample",
+      .summary =
+          "draw random shards of a workload's tables, or random exchanges inside a node, whose times are to be learned",
+      .positionals = {{"WORKLOAD",
+                       "The workload whose tables are drawn: the name of a shipped one (see `shardsim list "
+                       "workloads`), or a file."}},
+      .options = {{"count", 'n', "N", "The number of shards or exchanges to draw.", "20000"},
+                  {"seed", 0, "S", "The random seed. The same seed draws the same shards.", "1"},
+                  {"batch", 0, "B",
+                   "The number of samples of one lookup, over all GPUs. Without this option it is the workload's batch "
+                   "of one GPU."},
+                  {"max-tables", 0, "T", "A shard has from 1 to T tables.", "15"},
+                  {"max-dim", 0, "D", "A table of a shard has 4, 8, 16 ... or D columns.", "128"},
+                  {"max-bytes", 0, "BYTES", "The most bytes that the rows of one shard take.", "4 GiB"},
+                  {"exchanges",
+                   0,
+                   "RANKS",
+                   "Draw exchanges of vectors between this number of GPUs of one node, instead of shards.",
+                   "",
+                   Option::Times::at_most_once,
+                   {"4", "8"}},
+                  output_file_option(),
+                  force_option()},
+      .examples = {"shardsim cost-model sample nv_tiny -n 1000 --batch 65536 -o out/shards.json",
+                   "shardsim cost-model sample nv_tiny -n 1000 --batch 65536 --exchanges 4 -o out/exchanges.json"},
+      .run = sample};
 }
 
 Command cost_model_label_command() {
   return {
       .name = "shardsim cost-model label",
-      .summary = "give drawn shards or exchanges their seconds by a model",
-      .positionals = {{"FILE", "What `shardsim cost-model sample` wrote."}},
+      .summary = "label shards or exchanges with the times that a model predicts",
+      .positionals = {{"FILE", "A file that `shardsim cost-model sample` wrote."}},
       .options = {{"provider",
                    0,
                    "NAME",
-                   "Who says the seconds; measured ones come from shardsim-microbench --shards.",
+                   "The model that gives the times. For measured times use `shardsim-microbench --shards` instead of "
+                   "this command.",
                    "closed_form",
                    Option::Times::at_most_once,
                    {"closed_form"}},
-                  {"cluster", 0, "NAME|FILE", "Whose GPU and links, as `shardsim list clusters` names it, or a file.",
+                  {"cluster", 0, "NAME|FILE",
+                   "The cluster with the GPU and the links to predict for: the name of a shipped one (see `shardsim "
+                   "list clusters`), or a file.",
                    "", Option::Times::once},
                   nodes_option(),
                   cluster_set_option(),
                   {"compute-model",
                    0,
                    "NAME",
-                   "Which model of the GPU says the seconds of lookups.",
+                   "The compute model that predicts the times of lookups.",
                    "roofline",
                    Option::Times::at_most_once,
                    {"roofline"}},
                   output_file_option(),
                   force_option()},
-      .notes = "Labels that FILE of -o already has are kept: a labelling that was stopped goes on where it was.\n",
+      .notes =
+          "Labels that the output file already has are kept, so the same command continues after an interruption.\n",
       .examples = {"shardsim cost-model label out/shards.json --cluster dgx_a100_40gb -o out/labels.json"},
       .run = label};
 }

@@ -59,7 +59,7 @@ TrainingOptions training_options(const Arguments& given) {
   options.batch = static_cast<int>(given.count("batch-size", 1, kMostBatch).value_or(0));
   options.rate = parse_real(given.text("rate"), Arguments::place("rate"));
   if (options.rate > 0 && options.rate < 1) return options;
-  throw input_error(Arguments::place("rate"), "a rate lies between 0 and 1", "Take 0.004, or less");
+  throw input_error(Arguments::place("rate"), "the learning rate must lie between 0 and 1", "Take 0.004, or less");
 }
 
 FeatureLayout layout_of(const Arguments& given, const LabelSets& sets) {
@@ -151,7 +151,7 @@ std::vector<Seconds> labels_of(const Set& set, const std::vector<std::size_t>& i
 void refuse_mixture(const std::string& file, const std::string& model, const std::string& labels) {
   if (model == labels) return;
   throw input_error({file}, fmt::format("the model is of {}, the labels of {}", model, labels),
-                    "Evaluate a model on labels of its own kind");
+                    "Give labels of the same provider and device as those that the model was trained on");
 }
 
 void evaluate_set(const LearnedCosts& costs, const ShardSet& set, const Arguments& given, Sheet& sheet) {
@@ -183,7 +183,7 @@ void evaluate_set(const LearnedCosts& costs, const ExchangeSet& set, const Argum
 
 void require_held_back(const auto& set, const std::string& path) {
   if (held_back_items(set).empty())
-    throw input_error({path}, "none of the third that is held back has a label", "Label more of the file");
+    throw input_error({path}, "none of the shards that are held back has a label", "Label more of the file");
 }
 
 int evaluate_model(const Arguments& given, const Terminal& terminal) {
@@ -206,27 +206,29 @@ int evaluate_model(const Arguments& given, const Terminal& terminal) {
 Command cost_model_train_command() {
   return {
       .name = "shardsim cost-model train",
-      .summary = "fit nets to labels, two thirds of them, and write a model file",
-      .positionals = {{"LABELS", "Labelled shards."}},
-      .options = {{"with", 0, "FILE", "More labels: of shards, or of exchanges of 4 or 8 ranks.", "",
-                   Option::Times::any},
-                  {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
-                  {"seed", 0, "S", "Same labels, same seed, same bytes.", "1"},
-                  {"layout",
-                   0,
-                   "NAME",
-                   "Features and nets: as published, or ours for times of real machines; where it is not given, the "
-                   "former for labels in closed form.",
-                   "",
-                   Option::Times::at_most_once,
-                   {"neuroshard", "measured"}},
-                  {"epochs", 0, "N",
-                   "How often every label is looked at; where it is not given as often as 16,000 steps take, of "
-                   "exchanges 32,000."},
-                  {"batch-size", 0, "N",
-                   "Labels of one step; 16 of few labels, else 64 shards or 128 exchanges where it is not given."},
-                  {"rate", 0, "R", "The highest rate of Adam's steps; it falls to 0 towards the end.", "0.004"},
-                  force_option()},
+      .summary = "train neural nets on two thirds of the labels, and write them as a cost model",
+      .positionals = {{"LABELS", "A file of labelled shards."}},
+      .options =
+          {{"with", 0, "FILE", "A further file of labels, of shards or of exchanges between 4 or 8 GPUs.", "",
+            Option::Times::any},
+           {"output", 'o', "COSTS.h5", "Write this file.", "", Option::Times::once},
+           {"seed", 0, "S", "The random seed. The same labels and the same seed give the same file.", "1"},
+           {"layout",
+            0,
+            "NAME",
+            "The features and nets: those that NeuroShard published, or smaller ones of our own for measured times. "
+            "Without this option, labels of the provider closed_form get those of NeuroShard, and others get our own.",
+            "",
+            Option::Times::at_most_once,
+            {"neuroshard", "measured"}},
+           {"epochs", 0, "N",
+            "The number of passes over the labels. Without this option, there are as many as make 16,000 training "
+            "steps, or 32,000 for exchanges."},
+           {"batch-size", 0, "N",
+            "The number of labels in a training step. Without this option it is 64 for shards and 128 for exchanges, "
+            "and 16 where there are few labels."},
+           {"rate", 0, "R", "The learning rate of Adam at its highest; it falls to 0 towards the end.", "0.004"},
+           force_option()},
       .examples = {"shardsim cost-model train out/labels.json -o out/costs.h5"},
       .run = train_model};
 }
@@ -234,11 +236,14 @@ Command cost_model_train_command() {
 Command cost_model_evaluate_command() {
   return {
       .name = "shardsim cost-model evaluate",
-      .summary = "say how far a model is from the labels that were held back",
-      .positionals = {{"COSTS.h5", "What `shardsim cost-model train` wrote."},
-                      {"LABELS", "Labelled shards or exchanges; their third that training does not look at counts."}},
+      .summary = "show the error of a cost model on the labels that were held back from its training",
+      .positionals =
+          {{"COSTS.h5", "A file that `shardsim cost-model train` wrote."},
+           {"LABELS",
+            "A file of labelled shards or exchanges. Only the third that is held back from every training is judged."}},
       .options = {{"cluster", 0, "NAME|FILE",
-                   "Lay the roofline of this cluster's GPU beside it, calibrated on the other two thirds."},
+                   "Also show the error of the compute model roofline for the GPU of this cluster, calibrated on the "
+                   "other two thirds of the labels."},
                   nodes_option(),
                   cluster_set_option()},
       .examples = {"shardsim cost-model evaluate out/costs.h5 out/labels.json",

@@ -14,12 +14,13 @@ namespace shardsim {
 template <typename Read>
 void check_learned_output(const Arguments& given, const std::string& what, const Read& read) {
   const std::string path = given.text("output");
-  if (path == "-") throw input_error(Arguments::place("output"), "HDF5 does not go to a stream", "Name a file");
+  if (path == "-")
+    throw input_error(Arguments::place("output"), "an HDF5 file cannot be written to standard output", "Name a file");
   if (!is_there(path) || given.has("force")) return;
   try {
     read(path);
   } catch (const Error&) {
-    throw input_error({path}, "the file is there and holds no " + what, "Name another file, or add --force");
+    throw input_error({path}, "the file exists and does not hold a " + what, "Name another file, or add --force");
   }
 }
 

@@ -71,10 +71,10 @@ void check_knots(const FamilyInput& input) {
     if (j == 0) continue;
     if (knots[j].rank <= knots[j - 1].rank)
       throw input_error(input.place, fmt::format("access knot {} does not lie behind knot {}", j + 1, j),
-                        "Give knots by rising rank");
+                        "List the knots by rising rank");
     if (knots[j].ln_p > knots[j - 1].ln_p)
       throw input_error(input.place, fmt::format("ln_p rises from access knot {} to {}", j, j + 1),
-                        "Rows are sorted by falling popularity: let ln_p fall");
+                        "Rows are sorted by falling popularity, so ln_p must not rise");
   }
   if (knots.back().rank != static_cast<double>(input.rows))
     throw input_error(input.place, fmt::format("the last access knot is at rank {}", knots.back().rank),

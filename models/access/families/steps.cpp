@@ -39,7 +39,7 @@ void check_steps(const FamilyInput& input) {
       throw input_error(input.place, fmt::format("access step {} has no rows", i + 1), "Leave it out");
     if (steps[i].rows > left)
       throw input_error(input.place, fmt::format("the access steps hold more than the table's {} rows", input.rows),
-                        "Rows behind the last step may be left out, not added");
+                        "The steps may cover fewer rows than the table has, but not more");
     left -= steps[i].rows;
   }
 }

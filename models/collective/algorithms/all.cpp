@@ -18,7 +18,8 @@ bool is_all_reduce(CollectiveKind kind) {
 }
 
 constexpr std::array<CollectiveEntry, 5> kAlgorithms{{
-    {"direct", "every pair at once over its own route (all_to_all, send_recv)", is_peer_to_peer, expand_direct},
+    {"direct", "all pairs of ranks at once, each over its own route (all_to_all, send_recv)", is_peer_to_peer,
+     expand_direct},
     {"nccl", "what NCCL's own cost model chooses: ring, tree, NVLS (all_reduce, reduce_scatter, all_gather, broadcast)",
      is_collected, expand_nccl},
     {"ring", "rings through all ranks, one per NIC (all_reduce, reduce_scatter, all_gather, broadcast)", is_collected,

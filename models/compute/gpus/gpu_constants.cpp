@@ -181,7 +181,7 @@ GpuTable gpu_table_from_tree(const Tree& tree, GpuTable base) {
   for (const Tree& entry : reader.list("gpus")) {
     GpuConstants gpu = read_gpu(entry, base);
     if (std::ranges::find(own, gpu.name) != own.end())
-      throw input_error(entry.place, "GPU " + excerpt(gpu.name) + " is there twice", "Leave one of the two out");
+      throw input_error(entry.place, "GPU " + excerpt(gpu.name) + " appears twice", "Remove one of the two");
     own.push_back(gpu.name);
     std::erase_if(base.gpus, [&](const GpuConstants& old) { return old.name == gpu.name; });
     base.gpus.push_back(std::move(gpu));
@@ -208,8 +208,8 @@ GpuSpec spec_of(const GpuConstants& constants) {
 }
 
 GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu) {
-  const GpuSpec usual = usual_gpu(gpu);
-  if (gpu.copy_bandwidth != usual.copy_bandwidth) constants.copy_bandwidth = gpu.copy_bandwidth;
+  const GpuSpec usual = usual_gpu_beside_copies(gpu);
+  if (gpu.copy_bandwidth != usual_gpu(gpu).copy_bandwidth) constants.copy_bandwidth = gpu.copy_bandwidth;
   if (gpu.l2 != usual.l2) constants.l2 = gpu.l2;
   if (gpu.l2_bandwidth != usual.l2_bandwidth) constants.gather_l2 = gpu.l2_bandwidth;
   if (gpu.sm_count != usual.sm_count) constants.sm_count = gpu.sm_count;

@@ -6,7 +6,7 @@
 namespace shardsim {
 
 // Seconds of kernels, alone on their GPU, by the constants of that GPU. Formulas and where they come from:
-// docs/formats.md, compute model gpu_kernels.
+// docs/formats/measurements.md, compute model gpu_kernels.
 
 // Row reads of a lookup that reach DRAM: each different row once where all of them fit into L2 or nothing is known of
 // how rows come back; else the reads that miss, and never fewer than there are different rows.

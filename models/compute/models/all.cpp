@@ -9,11 +9,12 @@ namespace shardsim {
 
 std::span<const ComputeModelEntry> compute_models() {
   static constexpr std::array<ComputeModelEntry, 3> kModels{{
-      {"gpu_kernels", "lookups, updates, sorts and products as kernels reach them on each GPU, V100 to GB300",
+      {"gpu_kernels", "lookups, updates, sorts and matrix products by constants of each GPU's kernels, V100 to GB300",
        make_gpu_kernels, true},
-      {"measured", "times of a micro-benchmark (file: measured.csv), interpolated; beyond them the rate at the edge",
+      {"measured",
+       "interpolates times of a micro-benchmark (file: measured.csv); larger sizes take the rate of the largest",
        make_measured},
-      {"roofline", "kernel start plus the slowest of memory traffic, arithmetic and lookup issue", make_roofline},
+      {"roofline", "kernel start plus the slowest of memory traffic, arithmetic and issue of lookups", make_roofline},
   }};
   return kModels;
 }

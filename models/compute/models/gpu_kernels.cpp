@@ -104,7 +104,7 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
   const double update_factor = options.has("update_factor") ? options.real("update_factor") : 1;
   if (update_factor < 1)
     throw input_error(options.place_of("update_factor"), "update_factor is below 1",
-                      "1: as fast as one fused kernel; 2: twice its time");
+                      "1 means as fast as one fused kernel, 2 twice its time");
   std::optional<Seconds> kernel_fixed;
   if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
   return std::make_unique<GpuKernels>(std::move(table), name, in_situ, update_factor, kernel_fixed);

@@ -57,7 +57,8 @@ class Measured final : public ComputeModel {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw input_error({path_}, "no usable row of " + what, "Measure it too, or choose another compute model");
+    throw input_error({path_}, "the file has no usable row of " + what,
+                      "Measure it too, or choose another compute model");
   }
 
   Seconds on(const MeasuredCurve& curve, const ComputeWork& work, const std::string& what) const {

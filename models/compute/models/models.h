@@ -36,7 +36,7 @@ class MeasuredCurve {
 // of, when it is asked for.
 std::unique_ptr<ComputeModel> make_measured(MapReader& options);
 
-// The roofline of one operation, alone on its device (docs/formats.md, gpu constants):
+// The roofline of one operation, alone on its device (docs/formats/measurements.md, gpu constants):
 //   kernel_overhead + max(hbm_bytes / copy_bandwidth, flops / (rate of the precision x flops_efficiency),
 //                         lookups / lookups_per_ns).
 // A sorted exact update (FBGEMM's kind) is several kernels, a sort, and memory traffic at part of the copy rate:

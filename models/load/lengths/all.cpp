@@ -37,8 +37,8 @@ LengthFamily make_length_family(const LengthInput& input) {
                       "Give a pooling_factor or an average_length above 0");
   if (input.spec.common && !entry.allows_factors)
     throw input_error(input.place, fmt::format("lengths of the family '{}' cannot be common", input.spec.family),
-                      "Say common: false, or a family that sample factors stretch: fixed, poisson, geometric, "
-                      "negative_binomial, log_normal without most");
+                      "Write common: false, or one of the families that allow it: fixed, poisson, geometric, "
+                      "negative_binomial, or log_normal without 'most'");
   return entry.make(input);
 }
 
@@ -68,7 +68,7 @@ const std::vector<std::string>& length_families() {
 }
 
 LengthFamily refuse_length_file(const LengthInput& input) {
-  throw input_error(input.place, "lengths of a file cannot be drawn",
+  throw input_error(input.place, "lengths that are stored in a file cannot be drawn",
                     "Give a histogram of the lengths, or take load.batches: expected");
 }
 

@@ -9,7 +9,7 @@
 namespace shardsim {
 
 // The families of length laws. To add one: its class, its maker here, its row in all.cpp, its keys in
-// models/workload/length_reader.cpp, a row in docs/formats.md.
+// models/workload/length_reader.cpp, a row in docs/formats/workload.md.
 class LengthLaw::Family {
  public:
   virtual ~Family() = default;

@@ -148,8 +148,8 @@ LengthFamily make_log_normal_lengths(const LengthInput& input) {
   law.most = static_cast<double>(spec.most);
   if (!(law.most > input.mean))
     throw input_error(input.place,
-                      fmt::format("no bag has more than {} ids, the mean is {:.7g}", spec.most, input.mean),
-                      "Let most be above the mean length");
+                      fmt::format("bags have at most {} ids, but their mean is {:.7g}", spec.most, input.mean),
+                      "Write a value of most that is above the mean length");
   law.inner = inner_mean_of(law, input.mean);
   return std::make_shared<LogNormalLengths>(law, input.mean);
 }

@@ -116,7 +116,7 @@ void check_bins(const LengthInput& input) {
   }
   if (std::abs(sum - 1) > kShareTolerance)
     throw input_error(input.place, fmt::format("the shares of the lengths add up to {:.7g}", sum),
-                      "Let the shares of all lengths add up to 1");
+                      "The shares of all lengths must add up to 1");
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ LengthFamily make_uniform_lengths(const LengthInput& input) {
   check_bag_length(low, input.place);
   check_bag_length(high, input.place);
   if (high < low)
-    throw input_error(input.place, fmt::format("lengths from {} to {}", low, high), "Let low be at most high");
+    throw input_error(input.place, fmt::format("lengths from {} to {}", low, high), "low must not be above high");
   auto family = std::make_shared<UniformLengths>(low, high);
   const double mean = family->cumulants().mean;
   if (std::abs(mean - input.mean) > kMeanTolerance * input.mean) throw impossible_mean(input, mean);

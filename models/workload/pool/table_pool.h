@@ -42,7 +42,7 @@ struct PoolTable {
 };
 
 // A pool of tables like MetaSyn, the data of AutoShard and NeuroShard: the published figures are met, the shapes of
-// its distributions are guesses (docs/formats.md, a pool of tables). Same seed, same pool.
+// its distributions are guesses (docs/formats/workload.md, a pool of tables). Same seed, same pool.
 std::vector<PoolTable> sample_pool(std::uint64_t seed);
 
 // The pool as a workload file: tables t0, t1 ... of 16 columns.

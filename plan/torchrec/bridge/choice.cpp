@@ -101,7 +101,7 @@ std::vector<JudgedPlan> simulate_candidates(const Choice& choice, const PlannerC
 void tell_of_scaleup(const std::vector<ProposerKind>& proposers, const PlannerContext& context) {
   if (!context.note || std::ranges::find(proposers, ProposerKind::embedding_offload_scaleup) == proposers.end()) return;
   context.note(
-      "embedding_offload_scaleup proposes its start alone: no table says how often its cached rows are missed");
+      "embedding_offload_scaleup makes only its first proposal: no table states how often its cached rows are missed");
 }
 
 void tell_of_output_types(const PlannerOptions& options, const Workload& workload, const PlannerContext& context) {
@@ -128,7 +128,8 @@ Choice choose_plan(const PlannerOptions& given, const Workload& workload, const 
                    const PlannerContext& context) {
   const PlannerOptions options = with_constraints(given, context.constraints, workload);
   if (options.simulated && !context.simulate) {
-    throw input_error({"planner torchrec"}, "objective simulated needs a simulator, which this command does not bring",
+    throw input_error({"planner torchrec"},
+                      "the objective simulated needs a simulator, which this command does not have",
                       "Use objective: estimated here, or 'shardsim plan'");
   }
   Choice choice;

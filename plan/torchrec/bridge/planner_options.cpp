@@ -94,8 +94,8 @@ std::optional<Bytes> read_capacity(MapReader& reader, const char* key) {
   if (!reader.has(key)) return std::nullopt;
   const Bytes capacity = reader.bytes(key);
   if (capacity.count > 0) return capacity;
-  throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which TorchRec takes for its default", key),
-                    "For no memory at all write \"1 B\"; for the cluster's leave it out");
+  throw input_error(reader.place_of(key), fmt::format("'{}' is 0 B, which TorchRec reads as its default", key),
+                    "Write \"1 B\" for no memory at all; leave the key out for the memory of the cluster");
 }
 
 double element_bytes(MapReader& reader, const char* key) {
@@ -283,9 +283,8 @@ std::string output_types_note(const PlannerOptions& options, const Workload& wor
   const std::size_t more = tables.size() > kShown ? tables.size() - kShown : 0;
   tables.resize(tables.size() - more);
   return fmt::format(
-      "output_dtype in the planner's constraints moves its estimates alone: where vectors are exchanged, the "
-      "simulation "
-      "sends them in another type ({}{}), which 'wire_dtype' of the workload says.",
+      "output_dtype in the planner's constraints changes only its estimates: the simulation exchanges vectors in the "
+      "type that 'wire_dtype' of the workload states, which differs ({}{}).",
       join(tables), more > 0 ? fmt::format(" and {} more tables", more) : "");
 }
 

@@ -52,7 +52,8 @@ struct TopologyOptions {
   Place place;
 };
 
-// The planner map of a scenario (docs/formats.md, planner torchrec), read once and used for any workload and cluster.
+// The planner map of a scenario (docs/formats/scenario.md, planner torchrec), read once and used for any workload and
+// cluster.
 struct PlannerOptions {
   RunSettings run;  // all that the map says of a run; workload and cluster add the rest (planner_request)
   TopologyOptions topology;

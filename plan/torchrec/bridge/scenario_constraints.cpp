@@ -41,16 +41,16 @@ void merge(ConstraintOptions& own, const TableConstraint& scenario, const std::s
   TableConstraints& allowed = own.allowed;
   allowed.sharding_types = in_both(allowed.sharding_types, known_types(scenario));
   refuse(allowed.sharding_types.empty() && !scenario.sharding_types.empty(),
-         "no sharding type is left that the planner may take");
+         "they and those of the planner allow no common sharding type");
   allowed.compute_kernels = in_both(allowed.compute_kernels, kernels_of(scenario));
   refuse(allowed.compute_kernels.empty() && !scenario.compute_kernels.empty(),
-         "no compute kernel is left that the planner may take");
+         "they and those of the planner allow no common compute kernel");
   if (scenario.min_partition) {
     own.min_partition = std::max(own.min_partition.value_or(0), *scenario.min_partition);
   }
   if (!scenario.cache_load_factor) return;
   refuse(own.cache_load_factor && *own.cache_load_factor != *scenario.cache_load_factor,
-         "the planner states another cache_load_factor");
+         "those of the planner state another cache_load_factor");
   own.cache_load_factor = scenario.cache_load_factor;
 }
 

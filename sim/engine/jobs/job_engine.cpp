@@ -135,9 +135,9 @@ class JobLoop {
 
   [[noreturn]] void refuse(const Lane& lane) const {
     throw input_error(lane.run.place,
-                      fmt::format("job '{}' ended {} iterations, and the slowest job beside it is not measured yet",
+                      fmt::format("job '{}' has run {} iterations, but the slowest job is not measured yet",
                                   lane.run.name, lane.counted),
-                      "Start the jobs closer together, or put jobs of more like lengths on one fabric");
+                      "Start the jobs closer together, or simulate jobs whose iterations are of more similar length");
   }
 
   Lanes& lanes_;

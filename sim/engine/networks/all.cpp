@@ -9,7 +9,7 @@ std::unique_ptr<Network> make_simgrid(MapReader& options);
 
 namespace {
 constexpr NetworkEntry kNetworks[] = {
-    {"closed_form", "every transfer alone on its links: no contention, no event engine", make_closed_form},
+    {"closed_form", "every transfer as if alone on its links: no contention, no event engine", make_closed_form},
     {"fair_queues", "max-min fair sharing as simgrid has it, each link a queue of its own", make_fair_queues},
     {"simgrid", "max-min fair sharing of every link among active transfers (SimGrid, model CM02)", make_simgrid},
 };

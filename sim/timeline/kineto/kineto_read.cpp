@@ -234,8 +234,8 @@ class TimelineBuilder {
       span.end_us += shift;
     }
     notes_.push_back(
-        fmt::format("the ranks' clocks are up to {:.3g} ms apart: laid on each other by the end of the first step's "
-                    "last collective",
+        fmt::format("the clocks of the ranks differ by up to {:.3g} ms; they were aligned by the end of the last "
+                    "collective of the first step",
                     (most - least) * 1e-3));
   }
 
@@ -260,7 +260,7 @@ class TimelineBuilder {
       notes_.push_back(
           fmt::format("{} GPU kernels were launched outside the profiled steps and are left out", outside_steps_));
     if (!unknown_.empty())
-      notes_.push_back(fmt::format("communication of a kind that we do not have counts as {}: {}", kOtherCommunication,
+      notes_.push_back(fmt::format("communication of an unknown kind is counted as {}: {}", kOtherCommunication,
                                    join({unknown_.begin(), unknown_.end()})));
   }
 

@@ -230,7 +230,8 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
   TraceHandler handler(trace);
   nlohmann::json::sax_parse(in, &handler);
   if (!trace.has_events)
-    throw input_error({path}, "no trace: there is no list traceEvents", "Give a folder of Kineto traces alone");
+    throw input_error({path}, "not a trace: there is no list traceEvents",
+                      "Give a folder that holds only Kineto traces");
   return trace;
 }
 

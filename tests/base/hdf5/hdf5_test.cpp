@@ -140,7 +140,7 @@ std::string refusal(const fs::path& path) {
 TEST_CASE("what is no HDF5 file is refused by name") {
   const TemporaryFolder folder("hdf5");
   CHECK(refusal(folder / "none.h5").find("none.h5: there is no such file") != std::string::npos);
-  CHECK(refusal(folder / ".").find("no plain file") != std::string::npos);
+  CHECK(refusal(folder / ".").find("not a regular file") != std::string::npos);
   write_file(folder / "empty.h5", "");
   CHECK(refusal(folder / "empty.h5").find("empty.h5: cannot be opened as HDF5: ") != std::string::npos);
   write_file(folder / "text.h5", std::string(5000, '\x89') + "HDF");

@@ -86,7 +86,7 @@ TEST_CASE("a bare number where a quantity is due is the unit error, at the value
   CHECK(has(refusal("nodes: 8 GB", [](MapReader& m) { m.count("nodes"); }), "a count has no unit"));
 }
 
-// docs/formats.md, "Notation of the tables": ranges.
+// docs/formats/conventions.md, "Notation of the tables": ranges.
 TEST_CASE("ranges are kept") {
   CHECK(
       has(refusal("n: 0", [](MapReader& m) { m.count("n"); }), "a.yaml:1:4: m.n: \"0\" is too small. Write 1 or more"));
@@ -129,8 +129,8 @@ TEST_CASE("a choice lists what is allowed") {
 TEST_CASE("a wrong kind of value is refused, never half used") {
   CHECK(has(refusal("a: [1]", [](MapReader& m) { m.count("a"); }), "a list is no value here"));
   CHECK(has(refusal("a: {b: 1}", [](MapReader& m) { m.text("a"); }), "a map is no value here"));
-  CHECK(has(refusal("a: x", [](MapReader& m) { m.list("a"); }), "a list is due here, and this is a text"));
-  CHECK(has(refusal("a: x", [](MapReader& m) { m.map("a"); }), "m.a: a map is due here, and this is a text"));
+  CHECK(has(refusal("a: x", [](MapReader& m) { m.list("a"); }), "a list is expected here, but this is a text"));
+  CHECK(has(refusal("a: x", [](MapReader& m) { m.map("a"); }), "m.a: a map is expected here, but this is a text"));
   CHECK(has(refusal("a: [[x]]", [](MapReader& m) { m.texts("a"); }), "a list is no value here"));
   CHECK(has(refusal("a:", [](MapReader& m) { m.count("a", 3); }), "there is no value"));
   CHECK(has(refusal("a:", [](MapReader& m) { m.list("a"); }), "this is nothing"));

@@ -68,7 +68,7 @@ TEST_CASE("setting the value of a sourced value replaces the whole: the old sour
   const std::string text = "rate: {value: \"11 GB/s\", source: paper, fitted: true}";
   CHECK(with(text, "rate", "\"12 GB/s\"") == yaml("rate: \"12 GB/s\""));
   CHECK(with(text, "rate.value", "\"12 GB/s\"") == yaml("rate: \"12 GB/s\""));
-  CHECK(has(error_of([&] { with(text, "rate.source", "me"); }), "carries its source"));
+  CHECK(has(error_of([&] { with(text, "rate.source", "me"); }), "written with its source"));
 }
 
 TEST_CASE("a path that leads nowhere is refused and changes nothing") {
@@ -76,18 +76,18 @@ TEST_CASE("a path that leads nowhere is refused and changes nothing") {
   CHECK(has(error_of([] { with("a: [1, 2]", "a.2", "1"); }), "no item of a list of 2"));
   CHECK(has(error_of([] { with("a: [1, 2]", "a.-1", "1"); }), "no item"));
   CHECK(has(error_of([] { with("a: [1, 2]", "a.99999999999999999999", "1"); }), "no item"));
-  CHECK(has(error_of([] { with("a: 1", "a..b", "1"); }), "empty part"));
-  CHECK(has(error_of([] { with("a: {}", "a..b", "1"); }), "empty part"));
-  CHECK(has(error_of([] { with("a: 1", "", "1"); }), "empty part"));
+  CHECK(has(error_of([] { with("a: 1", "a..b", "1"); }), "one part of the path is empty"));
+  CHECK(has(error_of([] { with("a: {}", "a..b", "1"); }), "one part of the path is empty"));
+  CHECK(has(error_of([] { with("a: 1", "", "1"); }), "one part of the path is empty"));
   std::string deep = "a";
   for (int i = 0; i < 100'000; ++i) deep += ".a";
-  CHECK(has(error_of([&] { with("b: 1", deep, "1"); }), "over 64 parts"));
+  CHECK(has(error_of([&] { with("b: 1", deep, "1"); }), "more than 64 parts"));
   Tree tree = yaml("a: {b: 1}");
   CHECK_THROWS_AS(set_path(tree, "a.c.d.", leaf("1")), Error);
   CHECK(tree == yaml("a: {b: 1}"));
 }
 
-// docs/formats.md, "Where a value comes from": maps are merged key by key, lists and leaves are replaced.
+// docs/formats/conventions.md, "Where a value comes from": maps are merged key by key, lists and leaves are replaced.
 TEST_CASE("merging joins maps and replaces lists, leaves and sourced values") {
   CHECK(merged(yaml("a: {x: 1, y: 2}\nb: [1, 2]\nc: 3"), yaml("a: {y: 5, z: 6}\nb: [9]")) ==
         yaml("a: {x: 1, y: 5, z: 6}\nb: [9]\nc: 3"));

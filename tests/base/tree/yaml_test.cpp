@@ -56,7 +56,7 @@ TEST_CASE("places count from 1, for values and for keys") {
   CHECK(list.key_column == 3);
 }
 
-// The traps of YAML, one by one (docs/formats.md, "Traps of YAML").
+// The traps of YAML, one by one (docs/formats/conventions.md, "Traps of YAML").
 TEST_CASE("trap: a duplicate key is refused at the second") {
   CHECK(has(refusal("a: 1\nb: 2\na: 3\n"), "a.yaml:3:1: the key \"a\" is there twice"));
   CHECK(has(refusal("m: {a: 1, a: 1}"), "there twice"));
@@ -96,8 +96,8 @@ TEST_CASE("trap: an unknown key is refused with the nearest known one") {
 }
 
 TEST_CASE("trap: a value cannot contain itself") {
-  CHECK(has(refusal("a: &x [*x]"), "a.yaml:1:8: an alias to a key, or to the value that it stands in"));
-  CHECK(has(refusal("a: &x {b: [1, *x]}"), "the value that it stands in"));
+  CHECK(has(refusal("a: &x [*x]"), "a.yaml:1:8: an alias stands for a key, or for the value that contains it"));
+  CHECK(has(refusal("a: &x {b: [1, *x]}"), "the value that contains it"));
 }
 
 TEST_CASE("trap: aliases expand to 10,000 values and no more") {
@@ -115,7 +115,7 @@ TEST_CASE("trap: aliases expand to 10,000 values and no more") {
 TEST_CASE("an alias reads as the value it stands for") {
   CHECK(yaml("a: &x {b: [1]}\nc: *x") == yaml("a: {b: [1]}\nc: {b: [1]}"));
   CHECK(has(refusal("a: *nope"), "a.yaml:1:4: not YAML"));
-  CHECK(has(refusal("&k a: 1\nb: *k"), "an alias to a key"));
+  CHECK(has(refusal("&k a: 1\nb: *k"), "an alias stands for a key"));
 }
 
 TEST_CASE("trap: nesting is limited to 64 levels, also through aliases") {
@@ -163,10 +163,10 @@ TEST_CASE("trap: tabs as indentation are refused with their line") {
 }
 
 TEST_CASE("keys are short plain texts") {
-  CHECK(has(refusal("? [a]\n: 1"), "a key that is no plain text"));
-  CHECK(has(refusal(": 1"), "a key that is no plain text"));
-  CHECK(has(refusal("~: 1"), "a key that is no plain text"));
-  CHECK(has(refusal("\"\": 1"), "a key that is no plain text"));
+  CHECK(has(refusal("? [a]\n: 1"), "a key is not plain text"));
+  CHECK(has(refusal(": 1"), "a key is not plain text"));
+  CHECK(has(refusal("~: 1"), "a key is not plain text"));
+  CHECK(has(refusal("\"\": 1"), "a key is not plain text"));
   CHECK(yaml(std::string(256, 'k') + ": 1").fields.size() == 1);
   CHECK(has(refusal(std::string(257, 'k') + ": 1"), "over 256 bytes"));
 }
@@ -216,7 +216,7 @@ TEST_CASE("a value of an argument is any YAML value, and has the argument as its
   CHECK(parse_yaml_value("25 GB/s", place).scalar == "25 GB/s");
   CHECK(parse_yaml_value("[1, {b: 2}]", place).items[1].find("b")->place == place);
   CHECK(parse_yaml_value("", place).kind == Tree::Kind::null);
-  CHECK(has(error_of([&] { parse_yaml_value("[1", place); }), "or a bracket left open"));
+  CHECK(has(error_of([&] { parse_yaml_value("[1", place); }), "or a bracket is not closed"));
   CHECK(has(error_of([&] { parse_yaml_value("{a: 1, a: 2}", place); }), "argument --set a: the key \"a\""));
 }
 

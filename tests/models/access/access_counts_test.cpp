@@ -31,7 +31,7 @@ TEST_CASE("access counts come from HDF5 as count / samples, sorted") {
   CHECK(table.access.p == std::vector<double>{2, 0.75, 0.25, 0});
   CHECK(table.average_length == 3);
   CHECK_THROWS_WITH_AS(parsed(one_table(keys + ", row_order: popularity"), folder.path()),
-                       doctest::Contains("row 1 has more of the accesses than row 0"), Error);
+                       doctest::Contains("row 1 has more accesses than row 0"), Error);
   write_counts(folder.path().string() + "/counts.h5", {8, 3, 1, 1}, 4);
   CHECK(parsed(one_table(keys + ", row_order: popularity"), folder.path()).tables[0].row_order == RowOrder::popularity);
 }

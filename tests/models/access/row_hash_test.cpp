@@ -11,7 +11,7 @@
 
 namespace shardsim::row_hash_test {
 
-// Expected values: worked example of hash "feistel_splitmix/1" in docs/formats.md (name `history`, seed 7).
+// Expected values: worked example of hash "feistel_splitmix/1" in docs/formats/plan.md (name `history`, seed 7).
 
 TEST_CASE("the hash of the worked example comes out") {
   CHECK(mix(0, 0) == 0);

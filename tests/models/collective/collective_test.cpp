@@ -43,7 +43,7 @@ TEST_CASE("a group's shape counts nodes and members per node") {
   CHECK(group_shape({}, cluster).members == 0);
 }
 
-// Rule of docs/formats.md, cluster key `overheads`.
+// Rule of docs/formats/cluster.md, cluster key `overheads`.
 TEST_CASE("time before bytes move is launch overhead, start, remote peers and latency") {
   const GroupShape world{32, 4, 8, 8};
   const Seconds latency{1e-5};
@@ -89,7 +89,7 @@ double start_ms(const Cluster& cluster, int ranks, std::int64_t bytes) {
 
 }  // namespace
 
-// 60 us, 5 us for each peer on another node, 2.5 us of the NIC: docs/formats.md, cluster key `overheads`.
+// 60 us, 5 us for each peer on another node, 2.5 us of the NIC: docs/formats/cluster.md, cluster key `overheads`.
 TEST_CASE("a fit holds for the sizes, groups and wirings that it states; the public default holds elsewhere") {
   const Cluster cluster = cluster_from(fitted_for_32("switch"));
   CHECK(start_ms(cluster, 32, 1'000'000) == doctest::Approx(4));

@@ -144,7 +144,7 @@ TEST_CASE("lengths that a law cannot have are refused, with the way out") {
   refused(log_normal(-1), 5, "Give above 0 up to 5");
   refused(log_normal(std::nan("")), 5, "sigma");
   refused(log_normal(40), 5, "sigma");
-  refused(log_normal(1, 5), 5, "Let most be above the mean");
+  refused(log_normal(1, 5), 5, "Write a value of most that is above the mean");
   refused(negative_binomial(0), 5, "size");
   refused(uniform_int(1, 9), 6, "have the mean 5 here, bags have 6 ids");
   refused(uniform_int(9, 1), 5, "low");

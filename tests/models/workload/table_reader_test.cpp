@@ -40,9 +40,9 @@ TEST_CASE("broken tables are refused with place") {
   refused("name: t, rows: 100, dim: 4", "tables.0.kind");
   refused("name: a b, rows: 100, dim: 4, kind: sequence, average_length: 5", "\"a b\" is not a name");
   refused(sequence + ", dtype: fp8", "fp8");
-  refused(sequence + ", pooling: mean", "belongs to pooled tables");
-  refused(sequence + ", pooling_factor: 3", "belongs to pooled tables");
-  refused(sequence + ", features: [{name: f, weighted: true}]", "belongs to features of pooled tables");
+  refused(sequence + ", pooling: mean", "only pooled tables have this key");
+  refused(sequence + ", pooling_factor: 3", "only pooled tables have this key");
+  refused(sequence + ", features: [{name: f, weighted: true}]", "only features of pooled tables have this key");
   refused(sequence + ", features: []", "no features");
   refused(sequence + ", features: [f, f]", "'f' is there twice");
   refused(sequence + ", colour: red", "unknown key \"colour\"");
@@ -51,7 +51,7 @@ TEST_CASE("broken tables are refused with place") {
   refused(sequence + ", length_distribution: {family: log_normal}", "sigma' is missing");
   refused(sequence + ", length_distribution: {family: file, file: nowhere.h5}", "no file \"nowhere.h5\"");
   refused(sequence + ", length_distribution: {family: file, file: \"a\\nb\"}", "is not the name of a file");
-  refused("name: t, rows: 100, dim: 4, kind: pooled, average_length: 5", "belongs to sequence tables");
+  refused("name: t, rows: 100, dim: 4, kind: pooled, average_length: 5", "only sequence tables have this key");
   refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: -1", "pooling_factor is -1");
   refused("name: t, rows: 100, dim: 4, kind: pooled, pooling_factor: 3, features: [{name: f, pooling_factor: 2}]",
           "each of the table's features states its own");
@@ -91,7 +91,7 @@ TEST_CASE("a sample factor needs common lengths, and they need it") {
   check_refused(one_table("name: t, rows: 3, dim: 4, kind: pooled, features: [{name: f, num_poolings: 2}], "
                           "length_distribution: {family: poisson, common: true}",
                           "sample_factor: {sigma: 1}"),
-                "w.yaml:4:", "several bags in a sample");
+                "w.yaml:4:", "several bags per sample");
 }
 
 TEST_CASE("lengths and orders that cannot be are refused with place") {
@@ -105,7 +105,7 @@ TEST_CASE("lengths and orders that cannot be are refused with place") {
   of_lengths("zipf", "length_distribution.family");
   of_lengths("log_normal, sigma: 6", "sigma of log_normal lengths is 6");
   of_lengths("log_normal, sigma: 0", "sigma is 0");
-  of_lengths("log_normal, sigma: 1, most: 5", "Let most be above the mean");
+  of_lengths("log_normal, sigma: 1, most: 5", "Write a value of most that is above the mean");
   of_lengths("negative_binomial", "size' is missing");
   of_lengths("uniform_int, low: 0, high: 9", "have the mean 4.5 here, bags have 5 ids");
   of_lengths("uniform_int, low: -1, high: 11", "low");
@@ -116,10 +116,9 @@ TEST_CASE("lengths and orders that cannot be are refused with place") {
   of_lengths("uniform_int, low: 1, high: 9, common: true", "cannot be common");
   of_lengths("poisson, common: true", "no sample_factor");
   refused("row_order: sorted", "row_order");
-  refused("row_order: popularity, access: {family: explicit, p: [1, 3, 1]}",
-          "row 1 has more of the accesses than row 0");
+  refused("row_order: popularity, access: {family: explicit, p: [1, 3, 1]}", "row 1 has more accesses than row 0");
   refused("bag_ids: last_id", "bag_ids");
-  refused("bag_ids: first_id, length_distribution: {family: poisson}", "cannot follow from the first one");
+  refused("bag_ids: first_id, length_distribution: {family: poisson}", "cannot follow from its first id");
   refused("bag_ids: first_id, features: [f, g]", "pooled table with one feature");
   check_refused(one_table("name: t, rows: 3, dim: 4, kind: pooled, pooling_factor: 2.5, bag_ids: first_id"),
                 "w.yaml:4:", "pooling_factor is whole");
@@ -169,10 +168,12 @@ TEST_CASE("broken runtime maps are refused with place") {
   refused("source: s, average_length: 0", "average_length is 0");
   refused("source: s, shares: [{rows: 101, share: 0.5}]", "the table has 100");
   refused("source: s, shares: [{rows: 10, share: 1.5}]", "1.5");
-  refused("source: s, shares: [{rows: 10, share: 0}]", "Shares lie above 0");
-  refused("source: s, shares: [{rows: 100, share: 0.9}]", "all rows have the share 1");
-  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 10, share: 0.6}]", "does not rise");
-  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]", "does not rise");
+  refused("source: s, shares: [{rows: 10, share: 0}]", "A share is above 0");
+  refused("source: s, shares: [{rows: 100, share: 0.9}]", "the share of all rows together is 1");
+  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 10, share: 0.6}]",
+          "is not above the share of fewer rows");
+  refused("source: s, shares: [{rows: 10, share: 0.5}, {rows: 20, share: 0.4}]",
+          "is not above the share of fewer rows");
 }
 
 }  // namespace shardsim::table_reader_test

@@ -166,11 +166,11 @@ TEST_CASE("broken workloads are refused with place") {
   refused("pipeline: long", "long");
   refused("input_exchange: some", "some");
   refused("input_exchange: none", "sequence");
-  refused("input_exchange: none\npipeline: sparse_dist", "nothing to pipeline");
+  refused("input_exchange: none\npipeline: sparse_dist", "a pipeline prepares the exchange of ids");
   refused("embedding_kernels: many", "many");
   refused("pipeline: hugectr", "is a sequence");
   refused("embedding_kernels: hugectr", "is a sequence");
-  refused("embedding_kernels: hugectr_hybrid", "sequence of one id");
+  refused("embedding_kernels: hugectr_hybrid", "needs sequences of one id");
   refused("dense: {precision: fp64}", "fp64");
   refused("wire_dtype: {forward: fp64}", "fp64");
   refused("wire_dtype: {sideways: fp16}", "sideways");

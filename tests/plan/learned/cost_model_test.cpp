@@ -255,7 +255,7 @@ TEST_CASE("fit: labels that are no times, of two providers, or missing") {
   for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL}) {
     ShardSet broken = set;
     for (auto& label : broken.labels) label->backward = bad;
-    CHECK(has(refused({broken}), "s is no time"));
+    CHECK(has(refused({broken}), "s is not a time"));
   }
   for (auto& label : set.labels) label.reset();
   CHECK(has(refused({set}), "0 labels of shards may be fitted"));

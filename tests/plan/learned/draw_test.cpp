@@ -64,7 +64,7 @@ TEST_CASE("shards: what cannot be drawn") {
   law.max_bytes = 1000;
   CHECK(has(error_of([&] { draw_shards(small_pool(), 1024, law); }), "fits in 1000 B"));
   law.max_dim = 48;
-  CHECK(has(error_of([&] { draw_shards(small_pool(), 1024, law); }), "48 columns are no 4, 8, 16"));
+  CHECK(has(error_of([&] { draw_shards(small_pool(), 1024, law); }), "48 columns are not one of 4, 8, 16"));
   Workload mixed = small_pool();
   mixed.tables[3].dtype = Dtype::fp16;
   CHECK(has(error_of([&] { draw_shards(mixed, 1024, {}); }), "'t3' is of fp16, the first one of fp32"));

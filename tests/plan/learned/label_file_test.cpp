@@ -102,13 +102,13 @@ TEST_CASE("label file: what is wrong is said with its line") {
   const std::string text = label_file_text(labelled_shards(3));
   CHECK(has(refusal(text.substr(0, text.size() / 2)), "labels.json:"));
   CHECK(has(refusal(with(text, "shardsim.shards/1", "shardsim.shards/9")), "shardsim.shards/9"));
-  CHECK(has(refusal(with(text, "\"provider\": \"made_up\",", "")), "labels without their provider"));
+  CHECK(has(refusal(with(text, "\"provider\": \"made_up\",", "")), "does not name their provider"));
   CHECK(has(refusal(with(text, "\"batch\"", "\"bitch\"")), "batch"));
   const std::size_t forward = text.find("\"forward_us\": [") + 16;
   const std::string first = text.substr(forward, text.find(',', forward) - forward);
-  CHECK(has(refusal(with(text, first, " 0")), "a label of 0 us is no time"));
-  CHECK(has(refusal(with(text, first, " -3.5")), "a label of -3.5 us is no time"));
-  CHECK(has(refusal(with(text, first, " null")), "a label of one direction alone"));
+  CHECK(has(refusal(with(text, first, " 0")), "a label of 0 us is not a time"));
+  CHECK(has(refusal(with(text, first, " -3.5")), "a label of -3.5 us is not a time"));
+  CHECK(has(refusal(with(text, first, " null")), "only one of the forward and backward times"));
   CHECK(has(refusal(with(text, first + ",", "")), "'forward_us' has 2 entries for 3"));
   const std::size_t shard = text.find("\"shards\": [") + 15;
   const std::string piece = text.substr(shard, text.find('"', shard + 1) - shard);

@@ -172,7 +172,7 @@ TEST_CASE("constraints are kept by every planner of a comparison, or it is refus
   const StudyResult study = small_study(2, "[row_wise, table_wise, random, torchrec]",
                                         "constraints: {history: {sharding_types: [table_wise]}}\n");
   CHECK(contains(plan_of(study, "row_wise").reason,
-                 "planner \"row_wise\" does not keep the constraints: table 'history' is "
+                 "planner \"row_wise\" violates the constraints: table 'history' is "
                  "row_wise, where sharding_types allow table_wise"));
   for (const char* const planner : {"table_wise", "random", "torchrec"}) {
     CAPTURE(planner);
@@ -182,8 +182,8 @@ TEST_CASE("constraints are kept by every planner of a comparison, or it is refus
 
 TEST_CASE("constraints that leave no plan say how many bytes are missing, and what would fit") {
   const StudyResult study = small_study(1, "[torchrec]", "constraints: {history: {sharding_types: [data_parallel]}}\n");
-  CHECK(contains(plan_of(study, "torchrec").reason, "the constraints leave no plan: table 'history' needs"));
-  CHECK(contains(plan_of(study, "torchrec").reason, "The smallest change: allow "));
+  CHECK(contains(plan_of(study, "torchrec").reason, "no plan meets the constraints: table 'history' needs"));
+  CHECK(contains(plan_of(study, "torchrec").reason, "The smallest change that helps: allow "));
 }
 
 TEST_CASE("a table of planners that were trained on their judge is titled in-model; a bound has columns of its own") {
@@ -214,9 +214,9 @@ TEST_CASE("the lower bound is not laid beside plans with rows in host memory, an
   CHECK(plan_of(study, "torchrec").iteration_ms);
   CHECK(!comparison.times_bound(plan_of(study, "torchrec")));
   CHECK(contains(result_table(study, 1000, false),
-                 "holds for rows in device memory, and not for " + plan_of(study, "torchrec").name));
+                 "holds for plans with all rows in device memory, and so not for " + plan_of(study, "torchrec").name));
   study.comparisons.at(0).lower_bound_lacks = "lookups";
-  CHECK(contains(result_table(study, 1000, false), "it is a weak one, for it leaves out lookups."));
+  CHECK(contains(result_table(study, 1000, false), "the bound is weak, because it does not include lookups."));
   const std::string json = result_to_json(study);
   CHECK(contains(json, "\"rows_in_host_memory\": true"));
   CHECK(result_to_json(result_from_tree(parse_json(json, "result.json"))) == json);
@@ -237,8 +237,8 @@ TEST_CASE("where the memory model counts no buffers, peaks above the memory are 
   CHECK(memory_warning(without) == "");
   std::vector<std::vector<std::string>> told;
   for (const auto& [text, cases] : notes_by_text(without)) {
-    if (contains(text, "counts the rows of tables and no buffers")) told.push_back(cases);
-    CHECK(!contains(text, "At its simulated peak rank"));
+    if (contains(text, "counts only the rows of tables, and no buffers")) told.push_back(cases);
+    CHECK(!contains(text, "At its simulated peak, rank"));
   }
   REQUIRE(told.size() == 1);
   CHECK(told.front().size() == 2);

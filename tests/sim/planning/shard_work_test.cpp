@@ -69,7 +69,7 @@ TEST_CASE("closed-form exchange: worked by hand, all wait for the last start") {
   CHECK(has(error_of([&] {
               closed_form_exchange({std::vector<double>(8, 1), std::vector<double>(8, 0)}, 4096, cluster);
             }),
-            "a node has 4 GPUs, the exchanges are of 8"));
+            "a node has 4 GPUs, but the exchanges are between 8"));
 }
 
 }  // namespace shardsim::shard_work_test

@@ -166,7 +166,7 @@ TEST_CASE("every role has a name that finds it, and the class that its operation
 
 TEST_CASE("a role fits its operation") {
   CHECK(says(complaint([](Program& p) { p.ops[6].role = OpRole::update; }), "does not fit its class all_to_all"));
-  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = -1; }), "has the role exchange_output and no fusion group"));
+  CHECK(says(complaint([](Program& p) { p.ops[6].fusion = -1; }), "its role exchange_output needs a fusion group"));
   CHECK(says(complaint([](Program& p) { p.ops[7].fusion = 0; }), "works for all of them"));
   CHECK(says(complaint([](Program& p) { p.ops[6].fusion = 3; }), "no fusion group 3"));
   CHECK(says(complaint([](Program& p) { p.ops[6].fusion = -2; }), "no fusion group -2"));
@@ -184,7 +184,8 @@ TEST_CASE("a fusion group holds shards of one kind, and no two hold the same") {
   CHECK(says(complaint([](Program& p) { p.fusions[0].kind = TableKind::pooled; }), "of the other kind"));
   CHECK(says(complaint([](Program& p) { p.fusions[0].name = p.fusions[1].name; }), "no name of its own"));
   CHECK(says(complaint([](Program& p) { p.ops[2].shards = {2}; }), "shard 2 is not of its fusion group"));
-  CHECK(says(complaint([](Program& p) { p.ops[2].pooled = true; }), "unlike its fusion group"));
+  CHECK(says(complaint([](Program& p) { p.ops[2].pooled = true; }),
+             "of another kind (pooled or sequence) than fusion group"));
 }
 
 TEST_CASE("matrices have the shape of their kind and of their group") {

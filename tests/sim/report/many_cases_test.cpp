@@ -61,7 +61,7 @@ TEST_CASE("of many hosts those are told that a GPU waits for, the worst first") 
   CHECK(rows_with(terminal, "hugectr2.2") == 20);
   CHECK(terminal.find(name_of(40)) < terminal.find(name_of(39)));
   CHECK_FALSE(has(terminal, name_of(20) + " "));
-  CHECK(has(terminal, "15 more wait less; the report has them. In 5 of 40 cases the GPU does not wait"));
+  CHECK(has(terminal, "15 more cases wait less; they are in the report. In 5 of 40 cases the GPU does not wait"));
   const std::string page = document_text({"", "", {host_section(study, Medium::page)}}, 100, false);
   CHECK(rows_with(page, "hugectr2.2") == 35);
 }
@@ -82,9 +82,9 @@ TEST_CASE("of few hosts all are told, and where none waits a sentence is enough"
 
 TEST_CASE("the legend says what a launch that limits is") {
   StudyResult study = sample::one_case();
-  CHECK_FALSE(has(result_table(study, 200, false), "launch: the host"));
+  CHECK_FALSE(has(result_table(study, 200, false), "launch: the GPU waits for the host"));
   study.cases.front().limit = {"rank 0 launch", 1};
-  CHECK(has(result_table(study, 200, false), "launch: the host, where the GPU waits for it."));
+  CHECK(has(result_table(study, 200, false), "launch: the GPU waits for the host."));
 }
 
 }  // namespace shardsim::many_cases_test

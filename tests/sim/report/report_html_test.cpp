@@ -125,8 +125,8 @@ TEST_CASE("the summary holds the memory model's figure and the simulated peak si
   study.cases[0].memory_profile.ranks[1].amounts[MemoryPart::tables] = 55LL << 30;
   CHECK(holds(summary_text(study), "uses 22 % of its memory by the memory model, 138 % at its simulated peak (main)."));
   const std::string warning =
-      "WARNING: at its simulated peak a GPU holds more than its memory, so that the run would end "
-      "out of memory: main (55.00 GiB of 40.00, which is 137.5 %; by the memory model 21.9 %).";
+      "WARNING: at its simulated peak a GPU would need more memory than it has, so the run would end with an "
+      "out-of-memory error: main (55.00 GiB of 40.00, which is 137.5 %; by the memory model 21.9 %).";
   CHECK(memory_warning(study) == warning);
   CHECK(holds(report_html(study), "<p class=\"notice\">WARNING: at its simulated peak"));
   CHECK(holds(result_table(study, 400, false), warning + "\n\nCASES"));

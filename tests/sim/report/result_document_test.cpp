@@ -74,7 +74,7 @@ TEST_CASE("published numbers stand beside both predictions with error and role")
   CHECK(holds(table, "  global_all_to_all      ms        307.0      316.2     +3.0     309.9     +0.9  predicted\n"));
   CHECK(holds(table, "  global_all_to_all      ms        308.0      317.2     +3.0     310.9     +0.9  fitted\n"));
   CHECK(holds(table, "  rows:flex              rows  1,184,544  1,184,448      0.0                     fitted\n"));
-  CHECK(holds(table, "Role 'fitted': this number was used to set a constant"));
+  CHECK(holds(table, "Role 'fitted': this number was used to fit a constant"));
 }
 
 TEST_CASE("fitted constants are named with their value") {
@@ -132,7 +132,7 @@ TEST_CASE("a case that names none is measured against another's only where their
   CHECK(holds(table, "579,965  1.12x"));
   CHECK(holds(table, "516,031  1.00x"));
   CHECK(holds(table, "320,469      -"));
-  CHECK(holds(table, "alone differs"));
+  CHECK(holds(table, "only the plan differs"));
 }
 
 TEST_CASE("the headline measures as the table does") {
@@ -155,9 +155,9 @@ TEST_CASE("waiting for an operation of one's own name is for the one before") {
 
 TEST_CASE("the legend explains a time in the run below that of the calls alone") {
   StudyResult study = sample::twelve_cases();
-  CHECK_FALSE(holds(result_table(study, 400, false), "of uneven calls it may be less"));
+  CHECK_FALSE(holds(result_table(study, 400, false), "with uneven calls it may be less"));
   for (NamedTime& time : study.cases[0].times) time.alone_ms = 2 * time.span_ms;
-  CHECK(holds(result_table(study, 400, false), "of uneven calls it may be less"));
+  CHECK(holds(result_table(study, 400, false), "with uneven calls it may be less"));
 }
 
 TEST_CASE("speed is in samples per second against the case that relative_to names") {

@@ -144,7 +144,7 @@ TEST_CASE("a fit that does not say how many rows it took is not one on none") {
   CHECK(keys(json.at("fitted_constants").at(0)) == Keys{"path", "value", "source", "fitted_on"});
 }
 
-// docs/formats.md: error_pct = 100 (predicted - value) / value; value 40, predicted 42 gives 5.
+// docs/formats/result.md: error_pct = 100 (predicted - value) / value; value 40, predicted 42 gives 5.
 TEST_CASE("errors are signed percentages of the published value") {
   const Json json = Json::parse(result_to_json(sample_study()));
   const Json& published = json.at("cases").at(0).at("published");
@@ -255,7 +255,7 @@ TEST_CASE("keys of later versions are passed over; what is missing, of another t
         std::string::npos);
   CHECK(refusal_of(changed(text, "\"samples_per_s\": 320000.0", "\"samples_per_s\": \"many\"")).find("result.json:") ==
         0);
-  CHECK(refusal_of(changed(text, "\"notes\": [", "\"notes\": 3, \"others\": [")).find("a list is due") !=
+  CHECK(refusal_of(changed(text, "\"notes\": [", "\"notes\": 3, \"others\": [")).find("a list is expected") !=
         std::string::npos);
   CHECK(refusal_of(changed(text, "\"flex\"", "\"bent\"")).find("bent") != std::string::npos);
   CHECK(!refusal_of(text.substr(0, text.size() / 2)).empty());

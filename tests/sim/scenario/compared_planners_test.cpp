@@ -69,13 +69,14 @@ TEST_CASE("a list of planners is refused where it is wrong, at its place") {
   CHECK(says(error_of(toy("planners: [random, {name: random, seed: 3}]\n")), "label"));
   CHECK(says(error_of(toy("planners: [{name: random, label: A B}]\n")), "is no name of a case"));
   CHECK(says(error_of(toy("planners: all\nplanner: {name: row_wise}\n")), "beside"));
-  CHECK(says(error_of(toy("planners: all\ncases: [{name: a, repeat: 3}]\n")), "'repeat' beside 'planners'"));
+  CHECK(says(error_of(toy("planners: all\ncases: [{name: a, repeat: 3}]\n")),
+             "'repeat' and 'planners' cannot be used together"));
   CHECK(says(error_of(toy("planners: all\ncases: [{name: a}, {name: b, relative_to: a}]\n")),
-             "'relative_to' beside 'planners'"));
+             "'relative_to' and 'planners' cannot be used together"));
   CHECK(says(error_of("schema: shardsim.scenario/1\ncluster: toy_2x4\nplanners: all\njobs: []\n"),
-             "'planners' beside 'jobs'"));
+             "'planners' and 'jobs' cannot be used together"));
   CHECK(says(error_of(toy("memory_model: {name: torchrec}\nplanners: [{name: torchrec, variant: guide}]\n")),
-             "rules of memory"));
+             "rules about memory"));
 }
 
 TEST_CASE("--planners replaces the plans of the chosen cases; those that differ in nothing else become one") {

@@ -72,8 +72,9 @@ TEST_CASE("the observed payload is asked for where a workload states one, and no
   CHECK(test::read(head + "workload: rm1\npayload: both\n").cases[0].payload_both);
   CHECK(!test::read(head + "workload: rm1\npayload: planned\n").cases[0].payload_both);
   CHECK(test::read(head + "workload: toy_history\n").cases[0].payload_both);
-  CHECK(test::says(test::error_of(head + "workload: toy_history\npayload: both\n"),
-                   "test.yaml:5:10: 'payload: both', but no table of workload \"toy_history\" says what was observed"));
+  CHECK(test::says(
+      test::error_of(head + "workload: toy_history\npayload: both\n"),
+      "test.yaml:5:10: 'payload: both' has no effect: no table of workload \"toy_history\" states what was observed"));
 }
 
 TEST_CASE("drawn batches take the scenario's seed where the load says none") {
@@ -90,8 +91,8 @@ TEST_CASE("drawn batches are refused where they cannot be simulated, with place"
   const auto refused = [](const std::string& text, const char* part, const Overrides& overrides = {}) {
     CHECK(test::says(test::error_of(text, overrides), part));
   };
-  refused(drawn + "iterations: 6\n", "test.yaml:6:13: 'iterations' has no effect on drawn batches");
-  refused(drawn + "steady: 1e-3\n", "'steady' has no effect on drawn batches");
+  refused(drawn + "iterations: 6\n", "test.yaml:6:13: 'iterations' has no effect when batches are drawn");
+  refused(drawn + "steady: 1e-3\n", "'steady' has no effect when batches are drawn");
   refused(drawn, "batches cannot be drawn for 2048 ranks", test::set("cluster.nodes", "512"));
   refused(head + "workload: toy_history\nplanner: {name: row_wise}\nload: {batches: drawn, iterations: 0}\n",
           "load.iterations");
@@ -100,7 +101,7 @@ TEST_CASE("drawn batches are refused where they cannot be simulated, with place"
   refused(
       head +
           "load: {batches: drawn}\njobs: [{name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0]}]\n",
-      "batches of jobs side by side cannot be drawn");
+      "batches cannot be drawn for 'jobs'");
   refused(drawn + "cross_check: {}\ncases: [{name: a}, {name: b}, {name: c}]\n",
           "'cross_check' beside case \"a\", whose batches are drawn");
   const std::string table =
@@ -112,7 +113,8 @@ TEST_CASE("drawn batches are refused where they cannot be simulated, with place"
            table + lengths + "}]}\n";
   };
   CHECK(test::error_of(with_lengths("{family: poisson}")).empty());
-  refused(with_lengths("{family: file, file: " SHARDSIM_SOURCE_DIR "/README.md}"), "lengths of a file cannot be drawn");
+  refused(with_lengths("{family: file, file: " SHARDSIM_SOURCE_DIR "/README.md}"),
+          "lengths that are stored in a file cannot be drawn");
   refused(with_lengths("{family: histogram, lengths: [{length: 2, share: 0}]}"), "add up to 0");
   refused(with_lengths("{family: histogram, lengths: [{length: 0, share: 1}]}"), "have the mean 0 here");
   refused(with_lengths("{family: log_normal, sigma: 6}"), "sigma");

@@ -180,10 +180,10 @@ TEST_CASE("an error of the command line names the argument") {
   CHECK(says(error_of(toy(""), set("cluster.nodez", "8")), "argument --set cluster.nodez: "));
   CHECK(says(error_of(toy(""), set("clutser.nodes", "8")), "Did you mean 'cluster'"));
   CHECK(says(error_of(toy(""), set("cases.1.overlap", "false")), "cases are numbered 0 to 0"));
-  CHECK(says(error_of(toy(""), set("cases", "[]")), "leads to no key of a case"));
+  CHECK(says(error_of(toy(""), set("cases", "[]")), "does not name a key of a case"));
   CHECK(says(error_of(toy(""), set("relative_to", "x")), "belongs to a case"));
   CHECK(says(error_of(toy(""), set("plan.file", "x")), "has no 'plan' to change"));
-  CHECK(says(error_of(toy(""), set("cluster.base", "x")), "a base is not set alone"));
+  CHECK(says(error_of(toy(""), set("cluster.base", "x")), "'base' cannot be set alone"));
   CHECK(says(error_of(toy(""), set("cluster", "toy_2x5")), "argument --set cluster: unknown cluster"));
   CHECK(says(error_of(toy(""), set("schema", "x")), "argument --set schema: "));
   CHECK(says(error_of(toy(""), set("", "x")), "argument --set : "));
@@ -253,7 +253,7 @@ TEST_CASE("names of cases that could not be folders are refused") {
   CHECK(says(error_of(toy("cases:\n  - {name: a}\n  - {name: a}\n")), "test.yaml:7:"));
   CHECK(error_of(toy("cases:\n  - {name: rm1/a}\n  - {name: rm1-b}\n  - {name: rm1}\n")).empty());
   CHECK(says(error_of(toy("cases:\n  - {name: rm1/spans/a}\n  - {name: rm1/b}\n  - {name: rm1}\n")),
-             "lies where case \"rm1\" has its results"));
+             "and case \"rm1\" would have the same place"));
   CHECK(says(error_of(toy("cases:\n  - {name: rm1}\n  - {name: rm1/rank0.json}\n")), "another word than 'rank0.json'"));
   CHECK(error_of(toy("cases:\n  - {name: rm1/a}\n  - {name: rm10}\n")).empty());
   CHECK(says(error_of(toy("cases:\n  - {overlap: true}\n")), "name"));
@@ -263,7 +263,7 @@ TEST_CASE("a baseline is another case of the scenario") {
   const std::string gain = "published: [{quantity: throughput_gain, value: \"61 %\", role: fitted, source: x}]";
   CHECK(says(error_of(toy("cases:\n  - {name: a, relative_to: b}\n")), "unknown case"));
   CHECK(says(error_of(toy("cases:\n  - {name: a, relative_to: a}\n")), "relative to itself"));
-  CHECK(says(error_of(toy("cases:\n  - {name: a, " + gain + "}\n")), "over nothing"));
+  CHECK(says(error_of(toy("cases:\n  - {name: a, " + gain + "}\n")), "does not say over which case"));
   CHECK(error_of(toy("cases:\n  - {name: a, relative_to: b, " + gain + "}\n  - {name: b}\n")).empty());
 }
 
@@ -370,7 +370,7 @@ TEST_CASE("repeat is refused where nothing is drawn, beside jobs, and beyond wha
   CHECK(fault(random_cases(", repeat: 1001")).find("at most 1000") != std::string::npos);
   CHECK(
       fault(random_cases(", repeat: 3, jobs: [{name: a, workload: toy_history, planner: {name: random}, nodes: [0]}]"))
-          .find("'repeat' beside 'jobs'") != std::string::npos);
+          .find("'repeat' and 'jobs' cannot be used together") != std::string::npos);
   CHECK(fault(random_cases("", "repeat: 3\n")).find("repeat") != std::string::npos);  // belongs to a case
 }
 

@@ -100,7 +100,8 @@ TEST_CASE("tables that are not there are refused") {
   refused("workload: pool.yaml, tables: [0], dims: [4, 4]", "2 dims of 1 tables");
   refused("workload: pool.yaml, tables: [0], dims: [0]", "dim");
   refused("workload: pool.yaml, tables: [0], dim: [4]", "unknown key");
-  folder.check_refused("tables: [], tables_from: {workload: pool.yaml, tables: [0]}", "beside 'tables'");
+  folder.check_refused("tables: [], tables_from: {workload: pool.yaml, tables: [0]}",
+                       "and 'tables' cannot be used together");
 }
 
 TEST_CASE("a workload that takes its tables of itself is refused") {

@@ -37,11 +37,11 @@ CaseResult unsteady() {
 TEST_CASE("a note on iterations that differ says by how much") {
   CaseResult result = unsteady();
   result.last_change = 0.0123;
-  CHECK(holds(notes_of(result), "Not steady after 4 iterations: the last one, which is shown, takes +1.2 %"));
+  CHECK(holds(notes_of(result), "Not steady after 4 iterations: the last one, which is shown, differs by +1.2 %"));
   result.last_change = -0.5;
-  CHECK(holds(notes_of(result), "takes -50 % against the one before it"));
+  CHECK(holds(notes_of(result), "differs by -50 % from the one before it"));
   result.last_change.reset();
-  CHECK(holds(notes_of(result), "One iteration was simulated"));
+  CHECK(holds(notes_of(result), "Only one iteration was simulated"));
   result.timeline.steady = true;
   CHECK(notes_of(result).empty());
 }
@@ -92,9 +92,9 @@ tables:
   lookup.span_ms = 10;
   result.times = {lookup};
   const std::vector<std::string> notes = notes_of(result, item, plan);
-  CHECK(holds(notes, "The hottest row-wise row of table 'large'"));
-  CHECK(holds(notes, "Skewed, too: 1 row-wise table."));
-  CHECK_FALSE(holds(notes, "Replicate the head"));
+  CHECK(holds(notes, "The most popular row-wise row of table 'large'"));
+  CHECK(holds(notes, "This also holds for: 1 row-wise table."));
+  CHECK_FALSE(holds(notes, "Replicating its most popular rows"));
 }
 
 TEST_CASE("a note names what a planner or a plan file states to no effect on the run") {
@@ -105,13 +105,13 @@ TEST_CASE("a note names what a planner or a plan file states to no effect on the
   table.name = "history";
   item.workload.tables = {table};
   item.planner = parse_yaml("{name: torchrec, constraints: {\"*\": {output_dtype: fp16}}}", "planner");
-  CHECK(holds(notes_of(result, item), "another type (history as fp32), which 'wire_dtype' of the workload says"));
+  CHECK(holds(notes_of(result, item), "which differs (history as fp32)"));
   item.workload.wire_forward = WireDtype{Dtype::fp16};
   CHECK(notes_of(result, item).empty());
   Plan plan;
   plan.idle_caches = {0};
   item.plan_file = "plan.json";
-  CHECK(holds(notes_of(result, item, plan), "cache_params in the plan file have no effect"));
+  CHECK(holds(notes_of(result, item, plan), "cache_params of the plan file have no effect"));
 }
 
 }  // namespace shardsim::case_notes_test

@@ -54,7 +54,7 @@ TEST_CASE("a row that no cut divides is named, with what it costs any cut and wh
   const Skewed skewed(pooled(1.2));
   const std::string notes = skewed.notes();
   CHECK(
-      has(notes, "times as many rows as the mean rank, and the others wait for it; table 't' adds most to it: 100 %"));
+      has(notes, "times as many rows as the mean rank, and the others wait for it. Table 't' adds most to it: 100 %"));
   CHECK(has(notes,
             "Table 't': its hottest row gets 19.0 % of the lookups, so no cut by rows over 8 ranks can bring the "
             "fullest rank below 1.52 times the mean."));
@@ -66,7 +66,7 @@ TEST_CASE("a row that no cut divides is named, with what it costs any cut and wh
 TEST_CASE("of rows that lie together by their ids the cut is to blame, not one row") {
   Skewed skewed(pooled(0.8) + ", row_order: popularity");
   CHECK(has(skewed.notes(), "Rank 0 looks up 5.12 times as many rows"));  // real_load: zipf 0.8, 10^6 rows, 8 owners
-  CHECK(has(skewed.notes(), "cut them modulo (load: {row_cut: modulo})"));
+  CHECK(has(skewed.notes(), "Cut it modulo instead (load: {row_cut: modulo})"));
   CHECK_FALSE(has(skewed.notes(), "its hottest row"));
   skewed.item.load.row_cut = RowCut::modulo;  // 1.07 times the mean
   CHECK(skewed.notes() == "");
@@ -75,14 +75,14 @@ TEST_CASE("of rows that lie together by their ids the cut is to blame, not one r
 TEST_CASE("what helps depends on what can be made of the table") {
   CHECK(
       has(Skewed("rows: 1000000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1.2}").notes(),
-          "Replicate the head (flexshard_2tier, flexshard_3tier)."));
+          "Replicating its most popular rows would help (flexshard_2tier, flexshard_3tier)."));
   // 18 thousand lookups of one row, and 2,000 rows to reduce in their place.
-  CHECK(
-      has(Skewed(pooled(1.2, 2'000)).notes(), "Replicate table 't' (data_parallel): it has fewer rows than this rank"));
-  CHECK(has(Skewed(pooled(1.2)).notes(), "Cut table 't' by columns (column_wise)"));
+  CHECK(has(Skewed(pooled(1.2, 2'000)).notes(),
+            "Replicating table 't' (data_parallel) would help: it has fewer rows than this rank"));
+  CHECK(has(Skewed(pooled(1.2)).notes(), "Cutting table 't' by columns (column_wise)"));
   const std::string narrow = Skewed(pooled(1.2, 1'000'000, 4)).notes();
   CHECK(has(narrow, "can bring the fullest rank below"));
-  CHECK_FALSE(has(narrow, "Cut table"));
+  CHECK_FALSE(has(narrow, "Cutting table"));
 }
 
 TEST_CASE("even loads are not worth a note") {

@@ -105,7 +105,7 @@ TEST_CASE("what is no sweep is refused with its place and its count") {
   CHECK(says(error_of("  axes: {}\n"), "has no axes"));
   CHECK(says(error_of("  keep_plan: true\n"), "the sweep has no axes"));
   CHECK(says(error_of("  axis: {cluster.nodes: [2]}\n"), "axis"));
-  CHECK(says(error_of("  axes: {cluster.nodes: [2]}\n  zip: {cluster.nodes: [1]}\n"), "two axes are"));
+  CHECK(says(error_of("  axes: {cluster.nodes: [2]}\n  zip: {cluster.nodes: [1]}\n"), "two axes have the name"));
   CHECK(says(error_of("  case: other\n  axes: {cluster.nodes: [2]}\n"), "unknown case"));
   CHECK(says(error_of("  axes: {cluster.nodes: [1, 2, 4], iterations: [2, 3, 4]}\n", {{}, 8}),
              "9 points (3 x 3), and 8 are"));

@@ -249,8 +249,8 @@ std::string refusal(const SmallFile& file) {
   return message_of([&] { read_timeline(folder / "x.h5", "main"); });
 }
 
-// The four refusals of docs/formats.md (columns of unequal length, an end before its start, a rank outside the world,
-// an op outside the table), and their kin.
+// The four refusals of docs/formats/timeline.md (columns of unequal length, an end before its start, a rank outside the
+// world, an op outside the table), and their kin.
 TEST_CASE("broken columns are refused, naming file, case and span") {
   CHECK(refusal({}).empty());
   CHECK(says(refusal({.span_bytes = 2}), "column /cases/main/spans/bytes has 2 values where 1 are due"));

@@ -158,7 +158,8 @@ TEST_CASE("a matrix that is none, or not whole, is refused") {
 }
 
 TEST_CASE("cells that contradict each other are refused at their row") {
-  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV3   NV2"), "3", "GPU0 to GPU1 is NV3, but back it is NV4"));
+  CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV3   NV2"), "3",
+                "GPU0 to GPU1 is NV3, but GPU1 to GPU0 is NV4"));
   CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NV0   NV2"), "3", "NV0"));
   CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "X    NVX   NV2"), "3", "NVX"));
   CHECK(refuses(replaced(kMesh, "X    NV4   NV2", "NV1  NV4   NV2"), "3", "GPU0 to GPU0 is"));

@@ -10,7 +10,7 @@ namespace shardsim::cluster_spec_test {
 
 using namespace shardsim::testing;
 
-// Expected values: docs/formats.md, cluster files.
+// Expected values: docs/formats/cluster.md.
 
 TEST_CASE("a cluster file with the required keys alone has the documented defaults") {
   const ClusterSpec spec = spec_of(least_cluster(8));
@@ -116,8 +116,8 @@ TEST_CASE("a value that was concluded from another one does not outlive a change
   CHECK(error_of([&] {
           with({{"nics.rate", "400 Gbit/s"}});
         })
-            .starts_with("argument --set nics.rate: nics.rate is changed, and graph.multi_node was stated for the old "
-                         "one (test.yaml:7:21)"));
+            .starts_with("argument --set nics.rate: nics.rate is changed, but graph.multi_node was stated for its old "
+                         "value (test.yaml:7:21)"));
   for (const char* path : {"nvlink.links_per_gpu", "gpu.count", "nics.per_gpu"})
     CHECK(error_of([&, path] { with({{path, "2"}}); }).find("graph.multi_node was stated") != std::string::npos);
   CHECK(error_of([&] {

@@ -163,7 +163,7 @@ TEST_CASE("two predictions are called first and second everywhere, and neither i
   const std::string page = comparison_html(report), text = comparison_text(report, 400, false);
   for (const std::string& shown : {page.substr(page.find("<body>")), text}) {
     CHECK(shown.find("bserved beside") == std::string::npos);
-    CHECK(shown.find("one observed") == std::string::npos);
+    CHECK(shown.find("only one iteration was observed") == std::string::npos);
     CHECK(shown.find("redicted against") == std::string::npos);
     CHECK(shown.find("observed (ms)") == std::string::npos);
     CHECK(shown.find("predicted (ms)") == std::string::npos);

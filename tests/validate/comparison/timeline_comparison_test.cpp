@@ -216,8 +216,9 @@ TEST_CASE("what cannot be compared is refused with the file and the reason") {
   CHECK(says(message_of(other, one_rank({40})), "predicted.h5: case \"main\" holds no operation that ran"));
   other = one_rank({40});
   other.ops = {{"a", "lookup"}, {"b", "all_gather"}};
-  CHECK(says(message_of(one_rank({40}), other),
-             "nothing in common with predicted.h5, which has dense, all_to_all; this has lookup, all_gather"));
+  CHECK(
+      says(message_of(one_rank({40}), other),
+           "no operation in common with predicted.h5, which has dense, all_to_all, while this has lookup, all_gather"));
 }
 
 TEST_CASE("clocks that may be off by more than a percent of the iteration are noted") {

@@ -12,7 +12,8 @@
 #include "sim/scenario/scenario.h"
 #include "validate/execute/fusion/fusion.h"
 
-// Programs to execute in tests: the worked one of docs/formats.md, and small workloads lowered with any planner.
+// Programs to execute in tests: the worked one of docs/formats/program.md, and small workloads lowered with any
+// planner.
 namespace shardsim::sample {
 
 inline Program toy_program() {

@@ -226,7 +226,7 @@ OptimizerSettings optimizer_settings(const std::string& optimizer, bool check_da
   const auto found = known.find(optimizer);
   if (found == known.end())
     throw input_error(place, "updates with optimizer '" + optimizer + "', which the executor has no kernel for",
-                      "It has sgd, rowwise_adagrad, adagrad and adam");
+                      "Use sgd, rowwise_adagrad, adagrad or adam");
   settings.optimizer = found->second;
   return settings;
 }

@@ -232,7 +232,7 @@ class CudaMachine : public Machine {
 std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Rendezvous& rendezvous,
                                            const MachineOptions& options) {
   if (programs.size() > 1)
-    throw input_error({programs.first().scenario}, "a GPU executes one Program in every iteration",
+    throw input_error({programs.first().scenario}, "a GPU can only execute the same Program in every iteration",
                       "Execute drawn batches with --device cpu");
   cuda::load_kernels_early();
   return std::make_unique<CudaMachine>(programs.first(), rendezvous, options);

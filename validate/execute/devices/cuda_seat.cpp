@@ -18,7 +18,7 @@ namespace {
 int choose_device(const Launch& launch) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("rank " + std::to_string(launch.rank) + ": no GPU that CUDA can use is here",
+    throw run_error("rank " + std::to_string(launch.rank) + ": CUDA finds no usable GPU",
                     "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
   const int device = launch.local_rank % count;
   cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
@@ -48,7 +48,7 @@ int seated_device(int ranks_per_node, Rendezvous& rendezvous) {
   bool shared = true;
   for (const std::string& text : rendezvous.all_gather(own, "looking where ranks run")) {
     const std::vector<std::string> parts = unpack_texts(text);
-    if (parts.size() != 4) throw run_error("a rank did not say where it runs", "Do all ranks run the same build?");
+    if (parts.size() != 4) throw run_error("a rank did not report where it runs", "Do all ranks run the same build?");
     seats.push_back({parts[0], parts[1], parts[2]});
     shared = shared && !parts[3].empty();
   }

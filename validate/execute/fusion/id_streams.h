@@ -12,7 +12,7 @@
 namespace shardsim {
 
 // The ids that one rank asks for through one lookup, drawn from the workload's access distribution with the plan's row
-// placement (docs/formats.md, program files, indices drawn by the executor). Sizes never change: the matrix fixes how
+// placement (docs/formats/program.md, indices drawn by the executor). Sizes never change: the matrix fixes how
 // many each owner is asked for. Same program, same ids, on every machine.
 struct IdBatch {
   // By owner position in the exchange group, back to back; without an exchange, of the own arena. Of one owner: by

@@ -190,7 +190,7 @@ class Door {
 
   std::string objection(int rank, int world_size) const {
     if (world_size != launch_.world_size)
-      return fmt::format("rank {} believes in a world of {} ranks, rank 0 in one of {}", rank, world_size,
+      return fmt::format("rank {} was started for a world of {} ranks, but rank 0 for one of {}", rank, world_size,
                          launch_.world_size);
     if (rank < 1 || rank >= launch_.world_size) return fmt::format("there is no rank {} to come", rank);
     return joined_.links[rank] ? fmt::format("rank {} came twice", rank) : "";

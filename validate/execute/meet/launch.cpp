@@ -18,7 +18,7 @@ namespace {
 constexpr long kMostTasks = 1'000'000;
 
 Error bad_list(std::string_view text, const Place& place, std::string_view example) {
-  return input_error(place, fmt::format("{} is no list that Slurm writes", excerpt(text)),
+  return input_error(place, fmt::format("{} is not a list as Slurm writes it", excerpt(text)),
                      fmt::format("It should look like {}", example));
 }
 
@@ -119,7 +119,7 @@ struct Variables {
     if (value == nullptr) return std::nullopt;
     const std::optional<long> result = whole_number(value);
     if (!result || *result > std::numeric_limits<int>::max())
-      throw input_error(place_of(name), fmt::format("{} is no whole number from 0 on", excerpt(value)),
+      throw input_error(place_of(name), fmt::format("{} is not a whole number of 0 or more", excerpt(value)),
                         "Set it to digits alone");
     return static_cast<int>(*result);
   }
@@ -141,7 +141,7 @@ constexpr Names kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMP
 
 void check(const Launch& launch, const Names& names) {
   if (launch.world_size < 1)
-    throw input_error(place_of(names.world), "the world has no rank", "Set it to the number of ranks");
+    throw input_error(place_of(names.world), "the number of ranks is 0", "Set it to the number of ranks");
   if (launch.rank >= launch.world_size)
     throw input_error(place_of(names.rank),
                       fmt::format("rank {} is outside a world of {}", launch.rank, launch.world_size),
@@ -152,7 +152,7 @@ void check(const Launch& launch, const Names& names) {
                       "Set it to the number of ranks on this node");
   if (launch.local_rank >= launch.local_size)
     throw input_error(place_of(names.local_rank),
-                      fmt::format("rank {} of a node that has {}", launch.local_rank, launch.local_size),
+                      fmt::format("local rank {} on a node that has {} ranks", launch.local_rank, launch.local_size),
                       "Local ranks count from 0");
 }
 

@@ -91,7 +91,7 @@ void Rendezvous::add(int rank, const Contribution& contribution) {
   }
   const auto& [call, what, text] = contribution;
   if (call != first_.call || texts_[rank]) {
-    const std::string wrong = fmt::format("the ranks do different things: '{}' and '{}'", what, first_.what);
+    const std::string wrong = fmt::format("the ranks do not agree on the next step: '{}' and '{}'", what, first_.what);
     return cause_.reported(report_text(rank, wrong, what));
   }
   texts_[rank] = text;

@@ -88,16 +88,15 @@ Section out_section(const KernelJudgement& judgement) {
 }
 
 constexpr const char* kKernelLegend =
-    "Errors of predicted against measured times: median, 95th percentile and largest of their size; signed is the mean "
-    "with its sign, above 0 where we predict too long a time. Operands: rows of all lookups, pairs of a sort, operands "
-    "of a product.";
+    "Errors of predicted compared with measured times: median, 95th percentile and maximum of their size. signed: the "
+    "mean with its sign, positive if the predicted time is too long. Operands: rows of all lookups, pairs of a sort, "
+    "operands of a matrix product.";
 
 Section kernel_charts(const KernelJudgement& judgement) {
-  Section section{
-      "Predicted against measured",
-      {Paragraph{"One chart per GPU, both axes logarithmic. On the dashed line the prediction is exact; the "
-                 "band is 10 % to either side. A constant was fitted on hollow points.",
-                 Paragraph::Role::caption}}};
+  Section section{"Predicted against measured",
+                  {Paragraph{"One chart per GPU, with logarithmic axes. On the dashed line the prediction is exact; "
+                             "the band is 10 % in both directions. Hollow points were used to fit a constant.",
+                             Paragraph::Role::caption}}};
   section.side_by_side = true;
   std::string before;
   for (const KernelFigures& figures : judgement.by_gpu) {
@@ -132,7 +131,7 @@ std::string kernel_summary(const KernelJudgement& judgement) {
                   judgement.model);
   const ErrorFigures& all = judgement.predicted.all();
   if (judgement.predicted.rows > 0)
-    text += fmt::format(": off by {} % in the median and by {} % at worst, every row weighing the same",
+    text += fmt::format(": the median error is {} % and the largest {} %, with the same weight for every row",
                         percent(all.median_abs_pct), percent(all.worst_abs_pct));
   text += ".";
   if (judgement.fitted.rows > 0)

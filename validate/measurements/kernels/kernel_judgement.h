@@ -57,7 +57,7 @@ struct KernelQuestion {
 KernelJudgement judge_kernels(const std::vector<KernelRow>& rows, const KernelMap& map, const KernelQuestion& question,
                               const std::string& measurements);
 
-// As JSON (docs/formats.md, schema shardsim.compute_comparison/1), and every row with its prediction as CSV.
+// As JSON (docs/formats/comparisons.md, shardsim.compute_comparison/1), and every row with its prediction as CSV.
 std::string kernel_judgement_json(const KernelJudgement& judgement);
 std::string kernel_predictions_csv(const KernelJudgement& judgement);
 

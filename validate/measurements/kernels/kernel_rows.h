@@ -15,7 +15,7 @@ std::string_view kernel_kind_name(KernelKind kind);
 inline constexpr KernelKind kAllKernelKinds[] = {KernelKind::lookup, KernelKind::update,  KernelKind::lookup_and_update,
                                                  KernelKind::sort,   KernelKind::product, KernelKind::copy};
 
-// One published timing of a kernel: a row of a table of embedding measurements (docs/formats.md).
+// One published timing of a kernel: a row of a table of embedding measurements (docs/formats/measurements.md).
 struct KernelRow {
   EmbeddingRow sizes;  // and place, GPU as the table names it, time; sizes are 0 where the row is out of the model
   KernelKind kind = KernelKind::lookup;

@@ -54,9 +54,9 @@ struct RunHints {
 // The kind by our name or by that of nccl-tests ("alltoall", "all_reduce_perf"); none for uneven exchanges (alltoallv).
 std::optional<CollectiveKind> find_collective_kind(std::string_view name);
 
-// Table of the columns in docs/formats.md. Errors (Failure::input, file and line): a missing column, a cell that is no
-// number, a size of 0 or of 2^53 and more, a time of 0, an unknown collective, ranks that are not nodes x GPUs. Rows
-// whose bandwidth and time contradict each other by more than 5 % are noted.
+// Table of the columns in docs/formats/comparisons.md. Errors (Failure::input, file and line): a missing column, a cell
+// that is no number, a size of 0 or of 2^53 and more, a time of 0, an unknown collective, ranks that are not nodes x
+// GPUs. Rows whose bandwidth and time contradict each other by more than 5 % are noted.
 Measurements read_measurement_csv(std::string_view text, const std::string& source);
 
 // Output of an nccl-tests program (NVIDIA/nccl-tests src/util.cu): columns are found by the header line; logs without

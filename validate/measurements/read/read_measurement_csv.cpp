@@ -150,7 +150,8 @@ void note_contradictions(Measurements& measurements) {
 
 Measurements read_measurement_csv(std::string_view text, const std::string& source) {
   const CsvTable table = parse_csv(text, source);
-  require_columns(table, split(kRequired, ','), "Add it to the first line; docs/formats.md lists the columns");
+  require_columns(table, split(kRequired, ','),
+                  "Add it to the first line; docs/formats/comparisons.md lists the columns");
   Measurements result;
   const std::vector<std::string> unknown = unknown_columns(table);
   if (!unknown.empty()) result.notes.push_back(source + ": unknown columns left out: " + join(unknown));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -42,9 +43,31 @@ MappedSystem mapped_system(const std::string& label, const Tree& tree, const std
   apply_overrides(cluster, reader.value("set"));
   system.nodes = static_cast<int>(reader.count("nodes", 0));
   system.gpus_per_node = static_cast<int>(reader.count("gpus_per_node", 0));
+  reader.value("cases");  // case_systems reads them
   reader.finish();
   system.spec = read_cluster(cluster);
   return system;
+}
+
+// The entry's `cases: {NAME: {PATH: VALUE}}`: what the system is in rows of that case, edited further.
+std::vector<MappedSystem> case_systems(const std::string& label, const Tree& tree, const std::string& folder) {
+  std::vector<MappedSystem> systems;
+  const Tree* const cases = tree.find("cases");
+  if (cases == nullptr) return systems;
+  if (cases->kind != Tree::Kind::map) {
+    throw input_error(cases->place, fmt::format("'cases' is {}, not a map", kind_name(cases->kind)),
+                      "Write cases: {NAME: {nics.transport: tcp}}");
+  }
+  for (const auto& [name, edits] : cases->fields) {
+    MappedSystem system = mapped_system(label, tree, folder);
+    Tree cluster = load_named(system.cluster, "clusters", folder, edits.place);
+    apply_overrides(cluster, tree.find("set"));
+    apply_overrides(cluster, &edits);
+    system.spec = read_cluster(cluster);
+    system.setting = name;
+    systems.push_back(std::move(system));
+  }
+  return systems;
 }
 
 // `label: NAME` is short for `label: {cluster: NAME}`.
@@ -100,8 +123,10 @@ const MappedSystem* find_system(const SystemMap& map, const std::string& label) 
 
 void add_system(SystemMap& map, const std::string& label, const Tree& entry, const std::string& folder) {
   if (find_system(map, label) != nullptr)
-    throw input_error(entry.place, "system " + excerpt(label) + " is there twice", "Leave one of the two out");
-  map.systems.push_back(mapped_system(label, whole_entry(entry), folder));
+    throw input_error(entry.place, "system " + excerpt(label) + " appears twice", "Remove one of the two");
+  const Tree whole = whole_entry(entry);
+  map.systems.push_back(mapped_system(label, whole, folder));
+  std::ranges::move(case_systems(label, whole, folder), std::back_inserter(map.systems));
 }
 
 void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
@@ -136,7 +161,12 @@ bool OutOfModel::covers(const MeasuredRow& row) const {
 }
 
 const MappedSystem& SystemMap::system_of(const MeasuredRow& row) const {
-  if (const MappedSystem* const system = find_system(*this, row.system)) return *system;
+  if (const MappedSystem* const system = find_system(*this, row.system)) {
+    const auto own = std::ranges::find_if(systems, [&](const MappedSystem& other) {
+      return other.label == system->label && !other.setting.empty() && other.setting == row.setting;
+    });
+    return own == systems.end() ? *system : *own;
+  }
   const std::string near = nearest(row.system, labels(*this));
   throw input_error(row.place, fmt::format("system {} is missing from the map {}", excerpt(row.system), path),
                     near.empty() ? "Add a line LABEL: {cluster: NAME} to the map, or name another map with --clusters"
@@ -187,7 +217,11 @@ FittedOverhead row_of(const Tree& tree) {
   row.across_nodes = reader.choice("reach", {"in_node", "across_nodes"}) == "across_nodes";
   row.network = reader.text("network", "");
   row.generation = generation_of(reader);
+  if (reader.has("start")) row.start = reader.time("start");
+  if (reader.has("per_remote_peer")) row.per_remote_peer = reader.time("per_remote_peer");
   if (reader.has("fill")) row.fill = reader.time("fill");
+  if (reader.has("latency_share")) row.latency_share = reader.real("latency_share");
+  if (reader.has("nic_rate")) row.nic_rate = reader.rate("nic_rate");
   if (reader.has("efficiency")) row.efficiency = reader.efficiency("efficiency", 1);
   if (reader.has("nic_efficiency")) row.nic_efficiency = reader.efficiency("nic_efficiency", 1);
   reader.finish();

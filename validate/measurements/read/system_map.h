@@ -18,6 +18,7 @@ struct MappedSystem {
   std::string cluster;               // shipped name or path, for reports
   ClusterSpec spec;                  // the cluster's file with the entry's overrides
   int nodes = 0, gpus_per_node = 0;  // for measurements that do not say it; 0: not said here either
+  std::string setting = {};          // only for rows of this case of theirs; "": for rows without an entry of their own
 };
 
 // Rows that no prediction is claimed for, told by what is known before predicting. Every condition that is set must
@@ -31,7 +32,7 @@ struct OutOfModel {
   bool covers(const MeasuredRow& row) const;
 };
 
-// The map of `collective compare` (docs/formats.md, system map).
+// The map of `collective compare` (docs/formats/comparisons.md, system map).
 struct SystemMap {
   std::string path;
   std::vector<MappedSystem> systems;

@@ -76,7 +76,8 @@ Json trace_of(const Timeline& timeline, int rank, bool whole_us = false) {
   return Json::parse(kineto_trace(timeline, rank, "rm1/row_wise", whole_us));
 }
 
-// What Holistic Trace Analysis needs of a trace (docs/formats.md, Kineto: writer rules), without it at hand.
+// What Holistic Trace Analysis needs of a trace (docs/formats/traces_and_reports.md, Kineto: writer rules), without it
+// at hand.
 TEST_CASE("a trace has all that Holistic Trace Analysis needs") {
   for (bool whole_us : {false, true}) {
     const std::string text = kineto_trace(sample_timeline(), 1, "rm1/row_wise", whole_us);
@@ -136,7 +137,7 @@ TEST_CASE("every kind of collective has the kernel name and argument that NCCL a
   check("broadcast", "", "", "ncclDevKernel_Broadcast_RING_LL", "broadcast", 2048, 2048);
 }
 
-// docs/formats.md: the worked event of 65,536 floats is 262,144 bytes.
+// docs/formats/traces_and_reports.md: the worked event of 65,536 floats is 262,144 bytes.
 TEST_CASE("elements are counted, not bytes") {
   Timeline timeline = sample_timeline();
   for (Span& span : timeline.spans) span.bytes = 262144;

@@ -136,7 +136,7 @@ TEST_CASE("who is asked") {
   CHECK(set_of(program, fusion_of(program, "lookup_data_parallel").ids, 5) == std::vector<int>{5});
 }
 
-// The first position of tier 2 is j = 4969: row 509 of piece 5 (docs/formats.md).
+// The first position of tier 2 is j = 4969: row 509 of piece 5 (docs/formats/program.md).
 TEST_CASE("when one row takes all accesses, its owner gets it and the others repeat their first row") {
   Program program = sample::toy_program();
   program.tables[0].access.family = "explicit";

@@ -19,7 +19,7 @@ Fusion of_shards(std::vector<int> shards) {
 
 }  // namespace
 
-TEST_CASE("positions of the worked example live where docs/formats.md says") {
+TEST_CASE("positions of the worked example live where docs/formats/plan.md says") {
   Program program = sample::toy_program();
   const Program::Shard& tier = program.shards[2];
   // j = 4969, 1362, 1813 of 7136 over 8 pieces of 892.

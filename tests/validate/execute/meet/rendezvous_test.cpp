@@ -75,7 +75,7 @@ TEST_CASE("a call that the others do not make is a failure on all ranks") {
       rendezvous.barrier("waiting");
   });
   for (const std::string& error : errors) {
-    CHECK(has(error, "the ranks do different things"));
+    CHECK(has(error, "the ranks do not agree on the next step"));
     CHECK(has(error, "'gathering'"));
   }
 }
@@ -309,7 +309,7 @@ TEST_CASE("a rank that comes twice, or from another world, is turned away") {
   const auto worlds = test::on_threads(
       {0, 1}, [&](int rank) { Rendezvous::join(test::launch_of(rank, rank == 0 ? 3 : 2, another), 0.5); });
   CHECK(has(worlds[0], "ranks 1 and 2 did not come"));
-  CHECK(has(worlds[1], "rank 1 believes in a world of 2 ranks, rank 0 in one of 3"));
+  CHECK(has(worlds[1], "rank 1 was started for a world of 2 ranks, but rank 0 for one of 3"));
 }
 
 }  // namespace shardsim::rendezvous_test

@@ -99,7 +99,20 @@ TEST_CASE("the shipped map knows every system of the shipped measurements, and n
     CHECK_NOTHROW(map.system_of(row));
     labels.insert(row.system);
   }
-  CHECK(labels.size() == map.systems.size());
+  std::set<std::string> mapped;
+  for (const MappedSystem& system : map.systems) mapped.insert(system.label);
+  CHECK(labels.size() == mapped.size());
+}
+
+TEST_CASE("rows of one case may be of a cluster that differs") {
+  const SystemMap map =
+      map_of("box: {cluster: dgx_a100_80gb, set: {nics.gpudirect: false}, cases: {slow: {nics.transport: tcp}}}\n");
+  MeasuredRow row = row_of("box");
+  CHECK(map.system_of(row).spec.nics->transport == "infiniband");
+  row.setting = "slow";
+  CHECK(map.system_of(row).spec.nics->transport == "tcp");
+  CHECK_FALSE(map.system_of(row).spec.nics->gpudirect);
+  CHECK(has(map_fault("box: {cluster: toy_2x4, cases: [slow]}\n"), "'cases' is list, not a map"));
 }
 
 }  // namespace shardsim::system_map_test

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# `shardsim why` as a user meets it: what it refuses, the path whose parts make the iteration, its page, and what it says
+# would help beside simulations from the changed file (scripts/elasticity_check.sh on the scenario of the README).
+# Usage: why.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+toy=$source/scenarios/toy.yaml
+
+echo "-- bad input"
+refuse 2 'argument --case: the scenario has several cases. Name one of: row_wise' why "$toy"
+refuse 2 'argument --case: unknown case "nope". Known: row_wise' why "$toy" --case nope
+refuse 2 'argument --case: "flexshard\*" fits several' why "$toy" --case 'flexshard*'
+refuse 2 'no_such.yaml: cannot read it' why no_such.yaml
+refuse 2 'argument --set cluster.nodez: unknown key' why "$toy" --case row_wise --set cluster.nodez=3
+
+echo "-- the path"
+run why "$toy" --case row_wise --json -o page
+check "it exits 0: $(cat streams/err)" [ "$code" -eq 0 ]
+cp streams/out why.json
+check "its parts are the iteration" jq -e >streams/jq '(([.path[].ms] | add) / .iteration_ms - 1 | fabs) < 1e-9' why.json
+check "the folder has the same document" cmp -s why.json page/why.json
+check "the page has the sentence" grep -qF "$(jq -r '.sentence' why.json | cut -c1-60)" <(sed 's/&nbsp;/ /g' page/why.html)
+iteration=$("$shardsim" run "$toy" --case row_wise --json -q -o plain | jq '.cases[0].iteration_ms')
+check "the iteration is that of run" jq -e >streams/jq --argjson run "$iteration" '(.iteration_ms / $run - 1 | fabs) < 1e-9' why.json
+run why "$toy" --case row_wise --path-only --json
+check "--path-only leaves out what would help" jq -e >streams/jq '.help == null or (.help.elasticities // [] | length == 0)' streams/out
+run why "$toy" --case row_wise
+check "tables say where the time goes" grep -q '^CRITICAL PATH' streams/out
+check "... and what would help" grep -q '^WHAT WOULD HELP' streams/out
+
+echo "-- what would help, simulated from the file"
+check "all changes agree" bash "$source/scripts/elasticity_check.sh" "$shardsim" "$toy"
+finish 13

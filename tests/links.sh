@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Every relative link in a *.md file leads to a file that is there, and every #anchor to a heading of that file. Every document under
+# docs/ that code, messages or READMEs name exists.
+# Usage: links.sh SOURCE_DIR
+set -euo pipefail
+cd "$1"
+status=0
+
+documents() { find . -name '*.md' -not -path './build*' -not -path './out/*' -not -path './.git/*' | sort; }
+
+# "FILE HEADING-ANCHOR" for every heading, as GitHub forms anchors; a heading that repeats gets -1, -2 ...
+anchors() {
+  documents | xargs awk '
+    FNR == 1 { code = 0; delete seen }
+    /^ *```/ { code = !code }
+    !code && /^#+ / {
+      text = tolower($0); sub(/^#+ +/, "", text); gsub(/[^a-z0-9_ -]/, "", text); gsub(/ /, "-", text)
+      print FILENAME " " text (seen[text] ? "-" seen[text] : ""); seen[text]++
+    }'
+}
+
+# "FILE LINE TARGET" for every link outside code.
+links() {
+  documents | xargs awk '
+    FNR == 1 { code = 0 }
+    /^ *```/ { code = !code }
+    !code {
+      rest = $0
+      while (match(rest, /\]\([^) ]+\)/)) {
+        print FILENAME " " FNR " " substr(rest, RSTART + 2, RLENGTH - 3)
+        rest = substr(rest, RSTART + RLENGTH)
+      }
+    }'
+}
+
+declare -A known
+while read -r file anchor; do known["$(realpath "$file")#$anchor"]=1; done < <(anchors)
+
+checked=0
+while read -r file line target; do
+  case $target in http://* | https://* | mailto:*) continue ;; esac
+  checked=$((checked + 1))
+  path=${target%%#*}
+  if [ -z "$path" ]; then full=$(realpath "$file"); else full=$(realpath -m "$(dirname "$file")/$path"); fi
+  if [ ! -e "$full" ]; then
+    echo "$file:$line: the link $target leads to no file" && status=1
+  elif [[ $target == *#* && -z ${known["$full#${target#*#}"]:-} ]]; then
+    echo "$file:$line: the link $target names a heading that ${path:-$file} does not have" && status=1
+  fi
+done < <(links)
+[ "$checked" -ge 100 ] || { echo "only $checked links were found"; status=1; }
+
+while IFS=: read -r file line name; do
+  [ -e "$name" ] || { echo "$file:$line: names $name, which does not exist"; status=1; }
+done < <(grep -rnoE '\bdocs/[A-Za-z0-9_/]+\.md' --include='*.h' --include='*.cpp' --include='*.cu' --include='*.md' --include='*.yaml' \
+  --include='*.sh' --include='*.py' --include='*.txt' --include='*.cmake' --exclude-dir='build*' --exclude-dir=out --exclude-dir=.git . )
+exit "$status"

@@ -10,13 +10,13 @@
 namespace shardsim {
 namespace {
 
-std::optional<double> percent_of(double range, double median) {
+std::optional<double> range_percent(double range, double median) {
   if (median <= 0) return std::nullopt;
   return 100 * range / median;
 }
 
 // "name: value; name: value", as machines tell (execute/devices/machine_facts.h), as rows.
-void add_facts(Sheet& sheet, std::string_view facts) {
+void add_fact_rows(Sheet& sheet, std::string_view facts) {
   while (!facts.empty()) {
     const std::size_t end = std::min(facts.find("; "), facts.size());
     const std::string_view fact = facts.substr(0, end);
@@ -32,11 +32,11 @@ void add_facts(Sheet& sheet, std::string_view facts) {
 ObservedSpread observed_spread(const TimelineComparison& comparison) {
   ObservedSpread spread;
   const Spread& iteration = comparison.iteration.observed_ms;
-  if (comparison.iterations > 1) spread.iterations_pct = percent_of(iteration.max - iteration.min, iteration.median);
+  if (comparison.iterations > 1) spread.iterations_pct = range_percent(iteration.max - iteration.min, iteration.median);
   if (comparison.ranks.size() < 2) return spread;
   const auto computing = [](const ComparedRank& rank) { return rank.compute.observed_ms.median; };
   const auto [least, most] = std::ranges::minmax_element(comparison.ranks, {}, computing);
-  spread.ranks_pct = percent_of(computing(*most) - computing(*least), computing(*most));
+  spread.ranks_pct = range_percent(computing(*most) - computing(*least), computing(*most));
   spread.least_rank = least->rank;
   spread.most_rank = most->rank;
   return spread;
@@ -73,7 +73,7 @@ Section conditions_section(const TimelineComparison& comparison) {
   if (measured.clock_residual_us > 0 || measured.clock_drift_us > 0)
     sheet.rows.push_back({{"clocks of two nodes", fmt::format("off each other by at most {:.3g} us, drifted {:.3g} us",
                                                               measured.clock_residual_us, measured.clock_drift_us)}});
-  add_facts(sheet, measured.more);
+  add_fact_rows(sheet, measured.more);
   Section section = table_section("Conditions", "", std::move(sheet));
   section.style = Section::Heading::page_only;
   return section;

@@ -14,21 +14,21 @@
 namespace shardsim {
 namespace {
 
-constexpr double kWorthTiming = 1e9;  // FLOP: less takes no processor a second
-constexpr std::int64_t kSide = 256;   // of the product that is timed
-constexpr int kTries = 4;             // the first one warms up
+constexpr double kWorthTiming = 1e9;        // FLOP: less takes no processor a second
+constexpr std::int64_t kProductSide = 256;  // of the product that is timed
+constexpr int kProductTries = 4;            // the first one warms up
 
 // FLOP per second of the best of a few products.
 double product_rate(int threads) {
-  const std::vector<float> a(kSide * kSide, 1), b(kSide * kSide, 1);
-  std::vector<float> c(kSide * kSide);
+  const std::vector<float> a(kProductSide * kProductSide, 1), b(kProductSide * kProductSide, 1);
+  std::vector<float> c(kProductSide * kProductSide);
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kProductTries; ++i) {
     const double start = monotonic_seconds();
-    gemm(kSide, kSide, kSide, a.data(), b.data(), c.data(), threads);
+    gemm(kProductSide, kProductSide, kProductSide, a.data(), b.data(), c.data(), threads);
     least = std::min(least, monotonic_seconds() - start);
   }
-  return 2.0 * static_cast<double>(kSide * kSide * kSide) / std::max(least, 1e-9);
+  return 2.0 * static_cast<double>(kProductSide * kProductSide * kProductSide) / std::max(least, 1e-9);
 }
 
 double most_flops(const Op& op) {

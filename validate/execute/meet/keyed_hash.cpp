@@ -7,12 +7,12 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kBlock = 64;  // bytes
-using State = std::array<std::uint32_t, 8>;
+constexpr std::size_t kBlockBytes = 64;  // bytes
+using HashState = std::array<std::uint32_t, 8>;
 
 // The first 32 bits of the fractional parts of the square roots of the first 8 primes (FIPS 180-4, 5.3.3).
-constexpr State kFirstState = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                               0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+constexpr HashState kFirstState = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 // The same of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2).
 constexpr std::array<std::uint32_t, 64> kRound = {
@@ -28,7 +28,7 @@ constexpr std::array<std::uint32_t, 64> kRound = {
 // The message schedule of a block (FIPS 180-4, 6.2.2, step 1).
 std::array<std::uint32_t, 64> schedule(std::string_view block) {
   std::array<std::uint32_t, 64> words{};
-  for (std::size_t i = 0; i < kBlock; ++i)
+  for (std::size_t i = 0; i < kBlockBytes; ++i)
     words[i / 4] = words[i / 4] << 8 | static_cast<std::uint8_t>(block[i]);  // big-endian
   for (std::size_t i = 16; i < words.size(); ++i) {
     const std::uint32_t early = words[i - 15], late = words[i - 2];
@@ -38,7 +38,7 @@ std::array<std::uint32_t, 64> schedule(std::string_view block) {
   return words;
 }
 
-void absorb(State& state, std::string_view block) {
+void absorb(HashState& state, std::string_view block) {
   const std::array<std::uint32_t, 64> words = schedule(block);
   auto [a, b, c, d, e, f, g, h] = state;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -48,14 +48,14 @@ void absorb(State& state, std::string_view block) {
         (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g, g = f, f = e, e = d + first, d = c, c = b, b = a, a = first + second;
   }
-  const State change = {a, b, c, d, e, f, g, h};
+  const HashState change = {a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += change[i];
 }
 
 // What follows the text: a one bit, zeros, and the text's length in bits, up to a whole block.
 std::string padding(std::size_t bytes) {
   std::string text(1, '\x80');
-  text.append((2 * kBlock - 9 - bytes % kBlock) % kBlock, '\0');
+  text.append((2 * kBlockBytes - 9 - bytes % kBlockBytes) % kBlockBytes, '\0');
   const std::uint64_t bits = std::uint64_t{8} * bytes;
   for (int shift = 56; shift >= 0; shift -= 8) text += static_cast<char>(bits >> shift);
   return text;
@@ -70,8 +70,9 @@ std::string masked(std::string key, std::uint8_t mask) {
 
 Digest sha256(std::string_view text) {
   const std::string padded = std::string(text) + padding(text.size());
-  State state = kFirstState;
-  for (std::size_t at = 0; at < padded.size(); at += kBlock) absorb(state, std::string_view(padded).substr(at, kBlock));
+  HashState state = kFirstState;
+  for (std::size_t at = 0; at < padded.size(); at += kBlockBytes)
+    absorb(state, std::string_view(padded).substr(at, kBlockBytes));
   Digest digest{};
   for (std::size_t i = 0; i < digest.size(); ++i)
     digest[i] = static_cast<std::uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
@@ -79,8 +80,8 @@ Digest sha256(std::string_view text) {
 }
 
 Digest hmac_sha256(std::string_view key, std::string_view text) {
-  std::string block = key.size() > kBlock ? bytes_of(sha256(key)) : std::string(key);
-  block.resize(kBlock, '\0');
+  std::string block = key.size() > kBlockBytes ? bytes_of(sha256(key)) : std::string(key);
+  block.resize(kBlockBytes, '\0');
   const Digest inner = sha256(masked(block, 0x36) + std::string(text));
   return sha256(masked(block, 0x5c) + bytes_of(inner));
 }

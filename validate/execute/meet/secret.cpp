@@ -15,8 +15,8 @@
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kLeast = 16, kMost = 4096;  // bytes
-constexpr std::size_t kRandom = 32;
+constexpr std::size_t kLeastSecret = 16, kMostSecret = 4096;  // bytes
+constexpr std::size_t kRandomBytes = 32;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
@@ -29,8 +29,9 @@ std::string_view trimmed(std::string_view text) {
 
 std::string checked_secret(std::string_view text, const Place& place) {
   const std::string secret(trimmed(text));
-  if (secret.size() < kLeast || secret.size() > kMost)
-    throw input_error(place, fmt::format("a secret has {} to {} bytes, this one {}", kLeast, kMost, secret.size()),
+  if (secret.size() < kLeastSecret || secret.size() > kMostSecret)
+    throw input_error(place,
+                      fmt::format("a secret has {} to {} bytes, this one {}", kLeastSecret, kMostSecret, secret.size()),
                       kSecretRemedy);
   return secret;
 }
@@ -47,14 +48,14 @@ std::string secret_of_file(const std::string& path) {
   if ((about.st_mode & S_IRWXO) != 0)
     throw input_error(place, "all users of this machine may open this secret",
                       "Keep it to yourself: chmod 600 " + path);
-  std::array<char, kMost + 64> text{};  // more than a secret has
+  std::array<char, kMostSecret + 64> text{};  // more than a secret has
   const ssize_t got = read(file.fd(), text.data(), text.size());
   if (got < 0) throw input_error(place, fmt::format("the secret cannot be read: {}", error_text(errno)), kSecretRemedy);
   return checked_secret({text.data(), static_cast<std::size_t>(got)}, place);
 }
 
 std::string random_secret() {
-  std::string secret(kRandom, '\0');
+  std::string secret(kRandomBytes, '\0');
   if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size()))
     throw run_error("the machine gives no random numbers: " + error_text(errno), "");
   return secret;

@@ -15,6 +15,7 @@
 #include "models/access/row_hash.h"
 #include "plan/learned/label_file.h"
 #include "validate/execute/meet/launch.h"
+#include "validate/execute/meet/secret.h"
 #include "validate/execute/run/execute.h"
 #include "validate/microbench/microbench.h"
 #include "validate/microbench/shard_bench.h"
@@ -28,6 +29,7 @@ struct Request {
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
   std::optional<int> port;  // of the rendezvous of --collectives
+  std::string secret_file;  // of the same; "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
   std::string grid;  // of which size; "" without
   bool quick = false, quiet = false, collectives = false;
@@ -139,6 +141,7 @@ Request request_of(const Arguments& given) {
   }
   request.threads = static_cast<int>(given.count("threads", 1, 4096).value_or(0));
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.quick = given.has("quick");
   request.grid = given.text("grid");
@@ -189,7 +192,8 @@ void print_summary(const MeasuredSet& set) {
 
 // One rank of the sweep of collectives; rank 0 writes.
 int run_collectives(const Request& request) {
-  const Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  if (!request.secret_file.empty()) launch.secret = secret_of_file(request.secret_file);
   if (launch.world_size < 2)
     throw input_error(Arguments::place("collectives"), "there is only one rank",
                       "Start several: torchrun, mpirun, srun, or shardsim emulate -- shardsim-microbench ...");
@@ -313,6 +317,9 @@ Command microbench_program() {
             "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and `shardsim "
             "cluster calibrate` read."},
            {"port", 0, "N", "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
+           {"secret-file", 0, "FILE",
+            "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
+            "SHARDSIM_SECRET."},
            {"join-limit", 0, "SECONDS",
             "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"},
            {"shards", 0, "FILE",

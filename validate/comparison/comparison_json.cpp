@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "validate/comparison/comparison_report.h"
+#include "validate/comparison/observed_conditions.h"
 
 namespace shardsim {
 namespace {
@@ -137,6 +138,10 @@ Json measured_json(const Timeline::Measured& measured) {
           {"more", measured.more}};
 }
 
+Json spread_json(const ObservedSpread& spread) {
+  return {{"iterations_pct", percent_json(spread.iterations_pct)}, {"ranks_pct", percent_json(spread.ranks_pct)}};
+}
+
 Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {
   Json json{{"name", comparison.case_name},
             {"observed_name", comparison.observed_case},
@@ -157,6 +162,7 @@ Json case_json(const TimelineComparison& comparison, const std::optional<double>
   json["only_predicted"] = alone_json(comparison, true);
   json["only_observed"] = alone_json(comparison, false);
   json["ranks"] = list_of(comparison.ranks, rank_json);
+  json["spread"] = spread_json(observed_spread(comparison));
   json["measured"] = measured_json(comparison.measured);
   json["notes"] = comparison.notes;
   return json;

@@ -1,5 +1,5 @@
-# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages and what shells
-# complete their words with. A program finds its data in share/shardsim beside bin/, wherever the prefix is.
+# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages what shells
+# complete their words with, and the schemas that editors check files with. A program finds its data in share/shardsim beside bin/, wherever the prefix is.
 include(GNUInstallDirs)
 
 set(programs shardsim shardsim-validate shardsim-microbench)
@@ -29,6 +29,9 @@ foreach(program ${programs})
   add_shell_file(${program} bash-completion/completions/${program} "--completion;bash")
   add_shell_file(${program} fish/vendor_completions.d/${program}.fish "--completion;fish")
   add_shell_file(${program} zsh/vendor-completions/_${program} "--completion;zsh")
+endforeach()
+foreach(kind cluster plan scenario workload)
+  add_shell_file(shardsim shardsim/schemas/${kind}.schema.json "schema;${kind}")
 endforeach()
 add_custom_target(shell_files ALL DEPENDS ${shell_files})
 

@@ -48,7 +48,7 @@ void check_schema(const Tree& tree) {
   }
   const std::vector<std::string> known = {"hash", "plan", "schema"};
   for (const std::string& key : known) note_key(tree, key);
-  note_closed(tree);
+  note_closed(tree, known);
   for (const auto& [key, value] : tree.fields) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     throw input_error(value.place, fmt::format("unknown key {}", excerpt(key)), known_names_hint(key, known));

@@ -173,7 +173,7 @@ const Tree* load_factor_of(const PlanEntry& entry) {
   const std::vector<std::string> known = {"algorithm",         "load_factor", "reserved_memory",          "precision",
                                           "prefetch_pipeline", "stats",       "multipass_prefetch_config"};
   for (const std::string& key : known) note_key(*cache, key);
-  note_closed(*cache);
+  note_closed(*cache, known);
   for (const auto& [key, value] : required_map(*cache, "'cache_params'").fields)
     if (std::ranges::find(known, key) == known.end())
       throw input_error(value.place, fmt::format("cache_params has the unknown key {}", excerpt(key)),

@@ -13,9 +13,10 @@
 namespace shardsim {
 namespace {
 
-constexpr int kMostRepairs = 12;   // keys that one try may lack
-constexpr int kMostReadings = 40;  // of one try with all its repairs
-constexpr int kMostFailures = 2;   // of one value at one place, each in another specimen
+constexpr int kMostRepairs = 12;        // keys that one try may lack
+constexpr std::size_t kSwapValues = 2;  // of a key that takes the place of another one
+constexpr int kMostReadings = 40;       // of one try with all its repairs
+constexpr int kMostFailures = 2;        // of one value at one place, each in another specimen
 
 // The values to try for a form, as YAML. Those for lists hold items of every kind.
 std::vector<std::string> values_for(const Form& form) {
@@ -146,6 +147,7 @@ class Explorer {
 
   // Adds the first key that is required and missing. A reader stops at it, so there is one at most.
   bool repair(const Tree& root, const Tree& tree, const Spot& spot, int repairs) {
+    if (is_inner_part(tree, spot)) return false;
     if (tree.asked && tree.kind == Tree::Kind::map) {
       for (const Asked::Key& key : tree.asked->keys) {
         if (!key.required || tree.find(key.name) != nullptr) continue;
@@ -159,9 +161,13 @@ class Explorer {
     return done;
   }
 
+  // Such a value has an inquiry of its own.
+  static bool is_inner_part(const Tree& tree, const Spot& spot) {
+    return !spot.steps.empty() && tree.asked && !tree.asked->part.empty();
+  }
+
   void vary(const Tree& root, const Tree& tree, const Spot& spot) {
-    if (!tree.asked || (!spot.steps.empty() && !tree.asked->part.empty())) return;
-    if (tree.asked->sourced) return;
+    if (!tree.asked || tree.asked->sourced || is_inner_part(tree, spot)) return;
     if (tree.kind == Tree::Kind::map) {
       for (const Asked::Key& key : tree.asked->keys) vary_key(root, tree, spot, key);
     }
@@ -182,7 +188,9 @@ class Explorer {
     const Tree rest = without(root, spot, key.name);
     for (const Asked::Key& other : map.asked->keys) {
       if (other.name == key.name || map.find(other.name) != nullptr) continue;
-      for (const std::string& value : values_at(spot, other, nullptr)) {
+      std::vector<std::string> values = values_at(spot, other, nullptr);
+      values.resize(std::min(values.size(), kSwapValues));
+      for (const std::string& value : values) {
         const std::string swap = spot.path + "." + key.name + " to " + other.name + ": " + value;
         if (try_once(swap, [&] { return with(rest, spot, other.name, value); })) break;
       }
@@ -205,7 +213,7 @@ class Explorer {
   // What to write at a key: values that are there already are not tried as another map or list.
   std::vector<std::string> values_at(const Spot& spot, const Asked::Key& key, const Tree* present) const {
     std::vector<std::string> values;
-    if (const auto own = inquiry_.values.find(key.name); own != inquiry_.values.end()) values = own->second;
+    if (const auto own = inquiry_.values.find(key.name); own != inquiry_.values.end()) return own->second;
     const std::vector<Form>& forms = forms_.at(spot.path + "." + key.name);
     for (const Form& form : forms) {
       if (present != nullptr && present->kind == Tree::Kind::map && form.kind == Form::Kind::map) continue;

@@ -1,6 +1,7 @@
 #include "base/schema/json_schema.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -62,9 +63,11 @@ Json choice_schema(const std::vector<std::string>& words) {
   return {{"enum", allowed}};
 }
 
-// A name for a definition: what a reader calls a part, without blanks.
+// A name for a definition: what a reader calls a part, without what a JSON pointer would have to escape.
 std::string definition_name(std::string part) {
-  std::ranges::replace(part, ' ', '_');
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+  std::ranges::replace_if(
+      part, [&](char c) { return !is_plain(c); }, '_');
   return part;
 }
 
@@ -103,7 +106,9 @@ class SchemaWriter {
 
   // A definition under this name, or a name like it where another schema has that one.
   Json shared(const std::string& name, const Json& schema) {
-    std::string free = name;
+    const bool is_part =
+        std::ranges::any_of(parts_, [&](const auto& part) { return definition_name(part.first) == name; });
+    std::string free = is_part ? name + "_here" : name;
     for (int number = 2;; ++number) {
       const auto [known, is_new] = shared_.try_emplace(free, schema);
       if (is_new || known->second == schema) return {{"$ref", "#/$defs/" + free}};
@@ -150,6 +155,7 @@ class SchemaWriter {
     Json schema{{"type", Json::array({"object", "null"})}};
     Json required = Json::array();
     for (const Shape::Key& key : shape.keys) {
+      if (shape.closed && !key.allowed) continue;
       schema["properties"][key.name] = field(key, over);
       if (!over && shape.maps > 0 && key.required_in == shape.maps) required.push_back(key.name);
     }
@@ -197,7 +203,7 @@ class SchemaWriter {
     const auto add = [&](const std::string& each, const Shape& shape, const Json& condition) {
       Json keys = map(shape, false);
       if (keys.contains("properties") && !each.empty()) keys["properties"][part.name_key] = {{"const", each}};
-      const std::string definition = name + "." + (each.empty() ? "unnamed" : each);
+      const std::string definition = definition_name(name + "." + (each.empty() ? "unnamed" : each));
       inner_[definition] = std::move(keys);
       cases.push_back({{"if", condition}, {"then", {{"$ref", "#/$defs/" + definition}}}});
     };

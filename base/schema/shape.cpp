@@ -76,6 +76,12 @@ class Gatherer {
     for (const auto& [key, inside] : tree.fields) value(inside, whole, only(shape.free));
   }
 
+  // A reader that refuses unknown keys knows it, or it was there and nobody minded.
+  bool is_allowed(const Tree& tree, const std::string& key) const {
+    const std::vector<std::string>& allowed = tree.asked->allowed;
+    return std::ranges::find(allowed, key) != allowed.end() || (accepted_ && tree.find(key) != nullptr);
+  }
+
   // The keys that a map was asked for, those that it lacks among them.
   void keys(const Tree& tree, bool whole, Shape& shape, const std::vector<std::string>& left_out) {
     const bool counts = whole && (tree.asked->finished || accepted_);
@@ -86,6 +92,7 @@ class Gatherer {
       Shape::Key& key = key_of(shape, asked.name);
       const Tree* const inside = tree.find(asked.name);
       key.sourced = key.sourced || asked.sourced;
+      key.allowed = key.allowed || is_allowed(tree, asked.name);
       if (counts && asked.required && inside != nullptr) ++key.required_in;
       add_forms(asked.forms, key.shape);
       if (inside == nullptr || std::ranges::find(left_out, asked.name) != left_out.end()) continue;

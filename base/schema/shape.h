@@ -33,6 +33,7 @@ struct Shape {
 
 struct Shape::Key {
   std::string name;
+  bool allowed = false;         // in a map that refuses all other keys
   bool sourced = false;         // its value may be written as {value: ..., source: ...}
   std::size_t required_in = 0;  // of the maps that were read to the end: in all of them, and it is a required key
   Shape shape;

@@ -39,8 +39,16 @@ void note_part(const Tree& tree, const std::string& part, const std::vector<std:
   tree.asked->name_key = name_key;
 }
 
-void note_closed(const Tree& map) {
-  if (map.asked) map.asked->by_name = map.asked->finished = true;
+void note_closed(const Tree& map, const std::vector<std::string>& known) {
+  if (!map.asked) return;
+  Asked& asked = *map.asked;
+  const auto is_unknown = [&](const std::string& key) { return std::ranges::find(known, key) == known.end(); };
+  if (asked.finished) {
+    std::erase_if(asked.allowed, is_unknown);
+  } else {
+    asked.allowed = known;
+  }
+  asked.by_name = asked.finished = true;
 }
 
 }  // namespace shardsim

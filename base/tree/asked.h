@@ -50,12 +50,13 @@ struct Asked {
   };
 
   std::vector<Form> forms;
-  bool sourced = false;   // it was written as {value: ..., source: ...}, and a reader took its `value`
-  bool by_name = false;   // a map whose keys a reader asks for by name
-  bool finished = false;  // and refuses all others
+  bool sourced = false;              // it was written as {value: ..., source: ...}, and a reader took its `value`
+  bool by_name = false;              // a map whose keys a reader asks for by name
+  bool finished = false;             // and refuses all others
+  std::vector<std::string> allowed;  // the keys that all those readers know
   std::vector<Key> keys;
-  std::string part;                // the noun that the value is, such as "planner", where it has a schema of its own
-  std::string name_key;            // the key that says which of `names` such a map is, where its keys depend on that
+  std::string part;      // the noun that the value is, such as "planner", where it has a schema of its own
+  std::string name_key;  // the key that says which of `names` such a map is, where its keys depend on that
   std::vector<std::string> names;
 };
 
@@ -66,7 +67,7 @@ void record_what_is_asked(Tree& tree);
 void note_form(const Tree& tree, const Form& form);
 void note_part(const Tree& tree, const std::string& part, const std::vector<std::string>& names = {},
                const std::string& name_key = "name");
-void note_closed(const Tree& map);  // that a reader has refused all keys but those noted
+void note_closed(const Tree& map, const std::vector<std::string>& known);  // that a reader refuses all other keys
 
 // What a reader says of a key when it asks for it: `sourced`, the value may be a sourced one; `required`, that, and the
 // key must be there.

@@ -300,7 +300,7 @@ bool MapReader::is_fitted(std::string_view key) {
 }
 
 void MapReader::finish() const {
-  if (tree_.asked) tree_.asked->finished = true;
+  note_closed(tree_, known_);
   for (const auto& [key, value] : tree_.fields) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::string inside = path_.empty() ? "" : fmt::format(" in '{}'", path_);

@@ -16,11 +16,11 @@ int schema(const Arguments& given, const Terminal&) {
 Command schema_command() {
   return {.name = "shardsim schema",
           .summary = "print the JSON Schema of a kind of file, with which editors complete and check it",
+          .positionals = {{"KIND", "The kind of file.", false, schema_kinds()}},
           .notes =
               "The schemas are installed in share/shardsim/schemas/. In a YAML file, the first line\n"
               "  # yaml-language-server: $schema=PATH/scenario.schema.json\n"
               "makes editors with the YAML language server use one.\n",
-          .positionals = {{"KIND", "The kind of file.", false, schema_kinds()}},
           .examples = {"shardsim schema scenario", "shardsim schema cluster"},
           .run = schema};
 }

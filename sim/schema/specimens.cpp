@@ -24,6 +24,10 @@ std::string scenario_with(const std::string& more) {
   return "{schema: shardsim.scenario/1, cluster: toy_2x4, " + more + "}";
 }
 
+std::string toy_scenario() {
+  return (data_folder() / "scenarios" / "toy.yaml").string();
+}
+
 constexpr const char* kTables =
     "tables: [{name: a, rows: 1000, dim: 8, kind: pooled, pooling_factor: 2}, "
     "{name: b, rows: 1000, dim: 8, kind: sequence, average_length: 4}]";
@@ -90,7 +94,7 @@ SpecimenValues workload_values() {
 }
 
 std::vector<std::string> scenario_specimens() {
-  const std::string workload = "workload: mixed_pooled_sequence, ";
+  const std::string workload = "workload: toy_history, ";
   const std::string planned = workload + "planner: {name: row_wise}";
   return {scenario_with(planned),
           scenario_with(planned + ", cases: [{name: a, cluster: {base: toy_2x4}, workload: {base: toy_history}}]"),
@@ -98,6 +102,7 @@ std::vector<std::string> scenario_specimens() {
           scenario_with(workload + "planners: all"),
           scenario_with("jobs: [{name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0]}]"),
           scenario_with(workload + "cases: [{name: a, planner: {name: random}, repeat: 3}], cross_check: {}"),
+          "{schema: shardsim.scenario/1, include: ['" + toy_scenario() + "']}",
           scenario_with(planned + ", drift: {days: 2, growth: 1 %/day}"),
           scenario_with(planned + ", sweep: {axes: {cluster.nodes: [1, 2]}}"),
           scenario_with(planned + ", cases: [{name: a}, {name: b, relative_to: a, published: [{quantity: "
@@ -113,6 +118,14 @@ SpecimenValues scenario_values() {
           {"planner", {"{name: row_wise}"}},
           {"planners", {"all", "[greedy]", "[{name: greedy, label: x}]"}},
           {"plan", {"{file: x}"}},
+          {"title", {"x"}},
+          {"seed", {"7"}},
+          {"cases", {"[{name: a}]"}},
+          {"cross_check", {"{}"}},
+          {"repeat", {"3"}},
+          {"relative_to", {"a"}},
+          {"case", {"main"}},
+          {"tables", {"'*'"}},
           {"compute_model", {"{name: roofline}"}},
           {"memory_model", {"{name: paper}"}},
           {"network", {"{name: closed_form}"}},
@@ -124,7 +137,7 @@ SpecimenValues scenario_values() {
           {"set", {"{cluster.nodes: 1}"}},
           {"load", {"{}"}},
           {"drift", {"{days: 2, growth: 1 %/day}"}},
-          {"include", {"['" + (data_folder() / "scenarios" / "toy.yaml").string() + "']"}},
+          {"include", {"['" + toy_scenario() + "']"}},
           {"sweep", {"{axes: {cluster.nodes: [1, 2]}}"}},
           {"axes", axes},
           {"zip", {axes[0], "[" + axes[0] + "]"}},

@@ -30,10 +30,15 @@ foreach(program ${programs})
   add_shell_file(${program} fish/vendor_completions.d/${program}.fish "--completion;fish")
   add_shell_file(${program} zsh/vendor-completions/_${program} "--completion;zsh")
 endforeach()
-foreach(kind cluster plan scenario workload)
-  add_shell_file(shardsim shardsim/schemas/${kind}.schema.json "schema;${kind}")
-endforeach()
 add_custom_target(shell_files ALL DEPENDS ${shell_files})
+
+# Schemas take seconds, so they are made when they are installed, not at every build.
+set(schemas ${CMAKE_BINARY_DIR}/share/shardsim/schemas)
+install(CODE "file(MAKE_DIRECTORY ${schemas})
+foreach(kind cluster plan scenario workload)
+  execute_process(COMMAND $<TARGET_FILE:shardsim> schema \${kind} OUTPUT_FILE ${schemas}/\${kind}.schema.json COMMAND_ERROR_IS_FATAL ANY)
+endforeach()")
+install(DIRECTORY ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME shardsim)

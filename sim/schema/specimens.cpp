@@ -84,7 +84,7 @@ SpecimenValues workload_values() {
   return {{"base", {"mixed_pooled_sequence"}},
           {"workload", {"mixed_pooled_sequence"}},
           {"tables", {"[0]"}},
-          {"features", {"2", "[{name: f}]", "[{name: f, pooling_factor: 2}]"}},
+          {"features", {"[f]", "[{name: f}]", "[{name: f, pooling_factor: 2}]"}},
           {"knots",
            {"[{rank: 1, ln_p: -1}, {rank: 1000, ln_p: -9}]", "[{fraction: 0.001, ln_p: -1}, {rank: 1000, ln_p: -9}]"}},
           {"p", {"[0.6, 0.4]"}},
@@ -102,7 +102,9 @@ std::vector<std::string> scenario_specimens() {
           scenario_with(workload + "planners: all"),
           scenario_with("jobs: [{name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0]}]"),
           scenario_with(workload + "cases: [{name: a, planner: {name: random}, repeat: 3}], cross_check: {}"),
-          "{schema: shardsim.scenario/1, include: ['" + toy_scenario() + "']}",
+          scenario_with(
+              "cases: [{name: a, jobs: [{name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0]}]}]"),
+          "{schema: shardsim.scenario/1, seed: 7, include: ['" + toy_scenario() + "']}",
           scenario_with(planned + ", drift: {days: 2, growth: 1 %/day}"),
           scenario_with(planned + ", sweep: {axes: {cluster.nodes: [1, 2]}}"),
           scenario_with(planned + ", cases: [{name: a}, {name: b, relative_to: a, published: [{quantity: "

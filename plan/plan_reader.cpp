@@ -97,7 +97,7 @@ bool by_table_and_place(const Placement& a, const Placement& b) {
 }  // namespace
 
 const Tree& required_field(const Tree& map, std::string_view key) {
-  note_key(map, key, {}, Need::required);
+  note_key(map, key, {}, Need::required_plain);
   if (const Tree* found = map.find(key)) return *found;
   throw input_error(map.place, fmt::format("the key '{}' is missing", key), fmt::format("Add \"{}\"", key));
 }

@@ -196,8 +196,14 @@ class SchemaWriter {
   // A map whose keys depend on one of them.
   Json named(const std::string& name, const Part& part) {
     Json schema{{"type", "object"}};
-    schema["properties"][part.name_key] = {
-        {"anyOf", Json::array({{{"enum", part.names}}, {{"allOf", Json::array({reference(kSourcedPart, false)})}}})}};
+    schema["properties"][part.name_key] = {{"enum", part.names}};
+    const auto sourced = [&](const auto& each) {
+      const Shape::Key* const key = find_key(each.second, part.name_key);
+      return key != nullptr && key->sourced;
+    };
+    if (std::ranges::any_of(part.by_name, sourced))
+      schema["properties"][part.name_key] = {
+          {"anyOf", Json::array({{{"enum", part.names}}, reference(kSourcedPart, false)})}};
     if (part.needs_name) schema["required"] = Json::array({part.name_key});
     Json cases = Json::array();
     const auto add = [&](const std::string& each, const Shape& shape, const Json& condition) {

@@ -26,8 +26,8 @@ void note_key(const Tree& map, std::string_view key, const std::optional<Form>& 
   std::vector<Asked::Key>& keys = map.asked->keys;
   auto known = std::ranges::find(keys, key, &Asked::Key::name);
   if (known == keys.end()) known = keys.insert(known, {std::string(key), false, false, {}});
-  known->required = known->required || need == Need::required;
-  known->sourced = known->sourced || need != Need::none;
+  known->required = known->required || need == Need::required || need == Need::required_plain;
+  known->sourced = known->sourced || need == Need::sourced || need == Need::required;
   if (form) add_form(known->forms, *form);
 }
 

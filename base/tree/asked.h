@@ -70,8 +70,8 @@ void note_part(const Tree& tree, const std::string& part, const std::vector<std:
 void note_closed(const Tree& map, const std::vector<std::string>& known);  // that a reader refuses all other keys
 
 // What a reader says of a key when it asks for it: `sourced`, the value may be a sourced one; `required`, that, and the
-// key must be there.
-enum class Need { none, sourced, required };
+// key must be there; `required_plain`, it must be there and be no sourced value.
+enum class Need { none, sourced, required, required_plain };
 void note_key(const Tree& map, std::string_view key, const std::optional<Form>& form = {}, Need need = Need::none);
 
 }  // namespace shardsim

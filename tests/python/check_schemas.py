@@ -19,6 +19,11 @@ KINDS = ["cluster", "plan", "scenario", "workload"]
 FREE_KEYS = {"set", "axes", "constraints"}
 
 
+# TorchRec writes no `schema`, and keys of its own that are not known beside those that are needed: a plan without these
+# keys is another good plan.
+LEFT_ALONE = {("plan", "schema"), ("plan", "compute_kernel")}
+
+
 class Loader(yaml.SafeLoader):
     """YAML as the program reads it: dates are texts."""
 
@@ -56,17 +61,18 @@ def shipped_files():
     return files
 
 
-def spots(value, way=(), place=()):
-    """Each value within another one: the way to it, and its place, which items of a list share."""
+def spots(kind, value, way=(), place=()):
+    """Each value within another one: the way to it, and its place. Items of a list share it, and values of keys that are
+    names of the user's."""
     if isinstance(value, dict):
-        children = [(key, key) for key in value]
+        children = [(key, "*" if is_free(kind, place + (key,)) else key) for key in value]
     elif isinstance(value, list):
         children = [(index, "*") for index in range(len(value))]
     else:
         return
     for step, name in children:
         yield way + (step,), place + (str(name),), value[step]
-        yield from spots(value[step], way + (step,), place + (str(name),))
+        yield from spots(kind, value[step], way + (step,), place + (str(name),))
 
 
 def changed(data, way, change):
@@ -143,12 +149,12 @@ tried = 0
 with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(source / "scenarios", pathlib.Path(folder) / "scenarios")
     for kind, path, data in files:
-        for way, place, value in spots(data):
+        for way, place, value in spots(kind, data):
             spot = (kind, place, type(value).__name__)
             if spot in seen or is_beneath_free_value(place):
                 continue
             seen.add(spot)
-            mutations = [] if is_free(kind, place) else [("misspelled", changed(data, way, misspell))]
+            mutations = [] if is_free(kind, place) or (kind, place[-1]) in LEFT_ALONE else [("misspelled", changed(data, way, misspell))]
             for wrong in wrong_kinds(value):
                 other = changed(data, way, lambda holder, key: holder.__setitem__(key, wrong))
                 mutations.append((f"is {wrong}", other))

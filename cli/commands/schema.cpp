@@ -1,3 +1,4 @@
+#include "base/workers.h"
 #include "cli/arguments/arguments.h"
 #include "cli/arguments/process.h"
 #include "cli/commands/all.h"
@@ -6,8 +7,8 @@
 namespace shardsim {
 namespace {
 
-int schema(const Arguments& given, const Terminal&) {
-  print_result(file_schema(given.positional()[0]));
+int schema(const Arguments& given, const Terminal& terminal) {
+  print_result(file_schema(given.positional()[0], [&] { throw_if_interrupted(terminal.interrupted); }));
   return 0;
 }
 

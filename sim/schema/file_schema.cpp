@@ -2,6 +2,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "base/schema/json_schema.h"
 #include "sim/schema/inquiries.h"
@@ -20,12 +21,22 @@ constexpr std::array kKinds{FileKind{"cluster", "a cluster file of shardsim", cl
                             FileKind{"scenario", "a scenario of shardsim", scenario_inquiry},
                             FileKind{"workload", "a workload file of shardsim", workload_inquiry}};
 
+using CheckStop = std::function<void()>;
+
+void ask(Inquiry inquiry, const CheckStop& check_stop, Shape& shape, Parts& parts) {
+  inquiry.read = [read = std::move(inquiry.read), &check_stop](const Tree& tree) {
+    check_stop();
+    read(tree);
+  };
+  explore(inquiry, shape, parts);
+}
+
 // The nouns that stand within a scenario, each with its own specimens.
-void explore_parts(Parts& parts) {
+void ask_for_parts(const CheckStop& check_stop, Parts& parts) {
   Shape roots;  // of no use: each is a part
-  for (const Inquiry& inquiry : option_inquiries()) explore(inquiry, roots, parts);
-  explore(cluster_inquiry(), roots, parts);
-  explore(workload_inquiry(), roots, parts);
+  for (const Inquiry& inquiry : option_inquiries()) ask(inquiry, check_stop, roots, parts);
+  ask(cluster_inquiry(), check_stop, roots, parts);
+  ask(workload_inquiry(), check_stop, roots, parts);
 }
 
 }  // namespace
@@ -36,13 +47,13 @@ std::vector<std::string> schema_kinds() {
   return names;
 }
 
-std::string file_schema(const std::string& name) {
+std::string file_schema(const std::string& name, const std::function<void()>& check_stop) {
   for (const FileKind& kind : kKinds) {
     if (name != kind.name) continue;
     Shape root;
     Parts parts;
-    if (name == std::string("scenario")) explore_parts(parts);
-    explore(kind.inquiry(), root, parts);
+    if (name == std::string("scenario")) ask_for_parts(check_stop, parts);
+    ask(kind.inquiry(), check_stop, root, parts);
     return json_schema(kind.title, root, parts);
   }
   throw std::logic_error("no kind of file: " + name);

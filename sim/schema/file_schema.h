@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@ namespace shardsim {
 std::vector<std::string> schema_kinds();
 
 // The JSON Schema of such files, made by asking their readers (base/schema/explore.h). It reads shipped files.
-std::string file_schema(const std::string& kind);
+// `check_stop` is called before each reading, and throws when the user asked to stop.
+std::string file_schema(const std::string& kind, const std::function<void()>& check_stop);
 
 }  // namespace shardsim

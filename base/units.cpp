@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/unit_names.h"
 
 namespace shardsim {
 namespace {
@@ -264,6 +265,25 @@ std::string scaled(double value, std::span<const Unit> ascending, double step) {
 }
 
 }  // namespace
+
+std::vector<std::string> unit_names(UnitsOf quantity) {
+  const auto names = [](std::span<const Unit> units) {
+    std::vector<std::string> result;
+    for (const Unit& unit : units) result.emplace_back(unit.name);
+    return result;
+  };
+  switch (quantity) {
+    case UnitsOf::time:
+      return names(kTimeUnits);
+    case UnitsOf::bytes:
+      return names(kByteUnits);
+    case UnitsOf::rate:
+      return names(kRateUnits);
+    case UnitsOf::flops:
+      return names(kFlopsUnits);
+  }
+  return {};
+}
 
 Bytes parse_bytes(std::string_view text, const Place& place) {
   const Decimal number = read(text, kSize, place);

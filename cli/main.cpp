@@ -35,7 +35,8 @@ Command shardsim_program() {
                 emulate_command(),
                 validate_emulated_command(),
                 workload_command(),
-                confidence_command()}};
+                confidence_command(),
+                schema_command()}};
 }
 
 int run_until_stopped(const std::vector<std::string>& words) {

@@ -217,7 +217,11 @@ void add_cases_of(const Tree& tree, const std::string& path, const Overrides& ov
 }  // namespace
 
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
-  const Tree tree = parse_yaml(text, path);
+  return scenario_from_tree(parse_yaml(text, path), text, path, overrides);
+}
+
+Scenario scenario_from_tree(const Tree& tree, const std::string& text, const std::string& path,
+                            const Overrides& overrides) {
   MapReader(tree, "").choice("schema", {"shardsim.scenario/1"});
   refuse_empty(tree);
   Scenario scenario;

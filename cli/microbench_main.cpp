@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -82,13 +83,15 @@ MicrobenchOptions options_of(const Arguments& given) {
     options.repetitions = 25;
     options.point_seconds = 0.6;
   }
-  if (given.has("grid")) {
-    options.warmup = 3;
-    const bool full = given.text("grid") == "full";
+  if (const std::string grid = given.text("grid"); !grid.empty()) {
+    const bool full = grid == "full";
+    options.warmup = full ? 3 : 1;
     options.repetitions = full ? 25 : 2;
-    options.least_repetitions = full ? 5 : 2;
-    options.stream = full;
+    options.least_repetitions = full ? 5 : 1;
     options.point_seconds = 0.4;
+    options.stream = full;
+    // A profiler counts every call, and its times mean nothing.
+    if (grid == "probe") options.most_spread = HUGE_VAL;
   }
   options.rounds = static_cast<int>(*given.count("rounds", 1, 100));
   options.budget_seconds = static_cast<double>(given.count("budget", 1, 86'400).value_or(0));

@@ -29,7 +29,7 @@ class Clock:
 
     def __init__(self, device):
         self.device = device
-        cache = torch.cuda.get_device_properties(device).L2_cache_size or 64 << 20
+        cache = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0) or 64 << 20
         self.swept = torch.empty(2 * cache, dtype=torch.int8, device=device)
         self.start, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
@@ -86,6 +86,8 @@ def fbgemm_lookup(row, device):
         from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
             ComputeDevice, SplitTableBatchedEmbeddingBagsCodegen)
     except ImportError:
+        return None
+    if "weighted" in row["op"]:
         return None
     rows, dim, batch, pooling = (int(row[c]) for c in COLUMNS[7:11])
     precision = SparseType.FP16 if row["weight_dtype"] == "fp16" else SparseType.FP32
@@ -158,7 +160,7 @@ def main():
                 torch.cuda.empty_cache()
             middle = statistics.median(times)
             shape = " ".join(row[c] for c in COLUMNS[7:12] if row[c])
-            ratios.setdefault((kind, software), []).append((float(row["time_us"]) / middle, shape))
+            ratios.setdefault((row["op"], software), []).append((float(row["time_us"]) / middle, shape))
             line = dict(row, id="t%04d" % (len(written) + 1), software="PyTorch %s %s" % (torch.__version__, software),
                         time_us="%.6g" % middle, time_statistic="median of %d" % len(times), source="beside_pytorch.py",
                         measured_dram_traffic_bytes="", notes="min %.6g" % min(times))

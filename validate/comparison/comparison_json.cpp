@@ -120,7 +120,7 @@ Json memory_json(const TimelineComparison& comparison) {
   Json error = nullptr;
   if (comparison.predicted_bytes && comparison.observed_bytes && *comparison.observed_bytes > 0)
     error = rounded_percent(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
-                         static_cast<double>(*comparison.observed_bytes));
+                            static_cast<double>(*comparison.observed_bytes));
   return {{"predicted_hbm_max_bytes", bytes_json(comparison.predicted_bytes)},
           {"observed_hbm_max_bytes", bytes_json(comparison.observed_bytes)},
           {"error_pct", error}};

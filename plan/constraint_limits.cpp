@@ -18,7 +18,7 @@ constexpr Strategy kTypes[] = {Strategy::table_wise,     Strategy::column_wise, 
                                Strategy::flex,           Strategy::data_parallel};
 
 // Bytes of device memory that one way to place a table takes, spread as far as it goes.
-struct Need {
+struct BytesNeeded {
   double fullest = 0;  // on the fullest rank, with nothing else there
   double all = 0;      // on all ranks together
 };
@@ -47,25 +47,25 @@ class TableNeeds {
   }
 
   // Of the allowed kernel that takes least; of the usual one where none is named.
-  Need of(Strategy type) const {
+  BytesNeeded of(Strategy type) const {
     std::vector<std::string> kernels = {default_kernel(type)};
     if (constraint_ != nullptr && !constraint_->compute_kernels.empty() && !replicated(type)) {
       kernels = constraint_->compute_kernels;
     }
-    Need least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    BytesNeeded least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
     for (const std::string& kernel : kernels) {
-      const Need here = with_kernel(type, kernel);
+      const BytesNeeded here = with_kernel(type, kernel);
       least = {std::min(least.fullest, here.fullest), std::min(least.all, here.all)};
     }
     return least;
   }
 
   // Over the allowed types, or over all.
-  Need least(bool allowed) const {
-    Need least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  BytesNeeded least(bool allowed) const {
+    BytesNeeded least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
     for (const Strategy type : kTypes) {
       if (allowed && !allows(type)) continue;
-      const Need here = of(type);
+      const BytesNeeded here = of(type);
       least = {std::min(least.fullest, here.fullest), std::min(least.all, here.all)};
     }
     return least;
@@ -100,7 +100,7 @@ class TableNeeds {
     return type == Strategy::grid_shard ? cluster_.nodes() : cluster_.ranks_per_node();
   }
 
-  Need with_kernel(Strategy type, const std::string& kernel) const {
+  BytesNeeded with_kernel(Strategy type, const std::string& kernel) const {
     Placement part = whole_table(static_cast<int>(index_), table_, type, holders(type));
     part.compute_kernel = kernel;
     if (constraint_ != nullptr && constraint_->cache_load_factor)
@@ -110,7 +110,7 @@ class TableNeeds {
       slices = std::min<std::int64_t>(std::max<std::int64_t>(table_.dim / narrowest(), 1), places(type));
       part.column_end = table_.dim / slices;  // the narrowest of them, so that the bound holds
     }
-    Need need;
+    BytesNeeded need;
     for (const PlacementMemory& memory : memory_.on_ranks(part, workload_, cluster_)) {
       const double bytes = memory.static_bytes + memory.dynamic_bytes;
       need.fullest = std::max(need.fullest, bytes);

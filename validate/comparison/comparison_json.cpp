@@ -139,7 +139,7 @@ Json measured_json(const Timeline::Measured& measured) {
 }
 
 Json spread_json(const ObservedSpread& spread) {
-  return {{"iterations_pct", percent_json(spread.iterations_pct)}, {"ranks_pct", percent_json(spread.ranks_pct)}};
+  return {{"iterations_pct", rounded_percent(spread.iterations_pct)}, {"ranks_pct", rounded_percent(spread.ranks_pct)}};
 }
 
 Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {

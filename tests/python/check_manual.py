@@ -85,7 +85,7 @@ class Page:
 
     def execute(self, command):
         done = subprocess.run(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.ran += 1
         printed = done.stdout.decode()
         return printed.rstrip("\n").split("\n") if printed.strip() else [], done.returncode

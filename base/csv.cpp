@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -151,7 +152,23 @@ CsvTable parse_csv(std::string_view text, const std::string& source, char delimi
   return table;
 }
 
-std::string csv_cell(const std::string& text) {
+namespace {
+
+// What a spreadsheet would compute, or run, when it opens the table: a text that begins like a formula and is no
+// number.
+bool is_formula(const std::string& text) {
+  if (text.size() < 2 || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) return false;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const char* const begin = text.data() + (text[0] == '+' ? 1 : 0);
+  const auto read = std::from_chars(begin, end, number);
+  return read.ec != std::errc() || read.ptr != end;
+}
+
+}  // namespace
+
+std::string csv_cell(const std::string& cell) {
+  const std::string text = is_formula(cell) ? "'" + cell : cell;
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -36,7 +36,8 @@ CsvTable parse_csv(std::string_view text, const std::string& source, char delimi
 // was likely meant ("time" for "time_us": units are part of the name), else `remedy`.
 void require_columns(const CsvTable& table, const std::vector<std::string>& wanted, const std::string& remedy);
 
-// Text as a cell of such a table, in quotes where it needs them.
-std::string csv_cell(const std::string& text);
+// Text as a cell of such a table, in quotes where it needs them, and behind an apostrophe where a spreadsheet would
+// take it for a formula (OWASP, "CSV Injection").
+std::string csv_cell(const std::string& cell);
 
 }  // namespace shardsim

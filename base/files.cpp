@@ -14,6 +14,8 @@
 
 #include "base/at_end.h"
 #include "base/error.h"
+#include "base/read_failure.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 
 #ifndef SHARDSIM_DEFAULT_DATA
@@ -36,10 +38,6 @@ std::string cause(int error_number) {
   return std::strerror(error_number);
 }
 
-Error cannot_read(const std::string& path, const std::string& why) {
-  return input_error({path}, "cannot read it: " + why, "Check the path and its permissions");
-}
-
 // Not std::filesystem's file_size: pipes and devices have none.
 std::string read_all(std::FILE* file, const std::string& path, std::size_t most) {
   constexpr std::size_t kChunk = std::size_t{1} << 18;
@@ -58,7 +56,7 @@ std::string read_all(std::FILE* file, const std::string& path, std::size_t most)
                         "Is this the right file?");
     }
   }
-  if (std::ferror(file) != 0) throw cannot_read(path, cause(errno));
+  if (std::ferror(file) != 0) throw cannot_read(path, errno);
   return text;
 }
 
@@ -89,6 +87,14 @@ File new_temporary(const fs::path& target, fs::path& temporary) {
 }
 
 }  // namespace
+
+Error cannot_read(const std::string& path, int error_number) {
+  const std::string wrong = "cannot read it: " + cause(error_number);
+  if (error_number == EMFILE || error_number == ENFILE)
+    return {Failure::run, {path}, wrong, "Allow the process more of them (ulimit -n); the file may be good"};
+  if (error_number == ENOMEM) return {Failure::run, {path}, wrong, "Allow the process more memory (ulimit -v)"};
+  return input_error({path}, wrong, "Check the path and its permissions");
+}
 
 Error cannot_write(const fs::path& path, const std::string& why) {
   return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
@@ -125,11 +131,12 @@ bool is_folder(const fs::path& path) {
 std::string read_file(const std::string& path, std::size_t most) {
   if (path.empty()) throw input_error({"the name of a file"}, "it is empty", "Name the file to read");
   const File file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw cannot_read(path, cause(errno));
+  if (!file) throw cannot_read(path, errno);
   return read_all(file.get(), path, most);
 }
 
 void write_file(const fs::path& path, std::string_view text) {
+  const StopDelay whole;
   const fs::path target = result_target(path);
   std::error_code failure, ignored;
   fs::path temporary;

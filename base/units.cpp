@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/unit_names.h"
 
 namespace shardsim {
 namespace {
@@ -197,8 +198,11 @@ Decimal read(std::string_view text, const Quantity& quantity, const Place& place
   const std::string_view digits = text.substr(0, text.size() - rest.size());
   if (rest.starts_with(' ')) rest.remove_prefix(1);
   if (rest.empty()) {
-    throw input_error(place, fmt::format("{} has no unit", excerpt(text)),
-                      fmt::format("Write for example \"{} {}\"", digits.substr(0, 40), quantity.proposed));
+    const std::string_view number_alone = digits.substr(0, 40);
+    std::string remedy = fmt::format("Write for example \"{} {}\"", number_alone, quantity.proposed);
+    // Data sheets of NICs count in bits, those of memory and NVLink in bytes.
+    if (quantity.proposed == std::string_view("GB/s")) remedy += fmt::format(" or \"{} Gbit/s\"", number_alone);
+    throw input_error(place, fmt::format("{} has no unit", excerpt(text)), remedy);
   }
   const Unit& unit = find_unit(text, rest, quantity, place);
   number->tens += unit.tens;
@@ -261,6 +265,25 @@ std::string scaled(double value, std::span<const Unit> ascending, double step) {
 }
 
 }  // namespace
+
+std::vector<std::string> unit_names(UnitsOf quantity) {
+  const auto names = [](std::span<const Unit> units) {
+    std::vector<std::string> result;
+    for (const Unit& unit : units) result.emplace_back(unit.name);
+    return result;
+  };
+  switch (quantity) {
+    case UnitsOf::time:
+      return names(kTimeUnits);
+    case UnitsOf::bytes:
+      return names(kByteUnits);
+    case UnitsOf::rate:
+      return names(kRateUnits);
+    case UnitsOf::flops:
+      return names(kFlopsUnits);
+  }
+  return {};
+}
 
 Bytes parse_bytes(std::string_view text, const Place& place) {
   const Decimal number = read(text, kSize, place);

@@ -15,11 +15,13 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/worker_died.h"
 
 namespace shardsim {
 namespace {
@@ -43,6 +45,9 @@ int work_and_tell(const WorkerTask& task, int to) {
   } catch (const Error& error) {
     write_all(to, error.what());
     return static_cast<int>(error.failure());
+  } catch (const std::bad_alloc&) {
+    write_all(to, task.name + ": out of memory. Give the machine more, or the scenario fewer ranks.");
+    return static_cast<int>(Failure::run);
   } catch (const std::exception& error) {
     write_all(to, task.name + ": " + error.what());
     return static_cast<int>(Failure::run);
@@ -56,19 +61,27 @@ void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
 }
 
+Error no_worker(const std::string& what, int error_number) {
+  return run_error(what + ": " + std::strerror(error_number),
+                   "Allow more processes (ulimit -u), open files (ulimit -n) and memory (ulimit -v)");
+}
+
 // One process under way and what it has sent so far. Destroyed early, the process is killed.
 class Worker {
  public:
   Worker(std::size_t task, const WorkerTask& work) : task_(task) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw run_error(std::string("cannot make a pipe: ") + std::strerror(errno), "");
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw no_worker("cannot make a pipe", errno);
     std::fflush(nullptr);
     const pid_t parent = ::getpid();
     process_ = ::fork();
+    const int failure = errno;
     if (process_ == 0) child(ends[1], work, parent);
     ::close(ends[1]);
     from_ = ends[0];
-    if (process_ < 0) throw run_error(std::string("cannot start a worker: ") + std::strerror(errno), "");
+    if (process_ >= 0) return;
+    ::close(from_);  // no destructor runs after a constructor that threw
+    throw no_worker("cannot start a process", failure);
   }
   ~Worker() {
     if (from_ >= 0) ::close(from_);
@@ -85,10 +98,12 @@ class Worker {
 
   // Reads what is there; true when the worker has closed its end.
   bool read_some() {
-    char buffer[1 << 16];
-    const ssize_t got = ::read(from_, buffer, sizeof buffer);
+    constexpr std::size_t kPiece = 1 << 16;
+    const std::size_t before = sent_.size();
+    sent_.resize(before + kPiece);
+    const ssize_t got = ::read(from_, sent_.data() + before, kPiece);
+    sent_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0) return errno != EINTR && errno != EAGAIN;
-    sent_.append(buffer, static_cast<std::size_t>(got));
     return got == 0;
   }
 
@@ -100,9 +115,7 @@ class Worker {
     process_ = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(sent_);
     if (WIFEXITED(status) && !sent_.empty()) throw Error(static_cast<Failure>(WEXITSTATUS(status)), Place{}, sent_, "");
-    const std::string how =
-        WIFSIGNALED(status) ? std::string("killed by ") + strsignal(WTERMSIG(status)) : "it gave no result";
-    throw run_error("the worker of case '" + name + "' died (" + how + ")", "Run it with more memory, or report it");
+    throw WorkerDied(name, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   }
 
  private:
@@ -214,6 +227,12 @@ class Pool {
 };
 
 }  // namespace
+
+WorkerDied::WorkerDied(const std::string& name, int how)
+    : Error(run_error("the worker of case '" + name + "' died (" +
+                          (how == 0 ? "it gave no result" : std::string("killed by ") + strsignal(how)) + ")",
+                      "Run it with more memory, or report it")),
+      signal(how) {}
 
 int processors() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

@@ -35,7 +35,8 @@ Command shardsim_program() {
                 emulate_command(),
                 validate_emulated_command(),
                 workload_command(),
-                confidence_command()}};
+                confidence_command(),
+                schema_command()}};
 }
 
 int run_until_stopped(const std::vector<std::string>& words) {
@@ -49,6 +50,6 @@ int run_until_stopped(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int count, char** values) {
-  catch_signals();
+  on_stop_signals(OnStop::ends);
   return guarded([&] { return run_until_stopped(std::vector<std::string>(values + 1, values + count)); });
 }

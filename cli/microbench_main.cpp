@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -15,6 +16,7 @@
 #include "models/access/row_hash.h"
 #include "plan/learned/label_file.h"
 #include "validate/execute/meet/launch.h"
+#include "validate/execute/meet/secret.h"
 #include "validate/execute/run/execute.h"
 #include "validate/microbench/microbench.h"
 #include "validate/microbench/shard_bench.h"
@@ -28,7 +30,9 @@ struct Request {
   const BenchDeviceEntry* device = nullptr;
   int threads = 0;
   std::optional<int> port;  // of the rendezvous of --collectives
+  std::string secret_file;  // of the same; "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
+  std::string grid;  // of which size; "" without
   bool quick = false, quiet = false, collectives = false;
   std::string shards;  // file of shards to time instead of the sweep; "" without
   ShardOptions shard_options;
@@ -79,6 +83,18 @@ MicrobenchOptions options_of(const Arguments& given) {
     options.repetitions = 25;
     options.point_seconds = 0.6;
   }
+  if (const std::string grid = given.text("grid"); !grid.empty()) {
+    const bool full = grid == "full";
+    options.warmup = full ? 3 : 1;
+    options.repetitions = full ? 25 : 2;
+    options.least_repetitions = full ? 5 : 1;
+    options.point_seconds = 0.4;
+    options.stream = full;
+    // A profiler counts every call, and its times mean nothing.
+    if (grid == "probe") options.most_spread = HUGE_VAL;
+  }
+  options.rounds = static_cast<int>(*given.count("rounds", 1, 100));
+  options.budget_seconds = static_cast<double>(given.count("budget", 1, 86'400).value_or(0));
   const std::string drift = given.text("drift");
   options.most_drift = parse_percent(drift, Arguments::place("drift")) / 100;
   if (!(options.most_drift > 0))
@@ -95,7 +111,7 @@ ShardOptions shard_options_of(const Arguments& given) {
                           "Add --shards FILE, or leave it out");
     return {};
   }
-  for (const char* const name : {"quick", "csv", "collectives", "drift"})
+  for (const char* const name : {"quick", "grid", "rounds", "budget", "csv", "collectives", "drift"})
     if (given.has(name))
       throw input_error(Arguments::place(name), "the option has no effect together with --shards", "Leave it out");
   ShardOptions options;
@@ -128,8 +144,12 @@ Request request_of(const Arguments& given) {
   }
   request.threads = static_cast<int>(given.count("threads", 1, 4096).value_or(0));
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.quick = given.has("quick");
+  request.grid = given.text("grid");
+  if (request.quick && !request.grid.empty())
+    throw input_error(Arguments::place("grid"), "it has its own points, beside --quick", "Leave one of them out");
   request.quiet = given.has("quiet");
   request.options = options_of(given);
   return request;
@@ -144,6 +164,19 @@ std::string utc_now() {
   return text;
 }
 
+// What no time was given for, by its kind: "12 tbe_fwd, 3 gemm".
+std::string left_out_text(const MeasuredSet& set) {
+  std::vector<std::pair<std::string_view, int>> kinds;
+  for (const BenchPoint& point : set.left_out) {
+    const std::string_view name = bench_op_name(point.op);
+    if (kinds.empty() || kinds.back().first != name) kinds.emplace_back(name, 0);
+    ++kinds.back().second;
+  }
+  std::string text;
+  for (const auto& [name, count] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
 void print_summary(const MeasuredSet& set) {
   int unsteady = 0;
   for (const MeasuredPoint& point : set.points) unsteady += point.unsteady ? 1 : 0;
@@ -151,8 +184,10 @@ void print_summary(const MeasuredSet& set) {
   fmt::print("copy {:.1f} GB/s before, {:.1f} after; cache read {:.1f} and {:.1f} GB/s; empty call {:.1f} us\n",
              set.before.copy_bandwidth / 1e9, set.after.copy_bandwidth / 1e9, set.before.cache_bandwidth / 1e9,
              set.after.cache_bandwidth / 1e9, set.before.launch_floor_us);
-  fmt::print("pooled lookup, rows of 256 B: {:.0f} us; streaming read of its bytes: {:.0f} us; ratio {:.2f}\n",
-             set.stream.lookup_us, set.stream.stream_us, set.stream.value());
+  if (set.stream.stream_us > 0)
+    fmt::print("pooled lookup, rows of 256 B: {:.0f} us; streaming read of its bytes: {:.0f} us; ratio {:.2f}\n",
+               set.stream.lookup_us, set.stream.stream_us, set.stream.value());
+  if (!set.left_out.empty()) fmt::print("left out, for time, memory or this device: {}\n", left_out_text(set));
   if (unsteady > 0)
     fmt::print("{} points are unsteady: (P90 - P10) / median above {:.0f} %\n", unsteady,
                100 * set.options.most_spread);
@@ -160,7 +195,8 @@ void print_summary(const MeasuredSet& set) {
 
 // One rank of the sweep of collectives; rank 0 writes.
 int run_collectives(const Request& request) {
-  const Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  if (!request.secret_file.empty()) launch.secret = secret_of_file(request.secret_file);
   if (launch.world_size < 2)
     throw input_error(Arguments::place("collectives"), "there is only one rank",
                       "Start several: torchrun, mpirun, srun, or shardsim emulate -- shardsim-microbench ...");
@@ -239,7 +275,9 @@ int bench(const Arguments& given, const Terminal& terminal) {
   if (!request.csv.empty()) result_target(request.csv);
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   const std::int64_t memory = device->facts().memory_bytes;
-  const std::vector<BenchPoint> points = request.quick ? quick_sweep(memory) : full_sweep(memory, request.options.seed);
+  const std::vector<BenchPoint> points = !request.grid.empty() ? grid_sweep(request.grid, Arguments::place("grid"))
+                                         : request.quick       ? quick_sweep(memory)
+                                                               : full_sweep(memory, request.options.seed);
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
   const MicrobenchWatch watch{
       [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
@@ -282,6 +320,9 @@ Command microbench_program() {
             "Slurm). -o FILE.txt then gets the layout of nccl-tests, which `shardsim collective compare` and `shardsim "
             "cluster calibrate` read."},
            {"port", 0, "N", "With --collectives: the port on which rank 0 listens; it must be the same on every rank."},
+           {"secret-file", 0, "FILE",
+            "With --collectives: a file with the secret that all ranks share, instead of the environment variable "
+            "SHARDSIM_SECRET."},
            {"join-limit", 0, "SECONDS",
             "With --collectives: the time that ranks wait for each other at the start, in seconds.", "120"},
            {"shards", 0, "FILE",
@@ -299,6 +340,13 @@ Command microbench_program() {
             "3"},
            {"warm", 0, "", "With --shards: do not flush the caches between calls."},
            {"quick", 0, "", "Measure a few dozen small points instead of the whole sweep, in one to three minutes."},
+           {"grid", 0, "SIZE",
+            "Measure a grid of points that describes a GPU instead of the sweep: full, small (to try the program) or "
+            "probe (a few points, to be run under a profiler)."},
+           {"rounds", 0, "N", "The number of passes over all points. A time is the median of the calls of all passes.",
+            "1"},
+           {"budget", 0, "SECONDS",
+            "Begin no further point after this number of seconds. What is left out is named at the end."},
            {"threads", 0, "N", "The number of CPU threads. Without this option it is the number of processors."},
            {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
            {"drift", 0, "P%",
@@ -316,6 +364,6 @@ Command microbench_program() {
 }  // namespace
 
 int main(int count, char** values) {
-  catch_signals();
+  on_stop_signals(OnStop::noted);
   return guarded([&] { return run_program(microbench_program(), {values + 1, values + count}, look_at_terminal()); });
 }

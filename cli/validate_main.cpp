@@ -18,6 +18,7 @@
 #include "validate/execute/buffers/lookup_buffers.h"
 #include "validate/execute/kernels/parallel.h"
 #include "validate/execute/meet/launch.h"
+#include "validate/execute/meet/secret.h"
 #include "validate/execute/meet/tcp.h"
 #include "validate/execute/run/execute.h"
 
@@ -26,13 +27,16 @@ namespace {
 using namespace shardsim;
 
 constexpr int kMostIterations = 1'000'000;
+constexpr double kWorthSaying = 5;  // seconds of an operation
 
 // What the arguments ask for.
 struct ValidateRequest {
   std::string output;
   std::string trace;         // folder of Kineto traces; "": none
+  double patience = 0;       // seconds that an operation may take
   int check_iterations = 0;  // --check-data; 0: measure
   std::optional<int> port;   // where rank 0 listens; none: as the launcher says
+  std::string secret_file;   // "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
   ExecuteOptions options;
 };
@@ -74,6 +78,8 @@ ValidateRequest validate_request(const Arguments& given) {
                       "Leave it out, or use --device cuda");
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
+  request.patience = static_cast<double>(*given.count("longest-operation", 1, 100'000'000));
+  request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
   request.options.give_up = [](const std::string& why) {
     std::_Exit(report_error(caught_signal() == 0 ? 1 : 128 + caught_signal(), why + "."));
@@ -103,7 +109,8 @@ int free_port() {
 
 // The ranks that this process runs, each in a thread: one of a launcher's, those of a node, or all.
 std::vector<Launch> ranks_here(const Program& program, const ValidateRequest& request) {
-  const Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  Launch launch = launch_from([](const char* name) { return std::getenv(name); }, request.port);
+  if (!request.secret_file.empty()) launch.secret = secret_of_file(request.secret_file);
   const int world = program.world_size;
   const bool per_node =
       launch.local_size == 1 && launch.world_size < world && launch.world_size * program.ranks_per_node == world;
@@ -115,6 +122,7 @@ std::vector<Launch> ranks_here(const Program& program, const ValidateRequest& re
         "Start one per rank, or one per node of " + std::to_string(program.ranks_per_node));
   }
   const int here = launch.launcher.empty() ? world : program.ranks_per_node;
+  if (launch.launcher.empty()) launch.secret = random_secret();  // all ranks are in this process
   const int port = launch.launcher.empty() && !request.port ? free_port() : launch.master_port;
   std::vector<Launch> ranks;
   for (int local = 0; local < here; ++local) {
@@ -156,12 +164,20 @@ std::string path_of_rank(const std::string& path, int rank) {
   return own.string();
 }
 
+// Said once, when the run is over: a stranger who knocks is no fault of the run, but the user may want to know.
+void tell_of_strangers(const Rendezvous& rendezvous) {
+  if (rendezvous.strangers() == 0) return;
+  say(fmt::format("note: rank {} turned away {} whose other end did not know the secret of this run", rendezvous.rank(),
+                  counted(static_cast<std::size_t>(rendezvous.strangers()), "connection")));
+}
+
 void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
   const auto rendezvous = Rendezvous::join(launch, request.join_limit);
   const std::jthread watch = stop_watch(*rendezvous);
   if (request.check_iterations > 0) {
     const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
     rendezvous->leave();
+    tell_of_strangers(*rendezvous);
     if (!difference.empty())
       throw run_error("the data of the ranks differs from that of a single process: " + difference,
                       "The executor or its kernels are wrong");
@@ -182,7 +198,17 @@ void run_rank(const Launch& launch, const ValidateSource& source, const Validate
   if (launch.rank == 0) save_or_fail(save, timeline, *rendezvous);
   rendezvous->barrier("waiting for rank 0 to write the file");
   rendezvous->leave();
+  tell_of_strangers(*rendezvous);
   if (launch.rank == 0) print_summary(timeline, request.output);
+}
+
+// What a GPU does in a second may take a processor days, in which nobody hears anything.
+void check_patience(const MachineEntry& machine, const ValidateSource& source, const ValidateRequest& request,
+                    const Place& place) {
+  if (machine.longest == nullptr) return;
+  const LongestOperation longest = machine.longest(source.program, request.options.machine.threads);
+  check_longest(longest, request.patience, place);
+  if (longest.seconds > kWorthSaying) say("note: " + to_text(longest));
 }
 
 int validate(const Arguments& given, const Terminal&) {
@@ -194,6 +220,7 @@ int validate(const Arguments& given, const Terminal&) {
   lookup_buffers(source.program, places, 0);
   const MachineEntry& machine = machine_named(request.options.device);
   if (machine.check != nullptr) machine.check(source.program, places);
+  check_patience(machine, source, request, places.program);
   const std::vector<Launch> ranks = ranks_here(source.program, request);
   // A folder that cannot be written is told before the run, not after it.
   if (!request.output.empty() && ranks.front().rank == 0) result_target(request.output);
@@ -234,7 +261,15 @@ Command validate_program() {
               {"port", 0, "N",
                "The port on which rank 0 listens; it must be the same on every rank. Without this option it is "
                "MASTER_PORT, or MASTER_PORT + 1000 under torchrun, whose agent uses MASTER_PORT itself."},
+              {"secret-file", 0, "FILE",
+               "A file with the secret that all ranks share, instead of the environment variable SHARDSIM_SECRET. "
+               "Connections from others, who do not know it, are turned away. A secret is needed if other machines can "
+               "reach the address of rank 0."},
               {"join-limit", 0, "SECONDS", "The time that ranks wait for each other at the start, in seconds.", "120"},
+              {"longest-operation", 0, "SECONDS",
+               "The time that one compute operation of a CPU rank may take, as estimated from the speed of this "
+               "machine. If an operation takes longer, nothing is run.",
+               "60"},
               {"threads", 0, "N", "The number of threads that work on each compute operation of a CPU rank.", "1"},
               {"trace", 0, "DIR", "Also write a Kineto trace of each rank, DIR/rankN.json."},
               {"check-data", 0, "",
@@ -254,6 +289,6 @@ Command validate_program() {
 }  // namespace
 
 int main(int count, char** values) {
-  catch_signals(SecondSignal::kills);  // the first one ends the run in order
+  on_stop_signals(OnStop::noted_then_kills);  // the first one ends the run in order
   return guarded([&] { return run_program(validate_program(), {values + 1, values + count}, look_at_terminal()); });
 }

@@ -1,5 +1,5 @@
-# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages and what shells
-# complete their words with. A program finds its data in share/shardsim beside bin/, wherever the prefix is.
+# What `cmake --install` and the Debian package hold: the programs, what they read, their manual pages what shells
+# complete their words with, and the schemas that editors check files with. A program finds its data in share/shardsim beside bin/, wherever the prefix is.
 include(GNUInstallDirs)
 
 set(programs shardsim shardsim-validate shardsim-microbench)
@@ -31,6 +31,14 @@ foreach(program ${programs})
   add_shell_file(${program} zsh/vendor-completions/_${program} "--completion;zsh")
 endforeach()
 add_custom_target(shell_files ALL DEPENDS ${shell_files})
+
+# Schemas take seconds, so they are made when they are installed, not at every build.
+set(schemas ${CMAKE_BINARY_DIR}/share/shardsim/schemas)
+install(CODE "file(MAKE_DIRECTORY ${schemas})
+foreach(kind cluster plan scenario workload)
+  execute_process(COMMAND $<TARGET_FILE:shardsim> schema \${kind} OUTPUT_FILE ${schemas}/\${kind}.schema.json COMMAND_ERROR_IS_FATAL ANY)
+endforeach()")
+install(DIRECTORY ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/shardsim)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME shardsim)

@@ -17,21 +17,28 @@ namespace {
 
 constexpr std::string_view kPlanSchema = "shardsim.plan/1";
 
+std::vector<std::string> sharding_types() {
+  std::vector<std::string> types = strategy_names();
+  types.insert(std::ranges::find(types, "row_wise"), "row_tiers");
+  return types;
+}
+
 std::vector<Placement> read_entry(const PlanEntry& entry, std::optional<std::uint64_t>& seed) {
   required_map(entry.tree, fmt::format("the entry of table '{}'", entry.table.name));
+  note_part(entry.tree, "sharding", sharding_types(), "sharding_type");
   const Tree& type = required_field(entry.tree, "sharding_type");
   const std::string& name = scalar_text(type, "a sharding type");
   if (name == "row_tiers" || name == "flex") return read_tiered_entry(entry, seed);
-  std::vector<std::string> known = strategy_names();
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    known.insert(std::find(known.begin(), known.end(), "row_wise"), "row_tiers");
+  const std::vector<std::string> strategies = strategy_names();
+  if (std::ranges::find(strategies, name) == strategies.end()) {
     throw input_error(type.place, fmt::format("sharding type {} is not known here", excerpt(name)),
-                      known_names_hint(name, known));
+                      known_names_hint(name, sharding_types()));
   }
   return read_torchrec_entry(entry, parse_strategy(name, type.place));
 }
 
 void check_schema(const Tree& tree) {
+  note_part(tree, "plan", {std::string(kPlanSchema)}, "schema");
   const Tree* schema = tree.find("schema");
   if (schema == nullptr) return;  // TorchRec writes none, and what else it writes is its business
   const std::string& text = scalar_text(*schema, "\"shardsim.plan/1\"");
@@ -40,6 +47,8 @@ void check_schema(const Tree& tree) {
                       fmt::format("Write \"{}\"", kPlanSchema));
   }
   const std::vector<std::string> known = {"hash", "plan", "schema"};
+  for (const std::string& key : known) note_key(tree, key);
+  note_closed(tree, known);
   for (const auto& [key, value] : tree.fields) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     throw input_error(value.place, fmt::format("unknown key {}", excerpt(key)), known_names_hint(key, known));
@@ -88,21 +97,25 @@ bool by_table_and_place(const Placement& a, const Placement& b) {
 }  // namespace
 
 const Tree& required_field(const Tree& map, std::string_view key) {
+  note_key(map, key, {}, Need::required_plain);
   if (const Tree* found = map.find(key)) return *found;
   throw input_error(map.place, fmt::format("the key '{}' is missing", key), fmt::format("Add \"{}\"", key));
 }
 
 const Tree& required_map(const Tree& tree, std::string_view what) {
+  note_form(tree, {Form::Kind::map});
   if (tree.kind == Tree::Kind::map) return tree;
   throw input_error(tree.place, fmt::format("{} is a {}", what, kind_name(tree.kind)), "Write a map, {...}");
 }
 
 const std::vector<Tree>& required_list(const Tree& tree, std::string_view what) {
+  note_form(tree, {Form::Kind::list});
   if (tree.kind == Tree::Kind::list) return tree.items;
   throw input_error(tree.place, fmt::format("{} is a {}", what, kind_name(tree.kind)), "Write a list, [...]");
 }
 
 std::int64_t read_whole_number(const Tree& tree) {
+  note_form(tree, {Form::Kind::count});
   const std::string& text = scalar_text(tree, "a whole number");
   if (tree.quoted) throw input_error(tree.place, "a text where a whole number is due", "Leave the quotes out");
   return parse_count(text, tree.place);

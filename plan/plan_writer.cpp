@@ -173,6 +173,17 @@ Entries& entries_of(const std::string& module, std::vector<std::pair<std::string
   return found == modules.end() ? modules.emplace_back(module, Entries{}).second : found->second;
 }
 
+constexpr std::size_t kMostShards = 1'000'000;  // of a plan file: its readers take five million values
+
+void require_writable(const Plan& plan) {
+  std::size_t shards = 0;
+  for (const Placement& placement : plan.placements)
+    for (const std::vector<int>& holders : placement.holders) shards += holders.size();
+  if (shards > kMostShards)
+    throw input_error(Place{}, fmt::format("the plan has {} shards, over the {} of a plan file", shards, kMostShards),
+                      "Plan fewer tables, or for fewer ranks");
+}
+
 }  // namespace
 
 std::vector<std::string> module_paths(const Workload& workload, const Plan& plan) {
@@ -194,6 +205,7 @@ std::vector<std::string> module_paths(const Workload& workload, const Plan& plan
 
 // Table by table: the largest plans have a quarter of a million shards, which as one Json take four times the text.
 std::string plan_to_json(const Plan& plan, const Workload& workload, const Cluster& cluster) {
+  require_writable(plan);
   std::map<int, Placements> by_table;
   for (const Placement& placement : plan.placements) by_table[placement.table].push_back(&placement);
   const auto table_of = [&](int index) -> const Table& { return workload.tables.at(static_cast<std::size_t>(index)); };

@@ -167,15 +167,19 @@ std::vector<Placement> read_blocks(const PlanEntry& entry, const Placement& whol
 // share. Its other keys are TorchRec's business, but no one's when TorchRec does not know them either
 // (pytorch/torchrec torchrec/distributed/types.py, CacheParams).
 const Tree* load_factor_of(const PlanEntry& entry) {
+  note_key(entry.tree, "cache_params", Form{Form::Kind::map});
   const Tree* const cache = entry.tree.find("cache_params");
   if (cache == nullptr || cache->kind == Tree::Kind::null) return nullptr;
   const std::vector<std::string> known = {"algorithm",         "load_factor", "reserved_memory",          "precision",
                                           "prefetch_pipeline", "stats",       "multipass_prefetch_config"};
+  for (const std::string& key : known) note_key(*cache, key);
+  note_closed(*cache, known);
   for (const auto& [key, value] : required_map(*cache, "'cache_params'").fields)
     if (std::ranges::find(known, key) == known.end())
       throw input_error(value.place, fmt::format("cache_params has the unknown key {}", excerpt(key)),
                         known_names_hint(key, known));
   const Tree* const factor = cache->find("load_factor");
+  if (factor != nullptr && factor->kind == Tree::Kind::null) note_form(*factor, {Form::Kind::anything});
   return factor == nullptr || factor->kind == Tree::Kind::null ? nullptr : factor;
 }
 
@@ -199,6 +203,7 @@ bool states_cache(const PlanEntry& entry) {
 
 std::vector<Placement> read_torchrec_entry(const PlanEntry& entry, Strategy strategy) {
   Placement whole = whole_table(entry.index, entry.table, strategy, {});
+  note_key(entry.tree, "compute_kernel", Form{Form::Kind::text});
   if (const Tree* const kernel = entry.tree.find("compute_kernel")) {
     whole.compute_kernel = scalar_text(*kernel, "a compute kernel, such as \"fused\"");
     if (replicated(strategy) && whole.compute_kernel != "dense") {

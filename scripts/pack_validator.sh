@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Packs what a bare compute node needs to build the validator and the micro-benchmark: their sources (from
 # validate/bare/sources.txt along the #include lines), the headers of fmt and nlohmann/json with their licences, and
-# build.sh. There: tar xf FILE && cd shardsim-validator && ./build.sh
-# Usage: pack_validator.sh [-o FILE.tar.gz]    default: shardsim-validator.tar.gz
+# build.sh; and run_on_gpu.sh with its programs. There: tar xf FILE && cd shardsim-validator && ./build.sh
+# Usage: pack_validator.sh [-o FILE.tar.gz] [--shardsim PROGRAM]    default: shardsim-validator.tar.gz; what PROGRAM predicts of
+# the programs that run_on_gpu.sh times is packed, too
 set -euo pipefail
 shopt -s globstar nullglob
 
-usage() { sed -n '5s/^# //p' "$0"; }
+usage() { sed -n '5,6s/^# //p' "$0"; }
 fail() { echo "error: $1" >&2; exit "${2:-1}"; }
 
-output=shardsim-validator.tar.gz
+output=shardsim-validator.tar.gz shardsim=
 while [ $# -gt 0 ]; do
   case "$1" in
     -o) [ $# -ge 2 ] || { usage >&2; exit 2; }; output=$2; shift 2 ;;
+    --shardsim) [ $# -ge 2 ] || { usage >&2; exit 2; }; shardsim=$(realpath "$2"); shift 2 ;;
     -h|--help) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
   esac
@@ -35,7 +37,7 @@ for file in validate/bare/*.cpp cli/bare/*.cpp; do
   stand_in[${header%.h}.cpp]=$file
 done
 
-# A file and what its #include lines lead to, as of one kind: all, cpu, cuda, mpi. What sources.txt states as of another kind
+# A file and what its #include lines lead to, as of one kind: all, cpu, cuda, no-nccl, mpi. What sources.txt states as of another kind
 # waits for that.
 take() {
   local kind=$1 open=("$2") file header source
@@ -64,7 +66,7 @@ while read -r word first second; do
       programs+=("$first $second"); stated[$second]=all; continue ;;
     cuda-program) [ -f "$second" ] || fail "validate/bare/sources.txt: no file $second"
       programs+=("$first $second cuda"); stated[$second]=cuda; continue ;;
-    also|cpu|cuda|mpi|never) ;;
+    also|cpu|cuda|mpi|no-nccl|never) ;;
     *) fail "validate/bare/sources.txt: unknown word $word" ;;
   esac
   files=($first)
@@ -76,7 +78,7 @@ while read -r word first second; do
     esac
   done
 done < validate/bare/sources.txt
-for kind in all cpu cuda mpi; do
+for kind in all cpu cuda no-nccl mpi; do
   for file in "${!stated[@]}"; do
     [ "${stated[$file]}" != "$kind" ] || take "$kind" "$file"
   done
@@ -89,7 +91,13 @@ for file in "${!kind_of[@]}"; do
   case "$file" in *.cpp|*.cu) echo "${kind_of[$file]} $file" ;; esac
 done | sort > "$packed/sources"
 printf '%s\n' "${programs[@]}" > "$packed/programs"
-cp validate/bare/build.sh LICENSE "$packed/"
+cp validate/bare/build.sh validate/run_on_gpu.sh LICENSE "$packed/"
+mkdir "$packed/on_gpu" "$packed/gpu_programs" "$packed/no_nccl"
+cp validate/on_gpu/*.sh validate/on_gpu/*.py "$packed/on_gpu/"
+cp validate/programs/*.json "$packed/gpu_programs/"
+[ -z "$shardsim" ] || scripts/gpu_programs.sh "$shardsim" "$packed/gpu_programs"
+# What the validator calls of NCCL, for builds without it.
+cp tests/validate/execute/cuda_on_cpu/include/nccl.h "$packed/no_nccl/"
 git describe --always --dirty --tags 2>/dev/null > "$packed/VERSION" || echo unknown > "$packed/VERSION"
 
 # Where this machine's compiler finds a header, and the licence that came with it.

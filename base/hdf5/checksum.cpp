@@ -4,10 +4,12 @@
 
 #include <array>
 #include <boost/crc.hpp>
+#include <cerrno>
 #include <cstdint>
 #include <fstream>
 
 #include "base/error.h"
+#include "base/read_failure.h"
 
 namespace shardsim {
 namespace {
@@ -31,7 +33,7 @@ Checksum checksum_of(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   std::ifstream file(path, std::ios::binary);
-  if (error || !file) throw input_error(Place{path.string()}, "cannot be read", "Check its permissions");
+  if (error || !file) throw cannot_read(path.string(), error ? error.value() : errno);
   if (size < kLine) return Checksum::missing;
   boost::crc_32_type crc;
   std::array<char, 65536> piece{};

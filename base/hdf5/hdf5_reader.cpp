@@ -116,6 +116,9 @@ Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : p
   if (checksum == Checksum::missing && origin == Hdf5Origin::shardsim)
     refuse("the checksum at its end is missing: it is cut off, damaged, or not written by shardsim");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file_ < 0 && checksum == Checksum::right)  // whatever it is, the file is as it was written
+    throw Error(Failure::run, Place{path_}, "cannot be opened as HDF5: " + detail::hdf5_cause(),
+                "Allow the process more memory and open files");
   if (file_ < 0) refuse("cannot be opened as HDF5: " + detail::hdf5_cause());
 }
 

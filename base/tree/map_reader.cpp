@@ -91,7 +91,20 @@ Error named_error(const Error& error, const std::string& name) {
   return {error.failure(), error.place(), name + ": " + text, ""};
 }
 
+namespace {
+
+// The text of a value: a getter that knows more of it has said so before.
+void note_scalar(const Tree& tree) {
+  const auto is_scalar = [](const Form& form) {
+    return form.kind != Form::Kind::list && form.kind != Form::Kind::map && form.kind != Form::Kind::anything;
+  };
+  if (tree.asked && std::ranges::none_of(tree.asked->forms, is_scalar)) note_form(tree, {Form::Kind::text});
+}
+
+}  // namespace
+
 const std::string& scalar_text(const Tree& tree, std::string_view expected) {
+  note_scalar(tree);
   if (tree.kind == Tree::Kind::scalar) return tree.scalar;
   const std::string found =
       tree.kind == Tree::Kind::null ? "there is no value" : "a " + kind_name(tree.kind) + " is no value here";
@@ -103,6 +116,8 @@ MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValu
 
 MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValue>* sources, Place place)
     : tree_(tree), place_(std::move(place)), path_(std::move(path)), sources_(sources) {
+  note_form(tree, {Form::Kind::map});
+  if (tree.asked) tree.asked->by_name = true;
   if (tree.kind == Tree::Kind::map || tree.kind == Tree::Kind::null) return;
   const std::string what = path_.empty() ? "" : path_ + ": ";
   throw input_error(place_, fmt::format("{}a map is expected here, but this is a {}", what, kind_name(tree.kind)),
@@ -111,15 +126,18 @@ MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValu
 
 bool MapReader::has(std::string_view key) {
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  note_key(tree_, key);
   return tree_.find(key) != nullptr;
 }
 
 const Tree* MapReader::value(std::string_view key) {
+  note_key(tree_, key, {}, Need::sourced);
   if (!has(key)) return nullptr;
   return &unwrap(*tree_.find(key), key);
 }
 
 const Tree& MapReader::required(std::string_view key) {
+  note_key(tree_, key, {}, Need::required);
   if (const Tree* found = value(key)) return *found;
   refuse_misspelling_of(key);
   throw input_error(place_, fmt::format("the key '{}' is missing", dotted(path_, key)),
@@ -151,6 +169,7 @@ void MapReader::refuse_misspelling_of(std::string_view key) const {
 // A map with the key `value` is a sourced value; anything else is itself.
 const Tree& MapReader::unwrap(const Tree& field, std::string_view key) {
   if (field.kind != Tree::Kind::map || field.find("value") == nullptr) return field;
+  if (field.asked) field.asked->sourced = true;
   record(field, key);
   return *field.find("value");
 }
@@ -179,27 +198,30 @@ void MapReader::record(const Tree& sourced, std::string_view key) {
 
 template <typename Value, typename Parse>
 Value MapReader::read(std::string_view key, const std::optional<Value>& fallback, std::string_view expected,
-                      const Parse& parse) {
+                      const Form& form, const Parse& parse) {
+  note_key(tree_, key, form, Need::sourced);
   if (fallback && !has(key)) return *fallback;
-  return parsed(dotted(path_, key), required(key), expected, parse);
+  const Tree& stated = required(key);
+  note_form(stated, form);
+  return parsed(dotted(path_, key), stated, expected, parse);
 }
 
 std::string MapReader::text(std::string_view key, const std::optional<std::string>& fallback) {
-  return read(key, fallback, "a text", text_itself);
+  return read(key, fallback, "a text", {Form::Kind::text}, text_itself);
 }
 
 std::string MapReader::name(std::string_view key) {
-  return read<std::string>(key, {}, "a name of a-z, 0-9 and _", parse_name);
+  return read<std::string>(key, {}, "a name of a-z, 0-9 and _", {Form::Kind::name}, parse_name);
 }
 
 std::string MapReader::choice(std::string_view key, const std::vector<std::string>& allowed,
                               const std::optional<std::string>& fallback) {
-  return read(key, fallback, "one of " + join(allowed),
+  return read(key, fallback, "one of " + join(allowed), {Form::Kind::choice, allowed},
               [&](const std::string& text, const Place& place) { return parse_choice(allowed, text, place); });
 }
 
 bool MapReader::flag(std::string_view key, bool fallback) {
-  return read<bool>(key, fallback, "true or false", parse_flag);
+  return read<bool>(key, fallback, "true or false", {Form::Kind::flag}, parse_flag);
 }
 
 std::int64_t MapReader::count(std::string_view key, std::optional<std::int64_t> fallback) {
@@ -207,48 +229,52 @@ std::int64_t MapReader::count(std::string_view key, std::optional<std::int64_t> 
 }
 
 std::int64_t MapReader::count_from(std::string_view key, std::int64_t least, std::optional<std::int64_t> fallback) {
-  return read(key, fallback, "a whole number, for example 8",
+  return read(key, fallback, "a whole number, for example 8", {Form::Kind::count, {}, least},
               [&](const std::string& text, const Place& place) { return parse_count_from(least, text, place); });
 }
 
 double MapReader::real(std::string_view key, std::optional<double> fallback) {
-  return read(key, fallback, "a number, for example 0.5", parse_real);
+  return read(key, fallback, "a number, for example 0.5", {Form::Kind::real}, parse_real);
 }
 
 double MapReader::share(std::string_view key, double fallback) {
-  return read<double>(key, fallback, "a share, for example 0.6 or \"60 %\"", parse_share);
+  return read<double>(key, fallback, "a share, for example 0.6 or \"60 %\"", {Form::Kind::share}, parse_share);
 }
 
 double MapReader::efficiency(std::string_view key, double fallback) {
-  return read<double>(key, fallback, "a share, for example 0.6 or \"60 %\"", parse_efficiency);
+  return read<double>(key, fallback, "a share, for example 0.6 or \"60 %\"", {Form::Kind::share}, parse_efficiency);
 }
 
 Bytes MapReader::bytes(std::string_view key, std::optional<Bytes> fallback) {
-  return read(key, fallback, "a size, for example \"40 GiB\"", parse_bytes);
+  return read(key, fallback, "a size, for example \"40 GiB\"", {Form::Kind::bytes}, parse_bytes);
 }
 
 Seconds MapReader::time(std::string_view key, std::optional<Seconds> fallback) {
-  return read(key, fallback, "a time, for example \"3 us\"",
+  return read(key, fallback, "a time, for example \"3 us\"", {Form::Kind::time},
               in_reason(parse_seconds, &Seconds::value, 0, 1e6, "of at most 1000000 s"));
 }
 
 Bandwidth MapReader::rate(std::string_view key, std::optional<Bandwidth> fallback) {
-  return read(key, fallback, "a rate, for example \"25 GB/s\"",
+  return read(key, fallback, "a rate, for example \"25 GB/s\"", {Form::Kind::rate},
               in_reason(parse_bandwidth, &Bandwidth::bytes_per_second, 1e3, 1e18, "from 1 KB/s to 1000000 TB/s"));
 }
 
 Flops MapReader::flops(std::string_view key) {
-  return read<Flops>(key, {}, "a compute rate, for example \"19.5 TFLOP/s\"",
+  return read<Flops>(key, {}, "a compute rate, for example \"19.5 TFLOP/s\"", {Form::Kind::flops},
                      in_reason(parse_flops, &Flops::per_second, 1e3, 1e24, "from 1 KFLOP/s to 1e24 FLOP/s"));
 }
 
 MapReader MapReader::map(std::string_view key) {
+  note_key(tree_, key, Form{Form::Kind::map});
   const Tree& tree = has(key) ? *tree_.find(key) : empty_map();
   return {tree, dotted(path_, key), sources_, has(key) ? tree.place : place_};
 }
 
 const std::vector<Tree>& MapReader::list(std::string_view key) {
+  const Form form{Form::Kind::list};
+  note_key(tree_, key, form, Need::required);
   const Tree& tree = required(key);
+  note_form(tree, form);
   if (tree.kind == Tree::Kind::list) return tree.items;
   const std::string found = tree.kind == Tree::Kind::null ? "nothing" : "a " + kind_name(tree.kind);
   throw input_error(tree.place, fmt::format("{}: a list is expected here, but this is {}", dotted(path_, key), found),
@@ -257,6 +283,7 @@ const std::vector<Tree>& MapReader::list(std::string_view key) {
 
 std::vector<std::string> MapReader::texts(std::string_view key) {
   std::vector<std::string> texts;
+  note_key(tree_, key, Form{Form::Kind::list}, Need::sourced);
   if (!has(key)) return texts;
   for (const Tree& item : list(key)) texts.push_back(parsed(dotted(path_, key), item, "a text", text_itself));
   return texts;
@@ -275,6 +302,7 @@ bool MapReader::is_fitted(std::string_view key) {
 }
 
 void MapReader::finish() const {
+  note_closed(tree_, known_);
   for (const auto& [key, value] : tree_.fields) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::string inside = path_.empty() ? "" : fmt::format(" in '{}'", path_);

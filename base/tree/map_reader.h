@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/tree/asked.h"
 #include "base/tree/tree.h"
 #include "base/units.h"
 
@@ -72,7 +73,8 @@ class MapReader {
 
  private:
   template <typename Value, typename Parse>
-  Value read(std::string_view key, const std::optional<Value>& fallback, std::string_view expected, const Parse& parse);
+  Value read(std::string_view key, const std::optional<Value>& fallback, std::string_view expected, const Form& form,
+             const Parse& parse);
   void refuse_misspelling_of(std::string_view key) const;
   const Tree& unwrap(const Tree& field, std::string_view key);
   void record(const Tree& sourced, std::string_view key);
@@ -96,11 +98,12 @@ Error named_error(const Error& error, const std::string& name);
 // Errors (Failure::input): unknown name (lists the known ones), unknown options, and what `make` finds.
 template <typename Entry>
 auto make_named(std::span<const Entry> table, const Tree& options, const std::string& what) {
+  std::vector<std::string> known;
+  for (const Entry& entry : table) known.emplace_back(entry.name);
+  note_part(options, what, known);
   MapReader reader(options, what);
   const std::string name = reader.text("name");
-  std::vector<std::string> known;
   for (const Entry& entry : table) {
-    known.emplace_back(entry.name);
     if (entry.name != name) continue;
     auto made = entry.make(reader);
     reader.finish();

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "base/tree/asked.h"
 
 namespace shardsim {
 namespace {
@@ -89,6 +90,7 @@ Tree laid_over(const Tree& under, const Tree& over) {
   if (!both_maps || is_sourced_value(under) || is_sourced_value(over)) return over;
   Tree result = under;
   result.place = over.place;
+  result.asked = over.asked;
   for (const auto& [key, value] : over.fields) {
     if (Tree* old = result.find(key)) {
       *old = laid_over(*old, value);
@@ -210,6 +212,11 @@ Tree named_map(const std::string& name, const Place& place) {
   tree.place = place;
   tree.fields.emplace_back("name", text_tree(name, place));
   return tree;
+}
+
+Tree named_map(const Tree& stated) {
+  note_form(stated, {Form::Kind::text});
+  return stated.kind == Tree::Kind::scalar ? named_map(stated.scalar, stated.place) : stated;
 }
 
 std::string kind_name(Tree::Kind kind) {

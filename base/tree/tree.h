@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,8 @@
 #include "base/error.h"
 
 namespace shardsim {
+
+struct Asked;
 
 // What a configuration file says before anyone knows what it means: scalars (as text), lists and maps, each with its
 // place. YAML and JSON files and --set arguments all become Trees, so that every reader reports places alike.
@@ -29,6 +32,10 @@ struct Tree {
   // before. A value that was concluded from another one is out of date where the other one is above it.
   int layer = 0;
 
+  // Where readers note what they ask of this value (base/tree/asked.h), and copies of it note it in the same place.
+  // Null in all trees but those that a schema is made from.
+  std::shared_ptr<Asked> asked;
+
   // Defined in tree.cpp, where the pair of `fields` is complete: clang needs that.
   Tree();
   Tree(const Tree&);
@@ -49,6 +56,9 @@ int top_layer(const Tree& tree);
 // A leaf with that text, and the map {name: NAME}, both at `place`.
 Tree text_tree(std::string text, const Place& place = {});
 Tree named_map(const std::string& name, const Place& place = {});
+
+// The map {name: NAME} of what may be a plain name; anything else as it is.
+Tree named_map(const Tree& stated);
 
 // A map in the form {value, source, fitted, ...} that any constant of a cluster or workload file may take.
 bool is_sourced_value(const Tree& tree);

@@ -1,25 +1,21 @@
 #include "cli/arguments/process.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
 
+#include "base/text.h"
+
 namespace shardsim {
 namespace {
-
-// The one piece of global state: a signal handler can reach nothing else.
-volatile sig_atomic_t g_signal = 0;
-
-void on_signal(int number) {
-  g_signal = number;
-}
 
 bool wants_colour(bool is_terminal) {
   const char* no_color = std::getenv("NO_COLOR");
@@ -32,6 +28,16 @@ int columns(bool is_terminal) {
   winsize size{};
   if (!is_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
   return std::max<int>(size.ws_col, 60);
+}
+
+// Streams that the caller closed: the next file opened would get their number, and what is printed would go into it.
+// They are opened so that to read or write them fails as it should.
+void open_missing_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != stream) ::close(opened);  // a lower one is missing, too: it could not be opened
+  }
 }
 
 int caught(const std::function<int()>& body) {
@@ -53,7 +59,7 @@ int caught(const std::function<int()>& body) {
 
 void say(const std::string& line) {
   std::fflush(stdout);
-  std::fputs((line + "\n").c_str(), stderr);
+  std::fputs((printable(line) + "\n").c_str(), stderr);
 }
 
 void print_result(const std::string& text) {
@@ -66,6 +72,7 @@ int report_error(int code, const std::string& message) {
 }
 
 int guarded(const std::function<int()>& body) {
+  open_missing_streams();
   const int code = caught(body);
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!lost || code != 0) return code;
@@ -80,20 +87,6 @@ Terminal look_at_terminal() {
   terminal.width = columns(stdout_is_terminal);
   terminal.interrupted = [] { return caught_signal() != 0; };
   return terminal;
-}
-
-void catch_signals(SecondSignal second) {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = second == SecondSignal::kills ? static_cast<int>(SA_RESETHAND) : 0;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGXFSZ, SIG_IGN);
-}
-
-int caught_signal() {
-  return g_signal;
 }
 
 void Progress::show(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/stop_signals.h"
 #include "cli/arguments/command.h"
 
 namespace shardsim {
@@ -29,13 +30,6 @@ int guarded(const std::function<int()>& body);
 
 // Whether the streams are terminals, how wide, with colour or not; `interrupted` asks caught_signal().
 Terminal look_at_terminal();
-
-// SIGINT and SIGTERM are noted and end nothing by themselves; a file size limit becomes a write error like a full disk.
-enum class SecondSignal { noted, kills };  // `kills`: the second one of a kind ends the process at once
-void catch_signals(SecondSignal second = SecondSignal::noted);
-
-// The number of the signal that came last, or 0.
-int caught_signal();
 
 // One line on stderr that is overwritten, at most ten times a second; nothing at all when not `enabled`.
 class Progress {

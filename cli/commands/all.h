@@ -28,5 +28,6 @@ Command validate_emulated_command();
 Command autoshard_command();
 Command workload_command();
 Command confidence_command();
+Command schema_command();
 
 }  // namespace shardsim

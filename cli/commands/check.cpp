@@ -171,7 +171,7 @@ Checked check_file(const std::string& path, const PlanWatch& watch) {
       "Known: shardsim.scenario/1, shardsim.cluster/1, shardsim.workload/1, shardsim.plan/1, shardsim.program/2, "
       "shardsim.clusters_map/1, shardsim.result/1";
   if (schema.empty()) throw input_error(tree.place, "the key 'schema' is missing", "Say what the file is. " + known);
-  throw input_error(tree.find("schema")->place, "unknown schema '" + schema + "'", known);
+  throw input_error(tree.find("schema")->place, "unknown schema " + excerpt(schema), known);
 }
 
 int check(const Arguments& given, const Terminal& terminal) {

@@ -63,6 +63,17 @@ Fitted fitted_collectives(const Arguments& given) {
   return {made.spec, "overheads", made.system, calibration_document(made)};
 }
 
+// A value that no cluster file may have comes of the measurements, and is told at them: the new file does not exist.
+void deliver_fitted(const ClusterSpec& spec, const Arguments& given) {
+  try {
+    deliver_cluster(spec, given);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::input || error.place().line == 0) throw;
+    throw input_error({given.text("measurements")},
+                      std::string("what is fitted to them is no cluster: ") + error.what(), "Are there rows far off?");
+  }
+}
+
 int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
   const std::string output = given.text("output");
   const auto table = embedding_table(given.text("measurements"));
@@ -70,7 +81,7 @@ int calibrate_cluster(const Arguments& given, const Terminal& terminal) {
   if (output != "-") fitted.spec.name = cluster_name_of(output);
   fitted.spec.summary += fmt::format("{}{} calibrated on measurements of {}", fitted.spec.summary.empty() ? "" : "; ",
                                      fitted.what, fitted.subject);
-  deliver_cluster(fitted.spec, given);
+  deliver_fitted(fitted.spec, given);
   const std::string tables = document_text(fitted.tables, terminal.width, terminal.colour && output != "-");
   std::fputs(tables.c_str(), output == "-" ? stderr : stdout);
   if (output != "-") say(fmt::format("wrote {}", output));

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -133,10 +135,23 @@ ByteMatrix scaled(const std::vector<std::vector<std::int64_t>>& dense, double fa
   return matrix;
 }
 
+// Limits of sizes and of ranks hold singly; what they ask for together is bounded, too.
+void check_work(const CollectiveRequest& request, std::size_t per_size, std::size_t most, const std::string& what) {
+  const std::size_t sizes = request.sizes.size();
+  if (sizes * per_size <= most) return;
+  throw input_error(
+      Arguments::place("sizes"), fmt::format("{} sizes of {} {}, over {} together", sizes, per_size, what, most),
+      fmt::format("Ask for at most {} sizes at a time, or fewer ranks", std::max<std::size_t>(1, most / per_size)));
+}
+
+constexpr std::size_t kMostRankSizes = 5'000'000;  // ranks times sizes: seconds of work
+constexpr std::size_t kMostCells = 100'000'000;    // of all matrices: 800 MB
+
 void take_matrix(const std::string& file, CollectiveRequest& request) {
   const auto dense = read_byte_matrix(file, request.groups.front().size());
   const std::int64_t mean = mean_sent(dense, {file});
   if (request.sizes.empty()) request.sizes = {mean};
+  check_work(request, dense.size() * dense.size(), kMostCells, "cells of the matrix");
   for (std::int64_t size : request.sizes)
     request.matrices.push_back(scaled(dense, size == mean ? 1 : static_cast<double>(size) / static_cast<double>(mean)));
 }
@@ -177,6 +192,9 @@ void read_payload(const Arguments& given, const Cluster& cluster, CollectiveRequ
     return take_loads(*loads, cluster, request);
   }
   if (sizes) request.sizes = parse_sizes(*sizes, Arguments::place("sizes"));
+  std::size_t ranks = 0;
+  for (const std::vector<int>& group : request.groups) ranks += group.size();
+  check_work(request, ranks, kMostRankSizes, "ranks");
   if (!sizes && !matrix)
     throw input_error(Arguments::place("sizes"), "the sizes are missing", "Write for example --sizes 1KiB:1GiB:x2");
   if ((matrix || skew) && request.label != "all_to_all_v") {

@@ -44,7 +44,7 @@ int verdict(const ComparisonReport& report) {
   constexpr std::size_t kNamed = 6;
   std::vector<std::string> named(outside.begin(), outside.begin() + std::min(outside.size(), kNamed));
   if (outside.size() > kNamed) named.push_back(fmt::format("and {} more", outside.size() - kNamed));
-  say(fmt::format("error: outside the tolerance of {} %: {}", shortest(*report.tolerance_pct), printable(join(named))));
+  say(fmt::format("error: outside the tolerance of {} %: {}", shortest(*report.tolerance_pct), join(named)));
   return kOutsideTolerance;
 }
 

@@ -22,7 +22,8 @@ void require_timelines(const std::filesystem::path& path) {
   if (!is_there(path)) return;
   try {
     timeline_cases(path);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.failure() != Failure::input) throw;
     throw input_error({path.string()}, "the file exists and is not a shardsim.timeline/1 file",
                       "Choose another name, or add --force to overwrite it");
   }
@@ -36,10 +37,18 @@ void to_hdf5(const TimelineSource& source, const std::filesystem::path& target, 
   write_timelines(target, file);
 }
 
+// Written onto itself it would lose the cases that are not asked for.
+void require_another_file(const std::string& from, const std::string& target) {
+  std::error_code absent;
+  if (!std::filesystem::equivalent(from, target, absent)) return;
+  throw input_error(Arguments::place("output"), excerpt(target) + " is the file that is read", "Name another file");
+}
+
 int convert(const Arguments& given, const Terminal&) {
   const std::string target = given.text("output");
   if (target.empty())
     throw input_error(Arguments::place("output"), "the name is empty", "Name a file, e.g. timeline.h5");
+  require_another_file(given.positional()[0], target);
   TimelineSource source = read_timeline_source(given.positional()[0]);
   const std::vector<std::string> names = source.names();
   if (!is_hdf5(target)) {

@@ -55,6 +55,7 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   Document document;
   document.title = scenario.title + ": drift of " + result.name;
   document.origin = scenario.path;
+  document.blocks.emplace_back(Paragraph{drift_answer(result, options), Paragraph::Role::summary});
   Section days = table_section(
       "Days",
       "kept: the plan of day 0. best: the fastest of the day's own plans, the kept cuts with rows of the day among "
@@ -62,7 +63,6 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
       drift_sheet(result));
   days.blocks.emplace_back(drift_chart(result));
   document.add(std::move(days));
-  document.blocks.emplace_back(Paragraph{drift_answer(result, options), Paragraph::Role::summary});
   return document;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/result_folder.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "cli/commands/all.h"
@@ -93,6 +94,7 @@ int import_into_file(ImportedModel model, const Arguments& given, const fs::path
   setting.plan_file = file.stem().string() + ".plan.json";
   const ModelFiles files = model_files(model, setting);
   refuse_files_of_others({file}, given);
+  const StopDelay together;
   if (!files.plan.empty()) write_file(file.parent_path() / setting.plan_file, files.plan);
   write_file(file, files.scenario);
   report_import(model, setting, file);

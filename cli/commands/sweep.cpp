@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "base/files.h"
 #include "base/packed.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "base/workers.h"
 #include "cli/commands/all.h"
@@ -199,7 +201,10 @@ SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const 
 }
 
 int run_points(const Arguments& given, const Terminal& terminal) {
+  // From the first point on, under MPI from the start: what is finished is kept, and the user is told so.
+  std::optional<StopDelay> in_order;
   const std::unique_ptr<MpiSession> session = MpiSession::join();
+  if (session) in_order.emplace();
   if (session && session->rank() > 0) return serve_rank(given, terminal, *session);
   const std::size_t jobs = sweep_jobs(given, session != nullptr);
   SweepRun run;
@@ -208,6 +213,7 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   const Sweep sweep = asked_sweep(given);
   if (given.has("slurm") && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output);
   run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
+    if (!in_order) in_order.emplace();
     if (session) return session->crew();
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
   };

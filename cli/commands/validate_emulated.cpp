@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/stop_signals.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "validate/emulated/campaign_round.h"
@@ -66,13 +67,16 @@ int judge_scenario(const Arguments& given, const Terminal& terminal) {
   options.bench_compute = !given.has("compute-of-scenario");
   options.interrupted = terminal.interrupted;
   if (given.has("beside")) options.beside = beside_of(given);
-  const ScenarioRound round = validate_emulated_scenario(scenario_of(given, overrides(given)), options);
+  const Scenario scenario = scenario_of(given, overrides(given));
+  const StopDelay in_order;  // name spaces and ranks go before the program does
+  const ScenarioRound round = validate_emulated_scenario(scenario, options);
   if (!round.unfit.empty()) return tell(round.unfit, "", false);
   return tell("", given.has("json") ? round_json(round) : round_text(round, terminal.width, terminal.colour),
               round.holds());
 }
 
 int judge_campaign(const Arguments& given, const Terminal& terminal) {
+  const StopDelay in_order;
   const CampaignReport report = validate_emulated({}, terminal.interrupted);
   if (!report.unfit.empty()) return tell(report.unfit, "", false);
   return tell("", given.has("json") ? report_json(report) : report_text(report, terminal.width, terminal.colour),

@@ -28,6 +28,7 @@ void check_drawn(MapReader& reader, const LoadOptions& options) {
 
 LoadOptions read_load_options(MapReader reader, const LoadOptions& before) {
   using Options = LoadOptions;
+  note_part(reader.tree(), "load");
   Options options = before;
   const auto chosen = [&](const char* key, const char* first, const char* second, bool is_second) {
     return reader.choice(key, {first, second}, is_second ? second : first) == second;

@@ -151,6 +151,7 @@ SoftwareTable shipped_software() {
 
 Software software_from_tree(const Tree& map, const SoftwareTable& known) {
   std::vector<SourcedValue> sources;
+  note_part(map, "software");
   MapReader reader(map, "software", &sources);
   const std::string name = reader.text("name");
   const auto preset = std::ranges::find(known.presets, name, &Software::name);

@@ -4,12 +4,14 @@
 #include <set>
 
 #include "base/text.h"
+#include "models/workload/table_weight.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {
 namespace {
 
 constexpr std::int64_t kMostCopies = 100'000;
+constexpr double kLeastLength = 1e-9;    // ids per sample: below it nothing is ever looked up
 constexpr double kMostCopiedRows = 1e8;  // listed or counted rows of all copies: 800 MB
 
 void refuse(MapReader& reader, std::string_view key, std::string_view why, const std::string& remedy) {
@@ -128,6 +130,9 @@ void read_lengths(MapReader& reader, Table& table) {
   const bool sequence = table.kind == TableKind::sequence;
   const double given = sequence ? read_sequence_length(reader, table) : read_pooled_length(reader, table);
   table.average_length = AccessDistribution(table.access, table.rows, given, reader.place_of("access")).total();
+  if (table.average_length < kLeastLength)
+    throw input_error(table.place, fmt::format("table '{}' has {:g} ids per sample", table.name, table.average_length),
+                      fmt::format("Give {:g} or more, or leave the table out", kLeastLength));
   if (!sequence) return;
   for (Feature& feature : table.features)
     feature.pooling_factor = table.average_length / static_cast<double>(table.features.size());
@@ -164,6 +169,10 @@ std::vector<Table> read_tables_entry(MapReader reader, const std::string& folder
   if (copies > kMostCopies || (copied && listed > kMostCopiedRows))
     throw input_error(reader.place_of("copies"), fmt::format("{} copies are too many", copies),
                       fmt::format("Give at most {}; fewer for a table whose rows are listed or counted", kMostCopies));
+  const std::size_t each = weight_of(table);
+  if (copied && static_cast<std::size_t>(copies) * each > kMostTableWeight)
+    throw input_error(reader.place_of("copies"), fmt::format("{} copies of {} features and knots", copies, each),
+                      fmt::format("Give at most {} copies of this table", kMostTableWeight / each));
   if (!copied) return {table};
   std::vector<Table> tables(static_cast<std::size_t>(copies), table);
   for (std::size_t i = 0; i < tables.size(); ++i) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "models/workload/table_weight.h"
 #include "models/workload/workload_parts.h"
 
 namespace shardsim {
@@ -143,14 +144,24 @@ void check_hugectr_hybrid(MapReader& reader, const Workload& workload) {
                       "Set input_exchange: ids, and leave out dense.measured");
 }
 
+// Errors: all tables so far take too much.
+void add_weight(std::size_t& weight, const std::vector<Table>& more, const Place& place) {
+  for (const Table& table : more) weight += weight_of(table);
+  if (weight > kMostTableWeight)
+    throw input_error(place, fmt::format("tables, features and knots come to {} numbers", weight),
+                      fmt::format("Give fewer: at most {}", kMostTableWeight));
+}
+
 std::vector<Table> read_tables(MapReader& reader, const std::string& folder, std::vector<SourcedValue>& sources) {
   const std::vector<Tree>& items = reader.list("tables");
   if (items.empty()) throw input_error(reader.place_of("tables"), "there are no tables", "List at least one table");
   std::vector<Table> tables;
+  std::size_t weight = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     std::vector<Table> more = read_tables_entry({items[i], fmt::format("tables.{}", i), &sources}, folder);
     if (tables.size() + more.size() > kMostTables)
       throw input_error(items[i].place, fmt::format("more than {} tables", kMostTables), "Lower 'copies'");
+    add_weight(weight, more, items[i].place);
     std::move(more.begin(), more.end(), std::back_inserter(tables));
   }
   check_names(tables);
@@ -273,6 +284,12 @@ bool Workload::full_input_exchange() const {
 
 bool Workload::has_runtime() const {
   return std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.runtime.has_value(); });
+}
+
+std::size_t weight_of(const Table& table) {
+  constexpr std::size_t kTable = 10;
+  return kTable + table.features.size() + table.access.knots.size() + table.access.steps.size() +
+         (table.runtime ? table.runtime->shares.size() : 0);
 }
 
 Workload read_workload(const Tree& tree, const std::string& folder) {

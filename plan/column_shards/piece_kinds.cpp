@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kColumnsPerHalf = 4;  // NeuroShard's halves are multiples of four columns (neurosharder.py)
 
-Table without_names(Table table) {
+Table nameless(Table table) {
   table.name.clear();
   for (Feature& feature : table.features) feature.name.clear();
   return table;
@@ -73,7 +73,7 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
 }
 
 std::size_t PieceKinds::class_for(std::size_t table) {
-  TableClass mine{table, without_names(workload_.tables[table]), allowed_for(workload_.tables[table])};
+  TableClass mine{table, nameless(workload_.tables[table]), allowed_for(workload_.tables[table])};
   const auto alike = std::ranges::find_if(classes_, [&](const TableClass& other) {
     return other.nameless == mine.nameless && other.allowed == mine.allowed;
   });

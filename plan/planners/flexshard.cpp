@@ -117,7 +117,7 @@ Flexshard::Flexshard(MapReader& options, int tiers)
 void Flexshard::read_pooled(MapReader& options) {
   const Tree* const stated = options.value("pooled");
   if (stated == nullptr) return;
-  const Tree map = stated->kind == Tree::Kind::scalar ? named_map(stated->scalar, stated->place) : *stated;
+  const Tree map = named_map(*stated);
   const Tree* const name = map.kind == Tree::Kind::map ? map.find("name") : nullptr;
   if (name != nullptr) pooled_name_ = name->scalar;
   if (name == nullptr || pooled_name_.starts_with("flexshard") || pooled_name_ == "per_table") {

@@ -16,16 +16,13 @@ std::string as_key(std::string name) {
   return name;
 }
 
-Tree planner_map(const Tree& value) {
-  return value.kind == Tree::Kind::scalar ? named_map(value.scalar, value.place) : value;
-}
-
 // Patterns of table names, each with a planner for the tables that it is the first to fit.
 class PerTable : public Planner {
  public:
   explicit PerTable(MapReader& options) {
     const Tree& tables = options.required("tables");
     place_ = tables.place;
+    note_form(tables, {Form::Kind::map});
     if (tables.kind != Tree::Kind::map || tables.fields.empty()) {
       throw input_error(place_,
                         "'tables' is " + (tables.fields.empty() && tables.kind == Tree::Kind::map
@@ -49,7 +46,7 @@ class PerTable : public Planner {
   };
 
   void add(const std::string& pattern, const Tree& value) {
-    const Tree map = planner_map(value);
+    const Tree map = named_map(value);
     if (map.kind != Tree::Kind::map) {
       throw input_error(value.place,
                         fmt::format("the planner of tables {} is {}", excerpt(pattern), kind_name(map.kind)),

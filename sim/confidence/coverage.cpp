@@ -126,6 +126,7 @@ Coverage coverage_of(const ErrorModel& model) {
     const std::string reach = residual.error_class.substr(0, residual.error_class.find('/', root.size() + 1));
     const JudgedInterval judged = judged_interval(model, residual);
     if (!residual.out_of_model()) kinds[root].push_back(judged);
+    if (root.ends_with("collective")) kinds["collective, foreign ones too"].push_back(judged);
     kinds[reach].push_back(judged);
   }
   Coverage coverage;

@@ -1,13 +1,27 @@
 #include "sim/engine/execution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
+
 namespace shardsim {
 namespace {
 
-constexpr std::size_t kRecent = 16;  // iterations whose spans are at hand in the end
+constexpr std::size_t kRecent = 16;   // iterations whose spans are at hand in the end
+constexpr double kMostSeconds = 1e6;  // of simulated time: what a Timeline may hold (sim/timeline/timeline.cpp)
+
+// Rates, sizes and latencies are each in reason, and together they may not be. A time that is no number is above it,
+// too.
+void require_reasonable(double seconds, const Program& program) {
+  if (seconds <= kMostSeconds) return;
+  throw input_error(Place{},
+                    fmt::format("case {}: it would run for over {} s", excerpt(program.case_name), kMostSeconds),
+                    "Check rates, rate factors, latencies, batch and lengths: together they are absurd");
+}
 
 }  // namespace
 
@@ -15,6 +29,7 @@ void Execution::run(NetworkSession& session) {
   begin(session);
   while (!done_) {
     for (TransferId transfer : session.advance({next()})) transfer_ended(transfer);
+    require_reasonable(now(), program_);
     fire_due();
   }
 }
@@ -26,7 +41,10 @@ void Execution::begin(NetworkSession& session) {
 }
 
 double Execution::next() const {
-  if (!timers_.empty()) return timers_.top().when;
+  if (!timers_.empty()) {
+    require_reasonable(timers_.top().when, program_);
+    return timers_.top().when;
+  }
   if (moving_ > 0) return std::numeric_limits<double>::infinity();
   throw run_error("the program cannot proceed: operations wait for each other in a circle", "Check its dependencies");
 }

@@ -2,13 +2,10 @@
 #include <cmath>
 
 #include "sim/memory/buffers.h"
+#include "sim/program/shard_rows.h"
 
 namespace shardsim {
 namespace {
-
-const Table& table_of(const Program& program, const Program::Shard& shard) {
-  return program.tables[static_cast<std::size_t>(shard.table)];
-}
 
 std::int64_t row_bytes(const Program& program, const Program::Shard& shard) {
   return (shard.column_end - shard.column_begin) * dtype_bytes(table_of(program, shard).dtype);

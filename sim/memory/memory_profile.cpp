@@ -13,7 +13,7 @@ namespace {
 // What ends when another begins is gone before it: instants this much of an iteration apart are one.
 constexpr double kInstant = 1e-9;
 
-struct Interval {
+struct Lifetime {
   double start = 0, end = 0;
 };
 
@@ -27,13 +27,13 @@ class Times {
                                                                                                 span.end_us};
     }
   }
-  const Interval& of(int rank, int op) const {
+  const Lifetime& of(int rank, int op) const {
     return spans_[static_cast<std::size_t>(rank) * ops_ + static_cast<std::size_t>(op)];
   }
 
  private:
   std::size_t ops_;
-  std::vector<Interval> spans_;
+  std::vector<Lifetime> spans_;
 };
 
 struct MemoryEvent {
@@ -72,10 +72,10 @@ class Peaks {
     return since < 0 ? since + period_ : since;
   }
 
-  Interval life(const Buffer& buffer, int rank) const {
-    Interval life = times_.of(rank, buffer.writer);
+  Lifetime life(const Buffer& buffer, int rank) const {
+    Lifetime life = times_.of(rank, buffer.writer);
     for (const Buffer::Reader& reader : buffer.readers) {
-      const Interval& read = times_.of(rank, reader.op);
+      const Lifetime& read = times_.of(rank, reader.op);
       if (read.start <= read.end) life.end = std::max(life.end, read.end + reader.later * period_);
     }
     return life;
@@ -84,9 +84,9 @@ class Peaks {
   // Of this iteration's buffer and of those of the iterations around it what falls into one period. An operation that
   // starts at an instant finds gone what ended there.
   void add(const Buffer& buffer, std::int64_t bytes, int rank) {
-    const Interval& wrote = times_.of(rank, buffer.writer);
+    const Lifetime& wrote = times_.of(rank, buffer.writer);
     if (wrote.start > wrote.end) return;
-    Interval whole = life(buffer, rank);
+    Lifetime whole = life(buffer, rank);
     whole.end = std::max(whole.end - kInstant * period_, whole.start);
     const auto first = period_ > 0 ? static_cast<int>(std::floor(whole.start / period_)) : 0;
     const auto last = period_ > 0 ? static_cast<int>(std::floor(whole.end / period_)) : 0;

@@ -1,5 +1,7 @@
 #include "sim/planning/prepared_case.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <numeric>
 
@@ -58,6 +60,16 @@ Seconds simulated_iteration(const PlanTrials& trials, const Plan& plan, const st
   return {unpacked<double>(run_in_workers({{trials.item.name, simulated}}, {1, {}, interrupted}).front()) * 1e-3};
 }
 
+constexpr std::size_t kMostTableRanks = 100'000'000;  // a plan lists the holders of every table: 4 bytes each and more
+
+// Limits of tables and of ranks hold singly.
+void require_reasonable_plan(const Case& item, const Cluster& cluster) {
+  const std::size_t tables = item.workload.tables.size(), ranks = static_cast<std::size_t>(cluster.world_size());
+  if (tables * ranks <= kMostTableRanks) return;
+  throw input_error(Place{}, fmt::format("{} tables on {} ranks, over {} together", tables, ranks, kMostTableRanks),
+                    "Plan fewer tables, or for fewer ranks");
+}
+
 }  // namespace
 
 Cluster cluster_of(const Case& item) {
@@ -74,6 +86,7 @@ Error in_case(const Case& item, const Error& error) {
 
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {
   if (!item.plan_file.empty()) return read_plan_file(item.plan_file, item.workload, cluster);
+  require_reasonable_plan(item, cluster);
   const auto memory = make_memory_model(item.memory_model);
   const auto compute = make_compute_model(item.compute_model);
   const Tree closed_form = named_map("closed_form");

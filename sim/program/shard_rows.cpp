@@ -3,13 +3,9 @@
 #include <algorithm>
 
 namespace shardsim {
-namespace {
-
 const Table& table_of(const Program& program, const Program::Shard& shard) {
   return program.tables[static_cast<std::size_t>(shard.table)];
 }
-
-}  // namespace
 
 RowOwners row_owners(const Program& program, const Program::Shard& shard) {
   const RowOrder order = shard.order == "row_id" ? RowOrder::random : RowOrder::popularity;

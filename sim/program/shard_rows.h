@@ -5,6 +5,9 @@
 
 namespace shardsim {
 
+// The table that the shard is a part of.
+const Table& table_of(const Program& program, const Program::Shard& shard);
+
 // Who holds which row of a shard that is cut by rows.
 RowOwners row_owners(const Program& program, const Program::Shard& shard);
 

@@ -13,9 +13,10 @@ Sheet::Row spread_row(const std::string& figure, const IterationSpread& spread, 
           false};
 }
 
-class DrawnRows {
+class DrawnSheetRows {
  public:
-  DrawnRows(Sheet& sheet, const CaseResult& item, int places) : sheet_(sheet), drawn_(*item.drawn), places_(places) {
+  DrawnSheetRows(Sheet& sheet, const CaseResult& item, int places)
+      : sheet_(sheet), drawn_(*item.drawn), places_(places) {
     sheet_.rows.push_back(
         {{fmt::format("{}: {} iterations, seed {}", item.name, drawn_.iterations_ms.size(), drawn_.seed)}, false});
     sheet_.rows.push_back(spread_row("iteration ms", drawn_.iteration_ms, 1, places));
@@ -41,7 +42,7 @@ Section drawn_section(const StudyResult& study, Medium medium) {
   const int places = decimals_for(longest_iteration_ms(study));
   for (const CaseResult& item : study.cases) {
     if (!item.drawn) continue;
-    DrawnRows rows(sheet, item, places);
+    DrawnSheetRows rows(sheet, item, places);
     rows.add("samples/s", "samples_per_s", 1, 0);
     rows.add("compute ms", "compute_ms");
     rows.add("exposed ms", "exposed_ms");

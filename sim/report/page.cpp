@@ -169,7 +169,11 @@ std::optional<std::string> vega_script() {
 std::string page_html(const Document& document) {
   const std::optional<std::string> vega = vega_script();
   std::string page = head_html(document.title);
-  if (!vega) page += "<p class=\"notice\">This program was built without charts: the report holds tables only.</p>\n";
+  if (!vega) {
+    page +=
+        "<p class=\"notice\">There are no charts here, only tables: vega.js is not beside the program. "
+        "A build with the package libjs-vega makes it.</p>\n";
+  }
   page += document_html(document, vega ? drawing : ChartDrawer{});
   if (vega) page += "<script>\n" + *vega + "</script>\n<script>\n" + report_asset("draw.js") + "</script>\n";
   return page + "</body>\n</html>\n";

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
+#include "base/document/cells.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -18,13 +20,14 @@ namespace {
 
 constexpr std::size_t kBestOnTerminal = 10, kBestOnPage = 50, kFailuresShown = 20;
 
-// Points with a result, those of most samples per second first; equal ones in the order of the axes.
+// Points with a result, those of most samples per second first; equal ones in the order of the axes. Equal to a float's
+// seven digits: else the rounding of the last bits would recommend 500 Gbit/s where 400 are as good.
 std::vector<std::size_t> fastest_points(const SweepResult& result) {
   std::vector<std::size_t> points;
   for (std::size_t point = 0; point < result.results.size(); ++point)
     if (result.ok(point)) points.push_back(point);
-  std::ranges::stable_sort(
-      points, [&](std::size_t a, std::size_t b) { return result.at(a).samples_per_s > result.at(b).samples_per_s; });
+  const auto rate = [&](std::size_t point) { return static_cast<float>(result.at(point).samples_per_s); };
+  std::ranges::stable_sort(points, std::greater{}, rate);
   return points;
 }
 
@@ -77,17 +80,18 @@ bool has_scaling(const SweepResult& result) {
 Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
   Sheet sheet{axis_headers(*result.sweep, page), {}};
-  for (const char* const header : {"GPUs", "ms", "samples/s", "memory"}) sheet.columns.push_back({header});
+  for (const char* const header : {"GPUs", "ms", "samples/s", "GiB"}) sheet.columns.push_back({header});
   if (cost) sheet.columns.push_back({"cost"});
-  if (scaling) sheet.columns.push_back({"scaling %"});
+  if (scaling) sheet.columns.push_back({"scaling"});
   sheet.columns.push_back({"limited by", false});
+  if (page) sheet.columns.push_back({"%"});  // a terminal has no room for it beside the whole name
   for (const std::size_t point : points) {
     const PointResult& here = result.at(point);
     Sheet::Row row{axis_cells(result, point)};
     row.cells.push_back(fmt::format("{}", here.world_size));
     row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
-    row.cells.push_back(to_text(Bytes{here.memory_bytes}));
+    row.cells.push_back(fixed(static_cast<double>(here.memory_bytes) / 0x1p30, 2));
     if (cost) {
       const auto price = result.cost_per_million_samples(point);
       row.cells.push_back(price ? fmt::format("{:.3g}", *price) : "-");
@@ -96,10 +100,20 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
       const auto& efficiency = result.scaling_efficiency[point];
       row.cells.push_back(efficiency ? fmt::format("{:.1f}", 100 * *efficiency) : "-");
     }
-    row.cells.push_back(fmt::format("{} {:.0f} %", here.limited_by, 100 * here.limit_share));
+    row.cells.push_back(here.limited_by);
+    if (page) row.cells.push_back(fixed(100 * here.limit_share, 0));
     sheet.rows.push_back(std::move(row));
   }
   return sheet;
+}
+
+std::string points_legend(const SweepResult& result, bool page) {
+  std::string text = "GiB: memory of the fullest GPU by the memory model.";
+  if (has_cost(result)) text += " cost: of a million samples.";
+  if (has_scaling(result)) {
+    text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
+  }
+  return text + " limited by: the busiest link or unit" + (page ? ", and the % of the time that it is busy." : ".");
 }
 
 std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest) {
@@ -152,12 +166,11 @@ Document sweep_document(const SweepResult& result, Medium medium) {
     for (Chart& chart : sweep_charts(result)) document.blocks.emplace_back(std::move(chart));
   }
   const std::size_t shown = std::min(fastest.size(), page ? kBestOnPage : kBestOnTerminal);
-  const std::string all =
-      shown < fastest.size()
-          ? fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, fastest.size())
-          : "";
+  std::string legend = points_legend(result, page);
+  if (shown < fastest.size())
+    legend += fmt::format(" The first {} of {}; all are in sweep.csv and sweep.h5.", shown, fastest.size());
   fastest.resize(shown);
-  Section best = table_section("Points", all, points_sheet(result, fastest, page));
+  Section best = table_section("Points", legend, points_sheet(result, fastest, page));
   best.remark = "most samples per second first";
   document.add(std::move(best));
   document.add(failures_section(result));

@@ -116,6 +116,7 @@ bool CaseBuilder::joins_another(const CaseTree& tree) {
 void CaseBuilder::prepare_top() {
   top_.kind = Tree::Kind::map;
   top_.place = scenario_.place;
+  top_.asked = scenario_.asked;
   for (const auto& [key, name] :
        {std::pair{"compute_model", "roofline"}, {"memory_model", "paper"}, {"network", "fair_queues"}}) {
     assign_key(top_, key, named_map(name, scenario_.place));
@@ -134,6 +135,7 @@ std::vector<Tree> CaseBuilder::case_items() const {
   const Tree* const cases = scenario_.find("cases");
   if (cases == nullptr && scenario_.find("include") != nullptr) return {};
   if (cases == nullptr) return {named_map("main", scenario_.place)};
+  note_form(*cases, {Form::Kind::list});
   if (cases->kind != Tree::Kind::list || cases->items.empty()) {
     const bool list = cases->kind == Tree::Kind::list;
     throw input_error(cases->place, fmt::format("'cases' is {}", list ? "empty" : "no list"),
@@ -164,6 +166,7 @@ CaseTree CaseBuilder::build_case(const Tree& item, std::size_t index) {
   result.name = MapReader(item, path).text("name");
   result.place = item.place;
   result.keys = top_;
+  if (item.asked) result.keys.asked = item.asked;
   replace_keys(result.keys, item);
   apply_set(result.keys, item);
   if (is_changed(result.name)) {
@@ -183,11 +186,15 @@ void CaseBuilder::replace_keys(Tree& keys, const Tree& item) {
 void CaseBuilder::apply_set(Tree& keys, const Tree& item) {
   const Tree* const set = item.find("set");
   if (set == nullptr) return;
+  note_form(*set, {Form::Kind::map});
   if (set->kind != Tree::Kind::map) {
     throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
   }
-  for (const auto& [path, value] : set->fields) edit_key(keys, case_keys(), path, value, {folder_, loaded_});
+  for (const auto& [path, value] : set->fields) {
+    note_form(value, {Form::Kind::anything});
+    edit_key(keys, case_keys(), path, value, {folder_, loaded_});
+  }
 }
 
 void CaseBuilder::apply_arguments(CaseTree& result, std::size_t index) {

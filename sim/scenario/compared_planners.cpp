@@ -44,6 +44,8 @@ std::vector<Entry> entries_of(const Tree& item, std::size_t index) {
 }
 
 void refuse_no_planners(const Tree& list) {
+  note_form(list, {Form::Kind::list});
+  note_form(list, {Form::Kind::choice, {kEveryPlanner}});
   const bool none = list.kind == Tree::Kind::list ? list.items.empty() : list.kind != Tree::Kind::scalar;
   if (!none) return;
   throw input_error(list.place,

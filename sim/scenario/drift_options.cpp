@@ -29,6 +29,8 @@ double daily_share(MapReader& reader, const char* key, double most) {
 }  // namespace
 
 DriftOptions read_drift(const Tree& map) {
+  note_part(map, "drift");
+  note_form(map, {Form::Kind::map});
   if (map.kind != Tree::Kind::map) {
     throw input_error(map.place, fmt::format("'drift' is {}, not a map", kind_name(map.kind)),
                       "Write 'drift: {days: 14, rotation: 2 %/day}'");
@@ -48,7 +50,7 @@ DriftOptions read_drift(const Tree& map) {
   options.tables = reader.text("tables", "*");
   if (reader.has("planners")) {
     for (const Tree& item : reader.list("planners")) {
-      options.planners.push_back(item.kind == Tree::Kind::scalar ? named_map(item.scalar, item.place) : item);
+      options.planners.push_back(named_map(item));
       make_planner(options.planners.back());
     }
   }

@@ -52,6 +52,7 @@ std::string IncludeChain::checked(const Tree& name, const std::string& folder) c
 std::vector<IncludedFile> IncludeChain::read(const Tree& scenario, const std::string& folder) {
   const Tree* const names = scenario.find("include");
   if (names == nullptr) return {};
+  note_form(*names, {Form::Kind::list});
   if (names->kind != Tree::Kind::list || names->items.empty()) {
     const bool list = names->kind == Tree::Kind::list;
     throw input_error(names->place, fmt::format("'include' is {}", list ? "empty" : "no list"),

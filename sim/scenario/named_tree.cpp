@@ -108,6 +108,7 @@ class BaseChain {
   }
 
   Tree merge(Tree tree, const std::string& folder) {
+    note_key(tree, "base", Form{Form::Kind::text});
     localise_files(tree, folder);
     take_tables(tree, folder);
     const auto base = std::ranges::find(tree.fields, "base", &std::pair<std::string, Tree>::first);
@@ -129,6 +130,7 @@ class BaseChain {
  private:
   // Puts the tables that `tables_from` takes of another workload in its place.
   void take_tables(Tree& tree, const std::string& folder) {
+    if (kind_ == "workloads") note_key(tree, "tables_from", Form{Form::Kind::map});
     const auto from = std::ranges::find(tree.fields, "tables_from", &std::pair<std::string, Tree>::first);
     if (kind_ != "workloads" || from == tree.fields.end()) return;
     if (tree.find("tables") != nullptr)
@@ -180,6 +182,7 @@ void locate_planner_files(Tree& options, const std::string& folder) {
 }
 
 void check_job_list(const Tree& jobs) {
+  note_form(jobs, {Form::Kind::list});
   const bool list = jobs.kind == Tree::Kind::list;
   if (!list || jobs.items.empty()) {
     throw input_error(jobs.place, fmt::format("'jobs' is {}", list ? "empty" : "no list"),
@@ -225,6 +228,9 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
 }
 
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded) {
+  note_part(stated, singular(kind));
+  note_form(stated, {Form::Kind::text});
+  note_form(stated, {Form::Kind::map});
   if (stated.kind == Tree::Kind::scalar) return BaseChain(kind, loaded).load(stated.scalar, from, stated.place);
   if (stated.kind != Tree::Kind::map) {
     throw input_error(stated.place, fmt::format("the {} is {}", singular(kind), kind_name(stated.kind)),
@@ -259,7 +265,7 @@ bool is_named(std::string_view key) {
 
 Tree located(const std::string& key, Tree value, const std::string& folder, LoadedTrees& loaded) {
   if (is_named(key)) return whole_tree(value, key + "s", folder, loaded);
-  if (key == "software" && value.kind == Tree::Kind::scalar) return named_map(value.scalar, value.place);
+  if (key == "software") return named_map(value);
   if (key == "jobs") return located_jobs(std::move(value), folder, loaded);
   if (key == "planner" || key == "planners") {
     locate_planner_files(value, folder);

@@ -31,6 +31,7 @@ const Tree& required_part(const CaseTree& tree, const char* key) {
 
 Tree model_map(MapReader& reader, const char* key) {
   const Tree& tree = reader.required(key);
+  note_form(tree, {Form::Kind::map});
   if (tree.kind == Tree::Kind::map) return tree;
   throw input_error(tree.place, fmt::format("'{}' is {}, not a map", key, kind_name(tree.kind)),
                     fmt::format("Write '{}: {{name: ...}}'", key));
@@ -56,9 +57,7 @@ void share_rules(const CaseTree& tree, Case& item) {
 
 // The planners that another one asks for some tables, as maps where the file has names.
 void name_planners_within(Tree& planner) {
-  const auto name = [](Tree& part) {
-    if (part.kind == Tree::Kind::scalar) part = named_map(part.scalar, part.place);
-  };
+  const auto name = [](Tree& part) { part = named_map(part); };
   if (planner.kind != Tree::Kind::map) return;
   if (Tree* const pooled = planner.find("pooled")) name(*pooled);
   if (Tree* const tables = planner.find("tables"); tables != nullptr) {
@@ -210,6 +209,7 @@ void give_kernels(const Software& software, Case& item) {
 void read_software(MapReader& reader, Case& item) {
   const Tree* const stated = reader.value("software");
   if (stated == nullptr) return;
+  note_form(*stated, {Form::Kind::map});
   if (stated->kind != Tree::Kind::map)
     throw input_error(stated->place, fmt::format("'software' is {}, not a name or a map", kind_name(stated->kind)),
                       "Write 'software: NAME', or {name: NAME, launch: 3 us}");
@@ -354,6 +354,8 @@ std::vector<Tree*> planners_within(Tree& planner) {
 }
 
 CrossCheckOptions read_cross_check(const Tree& map) {
+  note_part(map, "cross_check");
+  note_form(map, {Form::Kind::map});
   if (map.kind != Tree::Kind::map) {
     throw input_error(map.place, fmt::format("'cross_check' is {}, not a map", kind_name(map.kind)),
                       "Write 'cross_check: {worst: 5}', or {} for the defaults");

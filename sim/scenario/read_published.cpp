@@ -107,6 +107,7 @@ void refuse_repeated(const std::vector<Published>& published, const Place& place
 }  // namespace
 
 std::vector<Published> read_published(const Tree& list) {
+  note_form(list, {Form::Kind::list});
   if (list.kind != Tree::Kind::list) {
     throw input_error(list.place, fmt::format("'published' is {}, not a list", kind_name(list.kind)),
                       "Write one map per number, each with a dash in front.");

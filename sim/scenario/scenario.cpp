@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
+#include "models/workload/table_weight.h"
 #include "sim/scenario/case_trees.h"
 #include "sim/scenario/drift_options.h"
 #include "sim/scenario/included_files.h"
@@ -144,9 +145,20 @@ void check_baselines(const std::vector<Case>& cases) {
   }
 }
 
+// Every case has its own tables. Errors: those of all cases so far take too much.
+void add_weight(std::size_t& weight, const Case& item, std::size_t cases) {
+  for (const Table& table : item.workload.tables) weight += weight_of(table);
+  if (weight <= kMostTableWeight) return;
+  throw input_error(
+      item.place, fmt::format("the tables, features and knots of the first {} cases come to {} numbers", cases, weight),
+      fmt::format("Run fewer cases of so many tables: at most {} numbers", kMostTableWeight));
+}
+
 std::vector<Case> read_cases(const std::vector<CaseTree>& trees, std::uint64_t seed) {
   std::vector<Case> cases;
+  std::size_t weight = 0;
   for (const CaseTree& tree : trees) {
+    if (!cases.empty()) add_weight(weight, cases.back(), cases.size());
     if (tree.again) {
       cases.push_back(read_again(tree, cases.back()));
       if (tree.compared) validate_planner(cases.back());
@@ -205,7 +217,11 @@ void add_cases_of(const Tree& tree, const std::string& path, const Overrides& ov
 }  // namespace
 
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides) {
-  const Tree tree = parse_yaml(text, path);
+  return scenario_from_tree(parse_yaml(text, path), text, path, overrides);
+}
+
+Scenario scenario_from_tree(const Tree& tree, const std::string& text, const std::string& path,
+                            const Overrides& overrides) {
   MapReader(tree, "").choice("schema", {"shardsim.scenario/1"});
   refuse_empty(tree);
   Scenario scenario;

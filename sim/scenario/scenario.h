@@ -115,6 +115,10 @@ struct Overrides {
 Scenario read_scenario(const std::string& path, const Overrides& overrides);
 Scenario scenario_from_text(const std::string& text, const std::string& path, const Overrides& overrides);
 
+// The same of a text that is parsed already.
+Scenario scenario_from_tree(const Tree& tree, const std::string& text, const std::string& path,
+                            const Overrides& overrides);
+
 // Reads a cluster or workload by shipped name or path (`kind` "clusters" or "workloads"), bases merged; `from` is the
 // folder of the naming file. File names inside the result are resolved: read_workload takes it with the folder "".
 Tree load_named(const std::string& name, const std::string& kind, const std::string& from, const Place& place);

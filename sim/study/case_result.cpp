@@ -133,7 +133,7 @@ std::optional<ObservedRun> at_observed_payload(const PreparedCase& prepared) {
 }
 
 constexpr const char* kThroughputGain = "throughput_gain";
-constexpr std::string_view kKernels = "kernels:";
+constexpr std::string_view kKernelsPrefix = "kernels:";
 
 std::optional<double> collective_ms(const Timeline& timeline, const std::string& name) {
   for (const NamedTime& time : named_times(timeline)) {
@@ -165,7 +165,7 @@ double exposed_collectives_ms(const Timeline& timeline) {
 std::optional<double> predicted(const std::string& quantity, const CaseResult& result, const Timeline& timeline,
                                 double iteration_ms) {
   if (quantity == "iteration") return iteration_ms;
-  if (quantity == kThroughputGain || quantity.starts_with(kKernels)) return std::nullopt;
+  if (quantity == kThroughputGain || quantity.starts_with(kKernelsPrefix)) return std::nullopt;
   if (quantity == "exposed_collectives") return exposed_collectives_ms(timeline);
   if (quantity.find(':') != std::string::npos) return of_strategy(result, quantity);
   return collective_ms(timeline, quantity);
@@ -208,9 +208,9 @@ std::vector<Comparison> compared_with_published(const CaseResult& result, const 
   std::optional<KernelParts> known;
   for (const Published& each : published) {
     Comparison comparison{each, predicted(each.quantity, result, result.timeline, result.iteration_ms), std::nullopt};
-    if (parts && each.quantity.starts_with(kKernels)) {
+    if (parts && each.quantity.starts_with(kKernelsPrefix)) {
       if (!known) known = parts();
-      comparison.predicted = known->named(std::string_view(each.quantity).substr(kKernels.size()));
+      comparison.predicted = known->named(std::string_view(each.quantity).substr(kKernelsPrefix.size()));
     }
     if (each.at_observed_payload && result.observed_payload_timeline) {
       comparison.predicted_at_observed_payload =

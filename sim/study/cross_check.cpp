@@ -13,9 +13,9 @@
 namespace shardsim {
 namespace {
 
-constexpr double kAlike = 0.99;    // a correlation that leaves nothing to explain
-constexpr double kHelp = 0.005;    // more correlation than this is worth a term
-constexpr double kTelling = 0.25;  // of the largest term: worth a sentence
+constexpr double kAlike = 0.99;         // a correlation that leaves nothing to explain
+constexpr double kHelp = 0.005;         // more correlation than this is worth a term
+constexpr double kTellingShare = 0.25;  // of the largest term: worth a sentence
 
 // The two orders of one group, by position in it.
 struct Orders {
@@ -188,7 +188,7 @@ std::string explanation(const ExplainedPlan& plan, const StudyResult& study) {
       plan.changed == 1 ? "plan" : fmt::format("{} plans", plan.changed), change_text(plan.others[at]),
       words(largest).meaning);
   const auto next = static_cast<std::size_t>(effects[1]);
-  if (plan.excess(effects[1]) / plan.excess(largest) < kTelling) return text;
+  if (plan.excess(effects[1]) / plan.excess(largest) < kTellingShare) return text;
   return text + fmt::format(" Next is {}: {} here, {} there.", words(effects[1]).name, change_text(plan.here[next]),
                             change_text(plan.others[next]));
 }

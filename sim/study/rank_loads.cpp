@@ -79,7 +79,8 @@ std::optional<HotRow> hottest_row(const Program& program, double mean_lookups) {
 }  // namespace
 
 double RankLoads::times_mean() const {
-  return lookups[static_cast<std::size_t>(fullest)] / mean(lookups);
+  const double times = lookups[static_cast<std::size_t>(fullest)] / mean(lookups);
+  return std::isfinite(times) ? times : 1;  // nobody looks up anything
 }
 
 RankLoads loads_of(const Program& program) {

@@ -145,6 +145,8 @@ void refuse_two_ways(const Tree& stated, const std::string& path) {
 
 void refuse_no_values(const std::string& path, const Tree& stated) {
   if (stated.kind == Tree::Kind::map && stated.find("from") != nullptr) return;
+  note_form(stated, {Form::Kind::list});
+  for (const Tree& item : stated.items) note_form(item, {Form::Kind::anything});
   if (stated.kind == Tree::Kind::list && !stated.items.empty()) return;
   const bool empty = stated.kind == Tree::Kind::list || stated.kind == Tree::Kind::null;
   throw input_error(stated.place, fmt::format("axis {} {}", excerpt(path), empty ? "has no values" : "is no list"),

@@ -44,6 +44,7 @@ CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, const std:
 // The axes of a map from path to values.
 std::vector<Axis> axes_of(const Tree& map, const std::string& key,
                           const std::function<Axis(const std::string&, const Tree&)>& read) {
+  note_form(map, {Form::Kind::map});
   if (map.kind != Tree::Kind::map || map.fields.empty()) {
     throw input_error(map.place, fmt::format("'{}' has no axes", key),
                       "Write PATH: VALUES, for example cluster.nodes: [2, 4, 8]");
@@ -83,6 +84,8 @@ class SweepReader {
   }
 
   void read_zip(const Tree& zip) {
+    note_form(zip, {Form::Kind::list});
+    note_form(zip, {Form::Kind::map});
     const std::vector<Tree> groups = zip.kind == Tree::Kind::list ? zip.items : std::vector<Tree>{zip};
     for (const Tree& group : groups) {
       SweepDimension dimension{read_axes(group, "sweep.zip")};
@@ -140,6 +143,8 @@ class SweepReader {
   }
 
   void read_where(const Tree& where) {
+    note_form(where, {Form::Kind::list});
+    note_form(where, {Form::Kind::text});
     const std::vector<Tree> conditions = where.kind == Tree::Kind::list ? where.items : std::vector<Tree>{where};
     for (const Tree& condition : conditions) filters_.emplace_back(condition);
   }
@@ -244,13 +249,18 @@ Sweep read_sweep(const std::string& path, const Overrides& overrides, const Swee
 
 Sweep sweep_from_text(const std::string& text, const std::string& path, const Overrides& overrides,
                       const SweepRequest& request) {
-  const Scenario scenario = scenario_from_text(text, path, overrides);
-  Tree tree = parse_yaml(text, path);
+  return sweep_from_tree(parse_yaml(text, path), text, path, overrides, request);
+}
+
+Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::string& path, const Overrides& overrides,
+                      const SweepRequest& request) {
+  const Scenario scenario = scenario_from_tree(tree, text, path, overrides);
   if (tree.find("sweep") == nullptr) {
     throw input_error(tree.place, "the scenario has no 'sweep'",
                       "Write 'sweep: {axes: {cluster.nodes: [2, 4, 8]}}'; docs/sweeps.md says more");
   }
   const Tree stated = top_value(tree, "sweep", overrides);
+  note_form(stated, {Form::Kind::map});
   if (stated.kind != Tree::Kind::map)
     throw input_error(stated.place, fmt::format("'sweep' is {}, not a map", kind_name(stated.kind)),
                       "Write 'sweep: {axes: {PATH: VALUES}}'");

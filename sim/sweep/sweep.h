@@ -47,6 +47,10 @@ struct SweepRequest {
 Sweep read_sweep(const std::string& path, const Overrides& overrides, const SweepRequest& request);
 Sweep sweep_from_text(const std::string& text, const std::string& path, const Overrides& overrides,
                       const SweepRequest& request);
+
+// The same of a text that is parsed already.
+Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::string& path, const Overrides& overrides,
+                      const SweepRequest& request);
 // Of a scenario that has been read: its text is that of the file.
 bool has_sweep(const std::string& scenario_text, const std::string& path);
 

@@ -1,7 +1,9 @@
 #include "sim/timeline/timeline_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include "base/error.h"
 #include "base/hdf5/hdf5.h"
 #include "base/text.h"
+#include "base/worker_died.h"
 #include "base/workers.h"
 #include "sim/timeline/timeline_hdf5.h"
 
@@ -66,10 +69,11 @@ std::string read_apart(const std::filesystem::path& path, const std::function<st
   };
   try {
     return run_in_workers({{path.string(), apart}}, {}).front();
-  } catch (const Error& error) {
-    if (error.failure() != Failure::run) throw;
-    throw input_error(Place{path.string()}, "this file is so broken that the HDF5 library cannot read it",
-                      "Write it again");
+  } catch (const WorkerDied& death) {
+    if (death.signal == 0 || death.signal == SIGKILL) throw;  // somebody else ended it
+    throw input_error(Place{path.string()},
+                      fmt::format("the HDF5 library broke down over this file ({})", strsignal(death.signal)),
+                      "Write it again, for it is damaged, unless the process may take very little memory");
   }
 }
 

@@ -24,9 +24,8 @@ std::string purpose_of(const Op& op) {
     case OpRole::exchange_weights:
       return "the all-to-all of ids";
     case OpRole::exchange_output:
-      return "the all-to-all of vectors";
-    case OpRole::exchange_gradient:
-      return "the all-to-all of gradients";
+    case OpRole::exchange_gradient:  // one clause for both ways: apart, each may look small beside the dense part
+      return "the all-to-all of vectors and gradients";
     case OpRole::sum_output:
       return "the reduce-scatter of partial sums";
     case OpRole::gather_gradient:

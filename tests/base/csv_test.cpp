@@ -52,6 +52,12 @@ TEST_CASE("another delimiter may stand between cells, and every cell has a place
   CHECK(table.rows[0].cell_place(1) == Place{"t.csv", 2, 7});
 }
 
+TEST_CASE("a cell that a spreadsheet would compute becomes a text, a number stays one") {
+  for (const char* const formula : {"=cmd|' /C calc'!A0", "+1+2", "@SUM(A1)", "-2+3", "-rf", "\t=1"})
+    CHECK(csv_cell(formula).find(std::string("'") + formula) <= 1);  // in quotes where it needs them
+  for (const char* const plain : {"-1.5", "+2", "-1e-9", "-", "a=b", "", "1-2"}) CHECK(csv_cell(plain) == plain);
+}
+
 TEST_CASE("what is no table is refused with its line") {
   CHECK(has(fault(""), "t.csv:1: the file has no header"));
   CHECK(has(fault("\n1,2\n"), "t.csv:1: the file has no header"));

@@ -24,4 +24,18 @@ TEST_CASE("the kind of failure and the place travel with the error") {
   CHECK(run_error("x", "y").failure() == Failure::run);
 }
 
+TEST_CASE("a message is a screen of text at most, its begin and its end are there") {
+  const Error error = input_error({std::string(100'000, 'x')}, "\xc3\xa4" + std::string(100'000, 'y'), "Do this");
+  const std::string text = error.what();
+  CHECK(text.size() < 1700);
+  CHECK(text.starts_with("xxx"));
+  CHECK(text.ends_with("y. Do this."));
+  for (const char* const part : {"", "a"}) {
+    std::string umlauts = part;
+    for (int i = 0; i < 2000; ++i) umlauts += "\xc3\xa4";
+    CHECK(std::string(input_error({}, umlauts, "").what()).find('?') == std::string::npos);
+    CHECK(printable(input_error({}, umlauts, "").what()) == input_error({}, umlauts, "").what());
+  }
+}
+
 }  // namespace shardsim::error_test

@@ -74,7 +74,8 @@ TEST_CASE("a decimal is rounded once: the double is the one nearest to what is w
 }
 
 TEST_CASE("a bare number is refused, and the message proposes the same number with a unit") {
-  CHECK(error_of([] { rate("300"); }) == "a.yaml:2:9: \"300\" has no unit. Write for example \"300 GB/s\".");
+  CHECK(error_of([] { rate("300"); }) ==
+        "a.yaml:2:9: \"300\" has no unit. Write for example \"300 GB/s\" or \"300 Gbit/s\".");
   CHECK(has(error_of([] { bytes("0"); }), "\"0 GiB\""));
   CHECK(has(error_of([] { seconds("3"); }), "\"3 us\""));
   CHECK(has(error_of([] { parse_percent("10", kPlace); }), "\"10 %\""));

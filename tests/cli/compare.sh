@@ -127,10 +127,10 @@ refuse 2 'rank0.json.gz: compressed.*gunzip' compare p.h5 --observed-kineto brok
 
 echo "-- bad input"
 refuse 2 'the observation is missing' compare p.h5
-refuse 2 'nothing.h5: cannot be read' compare nothing.h5 p.h5
-refuse 2 'nothing.h5: cannot be read' compare p.h5 nothing.h5
+refuse 2 'nothing.h5: cannot read it' compare nothing.h5 p.h5
+refuse 2 'nothing.h5: cannot read it' compare p.h5 nothing.h5
 long=$(printf 'x%.0s' {1..300})
-refuse 2 'cannot be read' compare p.h5 "$long"
+refuse 2 'cannot read it' compare p.h5 "$long"
 refuse 2 'there is no such folder' compare p.h5 --observed-kineto "$long" --case row_wise
 refuse 2 'broken: is a folder.*--observed-kineto' compare p.h5 broken
 refuse 2 "p.h5: there is no case \"row_wize\". Did you mean 'row_wise'" compare p.h5 p.h5 --case row_wize

@@ -25,6 +25,9 @@ judge() {
   fi
   check "$2 writes its report with charts" grep -q vega "$work/out-$2/report.html"
   check "$2 lists all clusters" cmp -s <("$at/bin/shardsim" list clusters) <("$shardsim" list clusters)
+  for kind in cluster plan scenario workload; do
+    check "$2 has the schema of $kind files" grep -q '"\$schema"' "$at/share/shardsim/schemas/$kind.schema.json"
+  done
   for program in shardsim shardsim-validate shardsim-microbench; do
     check "$2 has $program" [ -x "$at/bin/$program" ]
     check "$2 has the manual page of $program" [ -s "$at/share/man/man1/$program.1" ]

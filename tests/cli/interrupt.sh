@@ -105,4 +105,64 @@ kill -KILL "$main"
 wait "$main" || true
 for worker in $workers; do check "worker $worker ends with a killed run" gone "$worker"; done
 check "no file is left after a kill" [ -z "$(find out -type f ! -name '*.tmp.*' 2>/dev/null)" ]
-finish 30
+# stops_while_reading SIGNAL CODE ARGUMENT...: the command waits for a pipe that nobody writes, and a signal ends it.
+mkfifo pipe pipe.csv pipe.h5 pipe.timeline.json
+stops_while_reading() {
+  local signal=$1 expected=$2 code=0 main before from
+  shift 2
+  before=$(files)
+  setsid env --default-signal=INT,TERM,HUP "$shardsim" "$@" >streams/out 2>streams/err <pipe &
+  main=$!
+  exec 9>pipe  # somebody must open the pipe for both to go on; nothing is written
+  for _ in $(seq 100); do
+    [ "$(readlink "/proc/$main/exe")" != "$shardsim" ] || break
+    sleep 0.02
+  done
+  sleep 0.2
+  kill "-$signal" "$main" || true  # it may have ended, which the code tells
+  from=$SECONDS
+  wait "$main" || code=$?
+  exec 9>&-
+  check "reading: $signal ends '$*' with $expected, not $code: $(cat streams/err)" [ "$code" -eq "$expected" ]
+  check "reading: '$*' ends at once" [ $((SECONDS - from)) -le 5 ]
+  check "reading: '$*' says so in one line: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
+  check "reading: '$*' prints nothing" [ ! -s streams/out ]
+  check "reading: '$*' leaves nothing" [ "$before" = "$(files)" ]
+}
+for signal in "INT 130" "TERM 143" "HUP 129"; do
+  # shellcheck disable=SC2086
+  stops_while_reading $signal check /dev/stdin
+done
+measured="$source/scenarios/measurements"
+for arguments in "run pipe" "sweep pipe" "check pipe.h5" "plan pipe" "explain pipe" "why pipe" "lower pipe -o made" "drift pipe" \
+  "compare pipe.h5 pipe.h5" "compare pipe.timeline.json pipe.timeline.json" "convert pipe.h5 -o made.timeline.json" \
+  "convert pipe.timeline.json -o made.h5" "import pipe.csv -o made" "cluster import pipe -o made.yaml" \
+  "cluster calibrate --cluster dgx1_v100 --measurements pipe.csv -o made.yaml" \
+  "collective predict --cluster dgx_a100_80gb --kind all_to_all_v --matrix pipe.csv" \
+  "collective compare --measurements pipe.csv -o made" "compute compare --measurements pipe.csv -o made" \
+  "compute compare --measurements $measured/kernels --gpus pipe -o made" "cost-model label pipe --cluster dgx_a100_40gb" \
+  "cost-model train pipe -o made.h5" "autoshard train pipe -o made.h5" "confidence --residuals pipe"; do
+  # shellcheck disable=SC2086
+  stops_while_reading INT 130 $arguments
+done
+
+# stops_while_working AFTER ARGUMENT...: Ctrl-C ends a command in the middle of its work, after so many seconds of it.
+stops_while_working() {
+  local after=$1 code=0 main before from
+  shift
+  before=$(files)
+  setsid env --default-signal=INT,TERM "$shardsim" "$@" >streams/out 2>streams/err </dev/null &
+  main=$!
+  sleep "$after"
+  kill -INT "$main" || true
+  from=$SECONDS
+  wait "$main" || code=$?
+  check "working: Ctrl-C ends '$1 $2' with 130, not $code: $(cat streams/err)" [ "$code" -eq 130 ]
+  check "working: '$1 $2' ends at once" [ $((SECONDS - from)) -le 5 ]
+  check "working: '$1 $2' leaves nothing" [ "$before" = "$(files)" ]
+}
+sizes=$(seq -s, -f '%.0fB' 1048576 1024 2071552)
+stops_while_working 0.5 collective predict --cluster dgx_a100_80gb --nodes 128 --kind all_to_all_v --skew zipf --sizes "$sizes"
+stops_while_working 0.2 collective compare --measurements "$measured/open" -o made
+stops_while_working 0.4 cost-model sample nv_tiny -n 1000000 -o made.json
+finish 170

@@ -111,6 +111,9 @@ jq '(.ops[] | select(.class == "reduce_scatter") | .bytes) = 8' pooled.json >few
 refuse 2 'few.json: operation .*lookup_row_wise.*global_reduce_scatter.* 8 bytes' few.json -o x.h5
 jq '(.ops[] | select(.class == "update") | .optimizer) = "lamb"' row_wise.json >lamb.json
 refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
+jq 'first(.ops[] | select(.class == "dense")) |= (del(.fixed_ns) | .flops = 4.5e15)' row_wise.json >days.json
+refuse 2 'days.json: operation ".*" of 4.5 PFLOP takes a rank about .* or more in every iteration, and 60 seconds are the most.*--longest-operation' days.json -o x.h5
+refuse 2 'argument --longest-operation: "0"' row_wise.json -o x.h5 --longest-operation 0
 echo 'my notes' >notes.json
 refuse 2 "notes.json' exists and is not a timeline" row_wise.json -o notes.json
 refuse 1 'notes.json/x.h5|notes.json' row_wise.json -o notes.json/x.h5

@@ -89,6 +89,7 @@ Bytes read_reserved(MapReader& reader, Bytes hbm) {
 // A map of rates, or the one of fp32.
 std::map<std::string, Flops> read_flops(MapReader& reader) {
   const Tree& value = reader.required("flops");
+  note_form(value, {Form::Kind::flops});
   if (value.kind != Tree::Kind::map) {
     return {{"fp32", parse_flops(scalar_text(value, "a rate such as \"19.5 TFLOP/s\""), value.place)}};
   }

@@ -42,6 +42,7 @@ void nvlink_rates(SpecFields& fields, NvlinkSpec& nvlink, const GpuSpec& gpu, co
 }
 
 NvlinkSpec::Pair read_pair(const Tree& entry, int gpu_count) {
+  note_form(entry, {Form::Kind::list});
   if (entry.kind != Tree::Kind::list || entry.items.size() != 3) {
     throw input_error(entry.place, "a link of the mesh is three numbers", "Write [GPU, GPU, NVLINKS], e.g. [0, 1, 2]");
   }
@@ -51,6 +52,7 @@ NvlinkSpec::Pair read_pair(const Tree& entry, int gpu_count) {
     throw input_error(entry.place, fmt::format("link [{}, {}] does not lead from a lower to a higher GPU", a, b),
                       "Write each pair once, the lower index first");
   }
+  note_form(entry.items[2], {Form::Kind::count, {}, 1});
   const std::int64_t links = parse_count(scalar_text(entry.items[2], "a number of NVLinks"), entry.items[2].place);
   if (links < 1 || links > kMostLinksPerGpu) {
     throw input_error(entry.items[2].place, fmt::format("{} NVLinks between two GPUs", links),
@@ -165,6 +167,7 @@ void channel_fields(SpecFields& fields, GraphSpec& graph, int gpu_count, bool ac
 bool says_search(SpecFields& fields, const std::string& key) {
   if (!fields.reading() || !fields.reader().has(key)) return false;
   const Tree* value = fields.reader().value(key);
+  note_form(*value, {Form::Kind::choice, {"search"}});
   return value->kind == Tree::Kind::scalar && value->scalar == "search";
 }
 

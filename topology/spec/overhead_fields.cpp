@@ -22,6 +22,7 @@ void nic_efficiency_field(SpecFields& fields, OverheadSpec& overhead) {
                                overhead.nic_efficiency ? shortest(*overhead.nic_efficiency) : "graph");
   }
   MapReader& reader = fields.reader();
+  note_key(reader.tree(), "nic_efficiency", Form{Form::Kind::choice, {"graph"}});
   if (says_graph(reader.tree())) {
     reader.text("nic_efficiency");
     overhead.nic_efficiency.reset();

@@ -68,6 +68,8 @@ std::vector<int> read_list(const Tree& tree, const Members& members) {
 }
 
 std::vector<int> read_set(const Tree& tree, const Members& members) {
+  note_form(tree, {Form::Kind::text});
+  note_form(tree, {Form::Kind::list});
   if (tree.kind == Tree::Kind::scalar) return read_text(tree.scalar, members, tree.place);
   if (tree.kind == Tree::Kind::list && !tree.items.empty()) return read_list(tree, members);
   throw input_error(tree.place, fmt::format("a {} set is missing or empty", members.noun), members.forms());

@@ -132,6 +132,7 @@ std::string SpecFields::item_path(const std::string& key, std::size_t index) con
 }
 
 int read_index(const Tree& tree, int end, const std::string& what) {
+  note_form(tree, {Form::Kind::count});
   const std::int64_t index = parse_count(scalar_text(tree, "a whole number"), tree.place);
   if (index < end) return static_cast<int>(index);
   const std::string known =
@@ -141,6 +142,7 @@ int read_index(const Tree& tree, int end, const std::string& what) {
 }
 
 std::vector<int> read_indices(const Tree& list, int end, const std::string& what) {
+  note_form(list, {Form::Kind::list});
   if (list.kind != Tree::Kind::list) {
     throw input_error(list.place, fmt::format("expected a list of {} indices, found {}", what, kind_name(list.kind)),
                       "Write it as [0, 1]");

@@ -9,6 +9,7 @@
 #include "sim/report/page.h"
 #include "sim/report/result_sheets.h"
 #include "validate/comparison/comparison_report.h"
+#include "validate/comparison/observed_conditions.h"
 
 namespace shardsim {
 namespace {
@@ -157,23 +158,6 @@ std::string comparison_summary(const TimelineComparison& comparison) {
   return text;
 }
 
-// "8 ranks, 20 iterations observed on 2 x A100 (n0, n1), nccl, NCCL 2.18.3".
-std::string observed_on(const TimelineComparison& comparison) {
-  const Timeline::Measured& measured = comparison.measured;
-  std::string text =
-      fmt::format("{}, {} {}", counted(static_cast<std::size_t>(comparison.world_size), "rank"),
-                  counted(static_cast<std::size_t>(comparison.iterations), "iteration"),
-                  comparison.second == "observed" ? "observed" : "in the " + comparison.second + " timeline");
-  const auto add = [&](const char* lead, const std::string& fact) { text += fact.empty() ? "" : lead + fact; };
-  add(" on ", measured.device);
-  if (!measured.hosts.empty()) text += " (" + join(measured.hosts) + ")";
-  add(", ", measured.transport);
-  add(", NCCL ", measured.nccl);
-  add(", CUDA ", measured.cuda);
-  add(", driver ", measured.driver);
-  return text + (comparison.complete ? "" : ", INCOMPLETE");
-}
-
 // What the sides are called, by the first case; as a rule where there is none.
 TimelineComparison sides_of(const ComparisonReport& report) {
   return report.cases.empty() ? TimelineComparison{} : report.cases.front().comparison;
@@ -240,6 +224,8 @@ Section case_section(const ComparedCase& item, const ComparisonReport& report, M
   }
   section.blocks.emplace_back(operations_section(item, report.tolerance_pct));
   section.blocks.emplace_back(ranks_section(comparison, medium));
+  Section conditions = conditions_section(comparison);
+  if (!conditions.blocks.empty()) section.blocks.emplace_back(std::move(conditions));
   Section last = notes_section(comparison.notes, "Note: ");
   if (medium == Medium::terminal) last.blocks.insert(last.blocks.begin(), summary);
   if (!last.blocks.empty()) section.blocks.emplace_back(std::move(last));

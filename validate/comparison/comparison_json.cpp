@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "validate/comparison/comparison_report.h"
+#include "validate/comparison/observed_conditions.h"
 
 namespace shardsim {
 namespace {
@@ -19,7 +20,7 @@ Json rounded(double value, double steps) {
 Json ms(double value) {
   return rounded(value, 1e6);
 }
-Json percent_json(const std::optional<double>& value) {
+Json rounded_percent(const std::optional<double>& value) {
   return value ? rounded(*value, 1e3) : Json(nullptr);
 }
 
@@ -35,7 +36,7 @@ Json time_json(const ComparedTime& time) {
           {"observed_min_ms", ms(time.observed_ms.min)},
           {"observed_median_ms", ms(time.observed_ms.median)},
           {"observed_max_ms", ms(time.observed_ms.max)},
-          {"error_pct", percent_json(time.error_pct())}};
+          {"error_pct", rounded_percent(time.error_pct())}};
 }
 
 // null without a tolerance, and for what it does not bound.
@@ -75,7 +76,7 @@ Json worst_json(const ComparedOperation& row) {
   return {{"name", row.name},
           {"class", row.op_class},
           {"error_ms", ms(row.time.predicted_ms - row.time.observed_ms.median)},
-          {"error_pct", percent_json(row.time.error_pct())}};
+          {"error_pct", rounded_percent(row.time.error_pct())}};
 }
 
 Json bytes_json(const std::optional<std::int64_t>& bytes) {
@@ -118,8 +119,8 @@ Json compared_wait_json(const ComparedWait& wait) {
 Json memory_json(const TimelineComparison& comparison) {
   Json error = nullptr;
   if (comparison.predicted_bytes && comparison.observed_bytes && *comparison.observed_bytes > 0)
-    error = percent_json(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
-                         static_cast<double>(*comparison.observed_bytes));
+    error = rounded_percent(100.0 * static_cast<double>(*comparison.predicted_bytes - *comparison.observed_bytes) /
+                            static_cast<double>(*comparison.observed_bytes));
   return {{"predicted_hbm_max_bytes", bytes_json(comparison.predicted_bytes)},
           {"observed_hbm_max_bytes", bytes_json(comparison.observed_bytes)},
           {"error_pct", error}};
@@ -135,6 +136,10 @@ Json measured_json(const Timeline::Measured& measured) {
           {"clock_residual_us", rounded(measured.clock_residual_us, 1e3)},
           {"clock_drift_us", rounded(measured.clock_drift_us, 1e3)},
           {"more", measured.more}};
+}
+
+Json spread_json(const ObservedSpread& spread) {
+  return {{"iterations_pct", percent_json(spread.iterations_pct)}, {"ranks_pct", percent_json(spread.ranks_pct)}};
 }
 
 Json case_json(const TimelineComparison& comparison, const std::optional<double>& tolerance) {
@@ -157,6 +162,7 @@ Json case_json(const TimelineComparison& comparison, const std::optional<double>
   json["only_predicted"] = alone_json(comparison, true);
   json["only_observed"] = alone_json(comparison, false);
   json["ranks"] = list_of(comparison.ranks, rank_json);
+  json["spread"] = spread_json(observed_spread(comparison));
   json["measured"] = measured_json(comparison.measured);
   json["notes"] = comparison.notes;
   return json;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <set>
 
 #include "base/files.h"
+#include "base/read_failure.h"
 #include "base/text.h"
 #include "sim/timeline/kineto/kineto.h"
 #include "sim/timeline/timeline_file.h"
@@ -26,7 +28,7 @@ std::string first_bytes(const fs::path& path) {
     throw input_error({path.string()}, "is a folder, not a timeline",
                       "Name a file; for a folder of Kineto traces write --observed-kineto DIR");
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw input_error({path.string()}, "cannot be read", "Does it exist, and may you read it?");
+  if (!in) throw cannot_read(path.string(), errno);
   std::string bytes(kHdf5Signature.size(), '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(in.gcount()));

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -18,6 +19,7 @@
 #include "base/workers.h"
 #include "validate/emulated/emulated_shape.h"
 #include "validate/emulated/rank_processes.h"
+#include "validate/execute/meet/secret.h"
 
 namespace shardsim {
 namespace {
@@ -103,10 +105,12 @@ void EmulatedCluster::set_nic_rate(int rank, Bandwidth rate) {
 }
 
 int EmulatedCluster::run_ranks(const std::function<int(int rank)>& body, const std::function<bool()>& interrupted) {
+  const std::string secret = random_secret_text();
   const auto in_place = [&](int rank) {
     private_.release_in_child();
     enter_network(rank_name_space(rank));
     set_rank_environment(shape_.ranks, rank, rank_address(0));
+    ::setenv(kSecretVariable, secret.c_str(), 1);
     return body(rank);
   };
   RankProcesses processes(shape_.ranks.world_size(), in_place);

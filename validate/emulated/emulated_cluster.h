@@ -52,9 +52,9 @@ class EmulatedCluster {
   void set_nic_rate(int rank, Bandwidth rate);
 
   // Runs `body` in a process per rank, inside its name space, with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
-  // MASTER_ADDR and MASTER_PORT set as torchrun does; its result is the process's exit code. Returns when all have
-  // ended: 0, or the code of the first that failed (128 + N when signal N ended it), as RankProcesses::wait() with its
-  // patience.
+  // MASTER_ADDR and MASTER_PORT set as torchrun does, and a secret of its own; its result is the process's exit code.
+  // Returns when all have ended: 0, or the code of the first that failed (128 + N when signal N ended it), as
+  // RankProcesses::wait() with its patience.
   int run_ranks(const std::function<int(int rank)>& body, const std::function<bool()>& interrupted);
 
  private:

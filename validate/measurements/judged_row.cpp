@@ -57,6 +57,8 @@ void complete(MeasuredRow& row, const MappedSystem& system) {
                     fmt::format("Add nodes and gpus_per_node to system {} of the map", excerpt(row.system)));
 }
 
+constexpr std::int64_t kMostJudgedRanks = 2'000'000;  // of all rows together: seconds of work
+
 class Judge {
  public:
   Judge(const SystemMap& map, const LeftOutFits& fits) : map_(map), fits_(fits) {}
@@ -69,6 +71,10 @@ class Judge {
       row.fits = fits_.saw(measured.system) ? FitsUsed::left_out : FitsUsed::open_data;
     row.out_of_model = map_.why_out_of_model(measured);
     const Lay lay = lay_of(measured, system);
+    ranks_ += std::int64_t{lay.nodes} * lay.gpus * lay.groups;
+    if (ranks_ > kMostJudgedRanks)
+      throw input_error(measured.place, fmt::format("with this row {} ranks are to be predicted, in all rows", ranks_),
+                        fmt::format("At most {} are, in one go: give the file in parts", kMostJudgedRanks));
     const Cluster& cluster = cluster_of(row, system, lay.total_nodes());
     row.network = network_of(cluster.spec(), measured.nodes > 1);
     CollectiveQuestion question;
@@ -95,6 +101,7 @@ class Judge {
 
   const SystemMap& map_;
   const LeftOutFits& fits_;
+  std::int64_t ranks_ = 0;  // of all rows so far
   std::map<std::pair<std::string, int>, std::unique_ptr<Cluster>> clusters_;
 };
 

@@ -12,32 +12,32 @@ constexpr double kMostDamping = 1e8;
 constexpr double kDampingFactor = 4;
 constexpr double kEnough = 1e-9;  // relative gain of a step that is not worth another one
 
-using Numbers = std::vector<double>;
-using Matrix = std::vector<Numbers>;
+using Values = std::vector<double>;
+using Matrix = std::vector<Values>;
 
-double dot(const Numbers& a, const Numbers& b) {
+double dot(const Values& a, const Values& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 // Of the residuals, by parameter.
-Matrix slopes_at(const Residuals& residuals, const Numbers& at) {
+Matrix slopes_at(const Residuals& residuals, const Values& at) {
   Matrix slopes;
   for (std::size_t i = 0; i < at.size(); ++i) {
-    Numbers up = at, down = at;
+    Values up = at, down = at;
     up[i] += kStep;
     down[i] -= kStep;
-    Numbers& slope = slopes.emplace_back(residuals(up));
-    const Numbers below = residuals(down);
+    Values& slope = slopes.emplace_back(residuals(up));
+    const Values below = residuals(down);
     for (std::size_t row = 0; row < slope.size(); ++row) slope[row] = (slope[row] - below[row]) / (2 * kStep);
   }
   return slopes;
 }
 
 // Where a damped step from `at` leads, by elimination; empty when the equations have no solution.
-Numbers stepped(const Matrix& slopes, const Numbers& off, Numbers at, double damping) {
+Values stepped(const Matrix& slopes, const Values& off, Values at, double damping) {
   const std::size_t n = at.size();
-  Matrix normal(n, Numbers(n));
-  Numbers step(n);
+  Matrix normal(n, Values(n));
+  Values step(n);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) normal[i][j] = dot(slopes[i], slopes[j]);
     normal[i][i] *= 1 + damping;
@@ -68,11 +68,11 @@ double half_square_sum(const std::vector<double>& residuals) {
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> start) {
   double damping = kFirstDamping;
   for (int step = 0; step < kMostSteps && !start.empty(); ++step) {
-    const Numbers off = residuals(start);
+    const Values off = residuals(start);
     const Matrix slopes = slopes_at(residuals, start);
     const double before = half_square_sum(off);
     double after = before;
-    Numbers next;
+    Values next;
     // Leaves in `damping` what helped.
     while (damping < kMostDamping) {
       next = stepped(slopes, off, start, damping);

@@ -20,14 +20,21 @@ void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
   point_ = point;
   lookups_ = static_cast<std::int64_t>(input.indices.size());
   if (point.op == BenchOp::gemm) {
-    of_.a = numbers(point.m * point.k);
-    of_.b = numbers(point.k * point.n);
-    of_.out = memory(4 * point.m * point.n, "a product");
+    const ElementType type = elements_of(point.precision);
+    of_.a = numbers(point.m * point.k, type);
+    of_.b = numbers(point.k * point.n, type);
+    of_.out = memory(element_bytes(type) * point.m * point.n, "a product");
+  } else if (point.op == BenchOp::sort) {
+    of_.indices = uploaded(input.indices, "keys");
+  } else if (point.is_copy()) {
+    of_.out = memory(point.m, "the target of a copy");
+    if (point.op == BenchOp::copy) of_.a = numbers(point.m / 4);
   } else {
     const bool kept = point.type == kept_type_ && point.table_bytes() <= kept_.bytes();
     of_.arena = kept ? kept_ : filled_tables(point.type, point.table_bytes());
     of_.indices = uploaded(input.indices, "indices");
     of_.offsets = uploaded(input.offsets, "offsets");
+    if (point.weighted) of_.weights = numbers(lookups_);
     of_.out = memory(point.output_bytes(), "rows or pooled rows");
     of_.state = memory(point.state_bytes(), "optimizer states");
     of_.gradients = numbers(point.gradients());
@@ -105,6 +112,14 @@ void BenchDevice::call(BenchOp op) {
       return scatter();
     case BenchOp::gemm:
       return gemm();
+    case BenchOp::sort:
+      return sort();
+    case BenchOp::copy:
+      return copy(of_.out.as<void>(), of_.a.as<void>(), point_.m);
+    case BenchOp::to_device:
+      return copy_to_device(point_.m);
+    case BenchOp::to_host:
+      return copy_to_host(point_.m);
   }
 }
 
@@ -114,10 +129,10 @@ double BenchDevice::best_us(const std::function<double()>& once) const {
   return best;
 }
 
-// `count` numbers of fp32 that are not all alike.
-DeviceMemory BenchDevice::numbers(std::int64_t count) {
-  DeviceMemory made = memory(4 * count, "numbers");
-  fill(ElementType::fp32, count, made.as<void>());
+// `count` numbers that are not all alike.
+DeviceMemory BenchDevice::numbers(std::int64_t count, ElementType type) {
+  DeviceMemory made = memory(element_bytes(type) * count, "numbers");
+  fill(type, count, made.as<void>());
   return made;
 }
 

@@ -37,6 +37,9 @@ class BenchDevice {
  public:
   virtual ~BenchDevice() = default;
   const DeviceFacts& facts() const { return facts_; }
+  virtual bool can(const BenchPoint& point) const {
+    return point.op < BenchOp::sort && !point.weighted;
+  }  // other points are left out
 
   // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
   void prepare(const BenchPoint& point, const BenchInput& input);
@@ -79,17 +82,20 @@ class BenchDevice {
   virtual void gather() = 0;
   virtual void scatter() = 0;
   virtual void gemm() = 0;
+  virtual void sort() {}                                  // of devices that can
+  virtual void copy_to_device(std::int64_t /*bytes*/) {}  // likewise, between the point's `out` and memory of the host
+  virtual void copy_to_host(std::int64_t /*bytes*/) {}
 
   BenchPoint point_;
   std::int64_t lookups_ = 0;
   struct {
-    DeviceMemory arena, state, out, gradients, indices, offsets, a, b;
+    DeviceMemory arena, state, out, gradients, indices, offsets, weights, a, b;
   } of_;  // the point
 
  private:
   void call(BenchOp op);
   double best_us(const std::function<double()>& once) const;
-  DeviceMemory numbers(std::int64_t count);
+  DeviceMemory numbers(std::int64_t count, ElementType type = ElementType::fp32);
   DeviceMemory uploaded(const std::vector<std::int64_t>& values, const char* what);
   DeviceMemory filled_tables(ElementType type, std::int64_t bytes);
 

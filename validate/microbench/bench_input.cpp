@@ -97,6 +97,12 @@ void count_accesses(const BenchPoint& point, BenchInput& input) {
 BenchInput draw_input(const BenchPoint& point, std::uint64_t seed) {
   BenchInput input;
   input.access_histogram.assign(kBins, 0);
+  if (point.op == BenchOp::sort) {
+    Rng rng(mix(seed, kGolden));
+    input.indices.resize(static_cast<std::size_t>(point.m));
+    for (std::int64_t& key : input.indices)
+      key = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(point.k)));
+  }
   if (!point.has_tables()) return input;
   input.indices.reserve(static_cast<std::size_t>(point.lookups()));
   input.offsets.push_back(0);

@@ -8,8 +8,16 @@
 namespace shardsim {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOpNames{"tbe_fwd",   "tbe_bwd",   "tbe_fwd+bwd",
-                                                   "nobag_fwd", "nobag_bwd", "gemm"};
+constexpr std::array<std::string_view, 10> kOpNames{"tbe_fwd",
+                                                    "tbe_bwd",
+                                                    "tbe_fwd+bwd",
+                                                    "nobag_fwd",
+                                                    "nobag_bwd",
+                                                    "gemm",
+                                                    "sort_pairs",
+                                                    "copy, sized",
+                                                    "host_copy, to the device",
+                                                    "host_copy, to the host"};
 
 std::string alike(const BenchPoint& point, std::int64_t BenchPoint::TableShape::*member) {
   const std::int64_t first = point.tables.front().*member;
@@ -42,6 +50,11 @@ std::string_view element_name(ElementType type) {
   return type == ElementType::fp16 ? "fp16" : "bf16";
 }
 
+std::string_view precision_name(Precision precision) {
+  constexpr std::array<std::string_view, 4> kNames{"fp32", "tf32", "bf16", "fp16"};
+  return kNames.at(static_cast<std::size_t>(precision));
+}
+
 std::string_view optimizer_name(RowOptimizer optimizer) {
   constexpr std::array<std::string_view, 5> kNames{"none", "sgd", "rowwise_adagrad", "adam", "adagrad"};
   return kNames.at(static_cast<std::size_t>(optimizer));
@@ -64,11 +77,14 @@ std::int64_t BenchPoint::table_bytes() const {
 }
 
 std::int64_t BenchPoint::need_bytes() const {
-  if (op == BenchOp::gemm) return 4 * (m * k + k * n + m * n);
+  constexpr std::int64_t kSorting = 48;  // keys and numbers, twice, and what the sort needs
+  if (op == BenchOp::gemm) return element_bytes(elements_of(precision)) * (m * k + k * n + m * n);
+  if (op == BenchOp::sort) return kSorting * m;
+  if (is_copy()) return 2 * m;
   const std::int64_t vectors = sum(tables, [&](const TableShape& table) {
     return 4 * (is_sequence() ? batch * table.pooling : batch) * table.dim * (op == BenchOp::lookup_update ? 2 : 1);
   });
-  return table_bytes() + 8 * lookups() + vectors + state_bytes() +
+  return table_bytes() + (weighted ? 12 : 8) * lookups() + vectors + state_bytes() +
          (has_update() ? 40 * lookups() : 0);  // sorted pairs, twice, and what the sort needs
 }
 
@@ -110,7 +126,11 @@ TableBatch BenchPoint::table_batch() const {
 }
 
 PointColumns BenchPoint::columns() const {
-  if (op == BenchOp::gemm) return {"", fmt::format("{}", k), fmt::format("{}", n), fmt::format("{}", m), "", "fp32"};
+  if (is_copy()) return {};
+  if (!has_tables()) {
+    const std::string_view said = op == BenchOp::sort ? "uint64" : precision_name(precision);
+    return {"", fmt::format("{}", k), fmt::format("{}", n), fmt::format("{}", m), "", std::string(said)};
+  }
   return {fmt::format("{}", tables.size()), alike(*this, &TableShape::rows),    alike(*this, &TableShape::dim),
           fmt::format("{}", batch),         alike(*this, &TableShape::pooling), std::string(element_name(type))};
 }

@@ -15,11 +15,16 @@ enum class BenchOp {
   lookup_update,  // one after the other, in one timing
   gather,         // gather_rows, of the one table
   scatter,        // update_rows, of the one table
-  gemm            // C[m][n] = A[m][k] B[k][n], fp32
+  gemm,           // C[m][n] = A[m][k] B[k][n], in a precision
+  sort,           // m pairs of a key below k and a number of 4 bytes, by their keys
+  copy,           // m bytes of the device's memory
+  to_device,      // m bytes from page-locked memory of the host
+  to_host         // and back
 };
 std::string_view bench_op_name(BenchOp op);
 
 std::string_view element_name(ElementType type);          // "fp32", "fp16", "bf16"
+std::string_view precision_name(Precision precision);     // "fp32", "tf32", "bf16", "fp16"
 std::string_view optimizer_name(RowOptimizer optimizer);  // as workload files have it; "none"
 
 // How indices are drawn: every row alike, or by Zipf's law over the popularity position, positions spread over the
@@ -31,7 +36,7 @@ struct IndexLaw {
 };
 
 // What a data set says of a point's sizes, as the texts of its columns (docs/formats/measurements.md):
-// "mixed" where tables differ; gemm: rows k, dim n, batch m.
+// "mixed" where tables differ; gemm and sort: rows k, dim n, batch m; copies have none.
 struct PointColumns {
   std::string tables, rows, dim, batch, pooling, dtype;
 };
@@ -49,12 +54,15 @@ struct BenchPoint {
   ElementType type = ElementType::fp32;
   RowOptimizer optimizer = RowOptimizer::none;
   IndexLaw law;
-  bool warm = false;                 // the same batch again without a flush
-  std::int64_t m = 0, n = 0, k = 0;  // gemm
+  bool weighted = false;                  // a lookup: every row times a weight of its own
+  bool warm = false;                      // the same batch again without a flush
+  std::int64_t m = 0, n = 0, k = 0;       // gemm, and as BenchOp says
+  Precision precision = Precision::fp32;  // gemm
   bool operator==(const BenchPoint&) const = default;
 
   bool has_tables() const { return op < BenchOp::gemm; }
   bool has_update() const { return op == BenchOp::update || op == BenchOp::lookup_update || op == BenchOp::scatter; }
+  bool is_copy() const { return op >= BenchOp::copy; }
   bool is_sequence() const { return op == BenchOp::gather || op == BenchOp::scatter; }
   std::int64_t lookups() const;       // over all tables
   std::int64_t row_bytes() const;     // lookups x bytes of their rows, repeated ones counted again

@@ -99,6 +99,10 @@ class CpuBenchDevice final : public BenchDevice {
     keep_freed_memory();
   }
 
+  bool can(const BenchPoint& point) const override {
+    return (BenchDevice::can(point) && point.precision == Precision::fp32) || point.op == BenchOp::copy;
+  }
+
  private:
   // On large pages where the system gives them, so that random rows do not time the address translation of small ones.
   DeviceMemory memory(std::int64_t bytes, const char*) override {

@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <optional>
 
@@ -56,9 +57,8 @@ class Stopwatch {
 
 DeviceFacts read_facts() {
   cuda::load_kernels_early();
-  int count = 0, runtime = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("CUDA finds no usable GPU", "Look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+  int runtime = 0;
+  cuda::device_count();
   cuda::check(cudaSetDevice(0), "choosing the GPU");
   cudaDeviceProp properties{};
   std::size_t free = 0, total = 0;
@@ -83,10 +83,18 @@ DeviceFacts read_facts() {
 
 class CudaBenchDevice final : public BenchDevice {
  public:
-  // The first of the passes over a cache fills it.
-  CudaBenchDevice() : BenchDevice(read_facts(), {kCopied, 64}) {}
+  CudaBenchDevice() : CudaBenchDevice(read_facts()) {}
+
+  // A product in another precision than fp32 is one of cuBLASLt alone.
+  bool can(const BenchPoint& point) const override {
+    return point.op != BenchOp::gemm || point.precision == Precision::fp32 || facts().library_products;
+  }
 
  private:
+  // The first of the passes over a cache fills it.
+  explicit CudaBenchDevice(const DeviceFacts& facts)
+      : BenchDevice(facts, {std::min(kCopied, facts.memory_bytes / 8 / kCacheLine * kCacheLine), 64}) {}
+
   DeviceMemory memory(std::int64_t bytes, const char* what) override {
     const auto buffer = std::make_shared<DeviceBuffer>(static_cast<std::size_t>(bytes), what);
     buffer->clear();
@@ -104,14 +112,17 @@ class CudaBenchDevice final : public BenchDevice {
     BenchDevice::release();
     tables_.reset();
     workspace_.reset();
+    host_.reset();
   }
   void made_ready() override {
     if (point_.has_tables()) tables_.emplace(point_.table_batch());
     if (point_.has_update()) workspace_.emplace(lookups_, tables_->largest_dim());
-    if (!point_.has_tables()) {
+    if (point_.op == BenchOp::gemm) {
       if (!gemm_) gemm_.emplace();
-      gemm_->prepare(Precision::fp32, point_.m, point_.n, point_.k);
+      gemm_->prepare(point_.precision, point_.m, point_.n, point_.k);
     }
+    if (point_.op == BenchOp::sort) workspace_.emplace(point_.m, 1);
+    if (point_.op > BenchOp::copy) host_.emplace(static_cast<std::size_t>(point_.m), "a copy");
     cuda::check(cudaDeviceSynchronize(), "preparing a point");
   }
 
@@ -134,7 +145,7 @@ class CudaBenchDevice final : public BenchDevice {
 
   void lookup() override {
     cuda::pooled_lookup(*tables_, of_.arena.as<void>(), indices(), of_.offsets.as<std::int64_t>(), of_.out.as<float>(),
-                        stream());
+                        stream(), of_.weights.as<float>());
   }
   void update() override {
     cuda::update_pooled(*tables_, of_.arena.as<void>(), of_.state.as<float>(), indices(), lookups_,
@@ -151,8 +162,23 @@ class CudaBenchDevice final : public BenchDevice {
                       *workspace_, stream());
   }
   void gemm() override {
-    gemm_->multiply(Precision::fp32, point_.m, point_.n, point_.k, of_.a.as<void>(), of_.b.as<void>(),
+    gemm_->multiply(point_.precision, point_.m, point_.n, point_.k, of_.a.as<void>(), of_.b.as<void>(),
                     of_.out.as<void>(), stream());
+  }
+
+  void sort() override {
+    cuda::sort_pairs(of_.indices.as<std::uint64_t>(), workspace_->numbers, point_.m,
+                     static_cast<int>(std::bit_width(static_cast<std::uint64_t>(point_.k) - 1)), *workspace_, stream());
+  }
+  void copy_to_device(std::int64_t bytes) override {
+    cuda::check(cudaMemcpyAsync(of_.out.as<void>(), host_->data(), static_cast<std::size_t>(bytes),
+                                cudaMemcpyHostToDevice, stream()),
+                "a copy from the host");
+  }
+  void copy_to_host(std::int64_t bytes) override {
+    cuda::check(cudaMemcpyAsync(host_->data(), of_.out.as<void>(), static_cast<std::size_t>(bytes),
+                                cudaMemcpyDeviceToHost, stream()),
+                "a copy to the host");
   }
 
   cuda::Stream stream() const { return stopwatch_.stream(); }
@@ -163,6 +189,7 @@ class CudaBenchDevice final : public BenchDevice {
   std::optional<cuda::DeviceTables> tables_;
   std::optional<cuda::UpdateWorkspace> workspace_;
   std::optional<cuda::Gemm> gemm_;
+  std::optional<cuda::HostBuffer> host_;  // page-locked
 };
 
 }  // namespace

@@ -29,16 +29,20 @@ std::string csv_row(const MeasuredSet& set, const Cells& cells, int number) {
   const std::string rate = cells.traffic > 0 ? fmt::format("{:.4g}", cells.traffic / cells.time_us * 1e-3) : "";
   return fmt::format("s{:04},{},{},yes,{},{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},,,{},{},,{},{}\n", number,
                      set.is_steady() && !cells.stands_in ? "A" : "C", csv_cell(set.device.name),
-                     csv_cell(set.device.software), cells.op, s.tables, s.rows, s.dim, s.batch, s.pooling, s.dtype,
-                     cells.optimizer, csv_cell(cells.law), csv_cell(cells.cache), set.device.num_gpus, cells.time_us,
-                     csv_cell(cells.statistic), traffic, rate, csv_cell("shardsim-microbench " + set.version),
-                     csv_cell(cells.notes));
+                     csv_cell(set.device.software), csv_cell(cells.op), s.tables, s.rows, s.dim, s.batch, s.pooling,
+                     s.dtype, cells.optimizer, csv_cell(cells.law), csv_cell(cells.cache), set.device.num_gpus,
+                     cells.time_us, csv_cell(cells.statistic), traffic, rate,
+                     csv_cell("shardsim-microbench " + set.version), csv_cell(cells.notes));
 }
 
 std::string notes_of(const MeasuredPoint& measured) {
   const SampleStatistics& s = measured.statistics;
   std::string notes = fmt::format("P10 {:.6g}, P90 {:.6g}, min {:.6g}", s.p10, s.p90, s.min);
   if (measured.unsteady) notes += fmt::format("; unsteady: (P90 - P10) / median is {:.2f}", s.spread());
+  if (measured.rounds_us.size() > 1) {
+    notes += "; medians of the rounds";
+    for (const double us : measured.rounds_us) notes += fmt::format(" {:.6g}", us);
+  }
   if (!measured.distinct.empty()) {
     std::int64_t distinct = 0;
     for (const std::int64_t rows : measured.distinct) distinct += rows;
@@ -50,7 +54,7 @@ std::string notes_of(const MeasuredPoint& measured) {
 Cells cells_of(const MeasuredPoint& measured, bool library) {
   const BenchPoint& point = measured.point;
   Cells cells;
-  cells.op = bench_op_name(point.op);
+  cells.op = std::string(bench_op_name(point.op)) + (point.weighted ? ", weighted" : "");
   cells.sizes = point.columns();
   cells.optimizer = point.has_update() ? optimizer_name(point.optimizer) : "none";
   cells.law = point.has_tables() ? point.law.text() : "";
@@ -58,6 +62,7 @@ Cells cells_of(const MeasuredPoint& measured, bool library) {
   cells.statistic = fmt::format("median of {}", measured.samples_us.size());
   cells.time_us = measured.statistics.median;
   if (point.has_tables()) cells.traffic = static_cast<double>(point.row_bytes());
+  if (point.is_copy()) cells.traffic = static_cast<double>((point.op == BenchOp::copy ? 2 : 1) * point.m);
   cells.notes = notes_of(measured);
   cells.stands_in = point.op == BenchOp::gemm && !library;
   if (cells.stands_in) cells.notes += "; by a kernel that stands in for cuBLASLt";
@@ -124,7 +129,8 @@ Json sizes_json(const BenchPoint& point) {
 Json point_json(const MeasuredPoint& measured) {
   const BenchPoint& point = measured.point;
   Json json{{"op", bench_op_name(point.op)}};
-  if (point.op == BenchOp::gemm) json.update({{"m", point.m}, {"n", point.n}, {"k", point.k}});
+  if (!point.has_tables()) json.update({{"m", point.m}, {"n", point.n}, {"k", point.k}});
+  if (point.op == BenchOp::gemm) json["precision"] = precision_name(point.precision);
   if (point.has_tables()) {
     json.update(sizes_json(point));
     json["dtype"] = element_name(point.type);
@@ -133,9 +139,11 @@ Json point_json(const MeasuredPoint& measured) {
     json["distinct_rows"] = measured.distinct;
     json["access_histogram"] = measured.access_histogram;
   }
+  if (point.weighted) json["weighted"] = true;
   json["flushed"] = !point.warm;
   json["unsteady"] = measured.unsteady;
   json["samples_us"] = measured.samples_us;
+  json["rounds_us"] = measured.rounds_us;
   return json;
 }
 

@@ -1,8 +1,11 @@
 #include "validate/microbench/microbench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include "base/files.h"
 #include "base/rng.h"
@@ -55,9 +58,69 @@ std::vector<double> repeated(BenchDevice& device, bool warm, const MicrobenchOpt
   return samples;
 }
 
-// Same shape, same indices: forward and backward of a shape are timed on one batch.
+// What the indices of a point depend on: not the width of its rows, their type or what is done with them.
+std::string drawn_text(const BenchPoint& point) {
+  std::string text =
+      fmt::format("{} {} {} {} {}", point.op == BenchOp::sort, point.law.text(), point.batch, point.m, point.k);
+  for (const auto& table : point.tables) text += fmt::format(" {}:{}", table.rows, table.pooling);
+  return text;
+}
+
+// Forward and backward of a shape are timed on one batch.
 std::uint64_t seed_of(const BenchPoint& point, std::uint64_t seed) {
-  return mix(fnv1a(point.shape() + point.law.text()), seed);
+  return mix(fnv1a(drawn_text(point)), seed);
+}
+
+// Batches that several points share; drawing millions of indices takes longer than timing them.
+class DrawnInputs {
+ public:
+  explicit DrawnInputs(std::uint64_t seed) : seed_(seed) {}
+
+  const BenchInput& of(const BenchPoint& point) {
+    const auto [entry, is_new] = inputs_.try_emplace(drawn_text(point));
+    if (!is_new) return entry->second;
+    if (held_ > kMostHeld) {
+      inputs_.clear();
+      held_ = 0;
+    }
+    BenchInput& input = inputs_[drawn_text(point)] = draw_input(point, seed_of(point, seed_));
+    held_ += 8 * (input.indices.size() + input.offsets.size());
+    return input;
+  }
+
+ private:
+  static constexpr std::size_t kMostHeld = std::size_t{1} << 30;  // bytes
+  std::uint64_t seed_;
+  std::size_t held_ = 0;
+  std::map<std::string, BenchInput> inputs_;
+};
+
+MeasuredPoint measure_drawn(BenchDevice& device, const BenchPoint& point, const BenchInput& input,
+                            const MicrobenchOptions& options, const MicrobenchWatch& watch) {
+  device.prepare(point, input);
+  MeasuredPoint result;
+  result.point = point;
+  result.distinct = input.distinct;
+  result.access_histogram = input.access_histogram;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    result.samples_us = repeated(device, point.warm, options, watch);
+    result.statistics = sample_statistics(result.samples_us);
+    result.unsteady = result.statistics.spread() > options.most_spread;
+    if (!result.unsteady) break;
+  }
+  result.rounds_us = {result.statistics.median};
+  return result;
+}
+
+// Another round over a point that has been measured.
+void measure_again(BenchDevice& device, const BenchInput& input, const MicrobenchOptions& options,
+                   const MicrobenchWatch& watch, MeasuredPoint& measured) {
+  const MeasuredPoint again = measure_drawn(device, measured.point, input, options, watch);
+  if (again.samples_us.empty()) return;
+  measured.samples_us.insert(measured.samples_us.end(), again.samples_us.begin(), again.samples_us.end());
+  measured.rounds_us.push_back(again.statistics.median);
+  measured.statistics = sample_statistics(measured.samples_us);
+  measured.unsteady = measured.statistics.spread() > options.most_spread;
 }
 
 }  // namespace
@@ -88,32 +151,36 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
   set.options = options;
   set.version = version();
   set.before = limits_of(device);
+  const Clock::time_point start = Clock::now();
+  const auto in_time = [&] { return options.budget_seconds <= 0 || seconds_since(start) < options.budget_seconds; };
+  const std::size_t all = points.size() * static_cast<std::size_t>(std::max(options.rounds, 1));
   std::size_t done = 0;
+  DrawnInputs inputs(options.seed);
   for (const BenchPoint& point : points) {
     if (stopped(watch)) return set;
-    set.points.push_back(measure_point(device, point, options, watch));
-    if (watch.progress) watch.progress(++done, points.size());
+    if (!device.can(point) || point.need_bytes() > set.device.memory_bytes || !in_time()) {
+      set.left_out.push_back(point);
+      continue;
+    }
+    set.points.push_back(measure_drawn(device, point, inputs.of(point), options, watch));
+    if (watch.progress) watch.progress(++done, all);
   }
-  set.stream = stream_ratio(device, options);
+  for (int round = 1; round < options.rounds; ++round) {
+    for (MeasuredPoint& measured : set.points) {
+      if (stopped(watch)) return set;
+      if (!in_time()) break;
+      measure_again(device, inputs.of(measured.point), options, watch, measured);
+      if (watch.progress) watch.progress(++done, all);
+    }
+  }
+  if (options.stream) set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;
 }
 
 MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,
                             const MicrobenchWatch& watch) {
-  BenchInput input = draw_input(point, seed_of(point, options.seed));
-  device.prepare(point, input);
-  MeasuredPoint result;
-  result.point = point;
-  result.distinct = std::move(input.distinct);
-  result.access_histogram = std::move(input.access_histogram);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    result.samples_us = repeated(device, point.warm, options, watch);
-    result.statistics = sample_statistics(result.samples_us);
-    result.unsteady = result.statistics.spread() > options.most_spread;
-    if (!result.unsteady) break;
-  }
-  return result;
+  return measure_drawn(device, point, draw_input(point, seed_of(point, options.seed)), options, watch);
 }
 
 }  // namespace shardsim

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "sim/program/program.h"
 #include "validate/microbench/bench_device.h"
 
@@ -32,6 +33,9 @@ struct MicrobenchOptions {
   double point_seconds = 10;  // no repetition of a point begins after so long, flushes included, once there are enough
   double most_spread = 0.10;  // of (P90 - P10) / median: a point above it is run once more, and flagged if it stays
   double most_drift = 0.03;   // of the limits, before against after: a sweep above it has no quality A
+  bool stream = true;         // also the ratio of StreamRatio
+  int rounds = 1;             // over all points, one after the other, so that a slow minute does not hide in one point
+  double budget_seconds = 0;  // no point begins after so long; 0: none is left out
 };
 
 // What a device can do at most, by its own measure.
@@ -43,6 +47,7 @@ struct DeviceLimits {
 struct MeasuredPoint {
   BenchPoint point;
   std::vector<double> samples_us;  // in the order they were taken
+  std::vector<double> rounds_us;   // the median of each round
   SampleStatistics statistics;
   bool unsteady = false;
   std::vector<std::int64_t> distinct;    // [tables]
@@ -63,7 +68,8 @@ struct MeasuredSet {
   DeviceLimits before, after;
   StreamRatio stream;
   std::vector<MeasuredPoint> points;
-  std::string version, date;  // of the harness; UTC, by who writes
+  std::vector<BenchPoint> left_out;  // for time, or for memory
+  std::string version, date;         // of the harness; UTC, by who writes
 
   double drift() const;  // largest relative change of the two bandwidths
   bool is_steady() const { return drift() <= options.most_drift; }
@@ -108,6 +114,12 @@ struct SweepSize {
   int mixed = 200;
 };
 std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, const SweepSize& size = {});
+
+// The grid by which a GPU is known, the most useful points first: pooled lookups and updates of one table of 4 million
+// rows (dims 16 to 512, pooling 1 to 100, even and by Zipf's law, fp32 and fp16, every optimizer), gathers, sorts,
+// products in four precisions, copies. `size`: full, small (to try a program) or probe (a few points of the full grid,
+// for a profiler). Whether a device can do a point, and has the memory, is asked by who runs it. Errors: another size.
+std::vector<BenchPoint> grid_sweep(const std::string& size, const Place& place);
 
 // Sizes of a sweep: per rank, as nccl-tests counts them.
 std::vector<std::int64_t> collective_sizes(bool quick);

@@ -71,9 +71,9 @@ std::int64_t largest_tables(const BenchDevice& device, const ShardSet& set) {
 }
 
 // One visit of a shard, every call with other ids.
-class Visit {
+class ShardVisit {
  public:
-  Visit(BenchDevice& device, const ShardSet& set, std::size_t shard, const ShardOptions& options, int first_call)
+  ShardVisit(BenchDevice& device, const ShardSet& set, std::size_t shard, const ShardOptions& options, int first_call)
       : device_(device), set_(set), shard_(shard), options_(options), next_(first_call) {
     device_.prepare(shard_point(set, shard), draw());
   }
@@ -160,7 +160,7 @@ void measure_shards(BenchDevice& device, ShardSet& set, std::vector<VisitedShard
   for (int visit = 1; visit <= options.visits; ++visit)
     for (const std::size_t shard : to_visit(set, shards, visit)) {
       if (watch.progress) watch.progress(done++, set.shards.size() * static_cast<std::size_t>(options.visits));
-      const ShardSeconds least = Visit(device, set, shard, options, visit * calls).least(watch.stop);
+      const ShardSeconds least = ShardVisit(device, set, shard, options, visit * calls).least(watch.stop);
       if (watch.stop && watch.stop()) return;  // fewer calls than were asked for make no visit
       shards[shard].add(least);
       if (watch.visited) watch.visited(shard, least);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/workers.h"
@@ -97,6 +98,7 @@ void check_kept(const Set& set, const Arguments& given, const auto& label_of) {
 template <typename Set>
 void label_all(Set& set, const Arguments& given, const Terminal& terminal, const auto& label_of) {
   check_kept(set, given, label_of);
+  const StopDelay in_order;  // labels that are given are kept
   Progress progress(terminal.stderr_is_terminal);
   std::size_t done = 0;
   for (std::size_t i = 0; i < set.labels.size(); ++i) {

@@ -34,9 +34,9 @@ class Measured final : public ComputeModel {
   Measured(const std::string& path, const EmbeddingTable& table) : path_(path) {
     std::vector<const EmbeddingRow*> lookups;
     std::map<std::string, std::vector<const EmbeddingRow*>> updates;
-    std::vector<Point> gemms;
+    std::map<std::string, std::vector<Point>> products;
     for (const EmbeddingRow& row : table.rows) {
-      if (row.kind == RowKind::gemm) gemms.push_back({row.flops(), row.flops(), row.time_us * 1e-6});
+      if (row.kind == RowKind::gemm) products[row.dtype].push_back({row.flops(), row.flops(), row.time_us * 1e-6});
       if (row.kind == RowKind::copy) copy_rate_ = row.traffic_bytes / (row.time_us * 1e-6);
       if (row.kind == RowKind::empty) start_ = row.time_us * 1e-6;
       if (!row.has_tables() || row.warm || !row.uniform) continue;
@@ -45,7 +45,7 @@ class Measured final : public ComputeModel {
     }
     lookup_ = curve_of(lookups);
     for (const auto& [optimizer, rows] : updates) updates_.emplace(optimizer, curve_of(rows));
-    gemm_ = MeasuredCurve(std::move(gemms));
+    for (auto& [precision, points] : products) products_.emplace(precision, MeasuredCurve(std::move(points)));
   }
 
   Seconds seconds(const ComputeWork& work, const GpuSpec&) const override {
@@ -74,16 +74,25 @@ class Measured final : public ComputeModel {
     return on(found->second, work, "an update with optimizer " + name);
   }
 
+  // Of a precision that nobody measured: that of fp32, of which every set has some.
+  const MeasuredCurve& product_curve(const std::string& precision) const {
+    for (const std::string& name : {precision, std::string("fp32")}) {
+      const auto found = products_.find(name);
+      if (found != products_.end()) return found->second;
+    }
+    refuse("a matrix product (op gemm) in " + precision);
+  }
+
   Seconds dense(const ComputeWork& work) const {
-    if (work.flops > 0 && gemm_.empty()) refuse("a matrix product (op gemm)");
     if (work.hbm_bytes > 0 && !(copy_rate_ > 0)) refuse("a copy (op copy)");
-    const double product = work.flops > 0 ? gemm_.at(work.flops, work.flops) : 0;
+    const double product = work.flops > 0 ? product_curve(work.precision).at(work.flops, work.flops) : 0;
     const double traffic = work.hbm_bytes > 0 ? start_ + work.hbm_bytes / copy_rate_ : 0;
     return {std::max({product, traffic, start_})};
   }
 
   std::string path_;
-  MeasuredCurve lookup_{{}}, gemm_{{}};
+  MeasuredCurve lookup_{{}};
+  std::map<std::string, MeasuredCurve> products_;  // by precision
   std::map<std::string, MeasuredCurve> updates_;
   double copy_rate_ = 0, start_ = 0;  // bytes/s, seconds
 };

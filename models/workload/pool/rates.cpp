@@ -8,7 +8,7 @@ namespace shardsim {
 namespace {
 
 constexpr int kMeansFrom = 5;                  // first bin whose mean count is a rate of its own
-constexpr int kRounds = 600;                   // of expectation maximisation
+constexpr int kExpectationRounds = 600;        // of expectation maximisation
 constexpr std::int64_t kMostPerDistinct = 12;  // rows that may be met, for each that is
 constexpr double kHot = 64;                    // lookups from which a row's count hardly varies
 
@@ -63,7 +63,7 @@ Fates wanted_of(const PoolTable& table) {
 std::vector<double> most_likely(const Grid& grid, const Fates& wanted) {
   const double all = std::accumulate(wanted.begin(), wanted.end(), 0.0);
   std::vector<double> rows(grid.rates.size(), all / static_cast<double>(grid.rates.size()));
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kExpectationRounds; ++round) {
     Fates ratio{};
     for (int fate = 0; fate < kFates; ++fate) {
       double expected = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTables = PoolFacts::kTables;
 constexpr double kMostDistinct = 0.5;         // of a table's rows
-constexpr double kMostReuse = 1000;           // of a row, on average: more is no reuse of rows but of the whole table
+constexpr double kMostReuseOfRows = 1000;     // of a row, on average: more is no reuse of rows but of the whole table
 constexpr double kSigma = 1.5, kMu = 1.8763;  // of the logarithm of the pooling factors
 
 using Counts = std::vector<std::int64_t>;
@@ -66,7 +66,7 @@ double most_distinct(const PoolTable& table) {
 }
 
 bool too_hot(const PoolTable& table) {
-  return static_cast<double>(table.lookups) > kMostReuse * most_distinct(table);
+  return static_cast<double>(table.lookups) > kMostReuseOfRows * most_distinct(table);
 }
 
 // The fewest lookups go to the table of one row; and where the rows of a table would be met over and over, it trades

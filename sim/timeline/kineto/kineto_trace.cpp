@@ -1,6 +1,7 @@
 #include "sim/timeline/kineto/kineto_trace.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/read_failure.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -237,7 +239,7 @@ KinetoTrace read_kineto_trace(std::istream& in, const std::string& path) {
 
 KinetoTrace read_kineto_trace(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw input_error({path.string()}, "cannot be read", "Does it exist, and may you read it?");
+  if (!in) throw cannot_read(path.string(), errno);
   return read_kineto_trace(in, path.string());
 }
 

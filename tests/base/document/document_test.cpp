@@ -164,6 +164,8 @@ TEST_CASE("a bar or a line break in a label does not end the row of a Markdown t
 
 TEST_CASE("numbers in tables") {
   CHECK(fixed(226.04, 1) == "226.0");
+  CHECK(fixed(-0.04, 1) == "0.0");
+  CHECK(fixed(-0.06, 1) == "-0.1");
   CHECK(fixed(1.0 / 0.0, 1) == "-");
   CHECK(decimals_for(226) == 1);
   CHECK(decimals_for(14) == 2);

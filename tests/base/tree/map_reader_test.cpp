@@ -81,7 +81,7 @@ TEST_CASE("a misspelt required key is named as it is written, at its own place")
 
 TEST_CASE("a bare number where a quantity is due is the unit error, at the value's place and with its name") {
   CHECK(refusal("bandwidth: 300", [](MapReader& m) { m.rate("bandwidth"); }) ==
-        "a.yaml:1:12: m.bandwidth: \"300\" has no unit. Write for example \"300 GB/s\".");
+        "a.yaml:1:12: m.bandwidth: \"300\" has no unit. Write for example \"300 GB/s\" or \"300 Gbit/s\".");
   CHECK(has(refusal("hbm: 40", [](MapReader& m) { m.bytes("hbm"); }), "\"40 GiB\""));
   CHECK(has(refusal("nodes: 8 GB", [](MapReader& m) { m.count("nodes"); }), "a count has no unit"));
 }

@@ -44,6 +44,19 @@ TEST_CASE("cases are matched by name; those of one side are told") {
   CHECK(report.only_observed == std::vector<std::string>{"d"});
 }
 
+TEST_CASE("below an observation stands how far it differs from itself, and what its machines said") {
+  TimelineSource observed = source("o.h5", {"a"}, true);
+  observed.cases[0].timeline.measured.more = "SM clock, MHz: 1395 to 1410; throttled: none";
+  const std::string text = comparison_text(compare_sources(source("p.h5", {"a"}, false), observed, {}), 100, false);
+  CHECK(says(text, "conditions of what was observed"));
+  CHECK(says(text, "1395 to 1410"));
+  CHECK(says(text, "throttled"));
+  CHECK(says(text, "spread of computing from rank to rank"));
+  const std::string both =
+      comparison_text(compare_sources(source("p.h5", {"a"}, false), source("q.h5", {"a"}, false), {}), 100, false);
+  CHECK(both.find("conditions of what") == std::string::npos);
+}
+
 TEST_CASE("one case on each side is compared whatever it is called, with a note") {
   const ComparisonReport report = compare_sources(source("p.h5", {"a"}, false), source("o.json", {"main"}, true), {});
   CHECK(report.cases.at(0).comparison.notes == std::vector<std::string>{"the observed case is called main"});

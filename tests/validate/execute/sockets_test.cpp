@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -6,6 +7,7 @@
 
 #include "tests/base/error_text.h"
 #include "tests/validate/execute/ranks.h"
+#include "validate/execute/meet/handshake.h"
 #include "validate/execute/wires/wire.h"
 
 namespace shardsim::sockets_test {
@@ -136,6 +138,50 @@ TEST_CASE("no peer, no channel: an error, not a hang") {
     CHECK(has(error_of_waiting_for(*wire, rendezvous.rank()), "there is no connection to rank"));
     CHECK(has(error_of_waiting_for(*wire, 7), "there is no connection to rank 7"));
     CHECK_THROWS(error_of_waiting_for(*wire, 1 - rendezvous.rank(), 1));
+    rendezvous.barrier("the end");
+  });
+  CHECK(errors == std::vector<std::string>(2));
+}
+
+namespace {
+
+// Rank 1 by hand, so that strangers can come to rank 0's door before it does.
+void come_after_strangers(Rendezvous& rendezvous) {
+  const std::vector<std::string> doors = rendezvous.all_gather("127.0.0.1:1", "connecting sockets");
+  const auto knock = [&] {
+    int error = 0;
+    return connect_to(address_of_text(doors[0]), after_seconds(5), error);
+  };
+  const auto say = [](const Descriptor& socket, const std::string& text) {
+    CHECK(send(socket.fd(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+  };
+  const std::int32_t greeting[2] = {1, 0};
+  const std::string place(reinterpret_cast<const char*>(greeting), sizeof greeting);
+  std::vector<Descriptor> strangers;
+  for (int i = 0; i < 100; ++i) strangers.push_back(knock());  // silent ones
+  for (int i = 0; i < 10; ++i) {
+    strangers.push_back(knock());
+    say(strangers.back(), i % 2 == 0 ? place : "SHRDSIM2" + std::string(64, 'n') + place);
+  }
+  const Descriptor own = knock();
+  Handshake handshake = Handshake::by_caller(rendezvous.run_key());
+  while (handshake.go_on(own) == Handshake::State::under_way) std::this_thread::yield();
+  say(own, place + "x");
+  rendezvous.barrier("connecting sockets");
+  rendezvous.barrier("the end");
+}
+
+}  // namespace
+
+TEST_CASE("strangers at a rank's socket neither take a peer's place nor keep it from coming") {
+  const auto errors = test::in_world(2, [](Rendezvous& rendezvous) {
+    if (rendezvous.rank() == 1) return come_after_strangers(rendezvous);
+    const auto wire = connect_sockets(rendezvous, 1);
+    std::byte got{};
+    const Receiving receiving{1, &got, 1};
+    wire->exchange(0, {}, {&receiving, 1});
+    CHECK(got == std::byte{'x'});
+    CHECK(rendezvous.strangers() >= 10);
     rendezvous.barrier("the end");
   });
   CHECK(errors == std::vector<std::string>(2));

@@ -6,7 +6,8 @@ namespace shardsim {
 
 std::span<const MachineEntry> machines() {
   static const MachineEntry table[] = {
-      {"cpu", "threads of this process as streams, real lookups on its memory", cpu_transports(), make_cpu_machine},
+      {"cpu", "threads of this process as streams, real lookups on its memory", cpu_transports(), make_cpu_machine,
+       nullptr, longest_cpu_operation},
   };
   return table;
 }

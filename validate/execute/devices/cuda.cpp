@@ -68,6 +68,7 @@ class CudaMachine : public Machine {
   }
 
   void prepare() override {
+    check_gpu_memory(program_, rank_, free_before_);
     run_guarded([this] {
       ops_ = std::make_unique<RankOps>(program_, rank_, check_data_, *gpu_);
       cuda::check(cudaDeviceSynchronize(), "preparing");

@@ -16,11 +16,7 @@ namespace {
 // Chooses the GPU of this rank among those that its process sees, and makes it the current one: of several that of its
 // place on the node; of one, that one, which the launcher has chosen. Errors (Failure::run): none is there.
 int choose_device(const Launch& launch) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
-    throw run_error("rank " + std::to_string(launch.rank) + ": CUDA finds no usable GPU",
-                    "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
-  const int device = launch.local_rank % count;
+  const int device = launch.local_rank % cuda::device_count("rank " + std::to_string(launch.rank) + ": ");
   cuda::check(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
   return device;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "validate/execute/devices/machine.h"
 #include "validate/execute/fusion/fusion.h"
+#include "validate/execute/fusion/rank_rows.h"
 
 namespace shardsim {
 namespace {
@@ -42,6 +44,27 @@ void check_gpu_limits(const Program& program, const ProgramPlaces& places) {
   for (const Op& op : program.ops) {
     if (op.op_class == OpClass::lookup) check_lookup_limits(program, places, op);
   }
+}
+
+std::int64_t least_gpu_bytes(const Program& program, int rank) {
+  std::int64_t bytes = 0;
+  for (const Fusion& fusion : fusions_of(program, {})) {
+    for (const RankRows::Part& part : rank_rows(program, fusion, rank).parts) {
+      const Table& table = program.table_of(part.shard);
+      if (!part.on_host) bytes += part.rows * part.dim * element_bytes(element_type(table.dtype, {table.name}));
+    }
+  }
+  return bytes;
+}
+
+void check_gpu_memory(const Program& program, int rank, std::int64_t free_bytes) {
+  const std::int64_t bytes = least_gpu_bytes(program, rank);
+  if (bytes <= free_bytes) return;
+  const auto gib = [](std::int64_t count) { return static_cast<double>(count) / kGiB; };
+  throw Error(Failure::infeasible, {},
+              fmt::format("the rows of rank {} take {:.1f} GiB alone, and its GPU has {:.1f} GiB free", rank,
+                          gib(bytes), gib(free_bytes)),
+              "Use more GPUs, a plan that spreads the tables, or a smaller case");
 }
 
 }  // namespace shardsim

@@ -9,6 +9,7 @@
 
 #include "sim/program/program.h"
 #include "sim/timeline/timeline.h"
+#include "validate/execute/devices/longest_operation.h"
 #include "validate/execute/devices/rank_ops.h"
 #include "validate/execute/meet/rendezvous.h"
 
@@ -66,6 +67,8 @@ struct MachineEntry {
                                    const MachineOptions& options);
   // Refuses what this machine does not execute of a Program that others do, before a rank starts. Null: nothing.
   void (*check)(const Program& program, const ProgramPlaces& places) = nullptr;
+  // Which compute operation takes longest, and how long. Null: none takes a time worth telling before.
+  LongestOperation (*longest)(const Program& program, int threads) = nullptr;
 };
 
 std::span<const MachineEntry> machines();  // alphabetical; "cuda" only where it was built
@@ -80,5 +83,11 @@ std::unique_ptr<Machine> make_cuda_machine(const IterationPrograms& programs, Re
 // Errors (Failure::input naming the lookup): rows of more than 12,288 columns, 2^31 or more lookups of one rank;
 // pooled: more than 65,535 shards in one lookup, 2^32 or more bags of one rank.
 void check_gpu_limits(const Program& program, const ProgramPlaces& places);
+
+// Bytes that the rows of its tables alone take of a rank's GPU: it needs more, but never less.
+std::int64_t least_gpu_bytes(const Program& program, int rank);
+
+// Errors (Failure::infeasible, naming the rank): that is more than `free_bytes`.
+void check_gpu_memory(const Program& program, int rank, std::int64_t free_bytes);
 
 }  // namespace shardsim

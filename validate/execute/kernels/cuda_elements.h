@@ -83,4 +83,27 @@ __device__ inline void add_rows(std::int64_t first, std::int64_t end, const RowA
   for (; first < end; ++first) add<width>(row_at(first), sum);
 }
 
+// The same, row i times weights[i].
+template <int width, typename RowAt>
+__device__ inline void add_weighted_rows(std::int64_t first, std::int64_t end, const RowAt& row_at,
+                                         const float* weights, float (&sum)[width]) {
+  constexpr int kInFlight = 4;
+  while (first < end) {
+    const int count = end - first < kInFlight ? static_cast<int>(end - first) : kInFlight;
+    float rows[kInFlight][width] = {}, weight[kInFlight] = {};
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      if (k >= count) break;
+      load<width>(row_at(first + k), rows[k]);
+      weight[k] = weights[first + k];
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+#pragma unroll
+      for (int i = 0; i < width; ++i) sum[i] += weight[k] * rows[k][i];
+    }
+    first += count;
+  }
+}
+
 }  // namespace shardsim::cuda

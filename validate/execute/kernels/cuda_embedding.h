@@ -58,9 +58,10 @@ class DeviceTables {
   List in_vectors_, in_elements_;
 };
 
-// out[b][sum of dims]: per bag and table the sum of its rows; an empty bag gives zeros.
+// out[b][sum of dims]: per bag and table the sum of its rows; an empty bag gives zeros. weights: one per index, by
+// which its row is multiplied, or null.
 void pooled_lookup(const DeviceTables& tables, const void* arena, const std::int64_t* indices,
-                   const std::int64_t* offsets, float* out, Stream stream);
+                   const std::int64_t* offsets, float* out, Stream stream, const float* weights = nullptr);
 
 // out[count][row_bytes]: row indices[i] of an arena of rows of row_bytes bytes (a multiple of 2).
 void gather_rows(std::int64_t row_bytes, const void* arena, const std::int64_t* indices, std::int64_t count, void* out,
@@ -88,6 +89,8 @@ struct UpdateWorkspace {
 // itself into the workspace, by the lowest `bits` bits of the keys, with the starts of runs. Equal keys keep their
 // order.
 std::size_t sorting_bytes(std::int64_t count);
+void sort_pairs(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                const UpdateWorkspace& workspace, Stream stream);  // the sorting without the starts
 void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
                   const UpdateWorkspace& workspace, Stream stream);
 

@@ -21,10 +21,10 @@ __device__ void write_sum(const float (&sum)[width], float* out, bool aligned) {
 }
 
 // One row of threads per bag and table; layers of the grid are the tables of `list`.
-template <typename T, int width>
+template <typename T, int width, bool weighted>
 __global__ void pooled_lookup_kernel(const TableView* tables, const int* list, std::int64_t bags, const T* arena,
-                                     const std::int64_t* indices, const std::int64_t* offsets, float* out,
-                                     std::int64_t pitch) {
+                                     const std::int64_t* indices, const std::int64_t* offsets, const float* weights,
+                                     float* out, std::int64_t pitch) {
   const std::int64_t bag = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (bag >= bags) return;
   const int t = list[blockIdx.y];
@@ -35,28 +35,33 @@ __global__ void pooled_lookup_kernel(const TableView* tables, const int* list, s
   for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x) * width; c < table.dim; c += blockDim.x * width) {
     float sum[width] = {};
     const T* const columns = arena + table.begin + c;
-    add_rows<width>(
-        first, end, [&](std::int64_t i) { return columns + indices[i] * table.dim; }, sum);
+    const auto row_at = [&](std::int64_t i) { return columns + indices[i] * table.dim; };
+    if constexpr (weighted) {
+      add_weighted_rows<width>(first, end, row_at, weights, sum);
+    } else {
+      add_rows<width>(first, end, row_at, sum);
+    }
     write_sum<width>(sum, out_row + c, aligned);
   }
 }
 
 template <typename T, int width>
 void launch_list(const DeviceTables& tables, const DeviceTables::List& list, const void* arena,
-                 const std::int64_t* indices, const std::int64_t* offsets, float* out, Stream stream) {
+                 const std::int64_t* indices, const std::int64_t* offsets, const float* weights, float* out,
+                 Stream stream) {
   if (list.count == 0 || tables.bags() == 0) return;
   const dim3 block = row_block(lanes_for(blocks_for(list.largest_dim, width)));
-  launch("pooled lookup", pooled_lookup_kernel<T, width>, {blocks_for(tables.bags(), block.y), list.count, block, 0},
-         stream, tables.views(), list.tables, tables.bags(), static_cast<const T*>(arena), indices, offsets, out,
-         tables.output_dim());
+  const auto kernel = weights != nullptr ? pooled_lookup_kernel<T, width, true> : pooled_lookup_kernel<T, width, false>;
+  launch("pooled lookup", kernel, {blocks_for(tables.bags(), block.y), list.count, block, 0}, stream, tables.views(),
+         list.tables, tables.bags(), static_cast<const T*>(arena), indices, offsets, weights, out, tables.output_dim());
 }
 
 template <typename T>
 void launch_lists(const DeviceTables& tables, const void* arena, const std::int64_t* indices,
-                  const std::int64_t* offsets, float* out, Stream stream) {
+                  const std::int64_t* offsets, const float* weights, float* out, Stream stream) {
   constexpr int kVector = 16 / sizeof(T);
-  launch_list<T, kVector>(tables, tables.in_vectors(), arena, indices, offsets, out, stream);
-  launch_list<T, 1>(tables, tables.in_elements(), arena, indices, offsets, out, stream);
+  launch_list<T, kVector>(tables, tables.in_vectors(), arena, indices, offsets, weights, out, stream);
+  launch_list<T, 1>(tables, tables.in_elements(), arena, indices, offsets, weights, out, stream);
 }
 
 constexpr int kRowsAtOnce = 4;  // of one row of threads, all loaded before the first is stored
@@ -118,11 +123,11 @@ void launch_fill(std::int64_t elements, std::uint64_t seed, void* arena, Stream 
 }  // namespace
 
 void pooled_lookup(const DeviceTables& tables, const void* arena, const std::int64_t* indices,
-                   const std::int64_t* offsets, float* out, Stream stream) {
+                   const std::int64_t* offsets, float* out, Stream stream, const float* weights) {
   const auto launcher = tables.type() == ElementType::fp32   ? launch_lists<float>
                         : tables.type() == ElementType::fp16 ? launch_lists<__half>
                                                              : launch_lists<__nv_bfloat16>;
-  launcher(tables, arena, indices, offsets, out, stream);
+  launcher(tables, arena, indices, offsets, weights, out, stream);
 }
 
 void gather_rows(std::int64_t row_bytes, const void* arena, const std::int64_t* indices, std::int64_t count, void* out,

@@ -34,7 +34,21 @@ Error out_of_memory(std::size_t bytes, const std::string& what) {
 void check(cudaError_t code, const std::string& doing) {
   if (code == cudaSuccess) return;
   throw run_error(doing + ": CUDA says '" + cudaGetErrorString(code) + "' (" + cudaGetErrorName(code) + ")",
-                  "Look at the state of the GPU (nvidia-smi) and run 'compute-sanitizer' if this comes again");
+                  code == cudaErrorNoKernelImageForDevice
+                      ? "Build on this machine, or name the GPU's architecture in CUDA_ARCH (build.sh) or "
+                        "SHARDSIM_CUDA_ARCHITECTURES (CMake)"
+                      : "Look at the state of the GPU (nvidia-smi) and run 'compute-sanitizer' if this comes again");
+}
+
+int device_count(const std::string& who) {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess && count > 0) return count;
+  const std::string why = code == cudaSuccess ? "" : std::string(": CUDA says '") + cudaGetErrorString(code) + "'";
+  throw run_error(who + "CUDA finds no usable GPU" + why,
+                  code == cudaErrorInsufficientDriver
+                      ? "Update the driver, or build with a toolkit that is no newer than it (nvidia-smi says which)"
+                      : "Look at nvidia-smi and CUDA_VISIBLE_DEVICES; --device cpu runs without one");
 }
 
 void check_launch(const std::string& doing) {

@@ -35,13 +35,18 @@ std::size_t sorting_bytes(std::int64_t count) {
   return std::max(for_sort, for_runs);
 }
 
-void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
-                  const UpdateWorkspace& workspace, Stream stream) {
+void sort_pairs(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                const UpdateWorkspace& workspace, Stream stream) {
   std::size_t bytes = workspace.sort_bytes;
   check(cub::DeviceRadixSort::SortPairs(workspace.sort_memory, bytes, keys, workspace.sorted_keys, values,
                                         workspace.sorted_values, static_cast<int>(count), 0, bits, stream),
         "sorting of indices");
-  bytes = workspace.sort_bytes;
+}
+
+void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                  const UpdateWorkspace& workspace, Stream stream) {
+  sort_pairs(keys, values, count, bits, workspace, stream);
+  std::size_t bytes = workspace.sort_bytes;
   check(select_starts(workspace.sort_memory, bytes, workspace.sorted_keys, count, workspace.starts, workspace.runs,
                       stream),
         "finding of equal indices");

@@ -1,8 +1,10 @@
 #include "validate/execute/meet/frame.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -40,14 +42,26 @@ std::string encoded(const Frame& frame) {
   return bytes += frame.text;
 }
 
+std::size_t FrameReader::room() const {
+  const std::size_t whole = longest_ + sizeof(Header);
+  return whole - std::min(whole, buffer_.size());
+}
+
+void FrameReader::refuse(const std::string& complaint) {
+  garbled_ = true;
+  complaint_ = complaint;
+}
+
 std::optional<Frame> FrameReader::next() {
   Header header;
-  // A stranger's first bytes tell, however few.
+  // The first bytes tell, however few.
   const std::size_t seen = std::min(buffer_.size(), kMagic.size());
-  if (std::memcmp(buffer_.data(), kMagic.data(), seen) != 0) garbled_ = true;
+  if (std::memcmp(buffer_.data(), kMagic.data(), seen) != 0) refuse("bytes that are no message of a rank");
   if (garbled_ || buffer_.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, buffer_.data(), sizeof header);
-  if (header.kind > static_cast<std::uint32_t>(FrameKind::salvaged) || header.bytes > longest_) garbled_ = true;
+  if (header.kind > static_cast<std::uint32_t>(FrameKind::salvaged)) refuse("a message of an unknown kind");
+  if (header.bytes > longest_)
+    refuse(fmt::format("a message of {} bytes, where {} are the most", header.bytes, longest_));
   if (garbled_ || buffer_.size() < sizeof header + header.bytes) return std::nullopt;
   Frame frame{static_cast<FrameKind>(header.kind), buffer_.substr(sizeof header, header.bytes)};
   buffer_.erase(0, sizeof header + header.bytes);
@@ -76,8 +90,6 @@ std::vector<std::string> unpack_texts(std::string_view text) {
 
 namespace {
 
-constexpr std::size_t kLongestOfStranger = 64 << 10;
-
 bool try_again(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
@@ -85,7 +97,7 @@ bool try_again(int error) {
 }  // namespace
 
 FrameLink::FrameLink(Descriptor socket)
-    : socket_(std::move(socket)), reader_(kLongestOfStranger), heard_(Clock::now()) {}
+    : socket_(std::move(socket)), reader_(kLongestOfNewcomer), longest_(kLongestOfNewcomer), heard_(Clock::now()) {}
 
 bool FrameLink::post(const Frame& frame) {
   const std::lock_guard lock(mutex_);
@@ -118,8 +130,9 @@ bool FrameLink::send_waiting() {
 
 void FrameLink::read() {
   std::array<char, 65536> bytes;
-  while (!closed_ && !garbled()) {
-    const ssize_t got = recv(socket_.fd(), bytes.data(), bytes.size(), 0);
+  reader_.set_longest(longest_);
+  while (!closed_ && !garbled() && reader_.room() > 0) {
+    const ssize_t got = recv(socket_.fd(), bytes.data(), std::min(bytes.size(), reader_.room()), 0);
     if (got < 0 && try_again(errno)) return;
     if (got <= 0) {
       closed_ = true;

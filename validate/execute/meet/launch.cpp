@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "validate/execute/meet/secret.h"
 
 namespace shardsim {
 namespace {
@@ -248,9 +249,11 @@ Launch from_slurm(const Variables& variables) {
   launch.local_size = slurm_local_size(variables, launch);
   check(launch, names);
   const char* list = first_set(variables, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
-  if (list != nullptr)
+  if (launch.local_size == launch.world_size) {
+    // All on this node: rank 0 stays at the loopback address, which no other machine reaches.
+  } else if (list != nullptr)
     launch.master_host = first_node(variables.text(list), place_of(list));
-  else if (launch.local_size < launch.world_size && variables.text("MASTER_ADDR") == nullptr)
+  else if (variables.text("MASTER_ADDR") == nullptr)
     throw input_error(place_of("SLURM_STEP_NODELIST"), "not set, although the ranks are on several nodes",
                       "Set MASTER_ADDR to the host name of rank 0");
   launch.master_port = slurm_port(variables);
@@ -280,7 +283,10 @@ Launch launch_by_variables(const Variables& variables) {
 }  // namespace
 
 Launch launch_from(const Environment& environment, std::optional<int> port) {
-  Launch launch = launch_by_variables(Variables{environment});
+  const Variables variables{environment};
+  Launch launch = launch_by_variables(variables);
+  if (const char* secret = variables.text(kSecretVariable))
+    launch.secret = checked_secret(secret, place_of(kSecretVariable));
   if (!port) return launch;
   launch.master_port = *port;
   launch.other_ports.clear();

@@ -23,6 +23,9 @@ struct Launch {
   std::vector<int> other_ports{};
   // What the launcher calls the run: ranks of two runs do not join each other. "" where it has no name.
   std::string run{};
+  // What the ranks of the run know and strangers do not (meet/secret.h). "": none, which is enough where rank 0 listens
+  // at a loopback address.
+  std::string secret{};
 
   bool operator==(const Launch&) const = default;
 };
@@ -33,8 +36,8 @@ using Environment = std::function<const char*(const char* name)>;  // std::geten
 // (the first host of the node list, a port that follows from the job's number). MASTER_ADDR and MASTER_PORT override
 // the others'. The agent of torchrun listens at MASTER_PORT itself where TORCHELASTIC_USE_AGENT_STORE is True, and may
 // do so where it is not: then the ranks meet at MASTER_PORT + 1000, or + 2000, or + 3000 (less as much above 65535).
-// `port`: instead of all of these. Errors (Failure::input, naming the variable): not a number, a rank outside the
-// world, several nodes without a master address.
+// `port`: instead of all of these. The secret is SHARDSIM_SECRET. Errors (Failure::input, naming the variable): not a
+// number, a rank outside the world, several nodes without a master address.
 Launch launch_from(const Environment& environment, std::optional<int> port = {});
 
 // Slurm's short forms. Errors (Failure::input at `place`): brackets that do not match, ranges that are none.

@@ -23,12 +23,15 @@ Rendezvous::Rendezvous(const Launch& launch, Joined joined, RendezvousLimits lim
     : launch_(launch),
       limits_(std::move(limits)),
       address_(joined.address),
+      run_key_(joined.run_key),
       links_(std::move(joined.links)),
       texts_(links_.size()),
       said_at_(Clock::now()),
       heard_(links_.size()),
       gone_(links_.size(), false),
-      salvaged_(links_.size()) {
+      salvaged_(links_.size()),
+      strangers_(joined.strangers) {
+  allow(kShortText);
   watcher_ = std::thread([this] { watch(); });
 }
 
@@ -45,6 +48,14 @@ void Rendezvous::stop_watching() {
   ending_ = true;
   wake_.raise();
   if (watcher_.joinable()) watcher_.join();
+}
+
+// Rank 0 gets one rank's text at a time, the others those of all ranks at once.
+void Rendezvous::allow(std::size_t text_bytes) {
+  constexpr std::size_t kAround = 64 << 10;  // what the call is named, and what was going on
+  const std::size_t texts = root() ? 1 : links_.size();
+  for (const auto& link : links_)
+    if (link) link->set_longest(texts * (text_bytes + sizeof(std::uint64_t)) + kAround);
 }
 
 void Rendezvous::check_failure() const {

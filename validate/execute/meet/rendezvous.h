@@ -13,22 +13,13 @@
 
 #include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/frame.h"
+#include "validate/execute/meet/join.h"
 #include "validate/execute/meet/launch.h"
 #include "validate/execute/meet/tcp.h"
 
 namespace shardsim {
 
-// How the ranks of a run find each other.
-struct Joined {
-  std::vector<std::unique_ptr<FrameLink>> links;  // by rank: of rank 0 to all others, of a rank to rank 0; else null
-  std::string address;                            // IPv4, by which the other ranks reach this one
-};
-
-// Seconds in which all ranks must have come: the nodes of a job start apart.
-inline constexpr double kJoinLimit = 120;
-
-// Errors as Rendezvous::join.
-Joined join_ranks(const Launch& launch, double limit_s);
+inline constexpr std::size_t kShortText = 1 << 20;  // bytes
 
 struct RendezvousLimits {
   double silence_s = 8;       // a rank that says nothing for so long has gone; each says something every second
@@ -47,7 +38,9 @@ struct RendezvousLimits {
 class Rendezvous {
  public:
   // Returns when all ranks are here. Errors (Failure::run): the port is taken, and so are Launch::other_ports (names it
-  // and the remedy); after `limit_s` seconds the missing ranks are named, on every rank that is there.
+  // and the remedy); MASTER_ADDR is no address of rank 0's host; another secret here than at rank 0; after `limit_s`
+  // seconds the missing ranks are named, on every rank that is there. Failure::input: a secret is needed and there is
+  // none.
   static std::unique_ptr<Rendezvous> join(const Launch& launch, double limit_s = kJoinLimit,
                                           const RendezvousLimits& limits = {});
   ~Rendezvous();
@@ -56,6 +49,17 @@ class Rendezvous {
   int rank() const { return launch_.rank; }
   int world_size() const { return launch_.world_size; }
   const std::string& address() const { return address_; }  // IPv4, by which the other ranks reach this one
+
+  // The key for handshakes between any two ranks of this run, on connections of their own.
+  const std::string& run_key() const { return run_key_; }
+  // Connections to this rank that were turned away so far, since their other end did not know the key.
+  int strangers() const { return strangers_; }
+  void turned_away(int connections) { strangers_ += connections; }
+
+  // How long the text of one rank may be in the calls below, from now on; kShortText before the first call of this.
+  // What is longer fails the run, and is never stored. All ranks allow the same, and then come to a call with short
+  // texts before one of them sends a longer one, so that each expects it.
+  void allow(std::size_t text_bytes);
 
   // Collective: every rank calls these in the same order. `what` says in messages what was going on.
   std::vector<std::string> all_gather(std::string_view text, std::string_view what);  // by rank
@@ -117,6 +121,7 @@ class Rendezvous {
   void watch();
   void wait_for_news();
   void hear(int rank);
+  void distrust(int rank);
   void take(int rank, Frame frame);
   void take_contribution(int rank, const Frame& frame);
   void lost(int rank);
@@ -129,7 +134,7 @@ class Rendezvous {
 
   const Launch launch_;
   const RendezvousLimits limits_;
-  const std::string address_;
+  const std::string address_, run_key_;
   const std::vector<std::unique_ptr<FrameLink>> links_;  // as in Joined
 
   mutable std::mutex mutex_;
@@ -153,6 +158,7 @@ class Rendezvous {
   std::vector<std::optional<std::string>> salvaged_;  // by rank, at rank 0
   bool salvage_arrived_ = false;                      // at the others
 
+  std::atomic<int> strangers_ = 0;
   std::atomic<bool> ending_ = false;
   WakeUp wake_;
   std::thread watcher_;

@@ -39,9 +39,18 @@ void Rendezvous::hear(int rank) {
   FrameLink& link = *links_[rank];
   link.read();
   while (std::optional<Frame> frame = link.next()) take(rank, std::move(*frame));
-  if (link.garbled()) link.close();
+  if (link.garbled()) return distrust(rank);
   if (!link.closed()) link.flush();
   if (link.closed()) lost(rank);
+}
+
+// What a rank sends that no rank would send is a reason of its own, not the rank's death.
+void Rendezvous::distrust(int rank) {
+  const std::lock_guard lock(mutex_);
+  if (!over_ && failure_.empty()) cause_.reported(report_text(rank, "it sent " + links_[rank]->complaint(), ""));
+  links_[rank]->close();
+  gone_[rank] = true;
+  changed_.notify_all();
 }
 
 void Rendezvous::take(int rank, Frame frame) {

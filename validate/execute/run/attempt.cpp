@@ -56,6 +56,15 @@ void check_terms(const IterationPrograms& programs, Rendezvous& rendezvous, cons
   }
 }
 
+// Bytes of what a rank may have to tell in the end: one span of each operation in each kept iteration, and a line of
+// facts. Nobody has to believe a longer one.
+std::size_t longest_report(const IterationPrograms& programs, const ExecuteOptions& options) {
+  const Program& program = programs.first();
+  const std::size_t spans = program.ops.size() * static_cast<std::size_t>(options.iterations);
+  constexpr std::size_t kNumber = 24;  // digits and blank
+  return spans * sizeof(Span) + kNumber * static_cast<std::size_t>(program.world_size) + kShortText;
+}
+
 // Tells the other ranks what this one is doing until it ends: should this rank die, they name it.
 std::jthread ticker(Rendezvous& rendezvous, const Machine& machine) {
   return std::jthread([&](const std::stop_token& over) {
@@ -164,6 +173,7 @@ void Attempt::run(const IterationPrograms& programs, const std::function<void(Ra
 }
 
 void Attempt::follow(const IterationPrograms& programs, const std::function<void(RankRun&)>& body) {
+  rendezvous_.allow(longest_report(programs, options_));
   check_terms(programs, rendezvous_, options_);
   run_ = std::make_unique<RankRun>(programs, rendezvous_, options_);
   run_->prepare();

@@ -36,6 +36,7 @@ constexpr OpEntry kOps[] = {
     {"sort_keys", KernelKind::sort, RowKind::sort},
     {"gemm", KernelKind::product, RowKind::gemm},
     {"copy", KernelKind::copy, RowKind::copy},
+    {"host_copy", KernelKind::copy, RowKind::copy, "a copy between host and device"},
     {"cache_read", KernelKind::copy, RowKind::copy, "reads of the cache alone"},
     {"empty_call", KernelKind::copy, RowKind::empty, "a launch without work"},
     {"tbe_infer_fwd", KernelKind::lookup, RowKind::lookup, "inference of quantised rows"},

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFile = std::size_t{256} << 20;
 
+constexpr double kLeastUs = 1e-6, kMostUs = 1e12;
+
 const std::vector<std::string> kEndings = {".csv", ".json", ".log", ".out", ".txt"};
 
 // A table of ours names its columns; nccl-tests begins its lines with "#".
@@ -54,6 +56,13 @@ CollectiveKind checked_kind(const RunSetting& run, const Place& place) {
                       "Leave --kind out, or rename the file where its name is wrong");
   }
   return run.kind ? *run.kind : *run.asked;
+}
+
+void check_measured_us(double us, const Place& place) {
+  if (us <= 0) throw input_error(place, "the time is not above 0", "Leave out what was not measured");
+  if (us < kLeastUs || us > kMostUs)
+    throw input_error(place, fmt::format("a time of {:g} us is absurd", us),
+                      fmt::format("Times from {:g} to {:g} us are judged", kLeastUs, kMostUs));
 }
 
 }  // namespace
@@ -108,7 +117,7 @@ MeasuredRow RunSetting::row(const Place& place, std::int64_t bytes, double time_
     throw input_error(place, fmt::format("{} ranks on {} hosts: not the same number on each", ranks, host_count),
                       "Compare runs that use as many GPUs on every node");
   }
-  if (time_us <= 0) throw input_error(place, "the time is not above 0", "Leave out what was not measured");
+  check_measured_us(time_us, place);
   MeasuredRow row;
   row.bytes = bytes;
   row.time = Seconds{time_us * 1e-6};

@@ -99,6 +99,8 @@ void read_figures(const RowReader& reader, MeasuredRow& row) {
   row.algbw = reader.real("algbw_GB_per_s");
   if (const auto us = reader.real("time_us")) {
     if (*us <= 0) reader.refuse("time_us", "is not above 0", "Leave out what was not measured");
+    if (*us < 1e-6 || *us > 1e12)
+      reader.refuse("time_us", fmt::format("is absurd: {:g}", *us), "Times from 1e-06 to 1e+12 us are judged");
     row.time = Seconds{*us * 1e-6};
   }
   if (row.record_kind == "statement" || row.is_complete()) return;

@@ -31,8 +31,16 @@ std::size_t used() {
 }  // namespace
 
 const char* cudaGetErrorString(cudaError_t code) {
-  return code == cudaErrorIllegalAddress ? "an illegal memory access was encountered"
-                                         : "an error of the stand-in for CUDA";
+  switch (code) {
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoKernelImageForDevice:
+      return "no kernel image is available for execution on the device";
+    default:
+      return "an error of the stand-in for CUDA";
+  }
 }
 const char* cudaGetErrorName(cudaError_t code) {
   return code == cudaErrorIllegalAddress ? "cudaErrorIllegalAddress" : "cudaError";
@@ -103,8 +111,8 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
+  *count = faults().no_devices == 0 ? 1 : 0;
+  return static_cast<cudaError_t>(faults().no_devices);
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   *value = 2;

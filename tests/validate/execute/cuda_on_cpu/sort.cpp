@@ -11,23 +11,31 @@ std::size_t sorting_bytes(std::int64_t) {
   return 1;
 }
 
+void sort_pairs(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
+                const UpdateWorkspace& of, Stream stream) {
+  on_cpu::enqueue(stream, [=, sorted_keys = of.sorted_keys, sorted_values = of.sorted_values] {
+    const std::uint64_t mask = bits < 64 ? (std::uint64_t{1} << bits) - 1 : ~std::uint64_t{0};
+    std::vector<std::size_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return (keys[a] & mask) < (keys[b] & mask); });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      sorted_keys[i] = keys[order[i]];
+      sorted_values[i] = values[order[i]];
+    }
+  });
+}
+
 void sort_lookups(const std::uint64_t* keys, const std::uint32_t* values, std::int64_t count, int bits,
                   const UpdateWorkspace& of, Stream stream) {
-  on_cpu::enqueue(
-      stream, [=, sorted_keys = of.sorted_keys, sorted_values = of.sorted_values, runs = of.runs, starts = of.starts] {
-        const std::uint64_t mask = bits < 64 ? (std::uint64_t{1} << bits) - 1 : ~std::uint64_t{0};
-        std::vector<std::size_t> order(static_cast<std::size_t>(count));
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return (keys[a] & mask) < (keys[b] & mask); });
-        *runs = 0;
-        for (std::size_t i = 0; i < order.size(); ++i) {
-          sorted_keys[i] = keys[order[i]];
-          sorted_values[i] = values[order[i]];
-          if (i > 0 && sorted_keys[i] == sorted_keys[i - 1]) continue;
-          starts[(*runs)++] = static_cast<std::uint32_t>(i);
-        }
-      });
+  sort_pairs(keys, values, count, bits, of, stream);
+  on_cpu::enqueue(stream, [count, sorted_keys = of.sorted_keys, runs = of.runs, starts = of.starts] {
+    *runs = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (i > 0 && sorted_keys[i] == sorted_keys[i - 1]) continue;
+      starts[(*runs)++] = static_cast<std::uint32_t>(i);
+    }
+  });
 }
 
 }  // namespace shardsim::cuda

@@ -108,7 +108,7 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 void launch_kernel(cudaStream_t stream, std::function<void()> grid) {
   const int number = kernels++;
   if (number == faults().refused_kernel) {
-    launch_error = cudaErrorInvalidValue;
+    launch_error = static_cast<cudaError_t>(faults().refusal);
     return;
   }
   enqueue(stream, [number, stream, grid = std::move(grid)] {

@@ -2,6 +2,7 @@
 // in and after each collective of a program with three communicators, a GPU that is too small, refuses a launch or
 // breaks, an NCCL that fails, hangs in a call or does not let go. Every rank that is left must end by itself, say the
 // first cause, and what was measured must be saved.
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <csignal>
@@ -213,11 +214,18 @@ std::vector<Case> failures() {
   shared.faults.gpu = 99;
   shared.more_victims = {3};
   shared.measured = false;
+  Case driver = failing("the driver is older than the toolkit", "insufficient for CUDA runtime version");
+  driver.faults.no_devices = cudaErrorInsufficientDriver;
+  driver.measured = false;
+  Case image = failing("the build has no code for this GPU", "Build on this machine");
+  image.faults.refused_kernel = 0;
+  image.faults.refusal = cudaErrorNoKernelImageForDevice;
+  image.measured = false;
   Case nodes =
       failing("more ranks on a node than the program has", "has 4 of the ranks (ranks 0 to 3), and the program has 2");
   nodes.per_node = kRanks;
   nodes.measured = false;
-  return {memory, launch, kernel, nccl, call, abort, shared, nodes};
+  return {memory, launch, kernel, nccl, call, abort, shared, driver, image, nodes};
 }
 
 }  // namespace

@@ -48,4 +48,21 @@ TEST_CASE("what the kernels of a GPU do not take is told by name") {
   CHECK(complaint([](Program& p) { lookup_of(p).shards.assign(65535, 0); }).empty());
 }
 
+TEST_CASE("tables that a GPU has no room for are told before anything is allocated") {
+  Program program = sample::lowered(std::vector<Strategy>{Strategy::row_wise}, sample::workload(sample::kPooledTables));
+  std::int64_t all = 0, cells = 0;
+  for (int rank = 0; rank < program.world_size; ++rank) all += least_gpu_bytes(program, rank);
+  for (const Table& table : program.tables) cells += table.rows * table.dim;
+  CHECK(all == 4 * cells);  // fp32, each row on one rank
+  const std::int64_t own = least_gpu_bytes(program, 1);
+  check_gpu_memory(program, 1, own);
+  try {
+    check_gpu_memory(program, 1, own - 1);
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::infeasible);
+    CHECK(std::string(error.what()).starts_with("the rows of rank 1 take "));
+  }
+}
+
 }  // namespace shardsim::gpu_limits_test

@@ -31,6 +31,9 @@ void check_updates(CheckTally& tally);
 // Runs of equal indices around the length from which they are summed in parts, up to all indices equal.
 void check_hot_rows(CheckTally& tally);
 void check_fill(CheckTally& tally);
+// Rows behind the 2^32nd element and behind 20 GB, where numbers of 32 bits would go wrong: gathered, pooled and
+// updated. Says which were left out because the GPU has less free memory.
+void check_large_tables(CheckTally& tally);
 void check_work(CheckTally& tally);  // dense products, ids on the wire, durations
 
 // A copy of `values` in device memory that holds nothing beside it.

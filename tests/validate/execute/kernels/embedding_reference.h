@@ -52,7 +52,7 @@ struct PooledResult {
 };
 
 inline PooledResult pooled_lookup(const TableBatch& tables, const void* arena, std::span<const std::int64_t> indices,
-                                  std::span<const std::int64_t> offsets) {
+                                  std::span<const std::int64_t> offsets, std::span<const float> weights = {}) {
   const std::int64_t width = tables.output_dim();
   PooledResult result;
   result.out.assign(static_cast<std::size_t>(tables.bags * width), 0);
@@ -62,7 +62,8 @@ inline PooledResult pooled_lookup(const TableBatch& tables, const void* arena, s
     for (std::int64_t bag = 0; bag < tables.bags; ++bag)
       for (std::int64_t i = offsets[t * tables.bags + bag]; i < offsets[t * tables.bags + bag + 1]; ++i)
         for (std::int64_t c = 0; c < tables.dim[t]; ++c) {
-          const double value = element(tables.type, arena, tables.begin[t] + indices[i] * tables.dim[t] + c);
+          const double weight = weights.empty() ? 1 : static_cast<double>(weights[static_cast<std::size_t>(i)]);
+          const double value = weight * element(tables.type, arena, tables.begin[t] + indices[i] * tables.dim[t] + c);
           result.out[bag * width + column + c] += value;
           result.magnitude[bag * width + column + c] += std::abs(value);
         }

@@ -36,6 +36,17 @@ TEST_CASE("a frame longer than allowed is refused before it is there") {
   reader.feed(bytes.data(), 24);
   CHECK_FALSE(reader.next());
   CHECK(reader.garbled());
+  CHECK(reader.complaint() == "a message of 101 bytes, where 100 are the most");
+}
+
+TEST_CASE("a reader has room for one frame of the longest text, until it is taken") {
+  const std::string bytes = encoded({FrameKind::hello, std::string(100, 'x')});
+  FrameReader reader(100);
+  CHECK(reader.room() == bytes.size());
+  reader.feed(bytes.data(), bytes.size());
+  CHECK(reader.room() == 0);
+  CHECK(reader.next());
+  CHECK(reader.room() == bytes.size());
 }
 
 TEST_CASE("texts packed into one come out again; what is no packed text gives none") {

@@ -105,6 +105,20 @@ TEST_CASE("Slurm's variables: rank 0 is on the first node of the step, the port 
   CHECK(launch(with(kSlurm, {{"SLURM_STEP_ID", "3"}})).master_port != launch(kSlurm).master_port);
 }
 
+TEST_CASE("a step of Slurm on one node stays at the loopback address") {
+  const Variables one_node =
+      with(kSlurm, {{"SLURM_STEP_TASKS_PER_NODE", "11"}, {"SLURM_NODEID", "0"}, {"SLURM_STEP_NODELIST", "gpu03"}});
+  CHECK(launch(one_node).master_host == "127.0.0.1");
+  CHECK(launch(with(one_node, {{"MASTER_ADDR", "gpu03"}})).master_host == "gpu03");
+}
+
+TEST_CASE("the secret comes from the environment; one that could be guessed is refused by name") {
+  CHECK(launch(with(kTorchrun, {{"SHARDSIM_SECRET", "c2VjcmV0IG9mIGEgdGVzdA==\n"}})).secret ==
+        "c2VjcmV0IG9mIGEgdGVzdA==");
+  CHECK(launch({}).secret.empty());
+  CHECK(names(error_of(with(kTorchrun, {{"SHARDSIM_SECRET", "1234"}})), "SHARDSIM_SECRET"));
+}
+
 TEST_CASE("a batch script of Slurm that starts the program without srun is alone") {
   CHECK(launch(without(kSlurm, "SLURM_STEP_ID")) == Launch{});
 }

@@ -32,6 +32,8 @@ TEST_CASE("four ranks gather texts, by rank") {
 
 TEST_CASE("texts of megabytes go through") {
   const auto errors = test::in_world(4, [](Rendezvous& rendezvous) {
+    rendezvous.allow(3'000'000);
+    rendezvous.barrier("before the large texts");
     const std::vector<std::string> all =
         rendezvous.all_gather(std::string(3'000'000, static_cast<char>('a' + rendezvous.rank())), "large texts");
     REQUIRE(all.size() == 4);
@@ -187,6 +189,114 @@ TEST_CASE("strangers at rank 0's port do not keep the ranks from meeting") {
     knocked = true;
   });
   CHECK(errors == std::vector<std::string>(3));
+}
+
+namespace {
+
+Descriptor knock(int port) {
+  Descriptor stranger;
+  int error = 0;
+  while (!stranger.open()) stranger = connect_to({"127.0.0.1", port}, after_seconds(1), error);
+  return stranger;
+}
+
+Launch with_secret(Launch launch, const std::string& secret) {
+  launch.secret = secret;
+  return launch;
+}
+
+// The first 24 bytes of a contribution that claims to have so many more.
+std::string header_of(std::uint64_t bytes) {
+  std::string header = encoded({FrameKind::contribution, ""});
+  header.replace(16, sizeof bytes, reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  return header;
+}
+
+}  // namespace
+
+TEST_CASE("strangers in any number, silent ones and ones that claim a place, hold up no rank and are counted") {
+  const int port = test::free_port();
+  std::atomic<bool> knocked = false;
+  const auto errors = test::on_threads({0, 1, 2}, [&](int rank) {
+    if (rank < 2) {
+      while (rank == 1 && !knocked) std::this_thread::yield();
+      const auto rendezvous = Rendezvous::join(test::launch_of(rank, 2, port), 30);
+      if (rank == 0) CHECK(rendezvous->strangers() > 0);
+      rendezvous->leave();
+      return;
+    }
+    std::vector<Descriptor> strangers;
+    for (int i = 0; i < 300; ++i) strangers.push_back(knock(port));
+    const std::string claim = encoded({FrameKind::hello, pack_texts({"1", "2", ""})});
+    for (const Descriptor& stranger : strangers) {
+      const std::string said = stranger.fd() % 3 == 0 ? claim : stranger.fd() % 3 == 1 ? "SHRDSIM2 and no nonce" : "";
+      send(stranger.fd(), said.data(), said.size(), MSG_NOSIGNAL);
+    }
+    knocked = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // they stay while the ranks meet
+  });
+  CHECK(errors == std::vector<std::string>(3));
+}
+
+TEST_CASE("a rank with another secret says so at once, and takes nobody's place") {
+  const int port = test::free_port();
+  std::atomic<bool> refused = false;
+  const auto errors = test::on_threads({0, 1, 2}, [&](int number) {
+    const bool wrong = number == 2;
+    while (number == 1 && !refused) std::this_thread::yield();
+    try {
+      const Launch launch = test::launch_of(wrong ? 1 : number, 2, port);
+      Rendezvous::join(with_secret(launch, wrong ? "the wrong secret" : "the right secret"), 30)->leave();
+    } catch (const Error&) {
+      refused = true;
+      throw;
+    }
+  });
+  CHECK(errors[0].empty());
+  CHECK(errors[1].empty());
+  CHECK(has(errors[2], "rank 0 at 127.0.0.1:" + std::to_string(port) + " has another secret than rank 1"));
+}
+
+TEST_CASE("rank 0 that waits in vain says how many it turned away") {
+  const int port = test::free_port();
+  const auto errors = test::on_threads({0, 1}, [&](int rank) {
+    Rendezvous::join(with_secret(test::launch_of(rank, 2, port), rank == 0 ? "one secret" : "another secret"), 0.5);
+  });
+  CHECK(has(errors[0], "rank 1 did not come to the rendezvous"));
+  CHECK(has(errors[0], "(turned away: 1 connection that was no rank with the secret of this run)"));
+}
+
+TEST_CASE("a rank that sends more than any may is named, and nobody stores it") {
+  const int port = test::free_port();
+  const auto errors = test::on_threads({0, 1, 2}, [&](int rank) {
+    if (rank != 1) {
+      Rendezvous::join(test::launch_of(rank, 3, port), 30)->barrier("waiting for rank 1");
+      return;
+    }
+    const Joined joined = join_ranks(test::launch_of(1, 3, port), 30);
+    const std::string header = header_of(std::uint64_t{8} << 30);
+    send(joined.links[0]->socket().fd(), header.data(), header.size(), MSG_NOSIGNAL);
+    while (!joined.links[0]->closed()) await_frame(*joined.links[0], after_seconds(0.1));
+  });
+  for (const int rank : {0, 2}) {
+    CHECK(has(errors[static_cast<std::size_t>(rank)], "rank 1 failed: it sent a message of 8589934592 bytes"));
+    CHECK_FALSE(has(errors[static_cast<std::size_t>(rank)], "died"));
+  }
+}
+
+TEST_CASE("where other machines reach rank 0 a secret is needed, and the address must be one of this host") {
+  Launch launch = test::launch_of(0, 2, test::free_port());
+  launch.master_host = "192.0.2.77";  // TEST-NET-1 (RFC 5737): of no host
+  for (const int rank : {0, 1}) {
+    launch.rank = launch.local_rank = rank;
+    const std::string error = error_of([&] { Rendezvous::join(launch, 0.3); });
+    CHECK(error.starts_with("environment variable SHARDSIM_SECRET: not set"));
+    CHECK(has(error, "192.0.2.77"));
+  }
+  launch.rank = launch.local_rank = 0;
+  const std::string error = error_of([&] { Rendezvous::join(with_secret(launch, "a secret of a test"), 0.3); });
+  CHECK(has(error, "192.0.2.77"));
+  CHECK(has(error, "its host has no such address"));
 }
 
 TEST_CASE("a rank that comes twice, or from another world, is turned away") {

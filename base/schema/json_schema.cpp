@@ -1,0 +1,253 @@
+#include "base/schema/json_schema.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+#include "base/unit_names.h"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
+constexpr const char* kNumber = "(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";  // as base/units.cpp reads it
+constexpr std::int64_t kMostCount = (std::int64_t{1} << 53) - 1;
+
+Json quantity(const char* title, UnitsOf units, const char* example) {
+  return {{"title", title},
+          {"type", "string"},
+          {"pattern", "^" + std::string(kNumber) + " ?(" + join(unit_names(units), "|") + ")$"},
+          {"examples", Json::array({example})}};
+}
+
+// Texts may be written without quotes, and YAML takes some of those for numbers or truth values.
+Json text_schema() {
+  return {{"type", Json::array({"string", "number", "boolean"})}};
+}
+
+Json count_schema(std::int64_t least) {
+  return {{"title", "a whole number"},
+          {"type", Json::array({"integer", "string"})},
+          {"minimum", least},
+          {"maximum", kMostCount},
+          {"pattern", "^" + std::string(kNumber) + "$"}};
+}
+
+Json real_schema() {
+  return {{"title", "a number"},
+          {"type", Json::array({"number", "string"})},
+          {"pattern", "^[+-]?" + std::string(kNumber) + "$"}};
+}
+
+Json share_schema() {
+  return {{"title", "a share from 0 to 1, or as 60 %"},
+          {"type", Json::array({"number", "string"})},
+          {"minimum", 0},
+          {"maximum", 1},
+          {"pattern", "^[+-]?" + std::string(kNumber) + "( ?%)?$"}};
+}
+
+// The words, and what YAML makes of those that look like numbers or truth values.
+Json choice_schema(const std::vector<std::string>& words) {
+  Json allowed = words;
+  for (const std::string& word : words) {
+    const Json number = Json::parse(word, nullptr, false);
+    if (number.is_number()) allowed.push_back(number);
+    if (word == "true" || word == "yes" || word == "on") allowed.push_back(true);
+    if (word == "false" || word == "no" || word == "off") allowed.push_back(false);
+  }
+  return {{"enum", allowed}};
+}
+
+// A name for a definition: what a reader calls a part, without what a JSON pointer would have to escape.
+std::string definition_name(std::string part) {
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+  std::ranges::replace_if(
+      part, [&](char c) { return !is_plain(c); }, '_');
+  return part;
+}
+
+class SchemaWriter {
+ public:
+  explicit SchemaWriter(const Parts& parts) : parts_(parts) {}
+
+  Json file(const std::string& title, const Shape& root) {
+    Json schema{{"$schema", kDraft}, {"title", title}};
+    const Part* const part = root.part.empty() ? nullptr : &part_of(root.part);
+    if (part != nullptr && part->names.empty() && part->has_base()) {
+      schema["if"] = {{"required", Json::array({"base"})}};
+      schema["then"] = reference(root.part, true);
+      schema["else"] = reference(root.part, false);
+      schema["required"] = Json::array({"schema"});
+    } else {
+      schema.update(value("file", root, false));
+    }
+    schema["$defs"] = definitions();
+    return schema;
+  }
+
+ private:
+  const Part& part_of(const std::string& name) const {
+    static const Part kUnseen;
+    const auto found = parts_.find(name);
+    return found == parts_.end() ? kUnseen : found->second;
+  }
+
+  // What a part that is laid over another one (`over`) requires is in the other one.
+  Json reference(const std::string& part, bool over) {
+    const std::string name = definition_name(part) + (over ? "_over_base" : "");
+    wanted_.insert({name, {part, over}});
+    return {{"$ref", "#/$defs/" + name}};
+  }
+
+  // A definition under this name, or a name like it where another schema has that one.
+  Json shared(const std::string& name, const Json& schema) {
+    const bool is_part =
+        std::ranges::any_of(parts_, [&](const auto& part) { return definition_name(part.first) == name; });
+    std::string free = is_part ? name + "_here" : name;
+    for (int number = 2;; ++number) {
+      const auto [known, is_new] = shared_.try_emplace(free, schema);
+      if (is_new || known->second == schema) return {{"$ref", "#/$defs/" + free}};
+      free = name + "_" + std::to_string(number);
+    }
+  }
+
+  Json scalar(const Form& form) {
+    switch (form.kind) {
+      case Form::Kind::name:
+        return shared("name", {{"anyOf", Json::array({{{"type", "string"}, {"pattern", "^[a-z0-9_]{1,64}$"}},
+                                                      {{"type", Json::array({"integer", "boolean"})}}})}});
+      case Form::Kind::choice:
+        return choice_schema(form.words);
+      case Form::Kind::flag:
+        return choice_schema({"true", "false"});
+      case Form::Kind::count:
+        return shared(form.least == 1 ? "count" : "count_from_" + std::to_string(form.least), count_schema(form.least));
+      case Form::Kind::real:
+        return shared("number", real_schema());
+      case Form::Kind::share:
+        return shared("share", share_schema());
+      case Form::Kind::bytes:
+        return shared("size", quantity("a size", UnitsOf::bytes, "40 GiB"));
+      case Form::Kind::time:
+        return shared("time", quantity("a time", UnitsOf::time, "3 us"));
+      case Form::Kind::rate:
+        return shared("rate", quantity("a rate", UnitsOf::rate, "25 GB/s"));
+      case Form::Kind::flops:
+        return shared("compute_rate", quantity("a compute rate", UnitsOf::flops, "19.5 TFLOP/s"));
+      default:
+        return shared("text", text_schema());
+    }
+  }
+
+  Json list(const Shape& shape) {
+    Json schema{{"type", "array"}};
+    if (!shape.item.empty()) schema["items"] = value("item", shape.item.front(), false);
+    return schema;
+  }
+
+  Json map(const Shape& shape, bool over) {
+    // A key without a value is an empty map.
+    Json schema{{"type", Json::array({"object", "null"})}};
+    Json required = Json::array();
+    for (const Shape::Key& key : shape.keys) {
+      if (shape.closed && !key.allowed) continue;
+      schema["properties"][key.name] = field(key, over);
+      if (!over && shape.maps > 0 && key.required_in == shape.maps) required.push_back(key.name);
+    }
+    if (!required.empty()) schema["required"] = required;
+    if (shape.closed) schema["additionalProperties"] = false;
+    if (!shape.by_name && !shape.free.empty())
+      schema["additionalProperties"] = value("entry", shape.free.front(), over);
+    return schema;
+  }
+
+  Json field(const Shape::Key& key, bool over) {
+    Json plain = value(key.name, key.shape, over);
+    if (!key.sourced || plain.empty()) return plain;
+    if (!plain.contains("$ref") && !plain.contains("enum")) plain = shared(key.name, plain);
+    const Json sourced{{"allOf", Json::array({reference(kSourcedPart, false)})},
+                       {"required", Json::array({"value"})},
+                       {"properties", {{"value", plain}}}};
+    const Json either{{"anyOf", Json::array({plain, sourced})}};
+    if (!plain.contains("$ref")) return either;
+    const std::string name = plain["$ref"].get<std::string>().substr(std::string("#/$defs/").size());
+    return shared(name + "_or_sourced", either);
+  }
+
+  Json value(const std::string& name, const Shape& shape, bool over) {
+    Json all = Json::array();
+    for (const Form& form : shape.forms) {
+      if (form.kind == Form::Kind::anything) return Json::object();
+      Json one = form.kind == Form::Kind::list  ? list(shape)
+                 : form.kind != Form::Kind::map ? scalar(form)
+                 : shape.part.empty()           ? shared(name, map(shape, over))
+                                                : reference(shape.part, part_of(shape.part).has_base());
+      if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
+    }
+    if (all.empty()) return Json::object();
+    return all.size() == 1 ? all.front() : Json{{"anyOf", all}};
+  }
+
+  // A map whose keys depend on one of them.
+  Json named(const std::string& name, const Part& part) {
+    Json schema{{"type", "object"}};
+    schema["properties"][part.name_key] = {{"enum", part.names}};
+    const auto sourced = [&](const auto& each) {
+      const Shape::Key* const key = find_key(each.second, part.name_key);
+      return key != nullptr && key->sourced;
+    };
+    if (std::ranges::any_of(part.by_name, sourced))
+      schema["properties"][part.name_key] = {
+          {"anyOf", Json::array({{{"enum", part.names}}, reference(kSourcedPart, false)})}};
+    if (part.needs_name) schema["required"] = Json::array({part.name_key});
+    Json cases = Json::array();
+    const auto add = [&](const std::string& each, const Shape& shape, const Json& condition) {
+      Json keys = map(shape, false);
+      if (keys.contains("properties") && !each.empty()) keys["properties"][part.name_key] = {{"const", each}};
+      const std::string definition = definition_name(name + "." + (each.empty() ? "unnamed" : each));
+      inner_[definition] = std::move(keys);
+      cases.push_back({{"if", condition}, {"then", {{"$ref", "#/$defs/" + definition}}}});
+    };
+    for (const auto& [each, shape] : part.by_name)
+      add(each, shape,
+          {{"properties", {{part.name_key, {{"const", each}}}}}, {"required", Json::array({part.name_key})}});
+    if (!part.needs_name) add("", part.shape, {{"not", {{"required", Json::array({part.name_key})}}}});
+    schema["allOf"] = cases;
+    return schema;
+  }
+
+  // What is referred to, and what that refers to.
+  Json definitions() {
+    std::map<std::string, Json> all;
+    for (bool more = true; more;) {
+      more = false;
+      const auto wanted = wanted_;
+      for (const auto& [name, what] : wanted) {
+        if (all.contains(name)) continue;
+        more = true;
+        const Part& part = part_of(what.first);
+        all[name] = part.names.empty() ? map(part.shape, what.second) : named(name, part);
+      }
+    }
+    all.insert(shared_.begin(), shared_.end());
+    all.insert(inner_.begin(), inner_.end());
+    return all;
+  }
+
+  const Parts& parts_;
+  std::map<std::string, std::pair<std::string, bool>> wanted_;  // by the name of the definition: part, over
+  std::map<std::string, Json> shared_, inner_;
+};
+
+}  // namespace
+
+std::string json_schema(const std::string& title, const Shape& root, const Parts& parts) {
+  return SchemaWriter(parts).file(title, root).dump(1) + "\n";
+}
+
+}  // namespace shardsim

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tree/tree.h"
+
+namespace shardsim {
+
+// What a value of a file may be written as, as the reader that takes it understands it.
+struct Form {
+  enum class Kind {
+    text,
+    name,
+    choice,
+    flag,
+    count,
+    real,
+    share,
+    bytes,
+    time,
+    rate,
+    flops,
+    list,
+    map,
+    anything  // no reader looks at it where it stands: the new value of a path in `set`, for example
+  };
+
+  Kind kind = Kind::text;
+  std::vector<std::string> words = {};  // Kind::choice: the texts that are allowed
+  std::int64_t least = 0;               // Kind::count
+
+  bool operator==(const Form&) const = default;
+};
+
+// The record of what readers asked of one value of a file. Readers fill it in where a tree has one (Tree::asked), and
+// read as they always do: so what it says about a file's keys is what reads the file. base/schema/ makes JSON Schemas
+// of such records.
+struct Asked {
+  // A key that a reader of this map knows.
+  struct Key {
+    std::string name;
+    bool required = false;
+    bool sourced = false;     // its value may be written as {value: ..., source: ...}, too
+    std::vector<Form> forms;  // none: the reader looked whether the key is there, or took its value as it stands
+  };
+
+  std::vector<Form> forms;
+  bool sourced = false;              // it was written as {value: ..., source: ...}, and a reader took its `value`
+  bool by_name = false;              // a map whose keys a reader asks for by name
+  bool finished = false;             // and refuses all others
+  std::vector<std::string> allowed;  // the keys that all those readers know
+  std::vector<Key> keys;
+  std::string part;      // the noun that the value is, such as "planner", where it has a schema of its own
+  std::string name_key;  // the key that says which of `names` such a map is, where its keys depend on that
+  std::vector<std::string> names;
+};
+
+// Gives each value of a tree an empty record.
+void record_what_is_asked(Tree& tree);
+
+// The notes below do nothing on a tree without a record.
+void note_form(const Tree& tree, const Form& form);
+void note_part(const Tree& tree, const std::string& part, const std::vector<std::string>& names = {},
+               const std::string& name_key = "name");
+void note_closed(const Tree& map, const std::vector<std::string>& known);  // that a reader refuses all other keys
+
+// What a reader says of a key when it asks for it: `sourced`, the value may be a sourced one; `required`, that, and the
+// key must be there; `required_plain`, it must be there and be no sourced value.
+enum class Need { none, sourced, required, required_plain };
+void note_key(const Tree& map, std::string_view key, const std::optional<Form>& form = {}, Need need = Need::none);
+
+}  // namespace shardsim

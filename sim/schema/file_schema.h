@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardsim {
+
+// The kinds of files that have a schema: cluster, plan, scenario, workload.
+std::vector<std::string> schema_kinds();
+
+// The JSON Schema of such files, made by asking their readers (base/schema/explore.h). It reads shipped files.
+// `check_stop` is called before each reading, and throws when the user asked to stop.
+std::string file_schema(const std::string& kind, const std::function<void()>& check_stop);
+
+}  // namespace shardsim

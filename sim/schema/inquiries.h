@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/schema/explore.h"
+
+namespace shardsim {
+
+// What to ask of the readers of each noun that a scenario is made of. The root of each specimen is that noun.
+Inquiry cluster_inquiry();
+Inquiry workload_inquiry();
+Inquiry plan_inquiry();
+Inquiry scenario_inquiry();
+
+// Planners, models, networks, software, loads, drift, cross-checks and constraints.
+std::vector<Inquiry> option_inquiries();
+
+}  // namespace shardsim

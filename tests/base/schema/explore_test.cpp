@@ -1,0 +1,90 @@
+#include "base/schema/explore.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/schema/json_schema.h"
+#include "base/tree/map_reader.h"
+#include "base/tree/yaml.h"
+
+namespace shardsim::explore_test {
+
+using Json = nlohmann::json;
+
+// A wheel has spokes, and a spoked one says of what; a disc has a thickness instead.
+void read_wheel(const Tree& tree) {
+  MapReader reader(tree, "");
+  reader.name("name");
+  if (reader.choice("kind", {"spoked", "disc"}, "disc") == "spoked") {
+    reader.count_from("spokes", 3, {});
+    if (reader.has("rim")) {
+      MapReader rim = reader.map("rim");
+      rim.rate("speed");
+      rim.finish();
+    }
+  } else {
+    reader.bytes("thickness", Bytes{1});
+  }
+  if (reader.has("holes")) {
+    for (const Tree& item : reader.list("holes")) {
+      MapReader hole(item, "holes");
+      hole.share("part", 0.5);
+      hole.finish();
+    }
+  }
+  reader.finish();
+}
+
+Json schema_of(const Inquiry& inquiry) {
+  Shape shape;
+  Parts parts;
+  explore(inquiry, shape, parts);
+  return Json::parse(json_schema("a wheel", shape, parts));
+}
+
+Json wheel_schema() {
+  return schema_of({read_wheel, {parse_yaml("{name: w}", "specimen")}, {}});
+}
+
+TEST_CASE("Exploring finds the keys that a reader asks for under any condition") {
+  const Json schema = wheel_schema();
+  for (const char* const key : {"name", "kind", "spokes", "rim", "thickness", "holes"})
+    CHECK_MESSAGE(schema["properties"].contains(key), key);
+  CHECK(schema["additionalProperties"] == false);
+  CHECK(schema["properties"]["rim"]["properties"].contains("speed"));
+}
+
+TEST_CASE("A key is required when no reading did without it") {
+  const Json schema = wheel_schema();
+  CHECK(schema["required"] == Json::array({"name"}));
+  CHECK(schema["properties"]["rim"]["required"] == Json::array({"speed"}));
+}
+
+TEST_CASE("A range and the words of a choice are those of the reader") {
+  const Json properties = wheel_schema()["properties"];
+  CHECK(properties["spokes"]["anyOf"][0]["minimum"] == 3);
+  CHECK(properties["kind"]["anyOf"][0]["enum"] == Json::array({"spoked", "disc"}));
+}
+
+TEST_CASE("Items of lists are explored, too") {
+  const Json holes = wheel_schema()["properties"]["holes"]["anyOf"][0];
+  CHECK(holes["type"] == "array");
+  CHECK(holes["items"]["properties"].contains("part"));
+  CHECK(holes["items"]["additionalProperties"] == false);
+}
+
+TEST_CASE("A map that is read without finish may hold other keys") {
+  const Json schema = schema_of(
+      {[](const Tree& tree) { MapReader(tree, "").count("age", 1); }, {parse_yaml("{age: 1}", "specimen")}, {}});
+  CHECK(schema["properties"].contains("age"));
+  CHECK_FALSE(schema.contains("additionalProperties"));
+}
+
+TEST_CASE("Reading a tree without a record notes nothing") {
+  const Tree tree = parse_yaml("{name: w}", "specimen");
+  read_wheel(tree);
+  CHECK(tree.asked == nullptr);
+}
+
+}  // namespace shardsim::explore_test

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Limits that hold together, messages that stay short, and environments that lack something: a good file is never called
+# broken, what cannot be done is refused in time and in one line. Usage: limits.sh SHARDSIM SOURCE_DIR
+set -euo pipefail
+shardsim=$(realpath "$1") source=$(realpath "$2")
+. "$source/tests/cli/lib.sh"
+
+cat >good.yaml <<'YAML'
+schema: shardsim.scenario/1
+planner: {name: row_wise}
+iterations: 4
+cluster: {base: toy_2x4}
+workload:
+  schema: shardsim.workload/1
+  name: history
+  batch_per_gpu: 32
+  tables:
+    - {name: history, rows: 8000, dim: 64, kind: sequence, average_length: 20, access: {family: zipf, s: 1}}
+YAML
+run run good.yaml -o whole -q --trace all
+check "the good scenario runs: $(cat streams/err)" [ "$code" -eq 0 ]
+
+# changed SED_EXPRESSION: good.yaml changed so as bad.yaml.
+changed() {
+  sed -E "$1" good.yaml >bad.yaml
+  if cmp -s good.yaml bad.yaml; then fail "nothing changed by: $1"; fi
+}
+many() { seq -s, -f "$1" "$2"; }  # many FORMAT N: N texts, with commas between
+
+echo "-- limits together"
+changed "s/name: history, rows/features: [$(many 'f%.0f' 2000)], copies: 100000, name: history, rows/"
+refuse 2 'bad.yaml:10:.*100000 copies of 2010 .*at most 12437 copies' check bad.yaml
+changed 's/name: history, rows/copies: 50000, name: history, rows/'
+{ echo 'cases:'; seq -f '  - {name: c%.0f}' 1000; } >>bad.yaml
+refuse 2 'bad.yaml:[0-9]+:.*first 46 cases .*fewer cases' check bad.yaml
+changed 's/name: history, rows/copies: 20000, name: history, rows/; s/toy_2x4/toy_2x4, nodes: 2500/'
+refuse 2 '20000 tables on 10000 ranks' check bad.yaml
+predict="collective predict --cluster dgx_a100_80gb"
+# shellcheck disable=SC2086
+refuse 2 'argument --sizes: 1000 sizes of 100000 ranks.*at most 50 sizes' $predict --nodes 12500 --kind all_reduce --sizes 1KiB:1000KiB:+1KiB
+{
+  echo "source,$(seq -s, 0 511)"
+  for rank in $(seq 0 511); do printf '%s%s\n' "$rank" "$(printf ',4096%.0s' {1..512})"; done
+} >matrix.csv
+# shellcheck disable=SC2086
+refuse 2 'argument --sizes: 1000 sizes of 262144 cells.*at most 381 sizes' $predict --nodes 64 --kind all_to_all_v --matrix matrix.csv --sizes 1KiB:1000KiB:+1KiB
+{
+  echo 'system,nodes,gpus_per_node,collective,size_bytes,time_us'
+  seq -f 'ALCF Polaris,25000,4,all_reduce,%.0f,100' 1024 1100
+} >worlds.csv
+run collective compare --measurements worlds.csv -o worlds
+check "rows of worlds of 100,000 ranks end in time, with $code: $(cat streams/err)" [ "$code" -le 2 ]
+
+echo "-- times without end"
+refuse 2 "case \"main\": it would run for over" run good.yaml --set cluster.nics.latency='1000000 s'
+changed 's/average_length: 20/average_length: 1e-300/'
+refuse 2 'bad.yaml:10:.*1e-300 ids per sample.*1e-09' run bad.yaml
+sed '2,$s/,100$/,5e-324/' worlds.csv >absurd.csv
+refuse 2 'absurd.csv:2: column time_us is absurd' collective compare --measurements absurd.csv
+
+echo "-- long messages"
+long=$(printf 'x%.0s' {1..5000})
+refuse 2 'cannot read it: File name too long' run "$long"
+refuse 2 'unknown option' run "--$long"
+refuse 2 'unknown command|Known' "$long"
+refuse 2 'Use ranks|cannot find|no value|set' run good.yaml --set "$(printf 'a.%.0s' {1..3000})a=3"
+{ cat good.yaml; echo 'cases:'; seq -f '  - {name: c%.0f}' 9999; } >bad.yaml
+refuse 2 'several cases. Name one of: c1, .*c9999' lower bad.yaml
+printf 'schema: "%s"\n' "$long" >bad.yaml
+refuse 2 'bad.yaml:1:9: unknown schema "xx' check bad.yaml
+evil=$'\xe2\x80\xae\xe2\x80\xa8\xc2\x9b31m'  # U+202E, U+2028, U+009B
+run run good.yaml -o "made$evil"
+check "what steers a terminal is not printed: $(cat streams/err)" grep -q '^report: made???31m/report.html$' streams/err
+rm -rf "made$evil" bad.yaml matrix.csv worlds worlds.csv absurd.csv
+
+echo "-- streams that are closed"
+check "closed stdin and stderr: compare" bash -c "'$shardsim' compare whole/timeline.h5 whole/timeline.h5 <&- 2>&- >compared"
+check "closed stdin and stderr: convert" bash -c "'$shardsim' convert whole/timeline.h5 -o back.timeline.json <&- 2>&-"
+check "what is written then is whole: $(head -c 100 back.timeline.json)" "$shardsim" convert back.timeline.json -o back.h5
+check "a closed stdout is an error" bash -c "! '$shardsim' list planners >&- 2>streams/err"
+check "which is told: $(cat streams/err)" grep -q '^error: standard output' streams/err
+
+echo "-- few descriptors and processes, little memory"
+# lacking LIMIT ARGUMENT...: under this limit the command succeeds, or says in one line what is missing, with exit code 1.
+lacking() {
+  local limit=$1
+  shift
+  code=0
+  # shellcheck disable=SC2016
+  bash -c 'ulimit '"$limit"'; exec "$0" "$@"' "$shardsim" "$@" >streams/out 2>streams/err || code=$?
+  check "ulimit $limit: $* ends with $code: $(cat streams/err)" [ "$code" -le 1 ]
+  [ "$code" -eq 0 ] || check "ulimit $limit: $* says so in one line: $(cat streams/err)" [ "$(wc -l <streams/err)" -eq 1 ]
+}
+for descriptors in 4 5 6 7 8 10 16; do
+  for arguments in "compare whole/timeline.h5 whole/timeline.h5" "convert whole/timeline.h5 -o back.h5" "run good.yaml -o few -q" \
+    "check good.yaml" "plan good.yaml -o few.json" "compare whole/timeline.h5 --observed-kineto whole/trace/main"; do
+    # shellcheck disable=SC2086
+    lacking "-n $descriptors" $arguments
+  done
+done
+for kilobytes in 150000 200000 300000; do
+  lacking "-v $kilobytes" run good.yaml -o few -q
+  lacking "-v $kilobytes" compare whole/timeline.h5 whole/timeline.h5
+done
+if [ "$(id -u)" -ne 0 ]; then lacking "-u 1" compare whole/timeline.h5 whole/timeline.h5; fi
+
+echo "-- files that are read are not written"
+ln whole/timeline.h5 hard.h5
+ln -s whole/timeline.h5 soft.h5
+for target in whole/timeline.h5 hard.h5 soft.h5 whole/../whole/timeline.h5; do
+  refuse 2 'argument --output: .*is the file that is read' convert whole/timeline.h5 -o "$target"
+done
+
+echo "-- nothing is left of a run that failed"
+before=$(find . -mindepth 1 -maxdepth 1 | sort)
+refuse 2 'over' run good.yaml -o a/b/c --set cluster.nics.latency='1000000 s'
+bash -c "ulimit -f 1; ! '$shardsim' run good.yaml -o a/b/c -q >/dev/null 2>&1"
+check "folders that were made for it go, too" [ "$before" = "$(find . -mindepth 1 -maxdepth 1 | sort)" ]
+finish 85

@@ -1,0 +1,28 @@
+// Any bytes as a model of somebody else: a CSV of tables, or the JSON of TorchRec's configurations and plan. What is
+// read becomes files that are read back, or an Error.
+#include <cstdint>
+#include <string_view>
+
+#include "base/tree/json.h"
+#include "sim/import/imported_model.h"
+#include "sim/import/model_files.h"
+#include "tests/fuzz/error_at_most.h"
+
+using shardsim::fuzz::expect_error_at_most;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto write = [](const shardsim::ImportedModel& model) {
+    shardsim::ImportSetting setting;
+    setting.cluster = "toy_2x4";
+    setting.planner = "row_wise";
+    setting.in_place = true;
+    shardsim::model_files(model, setting);
+    shardsim::assumptions(model, setting);
+  };
+  expect_error_at_most([&] { write(shardsim::model_from_csv(text, "fuzz.csv")); });
+  expect_error_at_most(
+      [&] { write(shardsim::model_from_torchrec(shardsim::parse_json(text, "fuzz.json"), "fuzz.json")); });
+  expect_error_at_most([&] { shardsim::plan_from_torchrec(shardsim::parse_json(text, "fuzz.json")); });
+  return 0;
+}

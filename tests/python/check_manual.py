@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Runs what the pages of docs/manual show, and compares what is printed with what is shown.
+
+Usage: check_manual.py SHARDSIM SOURCE_DIR [--update] [PAGE...]
+
+Each page gets an empty folder of its own, with a link to scenarios/; its blocks run in order:
+
+  ```console   commands behind "$ " (a line that ends in a backslash goes on), each followed by what it prints, stdout and
+               stderr together. A last line "..." leaves the rest of the output out.
+  ```yaml      that begins with a comment "# NAME.yaml" is written to that file.
+  ```csv       likewise: "# NAME.csv", and the comment is not part of the file.
+  ```python    runs with /usr/bin/python3, where its modules are installed; a ```text block right behind it is what it prints.
+
+A comment above a block changes that: `<!-- not run: REASON -->` leaves it alone, and `<!-- differs: REGEX -->` blanks
+what matches before both sides are compared (times of the machine, for example). A block of commands or Python that is
+neither run nor marked is an error. --update writes what was printed into the pages; look at the difference afterwards.
+Exit: 0 all is as shown (or written), 1 something is not or a Python block fails, 2 wrong usage.
+"""
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FENCE = re.compile(r"^```(\w*)\s*$")
+MARK = re.compile(r"^<!-- (not run|differs): (.+) -->$")
+RUN = {"console", "python", "yaml", "csv", "text"}
+LEFT_ALONE = {"", "json"}
+PYTHON = "/usr/bin/python3"
+
+
+class Block:
+    """One fenced block of a page: its kind, the numbers of its first and last line of content, and its marks."""
+
+    def __init__(self, kind, begin, marks):
+        self.kind, self.begin, self.end, self.marks = kind, begin, begin, marks
+
+
+def blocks_of(lines):
+    """The fenced blocks of a page, in order. Marks are the lines of comments right above a fence."""
+    blocks, marks, inside = [], {}, None
+    for number, line in enumerate(lines):
+        fence = FENCE.match(line)
+        if inside:
+            if line == "```":
+                inside.end = number
+                blocks.append(inside)
+                inside, marks = None, {}
+        elif fence:
+            inside = Block(fence[1], number + 1, marks)
+        elif (mark := MARK.match(line)):
+            marks[mark[1]] = mark[2]
+        elif line.strip():
+            marks = {}
+    return blocks
+
+
+def commands_of(content):
+    """(lines of the command, lines of its shown output) of each command of a console block."""
+    found = []
+    goes_on = False
+    for line in content:
+        if line.startswith("$ ") or goes_on:
+            if not goes_on:
+                found.append(([], []))
+            found[-1][0].append(line)
+            goes_on = line.endswith("\\")
+        elif found:
+            found[-1][1].append(line)
+        else:
+            raise ValueError(f'a console block begins with "{line}" instead of a command')
+    return found
+
+
+class Page:
+    """A page that is run: its lines, the folder it runs in, and what was wrong."""
+
+    def __init__(self, path, environment):
+        self.path, self.environment = path, environment
+        self.lines = path.read_text().split("\n")
+        self.wrong, self.failed, self.ran, self.left = 0, 0, 0, 0
+
+    def execute(self, command):
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        self.ran += 1
+        printed = done.stdout.decode()
+        return printed.rstrip("\n").split("\n") if printed.strip() else [], done.returncode
+
+    def judge(self, place, shown, printed, differs):
+        """The lines that the page shall show, after laying what is shown beside what was printed."""
+        if shown and shown[-1] == "...":
+            printed = printed[:len(shown) - 1] + ["..."]
+        blank = [[re.sub(differs, "", line) if differs else line for line in side] for side in (shown, printed)]
+        if blank[0] == blank[1]:
+            return shown
+        self.wrong += 1
+        print("\n".join(difflib.unified_diff(shown, printed, f"{self.path.name}: {place}", "printed", lineterm="")))
+        return printed
+
+    def console(self, content, differs):
+        new = []
+        for command, shown in commands_of(content):
+            text = "\n".join(command)[2:]
+            new += command + self.judge(text, shown, self.execute(["bash", "-c", text])[0], differs)
+        return new
+
+    def python(self, content):
+        """What the block printed; None where its modules are not installed, or where it fails."""
+        imports = "\n".join(line for line in content if line.startswith("import "))
+        if subprocess.run([PYTHON, "-c", imports], stderr=subprocess.DEVNULL).returncode:
+            print(f"{self.path.name}: Python not run, for want of a module: {imports}")
+            self.left += 1
+            return None
+        printed, status = self.execute([PYTHON, "-c", "\n".join(content)])
+        if status == 0:
+            return printed
+        self.failed += 1
+        print(f"{self.path.name}: Python fails:", *printed, sep="\n")
+        return None
+
+    def block(self, block, behind):
+        """The new content of a block; `behind` is what the Python block right above it printed."""
+        content = self.lines[block.begin:block.end]
+        if "not run" in block.marks or block.kind in LEFT_ALONE:
+            self.left += "not run" in block.marks
+            return content, None
+        if block.kind not in RUN:
+            raise ValueError(f'a block of kind "{block.kind}" is neither run nor marked "not run"')
+        if block.kind == "console":
+            return self.console(content, block.marks.get("differs")), None
+        if block.kind == "python":
+            return content, self.python(content)
+        if block.kind in ("yaml", "csv") and (name := re.match(rf"^# ([\w.]+\.{block.kind})$", content[0])):
+            skipped = 1 if block.kind == "csv" else 0
+            (self.folder / name[1]).write_text("\n".join(content[skipped:]) + "\n")
+        elif block.kind == "text" and behind is not None:
+            return self.judge("Python", content, behind, block.marks.get("differs")), None
+        return content, None
+
+    def check(self, source):
+        with tempfile.TemporaryDirectory() as folder:
+            self.folder = Path(folder)
+            (self.folder / "scenarios").symlink_to(source / "scenarios")
+            new, last, behind = [], 0, None
+            for block in blocks_of(self.lines):
+                content, printed = self.block(block, behind)
+                new += self.lines[last:block.begin] + content
+                last, behind = block.end, printed
+            return new + self.lines[last:]
+
+
+def main(arguments):
+    update = "--update" in arguments
+    arguments = [a for a in arguments if a != "--update"]
+    if len(arguments) < 2:
+        print(__doc__)
+        return 2
+    binary, source = Path(arguments[0]).resolve(), Path(arguments[1]).resolve()
+    names = arguments[2:]
+    pages = [p for p in sorted((source / "docs/manual").glob("*.md")) if not names or p.name in names]
+    wrong = failed = ran = left = 0
+    with tempfile.TemporaryDirectory() as programs:
+        (Path(programs) / "shardsim").symlink_to(binary)
+        environment = os.environ | {"PATH": programs + ":" + os.environ["PATH"], "LC_ALL": "C.UTF-8",
+                                    "SHARDSIM_DATA": str(source)}
+        for path in pages:
+            page = Page(path, environment)
+            new = page.check(source)
+            if update and new != page.lines:
+                path.write_text("\n".join(new))
+                print(f"{path.name}: updated")
+            wrong, failed = wrong + page.wrong, failed + page.failed
+            ran, left = ran + page.ran, left + page.left
+    print(f"{len(pages)} pages, {ran} commands, {left} blocks not run, {failed} fail, {wrong} print something else than is shown")
+    return 1 if failed or (wrong and not update) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -12,8 +12,8 @@ namespace shardsim {
 inline constexpr std::size_t kMaxTextFile = std::size_t{2} << 30;
 inline constexpr std::size_t kMaxYamlFile = std::size_t{64} << 20;
 
-// What is at a path, links followed. What cannot be looked at (a name too long, a folder that may not be entered) is
-// not there: the caller's message then says that it cannot be found.
+// What exists at a path, following links. A path that cannot be examined (its name is too long, or a folder may not be
+// entered) counts as not existing: the caller's message then says that it cannot be found.
 bool is_there(const std::filesystem::path& path);
 bool is_file(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
@@ -25,11 +25,12 @@ std::string read_file(const std::string& path, std::size_t most = kMaxTextFile);
 // refused.
 std::filesystem::path result_target(std::filesystem::path target);
 
-// The failure of a write, to be thrown.
+// The Error for a failed write; the caller throws it.
 Error cannot_write(const std::filesystem::path& path, const std::string& why);
 
-// A result file that appears whole or not at all: written beside under a temporary name, then renamed. One at a time
-// per target and process. Errors: Failure::run naming the path and the cause; result_target()'s.
+// Writes a result file that appears whole or not at all: it is written beside its target under a temporary name and
+// then renamed. A process may write a target only once at a time. Errors: Failure::run naming the path and the cause;
+// those of result_target().
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 // The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the

@@ -9,18 +9,18 @@
 
 namespace shardsim {
 
-// A piece of work for a process of its own.
+// A piece of work that runs in its own process.
 struct WorkerTask {
   std::string name;                  // for messages, e.g. the case
   std::function<std::string()> run;  // its result as bytes; may throw Error
-  double weight = 1;                 // those that take longest begin first, so that none is left alone at the end
-  // Takes the result in this process, as soon as it is there; may be empty.
+  double weight = 1;                 // tasks that take longest begin first, so that no long one remains at the end
+  // Receives the result in this process as soon as it is available; may be empty.
   std::function<void(std::string_view)> taken = {};
-  // Takes its failure, which then ends nothing but itself; may be empty.
+  // Receives the failure of the task, which then does not end other tasks; may be empty.
   std::function<void(const Error&)> failed = {};
 };
 
-// How many of them this process may use.
+// The number of processors that this process may use.
 int processors();
 
 struct WorkerOptions {
@@ -29,17 +29,16 @@ struct WorkerOptions {
   std::function<bool()> interrupted;                  // may be empty
 };
 
-// Runs every task in a forked process and returns the results in task order, whatever order they end in; that of a task
-// which has `taken` is empty.
-// Errors, of tasks that have no `failed`: the Error of the first task (in task order) that threw one; Failure::run
-// naming the task when a process dies. Interrupted when `interrupted` says so. On any of these all processes are ended
-// first; after a failure later tasks are not begun, and those under way are ended.
+// Runs every task in a forked process and returns the results in the order of the tasks. The result of a task that has
+// `taken` is empty. Errors of tasks without `failed`: the Error of the first task (in their order) that threw one;
+// Failure::run naming the task if its process dies. Throws Interrupted if `interrupted` returns true. In all these
+// cases the running processes are ended first, and no further task is begun.
 std::vector<std::string> run_in_workers(const std::vector<WorkerTask>& tasks, const WorkerOptions& options);
 
 // Thrown when the user asked to stop (Ctrl-C).
 struct Interrupted {};
 
-// Throws it when `interrupted` says so; an empty one never does.
+// Throws Interrupted if `interrupted` returns true; does nothing if it is empty.
 void throw_if_interrupted(const std::function<bool()>& interrupted);
 
 }  // namespace shardsim

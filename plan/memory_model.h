@@ -32,13 +32,14 @@ class MemoryModel {
   virtual std::vector<PlacementMemory> on_ranks(const Placement& placement, const Workload& workload,
                                                 const Cluster& cluster) const = 0;  // by rank
   PlacementMemory on_rank(const Placement& placement, int rank, const Workload& workload, const Cluster& cluster) const;
-  // Whether activations and buffers are counted beside the rows of tables; false: what fits need not run.
+  // Whether activations and buffers are counted in addition to the rows of tables. If not, a plan that fits may still
+  // run out of memory.
   virtual bool counts_buffers() const { return true; }
   // What the FlexShard equations need, with their own bandwidths.
   CostParameters cost_parameters(const Workload& workload, const Cluster& cluster) const;
 
  private:
-  // Only where they are others than the equations' defaults.
+  // Overridden only if the numbers of copies differ from the defaults of the equations.
   virtual void set_copies(CostParameters& /*cost*/) const {}
 };
 
@@ -54,10 +55,11 @@ std::span<const MemoryModelEntry> memory_models();  // alphabetical
 std::unique_ptr<MemoryModel> make_paper_memory(MapReader& options);
 std::unique_ptr<MemoryModel> make_torchrec_memory(MapReader& options);
 
-// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
+// Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
+// listed), unknown options.
 std::unique_ptr<MemoryModel> make_memory_model(const Tree& options);
 
-// What all placements of the plan take on one rank, part by part.
+// The memory that all placements of the plan take on one rank, part by part.
 PlacementMemory memory_on_rank(const Plan& plan, int rank, const Workload& workload, const Cluster& cluster,
                                const MemoryModel& model);
 

@@ -65,17 +65,18 @@ struct Placement {
 
 // Share of the placement's rows that is kept in HBM.
 double hbm_share(const Placement& placement);
-// Rows of either kernel fused_uvm... all lie in the memory of the node; a cache holds copies.
+// Whether the rows are in the memory of the node, as with the kernels fused_uvm and fused_uvm_caching, whose cache in
+// HBM only holds copies.
 bool on_host(const Placement& placement);
 
-// Where every row and column of every table lives. Placements are sorted by table, then row_begin, then column_begin.
+// Says which ranks hold which rows and columns of every table. Placements are sorted by table, then row_begin, then
+// column_begin.
 struct Plan {
   std::vector<Placement> placements;
   std::uint64_t hash_seed = 1;  // of the hash that spreads popularity positions over shards
-  // By table: paths of modules as a plan file names them, where they are others than module_paths
-  // (plan/module_paths.h).
+  // By table: the path of its module in the plan file, if it differs from module_paths (plan/module_paths.h).
   std::map<int, std::string> modules = {};
-  // Tables whose entry in a plan file gives a cache to a kernel that has none, as TorchRec's own plans may.
+  // Tables whose entry in the plan file states a cache although their kernel has none; TorchRec's own plans may do so.
   std::vector<int> idle_caches = {};
 
   bool operator==(const Plan&) const = default;

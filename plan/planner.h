@@ -17,7 +17,7 @@
 
 namespace shardsim {
 
-// What a planner may use beside workload and cluster.
+// What a planner may use in addition to the workload and the cluster.
 struct PlannerContext {
   const MemoryModel& memory;
   std::uint64_t seed = 1;
@@ -25,7 +25,7 @@ struct PlannerContext {
   std::function<PlannerBandwidths()> simulated_bandwidths;
   // One iteration of a plan as the simulator sees it, for planners that judge plans by simulation; may be empty.
   std::function<Seconds(const Plan&)> simulate = {};
-  // Takes a line for people about how the plan was chosen; may be empty.
+  // Receives a line of text about how the plan was chosen; may be empty.
   std::function<void(const std::string&)> note = {};
   // Called between the steps of a long search; throws when the user asked to stop. May be empty.
   std::function<void()> check_stop = {};
@@ -33,18 +33,19 @@ struct PlannerContext {
   // lookups and updates; may be empty, and `compute` null.
   std::function<PlacementLoad(const Placement&)> load = {};
   const ComputeModel* compute = nullptr;
-  // The operations of an iteration of a plan, in the order and with the dependencies that the lowering gives them; the
-  // placements need not cover the tables, nor only once. May be empty.
+  // The operations of an iteration of a plan, in the order and with the dependencies of the lowering. The placements
+  // may leave out parts of tables, or hold them several times. May be empty.
   std::function<IterationOutline(const Plan&)> outline = {};
-  // One iteration of a plan in closed form, where no transfer slows another: some milliseconds each. May be empty.
+  // One iteration of a plan by a closed formula, in which transfers do not slow each other down. A call takes some
+  // milliseconds. May be empty.
   std::function<Seconds(const Plan&)> estimate = {};
-  // Takes a figure of the planner about the plan that it returns: "cost_ms" is what it minimised, if that is a time of
-  // an iteration; others are named as it likes. May be empty.
+  // Receives a figure of the planner about the plan that it returns. "cost_ms" is the quantity that it minimised, if
+  // that is a time of an iteration; it may choose other names freely. May be empty.
   std::function<void(const std::string& name, double value)> figure = {};
-  // Takes what labelled the data that the planner's costs were learned from, as a compute model is named: "roofline".
-  // Where that is what judges its plans, too, tables say "in-model". May be empty.
+  // Receives the name of what labelled the data from which the planner's costs were learned, such as the compute model
+  // "roofline". If the same model also judges its plans, tables say "in-model". May be empty.
   std::function<void(const std::string& provider)> trained_on = {};
-  // What the scenario allows for each table; null: everything.
+  // What the scenario allows for each table; everything if null.
   const Constraints* constraints = nullptr;
 };
 
@@ -62,12 +63,13 @@ struct PlannerEntry {
   std::string_view name;  // as written in a scenario
   std::string_view help;  // one line
   std::unique_ptr<Planner> (*make)(MapReader& options);
-  bool drawn = false;  // at random, by its option `seed`
+  bool drawn = false;  // whether the plan is drawn at random, with the option `seed`
 };
 
 std::span<const PlannerEntry> planners();  // alphabetical
 
-// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
+// Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
+// listed), unknown options.
 std::unique_ptr<Planner> make_planner(const Tree& options);
 
 }  // namespace shardsim

@@ -11,8 +11,8 @@
 
 namespace shardsim {
 
-// What is known of the rows that a lookup or an update is about; 0 where it is not known. Sums and means over all
-// tables of the call.
+// What is known about the rows of a lookup or an update, as sums and means over all tables of the call; 0 means that a
+// figure is not known.
 struct RowWork {
   double distinct = 0;         // different rows among the lookups
   double distinct_growth = 0;  // d ln distinct / d ln lookups, 1 where no row comes twice
@@ -47,7 +47,7 @@ struct SortWork {
   int key_bytes = 4, value_bytes = 4;
 };
 
-// What one compute operation asks of a device.
+// The work of one compute operation.
 struct ComputeWork {
   enum class Kind { lookup, update, dense, sort };
   Kind kind = Kind::dense;
@@ -67,16 +67,17 @@ struct ComputeWork {
   Seconds fixed;       // measured duration that replaces the model, when above 0
 };
 
-// Seconds that a device takes for one operation, alone on the device.
-// Contract: pure; never negative; not falling when bytes, FLOP or lookups grow. `fixed` is returned as it is.
+// Predicts the seconds that a device takes for one operation that runs alone on it.
+// Contract: pure; never negative; never shorter for more bytes, FLOP or lookups. A `fixed` duration is returned
+// unchanged.
 class ComputeModel {
  public:
   virtual ~ComputeModel() = default;
   virtual Seconds seconds(const ComputeWork& work, const GpuSpec& gpu) const = 0;
 };
 
-// Why what was fitted of the GPU does not hold for an operation ("3 GiB (fitted up to 1 GiB)"), which takes it all the
-// same; "" where it does, nothing was fitted, or the operation's time is given.
+// The reason why the fitted values of the GPU do not hold for an operation ("3 GiB (fitted up to 1 GiB)"), although
+// they are used for it. "" if they hold, nothing was fitted, or the time of the operation is given.
 std::string outside_fit(const ComputeWork& work, const GpuSpec& gpu);
 
 struct ComputeModelEntry {
@@ -88,10 +89,11 @@ struct ComputeModelEntry {
 
 std::span<const ComputeModelEntry> compute_models();  // alphabetical
 
-// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
+// Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
+// listed), unknown options.
 std::unique_ptr<ComputeModel> make_compute_model(const Tree& options);
 
-// Of the entry that they name; false where none has that name.
+// `asks_row_growth` of the entry that the options name; false if there is no such entry.
 bool asks_row_growth(const Tree& options);
 
 }  // namespace shardsim

@@ -15,7 +15,7 @@ namespace shardsim {
 enum class Dtype { fp32, fp16, bf16, int8 };
 enum class TableKind { sequence, pooled };
 
-// Whether every id of a bag is drawn for itself, or the first one decides the others (models/load/row_shares.h).
+// Whether every id of a bag is drawn independently, or the first one determines the others (models/load/row_shares.h).
 enum class BagIds { independent, first_id };
 
 int dtype_bytes(Dtype dtype);
@@ -122,8 +122,8 @@ struct WireDtype {
   bool operator==(const WireDtype&) const = default;
 };
 
-// Where the workload states none it is fp32, whatever the rows are: TorchRec's lookups return fp32 unless told
-// otherwise (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
+// If the workload states none, it is fp32 whatever the type of the rows, because TorchRec's lookups return fp32 by
+// default (pytorch/FBGEMM fbgemm_gpu/split_table_batched_embeddings_ops_training.py, output_dtype).
 Dtype wire_dtype(const std::optional<WireDtype>& stated, const Table& table);
 
 // Of the gradient of replicated rows, as PyTorch's DistributedDataParallel reduces it: that of the rows; fp32 where
@@ -143,9 +143,9 @@ struct Workload {
   // as its embedding collections do, with pointers before the lookup and the index work of the update apart from it
   // (docs/lowering.md, "HugeCTR").
   std::string embedding_kernels = "fused";
-  // What an exchange of ids is made of: "none" (they are where they are looked up), "ids" alone, "full" (splits,
-  // lengths, ids, weights and the host's wait, as in TorchRec), or "auto": ids where all tables are sequences and there
-  // is no pipeline, or where the rest of the iteration is measured; else full.
+  // The steps of an exchange of ids: "none" (each rank already has the ids that it looks up), only "ids", "full"
+  // (splits, lengths, ids, weights and the wait of the host, as in TorchRec), or "auto", which is ids if all tables are
+  // sequences and there is no pipeline, or if the rest of the iteration is measured, and otherwise full.
   std::string input_exchange = "auto";
   // How partial sums of pooled row_wise tables get to the ranks of their samples: "reduce_scatter" over the world
   // (TorchRec), or as HugeCTR does: "uniform", a vector from every owner, or "hierarchical", which adds them up in the

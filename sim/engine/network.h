@@ -52,7 +52,8 @@ struct NetworkEntry {
 
 std::span<const NetworkEntry> networks();  // alphabetical
 
-// The one that `options` (a map with `name`) asks for. Errors: unknown name (lists the known ones), unknown options.
+// Makes the implementation that `options` (a map with `name`) names. Errors: an unknown name (the known ones are
+// listed), unknown options.
 std::unique_ptr<Network> make_network(const Tree& options);
 
 }  // namespace shardsim

@@ -24,7 +24,7 @@ struct PerRank {
   bool operator==(const PerRank&) const = default;
 };
 
-// Which matrix of a Program an all_to_all moves, and which way round.
+// Which matrix of a Program an all_to_all moves, and in which direction.
 struct MatrixUse {
   int index = -1;           // of Program::matrices; -1: none
   bool transposed = false;  // what a source sends to a destination there, this one sends back
@@ -42,7 +42,7 @@ struct OpProduct {
   bool operator==(const OpProduct&) const = default;
 };
 
-// One operation, on all its ranks: a symmetric plan is written once, so 1,024 ranks cost what 8 cost.
+// One operation on all its ranks. A symmetric plan is written only once, so 1,024 ranks need no more operations than 8.
 struct Op {
   int id = 0;  // equal to its index
   std::string name;
@@ -99,8 +99,9 @@ inline constexpr double kPositionBytes = 4;
 
 constexpr std::string_view kLaunchStream = "launch";  // the host's, in Program::streams
 
-// One training iteration: per rank, streams of operations with their bytes and dependencies. It knows no clock.
-// Operations of one rank on one stream run in list order. Both machines execute the same Program.
+// One training iteration: for each rank, streams of operations with their bytes and dependencies, but without times.
+// Operations of one rank on one stream run in the order of the list. The simulator and the validator execute the same
+// Program.
 struct Program {
   std::string scenario;
   std::string case_name;
@@ -120,7 +121,7 @@ struct Program {
   };
   std::vector<Matrix> matrices;
   std::vector<Table> tables;
-  // Rows, columns and holders of a placement; where in memory a holder keeps them is not the Program's to say.
+  // Rows, columns and holders of a placement. The Program does not say where in its memory a holder keeps them.
   struct Shard : Placement {
     int tier = -1;
     std::string order = "popularity";  // what is cut: positions in the order of popularity, or row_id
@@ -149,17 +150,18 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// The matrix that an all_to_all moves in a rank set of its group, the way round in which it does.
+// The matrix that an all_to_all moves in a rank set of its group, transposed if the operation moves it in the other
+// direction.
 ByteMatrix resolve_matrix(const Program& program, const MatrixUse& use, std::size_t set = 0);
 
-// The place of what has that name in its list (of matrices, say); -1: nothing has.
+// The index of the item with that name in a list (of matrices, for example); -1 if there is none.
 template <typename Named>
 int index_named(const std::vector<Named>& all, std::string_view name) {
   const auto found = std::ranges::find(all, name, &Named::name);
   return found == all.end() ? -1 : static_cast<int>(found - all.begin());
 }
 
-// Of the fusion group, in list order.
+// The ids of the operations of the fusion group that have this role, in the order of the list.
 std::vector<int> ops_in_role(const Program& program, int fusion, OpRole role);
 
 // Where the parts of a Program were read, for messages; an index or name without a place stands at `program`.

@@ -30,22 +30,23 @@ struct Published {
   bool operator==(const Published&) const = default;
 };
 
-// What a case is besides, when it is one of several jobs on a fabric.
+// Further properties of a case that is one of several jobs on a fabric.
 struct JobPart {
   std::vector<int> nodes;  // of the cluster; rank 0 is GPU 0 of the first
   Seconds start;
   Place nodes_place, start_place;
 };
 
-// What a case is besides, when its planner is one of several that are compared (`planners`).
+// Further properties of a case whose planner is one of several that are compared (`planners`).
 struct ComparedPlanner {
-  std::string group;              // the case that lists the planners; case names are GROUP/LABEL
-  std::string label;              // the planner's name, or what its entry says instead
-  std::vector<std::string> also;  // cases of the file that differ in their plans alone, so that it stands for them
-  bool unasked = false;           // one of `all`: what it refuses is told and stops nobody
+  std::string group;  // the case that lists the planners; case names are GROUP/LABEL
+  std::string label;  // the planner's name, or what its entry says instead
+  std::vector<std::string>
+      also;              // the cases of the file that this one stands for, because they differ only in their plans
+  bool unasked = false;  // it comes from `all`: if it refuses the case, this is reported and the others continue
 };
 
-// One case of a scenario: all it takes to simulate it.
+// One case of a scenario, with everything that is needed to simulate it.
 struct Case {
   std::string name;
   Place place;
@@ -75,7 +76,7 @@ struct Fabric {
   std::vector<std::size_t> jobs;  // indices of Scenario::cases, in file order; at least one
 };
 
-// The scenario's key `cross_check`: lay TorchRec's estimates beside the simulation.
+// The key `cross_check` of a scenario: compare TorchRec's estimates with the simulation.
 struct CrossCheckOptions {
   Place place;
   std::size_t worst = 5;               // plans to explain
@@ -94,7 +95,8 @@ struct Scenario {
   std::vector<Fabric> fabrics;
   std::optional<CrossCheckOptions> cross_check;
 
-  // Leaves out the cases that are not `wanted`, which is asked in their order; a fabric keeps its other jobs.
+  // Removes the cases for which `wanted` returns false; it is called in the order of the cases. A fabric keeps its
+  // other jobs.
   void keep(const std::function<bool(const Case&)>& wanted);
 };
 
@@ -102,9 +104,9 @@ struct Scenario {
 struct Overrides {
   std::vector<std::pair<std::string, std::string>> set;  // --set PATH=VALUE
   std::optional<std::uint64_t> seed;
-  std::string memory_model;  // "" = as the scenario says
-  std::vector<std::string>
-      only_cases;  // patterns of names: changes hold for cases that one of them fits; none: for all
+  std::string memory_model;             // "" = as the scenario says
+  std::vector<std::string> only_cases;  // patterns of names: the changes apply to the cases that one of them fits, or
+                                        // to all if there is none
   std::vector<std::string> planners = {};  // --planners, instead of the cases' own plans; empty: these
 };
 

@@ -22,8 +22,8 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// What ran when, on which rank and stream, moving how many bytes. Predicted and observed are the same type.
-// Spans are sorted by (start, rank, stream, op).
+// Says what ran when, on which rank and stream, and how many bytes it moved. Predictions and observations have the same
+// type. Spans are sorted by (start, rank, stream, op).
 struct Timeline {
   struct OpInfo {
     std::string name;
@@ -42,8 +42,8 @@ struct Timeline {
     std::string device;              // "NVIDIA A100-SXM4-40GB", the CPU's name
     std::string driver, cuda, nccl;  // versions; "" where there is none
     std::string transport;           // nccl, sockets, mpi
-    double clock_residual_us = 0;    // how far the clocks of two nodes may be off each other
-    double clock_drift_us = 0;       // how far a node's clock moved against rank 0's in the run, at most
+    double clock_residual_us = 0;    // how much the clocks of two nodes may differ
+    double clock_drift_us = 0;       // how much the clock of a node moved at most against that of rank 0 during the run
     std::string more{};              // what else its machines say of themselves: "name: value" with "; " between
     bool operator==(const Measured&) const = default;
   };
@@ -66,7 +66,7 @@ struct Timeline {
   bool operator==(const Timeline&) const = default;
 };
 
-// The members of the rank set of the op's group that holds `rank`; empty when the Timeline does not say.
+// The members of the rank set in the op's group that contains `rank`; empty if the Timeline does not state them.
 std::vector<int> group_of(const Timeline& timeline, const Timeline::OpInfo& op, int rank);
 
 void sort_spans(Timeline& timeline);

@@ -73,7 +73,7 @@ sums() {
     for rank in $(seq 0 15); do printf '%s\n' "$@" | grep "^$rank," || echo "$rank,0,0,0,0"; done; } >"$file"
 }
 sums node.csv 0,1000,0,0,0 8,0,1000,0,0
-refuse 2 'node.csv: .*inside node 0: 1000 and 0' "${a100[@]}" --kind all_to_all_v --loads node.csv
+refuse 2 'node.csv: .*inside node 0 differ: 1000 and 0' "${a100[@]}" --kind all_to_all_v --loads node.csv
 sums self.csv 3,1000,1000,0,0
 refuse 2 'self.csv:5: rank 3 sends 1000 bytes' "${a100[@]}" --kind all_to_all_v --loads self.csv
 sums off.csv 0,0,0,1000,0 1,0,0,0,1000

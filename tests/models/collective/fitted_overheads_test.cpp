@@ -180,7 +180,7 @@ TEST_CASE("a NIC faster than its slot is said, with what reductions and exchange
   };
   CHECK(notes("200 Gbit/s").empty());
   REQUIRE(notes("400 Gbit/s").size() == 1);
-  CHECK(notes("400 Gbit/s")[0].find("counts 24 GB/s of a slot") != std::string::npos);
+  CHECK(notes("400 Gbit/s")[0].find("assumes 24 GB/s for a slot") != std::string::npos);
   CHECK(notes("400 Gbit/s")[0].find("up to 1.31 times") != std::string::npos);
   const auto seconds = [](const std::string& rate, CollectiveKind kind) {
     const Cluster cluster(with_fits(spec_from(a100(2, 8, "per_gpu: 1, rate: \"" + rate + "\"") + "fits: open_data\n")));

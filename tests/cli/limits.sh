@@ -30,9 +30,6 @@ many() { seq -s, -f "$1" "$2"; }  # many FORMAT N: N texts, with commas between
 echo "-- limits together"
 changed "s/name: history, rows/features: [$(many 'f%.0f' 2000)], copies: 100000, name: history, rows/"
 refuse 2 'bad.yaml:10:.*100000 copies of 2010 .*at most 12437 copies' check bad.yaml
-changed 's/name: history, rows/copies: 50000, name: history, rows/'
-{ echo 'cases:'; seq -f '  - {name: c%.0f}' 1000; } >>bad.yaml
-refuse 2 'bad.yaml:[0-9]+:.*first 46 cases .*fewer cases' check bad.yaml
 changed 's/name: history, rows/copies: 20000, name: history, rows/; s/toy_2x4/toy_2x4, nodes: 2500/'
 refuse 2 '20000 tables on 10000 ranks' check bad.yaml
 predict="collective predict --cluster dgx_a100_80gb"

@@ -100,6 +100,7 @@ void refuse_foreign(const fs::path& target, const std::set<std::string>& names, 
     throw run_error(path.string() + ": " + what, "Remove it, or choose another folder with -o");
   };
   std::error_code failure;
+  if (fs::is_symlink(target / kNames, failure)) refuse(target / kNames, "a link is in the way of results");
   for (const std::string& name : names) {
     for (const fs::path& folder : folders_above(target, name))
       if (fs::is_symlink(folder, failure))

@@ -155,6 +155,9 @@ Checked check_result(const Tree& tree) {
 // The file is read once: it may be a pipe.
 Checked check_file(const std::string& path, const PlanWatch& watch) {
   const std::string text = read_file(path);
+  if (text.starts_with("\x89HDF\r\n"))
+    throw input_error({path}, "an HDF5 file, and check reads text alone",
+                      "Look at a timeline with shardsim compare, or write it as text with shardsim convert");
   const Tree tree = looks_like_json(text) ? parse_json(text, path) : parse_yaml(text, path);
   const std::string schema = schema_of(tree);
   if (schema == "shardsim.scenario/1") return check_scenario(text, path, watch);

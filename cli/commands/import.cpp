@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostImportedBatch = 1'000'000'000;
 constexpr std::int64_t kMostImportedNodes = 100'000;
+constexpr std::size_t kMostImported = std::size_t{256} << 20;  // bytes of a model's file
 constexpr const char* kMark = "# Made by: shardsim import";
 
 // JSON begins with a bracket; a CSV with the name of a column.
@@ -28,7 +29,7 @@ bool is_json(const std::string& text) {
 }
 
 ImportedModel read_model(const std::string& file) {
-  const std::string text = read_file(file);
+  const std::string text = read_file(file, kMostImported);
   return is_json(text) ? model_from_torchrec(parse_json(text, file), file) : model_from_csv(text, file);
 }
 
@@ -68,6 +69,13 @@ void refuse_files_of_others(const std::vector<fs::path>& files, const Arguments&
   }
 }
 
+// The plan lies beside the scenario under a name that nobody chose: what is there and is no plan stays.
+void refuse_another_plan(const fs::path& file, const Arguments& given) {
+  if (given.has("force") || !is_there(file) || read_file(file.string()).find("shardsim.plan/1") != std::string::npos)
+    return;
+  throw input_error({file.string()}, "the file exists and is no plan", "Choose another name with -o, or add --force");
+}
+
 void report_import(const ImportedModel& model, const ImportSetting& setting, const fs::path& scenario) {
   const std::string file = scenario.string();
   for (const std::string& assumption : assumptions(model, setting)) print_note(assumption);
@@ -93,9 +101,11 @@ int import_into_file(ImportedModel model, const Arguments& given, const fs::path
   setting.in_place = true;
   setting.plan_file = file.stem().string() + ".plan.json";
   const ModelFiles files = model_files(model, setting);
+  const fs::path plan = file.parent_path() / setting.plan_file;
   refuse_files_of_others({file}, given);
+  if (!files.plan.empty()) refuse_another_plan(plan, given);
   const StopDelay together;
-  if (!files.plan.empty()) write_file(file.parent_path() / setting.plan_file, files.plan);
+  if (!files.plan.empty()) write_file(plan, files.plan);
   write_file(file, files.scenario);
   report_import(model, setting, file);
   return 0;

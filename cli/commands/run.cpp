@@ -124,8 +124,7 @@ int run_scenario(const Arguments& given, const Terminal& terminal) {
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   if (!given.has("quiet")) note_joined(scenario);
   const std::vector<std::string> traces = traced(given, scenario);
-  const std::filesystem::path folder =
-      output_folder(given, "run", std::filesystem::path("out") / std::filesystem::path(given.positional()[0]).stem());
+  const std::filesystem::path folder = output_folder(given, "run", std::filesystem::path("out") / result_name(given));
 
   Progress progress(terminal.stderr_is_terminal && !given.has("quiet"));
   WorkerOptions workers;

@@ -178,6 +178,11 @@ std::string named_from(const std::string& name, const std::filesystem::path& fol
   return std::filesystem::proximate(name, folder.empty() ? "." : folder).string();
 }
 
+std::string result_name(const Arguments& given) {
+  const std::string stem = std::filesystem::path(given.positional()[0]).stem().string();
+  return stem.find_first_not_of('.') == std::string::npos ? "scenario" : stem;
+}
+
 std::filesystem::path output_folder(const Arguments& given, const std::string& command,
                                     const std::filesystem::path& standard) {
   const auto folder = given.value("output");

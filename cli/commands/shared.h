@@ -43,6 +43,10 @@ const Case& chosen_case(const Scenario& scenario, const Arguments& given);
 // `mark`, so is of another kind, unless --force is given.
 void deliver(const std::string& text, const Arguments& given, const std::string& mark);
 
+// What the results of the scenario on the command line are called: its file's name without ending; "scenario" where
+// only dots are left ("...yaml"), which would lead out of the folder of results.
+std::string result_name(const Arguments& given);
+
 // The folder that -o names, or `standard`. Errors: -o - and an empty name; `command` is named there.
 std::filesystem::path output_folder(const Arguments& given, const std::string& command,
                                     const std::filesystem::path& standard);

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/packed.h"
+#include "base/result_folder.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "base/workers.h"
@@ -67,7 +68,7 @@ class SweepProgress {
 };
 
 std::filesystem::path sweep_folder(const Arguments& given) {
-  const std::string stem = std::filesystem::path(given.positional()[0]).stem().string();
+  const std::string stem = result_name(given);
   return output_folder(given, "sweep", std::filesystem::path("out") / (stem + "-sweep"));
 }
 

@@ -30,9 +30,6 @@ many() { seq -s, -f "$1" "$2"; }  # many FORMAT N: N texts, with commas between
 echo "-- limits together"
 changed "s/name: history, rows/features: [$(many 'f%.0f' 2000)], copies: 100000, name: history, rows/"
 refuse 2 'bad.yaml:10:.*100000 copies of 2010 .*at most 12437 copies' check bad.yaml
-changed 's/name: history, rows/copies: 50000, name: history, rows/'
-{ echo 'cases:'; seq -f '  - {name: c%.0f}' 1000; } >>bad.yaml
-refuse 2 'bad.yaml:[0-9]+:.*first 46 cases .*fewer cases' check bad.yaml
 changed 's/name: history, rows/copies: 20000, name: history, rows/; s/toy_2x4/toy_2x4, nodes: 2500/'
 refuse 2 '20000 tables on 10000 ranks' check bad.yaml
 predict="collective predict --cluster dgx_a100_80gb"
@@ -109,6 +106,25 @@ ln whole/timeline.h5 hard.h5
 ln -s whole/timeline.h5 soft.h5
 for target in whole/timeline.h5 hard.h5 soft.h5 whole/../whole/timeline.h5; do
   refuse 2 'argument --output: .*is the file that is read' convert whole/timeline.h5 -o "$target"
+done
+
+run compare whole/timeline.h5 whole/timeline.h5 -o page.html
+refuse 2 'argument --output: .*page.html. is a file that is read' compare whole/timeline.h5 page.html -o ./page.html
+refuse 2 'whole/timeline.h5: an HDF5 file' check whole/timeline.h5
+mkdir linked
+ln -s ../good.yaml linked/.shardsim-files
+refuse 1 'linked/.shardsim-files: a link is in the way' run good.yaml -o linked -q
+imported="$source/scenarios/imports/torchrec.json"
+echo precious >model.plan.json
+refuse 2 'model.plan.json: the file exists and is no plan' import "$imported" -o model.yaml
+for name in ...yaml ..yaml; do
+  mkdir below
+  cp good.yaml "below/$name"
+  (cd below && "$shardsim" run "$name" -q >../streams/out 2>../streams/err) || fail "$name does not run"
+  check "results of $name lie in out/scenario" [ -f below/out/scenario/result.json ]
+  check "$name and out alone are there" [ "$(find below -mindepth 1 -maxdepth 1 | wc -l)" -eq 2 ]
+  check "nothing lies beside scenario" [ "$(find below/out -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
+  rm -rf below
 done
 
 echo "-- nothing is left of a run that failed"

@@ -46,7 +46,7 @@ plan_check() {
   echo "kernels 25 90 every kernel against the double-precision reference"
   echo "large 15 60 tables of more than 2^32 elements and of 20 GB and more"
   echo "nccl 40 100 2 and 4 ranks on this GPU by NCCL: the data of 3-tier and pooled programs, bit for bit"
-  echo "kill 25 60 one of 2 ranks killed in a running program: the others end within 15 s"
+  echo "kill 30 120 one of 2 ranks killed in a running program: the others end within 15 s"
   echo "data 45 100 the data of the one-GPU programs, bit for bit"
   echo "memcheck 60 120 kernels under compute-sanitizer memcheck"
   echo "racecheck 60 120 kernels under compute-sanitizer racecheck"

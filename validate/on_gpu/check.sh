@@ -58,11 +58,15 @@ run_nccl() {
 
 alive() { kill -0 "$1" 2> /dev/null; }
 
-# A program that would run for hours; rank 1 is killed once it runs, and nobody may outlive it for long.
+# A program that would run for hours; rank 1 is killed once it runs, and nobody may outlive it for long. A short run before says
+# how long a program takes to get going here.
 run_kill() {
-  local log=$WORK/logs/kill seen=$WORK/observed/kill.timeline.json waited=0 pid
+  local log=$WORK/logs/kill seen=$WORK/observed/kill.timeline.json waited=0 pid began=$SECONDS going
+  start_ranks "$PROGRAMS/ranks_2_three_tiers.json" 2 "$log.short" --warmup 0 --iterations 1 -o "$WORK/short.timeline.json"
+  for pid in "${ranks[@]}"; do wait "$pid"; done
+  going=$((SECONDS - began + 3))
   start_ranks "$PROGRAMS/ranks_2_three_tiers.json" 2 "$log" --warmup 1 --iterations 1000000 -o "$seen"
-  for ((waited = 0; waited < 8; waited++)); do
+  for ((waited = 0; waited < going; waited++)); do
     sleep 1
     alive "${ranks[0]}" && alive "${ranks[1]}" || break
   done

@@ -206,8 +206,8 @@ plan_refused() {
   refuse 2 "$1" lower planned.yaml
 }
 first_edge=$(tr -d '\n ' <tiers.json | grep -oE '"rows":\[0,[0-9]+\]' | grep -oE '[0-9]+' | tail -1)
-plan_refused 'history.*begins at' tiers "s/\"rows\":\[$first_edge,/\"rows\":[$((first_edge + 1)),/"
-plan_refused 'history.*begins at' tiers "s/\"rows\":\[$first_edge,/\"rows\":[$((first_edge - 1)),/"
+plan_refused 'history.*begin at' tiers "s/\"rows\":\[$first_edge,/\"rows\":[$((first_edge + 1)),/"
+plan_refused 'history.*begin at' tiers "s/\"rows\":\[$first_edge,/\"rows\":[$((first_edge - 1)),/"
 plan_refused 'history|8000|7999' tiers 's/,8000\]/,7999]/'
 plan_refused 'history|8001' tiers 's/,8000\]/,8001]/'
 plan_refused '(rank|0-8)' tiers 's/"0-7"/"0-8"/'

@@ -206,8 +206,8 @@ TEST_CASE("too few rows and unclear systems are refused") {
   CHECK(has(error_of([&] { rows_of_system(rows, "c", "m.csv"); }), "argument --system: no row is of system \"c\""));
   CHECK(rows_of_system(rows, "b", "m.csv").size() == 1);
   CHECK(has(error_of([&] { calibrated(box(), rows_of_system(rows, "a", "m.csv")); }),
-            "m.csv: only one row with both a size and a time"));
-  CHECK(has(error_of([&] { calibrated(box(), {}); }), "m.csv: no row with both a size and a time"));
+            "m.csv: the file has only one row with both a size and a time"));
+  CHECK(has(error_of([&] { calibrated(box(), {}); }), "m.csv: the file has no row with both a size and a time"));
   CHECK(has(error_of([&] { calibrated(box(), measured("a,,1,9,all_reduce,8,1,9\na,,1,9,all_reduce,9,1,9\n").rows); }),
             "m.csv:2: 9 GPUs per node"));
 }

@@ -1,6 +1,10 @@
 #include "sim/schema/specimens.h"
 
+#include <fmt/format.h>
+
 #include "base/files.h"
+#include "base/text.h"
+#include "plan/planner.h"
 
 namespace shardsim {
 namespace {
@@ -93,12 +97,23 @@ SpecimenValues workload_values() {
           {"access_share", {"[{rows: 10, share: 0.5}]"}}};
 }
 
+namespace {
+
+// Every planner may have a label where planners are compared.
+std::string labelled_planners() {
+  std::vector<std::string> maps;
+  for (const PlannerEntry& planner : planners()) maps.push_back(fmt::format("{{name: {0}, label: {0}}}", planner.name));
+  return join(maps);
+}
+
+}  // namespace
+
 std::vector<std::string> scenario_specimens() {
   const std::string workload = "workload: toy_history, ";
   const std::string planned = workload + "planner: {name: row_wise}";
   return {scenario_with(planned),
           scenario_with(planned + ", cases: [{name: a, cluster: {base: toy_2x4}, workload: {base: toy_history}}]"),
-          scenario_with(workload + "planners: [greedy, {name: row_wise, label: x}]"),
+          scenario_with(workload + "planners: [" + labelled_planners() + "]"),
           scenario_with(workload + "planners: all"),
           scenario_with("jobs: [{name: a, workload: toy_history, planner: {name: row_wise}, nodes: [0]}]"),
           scenario_with(workload + "cases: [{name: a, planner: {name: random}, repeat: 3}], cross_check: {}"),

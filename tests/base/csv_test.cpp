@@ -62,7 +62,7 @@ TEST_CASE("what is no table is refused with its line") {
   CHECK(has(fault(""), "t.csv:1: the file has no header"));
   CHECK(has(fault("\n1,2\n"), "t.csv:1: the file has no header"));
   CHECK(has(fault("a,,b\n"), "a column has no name"));
-  CHECK(has(fault("a,a\n"), "t.csv:1: column \"a\" is there twice"));
+  CHECK(has(fault("a,a\n"), "t.csv:1: column \"a\" appears twice"));
   CHECK(has(fault("a,b\n1,2\n1,2,3\n"), "t.csv:3: the row has 3 cells, and the header names 2 columns"));
   CHECK(has(fault("a,b\n1\n"), "t.csv:2: the row has 1 cells"));
   CHECK(has(fault("a,b\n1,x\"y\n"), "t.csv:2: a quote inside a cell"));

@@ -288,7 +288,7 @@ broken_jobs() {
   if cmp -s jobs.yaml bad.yaml; then fail "nothing changed by: $1"; fi
   file_refused "$2"
 }
-broken_jobs 's/nodes: "1"/nodes: "0-1"/' "bad.yaml:$((first + 1)):.*node 0 belongs to job .first. already"
+broken_jobs 's/nodes: "1"/nodes: "0-1"/' "bad.yaml:$((first + 1)):.*node 0 already belongs to job .first."
 broken_jobs 's/nodes: "1"/nodes: "2"/' "bad.yaml:$((first + 1)):.*node 2 is outside the cluster of 2 nodes"
 broken_jobs 's/nodes: \[0\]/nodes: [0, 0]/' "bad.yaml:$first:.*node 0 is named twice"
 broken_jobs 's/nodes: \[0\]/nodes: []/' "bad.yaml:$first:.*node set is missing or empty"
@@ -303,8 +303,8 @@ broken_jobs 's/start:/begin:/' "bad.yaml:$((first + 1)):.*begin"
 broken_jobs 's/toy_history, planner: \{name: flex/toy_histori, planner: {name: flex/' "bad.yaml:$((first + 1)):.*toy_histori.*toy_history"
 broken_jobs 's/planner: \{name: flex\}/plan: {file: none.json}/' 'none.json'
 broken_jobs 's/planner: \{name: flex\}, //' "bad.yaml:$((first + 1)):.*no planner"
-broken_jobs "$((first - 1))s/.*/workload: toy_history\\njobs:/" ".workload. beside .jobs."
-broken_jobs "$((first - 1))s/.*/planner: {name: flex}\\njobs:/" ".planner. beside .jobs."
+broken_jobs "$((first - 1))s/.*/workload: toy_history\\njobs:/" ".workload. and .jobs. cannot be used together"
+broken_jobs "$((first - 1))s/.*/planner: {name: flex}\\njobs:/" ".planner. and .jobs. cannot be used together"
 broken_jobs "$first,\$d" ".jobs. is no list"
 broken_jobs "$((first - 1))s/.*/jobs: []/; $first,\$d" "bad.yaml:$((first - 1)):7: .jobs. is empty"
 refuse 2 'argument --set planner: .*has jobs.*jobs.NUMBER.planner' run jobs.yaml --set planner=flex

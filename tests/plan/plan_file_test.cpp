@@ -281,7 +281,7 @@ TEST_CASE("what is wrong in a plan file is told with its line") {
            Case{"[64, 864]", "[65, 864]", "plan.json:6: table 'history': the tier holds rows 65 to 864"},
            Case{"[64, 864]", "[60, 864]", "begin at 64"},
            Case{"[64, 864]", "[64, 64]", "plan.json:6"},
-           Case{"[864, 8000]", "[864, 8001]", "8000 at most"},
+           Case{"[864, 8000]", "[864, 8001]", "8000 at the latest"},
            Case{"[864, 8000]", "[864, 7999]", "the tiers end at row 7999"},
            Case{"[864, 8000]", "[864, 1e300]", "plan.json:7"},
            Case{"[864, 8000]", "[864, -8000]", "plan.json:7"},

@@ -112,7 +112,7 @@ TEST_CASE("jobs that cannot be are refused with their place") {
              "'relative_to' and 'jobs' cannot be used together"));
   CHECK(says(error_of(kHead + kTwo + "  - {name: a, " + kGood + "}\n"), "test.yaml:6:5: two jobs are named \"a\""));
   CHECK(says(error_of(kHead + kTwo + "  - {name: c, " + kGood + "}\n"), "test.yaml:6:"));
-  CHECK(says(error_of(kHead + kTwo + "  - {name: c, " + kGood + "}\n"), "node 0 belongs to job \"a\" already"));
+  CHECK(says(error_of(kHead + kTwo + "  - {name: c, " + kGood + "}\n"), "node 0 already belongs to job \"a\""));
   CHECK(says(error_of(kHead + kTwo + "  - {name: A b, " + kGood + "}\n"), "is no name of a job"));
   CHECK(says(error_of(kHead + "jobs:\n  - {" + kGood + "}\n"), "'jobs.0.name' is missing"));
 }

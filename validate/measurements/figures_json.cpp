@@ -13,14 +13,14 @@ nlohmann::ordered_json percent_json(const std::optional<double>& value) {
 }
 
 nlohmann::ordered_json bands_json(const BandFigures& figures) {
-  using Json = nlohmann::ordered_json;
-  Json bands = Json::array();
+  nlohmann::ordered_json bands = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < kSizeBands.size(); ++i) {
     const SizeBand& band = kSizeBands[i];
     const ErrorFigures& of_band = figures.bands[i];
     bands.push_back({{"sizes", band.name},
                      {"from_bytes", band.from},
-                     {"below_bytes", band.upto == kLargestSize ? Json(nullptr) : Json(band.upto)},
+                     {"below_bytes",
+                      band.upto == kLargestSize ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(band.upto)},
                      {"rows", of_band.rows},
                      {"median_abs_error_pct", percent_json(of_band.median_abs_pct)},
                      {"mean_abs_error_pct", percent_json(of_band.mean_abs_pct)},

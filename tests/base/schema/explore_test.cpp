@@ -36,11 +36,24 @@ void read_wheel(const Tree& tree) {
   reader.finish();
 }
 
+// The schema with each reference replaced by what it refers to.
+Json without_references(const Json& document, Json schema) {
+  if (schema.is_object() && schema.contains("$ref")) {
+    const std::string reference = schema["$ref"].get<std::string>();
+    schema = document.at(Json::json_pointer(reference.substr(1)));
+  }
+  if (schema.is_structured())
+    for (Json& part : schema) part = without_references(document, part);
+  return schema;
+}
+
 Json schema_of(const Inquiry& inquiry) {
   Shape shape;
   Parts parts;
   explore(inquiry, shape, parts);
-  return Json::parse(json_schema("a wheel", shape, parts));
+  Json document = Json::parse(json_schema("a wheel", shape, parts));
+  Json root = {{"$ref", document["$ref"]}};
+  return without_references(document, root);
 }
 
 Json wheel_schema() {

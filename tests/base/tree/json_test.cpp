@@ -50,7 +50,7 @@ TEST_CASE("integers of 64 bits keep every digit") {
 }
 
 TEST_CASE("duplicate keys are refused at the second") {
-  CHECK(has(refusal("{\"a\": 1,\n\"a\": 2}"), "a.json:2: the key \"a\" is there twice"));
+  CHECK(has(refusal("{\"a\": 1,\n\"a\": 2}"), "a.json:2: the key \"a\" appears twice"));
   CHECK(json(R"({"a": {"a": 1}})").find("a")->find("a")->scalar == "1");
 }
 

@@ -58,13 +58,13 @@ TEST_CASE("places count from 1, for values and for keys") {
 
 // The traps of YAML, one by one (docs/formats/conventions.md, "Traps of YAML").
 TEST_CASE("trap: a duplicate key is refused at the second") {
-  CHECK(has(refusal("a: 1\nb: 2\na: 3\n"), "a.yaml:3:1: the key \"a\" is there twice"));
-  CHECK(has(refusal("m: {a: 1, a: 1}"), "there twice"));
+  CHECK(has(refusal("a: 1\nb: 2\na: 3\n"), "a.yaml:3:1: the key \"a\" appears twice"));
+  CHECK(has(refusal("m: {a: 1, a: 1}"), "appears twice"));
 }
 
 TEST_CASE("trap: both spellings of one key are duplicates, and hyphens read as underscores") {
   CHECK(yaml("compute-model: x").find("compute_model") != nullptr);
-  CHECK(has(refusal("compute-model: x\ncompute_model: y"), "a.yaml:2:1: the key \"compute_model\" is there twice"));
+  CHECK(has(refusal("compute-model: x\ncompute_model: y"), "a.yaml:2:1: the key \"compute_model\" appears twice"));
 }
 
 TEST_CASE("trap: no, yes, on and off are texts, not booleans") {

@@ -37,7 +37,7 @@ TEST_CASE("memory_limit is the budget over row-wise, 9.0209 GB for RM-1") {
   CHECK(has(error_of([] {
               make_planner(options("{name: flexshard_2tier, memory_limit: \"1 GB\", memory_budget: \"0 B\"}"));
             }),
-            "not both"));
+            "cannot be used together"));
 }
 
 TEST_CASE("with DP slower than the exchange, the fewest DP rows that meet the budget are taken") {

@@ -156,7 +156,7 @@ TEST_CASE("a note names the tables whose output_dtype is not what is exchanged")
   CHECK(notes.empty());
   plan("fp16");
   REQUIRE(notes.size() == 1);
-  CHECK(has(notes[0], "another type (a as fp32)"));
+  CHECK(has(notes[0], "which differs (a as fp32)"));
   workload.wire_forward = WireDtype{Dtype::fp16};
   plan("fp16");
   CHECK(notes.empty());

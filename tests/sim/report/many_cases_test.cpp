@@ -82,9 +82,9 @@ TEST_CASE("of few hosts all are told, and where none waits a sentence is enough"
 
 TEST_CASE("the legend says what a launch that limits is") {
   StudyResult study = sample::one_case();
-  CHECK_FALSE(has(result_table(study, 200, false), "launch: the GPU waits for the host"));
+  CHECK_FALSE(has(result_table(study, 200, false), "launch:"));
   study.cases.front().limit = {"rank 0 launch", 1};
-  CHECK(has(result_table(study, 200, false), "launch: the GPU waits for the host."));
+  CHECK(has(result_table(study, 200, false), "launch:"));
 }
 
 }  // namespace shardsim::many_cases_test

@@ -262,7 +262,7 @@ TEST_CASE("NVLinks that no machine has are refused at their line") {
   CHECK(refuses(link("target=\"0000:0a:00.0\"", "target=\"0000:07:00.0\""), "8", "itself"));
   CHECK(refuses(link("count=\"4\"", "count=\"0\""), "8", "count of 0"));
   CHECK(refuses(link("count=\"4\"", "count=\"-1\""), "8", "count of -1"));
-  CHECK(refuses(link("count=\"4\"", "count=\"many\""), "8", "no whole number"));
+  CHECK(refuses(link("count=\"4\"", "count=\"many\""), "8", "is not a whole number"));
   CHECK(refuses(link("count=\"4\"", ""), "8", "'count'"));
   CHECK(refuses(link("count=\"4\"", "count=\"5\""), "7", "5 NVLinks to GPU 1, which has 4 back"));
   const std::string many = replaced(link("count=\"4\"", "count=\"14\""), "count=\"3\"", "count=\"13\"");
@@ -274,7 +274,7 @@ TEST_CASE("NVLinks that no machine has are refused at their line") {
 TEST_CASE("impossible attributes and contradictions are refused at their line") {
   CHECK(refuses(replaced(kSmall, "link_width=\"16\">\n        <gpu", "link_width=\"12\">\n        <gpu"), "6",
                 "12 lanes"));
-  CHECK(refuses(replaced(kSmall, "speed=\"200000\"", "speed=\"fast\""), "19", "no whole number"));
+  CHECK(refuses(replaced(kSmall, "speed=\"200000\"", "speed=\"fast\""), "19", "is not a whole number"));
   CHECK(refuses(replaced(kSmall, "speed=\"200000\"", "speed=\"99999999999\""), "19", "Mbit/s"));
   CHECK(refuses(replaced(kSmall, "rank=\"1\"", "rank=\"0\""), "12", "rank 0 is on two GPUs"));
   CHECK(refuses(replaced(kSmall, "sm=\"80\"", "sm=\"0\""), "7", "no compute capability"));

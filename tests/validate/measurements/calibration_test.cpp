@@ -238,7 +238,7 @@ TEST_CASE("a calibrated comparison judges no row that it used, and none out of t
   REQUIRE(result.pairs.size() == 1);
   CHECK(result.pairs[0].used == 4);
   CHECK(has(calibrated_markdown(result), "| box | all_reduce | 4 | 5 |"));
-  CHECK(has(calibration_summary(result), "4 were used"));
+  CHECK(has(calibration_summary(result), "The 4 that were used"));
   CHECK(has(error_of([&] {
               calibrated_judgement({rows[0], rows[1]}, map, LeftOutFits{}, "m.csv");
             }),

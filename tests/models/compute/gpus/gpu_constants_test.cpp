@@ -72,7 +72,7 @@ TEST_CASE("what a table of GPUs cannot say is refused where it stands") {
   CHECK(has(fault_of(head + "  - {name: mine}\n"), "the key 'hbm_bandwidth' is missing"));
   CHECK(has(fault_of(head + "  - {name: mine, like: A40, sm_counts: 3}\n"), "sm_count"));
   CHECK(has(fault_of(head + "  - {name: mine, like: A40, lookups_per_ns: 0}\n"), "lookups_per_ns is not above 0"));
-  CHECK(has(fault_of(head + "  - {name: mine, like: A40}\n  - {name: mine, like: L40}\n"), "is there twice"));
+  CHECK(has(fault_of(head + "  - {name: mine, like: A40}\n  - {name: mine, like: L40}\n"), "appears twice"));
 }
 
 TEST_CASE("what a cluster file says of its GPU otherwise than by default goes before the table") {

@@ -211,7 +211,7 @@ TEST_CASE("clocks further apart than an iteration are laid on each other, with a
   CHECK(spans_of(read.timeline, "dense", 1)[0].start_us == doctest::Approx(0));
   REQUIRE(read.notes.size() == 2);
   CHECK(says(read.notes[0], "clocks of the ranks differ by up to 899 ms"));
-  CHECK(says(read.notes[1], "counts as send_recv: ncclDevKernel_Generic"));
+  CHECK(says(read.notes[1], "is counted as send_recv: ncclDevKernel_Generic"));
   CHECK(read.timeline.groups.empty());
 }
 
@@ -227,8 +227,8 @@ TEST_CASE("steps that a rank lacks are left out") {
 TEST_CASE("what is no set of traces is refused, with file and reason") {
   CHECK(says(message_of({{"a.json", one_step(0, 0)}, {"b.json", one_step(0, 0)}}), "b.json: rank 0, as a.json is too"));
   CHECK(says(message_of({{"a.json", "{\"traceEvents\": [\n{\"ph\": \"X\", \"na"}}), "a.json:2: not JSON, or cut off"));
-  CHECK(says(message_of({{"a.json", "{}"}}), "a.json: no trace"));
-  CHECK(says(message_of({{"a.json", "3"}}), "a.json: no trace"));
+  CHECK(says(message_of({{"a.json", "{}"}}), "a.json: not a trace"));
+  CHECK(says(message_of({{"a.json", "3"}}), "a.json: not a trace"));
   CHECK(says(message_of({{"a.json", ""}}), "a.json:1: not JSON"));
   CHECK(says(message_of({{"a.json", "{\"traceEvents\": []}"}}), "traces: no GPU kernel"));
   CHECK(

@@ -99,10 +99,19 @@ SpecimenValues workload_values() {
 
 namespace {
 
+// What a planner cannot do without, for those of which the name is not enough.
+std::string needed_options(std::string_view planner) {
+  if (planner == "per_table") return ", tables: {'*': greedy}";
+  if (planner == "autoshard")
+    return fmt::format(", policy: '{}'", (data_folder() / "scenarios/policies/autoshard_tasks.h5").string());
+  return "";
+}
+
 // Every planner may have a label where planners are compared.
 std::string labelled_planners() {
   std::vector<std::string> maps;
-  for (const PlannerEntry& planner : planners()) maps.push_back(fmt::format("{{name: {0}, label: {0}}}", planner.name));
+  for (const PlannerEntry& planner : planners())
+    maps.push_back(fmt::format("{{name: {0}, label: {0}{1}}}", planner.name, needed_options(planner.name)));
   return join(maps);
 }
 

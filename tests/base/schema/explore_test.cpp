@@ -40,6 +40,7 @@ void read_wheel(const Tree& tree) {
 Json without_references(const Json& document, Json schema) {
   if (schema.is_object() && schema.contains("$ref")) {
     const std::string reference = schema["$ref"].get<std::string>();
+    if (reference == "#/$defs/sourced_value") return schema;  // which holds itself
     schema = document.at(Json::json_pointer(reference.substr(1)));
   }
   if (schema.is_structured())

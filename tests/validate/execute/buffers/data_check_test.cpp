@@ -302,7 +302,7 @@ TEST_CASE("programs without whole-number sums are refused") {
              "different dimensions"));
 }
 
-TEST_CASE("sums that fp32 would round are refused") {
+TEST_CASE("sums that fp32 would round are refused" * doctest::test_suite("long")) {
   Program program = two_ranks();
   const std::int64_t ids = 1 << 23;  // of one row in one iteration, up to 2 each
   for (const char* const name : {"ids", "grads"}) {

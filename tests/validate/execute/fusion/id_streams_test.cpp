@@ -310,7 +310,7 @@ TEST_CASE(
 }
 
 // Drawn freely, before the matrix trims anything: each owner gets what the Program says, within 1 %.
-TEST_CASE("ids that are really drawn ask every owner for what its Program says") {
+TEST_CASE("ids that are really drawn ask every owner for what its Program says" * doctest::test_suite("long")) {
   for (const double s : {1.05, 1.2}) {
     for (const RowOrder order : {RowOrder::random, RowOrder::popularity}) {
       Workload workload = sample::workload(

@@ -208,10 +208,13 @@ GpuSpec spec_of(const GpuConstants& constants) {
 }
 
 GpuConstants with_stated(GpuConstants constants, const GpuSpec& gpu) {
-  const GpuSpec usual = usual_gpu_beside_copies(gpu);
-  if (gpu.copy_bandwidth != usual_gpu(gpu).copy_bandwidth) constants.copy_bandwidth = gpu.copy_bandwidth;
+  const GpuSpec usual = usual_gpu(gpu);
+  // The rate of an unknown product's L2 follows from that of copies when a file is read, and stays where copies change
+  // later.
+  const bool l2_follows = gpu.l2_bandwidth == usual_gpu_beside_copies(gpu).l2_bandwidth;
+  if (gpu.copy_bandwidth != usual.copy_bandwidth) constants.copy_bandwidth = gpu.copy_bandwidth;
   if (gpu.l2 != usual.l2) constants.l2 = gpu.l2;
-  if (gpu.l2_bandwidth != usual.l2_bandwidth) constants.gather_l2 = gpu.l2_bandwidth;
+  if (gpu.l2_bandwidth != usual.l2_bandwidth && !l2_follows) constants.gather_l2 = gpu.l2_bandwidth;
   if (gpu.sm_count != usual.sm_count) constants.sm_count = gpu.sm_count;
   if (gpu.lookups_per_ns != usual.lookups_per_ns) constants.lookups_per_ns = gpu.lookups_per_ns;
   if (gpu.kernel_overhead != usual.kernel_overhead) constants.kernel_fixed = gpu.kernel_overhead;

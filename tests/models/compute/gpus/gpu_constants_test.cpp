@@ -90,4 +90,15 @@ TEST_CASE("what a cluster file says of its GPU otherwise than by default goes be
   CHECK(stated.gather_l2 == a100.gather_l2);
 }
 
+TEST_CASE("the L2 of a product without defaults is stated by its own key alone, whatever copies do") {
+  const GpuConstants l40s = *shipped_gpu_table().find("L40S");
+  GpuSpec spec = spec_of(l40s);
+  spec.copy_bandwidth = {1000e9};  // changed after reading: the L2 of the file stays
+  CHECK(with_stated(l40s, spec).gather_l2 == l40s.gather_l2);
+  spec.l2_bandwidth = spec.copy_bandwidth;  // as a file that states the copies is read
+  CHECK(with_stated(l40s, spec).gather_l2 == l40s.gather_l2);
+  spec.l2_bandwidth = {3000e9};
+  CHECK(with_stated(l40s, spec).gather_l2.bytes_per_second == 3000e9);
+}
+
 }  // namespace shardsim::gpu_constants_test

@@ -133,7 +133,8 @@ ShardSet cached_shards(std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("measured layout: what adds up in factors is learned from 400 labels to some percent of each") {
+TEST_CASE("measured layout: what adds up in factors is learned from 400 labels to some percent of each" *
+          doctest::test_suite("long")) {
   const ShardSet set = cached_shards(600);
   const LearnedCosts costs(fit_cost_model({set}, {}, {}, {}, FeatureLayout::measured));
   const std::vector<std::size_t> items = held_back_items(set);

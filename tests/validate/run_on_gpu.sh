@@ -74,6 +74,10 @@ says measured/summary.txt 'programs: toy_1gpu_row_wise iteration: [0-9.]+ ms \([
 for operation in iteration lookup_row_wise dense_forward dense_backward update_row_wise dense_optimizer_step; do
   says measured/summary.txt "programs: small_dcnv2 $operation: [0-9.]+ ms"
 done
+tar -xzf measured/logs.tar.gz
+for fact in 'GPU memory taken, MiB: [0-9]+' 'iteration without events around operations, ms: [0-9.]+'; do
+  check "the observation says: $fact" bash -c "jq -r .. observed/small_dcnv2.1.timeline.json 2>/dev/null | grep -qE '$fact'"
+done
 says measured/summary.txt 'left out: torch \(no PyTorch'
 says measured/summary.txt 'left out: ncu'
 says measured/summary.txt 'clocks: SM 1700 to 1980 MHz in 2 samples of the GPU at work, 1 of them slowed .* up to 699 W and 60 C'
@@ -126,4 +130,4 @@ gpu 2 run one
 gpu 2 check new --require cuda
 gpu 2 check new --steps grid
 says streams/err 'check has kernels large nccl kill data memcheck racecheck, not grid'
-finish 46
+finish 48

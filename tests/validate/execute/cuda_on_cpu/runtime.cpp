@@ -65,7 +65,6 @@ const char* cudaGetErrorName(cudaError_t code) {
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   shardsim::on_cpu::see_start();
-  ++seen().allocations;
   if (used() + bytes > faults().memory) return cudaErrorMemoryAllocation;
   *data = nullptr;
   if (posix_memalign(data, 256, bytes) != 0) return cudaErrorMemoryAllocation;

@@ -11,7 +11,6 @@ namespace shardsim::on_cpu {
 struct Seen {
   std::vector<int> priorities;      // of the streams, in the order in which they were made
   int events = 0;                   // made
-  int allocations = 0;              // of device memory
   std::string module_loading;       // CUDA_MODULE_LOADING when memory or a stream was first made; "-": not set
   std::vector<const void*> copied;  // where copies inside the device's memory, on streams, came from
 };

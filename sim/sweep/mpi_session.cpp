@@ -48,8 +48,9 @@ const ShardsimMpiWire* loaded_wire() {
     if (const ShardsimMpiWire* const wire = entry == nullptr ? nullptr : entry(library)) return wire;
     why = file.string() + " is none of this program's, or its MPI lacks a function";
   }
-  throw run_error("mpirun has started this program, whose MPI part cannot be loaded: " + why,
-                  "Build it where CMake finds MPI, or start it once, with -j N");
+  throw run_error(
+      "mpirun has started this program, whose MPI part cannot be loaded: " + why,
+      "Install the development files of MPI (Debian: libopenmpi-dev) and build again, or start it once, with -j N");
 }
 
 }  // namespace

@@ -44,8 +44,9 @@ const ShardsimMpiWire* loaded_wire() {
     if (const ShardsimMpiWire* const wire = reinterpret_cast<Entry>(module.function)(module.library)) return wire;
     why = fmt::format("the MPI that {} was built with lacks a function", kMpiFile);
   }
-  throw run_error("mpirun has started this program, whose MPI part cannot be loaded: " + why,
-                  "Build it where CMake finds MPI, or start it once, with -j N");
+  throw run_error(
+      "mpirun has started this program, whose MPI part cannot be loaded: " + why,
+      "Install the development files of MPI (Debian: libopenmpi-dev) and build again, or start it once, with -j N");
 }
 
 }  // namespace

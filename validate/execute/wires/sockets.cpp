@@ -39,7 +39,8 @@ Error gone(int peer, int channel, const std::string& how) {
 class StepExchange {
  public:
   // Adds what each peer is sent to `sent`.
-  StepExchange(const std::vector<Descriptor>& sockets, int channel, const StopSign& stop, std::vector<std::int64_t>& sent)
+  StepExchange(const std::vector<Descriptor>& sockets, int channel, const StopSign& stop,
+               std::vector<std::int64_t>& sent)
       : sockets_(sockets), channel_(channel), stop_(stop), sent_(sent) {}
 
   void add(int peer, short direction, std::byte* data, std::size_t bytes) {

@@ -35,7 +35,7 @@ std::vector<std::string> traced(const Arguments& given, const Scenario& scenario
     throw input_error(Arguments::place("trace-whole-us"), "no trace is to be written",
                       "Add --trace CASE or --trace all");
   const std::vector<std::string> names = names_of(scenario);
-  if (given.text("trace") == "all") return names;
+  if (std::ranges::count(given.values("trace"), "all") > 0) return names;
   std::vector<std::string> chosen;
   for (const std::size_t index : chosen_names(names, given, "trace")) chosen.push_back(names[index]);
   return chosen;
@@ -120,7 +120,7 @@ void require_some_plan(const StudyResult& study) {
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
-  Scenario scenario = chosen_cases(read_scenario(given.positional()[0], overrides(given)), given);
+  Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   if (!given.has("quiet")) note_joined(scenario);
   const std::vector<std::string> traces = traced(given, scenario);

@@ -6,9 +6,11 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/scenario/case_trees.h"
+#include "sim/scenario/dropped_edits.h"
 
 namespace shardsim {
 namespace {
@@ -24,6 +26,14 @@ void add_setting(Overrides& changes, const std::string& option, const std::strin
     if (known == path) throw input_error(Arguments::place(option + " " + path), "the path is set twice", "Set it once");
   }
   changes.set.emplace_back(path, text.substr(equals + 1));
+}
+
+// A scenario is not replaced by the plan that was made of it, --force or not.
+void require_unread(const std::string& path, const Arguments& given) {
+  std::error_code absent;
+  for (const std::string& read : given.positional())
+    if (std::filesystem::equivalent(path, read, absent))
+      throw input_error(Arguments::place("output"), excerpt(path) + " is the file that is read", "Name another file");
 }
 
 void require_same_kind(const std::string& path, const std::string& mark) {
@@ -99,6 +109,17 @@ Overrides overrides(const Arguments& given) {
   return changes;
 }
 
+Scenario asked_scenario(const Arguments& given) {
+  Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  note_dropped_edits(given);
+  return scenario;
+}
+
+void note_dropped_edits(const Arguments& given) {
+  if (given.has("quiet")) return;
+  for (const std::string& sentence : dropped_edits(given.positional()[0], overrides(given))) print_note(sentence);
+}
+
 std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,
                                       const std::string& option) {
   std::set<std::size_t> chosen;
@@ -169,7 +190,12 @@ void deliver(const std::string& text, const Arguments& given, const std::string&
                       "Name a file, or - for standard output");
   }
   if (path == "-") return print_result(text);
+  if (is_there(path) && !is_file(path))
+    throw input_error(Arguments::place("output"), excerpt(path) + " is a pipe or a device",
+                      "Name a file, or - for standard output");
+  require_unread(path, given);
   if (!given.has("force")) require_same_kind(path, mark);
+  remove_abandoned_files(std::filesystem::path(path).parent_path());
   write_file(path, text);
 }
 

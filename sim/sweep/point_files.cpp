@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPointFileMark = "shardsim points/1\n";
+constexpr std::string_view kPointFileMark = "shardsim points/2\n";
 constexpr std::string_view kPointFileEnding = ".points";
 constexpr std::size_t kRecordHead = 2 * sizeof(std::uint32_t);  // length of the record, checksum
 constexpr std::size_t kMostRecord = std::size_t{1} << 24;       // bytes
@@ -154,7 +154,7 @@ std::vector<std::optional<PointResult>> PointFiles::read() const {
   std::vector<std::optional<PointResult>> results(points_);
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().extension() == kPointFileEnding) files.push_back(entry.path());
+    if (entry.path().extension() == kPointFileEnding && is_file(entry.path())) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   for (const fs::path& file : files) {

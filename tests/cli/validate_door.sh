@@ -21,17 +21,6 @@ start() {
 peak() { awk '/^VmHWM/ {print int($2 / 1024)}' "/proc/$(pgrep -P "$1")/status" 2>/dev/null || echo 0; }
 # listens: until somebody does at $port.
 listens() { for _ in $(seq 100); do grep -q ":$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp && return; sleep 0.1; done; }
-# ends PID...: waits for all; their codes in $codes, and how many seconds it took in $took.
-ends() {
-  local from=$SECONDS each
-  codes=
-  for each in "$@"; do
-    code=0
-    wait "$each" || code=$?
-    codes+=" $code"
-  done
-  took=$((SECONDS - from))
-}
 
 echo "-- secrets"
 ranks='RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1'

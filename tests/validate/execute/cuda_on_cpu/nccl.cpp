@@ -42,12 +42,12 @@ struct Call {
 };
 
 // Of the group that is open in this thread.
-struct Group {
+struct OpenGroup {
   std::vector<Call> calls;
   cudaStream_t stream = nullptr;
 };
-Group& group() {
-  thread_local Group of_thread;
+OpenGroup& group() {
+  thread_local OpenGroup of_thread;
   return of_thread;
 }
 
@@ -169,7 +169,7 @@ ncclResult_t ncclGroupStart() {
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  const Group all = std::move(group());
+  const OpenGroup all = std::move(group());
   group() = {};
   if (all.calls.empty()) return ncclSuccess;
   ncclComm& own = *all.calls.front().communicator;

@@ -49,9 +49,9 @@ for rank in 0 1; do master=gpu99.invalid start unknown$rank $rank; pids+=($!); d
 ends "${pids[@]}"
 check "every rank ends with 2: $codes" [ "$codes" = " 2 2" ]
 check "and soon: $took s" [ "$took" -le 40 ]
-for rank in 0 1; do
-  check "rank $rank names it: $(cat streams/unknown$rank.err)" grep -qE \
-    "^error: environment variable MASTER_ADDR: rank $rank on $(hostname) finds no host .gpu99.invalid.*getent hosts" streams/unknown$rank.err
+for node in 0 1; do  # whose first ranks are 0 and 4
+  check "both processes name it: $(cat streams/unknown$node.err)" grep -qE \
+    "^error: environment variable MASTER_ADDR: rank $((4 * node)) on $(hostname) finds no host .gpu99.invalid.*getent hosts" streams/unknown$node.err
 done
 
 echo "-- another secret"

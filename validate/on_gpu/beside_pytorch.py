@@ -6,6 +6,8 @@ beside_pytorch.py --measured measured.csv --seconds S -o torch.csv [--small]
 """
 import argparse
 import csv
+import itertools
+import re
 import statistics
 import sys
 import time
@@ -25,7 +27,8 @@ def note(text):
 
 
 class Clock:
-    """Times calls between two events, the caches flushed before each, as the micro-benchmark does."""
+    """Times calls between two events as the micro-benchmark does: several that use memory of their own in turn, back to
+    back, or one at a time after a flush. Outputs lie where PyTorch's allocator puts them, as in a training."""
 
     def __init__(self, device):
         self.device = device
@@ -33,20 +36,29 @@ class Clock:
         self.swept = torch.empty(2 * cache, dtype=torch.int8, device=device)
         self.start, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
-    def us(self, call):
-        times = []
+    def us(self, calls, together):
+        times, turns = [], itertools.cycle(calls)
         for repetition in range(REPETITIONS + 3):
-            self.swept.fill_(1)
-            self.swept.sum(dtype=torch.int64)
+            if len(calls) == 1:
+                self.swept.fill_(1)
+                self.swept.sum(dtype=torch.int64)
             # The launches of what is timed are hidden behind this, where the host is slower than the GPU.
-            torch.cuda._sleep(200_000)
+            torch.cuda._sleep(200_000 * together)
             self.start.record()
-            call()
+            for _ in range(together):
+                next(turns)()
             self.end.record()
             self.end.synchronize()
             if repetition >= 3:
-                times.append(1000 * self.start.elapsed_time(self.end))
+                times.append(1000 * self.start.elapsed_time(self.end) / together)
         return times
+
+
+def in_turn(row):
+    """How many copies of its memory a row was timed with, and how many calls between two events."""
+    copies = re.match(r"rotated: (\d+) copies", row["cache_state"])
+    together = re.search(r"(\d+) calls between two events", row["notes"])
+    return (int(copies[1]), int(together[1]) if together else 1) if copies else (1, 1)
 
 
 def embedding_bag(row, device):
@@ -150,13 +162,14 @@ def main():
                 made = make(row, device)
                 if made is None:
                     continue
-                software, call = made
-                times = clock.us(call)
+                software, copies = made[0], in_turn(row)
+                calls = [made[1]] + [make(row, device)[1] for _ in range(copies[0] - 1)]
+                times = clock.us(calls, copies[1])
             except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
                 print("%s: %s" % (row["op"], str(error).splitlines()[0]))
                 continue
             finally:
-                made = call = None
+                made = calls = None
                 torch.cuda.empty_cache()
             middle = statistics.median(times)
             shape = " ".join(row[c] for c in COLUMNS[7:12] if row[c])

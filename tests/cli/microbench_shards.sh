@@ -62,7 +62,9 @@ check "no visit was made twice" [ -z "$(grep '^[0-9]' many_labels.json.journal |
 refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
 
 echo "-- bad input"
-refuse 2 'argument --warm: .*--shards' --device cpu --warm -o x.json
+refuse 2 'argument --visits: .*--shards' --device cpu --visits 2 -o x.json
+refuse 2 'argument --warm: .*--collectives' --device cpu --collectives --warm -o x.txt
+refuse 2 'argument --untimed: .*--collectives --device cuda' --device cpu --collectives --untimed -o x.txt
 refuse 2 'argument --quick' --shards five.json --quick --device cpu -o x.json
 refuse 2 'x.csv.*\.json' --shards five.json --device cpu -o x.csv
 refuse 2 'none.json' --shards none.json --device cpu -o x.json
@@ -77,4 +79,4 @@ refuse 2 'lamb' --shards bad.json --device cpu -o x.json
 jq '.provider = "closed_form"' labels.json >bad.json
 refuse 2 'bad.json: .*labels already' --shards bad.json --device cpu -o x.json
 refuse 2 'labels.json. holds labels of shards' --shards five.json "${bench[@]}" -o labels.json
-finish 20
+finish 22

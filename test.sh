@@ -24,7 +24,7 @@ run_tests() {
 
 echo "== release build, all tests"
 scripts/build.sh ci
-run_tests ci -j 2
+run_tests ci -j 5  # two at a time, and one that mostly waits (tests/CMakeLists.txt, at its end)
 
 echo "== sanitizers on the fast tests, fuzz runs"
 scripts/build.sh sanitize

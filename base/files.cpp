@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,12 +75,14 @@ std::optional<fs::path> above_executable() {
   return std::nullopt;
 }
 
-// A new file beside the target whose name nobody can have guessed, and that is no longer than a name may be.
+// A new file beside the target whose name nobody can have guessed, and that is no longer than a name may be. It is
+// locked, so that what a killed process left behind can be told from what is being written (base/result_folder.h).
 File new_temporary(const fs::path& target, fs::path& temporary) {
   std::string name = (target.parent_path() / ".shardsim-XXXXXX").string();
   const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) throw cannot_write(target, cause(errno));
   temporary = name;
+  ::flock(descriptor, LOCK_EX | LOCK_NB);
   const mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor, 0666 & ~mask);
@@ -102,10 +105,14 @@ Error cannot_write(const fs::path& path, const std::string& why) {
 
 fs::path result_target(fs::path target) {
   std::error_code failure;
-  if (fs::is_symlink(target, failure)) target = fs::weakly_canonical(target, failure);
+  if (fs::is_symlink(target, failure)) {
+    const fs::path followed = fs::weakly_canonical(target, failure);
+    if (failure) throw cannot_write(target, failure.message());
+    target = followed;
+  }
   const fs::file_status status = fs::status(target, failure);
   if (target.filename().empty() || (fs::exists(status) && !fs::is_regular_file(status))) {
-    throw cannot_write(target, "it is a folder or a device");
+    throw run_error(target.string() + ": cannot write it: it is a folder, a pipe or a device", "Name a regular file");
   }
   if (target.parent_path().empty()) return target;
   fs::create_directories(target.parent_path(), failure);
@@ -141,7 +148,11 @@ void write_file(const fs::path& path, std::string_view text) {
   std::error_code failure, ignored;
   fs::path temporary;
   File file = new_temporary(target, temporary);
-  const AtEnd tidy{[&] { fs::remove(temporary, ignored); }};
+  const int lock = ::dup(::fileno(file.get()));  // holds until the file has its name
+  const AtEnd tidy{[&] {
+    fs::remove(temporary, ignored);
+    ::close(lock);
+  }};
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) throw cannot_write(target, cause(errno));
   if (std::fclose(file.release()) != 0) throw cannot_write(target, cause(errno));
   fs::rename(temporary, target, failure);

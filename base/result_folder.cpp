@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNames = ".shardsim-files";
 constexpr const char* kHidden = ".shardsim-run-";
+constexpr std::string_view kTemporary = ".shardsim-";  // and six characters: as write_file names them
+constexpr std::size_t kTemporaryLength = kTemporary.size() + 6;
 
 // One writer at a time. The lock is on the folder itself and goes with the process that holds it, so none is ever
 // stale. Where a file system has no locks, nobody is kept out.
@@ -51,12 +53,30 @@ fs::path new_hidden_folder(const fs::path& target) {
   return name;
 }
 
+// Names in a folder that begin so.
+std::vector<fs::path> beginning_with(const fs::path& folder, std::string_view start) {
+  std::error_code ignored;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+    if (at->path().filename().string().starts_with(start)) found.push_back(at->path());
+  return found;
+}
+
 void remove_half_written(const fs::path& target) {
   std::error_code ignored;
-  std::vector<fs::path> left;
-  for (fs::directory_iterator at(target, ignored), end; !ignored && at != end; at.increment(ignored))
-    if (at->path().filename().string().starts_with(kHidden)) left.push_back(at->path());
-  for (const fs::path& folder : left) fs::remove_all(folder, ignored);
+  for (const fs::path& folder : beginning_with(target, kHidden)) fs::remove_all(folder, ignored);
+  remove_abandoned_files(target);
+}
+
+// Whether a temporary file of write_file has lost its writer, whose lock it would have.
+bool is_abandoned(const fs::path& path) {
+  std::error_code failure;
+  if (!fs::is_regular_file(fs::symlink_status(path, failure))) return false;
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool unlocked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  ::close(file);
+  return unlocked;
 }
 
 // Names below the target of what the last run wrote; a name that leads out of it is nobody's that we know.
@@ -118,21 +138,40 @@ void write_names(const fs::path& target, const std::set<std::string>& names) {
   write_file(target / kNames, join({names.begin(), names.end()}, "\n") + "\n");
 }
 
+// What other programs read (result.json, drift.json, sweep.csv) arrives after everything else: where it is, all is.
+std::vector<std::string> in_order_of_arrival(const std::set<std::string>& names) {
+  const auto turn = [](const std::string& name) {
+    const fs::path path(name);
+    if (path.has_parent_path()) return 0;
+    return path.extension() == ".json" ? 3 : path.extension() == ".csv" ? 2 : 1;
+  };
+  std::vector<std::string> ordered(names.begin(), names.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const std::string& a, const std::string& b) { return turn(a) < turn(b); });
+  return ordered;
+}
+
+void remove_results(const fs::path& target, const std::set<std::string>& names) {
+  const std::vector<std::string> arrived = in_order_of_arrival(names);
+  std::error_code ignored;
+  for (auto name = arrived.rbegin(); name != arrived.rend(); ++name) {
+    fs::remove(target / *name, ignored);
+    std::vector<fs::path> folders = folders_above(target, *name);
+    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
+      fs::remove(*folder, ignored);  // empty ones
+  }
+}
+
+// A process that is killed in here leaves files of one run only, and without result.json (see in_order_of_arrival).
 void publish(const fs::path& hidden, const fs::path& target) {
   const std::set<std::string> names = written_names(hidden), before = names_in(target);
   refuse_foreign(target, names, before);
   std::set<std::string> either = names;
   either.insert(before.begin(), before.end());
   write_names(target, either);  // whatever happens from here on, all of it is known to be ours
-  std::error_code failure, ignored;
-  for (const std::string& name : before) {
-    if (names.contains(name)) continue;
-    fs::remove(target / name, ignored);
-    std::vector<fs::path> folders = folders_above(target, name);
-    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder)
-      fs::remove(*folder, ignored);  // empty ones
-  }
-  for (const std::string& name : names) {
+  remove_results(target, before);
+  std::error_code failure;
+  for (const std::string& name : in_order_of_arrival(names)) {
     fs::create_directories((target / name).parent_path(), failure);
     if (!failure) fs::rename(hidden / name, target / name, failure);
     if (failure) throw cannot_write(target / name, failure.message());
@@ -141,6 +180,12 @@ void publish(const fs::path& hidden, const fs::path& target) {
 }
 
 }  // namespace
+
+void remove_abandoned_files(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::path& path : beginning_with(folder.empty() ? "." : folder, kTemporary))
+    if (path.filename().string().size() == kTemporaryLength && is_abandoned(path)) fs::remove(path, ignored);
+}
 
 void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
   const StopDelay together;

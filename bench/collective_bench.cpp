@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include "bench/peak_memory.h"
 #include "models/collective/collective_prediction.h"
 #include "models/collective/fitted_overheads.h"
 #include "plan/plan.h"
@@ -33,12 +34,6 @@ void all_reduce(benchmark::State& state) {
   state.SetComplexityN(state.range(0));
 }
 BENCHMARK(all_reduce)->RangeMultiplier(4)->Range(16, 4096)->Unit(benchmark::kMicrosecond)->Complexity();
-
-double peak_mb() {
-  rusage own{};
-  getrusage(RUSAGE_SELF, &own);
-  return static_cast<double>(own.ru_maxrss) / 1024.0;
-}
 
 Cluster hopper_of(int nodes) {
   ClusterSpec spec = read_cluster(load_named("hgx_h100_8x400g", "clusters", "", {}));

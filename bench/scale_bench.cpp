@@ -2,9 +2,8 @@
 // with the ranks U as U log U at most, where all nodes are alike and where no rank is like another.
 #include <benchmark/benchmark.h>
 
-#include <fstream>
-
 #include "base/tree/yaml.h"
+#include "bench/peak_memory.h"
 #include "models/compute/compute_model.h"
 #include "plan/memory_model.h"
 #include "plan/planner.h"
@@ -19,18 +18,6 @@ namespace {
 
 constexpr int kGpusPerNode = 8;
 constexpr std::int64_t kGlobalBatch = 65536;  // of NVIDIA's synthetic models
-
-// Since the last call of forget_peak(), of this process (proc(5), VmHWM).
-double peak_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  return 0;
-}
-
-void forget_peak() {
-  std::ofstream("/proc/self/clear_refs") << 5;
-}
 
 Cluster cluster_named(const char* name, int ranks) {
   ClusterSpec spec = read_cluster(load_named(name, "clusters", "", {}));

@@ -1,26 +1,18 @@
 // Whole studies, in worker processes as the command runs them: the FlexShard study, a cross-check of 50 plans, RM-1 on
 // 1,024 GPUs.
 #include <benchmark/benchmark.h>
-#include <sys/resource.h>
 
+#include "bench/peak_memory.h"
 #include "sim/study/study.h"
 
 namespace shardsim {
 namespace {
 
-// Peak memory of the largest process so far: this one, or a worker.
-double peak_mb() {
-  rusage own{}, workers{};
-  getrusage(RUSAGE_SELF, &own);
-  getrusage(RUSAGE_CHILDREN, &workers);
-  return static_cast<double>(std::max(own.ru_maxrss, workers.ru_maxrss)) / 1024.0;
-}
-
 void study(benchmark::State& state, const std::string& name, const Overrides& overrides, int jobs = 1) {
   const Scenario scenario = read_scenario(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + name, overrides);
   for (auto _ : state) benchmark::DoNotOptimize(run_study(scenario, {jobs, {}, {}}));
   state.counters["cases"] = static_cast<double>(scenario.cases.size());
-  state.counters["peak_MB"] = peak_mb();
+  state.counters["peak_MB"] = peak_mb_of_workers();
 }
 
 BENCHMARK_CAPTURE(study, flexshard_12_cases, "flexshard.yaml", {})

@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 
 set(programs shardsim shardsim-validate shardsim-microbench)
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS shardsim_simgrid LIBRARY DESTINATION lib/shardsim)
 if(TARGET shardsim_mpi)  # which a sweep loads under mpirun
   install(TARGETS shardsim_mpi LIBRARY DESTINATION lib/shardsim)
 endif()

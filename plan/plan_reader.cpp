@@ -105,13 +105,15 @@ const Tree& required_field(const Tree& map, std::string_view key) {
 const Tree& required_map(const Tree& tree, std::string_view what) {
   note_form(tree, {Form::Kind::map});
   if (tree.kind == Tree::Kind::map) return tree;
-  throw input_error(tree.place, fmt::format("{} is a {}", what, kind_name(tree.kind)), "Write a map, {...}");
+  throw input_error(tree.place, fmt::format("{} must be a map, but is {}", what, kind_name(tree.kind)),
+                    "Write a map, {...}");
 }
 
 const std::vector<Tree>& required_list(const Tree& tree, std::string_view what) {
   note_form(tree, {Form::Kind::list});
   if (tree.kind == Tree::Kind::list) return tree.items;
-  throw input_error(tree.place, fmt::format("{} is a {}", what, kind_name(tree.kind)), "Write a list, [...]");
+  throw input_error(tree.place, fmt::format("{} must be a list, but is {}", what, kind_name(tree.kind)),
+                    "Write a list, [...]");
 }
 
 std::int64_t read_whole_number(const Tree& tree) {

@@ -100,6 +100,7 @@ std::string hdf5_cause() {
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
   std::replace(text.begin(), text.end(), '\n', ' ');
+  text = text.substr(0, text.find(": time = "));  // what follows are times and addresses, others in every run
   return text.empty() ? "HDF5 gives no cause" : text;
 }
 

@@ -83,13 +83,13 @@ const std::vector<std::pair<std::string, Tree>>& JsonReader::entries(std::string
 
 const std::vector<std::pair<std::string, Tree>>& JsonReader::entries_of(const Tree& tree, std::string_view name) {
   if (tree.kind == Tree::Kind::map) return tree.fields;
-  throw input_error(tree.place, fmt::format("{}: a map is expected here, but this is a {}", name, kind_name(tree.kind)),
+  throw input_error(tree.place, fmt::format("{}: a map is expected here, but this is {}", name, kind_name(tree.kind)),
                     "Write it as {\"NAME\": ...}");
 }
 
 const std::vector<Tree>& JsonReader::items_of(const Tree& tree) {
   if (tree.kind == Tree::Kind::list) return tree.items;
-  throw input_error(tree.place, fmt::format("a list is expected here, but this is a {}", kind_name(tree.kind)),
+  throw input_error(tree.place, fmt::format("a list is expected here, but this is {}", kind_name(tree.kind)),
                     "Write [A, B, ...]");
 }
 

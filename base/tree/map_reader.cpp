@@ -107,7 +107,7 @@ const std::string& scalar_text(const Tree& tree, std::string_view expected) {
   note_scalar(tree);
   if (tree.kind == Tree::Kind::scalar) return tree.scalar;
   const std::string found =
-      tree.kind == Tree::Kind::null ? "there is no value" : "a " + kind_name(tree.kind) + " is no value here";
+      tree.kind == Tree::Kind::null ? "there is no value" : kind_name(tree.kind) + " is no value here";
   throw input_error(tree.place, found, fmt::format("Write {}", expected));
 }
 
@@ -120,7 +120,7 @@ MapReader::MapReader(const Tree& tree, std::string path, std::vector<SourcedValu
   if (tree.asked) tree.asked->by_name = true;
   if (tree.kind == Tree::Kind::map || tree.kind == Tree::Kind::null) return;
   const std::string what = path_.empty() ? "" : path_ + ": ";
-  throw input_error(place_, fmt::format("{}a map is expected here, but this is a {}", what, kind_name(tree.kind)),
+  throw input_error(place_, fmt::format("{}a map is expected here, but this is {}", what, kind_name(tree.kind)),
                     "Write KEY: VALUE lines, or {KEY: VALUE, ...}");
 }
 
@@ -276,9 +276,9 @@ const std::vector<Tree>& MapReader::list(std::string_view key) {
   const Tree& tree = required(key);
   note_form(tree, form);
   if (tree.kind == Tree::Kind::list) return tree.items;
-  const std::string found = tree.kind == Tree::Kind::null ? "nothing" : "a " + kind_name(tree.kind);
-  throw input_error(tree.place, fmt::format("{}: a list is expected here, but this is {}", dotted(path_, key), found),
-                    "Write [A, B, ...], or [] for none");
+  throw input_error(
+      tree.place, fmt::format("{}: a list is expected here, but this is {}", dotted(path_, key), kind_name(tree.kind)),
+      "Write [A, B, ...], or [] for none");
 }
 
 std::vector<std::string> MapReader::texts(std::string_view key) {

@@ -220,7 +220,7 @@ Tree named_map(const Tree& stated) {
 }
 
 std::string kind_name(Tree::Kind kind) {
-  static constexpr std::array kNames = {"nothing", "text", "list", "map"};
+  static constexpr std::array kNames = {"nothing", "a text", "a list", "a map"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

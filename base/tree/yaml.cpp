@@ -199,7 +199,7 @@ Tree parse_yaml(std::string_view text, const std::string& source) {
   std::optional<Tree> tree = parse(text, source, nullptr);
   if (!tree || tree->kind == Tree::Kind::null) throw input_error({source}, "the file is empty", "It must hold a map");
   if (tree->kind != Tree::Kind::map) {
-    throw input_error(tree->place, "the file holds a " + kind_name(tree->kind) + ", not a map",
+    throw input_error(tree->place, "the file must hold a map, but holds " + kind_name(tree->kind),
                       "Write KEY: VALUE lines");
   }
   return std::move(*tree);

@@ -1,7 +1,9 @@
 #include "cli/arguments/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +42,18 @@ void open_missing_streams() {
   }
 }
 
+// Readers of nested files recurse, and the kernel ends a process whose stack is full without a word. A limit that may
+// be raised is raised: it holds at once, for the stack grows as it is needed.
+void require_stack() {
+  constexpr rlim_t kLeast = 128 << 10, kUsual = 8 << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeast) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kUsual);
+  if (limit.rlim_cur >= kLeast && ::setrlimit(RLIMIT_STACK, &limit) == 0) return;
+  throw run_error(fmt::format("the stack may have only {} KiB", limit.rlim_max >> 10),
+                  fmt::format("Allow {} KiB or more (ulimit -s)", kLeast >> 10));
+}
+
 int caught(const std::function<int()>& body) {
   try {
     return body();
@@ -73,7 +87,10 @@ int report_error(int code, const std::string& message) {
 
 int guarded(const std::function<int()>& body) {
   open_missing_streams();
-  const int code = caught(body);
+  const int code = caught([&] {
+    require_stack();
+    return body();
+  });
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!lost || code != 0) return code;
   return report_error(1, "standard output: cannot write it. Is the disk full, or the reader gone?");

@@ -35,7 +35,7 @@ std::vector<std::string> traced(const Arguments& given, const Scenario& scenario
     throw input_error(Arguments::place("trace-whole-us"), "no trace is to be written",
                       "Add --trace CASE or --trace all");
   const std::vector<std::string> names = names_of(scenario);
-  if (given.text("trace") == "all") return names;
+  if (std::ranges::count(given.values("trace"), "all") > 0) return names;
   std::vector<std::string> chosen;
   for (const std::size_t index : chosen_names(names, given, "trace")) chosen.push_back(names[index]);
   return chosen;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/scenario/case_trees.h"
@@ -25,6 +26,14 @@ void add_setting(Overrides& changes, const std::string& option, const std::strin
     if (known == path) throw input_error(Arguments::place(option + " " + path), "the path is set twice", "Set it once");
   }
   changes.set.emplace_back(path, text.substr(equals + 1));
+}
+
+// A scenario is not replaced by the plan that was made of it, --force or not.
+void require_unread(const std::string& path, const Arguments& given) {
+  std::error_code absent;
+  for (const std::string& read : given.positional())
+    if (std::filesystem::equivalent(path, read, absent))
+      throw input_error(Arguments::place("output"), excerpt(path) + " is the file that is read", "Name another file");
 }
 
 void require_same_kind(const std::string& path, const std::string& mark) {
@@ -181,7 +190,12 @@ void deliver(const std::string& text, const Arguments& given, const std::string&
                       "Name a file, or - for standard output");
   }
   if (path == "-") return print_result(text);
+  if (is_there(path) && !is_file(path))
+    throw input_error(Arguments::place("output"), excerpt(path) + " is a pipe or a device",
+                      "Name a file, or - for standard output");
+  require_unread(path, given);
   if (!given.has("force")) require_same_kind(path, mark);
+  remove_abandoned_files(std::filesystem::path(path).parent_path());
   write_file(path, text);
 }
 

@@ -7,12 +7,6 @@ namespace {
 
 constexpr std::int64_t kColumnsPerHalf = 4;  // NeuroShard's halves are multiples of four columns (neurosharder.py)
 
-Table nameless(Table table) {
-  table.name.clear();
-  for (Feature& feature : table.features) feature.name.clear();
-  return table;
-}
-
 double vectors_per_sample(const Table& table) {
   if (table.kind == TableKind::sequence) return table.distribution().total();
   double vectors = 0;
@@ -38,6 +32,12 @@ bool allows_type(const TableConstraint& constraint, Strategy strategy) {
 }
 
 }  // namespace
+
+Table without_names(Table table) {
+  table.name.clear();
+  for (Feature& feature : table.features) feature.name.clear();
+  return table;
+}
 
 PieceKinds::PieceKinds(const Workload& workload, const Cluster& cluster, const PlannerContext& context,
                        const PieceRules& rules, ShardCosts* shard_costs, PlanCosts* plan_costs)
@@ -73,7 +73,7 @@ PieceKinds::Allowed PieceKinds::allowed_for(const Table& table) const {
 }
 
 std::size_t PieceKinds::class_for(std::size_t table) {
-  TableClass mine{table, nameless(workload_.tables[table]), allowed_for(workload_.tables[table])};
+  TableClass mine{table, without_names(workload_.tables[table]), allowed_for(workload_.tables[table])};
   const auto alike = std::ranges::find_if(classes_, [&](const TableClass& other) {
     return other.nameless == mine.nameless && other.allowed == mine.allowed;
   });

@@ -14,6 +14,9 @@ struct PieceRules {
   bool weights_only = false;  // memory: rows times columns, and nothing else (as the papers count)
 };
 
+// What tables must have in common to be one kind for a planner: all but the names of the table and its features.
+Table without_names(Table table);
+
 // The kinds of pieces that a search meets, each asked about once. Kinds of halves are made when they are first wanted.
 // Keeps the workload's constraints: a table that may not be column_wise is table_wise and whole (with `whole`, the
 // other way round). Errors (Failure::input, naming the table): constraints that allow neither, or no kernel that can

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 
+#include "models/access/normal_quantile.h"
 #include "plan/learned/table_features.h"
 
 namespace shardsim {
@@ -60,8 +60,7 @@ class RowCount {
     if (deviation == 0) return edge >= draws_ ? 1 : 0;
     const double z = (edge + 0.5 - draws_ * q_) / deviation;
     if (std::abs(z) > 8) return z > 0 ? 1 : 0;
-    const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-    return std::erfc(-z / std::numbers::sqrt2) / 2 - (1 - 2 * q_) / (6 * deviation) * (z * z - 1) * density;
+    return upper_tail(-z) - (1 - 2 * q_) / (6 * deviation) * (z * z - 1) * normal_density(z);
   }
 
   double draws_, q_;

@@ -25,9 +25,9 @@ class PerTable : public Planner {
     note_form(tables, {Form::Kind::map});
     if (tables.kind != Tree::Kind::map || tables.fields.empty()) {
       throw input_error(place_,
-                        "'tables' is " + (tables.fields.empty() && tables.kind == Tree::Kind::map
-                                              ? std::string("empty")
-                                              : kind_name(tables.kind) + ", not a map"),
+                        tables.kind == Tree::Kind::map
+                            ? "'tables' is empty"
+                            : fmt::format("'tables' must be a map, but is {}", kind_name(tables.kind)),
                         "Write {\"PATTERN\": PLANNER, ...}, such as {\"history*\": flexshard_3tier, \"*\": torchrec}");
     }
     for (const auto& [pattern, value] : tables.fields) add(pattern, value);
@@ -49,7 +49,8 @@ class PerTable : public Planner {
     const Tree map = named_map(value);
     if (map.kind != Tree::Kind::map) {
       throw input_error(value.place,
-                        fmt::format("the planner of tables {} is {}", excerpt(pattern), kind_name(map.kind)),
+                        fmt::format("the planner of tables {} must be a name or a map, but is {}", excerpt(pattern),
+                                    kind_name(map.kind)),
                         "Write the name of a planner, or a map of its name and options");
     }
     const Tree* const name = map.find("name");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "plan/column_shards/piece_kinds.h"
 
 namespace shardsim::search {
 namespace {
@@ -29,12 +30,6 @@ std::vector<int> ranks_on(const Cluster& cluster, int node) {
   std::vector<int> ranks(static_cast<std::size_t>(cluster.ranks_per_node()));
   std::iota(ranks.begin(), ranks.end(), node * cluster.ranks_per_node());
   return ranks;
-}
-
-Table without_names(Table table) {
-  table.name.clear();
-  for (Feature& feature : table.features) feature.name.clear();
-  return table;
 }
 
 }  // namespace

@@ -145,6 +145,7 @@ DataSet rank_load_strips(const StudyResult& study) {
   for (const CaseResult& item : study.cases) {
     if (!item.loads) continue;
     const double even = mean(item.loads->lookups);
+    if (!(even > 0)) continue;  // nobody looks up anything
     for (std::size_t rank = 0; rank < item.loads->lookups.size(); ++rank) {
       const double lookups = item.loads->lookups[rank];
       const auto by_rank = [&](const RankLoads::OfTable& of) { return of.lookups[rank]; };

@@ -188,7 +188,7 @@ void CaseBuilder::apply_set(Tree& keys, const Tree& item) {
   if (set == nullptr) return;
   note_form(*set, {Form::Kind::map});
   if (set->kind != Tree::Kind::map) {
-    throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
+    throw input_error(set->place, fmt::format("'set' must be a map, but is {}", kind_name(set->kind)),
                       "Write {PATH: VALUE}, for example {cluster.nodes: 8}");
   }
   for (const auto& [path, value] : set->fields) {

@@ -32,7 +32,7 @@ DriftOptions read_drift(const Tree& map) {
   note_part(map, "drift");
   note_form(map, {Form::Kind::map});
   if (map.kind != Tree::Kind::map) {
-    throw input_error(map.place, fmt::format("'drift' is {}, not a map", kind_name(map.kind)),
+    throw input_error(map.place, fmt::format("'drift' must be a map, but is {}", kind_name(map.kind)),
                       "Write 'drift: {days: 14, rotation: 2 %/day}'");
   }
   MapReader reader(map, "drift");

@@ -116,7 +116,7 @@ class BaseChain {
     const Tree named = base->second;
     tree.fields.erase(base);
     if (named.kind != Tree::Kind::scalar) {
-      throw input_error(named.place, fmt::format("'base' is {}, not a file name", kind_name(named.kind)),
+      throw input_error(named.place, fmt::format("'base' must be a file name, but is {}", kind_name(named.kind)),
                         "Write a shipped name or a path.");
     }
     if (++bases_ > kMostBases) {
@@ -193,7 +193,7 @@ void check_job_list(const Tree& jobs) {
   }
   for (const Tree& job : jobs.items) {
     if (job.kind == Tree::Kind::map) continue;
-    throw input_error(job.place, fmt::format("a job is {}, not a map", kind_name(job.kind)),
+    throw input_error(job.place, fmt::format("a job must be a map, but is {}", kind_name(job.kind)),
                       "Write {name: ..., workload: ..., planner: ..., nodes: ...}");
   }
 }
@@ -233,7 +233,8 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
   note_form(stated, {Form::Kind::map});
   if (stated.kind == Tree::Kind::scalar) return BaseChain(kind, loaded).load(stated.scalar, from, stated.place);
   if (stated.kind != Tree::Kind::map) {
-    throw input_error(stated.place, fmt::format("the {} is {}", singular(kind), kind_name(stated.kind)),
+    throw input_error(stated.place,
+                      fmt::format("the {} must be a name or a map, but is {}", singular(kind), kind_name(stated.kind)),
                       "Write a shipped name, a path, or a map of its keys.");
   }
   Tree tree = BaseChain(kind, loaded).merge(stated, from);

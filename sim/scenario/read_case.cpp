@@ -33,7 +33,7 @@ Tree model_map(MapReader& reader, const char* key) {
   const Tree& tree = reader.required(key);
   note_form(tree, {Form::Kind::map});
   if (tree.kind == Tree::Kind::map) return tree;
-  throw input_error(tree.place, fmt::format("'{}' is {}, not a map", key, kind_name(tree.kind)),
+  throw input_error(tree.place, fmt::format("'{}' must be a map, but is {}", key, kind_name(tree.kind)),
                     fmt::format("Write '{}: {{name: ...}}'", key));
 }
 
@@ -211,7 +211,8 @@ void read_software(MapReader& reader, Case& item) {
   if (stated == nullptr) return;
   note_form(*stated, {Form::Kind::map});
   if (stated->kind != Tree::Kind::map)
-    throw input_error(stated->place, fmt::format("'software' is {}, not a name or a map", kind_name(stated->kind)),
+    throw input_error(stated->place,
+                      fmt::format("'software' must be a name or a map, but is {}", kind_name(stated->kind)),
                       "Write 'software: NAME', or {name: NAME, launch: 3 us}");
   item.software = software_from_tree(*stated, shipped_software());
   if (item.workload.dense.measured)
@@ -357,7 +358,7 @@ CrossCheckOptions read_cross_check(const Tree& map) {
   note_part(map, "cross_check");
   note_form(map, {Form::Kind::map});
   if (map.kind != Tree::Kind::map) {
-    throw input_error(map.place, fmt::format("'cross_check' is {}, not a map", kind_name(map.kind)),
+    throw input_error(map.place, fmt::format("'cross_check' must be a map, but is {}", kind_name(map.kind)),
                       "Write 'cross_check: {worst: 5}', or {} for the defaults");
   }
   MapReader reader(map, "cross_check");

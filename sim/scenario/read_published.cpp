@@ -109,7 +109,7 @@ void refuse_repeated(const std::vector<Published>& published, const Place& place
 std::vector<Published> read_published(const Tree& list) {
   note_form(list, {Form::Kind::list});
   if (list.kind != Tree::Kind::list) {
-    throw input_error(list.place, fmt::format("'published' is {}, not a list", kind_name(list.kind)),
+    throw input_error(list.place, fmt::format("'published' must be a list, but is {}", kind_name(list.kind)),
                       "Write one map per number, each with a dash in front.");
   }
   std::vector<Published> published;

@@ -57,7 +57,7 @@ class TableEntries {
  private:
   static std::int64_t copies_of(const Tree& entry) {
     if (entry.kind != Tree::Kind::map)
-      throw input_error(entry.place, fmt::format("a table is {}, not a map", kind_name(entry.kind)),
+      throw input_error(entry.place, fmt::format("a table must be a map, but is {}", kind_name(entry.kind)),
                         "Write {name: ..., rows: ..., dim: ..., kind: ...}");
     return MapReader(entry, "tables").count("copies", 1);
   }

@@ -71,7 +71,8 @@ std::optional<HotRow> hottest_row(const Program& program, double mean_lookups) {
     const double share = access.probability(shard.row_begin) / all / ids;
     const double lookups = share * lookups_of_set(program, shard);
     if (hottest && lookups <= hottest->lookups) continue;
-    hottest = {table.name, shard.shards(), share, lookups, lookups / mean_lookups};
+    const double least = mean_lookups > 0 ? lookups / mean_lookups : 1;  // nobody looks up anything
+    hottest = {table.name, shard.shards(), share, lookups, least};
   }
   return hottest;
 }

@@ -1,15 +1,14 @@
 #include "sim/sweep/mpi_session.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/error.h"
+#include "base/module.h"
 #include "base/packed.h"
 #include "base/workers.h"
 #include "sim/sweep/mpi/mpi_wire.h"
@@ -36,25 +35,17 @@ int launched_processes() {
   return 1;
 }
 
-// Beside the executable, or where it is installed.
 const ShardsimMpiWire* loaded_wire() {
-  std::error_code failure;
-  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
   std::string why;
-  for (const auto& file : {here / kMpiFile, here.parent_path() / "lib" / "shardsim" / kMpiFile}) {
-    // Plug-ins of MPI ask for its symbols among the global ones.
-    void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (library == nullptr) {
-      if (why.empty() || std::filesystem::exists(file, failure)) why = ::dlerror();
-      continue;
-    }
-    using Entry = const ShardsimMpiWire* (*)(void*);
-    const auto entry = reinterpret_cast<Entry>(::dlsym(library, "shardsim_mpi_wire"));
-    if (const ShardsimMpiWire* const wire = entry == nullptr ? nullptr : entry(library)) return wire;
-    why = file.string() + " is none of this program's, or its MPI lacks a function";
+  using Entry = const ShardsimMpiWire* (*)(void*);
+  const Module module = load_module(kMpiFile, "shardsim_mpi_wire", why);
+  if (module.library != nullptr) {
+    if (const ShardsimMpiWire* const wire = reinterpret_cast<Entry>(module.function)(module.library)) return wire;
+    why = fmt::format("the MPI that {} was built with lacks a function", kMpiFile);
   }
-  throw run_error("mpirun has started this program, whose MPI part cannot be loaded: " + why,
-                  "Build it where CMake finds MPI, or start it once, with -j N");
+  throw run_error(
+      "mpirun has started this program, whose MPI part cannot be loaded: " + why,
+      "Install the development files of MPI (Debian: libopenmpi-dev) and build again, or start it once, with -j N");
 }
 
 }  // namespace

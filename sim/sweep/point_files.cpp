@@ -154,7 +154,7 @@ std::vector<std::optional<PointResult>> PointFiles::read() const {
   std::vector<std::optional<PointResult>> results(points_);
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().extension() == kPointFileEnding) files.push_back(entry.path());
+    if (entry.path().extension() == kPointFileEnding && is_file(entry.path())) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   for (const fs::path& file : files) {

@@ -288,7 +288,7 @@ Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::stri
   const Tree stated = top_value(tree, "sweep", overrides);
   note_form(stated, {Form::Kind::map});
   if (stated.kind != Tree::Kind::map)
-    throw input_error(stated.place, fmt::format("'sweep' is {}, not a map", kind_name(stated.kind)),
+    throw input_error(stated.place, fmt::format("'sweep' must be a map, but is {}", kind_name(stated.kind)),
                       "Write 'sweep: {axes: {PATH: VALUES}}'");
   const std::string folder = std::filesystem::path(path).parent_path().string();
   std::string wanted = request.only_case;

@@ -1,19 +1,11 @@
 #include "sim/timeline/timeline_file.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <functional>
 
 #include "base/error.h"
 #include "base/hdf5/hdf5.h"
+#include "base/hdf5/read_apart.h"
 #include "base/text.h"
-#include "base/worker_died.h"
-#include "base/workers.h"
 #include "sim/timeline/timeline_hdf5.h"
 
 namespace shardsim {
@@ -21,7 +13,6 @@ namespace {
 
 constexpr const char* kTimelineSchema = "shardsim.timeline/1";
 constexpr const char* kConventions = "shardsim-1";
-constexpr unsigned kReadSeconds = 120;
 
 // Parts of a case name become nested groups, so each must be a name that HDF5 keeps apart from "this group".
 void check_case_name(const std::string& name) {
@@ -49,32 +40,6 @@ void write_case_table(Hdf5Writer& out, const TimelineFile& file) {
 void check_schema(const Hdf5Reader& in) {
   const std::string schema = in.text_attribute("/", "schema");
   if (schema != kTimelineSchema) in.refuse("schema is " + excerpt(schema) + ", not \"" + kTimelineSchema + "\"");
-}
-
-// In the reading process: it ends in time, and a crash is a crash, whatever handlers it took over, without words of the
-// C library's on the user's stderr.
-void prepare_for_the_worst() {
-  ::alarm(kReadSeconds);
-  for (int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::signal(crash, SIG_DFL);
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
-}
-
-// Reads in a process of its own: the HDF5 library of Debian 12 (1.10.8) crashes on some broken files, mostly those
-// whose heap of texts is damaged (one in a hundred of files with one to three random bytes).
-std::string read_apart(const std::filesystem::path& path, const std::function<std::string()>& read) {
-  const auto apart = [&] {
-    prepare_for_the_worst();
-    return read();
-  };
-  try {
-    return run_in_workers({{path.string(), apart}}, {}).front();
-  } catch (const WorkerDied& death) {
-    if (death.signal == 0 || death.signal == SIGKILL) throw;  // somebody else ended it
-    throw input_error(Place{path.string()},
-                      fmt::format("the HDF5 library broke down over this file ({})", strsignal(death.signal)),
-                      "Write it again, for it is damaged, unless the process may take very little memory");
-  }
 }
 
 std::string cases_in(const std::filesystem::path& path) {

@@ -199,8 +199,9 @@ TEST_CASE("a small text on a full disk fails at the flush") {
 
 TEST_CASE("folders and devices are no targets") {
   const Folder folder;
-  CHECK(has(error_of([&] { write_file(folder / "", "x"); }), "a folder or a device"));
-  CHECK(has(error_of([] { write_file("/dev/null", "x"); }), "/dev/null: cannot write it: it is a folder or a device"));
+  CHECK(has(error_of([&] { write_file(folder / "", "x"); }), "a folder, a pipe or a device"));
+  CHECK(has(error_of([] { write_file("/dev/null", "x"); }),
+            "/dev/null: cannot write it: it is a folder, a pipe or a device"));
   CHECK(fs::is_character_file("/dev/null"));
   write_file(folder / "file", "x");
   CHECK(has(error_of([&] { write_file(folder / "file/x", "x"); }), "cannot write it"));

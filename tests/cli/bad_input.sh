@@ -98,6 +98,16 @@ for value in 0 -1 1e18 none; do broken "s/iterations: 4/iterations: $value/" 'ba
 for value in -1 1.5 99999999999999999999 x; do broken "s/seed: 7/seed: $value/" 'bad.yaml:4:7: '; done
 for value in 0 -20 nan 1e300; do broken "s/average_length: 20/average_length: $value/" 'bad.yaml:28:23: |bad.yaml:24:7: .*history.*length'; done
 
+# So few ids that no rank looks up any: nothing is wrong with that.
+for length in 1e-9 0.001; do
+  sed -E "s/average_length: 20/average_length: $length/" good.yaml >few.yaml
+  for planner in row_wise flexshard_3tier table_row_wise; do
+    run run few.yaml -o few -q --set planner.name=$planner
+    check "length $length with $planner runs: $(cat streams/err)" [ "$code" -eq 0 ]
+  done
+  rm -rf few few.yaml
+done
+
 echo "-- names"
 broken 's/name: row_wise/name: row_wize/' 'bad.yaml:3:17: .*row_wize.*row_wise'
 broken 's/name: row_wise/name: magic/' 'bad.yaml:3:17: .*column_wise.*flexshard_3tier.*table_wise'
@@ -329,6 +339,9 @@ refuse 2 'argument --trace: .*magic.*main' run good.yaml --trace magic
 refuse 2 'argument --memory-model.*magic.*paper' run good.yaml --memory-model magic
 refuse 2 'argument --planner.*magic.*row_wise' plan good.yaml --planner magic
 refuse 2 'argument --case.*magic.*main' lower good.yaml --case magic
+run run good.yaml -o traced -q --trace main --trace all
+check "a case and all of them may be traced: $(cat streams/err)" [ -f traced/trace/main/rank7.json ]
+rm -r traced
 refuse 2 'argument' run
 refuse 2 'argument good2.yaml' run good.yaml good2.yaml
 refuse 2 'argument.*' list

@@ -48,6 +48,18 @@ refuse() {
   [ "$before" = "$(files)" ] || fail "files were left behind: $said"$'\n'"$(diff <(echo "$before") <(files) || true)"
 }
 
+# ends PID...: waits for all; their codes in $codes, and how many seconds it took in $took.
+ends() {
+  local from=$SECONDS each
+  codes=
+  for each in "$@"; do
+    code=0
+    wait "$each" || code=$?
+    codes+=" $code"
+  done
+  took=$((SECONDS - from))
+}
+
 finish() {
   echo "$checks checks, $failures failures"
   [ "$checks" -gt "$1" ] || { echo "only $checks checks ran: the script is broken"; exit 1; }

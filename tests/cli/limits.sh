@@ -100,6 +100,21 @@ for kilobytes in 150000 200000 300000; do
   lacking "-v $kilobytes" run good.yaml -o few -q
   lacking "-v $kilobytes" compare whole/timeline.h5 whole/timeline.h5
 done
+# A small stack is raised where that is allowed, else it is said; no file is blamed for it.
+refused_stack() { code=0; bash -c 'ulimit -s 64; exec "$0" "$@"' "$shardsim" "$@" >streams/out 2>streams/err || code=$?; }
+"$shardsim" plan good.yaml -o planned.json 2>streams/err || fail "$(cat streams/err)"
+for arguments in "run good.yaml -o few -q" "check good.yaml" "explain planned.json" "compare whole/timeline.h5 whole/timeline.h5" "--help"; do
+  # shellcheck disable=SC2086
+  refused_stack $arguments
+  check "64 KiB of stack: '$arguments' ends with 1, not $code" [ "$code" -eq 1 ]
+  check "64 KiB of stack: it says so: $(cat streams/err)" grep -q '^error: the stack may have only 64 KiB. Allow 128 KiB' streams/err
+  for limit in "-S -s 64" "-s 128"; do
+    # shellcheck disable=SC2086
+    lacking "$limit" $arguments
+    check "ulimit $limit: '$arguments' works: $(cat streams/err)" [ "$code" -eq 0 ]
+  done
+done
+rm planned.json
 if [ "$(id -u)" -ne 0 ]; then lacking "-u 1" compare whole/timeline.h5 whole/timeline.h5; fi
 
 echo "-- files that are read are not written"
@@ -127,6 +142,23 @@ for name in ...yaml ..yaml; do
   check "nothing lies beside scenario" [ "$(find below/out -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ]
   rm -rf below
 done
+
+run plan good.yaml -o plan.json
+for arguments in "plan good.yaml -o good.yaml --force" "lower good.yaml -o ./good.yaml --force" "plan soft.yaml -o good.yaml --force"; do
+  ln -sf good.yaml soft.yaml
+  # shellcheck disable=SC2086
+  refuse 2 'argument --output: "[./]*good.yaml" is the file that is read' $arguments
+done
+mkfifo pipe
+for arguments in "plan good.yaml -o pipe" "plan good.yaml -o pipe --force" "plan good.yaml -o /dev/null --force"; do
+  # shellcheck disable=SC2086
+  refuse 2 'argument --output: .*is a pipe or a device. Name a file' $arguments
+done
+mkfifo pipe.h5
+refuse 1 'pipe.h5: cannot write it: it is a folder, a pipe or a device. Name a regular file' convert whole/timeline.h5 -o pipe.h5 --force
+ln -s round round
+refuse 1 'round: cannot write it: Too many levels of symbolic links' plan good.yaml -o round
+rm pipe pipe.h5 round soft.yaml plan.json
 
 echo "-- nothing is left of a run that failed"
 before=$(find . -mindepth 1 -maxdepth 1 | sort)

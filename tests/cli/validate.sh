@@ -129,22 +129,11 @@ start() {
 }
 # A port that is free now.
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# ends_soon PIDS...: waits for all; their codes in $codes; fails when it takes over 10 s.
-ends_soon() {
-  local from=$SECONDS
-  codes=
-  for each in "$@"; do
-    code=0
-    wait "$each" || code=$?
-    codes+=" $code"
-  done
-  took=$((SECONDS - from))
-}
 
 echo "-- a launcher's ranks"
 port=$(port) pids=
 for rank in 0 1 2 3 4 5 6 7; do start $rank 8 "$port" row_wise.json --warmup 1 --iterations 2 -o launched.h5; pids+=" $!"; done
-ends_soon $pids
+ends $pids
 check "eight processes end well:$codes $(cat streams/rank*.err)" [ "$codes" = ' 0 0 0 0 0 0 0 0' ]
 check "rank 0 alone speaks" [ -s streams/rank0.out ] && [ ! -s streams/rank3.out ]
 # torchrun's agent listens at MASTER_PORT, on all addresses of IPv6 and IPv4; the ranks meet beside it.
@@ -159,13 +148,13 @@ for store in True False; do
     TORCHELASTIC_RUN_ID=none TORCHELASTIC_USE_AGENT_STORE=$store start $rank 2 "$(cat agent)" row_wise.json --warmup 1 --iterations 2 -o nodes.h5
     pids+=" $!"
   done
-  ends_soon $pids
+  ends $pids
   check "beside torchrun's agent, its store shared: $store:$codes $(cat streams/rank[01].err)" [ "$codes" = ' 0 0' ]
 done
 kill $holder
 port=$(port) pids=
 for rank in 0 1; do start $rank 2 "$port" row_wise.json --warmup 1 --iterations 2 -o nodes.h5; pids+=" $!"; done
-ends_soon $pids
+ends $pids
 check "one process per node, four ranks each:$codes $(cat streams/rank[01].err)" [ "$codes" = ' 0 0' ]
 
 port=$(port) pids=
@@ -174,7 +163,7 @@ for rank in 0 1 2 3 4 5 6 7; do
   start $rank 8 "$port" row_wise.json --warmup 1 --iterations $count -o counts.h5
   pids+=" $!"
 done
-ends_soon $pids
+ends $pids
 check "ranks with other counts are refused by all:$codes" [ "$codes" = ' 2 2 2 2 2 2 2 2' ]
 check "the rank and the option are named: $(cat streams/rank0.err)" grep -q 'rank 6 has --iterations 30, rank 0 --iterations 3' streams/rank0.err
 port=$(port) pids=
@@ -183,7 +172,7 @@ for rank in 0 1 2 3 4 5 6 7; do
   start $rank 8 "$port" $program --warmup 1 --iterations 3 -o programs.h5
   pids+=" $!"
 done
-ends_soon $pids
+ends $pids
 check "a rank with another program is refused by all:$codes" [ "$codes" = ' 2 2 2 2 2 2 2 2' ]
 check "it is named: $(cat streams/rank0.err)" grep -q 'rank 7 has another program than rank 0' streams/rank0.err
 
@@ -204,7 +193,7 @@ kill_one() {
   pkill -KILL -P "${pids[$victim]}" || true
   survivors=()
   for rank in 0 1 2 3 4 5 6 7; do [ $rank = "$victim" ] || survivors+=("${pids[$rank]}"); done
-  ends_soon "${survivors[@]}"
+  ends "${survivors[@]}"
   wait "${pids[$victim]}" 2>/dev/null || true
   check "killing rank $victim ends all others with 1:$codes" [ "$codes" = ' 1 1 1 1 1 1 1' ]
   check "within 10 s: $took" [ "$took" -le 10 ]
@@ -228,7 +217,7 @@ pid=$!
 for _ in $(seq 200); do [ "$(ls /proc/$pid/task | wc -l)" -ge 40 ] && break; sleep 0.05; done
 sleep 0.5
 kill -INT $pid
-ends_soon $pid
+ends $pid
 check "Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
 check "one line says so: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
 check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' stopped.timeline.json
@@ -236,7 +225,7 @@ check "what was measured is on disk, marked incomplete" jq -e '.complete == fals
 echo "-- a rank never starts"
 port=$(port) pids=
 for rank in 0 1 2 4 5 6 7; do start $rank 8 "$port" row_wise.json -o never.h5 --join-limit 4; pids+=" $!"; done
-ends_soon $pids
+ends $pids
 check "the others end with 1:$codes" [ "$codes" = ' 1 1 1 1 1 1 1' ]
 check "within 10 s: $took" [ "$took" -le 10 ]
 for rank in 0 1 2 4 5 6 7; do check "rank $rank names it: $(cat "streams/rank$rank.err")" grep -qE '^error: .*rank 3' "streams/rank$rank.err"; done
@@ -248,11 +237,11 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
 holder=$!
 for _ in $(seq 50); do [ -s taken ] && break; sleep 0.1; done
 start 0 8 "$(cat taken)" row_wise.json -o port.h5
-ends_soon $!
+ends $!
 check "the port is named, and what to do: $(cat streams/rank0.err)" grep -qE "^error: .*$(cat taken).*MASTER_PORT" streams/rank0.err
 check "exit 1:$codes" [ "$codes" = ' 1' ]
 start 3 8 "$(cat taken)" row_wise.json -o port.h5 --join-limit 4
-ends_soon $!
+ends $!
 check "a rank that meets a stranger there says so within 10 s ($took): $(cat streams/rank3.err)" grep -qE "^error: " streams/rank3.err
 check "exit 1 there too:$codes" [ "$codes" = ' 1' ]
 kill $holder

@@ -21,17 +21,6 @@ start() {
 peak() { awk '/^VmHWM/ {print int($2 / 1024)}' "/proc/$(pgrep -P "$1")/status" 2>/dev/null || echo 0; }
 # listens: until somebody does at $port.
 listens() { for _ in $(seq 100); do grep -q ":$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp && return; sleep 0.1; done; }
-# ends PID...: waits for all; their codes in $codes, and how many seconds it took in $took.
-ends() {
-  local from=$SECONDS each
-  codes=
-  for each in "$@"; do
-    code=0
-    wait "$each" || code=$?
-    codes+=" $code"
-  done
-  took=$((SECONDS - from))
-}
 
 echo "-- secrets"
 ranks='RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1'
@@ -53,6 +42,19 @@ check "an address of another host ends with 1: $code" [ "$code" -eq 1 ]
 check "it is named: $(cat streams/err)" grep -q 'rank 0 cannot listen at MASTER_ADDR "192.0.2.77"' streams/err
 
 export SHARDSIM_SECRET=$(head -c 32 /dev/urandom | base64)
+
+echo "-- a host that nobody knows, as a misspelt line of a hostfile makes it"
+port=$(port) pids=()
+for rank in 0 1; do master=gpu99.invalid start unknown$rank $rank; pids+=($!); done
+ends "${pids[@]}"
+check "every rank ends with 2: $codes" [ "$codes" = " 2 2" ]
+check "and soon: $took s" [ "$took" -le 40 ]
+for rank in 0 1; do
+  check "rank $rank names it: $(cat streams/unknown$rank.err)" grep -qE \
+    "^error: environment variable MASTER_ADDR: rank $rank on $(hostname) finds no host .gpu99.invalid.*getent hosts" streams/unknown$rank.err
+done
+
+echo "-- another secret"
 head -c 32 /dev/urandom | base64 >another
 chmod 600 another
 port=$(port)
@@ -141,4 +143,4 @@ check "it took no memory: $largest MiB" [ "$largest" -gt 0 ] && [ "$largest" -le
 ends $pids
 check "the senders see it: $(cat streams/giant*)" [ "$(cat streams/giant* | grep -c 'hung up')" -eq 4 ]
 check "no process is left" [ -z "$(pgrep -f "$work/" || true)" ]
-finish 20
+finish 24

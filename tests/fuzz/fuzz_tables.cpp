@@ -1,49 +1,37 @@
-// Any bytes as each of the tables and sets that are read by path: measured kernels and their map, residuals of
-// published times, shards and their labels. Values that make sense, or an Error.
-#include <sys/mman.h>
-#include <unistd.h>
-
+// Any bytes as each of the tables and sets that commands read: measured kernels and their map, residuals of published
+// times, shards and their labels, measured embeddings, constants of GPUs, presets of software. Values that make sense,
+// or an Error.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
+#include <string_view>
 
+#include "base/csv.h"
+#include "base/tree/yaml.h"
+#include "models/compute/embedding_measurements.h"
+#include "models/compute/gpus/gpu_constants.h"
+#include "models/software/software.h"
 #include "plan/learned/label_file.h"
 #include "sim/confidence/residuals.h"
 #include "tests/fuzz/error_at_most.h"
+#include "tests/fuzz/memory_file.h"
 #include "validate/measurements/kernels/kernel_map.h"
 #include "validate/measurements/kernels/kernel_rows.h"
 
 using shardsim::fuzz::expect_error_at_most;
 
-namespace {
-
-// A file in memory, by its path.
-class MemoryFile {
- public:
-  MemoryFile(const std::uint8_t* data, std::size_t size) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-    if (file_ < 0 || ::write(file_, data, size) != static_cast<ssize_t>(size)) std::abort();
-  }
-  ~MemoryFile() { ::close(file_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  int file_;
-};
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const MemoryFile file(data, size);
+  const shardsim::fuzz::MemoryFile file(data, size);
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
   expect_error_at_most([&] {
-    for (const shardsim::KernelRow& row :
-         shardsim::kernel_rows_of({reinterpret_cast<const char*>(data), size}, "fuzz.csv"))
+    for (const shardsim::KernelRow& row : shardsim::kernel_rows_of(text, "fuzz.csv"))
       if (row.out_of_model.empty() && !std::isfinite(row.operand_bytes())) std::abort();
   });
   expect_error_at_most([&] { shardsim::read_kernel_map(file.path()); });
-  expect_error_at_most([&] { shardsim::residuals_of({reinterpret_cast<const char*>(data), size}, "fuzz.csv"); });
+  expect_error_at_most([&] { shardsim::residuals_of(text, "fuzz.csv"); });
   expect_error_at_most([&] { shardsim::label_file_text(shardsim::read_label_file(file.path())); });
+  expect_error_at_most([&] { shardsim::read_embedding_table(shardsim::parse_csv(text, "fuzz.csv")); });
+  expect_error_at_most([&] { shardsim::gpu_table_from_tree(shardsim::parse_yaml(text, "fuzz.yaml"), {}); });
+  expect_error_at_most([&] { shardsim::software_table_from_tree(shardsim::parse_yaml(text, "fuzz.yaml")); });
   return 0;
 }

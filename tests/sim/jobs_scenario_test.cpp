@@ -101,7 +101,7 @@ TEST_CASE("jobs that cannot be are refused with their place") {
   CHECK(says(error_of(kHead + "jobs: []\n"), "test.yaml:3:7: 'jobs' is empty"));
   CHECK(says(error_of(kHead + "jobs: 3\n"), "test.yaml:3:7: 'jobs' is no list"));
   CHECK(says(error_of(kHead + "jobs:\n"), "'jobs' is no list"));
-  CHECK(says(error_of(kHead + "jobs: [a]\n"), "a job is text, not a map"));
+  CHECK(says(error_of(kHead + "jobs: [a]\n"), "a job must be a map, but is a text"));
   CHECK(says(error_of(kHead + "workload: rm1\n" + kTwo),
              "test.yaml:3:11: 'workload' and 'jobs' cannot be used together"));
   CHECK(says(error_of(kHead + "planner: {name: flex}\n" + kTwo), "'planner' and 'jobs' cannot be used together"));

@@ -144,7 +144,8 @@ int read_index(const Tree& tree, int end, const std::string& what) {
 std::vector<int> read_indices(const Tree& list, int end, const std::string& what) {
   note_form(list, {Form::Kind::list});
   if (list.kind != Tree::Kind::list) {
-    throw input_error(list.place, fmt::format("expected a list of {} indices, found {}", what, kind_name(list.kind)),
+    throw input_error(list.place,
+                      fmt::format("this must be a list of {} indices, but is {}", what, kind_name(list.kind)),
                       "Write it as [0, 1]");
   }
   std::vector<int> indices;

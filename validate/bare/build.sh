@@ -70,7 +70,6 @@ if [ -z "$without" ]; then
 fi
 
 objects=build/objects
-mkdir -p "$objects"
 flags=(-std=c++20 -O3 -ffp-contract=off -pthread -I. -isystem third_party -DFMT_HEADER_ONLY
   "-DSHARDSIM_VERSION=\"$(cat VERSION)\"" '-DSHARDSIM_DEFAULT_DATA=""')
 device_flags=()
@@ -110,8 +109,11 @@ if [ -n "$mpi" ]; then
   echo "with MPI: $MPICXX"
 fi
 
+object_of() { echo "$objects/${1//\//.}.o"; }
+
 compile() {
-  local object=$objects/${1//\//.}.o
+  local object
+  object=$(object_of "$1")
   case "$1" in
     */mpi.cpp) "$MPICXX" "${flags[@]}" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX ${CXXFLAGS:-} -c "$1" -o "$object" ;;
     *.cu) "$nvcc" "${device_flags[@]}" -c "$1" -o "$object" ;;
@@ -119,12 +121,42 @@ compile() {
   esac
 }
 
-# Several at a time; the first failure ends the build.
+# Writes files that each include many sources of one floor, and prints their names: most of a source's time goes into the
+# headers that they all include. As many files as keep all processors at work, of at most 40 sources.
+batches() {
+  local floor size batch in_floor
+  size=$((($# + 2 * jobs - 1) / (2 * jobs)))
+  [ "$size" -le 40 ] || size=40
+  for floor in $(printf '%s\n' "$@" | cut -d/ -f1 | sort -u); do
+    mapfile -t in_floor < <(printf '%s\n' "$@" | grep "^$floor/")
+    for ((batch = 0; batch * size < ${#in_floor[@]}; ++batch)); do
+      printf '#include "%s"\n' "${in_floor[@]:batch * size:size}" > "build/batches/${floor}_$batch.cpp"
+      echo "build/batches/${floor}_$batch.cpp"
+    done
+  done
+}
+
+# Programs, CUDA and MPI are compiled one by one.
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
 mapfile -t sources < <(grep -E "^($kinds) " sources | cut -d' ' -f2)
-rm -f "$objects"/*.o
-running=0
+rm -rf "$objects" build/batches
+mkdir -p "$objects" build/batches
+alone=() together=() library=()
 for source in "${sources[@]}"; do
+  if cut -d' ' -f2 programs | grep -qxF "$source"; then
+    alone+=("$source")
+  elif [[ $source == *.cu || $source == */mpi.cpp ]]; then
+    alone+=("$source") library+=("$(object_of "$source")")
+  else
+    together+=("$source")
+  fi
+done
+mapfile -t batched < <(batches "${together[@]}")
+for batch in "${batched[@]}"; do library+=("$(object_of "$batch")"); done
+
+# Several at a time; the first failure ends the build.
+running=0
+for source in "${batched[@]}" "${alone[@]}"; do
   if [ "$running" -ge "$jobs" ]; then
     wait -n || fail "a source does not compile (above)"
     running=$((running - 1))
@@ -137,14 +169,10 @@ while [ "$running" -gt 0 ]; do
   running=$((running - 1))
 done
 
-library=()
-for source in "${sources[@]}"; do
-  cut -d' ' -f2 programs | grep -qxF "$source" || library+=("$objects/${source//\//.}.o")
-done
 rm -f build/libshardsim.a
 ar rcs build/libshardsim.a "${library[@]}"
 while read -r name main kind; do
   if [ "${kind:-}" = cuda ] && [ -n "$without" ]; then continue; fi
-  "$linker" ${CXXFLAGS:-} "$objects/${main//\//.}.o" build/libshardsim.a "${libraries[@]}" -o "$name"
+  "$linker" ${CXXFLAGS:-} "$(object_of "$main")" build/libshardsim.a "${libraries[@]}" -o "$name"
   echo "built $PWD/$name"
 done < programs

@@ -145,8 +145,8 @@ TEST_CASE("trap: only one document, and it must hold a map") {
     CAPTURE(empty);
     CHECK(has(refusal(empty), "the file is empty"));
   }
-  CHECK(has(refusal("- a\n- b"), "holds a list, not a map"));
-  CHECK(has(refusal("just words"), "holds a text, not a map"));
+  CHECK(has(refusal("- a\n- b"), "must hold a map, but holds a list"));
+  CHECK(has(refusal("just words"), "must hold a map, but holds a text"));
 }
 
 TEST_CASE("trap: a missing key is found on entry") {

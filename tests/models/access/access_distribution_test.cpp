@@ -17,7 +17,7 @@ void check_error(const AccessSpec& spec, std::uint64_t rows, double length, cons
 }
 }  // namespace
 
-TEST_CASE("RM-1 in closed form equals the compensated sum over its 30 million rows") {
+TEST_CASE("RM-1 in closed form equals the compensated sum over its 30 million rows" * doctest::test_suite("long")) {
   const AccessDistribution rows = rm1();
   CHECK(rows.total() == doctest::Approx(960.9387738647).epsilon(1e-12));
   const double sum = brute(0, rows.rows(), [&](std::uint64_t i) { return rows.probability(i); });

@@ -179,7 +179,8 @@ TEST_CASE("the rows that are placed are enough") {
   }
 }
 
-TEST_CASE("different rows: of all owners those of the whole, none above its rows or its lookups") {
+TEST_CASE("different rows: of all owners those of the whole, none above its rows or its lookups" *
+          doctest::test_suite("long")) {
   for_random_tables(25, [](const AccessDistribution& access, const RowShares& shares) {
     const RowLaw law(access, 0, access.rows());
     std::vector<double> before(shares.shares().size(), 0), ratio_before(before.size(), 2);

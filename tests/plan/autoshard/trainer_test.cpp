@@ -27,7 +27,7 @@ double mean_balance(const ShardingPolicy& policy, const std::vector<ShardingTask
 
 }  // namespace
 
-TEST_CASE("same tasks, same seed, same bits; another seed, others") {
+TEST_CASE("same tasks, same seed, same bits; another seed, others" * doctest::test_suite("long")) {
   const auto tasks = made_up_tasks(3, 6, 2, 1);
   const ShardingPolicy first = train_policy(tasks, short_training(3));
   CHECK(train_policy(tasks, short_training(3)).parameters == first.parameters);
@@ -54,7 +54,7 @@ TEST_CASE("training makes shards of unseen tasks more even than no training and 
   CHECK(by_costs / 6 > 0.75);
 }
 
-TEST_CASE("tasks of several sizes are learned side by side, and other sizes are placed") {
+TEST_CASE("tasks of several sizes are learned side by side, and other sizes are placed" * doctest::test_suite("long")) {
   auto tasks = made_up_tasks(2, 6, 2, 1);
   for (ShardingTask& task : made_up_tasks(2, 9, 3, 2)) tasks.push_back(std::move(task));
   const ShardingPolicy policy = train_policy(tasks, short_training(4));

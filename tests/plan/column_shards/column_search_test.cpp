@@ -119,7 +119,7 @@ TEST_CASE("the work of the published settings: 561 searches and 6,171 passes") {
   }
 }
 
-TEST_CASE("with the cache and without it the search finds the same plan, to the bit") {
+TEST_CASE("with the cache and without it the search finds the same plan, to the bit" * doctest::test_suite("long")) {
   Rng rng(5);
   for (int round = 0; round < 10; ++round) {
     std::vector<Table> tables;

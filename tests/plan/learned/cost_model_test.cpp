@@ -143,7 +143,8 @@ TEST_CASE("measured layout: what adds up in factors is learned from 400 labels t
     CHECK(errors_of(said, labels, direction).median_pct < 5);
 }
 
-TEST_CASE("measured layout: a shard's vector is the sum of its tables', and planners get what the whole net says") {
+TEST_CASE("measured layout: a shard's vector is the sum of its tables', and planners get what the whole net says" *
+          doctest::test_suite("long")) {
   const ShardSet set = labelled_shards(300);
   const CostModel& model = measured_model();
   const LearnedCosts costs(model);
@@ -169,7 +170,8 @@ TEST_CASE("measured layout: a shard's vector is the sum of its tables', and plan
   CHECK(costs.seconds_of({}).forward == 0);
 }
 
-TEST_CASE("measured layout: the same labels and seed give the same bytes, and read back as what was written") {
+TEST_CASE("measured layout: the same labels and seed give the same bytes, and read back as what was written" *
+          doctest::test_suite("long")) {
   const TemporaryFolder folder("costs");
   const auto first = folder / "a.h5", second = folder / "b.h5";
   save_cost_model(measured_model(), first);

@@ -107,7 +107,7 @@ TEST_CASE("patterns and planners that make no sense are refused with their place
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{name: per_table}", "tables"},
       {with("{}"), "empty"},
-      {with("[row_wise]"), "not a map"},
+      {with("[row_wise]"), "must be a map, but is a list"},
       {with("{\"*\": [row_wise]}"), "list"},
       {with("{\"*\": rowwise}"), "row_wise"},
       {with("{\"*\": {name: row_wise, cut: paper}}"), "tables \"*\""},

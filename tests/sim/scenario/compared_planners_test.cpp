@@ -117,7 +117,7 @@ TEST_CASE("constraints of a scenario are read with places, for tables that are t
   CHECK(says(refused("{history: {device_group: cpu}}"), "device group cpu"));
   CHECK(says(refused("{history: {compute_kernels: [fused], cache_load_factor: 0.3}}"), "no effect"));
   CHECK(says(refused("{history: {max_rows: 4}}"), "max_rows"));
-  CHECK(says(refused("[history]"), "not a map"));
+  CHECK(says(refused("[history]"), "must be a map, but is a list"));
 }
 
 }  // namespace shardsim::compared_planners_test

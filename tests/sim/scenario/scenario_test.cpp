@@ -391,7 +391,8 @@ TEST_CASE("cross_check wants three cases of one model, and known keys") {
   CHECK(fault(random_cases("", asks)).ends_with(" at 5"));
   CHECK(fault(random_cases(", repeat: 2", "cross_check: {worse: 7}\n")).find("worst") != std::string::npos);
   CHECK(fault(random_cases(", repeat: 2", "cross_check: {worst: 0}\n")).find("worst") != std::string::npos);
-  CHECK(fault(random_cases(", repeat: 2", "cross_check: yes\n")).find("not a map") != std::string::npos);
+  CHECK(fault(random_cases(", repeat: 2", "cross_check: yes\n")).find("must be a map, but is a text") !=
+        std::string::npos);
   CHECK(fault(random_cases(", repeat: 2", "cross_check:\n")).find("no value") != std::string::npos);
   CHECK(fault(random_cases(", repeat: 2", "cross_check: {topology: {rates: own}}\n")).find("torchrec") !=
         std::string::npos);

@@ -49,7 +49,7 @@ TEST_CASE("software: kernels of the compute model and shared streams follow it")
 
 TEST_CASE("software: what is refused") {
   CHECK(says(error_of(scenario("software: torchrec")), "hugectr_graph"));
-  CHECK(says(error_of(scenario("software: [ideal]")), "not a name or a map"));
+  CHECK(says(error_of(scenario("software: [ideal]")), "must be a name or a map, but is a list"));
   CHECK(says(error_of(scenario("software: ideal\ncompute_model: {name: gpu_kernels, in_situ: 0.8}")),
              "software.in_situ"));
   CHECK(says(error_of(scenario("software: ideal", "rm1")), "measured"));

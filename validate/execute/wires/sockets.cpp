@@ -36,10 +36,11 @@ Error gone(int peer, int channel, const std::string& how) {
 // One exchange under way. Pieces of one peer and direction go one after the other, as they share a stream. Where
 // receivers call, nothing is sent to a peer before its call has come. Each pair begins by itself: a call on a fast tier
 // may stand behind what another stream sends there, and what goes between nodes does not wait for it.
-class Exchange {
+class StepExchange {
  public:
   // Adds what each peer is sent to `sent`.
-  Exchange(const std::vector<Descriptor>& sockets, int channel, const StopSign& stop, std::vector<std::int64_t>& sent)
+  StepExchange(const std::vector<Descriptor>& sockets, int channel, const StopSign& stop,
+               std::vector<std::int64_t>& sent)
       : sockets_(sockets), channel_(channel), stop_(stop), sent_(sent) {}
 
   void add(int peer, short direction, std::byte* data, std::size_t bytes) {
@@ -143,7 +144,7 @@ class SocketWire final : public Wire {
  private:
   void move(int channel, std::span<const Sending> sends, std::span<const Receiving> receives, bool when_met) {
     const auto at = static_cast<std::size_t>(channel);
-    Exchange exchange(sockets_.at(at), channel, *stop_, sent_.at(at));
+    StepExchange exchange(sockets_.at(at), channel, *stop_, sent_.at(at));
     for (const Receiving& one : receives)
       if (when_met && one.bytes > 0) exchange.add_call(one.peer, POLLOUT);
     for (const Sending& one : sends)

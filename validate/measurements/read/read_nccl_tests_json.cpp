@@ -15,7 +15,7 @@ constexpr std::int64_t kNewestVersion = 3;
 const Tree& required(const Tree& map, std::string_view key, Tree::Kind kind) {
   const Tree* const found = map.kind == Tree::Kind::map ? map.find(key) : nullptr;
   if (found != nullptr && found->kind == kind) return *found;
-  throw input_error(map.place, fmt::format("'{}' is missing, or no {}", key, kind_name(kind)),
+  throw input_error(map.place, fmt::format("'{}' is missing, or not {}", key, kind_name(kind)),
                     "Give the file as nccl-tests wrote it with -J");
 }
 

@@ -28,7 +28,7 @@ std::string plain_label(std::string label) {
 void apply_overrides(Tree& cluster, const Tree* set) {
   if (set == nullptr) return;
   if (set->kind != Tree::Kind::map) {
-    throw input_error(set->place, fmt::format("'set' is {}, not a map", kind_name(set->kind)),
+    throw input_error(set->place, fmt::format("'set' must be a map, but is {}", kind_name(set->kind)),
                       "Write set: {nics.rate: \"400 Gbit/s\"}");
   }
   for (const auto& [path, value] : set->fields) set_path(cluster, path, value);
@@ -55,7 +55,7 @@ std::vector<MappedSystem> case_systems(const std::string& label, const Tree& tre
   const Tree* const cases = tree.find("cases");
   if (cases == nullptr) return systems;
   if (cases->kind != Tree::Kind::map) {
-    throw input_error(cases->place, fmt::format("'cases' is {}, not a map", kind_name(cases->kind)),
+    throw input_error(cases->place, fmt::format("'cases' must be a map, but is {}", kind_name(cases->kind)),
                       "Write cases: {NAME: {nics.transport: tcp}}");
   }
   for (const auto& [name, edits] : cases->fields) {
@@ -131,7 +131,7 @@ void add_system(SystemMap& map, const std::string& label, const Tree& entry, con
 
 void add_systems(SystemMap& map, const Tree& tree, const std::string& folder) {
   if (tree.kind != Tree::Kind::map) {
-    throw input_error(tree.place, fmt::format("'systems' is {}, not a map", kind_name(tree.kind)),
+    throw input_error(tree.place, fmt::format("'systems' must be a map, but is {}", kind_name(tree.kind)),
                       "Write one line LABEL: {cluster: NAME} for each system");
   }
   for (const auto& [label, entry] : tree.fields) add_system(map, label, entry, folder);

@@ -98,7 +98,8 @@ double run_us(CollectiveKind kind, std::int64_t bytes, const NcclSetup& setup) {
   return (chosen.latency + Bytes{bytes} / chosen.carried).us();
 }
 
-TEST_CASE("links carry NCCL's rate on every node it is known of, for every kind and size") {
+TEST_CASE("links carry NCCL's rate on every node it is known of, for every kind and size" *
+          doctest::test_suite("long")) {
   for (const auto& yaml : {a100(1), a100(2), a100(5), h100(1), h100(2), h100(3), h100(2, 4), h100(1, 4), v100_cube(),
                            a100_four(2, "per_node: 2, rate: \"200 Gbit/s\""), single(4, "8.0", 4, "200 Gbit/s"),
                            single(2, "9.0", 5, "400 Gbit/s"), a100(2, 8, "shared_by: 2, rate: \"200 Gbit/s\"")}) {

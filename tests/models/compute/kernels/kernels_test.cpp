@@ -84,7 +84,7 @@ TEST_CASE("a skewed access misses less than an even one of as many lookups and d
   CHECK(skewed < even);
 }
 
-TEST_CASE("a lookup never takes less time for more work") {
+TEST_CASE("a lookup never takes less time for more work" * doctest::test_suite("long")) {
   for (const char* const gpu : {"V100", "A100", "H100", "B200", "L40"})
     for (const double rows : {1e3, 1e5, 1e7}) {
       double before = 0;

@@ -3,6 +3,7 @@
 #include "plan/torchrec/estimate/sharding_option.h"
 #include "plan/torchrec/spec/names.h"
 #include "tests/case_file/compare.h"
+#include "tests/plan/torchrec/golden/dtype.h"
 #include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
@@ -17,15 +18,6 @@ using torchrec::TableSpec;
 std::optional<double> maybe_real(Fields& fields, const char* key) {
   const Json* value = fields.given(key);
   return value ? std::optional(value->get<double>()) : std::nullopt;
-}
-
-double dtype_bytes(const std::string& name) {
-  const std::string_view known[] = {"fp32", "fp16", "bf16", "int8", "uint8", "nfp8", "int4", "int2"};
-  const double bytes[] = {4, 2, 2, 1, 1, 1, 0.5, 0.25};
-  for (std::size_t i = 0; i < 8; ++i) {
-    if (known[i] == name) return bytes[i];
-  }
-  throw std::runtime_error(fmt::format("unknown dtype '{}'", name));
 }
 
 std::optional<torchrec::WireBytes> wire(Fields& fields, const char* key) {

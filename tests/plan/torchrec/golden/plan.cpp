@@ -3,6 +3,7 @@
 #include "plan/torchrec/report/statistics.h"
 #include "plan/torchrec/search/planner_run.h"
 #include "tests/case_file/compare.h"
+#include "tests/plan/torchrec/golden/dtype.h"
 #include "tests/plan/torchrec/golden/failure_name.h"
 #include "tests/plan/torchrec/golden/inputs.h"
 #include "tests/plan/torchrec/golden/kinds.h"
@@ -13,13 +14,6 @@ namespace shardsim::golden {
 namespace {
 
 using namespace torchrec;
-
-double dtype_bytes(const std::string& name) {
-  if (name == "fp32") return 4;
-  if (name == "fp16" || name == "bf16") return 2;
-  if (name == "int8") return 1;
-  throw std::runtime_error(fmt::format("unknown dtype '{}'", name));
-}
 
 bool whole_numbers(const Json& list) {
   for (const Json& value : list) {

@@ -82,9 +82,9 @@ TEST_CASE("a label that the map lacks is an error at its row") {
 TEST_CASE("a map that cannot be is refused with its place") {
   CHECK(has(map_fault("systems: {a: {cluster: no_such}}\n"), "map.yaml:2"));
   CHECK(has(map_fault("systems: {a: {cluster: toy_2x4, set: {gpu.coont: 3}}}\n"), "coont"));
-  CHECK(has(map_fault("systems: {a: {cluster: toy_2x4, set: [1]}}\n"), "'set' is list, not a map"));
+  CHECK(has(map_fault("systems: {a: {cluster: toy_2x4, set: [1]}}\n"), "'set' must be a map, but is a list"));
   CHECK(has(map_fault("systems: {a: {clustre: toy_2x4}}\n"), "clustre"));
-  CHECK(has(map_fault("systems: [a]\n"), "'systems' is list"));
+  CHECK(has(map_fault("systems: [a]\n"), "'systems' must be a map, but is a list"));
   CHECK(has(map_fault("system: {a: toy_2x4}\n"), "systems"));
   CHECK(has(map_fault("systems: {a: toy_2x4}\nout_of_model: [{reason: bad}]\n"), "would cover every row"));
   CHECK(has(map_fault("systems: {a: toy_2x4}\nout_of_model: [{system: a}]\n"), "reason"));
@@ -112,7 +112,7 @@ TEST_CASE("rows of one case may be of a cluster that differs") {
   row.setting = "slow";
   CHECK(map.system_of(row).spec.nics->transport == "tcp");
   CHECK_FALSE(map.system_of(row).spec.nics->gpudirect);
-  CHECK(has(map_fault("box: {cluster: toy_2x4, cases: [slow]}\n"), "'cases' is list, not a map"));
+  CHECK(has(map_fault("box: {cluster: toy_2x4, cases: [slow]}\n"), "'cases' must be a map, but is a list"));
 }
 
 }  // namespace shardsim::system_map_test

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 
-#include "base/document/cells.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/yaml.h"
@@ -48,6 +47,15 @@ bool is_argument(const Leaf& leaf) {
 
 std::string leaf_text(const Leaf& leaf) {
   return leaf.value->kind == Tree::Kind::scalar ? fmt::format("{} {}", leaf.path, leaf.value->scalar) : leaf.path;
+}
+
+constexpr std::size_t kMostListed = 6;
+
+// "a, b", or the first ones and how many more there are.
+std::string listed(std::vector<std::string> all) {
+  const std::size_t more = all.size() > kMostListed ? all.size() - kMostListed : 0;
+  all.resize(all.size() - more);
+  return join(all) + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 // The key that a setting replaces as a whole; "" where it changes something else.
@@ -107,7 +115,7 @@ class DroppedEdits {
       all.push_back(fmt::format(
           "--set {} replaces the whole {} of {}; dropped with it: {}. Say again behind it what is to stay, for example "
           "--set {}.{}=VALUE",
-          path, key, some_names(names), what, path, example));
+          path, key, listed(names), what, path, example));
     }
   }
 
@@ -134,7 +142,7 @@ class DroppedEdits {
     std::vector<std::string> texts;
     for (const Leaf& leaf : leaves_of(was))
       if (std::ranges::find(lost, leaf.path) != lost.end()) texts.push_back(leaf_text(leaf));
-    return some_names(texts);
+    return listed(texts);
   }
 
   const std::string& path_;

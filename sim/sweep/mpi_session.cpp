@@ -16,16 +16,15 @@
 namespace shardsim {
 namespace {
 
-enum Tag : int { kPointTag = 1, kAnswerTag, kGoneTag, kHomeTag, kAliveTag };
+enum Tag : int { kPointTag = 1, kAnswerTag, kGoneTag, kHomeTag, kAliveTag, kLeavingTag, kEndTag };
 
 constexpr useconds_t kMpiPauseUs = 200;  // between two looks: MPI's own waiting takes a whole core
-constexpr int kMpiLooks = 500;           // a tenth of a second
+constexpr double kMpiLookSeconds = 0.1;
 // A launcher that lets a job go on without a rank that died (mpirun --enable-recovery) tells nobody of it, so ranks say
 // that they live. One that is thought dead and is not costs nothing but its answers.
 constexpr double kAliveEverySeconds = 1, kSilentSeconds = 15;
 constexpr double kFirstSignSeconds = 600;  // it reads the scenario first, and so does rank 0
 constexpr const char* kMpiFile = "shardsim_mpi.so";
-constexpr const char* kLeaveWord = "leave";  // with kHomeTag: without ending MPI
 
 // How many processes the launcher says it has started; 1 where there is none. Open MPI, MPICH and Slurm's PMI.
 int launched_processes() {
@@ -94,8 +93,9 @@ class MpiCrew final : public Crew {
   std::optional<Answer> next() override {
     say_alive();
     std::string bytes;
-    for (int looks = 0; looks < kMpiLooks; ++looks) {
-      while (const int from = heard_from(kAliveTag, bytes)) heard_[static_cast<std::size_t>(from - 1)].often = true;
+    for (const auto begin = Clock::now(); seconds_since(begin) < kMpiLookSeconds;) {
+      while (heard_from(kAliveTag, bytes) > 0) {
+      }
       if (const int from = heard_from(kAnswerTag, bytes)) return Answer{from - 1, false, bytes};
       if (const int from = heard_from(kGoneTag, bytes)) {
         heard_[static_cast<std::size_t>(from - 1)].gone = true;
@@ -111,8 +111,8 @@ class MpiCrew final : public Crew {
  private:
   struct Heard {
     Clock::time_point last = Clock::now();
-    bool often = false;  // it has begun to say that it lives
-    bool gone = false;   // nothing more is expected of it
+    bool ever = false;  // it has begun to work
+    bool gone = false;  // nothing more is expected of it
   };
 
   // The rank that a message came from; 0 where there is none. What a rank says that was given up is heard by nobody.
@@ -120,6 +120,7 @@ class MpiCrew final : public Crew {
     for (int from = wire_.receive(tag, bytes); from > 0; from = wire_.receive(tag, bytes)) {
       Heard& heard = heard_[static_cast<std::size_t>(from - 1)];
       heard.last = Clock::now();
+      heard.ever = true;
       if (!heard.gone) return from;
     }
     return 0;
@@ -135,7 +136,7 @@ class MpiCrew final : public Crew {
   std::optional<Answer> newly_silent() {
     for (int member = 0; member < size(); ++member) {
       Heard& heard = heard_[static_cast<std::size_t>(member)];
-      const double most = heard.often ? kSilentSeconds : kFirstSignSeconds;
+      const double most = heard.ever ? kSilentSeconds : kFirstSignSeconds;
       if (heard.gone || seconds_since(heard.last) < most) continue;
       heard.gone = true;
       silent_.insert(member + 1);
@@ -179,22 +180,48 @@ std::unique_ptr<MpiSession> MpiSession::join() {
   return session;
 }
 
-// To end MPI takes all ranks. Where one has died the others leave without.
 MpiSession::~MpiSession() {
-  const std::string how = silent_.empty() ? "" : kLeaveWord;
-  for (int rank = 1; rank_ == 0 && rank < size_; ++rank) {
-    if (!silent_.contains(rank)) wire_->functions->send(rank, kHomeTag, how.data(), static_cast<int>(how.size()));
-  }
-  std::string left;  // messages nobody took would keep some MPI from ending
-  const auto drain = [&](Tag tag) {
-    try {
+  try {
+    rank_ == 0 ? send_home() : leave();
+    std::string left;  // messages nobody took would keep some MPI from ending
+    for (const Tag tag : {kPointTag, kAnswerTag, kGoneTag, kHomeTag, kAliveTag}) {
       while (wire_->receive(tag, left) >= 0) {
       }
-    } catch (const Error&) {  // MPI is broken: there is nothing more to tidy
     }
-  };
-  for (const Tag tag : {kPointTag, kAnswerTag, kGoneTag, kHomeTag, kAliveTag}) drain(tag);
+  } catch (const Error&) {  // MPI is broken: there is nothing more to tidy
+  }
   if (silent_.empty()) wire_->functions->end();
+}
+
+// To end MPI takes all ranks, and would wait for one that has died for ever: where one does not answer, the others are
+// told to leave without.
+void MpiSession::send_home() {
+  std::set<int> missing;
+  for (int rank = 1; rank < size_; ++rank)
+    if (!silent_.contains(rank)) missing.insert(rank);
+  for (const int rank : missing) wire_->send(rank, kHomeTag, "");
+  std::string word;
+  for (const auto begin = Clock::now(); !missing.empty() && seconds_since(begin) < kSilentSeconds;) {
+    if (const int from = wire_->receive(kLeavingTag, word); from > 0)
+      missing.erase(from);
+    else
+      ::usleep(kMpiPauseUs);
+  }
+  silent_.merge(missing);
+  for (int rank = 1; rank < size_; ++rank)
+    if (!silent_.contains(rank)) wire_->send(rank, kEndTag, silent_.empty() ? "" : "without");
+}
+
+void MpiSession::leave() {
+  if (!silent_.empty()) return;
+  wire_->send(0, kLeavingTag, "");
+  std::string word;
+  for (const auto begin = Clock::now(); wire_->receive(kEndTag, word) < 0; ::usleep(kMpiPauseUs)) {
+    if (seconds_since(begin) < kFirstSignSeconds) continue;
+    silent_.insert(0);
+    return;
+  }
+  if (!word.empty()) silent_.insert(rank_);
 }
 
 std::unique_ptr<Crew> MpiSession::crew() {
@@ -233,12 +260,9 @@ void MpiSession::give_up(const std::string& why) {
   while (!came_home()) ::usleep(kMpiPauseUs);
 }
 
-// Whether rank 0 needs nothing more; it says whether another rank has died, so that nobody waits for that one.
 bool MpiSession::came_home() {
   std::string word;
-  if (wire_->receive(kHomeTag, word) < 0) return false;
-  if (word == kLeaveWord) silent_.insert(rank_);
-  return true;
+  return wire_->receive(kHomeTag, word) >= 0;
 }
 
 }  // namespace shardsim

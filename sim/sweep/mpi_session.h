@@ -35,7 +35,9 @@ class MpiSession {
 
  private:
   explicit MpiSession(std::unique_ptr<Wire> wire);
-  bool came_home();
+  void send_home();
+  void leave();
+  bool came_home();  // whether rank 0 needs nothing more of this one
 
   std::unique_ptr<Wire> wire_;
   int rank_ = 0, size_ = 1;

@@ -30,5 +30,14 @@ echo "== sanitizers on the fast tests, fuzz runs"
 scripts/build.sh sanitize
 run_tests sanitize -j 2 -L 'fast|fuzz'
 
+echo "== clang-tidy on the sources of the last commit"
+if ! git rev-parse --verify --quiet HEAD >/dev/null; then
+  echo "no commit to look at: skipped"
+elif scripts/deep_check.sh --commit HEAD; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+fi
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

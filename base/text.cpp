@@ -188,7 +188,7 @@ std::string excerpt(std::string_view text) {
   return shown + (at < text.size() ? "...\"" : "\"");
 }
 
-std::string printable(std::string text) {
+std::string printable(std::string_view text) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) shown += shown_character(text, at);
   return shown;

@@ -33,7 +33,7 @@ bool may_fit_after(std::string_view start, std::string_view pattern);
 std::string excerpt(std::string_view text);
 
 // On one line, with "?" for what is no UTF-8, steers a terminal, hides, or turns the text around it.
-std::string printable(std::string text);
+std::string printable(std::string_view text);
 
 // Columns that a text takes on a terminal, one per code point.
 int display_width(const std::string& text);

@@ -1,5 +1,6 @@
 // Cases of a sweep that keeps its plan, one after the other in one process: the 32-GPU FlexShard case of three tiers at
-// every rate of its NICs and every batch. Counter `per_s`: simulations a second, the reading of cases left out.
+// every rate of its NICs and every batch, with intervals. Counter `per_s`: simulations a second, the reading of cases
+// left out.
 #include <benchmark/benchmark.h>
 
 #include "sim/planning/prepared_case.h"
@@ -35,9 +36,10 @@ void sweep(benchmark::State& state) {
   const Case& base = scenario.cases.front();
   const Plan plan = make_plan(base, cluster_of(base), scenario.seed, {});
   const std::vector<Case> points = points_around(base);
+  const auto judge = std::make_shared<const IterationJudge>();
   std::size_t simulated = 0;
   for (auto _ : state) {
-    KeptPlan kept(plan);
+    KeptPlan kept(plan, judge);
     for (const Case& point : points) benchmark::DoNotOptimize(kept.figures(point));
     simulated += points.size();
   }

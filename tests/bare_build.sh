@@ -22,7 +22,7 @@ done
 for mode in check measure; do
   ./run_on_gpu.sh "$mode" --dry-run | grep -qE '^all +[0-9.]+  of 7.5 allowed' || fail "run_on_gpu.sh $mode has no plan"
 done
-for program in share_rm1 share_dcnv2 ranks_2_pooled; do [ -s "gpu_programs/$program.json" ] || fail "no $program"; done
+for program in share_rm1 share_dcnv2 small_dcnv2 ranks_2_pooled; do [ -s "gpu_programs/$program.json" ] || fail "no $program"; done
 
 # Names of what was included, system headers too, come with each object.
 [ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH

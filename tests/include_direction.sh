@@ -10,11 +10,11 @@ rooms=(
   models/access models/load models/workload models/collective models/compute models/software
   plan plan/learned plan/torchrec/spec plan/torchrec/estimate plan/torchrec/search plan/torchrec/bridge plan/torchrec/report
   plan/memory_models plan/column_shards plan/autoshard plan/search plan/planners
-  sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/planning sim/import sim/drift sim/why sim/confidence sim/study sim/sweep sim/schema sim/report
+  sim/program sim/timeline sim/lower sim/engine sim/memory sim/scenario sim/planning sim/import sim/why sim/confidence sim/drift sim/study sim/sweep sim/schema sim/report
   validate/execute/kernels validate/execute/meet validate/execute/fusion validate/execute/buffers validate/execute/wires
   validate/execute/devices validate/execute/run
   validate/microbench validate/measurements/read validate/measurements validate/comparison validate/emulated validate/bare
-  cli/arguments cli/commands cli
+  cli/arguments cli/commands cli cli/microbench
 )
 declare -A height
 for i in "${!rooms[@]}"; do height[${rooms[$i]}]=$i; done

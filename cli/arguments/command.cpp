@@ -94,7 +94,7 @@ int print_completion(const Command& program, const std::vector<std::string>& wor
 
 }  // namespace
 
-std::string with_choices(std::string help, const std::vector<std::string>& choices) {
+std::string with_choices(const std::string& help, const std::vector<std::string>& choices) {
   return choices.empty() ? help : help + " One of: " + join(choices) + ".";
 }
 

@@ -56,7 +56,7 @@ struct Command {
 };
 
 // A help sentence and the values that are allowed, where these are a few.
-std::string with_choices(std::string help, const std::vector<std::string>& choices);
+std::string with_choices(const std::string& help, const std::vector<std::string>& choices);
 
 // Runs the command that the words (those after the name of the program) ask for and returns its exit code. `--help` and
 // `-h` anywhere before `--` print the help of that command. As the first word `--version` prints the version of the

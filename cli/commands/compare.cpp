@@ -46,9 +46,9 @@ std::optional<std::filesystem::path> page_path(const Arguments& given) {
 int verdict(const ComparisonReport& report) {
   const std::vector<std::string> outside = report.outside();
   if (outside.empty()) return 0;
-  constexpr std::size_t kNamed = 6;
-  std::vector<std::string> named(outside.begin(), outside.begin() + std::min(outside.size(), kNamed));
-  if (outside.size() > kNamed) named.push_back(fmt::format("and {} more", outside.size() - kNamed));
+  constexpr std::ptrdiff_t kNamed = 6;
+  std::vector<std::string> named(outside.begin(), outside.begin() + std::min(std::ssize(outside), kNamed));
+  if (std::ssize(outside) > kNamed) named.push_back(fmt::format("and {} more", std::ssize(outside) - kNamed));
   say(fmt::format("error: outside the tolerance of {} %: {}", shortest(*report.tolerance_pct), join(named)));
   return kOutsideTolerance;
 }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/document/cells.h"
 #include "base/document/document.h"
@@ -11,6 +13,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "sim/drift/drift_study.h"
+#include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 
 namespace shardsim {
@@ -28,17 +31,30 @@ std::string drift_answer(const DriftResult& result, const DriftOptions& options)
       *result.break_even_day);
 }
 
-Sheet drift_sheet(const DriftResult& result) {
+// A terminal has no room for all of it.
+constexpr const char* kOnPageAlone[] = {"best GiB", "moving ms"};
+
+void leave_out_columns(Sheet& sheet, std::span<const char* const> headers) {
+  for (const char* const header : headers) {
+    const auto column = std::ranges::find(sheet.columns, header, &Sheet::Column::header) - sheet.columns.begin();
+    sheet.columns.erase(sheet.columns.begin() + column);
+    for (Sheet::Row& row : sheet.rows) row.cells.erase(row.cells.begin() + column);
+  }
+}
+
+Sheet drift_sheet(const DriftResult& result, Medium medium) {
   Sheet sheet;
-  sheet.columns = {{"day"},      {"kept ms"},     {"best ms"},   {"best plan", false}, {"kept GiB"},
-                   {"best GiB"}, {"to move GiB"}, {"moving ms"}, {"saved s"}};
+  sheet.columns = {{"day"},      {"kept ms"},  {"best ms"},     {"best plan", false}, {"chance %"}, {"regret %"},
+                   {"kept GiB"}, {"best GiB"}, {"to move GiB"}, {"moving ms"},        {"saved s"}};
   const auto gib = [](double bytes) { return fixed(bytes / 0x1p30, 2); };
   for (const DriftDay& day : result.days) {
-    sheet.rows.push_back({{fmt::format("{}", day.day), fixed(day.frozen_ms, 3), fixed(day.best_ms, 3), day.best,
-                           gib(static_cast<double>(day.frozen_bytes)) + (day.frozen_fits ? "" : " over"),
-                           gib(static_cast<double>(day.best_bytes)), gib(day.moved_bytes), fixed(day.moving_s * 1e3, 2),
-                           fixed(day.saved_s, 1)}});
+    sheet.rows.push_back(
+        {{fmt::format("{}", day.day), fixed(day.frozen_ms, 3), fixed(day.best_ms, 3), day.best, chance_cell(day.chance),
+          regret_cell(day.regret_pct), gib(static_cast<double>(day.frozen_bytes)) + (day.frozen_fits ? "" : " over"),
+          gib(static_cast<double>(day.best_bytes)), gib(day.moved_bytes), fixed(day.moving_s * 1e3, 2),
+          fixed(day.saved_s, 1)}});
   }
+  if (medium == Medium::terminal) leave_out_columns(sheet, kOnPageAlone);
   return sheet;
 }
 
@@ -51,7 +67,8 @@ Chart drift_chart(const DriftResult& result) {
   return {"drift", "drift", "Iteration by day", "The plan of day 0, and the best plan of each day.", false, {days}};
 }
 
-Document drift_document(const DriftResult& result, const DriftOptions& options, const Scenario& scenario) {
+Document drift_document(const DriftResult& result, const DriftOptions& options, const Scenario& scenario,
+                        Medium medium) {
   Document document;
   document.title = scenario.title + ": drift of " + result.name;
   document.origin = scenario.path;
@@ -59,8 +76,10 @@ Document drift_document(const DriftResult& result, const DriftOptions& options, 
   Section days = table_section(
       "Days",
       "kept: the plan of day 0. best: the fastest of the day's own plans, the kept cuts with rows of the day among "
-      "them. to move: bytes that change their holder. saved: by the best plans since day 0.",
-      drift_sheet(result));
+      "them. chance: the probability that the best plan is really faster than the kept one, leaving out errors that "
+      "affect both. regret: expected; how much time going to the best plan loses on average, counting only outcomes in "
+      "which the kept plan is faster. to move: bytes that change their holder. saved: by the best plans since day 0.",
+      drift_sheet(result, medium));
   days.blocks.emplace_back(drift_chart(result));
   document.add(std::move(days));
   return document;
@@ -72,11 +91,18 @@ std::string drift_json(const DriftResult& result, const Scenario& scenario) {
   for (const DriftDay& day : result.days) {
     json["days"].push_back({{"day", day.day},
                             {"frozen_ms", day.frozen_ms},
+                            {"frozen_low_ms", day.frozen_low_ms},
+                            {"frozen_high_ms", day.frozen_high_ms},
                             {"frozen_bytes", day.frozen_bytes},
                             {"frozen_fits", day.frozen_fits},
                             {"best_ms", day.best_ms},
+                            {"best_low_ms", day.best_low_ms},
+                            {"best_high_ms", day.best_high_ms},
                             {"best_bytes", day.best_bytes},
                             {"best", day.best},
+                            {"chance", day.chance},
+                            {"regret_pct", day.regret_pct},
+                            {"frozen_regret_pct", day.frozen_regret_pct},
                             {"moved_bytes", day.moved_bytes},
                             {"moving_s", day.moving_s},
                             {"saved_s", day.saved_s}});
@@ -86,7 +112,7 @@ std::string drift_json(const DriftResult& result, const Scenario& scenario) {
 
 int run_drift(const Arguments& given, const Terminal& terminal) {
   const Overrides changes = overrides(given);
-  const Scenario scenario = read_scenario(given.positional()[0], changes);
+  const Scenario scenario = asked_scenario(given);
   const Tree tree = drift_tree(scenario, changes);
   if (tree.kind == Tree::Kind::null) {
     throw input_error({scenario.path}, "the scenario has no 'drift'", "Write 'drift: {days: 14, rotation: 2 %/day}'");
@@ -96,11 +122,11 @@ int run_drift(const Arguments& given, const Terminal& terminal) {
   if (const auto stated = given.count("jobs", 1, 1024)) workers.jobs = static_cast<int>(*stated);
   workers.interrupted = terminal.interrupted;
   const DriftResult result = drift_study(scenario, chosen_case(scenario, given), options, workers);
-  const Document document = drift_document(result, options, scenario);
   write_folder(output_folder(given, "drift", "out/drift"), [&](const std::filesystem::path& folder) {
     write_file(folder / "drift.json", drift_json(result, scenario));
-    write_file(folder / "drift.html", page_html(document));
+    write_file(folder / "drift.html", page_html(drift_document(result, options, scenario, Medium::page)));
   });
+  const Document document = drift_document(result, options, scenario, Medium::terminal);
   fmt::print("{}", document_text(document, terminal.width, terminal.colour));
   return 0;
 }

@@ -83,7 +83,7 @@ void report_import(const ImportedModel& model, const ImportSetting& setting, con
              model.plan ? " and the plan" : "", file, file);
 }
 
-int import_into_folder(ImportedModel model, const Arguments& given, const fs::path& folder) {
+int import_into_folder(const ImportedModel& model, const Arguments& given, const fs::path& folder) {
   const ImportSetting setting = setting_of(given, folder);
   const ModelFiles files = model_files(model, setting);
   refuse_files_of_others({folder / "scenario.yaml", folder / "workload.yaml"}, given);
@@ -96,7 +96,7 @@ int import_into_folder(ImportedModel model, const Arguments& given, const fs::pa
   return 0;
 }
 
-int import_into_file(ImportedModel model, const Arguments& given, const fs::path& file) {
+int import_into_file(const ImportedModel& model, const Arguments& given, const fs::path& file) {
   ImportSetting setting = setting_of(given, file.parent_path());
   setting.in_place = true;
   setting.plan_file = file.stem().string() + ".plan.json";
@@ -121,7 +121,7 @@ int import_model(const Arguments& given, const Terminal&) {
   add_plan(model, given);
   const fs::path target(output);
   const bool file = target.extension() == ".yaml" || target.extension() == ".yml";
-  return file ? import_into_file(std::move(model), given, target) : import_into_folder(std::move(model), given, target);
+  return file ? import_into_file(model, given, target) : import_into_folder(model, given, target);
 }
 
 }  // namespace

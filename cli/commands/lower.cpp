@@ -7,7 +7,7 @@ namespace shardsim {
 namespace {
 
 int lower(const Arguments& given, const Terminal& terminal) {
-  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
   const Cluster cluster = cluster_of(item);
   const Plan plan = make_plan(item, cluster, scenario.seed, {terminal.interrupted, {}});

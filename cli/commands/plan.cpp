@@ -53,7 +53,7 @@ void print_loads(const PreparedCase& prepared) {
 }
 
 int plan(const Arguments& given, const Terminal& terminal) {
-  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Scenario scenario = asked_scenario(given);
   Case item = chosen_case(scenario, given);
   if (const auto planner = given.value("planner")) item = with_planner(item, *planner);
   if (const auto objective = given.value("objective")) set_objective(item, *objective);

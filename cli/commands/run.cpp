@@ -120,7 +120,7 @@ void require_some_plan(const StudyResult& study) {
 }
 
 int run_scenario(const Arguments& given, const Terminal& terminal) {
-  Scenario scenario = chosen_cases(read_scenario(given.positional()[0], overrides(given)), given);
+  Scenario scenario = chosen_cases(asked_scenario(given), given);
   if (given.has("skip-unfit")) scenario = fitting_cases(std::move(scenario), given.has("quiet"), terminal);
   if (!given.has("quiet")) note_joined(scenario);
   const std::vector<std::string> traces = traced(given, scenario);

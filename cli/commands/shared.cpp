@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/scenario/case_trees.h"
+#include "sim/scenario/dropped_edits.h"
 
 namespace shardsim {
 namespace {
@@ -106,6 +107,17 @@ Overrides overrides(const Arguments& given) {
   }
   changes.only_cases = given.values("case");
   return changes;
+}
+
+Scenario asked_scenario(const Arguments& given) {
+  Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  note_dropped_edits(given);
+  return scenario;
+}
+
+void note_dropped_edits(const Arguments& given) {
+  if (given.has("quiet")) return;
+  for (const std::string& sentence : dropped_edits(given.positional()[0], overrides(given))) print_note(sentence);
 }
 
 std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,

@@ -33,6 +33,12 @@ std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, con
 // several; `holder` is what has them.
 std::size_t chosen_name(const std::vector<std::string>& names, const Arguments& given, const std::string& holder);
 
+// The scenario on the command line as --set, --seed, --memory-model and --case change it; notes say what of it they
+// drop, unless --quiet. Errors: as read_scenario().
+Scenario asked_scenario(const Arguments& given);
+// Those notes.
+void note_dropped_edits(const Arguments& given);
+
 std::vector<std::string> names_of(const Scenario& scenario);
 // The scenario with the cases that --case fits; with all when it is not given.
 Scenario chosen_cases(Scenario scenario, const Arguments& given);

@@ -124,6 +124,7 @@ void announce(const Sweep& sweep, std::size_t earlier) {
   print_note(fmt::format("{} point{}{}{}", with_thousands(static_cast<std::int64_t>(sweep.points.size())),
                          sweep.points.size() == 1 ? "" : "s", shape,
                          left_out > 0 ? fmt::format(", {} left out by conditions", left_out) : ""));
+  for (const std::string& sentence : dropped_by_axes(sweep)) print_note(sentence);
   if (earlier > 0) print_note(fmt::format("{} of them were finished before", earlier));
 }
 
@@ -187,16 +188,24 @@ std::size_t sweep_jobs(const Arguments& given, bool under_mpi) {
 // Errors: as run_sweep(); when it is interrupted it says that nothing is lost.
 SweepOutcome finished_sweep(const Sweep& sweep, SweepRun run, bool quiet, const Terminal& terminal) {
   SweepProgress progress(terminal.stderr_is_terminal && !quiet);
-  run.progress = [&](std::size_t done, std::size_t total) { progress.show(done, total); };
+  std::size_t finished = 0, before = 0;
+  run.progress = [&](std::size_t done, std::size_t total) {
+    finished = before + done;
+    progress.show(done, total);
+  };
   run.interrupted = terminal.interrupted;
   run.started = [&](std::size_t earlier) {
+    finished = before = earlier;
     if (!quiet) announce(sweep, earlier);
   };
   try {
     return run_sweep(sweep, run);
   } catch (const Interrupted&) {
     progress.clear();
-    if (!quiet) print_note("finished points are kept in the folder; the same command continues with the others");
+    if (!quiet)
+      print_note(fmt::format("{} of {} are finished and kept in {}; the same command continues with the others",
+                             with_thousands(static_cast<std::int64_t>(finished)), counted(sweep.points.size(), "point"),
+                             run.output.string()));
     throw;
   }
 }
@@ -212,12 +221,14 @@ int run_points(const Arguments& given, const Terminal& terminal) {
   run.output = sweep_folder(given);
   run.part = sweep_part(given);
   const Sweep sweep = asked_sweep(given);
+  note_dropped_edits(given);
   if (given.has("slurm") && unfinished_points(sweep, run.output) > 0) return submit_sweep(given, sweep, run.output);
   run.crew = [&](std::size_t points, PointTask task) -> std::unique_ptr<Crew> {
     if (!in_order) in_order.emplace();
     if (session) return session->crew();
     return make_local_crew(static_cast<int>(std::min(jobs, points)), std::move(task));
   };
+  run.planners = session ? 0 : static_cast<int>(jobs);
   run.write = [&](const SweepResult& result) { write_sweep_files(result, run.output); };
   const SweepOutcome outcome = finished_sweep(sweep, run, given.has("quiet"), terminal);
   return tell_sweep(outcome, sweep, run.output, given, terminal);

@@ -27,7 +27,7 @@ std::string why_json(const ExplainedCase& explained, const Scenario& scenario, c
 }
 
 int explain_time(const Arguments& given, const Terminal& terminal) {
-  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Scenario scenario = asked_scenario(given);
   const Case& item = chosen_case(scenario, given);
   const ExplainedCase explained = explained_case(scenario, item, !given.has("path-only"), {terminal.interrupted, {}});
   const std::string json = why_json(explained, scenario, item);

@@ -38,7 +38,7 @@ using ExpectedSetting = LabelSetting;
 // FactorNet sums. Else it is the first layer of either head, before its bias, applied to the table's
 // vector. That layer is linear, so vectors of tables add up to the vector of their shard, and a head costs 64 numbers.
 struct CostVector {
-  static constexpr int kWidth = 64;
+  static constexpr std::size_t kWidth = 64;
   alignas(64) std::array<float, 2 * kWidth> values{};  // of the forward head, then of the backward head
   bool operator==(const CostVector&) const = default;
 };

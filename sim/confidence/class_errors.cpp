@@ -65,7 +65,8 @@ double ClassErrors::scale(const std::string& error_class, const std::string& lef
 }
 
 double coverage_quantile() {
-  return boost::math::quantile(boost::math::students_t(kErrorFreedom), (1 + kCoverage) / 2);
+  static const double quantile = boost::math::quantile(boost::math::students_t(kErrorFreedom), (1 + kCoverage) / 2);
+  return quantile;
 }
 
 double guess_scale() {

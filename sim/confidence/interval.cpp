@@ -88,18 +88,25 @@ double ErrorModel::composed(const std::vector<IterationPart>& parts) const {
   return total > 0 ? composed_scale(uncertain, total) : 0;
 }
 
-Interval ErrorModel::interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
-                              double spread, const std::string& left_out) const {
+Interval ErrorModel::wordless_interval(double ms, const IterationSetting& setting,
+                                       const std::vector<IterationPart>& parts, double spread,
+                                       const std::string& left_out) const {
   Interval interval;
   interval.setting = setting;
   interval.spread_scale = spread;
-  const std::string error_class = "iteration/" + setting.software;
-  interval.rest_scale = rests_.scale(error_class, left_out);
+  interval.rest_scale = rests_.scale("iteration/" + setting.software, left_out);
   for (const IterationPart& part : by_class(parts))
     interval.parts.push_back({part.error_class, part.ms, part_scale(part), part.guessed});
   const double half = coverage_quantile() * interval.scale();
   interval.low_ms = ms * std::exp(-half);
   interval.high_ms = ms * std::exp(half);
+  return interval;
+}
+
+Interval ErrorModel::interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
+                              double spread, const std::string& left_out) const {
+  Interval interval = wordless_interval(ms, setting, parts, spread, left_out);
+  const std::string error_class = "iteration/" + setting.software;
   interval.outside = outside_of(setting, residuals_, left_out);
   const int systems = rests_.systems(error_class, left_out);
   interval.basis =

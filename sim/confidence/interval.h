@@ -42,6 +42,9 @@ class ErrorModel {
   // `left_out`: the system whose own iterations do not count; "": none.
   Interval interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
                     double spread = 0, const std::string& left_out = "") const;
+  // The same without words: `basis` and `outside` are empty.
+  Interval wordless_interval(double ms, const IterationSetting& setting, const std::vector<IterationPart>& parts,
+                             double spread = 0, const std::string& left_out = "") const;
 
   const std::vector<Residual>& residuals() const { return residuals_; }
   const ClassErrors& classes() const { return classes_; }

@@ -10,6 +10,8 @@
 #include "models/collective/collective.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "sim/confidence/faster.h"
+#include "sim/confidence/iteration_judge.h"
 #include "sim/engine/network.h"
 #include "sim/engine/op_work.h"
 #include "sim/planning/prepared_case.h"
@@ -62,12 +64,21 @@ std::int64_t fullest(const Plan& plan, const Case& item, const Cluster& cluster)
   return *std::ranges::max_element(bytes);
 }
 
-double drift_iteration_ms(const Case& item, const Cluster& cluster, const Plan& plan, bool rotated) {
+struct DriftIteration {
+  double ms = 0;
+  Interval interval;
+};
+
+DriftIteration drift_iteration(const Case& item, const Cluster& cluster, const Plan& plan, bool rotated,
+                               const IterationJudge& judge) {
   const Scenario scenario;
   const Program program = make_program(item, cluster, plan, scenario, rotated);
   const auto compute = make_compute_model(item.compute_model);
   const auto works = expand_ops(program, cluster, *compute, item.algorithms);
-  return iteration_time(program, cluster, works, *make_network(item.network), engine_options(item)).ms();
+  const SteadyIteration iteration =
+      steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
+  const double ms = iteration.time.ms();
+  return {ms, judge.wordless_interval(item, judged_iteration(ms, iteration.timeline))};
 }
 
 // The share of a row that a rank holds.
@@ -118,8 +129,9 @@ double moving_seconds(const std::vector<std::vector<double>>& moved, const Clust
 // Plans of one day and what becomes of them.
 class DayRun {
  public:
-  DayRun(const Scenario& scenario, const Case& item, const DriftOptions& options, const Plan& first, int day)
-      : scenario_(scenario), options_(options), item_(item), cluster_(cluster_of(item)) {
+  DayRun(const Scenario& scenario, const Case& item, const DriftOptions& options, const Plan& first,
+         const IterationJudge& judge, int day)
+      : scenario_(scenario), options_(options), judge_(judge), item_(item), cluster_(cluster_of(item)) {
     result_.day = day;
     item_.workload = workload_on(item.workload, options, day);
     kept_ = kept_plan(first, item.workload, item_.workload);
@@ -132,13 +144,17 @@ class DayRun {
       Table& table = frozen.workload.tables[t];
       if (fits_pattern(table.name, options_.tables)) rotate(table, tiers_of_table(static_cast<int>(t)), stays_);
     }
-    result_.frozen_ms = drift_iteration_ms(frozen, cluster_, kept_, frozen.workload.has_runtime());
+    const DriftIteration kept = drift_iteration(frozen, cluster_, kept_, frozen.workload.has_runtime(), judge_);
+    result_.frozen_ms = kept.ms;
+    result_.frozen_low_ms = kept.interval.low_ms;
+    result_.frozen_high_ms = kept.interval.high_ms;
     result_.frozen_bytes = fullest(kept_, item_, cluster_);
     result_.frozen_fits = result_.frozen_bytes <= cluster_.memory_per_rank().count;
     Plan best = kept_;
     result_.best = "kept cuts";
-    result_.best_ms = drift_iteration_ms(item_, cluster_, kept_, false);
+    best_ = drift_iteration(item_, cluster_, kept_, false, judge_);
     try_planners(best);
+    compare(kept);
     result_.best_bytes = fullest(best, item_, cluster_);
     price(best);
     return result_;
@@ -160,15 +176,25 @@ class DayRun {
       item_.planner = planner;
       try {
         Plan plan = make_plan(item_, cluster_, scenario_.seed, {});
-        const double ms = drift_iteration_ms(item_, cluster_, plan, false);
-        if (ms >= result_.best_ms && result_.frozen_fits) continue;
-        result_.best_ms = ms;
+        DriftIteration iteration = drift_iteration(item_, cluster_, plan, false, judge_);
+        if (iteration.ms >= best_.ms && result_.frozen_fits) continue;
+        best_ = std::move(iteration);
         result_.best = planner.find("name")->scalar;
         best = std::move(plan);
       } catch (const Error& error) {
         if (error.failure() != Failure::infeasible) throw;  // a day on which it has no plan
       }
     }
+  }
+
+  void compare(const DriftIteration& kept) {
+    result_.best_ms = best_.ms;
+    result_.best_low_ms = best_.interval.low_ms;
+    result_.best_high_ms = best_.interval.high_ms;
+    const Difference anew = difference_of(best_.ms, best_.interval, kept.ms, kept.interval);
+    result_.chance = anew.first_is_faster();
+    result_.regret_pct = 100 * anew.expected_regret();
+    result_.frozen_regret_pct = 100 * difference_of(kept.ms, kept.interval, best_.ms, best_.interval).expected_regret();
   }
 
   void price(const Plan& best) {
@@ -181,10 +207,12 @@ class DayRun {
 
   const Scenario& scenario_;
   const DriftOptions& options_;
+  const IterationJudge& judge_;
   Case item_;
   Cluster cluster_;
   Plan kept_;
   double stays_ = 1;
+  DriftIteration best_;
   DriftDay result_;
 };
 
@@ -263,11 +291,11 @@ DriftResult drift_study(const Scenario& scenario, const Case& item, const DriftO
                         const WorkerOptions& workers) {
   refuse_undriftable(item, options);
   const Plan first = make_plan(item, cluster_of(item), scenario.seed, {});
+  const IterationJudge judge;
   std::vector<WorkerTask> tasks;
   for (int day = 0; day <= options.days; ++day) {
-    tasks.push_back({fmt::format("{}, day {}", item.name, day), [&scenario, &item, &options, &first, day] {
-                       return packed(DayRun(scenario, item, options, first, day).run());
-                     }});
+    tasks.push_back({fmt::format("{}, day {}", item.name, day),
+                     [&, day] { return packed(DayRun(scenario, item, options, first, judge, day).run()); }});
   }
   DriftResult result;
   result.name = item.name;

@@ -13,10 +13,15 @@ namespace shardsim {
 // One day of a drifting world.
 struct DriftDay {
   int day = 0;
-  double frozen_ms = 0;           // the plan of day 0
-  std::int64_t frozen_bytes = 0;  // by the memory model, of the fullest rank
+  double frozen_ms = 0;                          // the plan of day 0
+  double frozen_low_ms = 0, frozen_high_ms = 0;  // its interval (docs/confidence.md)
+  std::int64_t frozen_bytes = 0;                 // by the memory model, of the fullest rank
   bool frozen_fits = true;
   double best_ms = 0;  // of the best plan of that day; the kept cuts with the day's own popularity are one of them
+  double best_low_ms = 0, best_high_ms = 0;
+  double chance = 0;             // that the best plan is faster than the frozen one
+  double regret_pct = 0;         // expected, of choosing the best plan, in % of an iteration of the frozen one
+  double frozen_regret_pct = 0;  // the same of keeping the frozen one, in % of the best one's
   std::int64_t best_bytes = 0;
   std::string best;        // the planner, or "kept cuts"
   double moved_bytes = 0;  // that change their holder, over all ranks
@@ -27,11 +32,18 @@ struct DriftDay {
 void fields(auto& visit, MaybeConst<DriftDay> auto& day) {
   visit.field("day", day.day);
   visit.field("frozen_ms", day.frozen_ms);
+  visit.field("frozen_low_ms", day.frozen_low_ms);
+  visit.field("frozen_high_ms", day.frozen_high_ms);
   visit.field("frozen_bytes", day.frozen_bytes);
   visit.field("frozen_fits", day.frozen_fits);
   visit.field("best_ms", day.best_ms);
+  visit.field("best_low_ms", day.best_low_ms);
+  visit.field("best_high_ms", day.best_high_ms);
   visit.field("best_bytes", day.best_bytes);
   visit.field("best", day.best);
+  visit.field("chance", day.chance);
+  visit.field("regret_pct", day.regret_pct);
+  visit.field("frozen_regret_pct", day.frozen_regret_pct);
   visit.field("moved_bytes", day.moved_bytes);
   visit.field("moving_s", day.moving_s);
   visit.field("saved_s", day.saved_s);

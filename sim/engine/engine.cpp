@@ -52,10 +52,10 @@ SteadyIteration steady_iteration(const Program& program, const Cluster& cluster,
                                  Network& network, const EngineOptions& options) {
   const SteadyRun run(program, cluster, works, network, options);
   const Execution::Kept& kept = run.execution.kept();
-  const auto timeline = [&] { return timeline_of(kept, program, works, run.classes, cluster); };
+  Timeline timeline = timeline_without_traffic(kept, program, works, run.classes, cluster);
   const Utilisation link = busiest_link(link_seconds(works, cluster), cluster, kept.seconds);
-  const Utilisation rank = limiting_rank(program, works, std::function<Timeline()>(timeline), kept.seconds);
-  return {{kept.seconds}, link.share >= rank.share ? link : rank};
+  const Utilisation rank = limiting_rank(program, works, timeline, kept.seconds);
+  return {{kept.seconds}, link.share >= rank.share ? link : rank, std::move(timeline)};
 }
 
 Seconds iteration_time(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,

@@ -47,10 +47,11 @@ struct OpWork;
 SimulationResult simulate_works(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                 Network& network, const EngineOptions& options);
 
-// What that simulation says of the steady iteration beside its Timeline, which is not made.
+// What that simulation says of the steady iteration, but for what it takes long to find out.
 struct SteadyIteration {
   Seconds time;
   Utilisation busiest;
+  Timeline timeline;  // without traffic: bytes that ranks read and exchange are left out
 };
 SteadyIteration steady_iteration(const Program& program, const Cluster& cluster, const std::vector<OpWork>& works,
                                  Network& network, const EngineOptions& options);

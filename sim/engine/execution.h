@@ -186,6 +186,9 @@ class Execution {
 // The Timeline of one iteration of the Program, spans of the simulated nodes repeated for those they stand for.
 Timeline timeline_of(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
                      const NodeClasses& classes, const Cluster& cluster);
+// The same but for the bytes of ranks (hbm_bytes, bytes_out, bytes_in, flow), which take longer than all the rest.
+Timeline timeline_without_traffic(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
+                                  const NodeClasses& classes, const Cluster& cluster);
 
 // That iteration as a simulation says it: its Timeline and what is busiest.
 SimulationResult simulation_result(const Execution::Kept& kept, const Program& program,

@@ -108,8 +108,8 @@ class Spread {
 
 }  // namespace
 
-Timeline timeline_of(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
-                     const NodeClasses& classes, const Cluster& cluster) {
+Timeline timeline_without_traffic(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
+                                  const NodeClasses& classes, const Cluster& cluster) {
   Timeline timeline;
   timeline.world_size = cluster.world_size();
   timeline.ranks_per_node = cluster.ranks_per_node();
@@ -120,6 +120,12 @@ Timeline timeline_of(const Execution::Kept& kept, const Program& program, const 
   timeline.iteration_ms = kept.seconds * 1e3;
   timeline.iterations_run = kept.iterations_run;
   timeline.steady = kept.steady;
+  return timeline;
+}
+
+Timeline timeline_of(const Execution::Kept& kept, const Program& program, const std::vector<OpWork>& works,
+                     const NodeClasses& classes, const Cluster& cluster) {
+  Timeline timeline = timeline_without_traffic(kept, program, works, classes, cluster);
   add_traffic(timeline, program);
   return timeline;
 }

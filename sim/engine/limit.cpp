@@ -46,31 +46,17 @@ bool some_gpu_waits(const Timeline& timeline) {
       hosts, [&](const HostShare& host) { return host.waited_for_ms > kTellingWait * timeline.iteration_ms; });
 }
 
-// `gpu_waits`: asked whether some GPU waits for its host.
-template <typename Waits>
-Utilisation limit_of(const Program& program, const std::vector<OpWork>& works, const Waits& gpu_waits,
-                     double iteration_seconds) {
-  BusyStreams busy(program, works);
-  const Utilisation busiest = busy.busiest(iteration_seconds);
-  const auto launches = std::ranges::find(program.streams, kLaunchStream);
-  if (launches == program.streams.end() || busiest.share >= kNoTimeToSpare) return busiest;
-  if (!busiest.what.ends_with(" " + std::string(kLaunchStream)) || gpu_waits()) return busiest;
-  busy.leave_out(static_cast<std::size_t>(launches - program.streams.begin()));
-  return busy.busiest(iteration_seconds);
-}
-
 }  // namespace
 
 Utilisation limiting_rank(const Program& program, const std::vector<OpWork>& works, const Timeline& timeline,
                           double iteration_seconds) {
-  return limit_of(
-      program, works, [&] { return some_gpu_waits(timeline); }, iteration_seconds);
-}
-
-Utilisation limiting_rank(const Program& program, const std::vector<OpWork>& works,
-                          const std::function<Timeline()>& timeline, double iteration_seconds) {
-  return limit_of(
-      program, works, [&] { return some_gpu_waits(timeline()); }, iteration_seconds);
+  BusyStreams busy(program, works);
+  const Utilisation busiest = busy.busiest(iteration_seconds);
+  const auto launches = std::ranges::find(program.streams, kLaunchStream);
+  if (launches == program.streams.end() || busiest.share >= kNoTimeToSpare) return busiest;
+  if (!busiest.what.ends_with(" " + std::string(kLaunchStream)) || some_gpu_waits(timeline)) return busiest;
+  busy.leave_out(static_cast<std::size_t>(launches - program.streams.begin()));
+  return busy.busiest(iteration_seconds);
 }
 
 }  // namespace shardsim

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "sim/engine/engine.h"
@@ -14,8 +13,5 @@ namespace shardsim {
 // busiest, but has time to spare and no GPU waits for it, the busiest of the other streams is meant.
 Utilisation limiting_rank(const Program& program, const std::vector<OpWork>& works, const Timeline& timeline,
                           double iteration_seconds);
-// The same where no Timeline is made but for whoever asks whether a GPU waits for its host: `timeline` makes it.
-Utilisation limiting_rank(const Program& program, const std::vector<OpWork>& works,
-                          const std::function<Timeline()>& timeline, double iteration_seconds);
 
 }  // namespace shardsim

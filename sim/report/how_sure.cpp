@@ -15,13 +15,10 @@ namespace {
 constexpr std::size_t kFewChoices = 4;  // that a terminal shows
 constexpr std::size_t kFewOthers = 3;   // of each
 
-// "> 99.9", for no error law is known that far out.
-std::string chance_cell(double chance) {
-  return chance > 0.999 ? "> 99.9" : fixed(100 * chance, 1);
-}
-
-std::string regret_cell(double percent) {
-  return percent < 0.05 ? "< 0.05" : fixed(percent, percent < 10 ? 2 : 1);
+// An end of an interval.
+std::string rough(double ms) {
+  if (ms >= 10) return fmt::format("{:.0f}", ms);
+  return ms >= 1 ? fmt::format("{:.1f}", ms) : fmt::format("{:.2g}", ms);
 }
 
 Sheet choices_sheet(const StudyResult& study, bool few) {
@@ -58,7 +55,7 @@ NoteList grouped_notes(const StudyResult& study, const auto& texts_of) {
 
 std::vector<std::string> outside_texts(const Interval& interval) {
   if (interval.outside.empty()) return {};
-  return {"Outside of everything measured: " + join(interval.outside) + "."};
+  return {outside_sentence(interval.outside)};
 }
 
 std::vector<std::string> basis_texts(const Interval& interval) {
@@ -67,6 +64,22 @@ std::vector<std::string> basis_texts(const Interval& interval) {
 }
 
 }  // namespace
+
+std::string interval_cell(const Interval& interval) {
+  return fmt::format("{}-{}", rough(interval.low_ms), rough(interval.high_ms));
+}
+
+std::string chance_cell(double chance) {
+  return chance > 0.999 ? "> 99.9" : fixed(100 * chance, 1);
+}
+
+std::string regret_cell(double percent) {
+  return percent < 0.05 ? "< 0.05" : fixed(percent, percent < 10 ? 2 : 1);
+}
+
+std::string outside_sentence(const std::vector<std::string>& outside) {
+  return outside.empty() ? "" : "Outside of everything measured: " + join(outside) + ".";
+}
 
 Section how_sure_section(const StudyResult& study, Medium medium) {
   const bool terminal = medium == Medium::terminal;

@@ -8,6 +8,7 @@
 #include "base/document/cells.h"
 #include "base/text.h"
 #include "sim/program/program.h"
+#include "sim/report/how_sure.h"
 #include "topology/spec/rank_set.h"
 
 namespace shardsim {
@@ -52,19 +53,8 @@ bool differ_in_plans_alone(const CaseResult& a, const CaseResult& b) {
   return a.world_size == b.world_size && a.batch_per_gpu == b.batch_per_gpu && a.cluster == b.cluster;
 }
 
-// "17.9 to 26.7": three digits say all that is known.
-// An end of an interval, to as many digits as it is worth.
-std::string rough(double ms) {
-  if (ms >= 10) return fmt::format("{:.0f}", ms);
-  return ms >= 1 ? fmt::format("{:.1f}", ms) : fmt::format("{:.2g}", ms);
-}
-
-std::string interval_cell(const CaseResult& item) {
-  return item.interval ? fmt::format("{}-{}", rough(item.interval->low_ms), rough(item.interval->high_ms)) : "-";
-}
-
 Sheet::Row case_row(const CaseResult& item, const std::optional<double>& speed, int places) {
-  return {{short_name(item), fixed(item.iteration_ms, places), interval_cell(item),
+  return {{short_name(item), fixed(item.iteration_ms, places), item.interval ? interval_cell(*item.interval) : "-",
            fixed(item.estimate_iteration_ms, places), grouped(item.samples_per_s),
            speed ? fmt::format("{:.2f}x", *speed) : "-", fixed(largest_memory(item) / kGiB, 2), high_water(item),
            fixed(static_cast<double>(item.memory_capacity) / kGiB, 1), item.limit.what.empty() ? "-" : item.limit.what,
@@ -216,9 +206,6 @@ Sheet cases_sheet(const StudyResult& study, Medium medium) {
 
 namespace {
 
-constexpr const char* kIntervalLegend =
-    "80 % within: the range that contains the real iteration in four of five cases, judging by the errors of earlier "
-    "predictions of published times. ";
 constexpr const char* kLimitLegend = "limited by: the busiest link or unit, and for how many % of the time it is busy.";
 
 // Launches are shown as the limit only where they are (sim/engine/limit.h).
@@ -241,7 +228,8 @@ std::string cases_legend(const StudyResult& study, Medium medium) {
   const std::vector<WorkloadCases> groups = by_workload(study);
   const bool one_choice = std::all_of(groups.begin(), groups.end(), is_one_choice);
   return fmt::format(
-      "{}{}speed: {}compared with the {}slowest case of the workload. {}GiB: memory of the fullest GPU by the memory "
+      "80 % within{} {}speed: {}compared with the {}slowest case of the workload. {}GiB: memory of the fullest GPU by "
+      "the memory "
       "model; peak: at the simulated peak; of: capacity of the GPU. {}{}",
       kIntervalLegend, medium == Medium::page ? "est.: the closed form, without contention. " : "",
       one_choice ? "" : "samples/s ", named ? "case that relative_to names, else the " : "",

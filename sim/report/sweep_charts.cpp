@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "sim/report/how_sure.h"
 
 namespace shardsim {
 namespace {
@@ -37,9 +38,19 @@ std::string value_text(const SweepDimension& dimension, std::size_t value) {
   return join(texts);
 }
 
-bool is_better(const SweepResult& result, std::size_t point, std::size_t than) {
-  if (result.ok(point) != result.ok(than)) return result.ok(point);
-  return result.ok(point) && result.at(point).samples_per_s > result.at(than).samples_per_s;
+// Of a cell's points that of most samples per second, of equal ones the first.
+std::size_t best_of(const SweepResult& result, const std::vector<std::size_t>& points) {
+  return *std::ranges::max_element(
+      points, {}, [&](std::size_t point) { return result.ok(point) ? result.at(point).samples_per_s : -1; });
+}
+
+std::string sure_text(const SweepResult& result, const std::vector<std::size_t>& points,
+                      const std::vector<std::size_t>& others) {
+  const std::optional<PointChoice> choice = choice_among(result.results, points);
+  if (!choice) return "";
+  return fmt::format("faster than {} with a chance of {} %; expected regret {} %",
+                     point_text(result, choice->runner_up, others), chance_cell(choice->chance),
+                     regret_cell(choice->regret_pct));
 }
 
 // What does not change the world names a line of the chart of scaling.
@@ -100,30 +111,30 @@ std::vector<std::size_t> drawn_dimensions(const Sweep& sweep) {
 }
 
 DataSet sweep_cells(const SweepResult& result) {
-  DataSet set{
-      "cells",
-      {"x_axis", "x", "x_order", "y_axis", "y", "y_order", "samples_per_s", "iteration_ms", "limited_by", "best"},
-      {}};
+  DataSet set{"cells",
+              {"x_axis", "x", "x_order", "y_axis", "y", "y_order", "samples_per_s", "iteration_ms", "limited_by",
+               "best", "within", "sure"},
+              {}};
   const Sweep& sweep = *result.sweep;
   const std::vector<std::size_t> drawn = drawn_dimensions(sweep);
   if (drawn.empty()) return set;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> cells;  // the best point of each
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> cells;  // the points of each
   for (std::size_t point = 0; point < result.results.size(); ++point) {
     const std::vector<std::size_t> at = sweep.coordinates(point);
-    const auto cell = cells.try_emplace({at[drawn.front()], drawn.size() > 1 ? at[drawn[1]] : 0}, point).first;
-    if (is_better(result, point, cell->second)) cell->second = point;
+    cells[{at[drawn.front()], drawn.size() > 1 ? at[drawn[1]] : 0}].push_back(point);
   }
   const std::vector<std::size_t> others = without(all_dimensions(sweep), drawn);
   for (const auto& cell : cells) {
-    const std::size_t x = cell.first.first, y = cell.first.second, point = cell.second;
+    const std::size_t x = cell.first.first, y = cell.first.second, point = best_of(result, cell.second);
     const bool two = drawn.size() > 1, ok = result.ok(point);
     const PointResult& here = result.at(point);
     const SweepDimension& across = sweep.dimensions[drawn.front()];
     const std::string up = two ? dimension_title(sweep.dimensions[drawn[1]]) : "";
-    set.rows.push_back({dimension_title(across), value_text(across, x), static_cast<double>(x), up,
-                        two ? value_text(sweep.dimensions[drawn[1]], y) : "", static_cast<double>(y),
-                        ok ? here.samples_per_s : 0.0, ok ? here.iteration_ms : 0.0, here.limited_by,
-                        ok ? point_text(result, point, others) : ""});
+    set.rows.push_back(
+        {dimension_title(across), value_text(across, x), static_cast<double>(x), up,
+         two ? value_text(sweep.dimensions[drawn[1]], y) : "", static_cast<double>(y), ok ? here.samples_per_s : 0.0,
+         ok ? here.iteration_ms : 0.0, here.limited_by, ok ? point_text(result, point, others) : "",
+         ok && here.interval ? interval_cell(*here.interval) : "", sure_text(result, cell.second, others)});
   }
   return set;
 }
@@ -177,7 +188,9 @@ std::vector<Chart> sweep_charts(const SweepResult& result) {
          "sweep_cells",
          "Samples per second over the axes",
          others
-             ? "Each cell shows the best result over all values of the other axes, and names these values."
+             ? "Each cell shows the best result over all values of the other axes, and names these values. Hover over "
+               "it "
+               "to see how sure it is that nothing else is faster there."
              : "Hover over a cell to see its iteration time and what limits it. A dash means that there is no result.",
          false,
          {std::move(cells)}});

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <span>
+#include <tuple>
 
 #include "base/document/cells.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/report/how_sure.h"
 #include "sim/report/page.h"
 #include "sim/report/sweep_charts.h"
 #include "sim/sweep/amount.h"
@@ -80,7 +83,9 @@ bool has_scaling(const SweepResult& result) {
 Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
   Sheet sheet{axis_headers(*result.sweep, page), {}};
-  for (const char* const header : {"GPUs", "ms", "samples/s", "GiB"}) sheet.columns.push_back({header});
+  // A terminal has no room for more than a short header there.
+  for (const char* const header : {"GPUs", "ms", page ? "80 % within" : "80 %", "samples/s", "GiB"})
+    sheet.columns.push_back({header});
   if (cost) sheet.columns.push_back({"cost"});
   if (scaling) sheet.columns.push_back({"scaling"});
   sheet.columns.push_back({"limited by", false});
@@ -90,6 +95,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     Sheet::Row row{axis_cells(result, point)};
     row.cells.push_back(fmt::format("{}", here.world_size));
     row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
+    row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
     row.cells.push_back(fixed(static_cast<double>(here.memory_bytes) / 0x1p30, 2));
     if (cost) {
@@ -108,7 +114,8 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
 }
 
 std::string points_legend(const SweepResult& result, bool page) {
-  std::string text = "GiB: memory of the fullest GPU by the memory model.";
+  std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
+                     " GiB: memory of the fullest GPU by the memory model.";
   if (has_cost(result)) text += " cost: of a million samples.";
   if (has_scaling(result)) {
     text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
@@ -127,9 +134,67 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   text += ".";
   if (fastest.empty()) return text;
   const PointResult& best = result.at(fastest.front());
-  return text + fmt::format(" Most samples per second: {} at {} ({:.4g} ms, limited by {}).",
+  const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
+  return text + fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, limited by {}).",
                             with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
-                            named_values(result, fastest.front()), best.iteration_ms, best.limited_by);
+                            named_values(result, fastest.front()), best.iteration_ms, within, best.limited_by);
+}
+
+// The plan to choose for each combination of values of the other axes.
+Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
+  const std::vector<bool> of_plans = plan_dimensions(*result.sweep);
+  std::vector<std::size_t> plans, others;
+  for (std::size_t d = 0; d < of_plans.size(); ++d) (of_plans[d] ? plans : others).push_back(d);
+  Sheet sheet;
+  if (!others.empty()) sheet.columns.push_back({"for", false});
+  sheet.columns.push_back({"chosen", false});
+  sheet.columns.push_back({"chance %"});
+  sheet.columns.push_back({"faster than", false});
+  sheet.columns.push_back({"regret %"});
+  for (const PointChoice& choice : std::span(result.plans.choices).first(shown)) {
+    Sheet::Row row;
+    if (!others.empty()) row.cells.push_back(point_text(result, choice.best, others));
+    row.cells.push_back(point_text(result, choice.best, plans));
+    row.cells.push_back(chance_cell(choice.chance));
+    row.cells.push_back(point_text(result, choice.runner_up, plans));
+    row.cells.push_back(regret_cell(choice.regret_pct));
+    sheet.rows.push_back(std::move(row));
+  }
+  return sheet;
+}
+
+// What of the points nobody has measured, each once, with the number of points.
+NoteList outside_notes(const SweepResult& result) {
+  const std::vector<Residual> residuals = shipped_residuals();
+  using Setting = std::tuple<std::string, std::string, std::string, int>;
+  std::map<Setting, std::string> known;
+  std::map<std::string, std::vector<std::size_t>> points;  // by sentence
+  for (const PointResult& each : result.results) {
+    if (!each.interval) continue;
+    const IterationSetting& setting = each.interval->setting;
+    const auto [entry, added] =
+        known.try_emplace({setting.software, setting.gpu, setting.transport, setting.nodes}, "");
+    if (added) entry->second = outside_sentence(outside_of(setting, residuals));
+    if (!entry->second.empty()) points[entry->second].push_back(each.point);
+  }
+  NoteList list;
+  for (const auto& [sentence, of_points] : points)
+    list.notes.push_back(
+        {sentence, of_points.size() == result.results.size() ? "all points" : counted(of_points.size(), "point")});
+  return list;
+}
+
+Section sweep_how_sure(const SweepResult& result, bool page) {
+  const std::size_t all = result.plans.choices.size();
+  const std::size_t shown = std::min(all, page ? kBestOnPage : kBestOnTerminal);
+  std::string legend =
+      "chance: the probability that the chosen plan is really faster than the second fastest, leaving out errors that "
+      "affect both. regret: expected; how much time the choice loses on average against the plan to which it loses "
+      "most, counting only outcomes in which that plan is faster.";
+  if (shown < all) legend += fmt::format(" The first {} of {}; sweep.csv and sweep.h5 have the others.", shown, all);
+  Section section = table_section("How sure", legend, choices_sheet(result, shown));
+  if (NoteList outside = outside_notes(result); !outside.notes.empty()) section.blocks.emplace_back(std::move(outside));
+  return section;
 }
 
 // What failed, alike messages together.
@@ -173,6 +238,7 @@ Document sweep_document(const SweepResult& result, Medium medium) {
   Section best = table_section("Points", legend, points_sheet(result, fastest, page));
   best.remark = "most samples per second first";
   document.add(std::move(best));
+  document.add(sweep_how_sure(result, page));
   document.add(failures_section(result));
   if (!page) document.add({"Summary", {Paragraph{summary}}, {}, Section::Heading::page_only});
   return document;

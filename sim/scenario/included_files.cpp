@@ -26,6 +26,17 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, error) && !error;
 }
 
+void add_included(const Tree& scenario, const std::string& folder, const Overrides& overrides, std::uint64_t seed,
+                  IncludeChain& chain, std::vector<CaseTree>& cases) {
+  for (const IncludedFile& file : chain.read(scenario, folder)) {
+    const std::string inside = fs::path(file.path).parent_path().string();
+    chain.enter(file);
+    add_included(file.tree, inside, overrides, seed, chain, cases);
+    chain.leave();
+    for (CaseTree& each : case_trees(file.tree, inside, overrides, seed).cases) cases.push_back(std::move(each));
+  }
+}
+
 }  // namespace
 
 IncludeChain::IncludeChain(const std::string& path) : paths_{path} {}
@@ -79,6 +90,14 @@ Overrides overrides_of_included(const Overrides& overrides) {
     return head == "title" || head == "cross_check" || head == "sweep" || head == "drift" || head == "cases";
   });
   return inner;
+}
+
+std::vector<CaseTree> included_case_trees(const Tree& scenario, const std::string& path, const Overrides& overrides,
+                                          std::uint64_t seed) {
+  IncludeChain chain(path);
+  std::vector<CaseTree> cases;
+  add_included(scenario, fs::path(path).parent_path().string(), overrides_of_included(overrides), seed, chain, cases);
+  return cases;
 }
 
 void refuse_idle_keys_beside_include(const Tree& scenario) {

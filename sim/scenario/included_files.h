@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/tree/tree.h"
+#include "sim/scenario/case_trees.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardsim {
@@ -37,6 +38,11 @@ class IncludeChain {
 // What of the command line holds for the cases of an included file: all but the title, the cross-check and changes of
 // single cases by number, which mean the file that is run.
 Overrides overrides_of_included(const Overrides& overrides);
+
+// The cases of the files that a scenario at `path` includes, in their order, each as its own file has it. Errors: as
+// IncludeChain::read() and case_trees().
+std::vector<CaseTree> included_case_trees(const Tree& scenario, const std::string& path, const Overrides& overrides,
+                                          std::uint64_t seed);
 
 // Refuses keys that hold for the file's own cases where it includes others and has no `cases`.
 void refuse_idle_keys_beside_include(const Tree& scenario);

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/files.h"
-#include "sim/confidence/iteration_parts.h"
+#include "sim/confidence/iteration_judge.h"
 #include "sim/study/case_result.h"
 #include "sim/study/compared_case.h"
 #include "sim/study/cross_check.h"
@@ -181,21 +181,18 @@ class StudyTasks {
 // A case whose iteration is published is judged by the errors of other systems, so that its interval is no witness in
 // its own cause. Jobs side by side have no published like, and no interval.
 void add_intervals(StudyResult& study, const Scenario& scenario) {
-  const ErrorModel model(shipped_residuals());
-  const GpuTable gpus = shipped_gpu_table();
+  const IterationJudge judge;
   std::map<std::string, const Case*> cases;
   for (const Case& item : scenario.cases) cases[item.name] = &item;
   for (CaseResult& result : study.cases) {
     if (result.job) continue;
     const Case& item = *cases.at(result.name);
-    const IterationSetting setting = setting_of(item, result.world_size);
     const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
     const bool judged = std::ranges::any_of(
         item.published, [](const Published& published) { return published.quantity == "iteration"; });
     const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
-    result.interval =
-        model.interval(result.iteration_ms, setting, parts_of(item, result.timeline, result.times, host_ms, gpus),
-                       spread, judged ? setting.system() : "");
+    result.interval = judge.interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread},
+                                     judged ? setting_of(item, result.world_size).system() : "");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "models/compute/compute_model.h"
 #include "plan/check.h"
 #include "plan/memory_model.h"
+#include "sim/confidence/interval_fields.h"
 #include "sim/lower/known_shares.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/study/drawn_batches.h"
@@ -27,12 +28,13 @@ constexpr std::size_t kMostComputed = 16;                // of each Program
 
 struct Simulated {
   double iteration_ms = 0;
+  Interval interval;
   Utilisation limit;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
-  visit(simulated.iteration_ms, simulated.limit.what, simulated.limit.share);
+  visit(simulated.iteration_ms, simulated.interval, simulated.limit.what, simulated.limit.share);
 }
 
 // Roughly what it takes in memory, with the seconds of its operations.
@@ -54,7 +56,7 @@ std::string network_name(const Case& item) {
 
 class KeptPlan::Store {
  public:
-  explicit Store(Plan plan) : plan_(std::move(plan)) {}
+  Store(Plan plan, std::shared_ptr<const IterationJudge> judge) : plan_(std::move(plan)), judge_(std::move(judge)) {}
 
   const Plan& plan() const { return plan_; }
 
@@ -65,9 +67,10 @@ class KeptPlan::Store {
     PointFigures figures;
     figures.memory_capacity = cluster.memory_per_rank().count;
     figures.memory_bytes = checked_memory(item, cluster);
-    const Simulated result = network_name(item) == "simgrid" ? apart(item, ready) : simulated(item, ready);
+    Simulated result = network_name(item) == "simgrid" ? apart(item, ready) : simulated(item, ready);
     figures.iteration_ms = result.iteration_ms;
-    figures.limit = result.limit;
+    figures.interval = std::move(result.interval);
+    figures.limit = std::move(result.limit);
     const double samples = static_cast<double>(cluster.world_size()) * static_cast<double>(item.workload.batch_per_gpu);
     figures.samples_per_s = samples / (figures.iteration_ms * 1e-3);
     return figures;
@@ -156,7 +159,8 @@ class KeptPlan::Store {
     }
     const SteadyIteration iteration =
         steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
-    return {iteration.time.ms(), iteration.busiest};
+    const double ms = iteration.time.ms();
+    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline)), iteration.busiest};
   }
 
   // Every batch has a Program of its own: nothing is kept.
@@ -164,7 +168,10 @@ class KeptPlan::Store {
     const Scenario scenario;
     const PreparedCase prepared(scenario, item, cluster, plan_);
     const DrawnSimulation simulation = simulate_drawn(prepared, false);
-    return {simulation.figures.iteration_ms.mean, simulation.nearest.busiest};
+    const auto& mean = simulation.figures.iteration_ms;
+    const JudgedIteration judged =
+        judged_iteration(mean.mean, simulation.nearest.timeline, mean.standard_error / mean.mean);
+    return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest};
   }
 
   Simulated apart(const Case& item, kept::ReadyCluster& ready) {
@@ -173,13 +180,15 @@ class KeptPlan::Store {
   }
 
   Plan plan_;
+  std::shared_ptr<const IterationJudge> judge_;
   kept::Recent<kept::ReadyCluster> clusters_;
   kept::Recent<kept::Lowered> programs_;
   std::vector<Table> tables_;
   std::shared_ptr<KnownShares> shares_;
 };
 
-KeptPlan::KeptPlan(Plan plan) : store_(std::make_unique<Store>(std::move(plan))) {}
+KeptPlan::KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge)
+    : store_(std::make_unique<Store>(std::move(plan), std::move(judge))) {}
 KeptPlan::~KeptPlan() = default;
 KeptPlan::KeptPlan(KeptPlan&&) noexcept = default;
 KeptPlan& KeptPlan::operator=(KeptPlan&&) noexcept = default;

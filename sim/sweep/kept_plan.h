@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plan/plan.h"
+#include "sim/confidence/iteration_judge.h"
 #include "sim/engine/engine.h"
 #include "sim/scenario/scenario.h"
 
@@ -13,6 +14,7 @@ namespace shardsim {
 // What one simulation says to somebody who compares thousands of them.
 struct PointFigures {
   double iteration_ms = 0;           // of drawn batches the mean
+  Interval interval;                 // of iteration_ms, as IterationJudge::wordless_interval() has it
   double samples_per_s = 0;          // of all ranks
   Utilisation limit;                 // the busiest link or rank
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the case's memory model
@@ -21,13 +23,13 @@ struct PointFigures {
 };
 
 // A plan that stays while clusters, batches and whatever else of a case changes: asked for case after case, it says of
-// each what `shardsim run` would say with this plan, to the last bit, and makes neither a Timeline nor a process. What
+// each what `shardsim run` would say with this plan, to the last bit, and makes no process. What
 // two cases have in common is done once, whatever their order: the Cluster of a cluster file, the Program of a workload
 // on as many nodes, the shares of cut rows, the seconds of compute operations. Whether two cases have it in common is
 // told by comparing all that it is made of, not by what a sweep says that it changes.
 class KeptPlan {
  public:
-  explicit KeptPlan(Plan plan);
+  KeptPlan(Plan plan, std::shared_ptr<const IterationJudge> judge);
   ~KeptPlan();
   KeptPlan(KeptPlan&&) noexcept;
   KeptPlan& operator=(KeptPlan&&) noexcept;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -15,11 +16,16 @@
 namespace shardsim {
 namespace {
 
-enum Tag : int { kPointTag = 1, kAnswerTag, kGoneTag, kHomeTag };
+enum Tag : int { kPointTag = 1, kAnswerTag, kGoneTag, kHomeTag, kAliveTag };
 
 constexpr useconds_t kMpiPauseUs = 200;  // between two looks: MPI's own waiting takes a whole core
 constexpr int kMpiLooks = 500;           // a tenth of a second
+// A launcher that lets a job go on without a rank that died (mpirun --enable-recovery) tells nobody of it, so ranks say
+// that they live. One that is thought dead and is not costs nothing but its answers.
+constexpr double kAliveEverySeconds = 1, kSilentSeconds = 15;
+constexpr double kFirstSignSeconds = 600;  // it reads the scenario first, and so does rank 0
 constexpr const char* kMpiFile = "shardsim_mpi.so";
+constexpr const char* kLeaveWord = "leave";  // with kHomeTag: without ending MPI
 
 // How many processes the launcher says it has started; 1 where there is none. Open MPI, MPICH and Slurm's PMI.
 int launched_processes() {
@@ -70,28 +76,78 @@ struct MpiSession::Wire {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point time) {
+  return std::chrono::duration<double>(Clock::now() - time).count();
+}
+
 class MpiCrew final : public Crew {
  public:
-  MpiCrew(const MpiSession::Wire& wire, int members) : wire_(wire), members_(members) {}
+  // `silent`: ranks that were not heard of for too long, added to as they are found.
+  MpiCrew(const MpiSession::Wire& wire, int members, std::set<int>& silent)
+      : wire_(wire), silent_(silent), heard_(static_cast<std::size_t>(members)) {}
 
-  int size() const override { return members_; }
+  int size() const override { return static_cast<int>(heard_.size()); }
   void give(int member, std::uint32_t point) override { wire_.send(member + 1, kPointTag, packed(point)); }
 
   std::optional<Answer> next() override {
+    say_alive();
     std::string bytes;
     for (int looks = 0; looks < kMpiLooks; ++looks) {
-      if (const int from = wire_.receive(kAnswerTag, bytes); from > 0) return Answer{from - 1, false, bytes};
-      if (const int from = wire_.receive(kGoneTag, bytes); from > 0) return Answer{from - 1, true, bytes};
+      while (const int from = heard_from(kAliveTag, bytes)) heard_[static_cast<std::size_t>(from - 1)].often = true;
+      if (const int from = heard_from(kAnswerTag, bytes)) return Answer{from - 1, false, bytes};
+      if (const int from = heard_from(kGoneTag, bytes)) {
+        heard_[static_cast<std::size_t>(from - 1)].gone = true;
+        return Answer{from - 1, true, bytes};
+      }
       ::usleep(kMpiPauseUs);
     }
-    return std::nullopt;
+    return newly_silent();
   }
 
   bool replace(int) override { return false; }
 
  private:
+  struct Heard {
+    Clock::time_point last = Clock::now();
+    bool often = false;  // it has begun to say that it lives
+    bool gone = false;   // nothing more is expected of it
+  };
+
+  // The rank that a message came from; 0 where there is none. What a rank says that was given up is heard by nobody.
+  int heard_from(Tag tag, std::string& bytes) {
+    for (int from = wire_.receive(tag, bytes); from > 0; from = wire_.receive(tag, bytes)) {
+      Heard& heard = heard_[static_cast<std::size_t>(from - 1)];
+      heard.last = Clock::now();
+      if (!heard.gone) return from;
+    }
+    return 0;
+  }
+
+  void say_alive() {
+    if (seconds_since(said_) < kAliveEverySeconds) return;
+    said_ = Clock::now();
+    for (int member = 0; member < size(); ++member)
+      if (!heard_[static_cast<std::size_t>(member)].gone) wire_.send(member + 1, kAliveTag, "");
+  }
+
+  std::optional<Answer> newly_silent() {
+    for (int member = 0; member < size(); ++member) {
+      Heard& heard = heard_[static_cast<std::size_t>(member)];
+      const double most = heard.often ? kSilentSeconds : kFirstSignSeconds;
+      if (heard.gone || seconds_since(heard.last) < most) continue;
+      heard.gone = true;
+      silent_.insert(member + 1);
+      return Answer{member, true, fmt::format("rank {}: no sign of life for {:.0f} s", member + 1, most)};
+    }
+    return std::nullopt;
+  }
+
   const MpiSession::Wire& wire_;
-  int members_;
+  std::set<int>& silent_;
+  std::vector<Heard> heard_;  // by member
+  Clock::time_point said_ = Clock::now();
 };
 
 // What a rank answers for one point: its child's result; when two children have died at it, that.
@@ -123,9 +179,11 @@ std::unique_ptr<MpiSession> MpiSession::join() {
   return session;
 }
 
+// To end MPI takes all ranks. Where one has died the others leave without.
 MpiSession::~MpiSession() {
-  if (rank_ == 0) {
-    for (int rank = 1; rank < size_; ++rank) wire_->functions->send(rank, kHomeTag, "", 0);
+  const std::string how = silent_.empty() ? "" : kLeaveWord;
+  for (int rank = 1; rank_ == 0 && rank < size_; ++rank) {
+    if (!silent_.contains(rank)) wire_->functions->send(rank, kHomeTag, how.data(), static_cast<int>(how.size()));
   }
   std::string left;  // messages nobody took would keep some MPI from ending
   const auto drain = [&](Tag tag) {
@@ -135,21 +193,28 @@ MpiSession::~MpiSession() {
     } catch (const Error&) {  // MPI is broken: there is nothing more to tidy
     }
   };
-  for (const Tag tag : {kPointTag, kAnswerTag, kGoneTag, kHomeTag}) drain(tag);
-  wire_->functions->end();
+  for (const Tag tag : {kPointTag, kAnswerTag, kGoneTag, kHomeTag, kAliveTag}) drain(tag);
+  if (silent_.empty()) wire_->functions->end();
 }
 
 std::unique_ptr<Crew> MpiSession::crew() {
-  return std::make_unique<MpiCrew>(*wire_, size_ - 1);
+  return std::make_unique<MpiCrew>(*wire_, size_ - 1, silent_);
 }
 
 void MpiSession::serve(const PointTask& task, const std::function<bool()>& interrupted) {
   const auto child = make_local_crew(1, task);
   std::string bytes;
   bool home = false;
+  auto said = Clock::now(), heard = said;
   const auto stopped = [&] {
-    std::string nothing;
-    home = home || wire_->receive(kHomeTag, nothing) >= 0 || (interrupted && interrupted());
+    if (seconds_since(said) >= kAliveEverySeconds) {
+      wire_->send(0, kAliveTag, "");
+      said = Clock::now();
+    }
+    std::string word;
+    if (wire_->receive(kAliveTag, word) >= 0) heard = Clock::now();
+    if (seconds_since(heard) > kFirstSignSeconds) silent_.insert(0);
+    home = home || came_home() || !silent_.empty() || (interrupted && interrupted());
     return home;
   };
   try {
@@ -165,8 +230,15 @@ void MpiSession::serve(const PointTask& task, const std::function<bool()>& inter
 
 void MpiSession::give_up(const std::string& why) {
   wire_->send(0, kGoneTag, fmt::format("rank {}: {}", rank_, why));
-  std::string bytes;
-  while (wire_->receive(kHomeTag, bytes) < 0) ::usleep(kMpiPauseUs);
+  while (!came_home()) ::usleep(kMpiPauseUs);
+}
+
+// Whether rank 0 needs nothing more; it says whether another rank has died, so that nobody waits for that one.
+bool MpiSession::came_home() {
+  std::string word;
+  if (wire_->receive(kHomeTag, word) < 0) return false;
+  if (word == kLeaveWord) silent_.insert(rank_);
+  return true;
 }
 
 }  // namespace shardsim

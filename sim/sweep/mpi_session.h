@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "sim/sweep/crew.h"
@@ -14,14 +15,15 @@ class MpiSession {
   // Nothing where nobody has started several. Errors (Failure::run): this build has no MPI part, or the launcher
   // belongs to another MPI than that one.
   static std::unique_ptr<MpiSession> join();
-  ~MpiSession();  // rank 0 sends the others home; all leave MPI
+  ~MpiSession();  // rank 0 sends the others home; all leave MPI, in order unless one of them has died
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // On rank 0: the others. The session outlives it.
+  // On rank 0: the others. The session outlives it. A rank that is not heard of for 15 s is gone, so that a launcher
+  // which goes on without it (mpirun --enable-recovery) finishes the sweep.
   std::unique_ptr<Crew> crew();
   // On the others: does what rank 0 asks for until it sends this one home, or until `interrupted`. Points are simulated
   // in a child, so that one that dies costs no rank.
@@ -33,8 +35,11 @@ class MpiSession {
 
  private:
   explicit MpiSession(std::unique_ptr<Wire> wire);
+  bool came_home();
+
   std::unique_ptr<Wire> wire_;
   int rank_ = 0, size_ = 1;
+  std::set<int> silent_;  // ranks that died, as far as this one knows; of the others itself stands for any
 };
 
 }  // namespace shardsim

@@ -48,6 +48,10 @@ const auto& known_or_made(Known& known, const typename Known::key_type& key, con
 
 }  // namespace
 
+bool is_of_plan(const std::string& path) {
+  return is_one_of(kPlanning, split_head(path).first);
+}
+
 PointCases::PointCases(const Sweep& sweep) : sweep_(sweep), rest_(sweep.base) {
   for (const SweepDimension& dimension : sweep.dimensions) std::ranges::for_each(dimension.axes, refuse_unchangeable);
   drop_keys(rest_.keys);
@@ -57,7 +61,7 @@ PointCases::Part PointCases::part_of(const Axis& axis) {
   const std::string head = split_head(axis.path).first;
   if (head == "cluster") return Part::cluster;
   if (head == "workload") return Part::workload;
-  return is_one_of(kPlanning, head) ? Part::plan : Part::rest;
+  return is_of_plan(axis.path) ? Part::plan : Part::rest;
 }
 
 PointCases::Coordinates PointCases::of_part(const Coordinates& at, Part part) const {
@@ -71,13 +75,18 @@ PointCases::Coordinates PointCases::of_part(const Coordinates& at, Part part) co
 
 void PointCases::edit(CaseTree& tree, const Coordinates& at, Part part) {
   const std::string folder = std::filesystem::path(sweep_.path).parent_path().string();
+  std::vector<std::pair<const Axis*, std::size_t>> edits;
   for (std::size_t d = 0; d < at.size(); ++d) {
     if (!at[d]) continue;
-    for (const Axis& axis : sweep_.dimensions[d].axes) {
-      if (part_of(axis) != part) continue;
-      const Tree value = whole_value(axis.path, axis.values[*at[d]].tree);
-      edit_key(tree.keys, case_keys(), axis.path, value, {folder, loaded_});
-    }
+    for (const Axis& axis : sweep_.dimensions[d].axes)
+      if (part_of(axis) == part) edits.emplace_back(&axis, *at[d]);
+  }
+  // Wholes come before what is inside them, or they would undo that.
+  std::ranges::stable_sort(edits, {}, [](const auto& each) { return std::ranges::count(each.first->path, '.'); });
+  for (const auto& each : edits) {
+    const Axis& axis = *each.first;
+    const Tree value = whole_value(axis.path, axis.values[each.second].tree);
+    edit_key(tree.keys, case_keys(), axis.path, value, {folder, loaded_});
   }
 }
 

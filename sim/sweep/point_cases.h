@@ -10,6 +10,9 @@
 
 namespace shardsim {
 
+// Whether an axis of this path says how a plan is made ("planner", "memory_model.name"), and not what for.
+bool is_of_plan(const std::string& path);
+
 // The cases of a sweep's points. Points that differ in few paths share what is read of the others: a cluster or a
 // workload is read once for all points that have the same.
 class PointCases {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPointFileMark = "shardsim points/1\n";
+constexpr std::string_view kPointFileMark = "shardsim points/2\n";
 constexpr std::string_view kPointFileEnding = ".points";
 constexpr std::size_t kRecordHead = 2 * sizeof(std::uint32_t);  // length of the record, checksum
 constexpr std::size_t kMostRecord = std::size_t{1} << 24;       // bytes

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/packed.h"
+#include "sim/confidence/interval_fields.h"
 
 namespace shardsim {
 
@@ -23,6 +24,7 @@ struct PointResult {
   std::int32_t world_size = 0;
   std::int64_t batch_per_gpu = 0;
   double iteration_ms = 0;
+  std::optional<Interval> interval{};  // of iteration_ms, without words (IterationJudge::wordless_interval)
   double samples_per_s = 0;
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the memory model
   std::int64_t memory_capacity = 0;  // of a rank
@@ -36,8 +38,8 @@ struct PointResult {
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<PointResult> auto& result) {
   visit(result.point, result.outcome, result.message, result.world_size, result.batch_per_gpu, result.iteration_ms,
-        result.samples_per_s, result.memory_bytes, result.memory_capacity, result.limited_by, result.limit_share,
-        result.cost_per_hour);
+        result.interval, result.samples_per_s, result.memory_bytes, result.memory_capacity, result.limited_by,
+        result.limit_share, result.cost_per_hour);
 }
 
 }  // namespace shardsim

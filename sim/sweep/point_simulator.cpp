@@ -5,6 +5,8 @@
 #include <exception>
 #include <new>
 
+#include "base/packed.h"
+#include "sim/planning/plan_fields.h"
 #include "sim/planning/prepared_case.h"
 
 namespace shardsim {
@@ -14,18 +16,71 @@ int world_size_of(const Case& item) {
   return item.cluster.nodes * item.cluster.gpu.count;
 }
 
+constexpr std::size_t kMostPlansAhead = 1000;  // more are made by those who ask for them
+
+// A plan, and for how many GPUs it was made.
+struct MadePlan {
+  Plan plan;
+  int world_size = 0;
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MaybeConst<MadePlan> auto& made) {
+  visit(made.plan, made.world_size);
+}
+
+MadePlan made_plan(const Case& item, std::uint64_t seed) {
+  return {make_plan(item, cluster_of(item), seed, {}), world_size_of(item)};
+}
+
 }  // namespace
 
+PointSimulator::Kept& PointSimulator::keep(const KeptKey& key, Plan plan, int world_size) {
+  return kept_.emplace(key, Kept{KeptPlan(std::move(plan), judge_), world_size}).first->second;
+}
+
 PointSimulator::Kept& PointSimulator::kept_for(std::size_t point) {
-  const std::vector<std::size_t> key = cases_.kept_key(point);
+  const KeptKey key = cases_.kept_key(point);
   if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
-  const Case base = cases_.kept_case(point);
-  Plan plan = make_plan(base, cluster_of(base), sweep_.seed, {});
-  return kept_.emplace(key, Kept{KeptPlan(std::move(plan)), world_size_of(base)}).first->second;
+  if (const auto found = refused_.find(key); found != refused_.end()) throw Error(found->second);
+  try {
+    MadePlan made = made_plan(cases_.kept_case(point), sweep_.seed);
+    return keep(key, std::move(made.plan), made.world_size);
+  } catch (const Error& error) {
+    refused_.emplace(key, error);
+    throw;
+  }
+}
+
+void PointSimulator::make_kept_plans(const std::vector<std::uint32_t>& points, const WorkerOptions& workers) {
+  if (!sweep_.keep_plan) return;
+  std::map<KeptKey, std::size_t> missing;  // one point of each
+  for (const std::uint32_t point : points) {
+    KeptKey key = cases_.kept_key(point);
+    if (!kept_.contains(key)) missing.try_emplace(std::move(key), point);
+    if (missing.size() > kMostPlansAhead) return;
+  }
+  std::vector<WorkerTask> tasks;
+  for (const auto& each : missing) {
+    const KeptKey& key = each.first;
+    WorkerTask task;
+    task.name = "the plan of " + sweep_.base.name;
+    task.run = [this, point = each.second] { return packed(made_plan(cases_.kept_case(point), sweep_.seed)); };
+    task.taken = [this, &key](std::string_view bytes) {
+      MadePlan made = unpacked<MadePlan>(bytes);
+      keep(key, std::move(made.plan), made.world_size);
+    };
+    // A process that died may have wanted memory: whoever asks for the plan tries again, and its points say so.
+    task.failed = [this, &key](const Error& error) {
+      if (error.failure() != Failure::run) refused_.emplace(key, error);
+    };
+    tasks.push_back(std::move(task));
+  }
+  run_in_workers(tasks, workers);
 }
 
 PointFigures PointSimulator::figures(const Case& item, std::size_t point) {
-  if (!sweep_.keep_plan) return KeptPlan(make_plan(item, cluster_of(item), sweep_.seed, {})).figures(item);
+  if (!sweep_.keep_plan) return KeptPlan(make_plan(item, cluster_of(item), sweep_.seed, {}), judge_).figures(item);
   Kept& kept = kept_for(point);
   if (world_size_of(item) == kept.world_size) return kept.plan.figures(item);
   throw input_error(
@@ -36,11 +91,12 @@ PointFigures PointSimulator::figures(const Case& item, std::size_t point) {
 
 PointResult PointSimulator::simulated(std::size_t point) {
   const Case item = cases_.at(point);
-  const PointFigures figures = this->figures(item, point);
+  PointFigures figures = this->figures(item, point);
   PointResult result;
   result.world_size = world_size_of(item);
   result.batch_per_gpu = item.workload.batch_per_gpu;
   result.iteration_ms = figures.iteration_ms;
+  result.interval = std::move(figures.interval);
   result.samples_per_s = figures.samples_per_s;
   result.memory_bytes = figures.memory_bytes;
   result.memory_capacity = figures.memory_capacity;

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "base/workers.h"
 #include "sim/sweep/kept_plan.h"
 #include "sim/sweep/point_cases.h"
 #include "sim/sweep/point_result.h"
@@ -13,11 +14,17 @@ namespace shardsim {
 // case. What goes wrong with a point is its result and no error.
 class PointSimulator {
  public:
-  explicit PointSimulator(const Sweep& sweep) : sweep_(sweep), cases_(sweep) {}  // which outlives it
+  explicit PointSimulator(const Sweep& sweep)  // which outlives it
+      : sweep_(sweep), cases_(sweep), judge_(std::make_shared<const IterationJudge>()) {}
+
+  // Makes the plans that these points keep, each once, so that processes that are forked afterwards have them. A plan
+  // that cannot be made is left to the points that ask for it.
+  void make_kept_plans(const std::vector<std::uint32_t>& points, const WorkerOptions& workers);
 
   PointResult simulate(std::size_t point);
 
  private:
+  using KeptKey = std::vector<std::size_t>;  // PointCases::kept_key
   struct Kept {
     KeptPlan plan;
     int world_size = 0;
@@ -25,10 +32,13 @@ class PointSimulator {
   PointResult simulated(std::size_t point);
   PointFigures figures(const Case& item, std::size_t point);
   Kept& kept_for(std::size_t point);
+  Kept& keep(const KeptKey& key, Plan plan, int world_size);
 
   const Sweep& sweep_;
   PointCases cases_;
-  std::map<std::vector<std::size_t>, Kept> kept_;  // by PointCases::kept_key
+  std::shared_ptr<const IterationJudge> judge_;
+  std::map<KeptKey, Kept> kept_;
+  std::map<KeptKey, Error> refused_;  // why there is no such plan
 };
 
 }  // namespace shardsim

@@ -65,6 +65,7 @@ class SweepRunner {
     if (pending.empty()) return;
     PointWriter writer(files_.folder() / file);
     PointSimulator simulator(sweep_);  // of the process that does the work: forked members have copies
+    if (run_.planners > 0) simulator.make_kept_plans(pending, {run_.planners, {}, run_.interrupted});
     const auto crew = run_.crew(pending.size(), [&](std::uint32_t point) { return packed(simulator.simulate(point)); });
     std::size_t done = 0;
     CrewWatch watch;

@@ -21,6 +21,9 @@ struct SweepRun {
   std::optional<SweepPart> part{};  // nothing: all points, and no other process in this folder
   // Makes those who simulate, when there is something to do; `task` does so in this process.
   std::function<std::unique_ptr<Crew>(std::size_t points, PointTask task)> crew;
+  // Processes that make the plans that the points keep, before any of those who simulate is there, so that each plan is
+  // made once. 0: whoever simulates makes those that it needs, as on other machines.
+  int planners = 0;
   // Called once before the first point, with those of this run's points that were finished before; may be empty.
   std::function<void(std::size_t earlier)> started{};
   std::function<void(std::size_t done, std::size_t total)> progress{};  // of this run's points; may be empty

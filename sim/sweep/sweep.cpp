@@ -12,6 +12,9 @@
 #include "base/text.h"
 #include "base/tree/map_reader.h"
 #include "base/tree/yaml.h"
+#include "sim/scenario/dropped_edits.h"
+#include "sim/scenario/included_files.h"
+#include "sim/scenario/named_tree.h"
 #include "sim/scenario/scenario.h"
 #include "sim/sweep/flow_text.h"
 #include "sim/sweep/point_cases.h"
@@ -21,8 +24,10 @@ namespace {
 
 constexpr std::uint64_t kMostAllowedPoints = std::numeric_limits<std::uint32_t>::max();
 
-// The case that the axes change.
-CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, const std::string& wanted) {
+// The case that the axes change: where none is named the only one of the file itself, else the only one that there is.
+CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, std::vector<CaseTree> included,
+                   const std::string& wanted) {
+  if (!wanted.empty() || cases.size() != 1) std::ranges::move(included, std::back_inserter(cases));
   std::vector<std::string> names;
   for (const CaseTree& tree : cases) names.push_back(tree.name);
   const Place place = scenario.find("sweep")->place;
@@ -206,11 +211,32 @@ void try_axes(const Sweep& sweep) {
 void refuse_idle_settings(const Sweep& sweep, const Overrides& overrides) {
   for (const SweepDimension& dimension : sweep.dimensions) {
     for (const Axis& axis : dimension.axes) {
-      const auto same = [&](const auto& setting) { return setting.first == axis.path; };
-      if (std::ranges::none_of(overrides.set, same)) continue;
-      throw input_error({"argument --set " + axis.path}, "the sweep varies this value itself, as one of its axes",
+      const auto same = [&](const auto& setting) {
+        return setting.first == axis.path || setting.first.starts_with(axis.path + ".");
+      };
+      const auto idle = std::ranges::find_if(overrides.set, same);
+      if (idle == overrides.set.end()) continue;
+      throw input_error({"argument --set " + idle->first}, "the sweep varies this value itself, as one of its axes",
                         "Leave it out, or change the axis");
     }
+  }
+}
+
+std::vector<const Axis*> all_axes(const Sweep& sweep) {
+  std::vector<const Axis*> axes;
+  for (const SweepDimension& dimension : sweep.dimensions)
+    for (const Axis& axis : dimension.axes) axes.push_back(&axis);
+  return axes;
+}
+
+// What the case says beside its cluster's or its workload's base, and loses where an axis has this value.
+std::set<std::string> lost_of_value(const Tree& before, const Tree& value, const std::string& key,
+                                    const std::string& folder, const std::string& file) {
+  try {
+    const std::vector<std::string> lost = lost_edits(before, whole_tree(value, key + "s", folder), {file});
+    return {lost.begin(), lost.end()};
+  } catch (const Error&) {  // the points of this value say what is wrong with it
+    return {};
   }
 }
 
@@ -271,11 +297,36 @@ Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::stri
   sweep.path = path;
   sweep.title = scenario.title;
   sweep.seed = scenario.seed;
-  sweep.base = base_case(tree, case_trees(tree, folder, overrides, scenario.seed).cases, wanted);
+  sweep.base = base_case(tree, case_trees(tree, folder, overrides, scenario.seed).cases,
+                         included_case_trees(tree, path, overrides, scenario.seed), wanted);
   SweepReader(stated, std::min(request.most_points, kMostAllowedPoints), sweep).read();
   refuse_idle_settings(sweep, overrides);
   try_axes(sweep);
   return sweep;
+}
+
+std::vector<std::string> dropped_by_axes(const Sweep& sweep) {
+  const std::string folder = std::filesystem::path(sweep.path).parent_path().string();
+  std::vector<std::string> sentences;
+  const std::vector<const Axis*> axes = all_axes(sweep);
+  for (const Axis* const axis : axes) {
+    const Tree* const before = is_named(axis->path) ? sweep.base.keys.find(axis->path) : nullptr;
+    if (before == nullptr) continue;
+    std::set<std::string> lost;
+    for (const AxisValue& value : axis->values)
+      lost.merge(lost_of_value(*before, value.tree, axis->path, folder, sweep.base.place.source));
+    std::erase_if(lost, [&](const std::string& path) {
+      const std::string whole = axis->path + "." + path;
+      return std::ranges::any_of(axes, [&](const Axis* other) {
+        return other != axis && (other->path == whole || whole.starts_with(other->path + "."));
+      });
+    });
+    if (lost.empty()) continue;
+    sentences.push_back(fmt::format(
+        "the axis {} replaces the whole {} of {}; dropped with it: {}. An axis {}.{} of one value keeps one of them",
+        axis->path, axis->path, sweep.base.name, join({lost.begin(), lost.end()}), axis->path, *lost.begin()));
+  }
+  return sentences;
 }
 
 std::string sweep_identity(const Sweep& sweep) {

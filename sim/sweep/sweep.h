@@ -54,6 +54,10 @@ Sweep sweep_from_tree(const Tree& tree, const std::string& text, const std::stri
 // Of a scenario that has been read: its text is that of the file.
 bool has_sweep(const std::string& scenario_text, const std::string& path);
 
+// What the case says beside the base of its cluster or its workload and what an axis over these drops as it replaces
+// them as a whole, in sentences.
+std::vector<std::string> dropped_by_axes(const Sweep& sweep);
+
 // All that decides the results of a sweep but the program's version, as text: two sweeps of one text have equal
 // results.
 std::string sweep_identity(const Sweep& sweep);

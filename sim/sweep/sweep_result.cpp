@@ -166,11 +166,12 @@ std::size_t SweepResult::without_result() const {
 }
 
 SweepResult sweep_result(const Sweep& sweep, std::vector<PointResult> results) {
-  SweepResult result{&sweep, std::move(results), {}, {}, {}};
+  SweepResult result{&sweep, std::move(results), {}, {}, {}, {}};
   for (std::size_t d = 0; d < sweep.dimensions.size(); ++d)
     result.changes_world.push_back(does_change_world(result, d));
   result.scaling_efficiency = scaling(result);
   result.pareto = pareto_front(result);
+  result.plans = plan_choices(sweep, result.results);
   return result;
 }
 
@@ -189,6 +190,13 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
   add.numbers("batch_per_gpu", "1", "samples of a GPU in an iteration",
               [&](std::size_t p) { return static_cast<double>(of(p).batch_per_gpu); });
   add.numbers("iteration_ms", "ms", "one steady iteration", [&](std::size_t p) { return of(p).iteration_ms; });
+  const auto bound = [&](std::size_t p, double Interval::*end) {
+    return of(p).interval ? std::optional<double>((*of(p).interval).*end) : std::nullopt;
+  };
+  add.numbers("low_ms", "ms", "four iterations of five take at least so long, and at most high_ms",
+              [&](std::size_t p) { return bound(p, &Interval::low_ms); });
+  add.numbers("high_ms", "ms", "four iterations of five take at most so long, and at least low_ms",
+              [&](std::size_t p) { return bound(p, &Interval::high_ms); });
   add.numbers("samples_per_s", "1/s", "of all GPUs", [&](std::size_t p) { return of(p).samples_per_s; });
   add.numbers("memory_gib", "GiB", "of the fullest GPU, by the memory model",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_bytes) / kGiBytes; });
@@ -204,6 +212,10 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
               [&](std::size_t p) { return result.scaling_efficiency[p]; });
   add.numbers("pareto", "1", "1: no other point is better in time, memory and cost at once",
               [&](std::size_t p) { return result.pareto[p] ? 1.0 : 0.0; });
+  add.numbers("chance", "1", "that the fastest plan for the other values is faster than this one",
+              [&](std::size_t p) { return result.plans.chance[p]; });
+  add.numbers("regret_pct", "%", "expected regret of choosing this plan for the other values",
+              [&](std::size_t p) { return result.plans.regret_pct[p]; });
   add.texts("message", "why there is no result", [](const PointResult& each) { return each.message; });
   return columns;
 }

@@ -7,6 +7,7 @@
 
 #include "sim/sweep/point_result.h"
 #include "sim/sweep/sweep.h"
+#include "sim/sweep/sweep_choices.h"
 
 namespace shardsim {
 
@@ -19,6 +20,7 @@ struct SweepResult {
   // not change the world; nothing where no axis changes it, or there is no result.
   std::vector<std::optional<double>> scaling_efficiency;
   std::vector<bool> pareto;  // by point: no other one is as good in time, memory and cost and better in one
+  PlanChoices plans;         // where the sweep compares plans
 
   const PointResult& at(std::size_t point) const { return results[point]; }
   bool ok(std::size_t point) const { return results[point].outcome == PointResult::Outcome::ok; }

@@ -79,7 +79,6 @@ Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
   last_.resize(timeline.spans.size());
   std::iota(last_.begin(), last_.end(), std::size_t{0});
   match_members();
-  collect_ends();
 }
 
 void Arrivals::match_members() {
@@ -99,7 +98,7 @@ void Arrivals::match_members() {
   }
 }
 
-void Arrivals::collect_ends() {
+void Arrivals::collect_ends() const {
   std::set<int> iterations;
   double first = 0, last = 0;
   for (const Span& span : timeline_.spans) {
@@ -122,6 +121,7 @@ void Arrivals::collect_ends() {
 }
 
 int Arrivals::op_before(std::size_t span) const {
+  if (ends_.empty()) collect_ends();
   const Ends& ends = ends_[static_cast<std::size_t>(timeline_.spans[span].rank)];
   const double start = timeline_.spans[span].start_us + close_us_;
   auto after = std::upper_bound(ends.begin(), ends.end(), start,

@@ -30,12 +30,12 @@ class Arrivals {
   using Ends = std::vector<std::pair<double, int>>;  // us and op, rising
 
   void match_members();
-  void collect_ends();
+  void collect_ends() const;
 
   const Timeline& timeline_;
-  std::vector<std::size_t> last_;  // [span]
-  std::vector<Ends> ends_;         // [rank]
-  double close_us_ = 0;            // what started so little before the end of another waited for it
+  std::vector<std::size_t> last_;   // [span]
+  mutable std::vector<Ends> ends_;  // [rank]; none until somebody asks who was before
+  mutable double close_us_ = 0;     // what started so little before the end of another waited for it
 };
 
 }  // namespace shardsim

@@ -52,8 +52,7 @@ class RankSweep {
         arrivals_(arrivals),
         parts_(parts),
         exposed_us_(exposed_us),
-        waiting_us_(waiting_us),
-        running_({spans_, parts_}) {}
+        waiting_us_(waiting_us) {}
 
   RankTimes run() {
     double now = 0;
@@ -66,16 +65,13 @@ class RankSweep {
   }
 
  private:
-  // The collective that the rank waits for longest comes first; ties: lower stream, then lower op.
-  struct EndsLast {
-    const std::vector<Span>& spans;
-    std::span<const WindowPart> parts;
-    bool operator()(std::size_t a, std::size_t b) const { return key(a) < key(b); }
-    std::tuple<double, int, int, std::size_t> key(std::size_t i) const {
-      const Span& span = spans[parts[i].span];
-      return {-(span.end_us + parts[i].shift_us), span.stream, span.op, i};
-    }
-  };
+  // Of the running collectives the one that the rank waits for longest; ties: lower stream, then lower op.
+  std::size_t ends_last() const {
+    return *std::ranges::min_element(running_, {}, [&](std::size_t part) {
+      const Span& span = spans_[parts_[part].span];
+      return std::tuple(-(span.end_us + parts_[part].shift_us), span.stream, span.op, part);
+    });
+  }
 
   std::vector<PartEdge> events() const {
     std::vector<PartEdge> events;
@@ -94,7 +90,7 @@ class RankSweep {
     if (running_.empty()) return;
     times_.comm_ms += us * kMsPerUs;
     if (compute_ > 0) return;
-    const WindowPart& part = parts_[*running_.begin()];
+    const WindowPart& part = parts_[ends_last()];
     times_.exposed_ms += us * kMsPerUs;
     exposed_us_[part.span] += us;
     const double waiting = std::clamp(arrivals_.begin_us(part.span) + part.shift_us - from_us, 0.0, us);
@@ -108,9 +104,9 @@ class RankSweep {
     if (kind == SpanKind::compute) {
       compute_ += event.ends ? -1 : 1;
     } else if (event.ends) {
-      running_.erase(event.part);
+      std::erase(running_, event.part);
     } else {
-      running_.insert(event.part);
+      running_.push_back(event.part);
     }
   }
 
@@ -119,7 +115,7 @@ class RankSweep {
   const Arrivals& arrivals_;
   std::span<const WindowPart> parts_;
   std::vector<double>&exposed_us_, &waiting_us_;
-  std::set<std::size_t, EndsLast> running_;
+  std::vector<std::size_t> running_;  // parts of collectives; a few
   int compute_ = 0;
   RankTimes times_;
 };
@@ -307,7 +303,9 @@ std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
   return figures;
 }
 
-std::vector<NamedTime> named_times(const Timeline& timeline) {
+namespace {
+
+std::vector<NamedTime> times_of_names(const Timeline& timeline, bool with_whom) {
   const Arrivals arrivals(timeline);
   Charges swept(timeline);
   sweep(timeline, all_parts(timeline), arrivals, swept);
@@ -326,7 +324,7 @@ std::vector<NamedTime> named_times(const Timeline& timeline) {
     of_name.alone_us += timeline.ops[op].alone_us;
     of_name.exposed_us += swept.exposed_us[i];
     of_name.waiting_us += swept.waiting_us[i];
-    if (swept.waiting_us[i] <= 0) continue;
+    if (!with_whom || swept.waiting_us[i] <= 0) continue;
     const std::size_t last = arrivals.last(i);
     of_name.waited_us[{timeline.spans[last].rank, arrivals.op_before(last)}] += swept.waiting_us[i];
   }
@@ -335,6 +333,16 @@ std::vector<NamedTime> named_times(const Timeline& timeline) {
   for (std::size_t name = 0; name < first_ops.size(); ++name)
     result.push_back(summary_of(timeline, first_ops[name], sums[name], iterations));
   return result;
+}
+
+}  // namespace
+
+std::vector<NamedTime> named_times(const Timeline& timeline) {
+  return times_of_names(timeline, true);
+}
+
+std::vector<NamedTime> named_times_alone(const Timeline& timeline) {
+  return times_of_names(timeline, false);
 }
 
 }  // namespace shardsim

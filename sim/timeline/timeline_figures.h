@@ -53,5 +53,7 @@ struct NamedTime {
   bool waits_tellingly(double iteration_ms) const;
 };
 std::vector<NamedTime> named_times(const Timeline& timeline);  // in order of first appearance among the ops
+// The same without `waited_for`, in half the time.
+std::vector<NamedTime> named_times_alone(const Timeline& timeline);
 
 }  // namespace shardsim

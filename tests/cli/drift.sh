@@ -26,7 +26,13 @@ law "rotation alone leaves the best plan's time as it was" '[.days[].best_ms] | 
 law "more has to move every day" '[.days[].moved_bytes] as $m | [range(5) | $m[.] < $m[. + 1]] | all' a
 law "the day of break-even is the first that saves more than moving" \
   '.break_even_day == ([.days[] | select(.saved_s > .moving_s) | .day] | first)' a
+law "each time has its interval" '[.days[] | .frozen_low_ms < .frozen_ms and .frozen_ms < .frozen_high_ms and .best_low_ms < .best_ms and .best_ms < .best_high_ms] | all' a
+law "of the same plan nobody says that it is faster, and choosing it costs nothing" '.days[0] | .chance == 0.5 and .regret_pct == 0 and .frozen_regret_pct == 0' a
+law "a new plan is more likely faster than not" '[.days[1:][].chance > 0.5] | all' a
+law "keeping the old one costs at least what it is slower by, and more every day" \
+  '[.days[] | .frozen_regret_pct >= 100 * (.frozen_ms / .best_ms | log) - 1e-6] + ([.days[].frozen_regret_pct] as $r | [range(5) | $r[.] < $r[. + 1]]) | all' a
 run run s.yaml -q --json -o once
+check "its interval is that of run" [ "$(jq -c '.days[0] | [.frozen_low_ms, .frozen_high_ms]' a/drift.json)" = "$(jq -c '.cases[0].interval | [.low_ms, .high_ms]' once/result.json)" ]
 check "day 0 is the iteration of run" [ "$(jq '.days[0].frozen_ms' a/drift.json)" = "$(jq '.cases[0].iteration_ms' once/result.json)" ]
 run drift s.yaml -j 1 -o b
 check "the same for any -j" cmp -s a/drift.json b/drift.json

@@ -28,10 +28,35 @@ check "both collectives, five sizes each" [ "$(grep -cE '^ +[0-9]+ ' sweep.txt)"
 check "out of place and in place" grep -q 'time   algbw   busbw #wrong     time   algbw   busbw #wrong' sweep.txt
 check "how it was timed" grep -q '5 calls between two events after 2 others; mean over the ranks' sweep.txt
 check "what NCCL was told" grep -q '^# processors allowed: ' sweep.txt
+check "a version of NCCL whose log says nothing: $(grep -A 7 '^# what NCCL chose' sweep.txt)" \
+  [ "$(grep -cE '^# - (all_reduce of [0-9]+ B|alltoall): unknown$' sweep.txt)" -eq 6 ]
 check "four devices on two hosts" [ "$(grep -c '^#  Rank' sweep.txt)" -eq 8 ]
 code=0
 "$simulator" cluster calibrate --cluster toy_2x4 --measurements sweep.txt -o calibrated.yaml >streams/out 2>streams/err || code=$?
 check "our reader takes it, whatever it makes of such times: $code $(cat streams/err)" bash -c "! grep -q 'sweep.txt:' streams/err"
+
+echo "-- what NCCL chose, by its log"
+port=$(port) pids=()
+for rank in 0 1 2 3; do STAND_IN_NCCL_LOG=yes NCCL_DEBUG=WARN start $rank "$port" --quick -o chosen.txt; pids+=($!); done
+for rank in 0 1 2 3; do
+  code=0
+  wait "${pids[$rank]}" || code=$?
+  check "rank $rank ends well: $(cat "streams/rank$rank.err")" [ "$code" -eq 0 ]
+done
+check "small ones: $(head -n 8 chosen.txt)" grep -qx '# - all_reduce of 4096 B: Ring, LL, 1 channel' chosen.txt
+check "large ones" grep -qx '# - all_reduce of 1048576 B: Ring, Simple, 2 channels' chosen.txt
+check "sends and receives" grep -qx '# - alltoall: sends and receives over 4 channels, at most 2 between two ranks' chosen.txt
+check "both collectives are timed" [ "$(grep -cE '^ +[0-9]+ ' chosen.txt)" -eq 10 ]
+code=0
+"$simulator" cluster calibrate --cluster toy_2x4 --measurements chosen.txt -o chosen.yaml >streams/out 2>streams/err || code=$?
+check "our reader passes over it: $code $(cat streams/err)" bash -c "! grep -q 'chosen.txt:' streams/err"
+check "nothing is left of the untimed pass: $(ls messages)" [ "$(find messages -name 'shardsim-*' | wc -l)" -eq 0 ]
+code=0
+"$shardsim" --collectives --device cpu --untimed -o x.txt 2>streams/err || code=$?
+check "untimed has a meaning on GPUs alone: $code $(cat streams/err)" grep -q 'only with --collectives --device cuda' streams/err
+code=0
+"$shardsim" --collectives --device cuda --warm -o x.txt 2>streams/err || code=$?
+check "warm has none for collectives: $code $(cat streams/err)" grep -q 'no effect together with --collectives' streams/err
 
 echo "-- a rank that dies"
 port=$(port) pids=()
@@ -46,4 +71,4 @@ for rank in 0 1 3; do
 done
 wait "${pids[2]}" 2>/dev/null || true
 check "no file of it" [ ! -e dead.txt ]
-finish 12
+finish 24

@@ -62,7 +62,6 @@ check "no visit was made twice" [ -z "$(grep '^[0-9]' many_labels.json.journal |
 refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
 
 echo "-- bad input"
-refuse 2 'argument --warm: .*--shards' --device cpu --warm -o x.json
 refuse 2 'argument --quick' --shards five.json --quick --device cpu -o x.json
 refuse 2 'x.csv.*\.json' --shards five.json --device cpu -o x.csv
 refuse 2 'none.json' --shards none.json --device cpu -o x.json

@@ -35,8 +35,30 @@ for point in 1 8 15; do
   [ "$(cell grid/sweep.csv $((point + 1)) planner)" = row_wise ] || planner='{name: flexshard_2tier, memory_budget: "0 B"}'
   run run grid.yaml --set "cluster.nics.rate=$rate Gbit/s" --set "workload.batch_per_gpu=$batch" --set "planner=$planner" --json -o single
   check "point $point equals a run of its own" \
-    [ "$(jq -c '.cases[0] | [.iteration_ms, .samples_per_s]' streams/out | tr -d '[]')" = "$(cell grid/sweep.csv $((point + 1)) iteration_ms),$(cell grid/sweep.csv $((point + 1)) samples_per_s)" ]
+    [ "$(jq -c '.cases[0] | [.iteration_ms, .interval.low_ms, .interval.high_ms, .samples_per_s]' streams/out | tr -d '[]')" = "$(for name in iteration_ms low_ms high_ms samples_per_s; do cell grid/sweep.csv $((point + 1)) "$name"; done | paste -sd,)" ]
 done
+
+echo "-- how sure"
+# The chance and the regret are those that `run` gives for the same two planners.
+run run grid.yaml --set 'cluster.nics.rate=10 Gbit/s' --set workload.batch_per_gpu=16 \
+  --set 'planners=[row_wise, {label: two_tiers, name: flexshard_2tier, memory_budget: "0 B"}]' --json -o compared
+check "run compares them ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+check "as the sweep does" python3 - <<'P'
+import csv, json
+rows = list(csv.DictReader(open("grid/sweep.csv")))
+[choice] = json.load(open("compared/result.json"))["choices"]
+[other] = choice["faster_than"]
+slower = max(rows[:2], key=lambda row: float(row["iteration_ms"]))
+faster = min(rows[:2], key=lambda row: float(row["iteration_ms"]))
+assert faster["chance"] == "" and abs(float(slower["chance"]) - other["chance"]) < 1e-9, (slower, other)
+assert abs(float(faster["regret_pct"]) - choice["regret_pct"]) < 1e-9, (faster, choice)
+assert float(slower["regret_pct"]) > float(faster["regret_pct"])
+for row in rows:
+    assert 0 < float(row["low_ms"]) < float(row["iteration_ms"]) < float(row["high_ms"])
+P
+run sweep grid.yaml -o grid -q
+check "the table says so for each of the eight worlds: $(cat streams/out)" [ "$(sed -n '/^HOW SURE/,/^$/p' streams/out | grep -cE '^  [0-9]+ Gbit/s, (16|32) ')" -eq 8 ]
+check "and the page" grep -q 'expected regret' grid/report.html
 
 echo "-- the same bytes"
 run sweep grid.yaml -o one -j 1 -q
@@ -101,6 +123,31 @@ scenario kept.yaml 'keep_plan: true' 'axes: {cluster.nodes: [2, 4]}'
 run sweep kept.yaml -o kept
 check "a kept plan of another world is a failed point ($code)" [ "$code" -eq 1 ]
 check "the base's world goes on" [ "$(column kept/sweep.csv outcome | tr '\n' ' ')" = "ok failed " ]
+
+scenario kept_jobs.yaml 'keep_plan: true' 'axes: {planner: [row_wise, {name: random, seed: 3}], cluster.nics.rate: {from: 10 Gbit/s, to: 40 Gbit/s, step: 1 Gbit/s}}'
+run sweep kept_jobs.yaml -o kept1 -j 1 -q
+run sweep kept_jobs.yaml -o kept2 -j 2 -q
+check "plans that are made before processes are started give the same bytes for any -j" same_results kept1 kept2
+
+echo "-- cases of other files, and values that go"
+printf 'schema: shardsim.scenario/1\ncluster: {base: toy_2x4, nodes: 4, cost_per_gpu_hour: 3}\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\ncases: [{name: one}, {name: two, overlap: false}]\n' >inner.yaml
+printf 'schema: shardsim.scenario/1\ninclude: [inner.yaml]\nsweep: {case: two, axes: {cluster.nics.rate: [10 Gbit/s, 20 Gbit/s]}}\n' >outer.yaml
+run sweep outer.yaml -o outer
+check "a case of an included file is swept ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+run run inner.yaml --case two --set 'cluster.nics.rate=20 Gbit/s' --json -o single
+check "as it is there" [ "$(jq '.cases[0].iteration_ms' streams/out)" = "$(cell outer/sweep.csv 2 iteration_ms)" ]
+run sweep outer.yaml --case one -o outer_one
+check "--case names one, too ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+refuse 2 'unknown case "three".*two' sweep outer.yaml --case three -o bad
+printf 'schema: shardsim.scenario/1\ninclude: [inner.yaml]\nsweep: {case: one, axes: {cluster: [toy_2x4, {base: toy_2x4, nodes: 1}]}}\n' >whole.yaml
+run sweep whole.yaml -o whole_axis
+check "what an axis over a whole cluster drops is said: $(cat streams/err)" grep -q '^note: the axis cluster replaces the whole cluster of one; dropped with it: cost_per_gpu_hour, nodes\.' streams/err
+check "and it is dropped" [ "$(column whole_axis/sweep.csv world_size | tr '\n' ' ')" = "8 4 " ]
+printf 'schema: shardsim.scenario/1\ninclude: [inner.yaml]\nsweep: {case: one, axes: {cluster.nodes: [4], cluster.cost_per_gpu_hour: [3], cluster: [toy_2x4, {base: toy_2x4, nodes: 1}]}}\n' >parts.yaml
+run sweep parts.yaml -o parts_axis
+check "axes over parts hold, whatever their order: $(cat streams/err)" [ "$(column parts_axis/sweep.csv world_size | tr '\n' ' ')" = "16 16 " ]
+check "and nothing is dropped" [ "$(grep -c 'dropped' streams/err)" -eq 0 ]
+refuse 2 'argument --set cluster.nodes.*axis' sweep whole.yaml -o bad --set cluster.nodes=2
 
 echo "-- worlds and cost"
 scenario worlds.yaml 'zip: {cluster.nodes: [1, 2, 4], workload.batch_per_gpu: [64, 32, 16]}' 'axes: {cluster.cost_per_gpu_hour: [1, 3]}' 'where: [cluster.cost_per_gpu_hour * cluster.nodes <= 6]'

@@ -24,6 +24,26 @@ many() {
 many 600 >many.yaml
 many 8 >few.yaml
 
+# start_and_kill FOLDER [OPTION]...: many.yaml on three ranks; kills the last one in the middle. Exit code in $code.
+start_and_kill() {
+  local folder=$1
+  shift
+  timeout 90 mpirun "$@" --oversubscribe --bind-to none -n 3 "$shardsim" sweep many.yaml -o "$folder" >streams/out 2>streams/err </dev/null &
+  launcher=$!
+  for _ in $(seq 400); do
+    [ "$(stat -c %s "$folder"/points/local.points 2>/dev/null || echo 0)" -lt 8000 ] || break
+    sleep 0.02
+  done
+  # Of the processes that mpirun started the last one, which is no rank 0.
+  ranks=$(cat "/proc/$launcher/task/"*/children 2>/dev/null || true)
+  mpirun_pid=$launcher
+  [ "$(wc -w <<<"$ranks")" -gt 1 ] || { mpirun_pid=$(awk '{print $1}' <<<"$ranks"); ranks=$(cat "/proc/$mpirun_pid/task/"*/children); }
+  victim=$(tr ' ' '\n' <<<"$ranks" | grep -v '^$' | tail -1)
+  kill -KILL "$victim"
+  code=0
+  wait "$launcher" || code=$?
+}
+
 echo "-- the same bytes"
 run sweep many.yaml -o local -j 2 -q
 check "a local run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
@@ -38,25 +58,20 @@ launch 1 sweep many.yaml -o single -q
 check "mpirun with one process is a local run ($code)" same_results local single
 
 echo "-- a rank dies"
-timeout 90 mpirun --oversubscribe --bind-to none -n 3 "$shardsim" sweep many.yaml -o dead -q >streams/out 2>streams/err </dev/null &
-launcher=$!
-for _ in $(seq 400); do
-  [ "$(stat -c %s dead/points/local.points 2>/dev/null || echo 0)" -lt 8000 ] || break
-  sleep 0.02
-done
-# Of the processes that mpirun started the last one, which is no rank 0.
-ranks=$(cat "/proc/$launcher/task/"*/children 2>/dev/null || true)
-mpirun_pid=$launcher
-[ "$(wc -w <<<"$ranks")" -gt 1 ] || { mpirun_pid=$(awk '{print $1}' <<<"$ranks"); ranks=$(cat "/proc/$mpirun_pid/task/"*/children); }
-victim=$(tr ' ' '\n' <<<"$ranks" | grep -v '^$' | tail -1)
-kill -KILL "$victim"
-code=0
-wait "$launcher" || code=$?
+start_and_kill dead
 check "mpirun ends with an error" [ "$code" -ne 0 ]
+check "a note says what is kept: $(cat streams/err)" grep -qE '^note: [0-9,]+ of 600 points are finished and kept in dead; the same command continues with the others' streams/err
 check "what was finished is kept" [ "$(stat -c %s dead/points/local.points)" -ge 8000 ]
 launch 3 sweep many.yaml -o dead
 check "the next call goes on: $(cat streams/err)" grep -qE '^note: [0-9,]+ of them were finished before$' streams/err
 check "and gives the same bytes" same_results local dead
+
+echo "-- a launcher that goes on without a rank"
+if mpirun --help all 2>/dev/null | grep -q -- '-enable-recovery'; then
+  start_and_kill on --enable-recovery
+  check "the sweep ends with all points ($code): $(cat streams/err)" [ "$(wc -l <on/sweep.csv)" -eq 601 ]
+  check "and gives the same bytes" same_results local on
+fi
 
 echo "-- a simulation that dies costs its rank nothing"
 timeout 90 mpirun --oversubscribe --bind-to none -n 2 "$shardsim" sweep many.yaml -o child -q >streams/out 2>streams/err </dev/null &

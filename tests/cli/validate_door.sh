@@ -42,6 +42,19 @@ check "an address of another host ends with 1: $code" [ "$code" -eq 1 ]
 check "it is named: $(cat streams/err)" grep -q 'rank 0 cannot listen at MASTER_ADDR "192.0.2.77"' streams/err
 
 export SHARDSIM_SECRET=$(head -c 32 /dev/urandom | base64)
+
+echo "-- a host that nobody knows, as a misspelt line of a hostfile makes it"
+port=$(port) pids=()
+for rank in 0 1; do master=gpu99.invalid start unknown$rank $rank; pids+=($!); done
+ends "${pids[@]}"
+check "every rank ends with 2: $codes" [ "$codes" = " 2 2" ]
+check "and soon: $took s" [ "$took" -le 40 ]
+for rank in 0 1; do
+  check "rank $rank names it: $(cat streams/unknown$rank.err)" grep -qE \
+    "^error: environment variable MASTER_ADDR: rank $rank on $(hostname) finds no host .gpu99.invalid.*getent hosts" streams/unknown$rank.err
+done
+
+echo "-- another secret"
 head -c 32 /dev/urandom | base64 >another
 chmod 600 another
 port=$(port)
@@ -130,4 +143,4 @@ check "it took no memory: $largest MiB" [ "$largest" -gt 0 ] && [ "$largest" -le
 ends $pids
 check "the senders see it: $(cat streams/giant*)" [ "$(cat streams/giant* | grep -c 'hung up')" -eq 4 ]
 check "no process is left" [ -z "$(pgrep -f "$work/" || true)" ]
-finish 20
+finish 24

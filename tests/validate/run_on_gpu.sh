@@ -61,7 +61,7 @@ for program in 2_three_tiers 4_pooled; do
   says checked/summary.txt "nccl: $program: data equals a single process bit for bit"
 done
 says checked/summary.txt 'kill: rank 0 ends with 1 after [0-9.]+ s: error: rank 1 died'
-says checked/summary.txt 'data: 3 programs equal a single process bit for bit, 0 do not'
+says checked/summary.txt 'data: 4 programs equal a single process bit for bit, 0 do not'
 says checked/summary.txt 'left out: memcheck \(compute-sanitizer is not in the PATH\)'
 says checked/summary.txt 'left out: racecheck'
 says checked/summary.txt 'all well, 2 left out'
@@ -71,6 +71,9 @@ echo "-- measure"
 gpu 0 measure measured --built built --small
 says measured/summary.txt 'grid: [0-9]+ rows in measured.csv'
 says measured/summary.txt 'programs: toy_1gpu_row_wise iteration: [0-9.]+ ms \([0-9.]+ [0-9.]+ [0-9.]+\)'
+for operation in iteration lookup_row_wise dense_forward dense_backward update_row_wise dense_optimizer_step; do
+  says measured/summary.txt "programs: small_dcnv2 $operation: [0-9.]+ ms"
+done
 says measured/summary.txt 'left out: torch \(no PyTorch'
 says measured/summary.txt 'left out: ncu'
 says measured/summary.txt 'clocks: SM 1700 to 1980 MHz in 2 samples of the GPU at work, 1 of them slowed .* up to 699 W and 60 C'
@@ -123,4 +126,4 @@ gpu 2 run one
 gpu 2 check new --require cuda
 gpu 2 check new --steps grid
 says streams/err 'check has kernels large nccl kill data memcheck racecheck, not grid'
-finish 40
+finish 46

@@ -92,8 +92,12 @@ class SetWriter {
     numbers<std::int64_t>("/k", {"1", "gemm: columns of A"}, [](const P& p) { return p.point.k; });
     numbers<double>("/zipf", {"1", "exponent of the index law, 0: uniform"},
                     [](const P& p) { return p.point.law.zipf; });
-    numbers<std::int32_t>("/flushed", {"1", "caches flushed before every call"},
-                          [](const P& p) { return p.point.warm ? 0 : 1; });
+    texts("/cache_state", "what the caches hold when a call begins: warm, rotated or flushed",
+          [](const P& p) { return std::string(cache_state_name(p.rotation.state)); });
+    numbers<std::int32_t>("/copies", {"1", "of all that a call touches, used in turn"},
+                          [](const P& p) { return p.rotation.copies; });
+    numbers<std::int32_t>("/calls", {"1", "back to back in one sample, which is their mean"},
+                          [](const P& p) { return p.calls; });
     numbers<std::int32_t>("/unsteady", {"1", "(P90 - P10) / median stayed above its limit"},
                           [](const P& p) { return p.unsteady ? 1 : 0; });
   }

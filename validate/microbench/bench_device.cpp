@@ -9,49 +9,63 @@ namespace {
 constexpr int kLimitRuns = 7;
 constexpr std::int64_t kMostStreamed = std::int64_t{1} << 30;
 
+// Where a part may begin in memory that was made for several: where an allocation may, and vectors of a GPU's loads do.
+constexpr std::int64_t kAlignment = 256;
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 std::int64_t whole_lines(std::int64_t bytes) {
   return std::max(bytes / kCacheLine, std::int64_t{1}) * kCacheLine;
 }
 
 }  // namespace
 
-void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input) {
+void BenchDevice::prepare(const BenchPoint& point, const BenchInput& input, int copies) {
   release();
   point_ = point;
   lookups_ = static_cast<std::int64_t>(input.indices.size());
+  copies_.assign(static_cast<std::size_t>(copies), {});
+  current_ = 0;
+  using Memory = PointMemory;
   if (point.op == BenchOp::gemm) {
     const ElementType type = elements_of(point.precision);
-    of_.a = numbers(point.m * point.k, type);
-    of_.b = numbers(point.k * point.n, type);
-    of_.out = memory(element_bytes(type) * point.m * point.n, "a product");
+    give_numbers(&Memory::a, point.m * point.k, type);
+    give_numbers(&Memory::b, point.k * point.n, type);
+    give_zeros(&Memory::out, element_bytes(type) * point.m * point.n, "a product");
   } else if (point.op == BenchOp::sort) {
-    of_.indices = uploaded(input.indices, "keys");
+    give_values(&Memory::indices, input.indices, "keys");
   } else if (point.is_copy()) {
-    of_.out = memory(point.m, "the target of a copy");
-    if (point.op == BenchOp::copy) of_.a = numbers(point.m / 4);
+    give_zeros(&Memory::out, point.m, "the target of a copy");
+    if (point.op == BenchOp::copy) give_numbers(&Memory::a, point.m / 4);
   } else {
-    const bool kept = point.type == kept_type_ && point.table_bytes() <= kept_.bytes();
-    of_.arena = kept ? kept_ : filled_tables(point.type, point.table_bytes());
-    of_.indices = uploaded(input.indices, "indices");
-    of_.offsets = uploaded(input.offsets, "offsets");
-    if (point.weighted) of_.weights = numbers(lookups_);
-    of_.out = memory(point.output_bytes(), "rows or pooled rows");
-    of_.state = memory(point.state_bytes(), "optimizer states");
-    of_.gradients = numbers(point.gradients());
+    give_tables();
+    give_values(&Memory::indices, input.indices, "indices");
+    give_values(&Memory::offsets, input.offsets, "offsets");
+    if (point.weighted) give_numbers(&Memory::weights, lookups_);
+    give_zeros(&Memory::out, point.output_bytes(), "rows or pooled rows");
+    give_zeros(&Memory::state, point.state_bytes(), "optimizer states");
+    give_numbers(&Memory::gradients, point.gradients());
   }
   made_ready();
 }
 
 void BenchDevice::give_ids(const BenchInput& input) {
-  upload(of_.indices.as<void>(), input.indices.data(), static_cast<std::int64_t>(8 * input.indices.size()));
+  for (const PointMemory& copy : copies_)
+    upload(copy.indices.as<void>(), input.indices.data(), static_cast<std::int64_t>(8 * input.indices.size()));
 }
 
-double BenchDevice::run_us() {
-  return run_us(point_.op);
+double BenchDevice::run_us(int calls) {
+  return timed_us(calls,
+                  [&] {
+                    call(point_.op);
+                    next_copy();
+                  }) /
+         calls;
 }
 
 double BenchDevice::run_us(BenchOp half) {
-  return timed_us([&] { call(half); });
+  return timed_us(1, [&] { call(half); });
 }
 
 void BenchDevice::keep_tables(ElementType type, std::int64_t bytes) {
@@ -69,7 +83,7 @@ void BenchDevice::flush() {
 double BenchDevice::copy_bandwidth() {
   release();
   const DeviceMemory from = numbers(limits_.copied / 4), to = memory(limits_.copied, "the target of a copy");
-  const double us = best_us([&] { return timed_us([&] { copy(to.as<void>(), from.as<void>(), limits_.copied); }); });
+  const double us = best_us([&] { return timed_us(1, [&] { copy(to.as<void>(), from.as<void>(), limits_.copied); }); });
   return 2 * static_cast<double>(limits_.copied) / us * 1e6;
 }
 
@@ -77,12 +91,12 @@ double BenchDevice::cache_bandwidth() {
   release();
   const std::int64_t bytes = whole_lines(facts_.cache_bytes / 4);
   const DeviceMemory buffer = numbers(bytes / 4);
-  const double us = best_us([&] { return timed_us([&] { read(buffer.as<void>(), bytes, limits_.cache_passes); }); });
+  const double us = best_us([&] { return timed_us(1, [&] { read(buffer.as<void>(), bytes, limits_.cache_passes); }); });
   return limits_.cache_passes * static_cast<double>(bytes) / us * 1e6;
 }
 
 double BenchDevice::launch_floor_us() {
-  return best_us([&] { return timed_us([&] { do_nothing(); }); });
+  return best_us([&] { return timed_us(1, [&] { do_nothing(); }); });
 }
 
 double BenchDevice::read_us(std::int64_t bytes) {
@@ -92,7 +106,7 @@ double BenchDevice::read_us(std::int64_t bytes) {
   const DeviceMemory buffer = numbers(part / 4);
   const double us = best_us([&] {
     flush();
-    return timed_us([&] { read(buffer.as<void>(), part, passes); });
+    return timed_us(1, [&] { read(buffer.as<void>(), part, passes); });
   });
   return us * static_cast<double>(bytes) / (static_cast<double>(part) * passes);
 }
@@ -115,7 +129,7 @@ void BenchDevice::call(BenchOp op) {
     case BenchOp::sort:
       return sort();
     case BenchOp::copy:
-      return copy(of_.out.as<void>(), of_.a.as<void>(), point_.m);
+      return copy(of().out.as<void>(), of().a.as<void>(), point_.m);
     case BenchOp::to_device:
       return copy_to_device(point_.m);
     case BenchOp::to_host:
@@ -142,11 +156,41 @@ DeviceMemory BenchDevice::filled_tables(ElementType type, std::int64_t bytes) {
   return made;
 }
 
-DeviceMemory BenchDevice::uploaded(const std::vector<std::int64_t>& values, const char* what) {
+// Hands every copy its part of what was made for all of them at once.
+void BenchDevice::deal(Member member, const DeviceMemory& all, std::int64_t bytes) {
+  for (std::size_t copy = 0; copy < copies_.size(); ++copy)
+    copies_[copy].*member = all.part(static_cast<std::int64_t>(copy) * aligned(bytes), bytes);
+}
+
+void BenchDevice::give_zeros(Member member, std::int64_t bytes, const char* what) {
+  deal(member, memory(static_cast<std::int64_t>(copies_.size()) * aligned(bytes), what), bytes);
+}
+
+void BenchDevice::give_numbers(Member member, std::int64_t count, ElementType type) {
+  const std::int64_t bytes = element_bytes(type) * count;
+  give_zeros(member, bytes, "numbers");
+  fill(type, count, (copies_.front().*member).as<void>());
+  repeat(member);
+}
+
+// Every copy as the first one.
+void BenchDevice::repeat(Member member) {
+  const DeviceMemory& first = copies_.front().*member;
+  for (std::size_t at = 1; at < copies_.size() && first.bytes() > 0; ++at)
+    copy((copies_[at].*member).as<void>(), first.as<void>(), first.bytes());
+}
+
+void BenchDevice::give_values(Member member, const std::vector<std::int64_t>& values, const char* what) {
   const auto bytes = static_cast<std::int64_t>(8 * values.size());
-  DeviceMemory made = memory(bytes, what);
-  upload(made.as<void>(), values.data(), bytes);
-  return made;
+  give_zeros(member, bytes, what);
+  for (const PointMemory& copy : copies_) upload((copy.*member).as<void>(), values.data(), bytes);
+}
+
+void BenchDevice::give_tables() {
+  const std::int64_t bytes = point_.table_bytes();
+  if (copies_.size() == 1 && point_.type == kept_type_ && bytes <= kept_.bytes())
+    return deal(&PointMemory::arena, kept_, bytes);
+  give_numbers(&PointMemory::arena, bytes / element_bytes(point_.type), point_.type);
 }
 
 }  // namespace shardsim

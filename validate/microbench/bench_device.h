@@ -41,12 +41,18 @@ class BenchDevice {
     return point.op < BenchOp::sort && !point.weighted;
   }  // other points are left out
 
-  // Replaces the point before it and frees its memory first. Errors: Failure::run when it does not fit.
-  void prepare(const BenchPoint& point, const BenchInput& input);
+  // Whether copies of a point's memory keep calls apart (Rotation). A CPU's cores have caches of their own, whose sizes
+  // and order of replacement nobody states: there the caches are flushed.
+  virtual bool rotates() const { return false; }
+
+  // Replaces the point before it and frees its memory first. `copies` of all that a call reads and writes: every call
+  // uses the next one. Errors: Failure::run when they do not fit.
+  void prepare(const BenchPoint& point, const BenchInput& input, int copies = 1);
   // Other ids for the prepared point, as many: the next call finds in the caches what an iteration leaves there for the
   // one after it, not its own rows.
   void give_ids(const BenchInput& input);
-  double run_us();              // one call of the prepared point: device time between two events, in us
+  // The mean of `calls` calls of the prepared point, back to back: device time between two events, in us.
+  double run_us(int calls = 1);
   double run_us(BenchOp half);  // of a prepared lookup_update: its lookup or its update alone
   // Makes and fills memory for the tables of all points of this type to come that need no more bytes, once: filling
   // takes longer than a call.
@@ -70,9 +76,10 @@ class BenchDevice {
   virtual DeviceMemory memory(std::int64_t bytes, const char* what) = 0;
   virtual void upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void fill(ElementType type, std::int64_t elements, void* values) = 0;
-  virtual void release() { of_ = {}; }
+  virtual void release() { copies_.assign(1, {}); }
   virtual void made_ready() {}  // the point is in memory
-  virtual double timed_us(const std::function<void()>& calls) = 0;
+  // Of so many calls together, one after the other.
+  virtual double timed_us(int calls, const std::function<void()>& call) = 0;
   virtual void do_nothing() = 0;
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
   virtual void read(const void* from, std::int64_t bytes, int passes) = 0;
@@ -86,21 +93,36 @@ class BenchDevice {
   virtual void copy_to_device(std::int64_t /*bytes*/) {}  // likewise, between the point's `out` and memory of the host
   virtual void copy_to_host(std::int64_t /*bytes*/) {}
 
+  // All that a call reads and writes.
+  struct PointMemory {
+    DeviceMemory arena, state, out, gradients, indices, offsets, weights, a, b;
+  };
+  const PointMemory& of() const { return copies_[current_]; }  // the call under way
+  std::size_t current() const { return current_; }             // number of that copy
+  std::size_t copies() const { return copies_.size(); }
+
   BenchPoint point_;
   std::int64_t lookups_ = 0;
-  struct {
-    DeviceMemory arena, state, out, gradients, indices, offsets, weights, a, b;
-  } of_;  // the point
 
  private:
+  using Member = DeviceMemory PointMemory::*;
+
   void call(BenchOp op);
+  void next_copy() { current_ = (current_ + 1) % copies_.size(); }
   double best_us(const std::function<double()>& once) const;
   DeviceMemory numbers(std::int64_t count, ElementType type = ElementType::fp32);
-  DeviceMemory uploaded(const std::vector<std::int64_t>& values, const char* what);
   DeviceMemory filled_tables(ElementType type, std::int64_t bytes);
+  void deal(Member member, const DeviceMemory& all, std::int64_t bytes);
+  void give_zeros(Member member, std::int64_t bytes, const char* what);
+  void give_numbers(Member member, std::int64_t count, ElementType type = ElementType::fp32);
+  void give_values(Member member, const std::vector<std::int64_t>& values, const char* what);
+  void give_tables();
+  void repeat(Member member);
 
   DeviceFacts facts_;
   Limits limits_;
+  std::vector<PointMemory> copies_ = std::vector<PointMemory>(1);
+  std::size_t current_ = 0;
   DeviceMemory swept_;
   DeviceMemory kept_;  // for tables, of the type below
   ElementType kept_type_ = ElementType::fp32;
@@ -113,6 +135,9 @@ struct BenchDeviceEntry {
   // bench_collectives of microbench.h by the device's own means; null: iterations of a Program are timed.
   std::string (*collectives)(Rendezvous& rendezvous, const ExecuteOptions& options,
                              const std::vector<std::int64_t>& sizes) = nullptr;
+  // Each of them once, without timing, for what the log of its library says; null: there is no such log.
+  void (*collectives_once)(Rendezvous& rendezvous, const ExecuteOptions& options,
+                           const std::vector<std::int64_t>& sizes) = nullptr;
 };
 
 std::span<const BenchDeviceEntry> bench_devices();  // alphabetical; "cuda" only where it was built
@@ -124,5 +149,8 @@ std::unique_ptr<BenchDevice> make_cuda_bench_device(int threads);
 // place and in place; the mean over the ranks. Errors: Failure::run where a rank, a GPU or NCCL fails.
 std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
                                    const std::vector<std::int64_t>& sizes);
+// Every call of these once, out of place. Errors: the same.
+void call_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
+                           const std::vector<std::int64_t>& sizes);
 
 }  // namespace shardsim

@@ -136,9 +136,9 @@ class CpuBenchDevice final : public BenchDevice {
     });
   }
 
-  double timed_us(const std::function<void()>& calls) override {
+  double timed_us(int calls, const std::function<void()>& call) override {
     const auto start = std::chrono::steady_clock::now();
-    calls();
+    for (int i = 0; i < calls; ++i) call();
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -168,29 +168,30 @@ class CpuBenchDevice final : public BenchDevice {
   void made_ready() override { tables_ = point_.table_batch(); }
 
   void lookup() override {
-    pooled_lookup(tables_, of_.arena.as<void>(), indices(), offsets(), of_.out.as<float>(), threads_);
+    pooled_lookup(tables_, of().arena.as<void>(), indices(), offsets(), of().out.as<float>(), threads_);
   }
   void update() override {
-    update_pooled(tables_, of_.arena.as<void>(), of_.state.as<float>(), indices(), offsets(), of_.gradients.as<float>(),
-                  point_.settings(), threads_);
+    update_pooled(tables_, of().arena.as<void>(), of().state.as<float>(), indices(), offsets(),
+                  of().gradients.as<float>(), point_.settings(), threads_);
   }
   void gather() override {
-    gather_rows(point_.type, tables_.rows[0], tables_.dim[0], of_.arena.as<void>(), indices(), of_.out.as<void>(),
+    gather_rows(point_.type, tables_.rows[0], tables_.dim[0], of().arena.as<void>(), indices(), of().out.as<void>(),
                 threads_);
   }
   void scatter() override {
-    update_rows(point_.type, tables_.rows[0], tables_.dim[0], of_.arena.as<void>(), of_.state.as<float>(), indices(),
-                of_.gradients.as<float>(), point_.settings(), threads_);
+    update_rows(point_.type, tables_.rows[0], tables_.dim[0], of().arena.as<void>(), of().state.as<float>(), indices(),
+                of().gradients.as<float>(), point_.settings(), threads_);
   }
   void gemm() override {
-    shardsim::gemm(point_.m, point_.n, point_.k, of_.a.as<float>(), of_.b.as<float>(), of_.out.as<float>(), threads_);
+    shardsim::gemm(point_.m, point_.n, point_.k, of().a.as<float>(), of().b.as<float>(), of().out.as<float>(),
+                   threads_);
   }
 
   static std::span<const std::int64_t> numbers_in(const DeviceMemory& memory) {
     return {memory.as<std::int64_t>(), static_cast<std::size_t>(memory.bytes() / 8)};
   }
-  std::span<const std::int64_t> indices() const { return numbers_in(of_.indices); }
-  std::span<const std::int64_t> offsets() const { return numbers_in(of_.offsets); }
+  std::span<const std::int64_t> indices() const { return numbers_in(of().indices); }
+  std::span<const std::int64_t> offsets() const { return numbers_in(of().offsets); }
   void sink(std::uint64_t value) { sink_.fetch_xor(value, std::memory_order_relaxed); }
 
   int threads_;

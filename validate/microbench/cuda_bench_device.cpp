@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "validate/execute/kernels/cuda_embedding.h"
@@ -16,6 +17,7 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::int64_t kHeadStart = 100'000;  // ns that the GPU is kept busy while the host launches what is timed
+constexpr std::int64_t kCallStart = 50'000;   // and for every further call: an update is a dozen launches
 constexpr std::int64_t kCopied = std::int64_t{1} << 30;
 constexpr double kUsable = 0.8;  // of the free memory: sorting takes some beside what a point says
 
@@ -38,11 +40,11 @@ class Stopwatch {
   cuda::Stream stream() const { return stream_; }
   void wait() const { cuda::check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
 
-  // Device time of what `body` launches; the launches themselves are hidden behind a head start.
-  double us(const std::function<void()>& body) {
-    cuda::pass(kHeadStart, stream_);
+  // Device time of what so many calls launch; the launches themselves are hidden behind a head start.
+  double us(int calls, const std::function<void()>& call) {
+    cuda::pass(kHeadStart + (calls - 1) * kCallStart, stream_);
     cuda::check(cudaEventRecord(start_, stream_), "timing");
-    body();
+    for (int i = 0; i < calls; ++i) call();
     cuda::check(cudaEventRecord(end_, stream_), "timing");
     wait();
     float milliseconds = 0;
@@ -89,6 +91,7 @@ class CudaBenchDevice final : public BenchDevice {
   bool can(const BenchPoint& point) const override {
     return point.op != BenchOp::gemm || point.precision == Precision::fp32 || facts().library_products;
   }
+  bool rotates() const override { return true; }
 
  private:
   // The first of the passes over a cache fills it.
@@ -111,22 +114,22 @@ class CudaBenchDevice final : public BenchDevice {
   void release() override {
     BenchDevice::release();
     tables_.reset();
-    workspace_.reset();
+    workspaces_.clear();
     host_.reset();
   }
   void made_ready() override {
     if (point_.has_tables()) tables_.emplace(point_.table_batch());
-    if (point_.has_update()) workspace_.emplace(lookups_, tables_->largest_dim());
+    if (point_.has_update()) make_workspaces(lookups_, tables_->largest_dim());
     if (point_.op == BenchOp::gemm) {
       if (!gemm_) gemm_.emplace();
       gemm_->prepare(point_.precision, point_.m, point_.n, point_.k);
     }
-    if (point_.op == BenchOp::sort) workspace_.emplace(point_.m, 1);
+    if (point_.op == BenchOp::sort) make_workspaces(point_.m, 1);
     if (point_.op > BenchOp::copy) host_.emplace(static_cast<std::size_t>(point_.m), "a copy");
     cuda::check(cudaDeviceSynchronize(), "preparing a point");
   }
 
-  double timed_us(const std::function<void()>& calls) override { return stopwatch_.us(calls); }
+  double timed_us(int calls, const std::function<void()>& call) override { return stopwatch_.us(calls, call); }
   void do_nothing() override { cuda::do_nothing(stream()); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream()),
@@ -144,50 +147,56 @@ class CudaBenchDevice final : public BenchDevice {
   }
 
   void lookup() override {
-    cuda::pooled_lookup(*tables_, of_.arena.as<void>(), indices(), of_.offsets.as<std::int64_t>(), of_.out.as<float>(),
-                        stream(), of_.weights.as<float>());
+    cuda::pooled_lookup(*tables_, of().arena.as<void>(), indices(), of().offsets.as<std::int64_t>(),
+                        of().out.as<float>(), stream(), of().weights.as<float>());
   }
   void update() override {
-    cuda::update_pooled(*tables_, of_.arena.as<void>(), of_.state.as<float>(), indices(), lookups_,
-                        of_.offsets.as<std::int64_t>(), of_.gradients.as<float>(), point_.settings(), *workspace_,
+    cuda::update_pooled(*tables_, of().arena.as<void>(), of().state.as<float>(), indices(), lookups_,
+                        of().offsets.as<std::int64_t>(), of().gradients.as<float>(), point_.settings(), workspace(),
                         stream());
   }
   void gather() override {
-    cuda::gather_rows(point_.tables[0].dim * element_bytes(point_.type), of_.arena.as<void>(), indices(), lookups_,
-                      of_.out.as<void>(), stream());
+    cuda::gather_rows(point_.tables[0].dim * element_bytes(point_.type), of().arena.as<void>(), indices(), lookups_,
+                      of().out.as<void>(), stream());
   }
   void scatter() override {
-    cuda::update_rows(point_.type, point_.tables[0].rows, point_.tables[0].dim, of_.arena.as<void>(),
-                      of_.state.as<float>(), indices(), lookups_, of_.gradients.as<float>(), point_.settings(),
-                      *workspace_, stream());
+    cuda::update_rows(point_.type, point_.tables[0].rows, point_.tables[0].dim, of().arena.as<void>(),
+                      of().state.as<float>(), indices(), lookups_, of().gradients.as<float>(), point_.settings(),
+                      workspace(), stream());
   }
   void gemm() override {
-    gemm_->multiply(point_.precision, point_.m, point_.n, point_.k, of_.a.as<void>(), of_.b.as<void>(),
-                    of_.out.as<void>(), stream());
+    gemm_->multiply(point_.precision, point_.m, point_.n, point_.k, of().a.as<void>(), of().b.as<void>(),
+                    of().out.as<void>(), stream());
   }
 
   void sort() override {
-    cuda::sort_pairs(of_.indices.as<std::uint64_t>(), workspace_->numbers, point_.m,
-                     static_cast<int>(std::bit_width(static_cast<std::uint64_t>(point_.k) - 1)), *workspace_, stream());
+    cuda::sort_pairs(of().indices.as<std::uint64_t>(), workspace().numbers, point_.m,
+                     static_cast<int>(std::bit_width(static_cast<std::uint64_t>(point_.k) - 1)), workspace(), stream());
   }
   void copy_to_device(std::int64_t bytes) override {
-    cuda::check(cudaMemcpyAsync(of_.out.as<void>(), host_->data(), static_cast<std::size_t>(bytes),
+    cuda::check(cudaMemcpyAsync(of().out.as<void>(), host_->data(), static_cast<std::size_t>(bytes),
                                 cudaMemcpyHostToDevice, stream()),
                 "a copy from the host");
   }
   void copy_to_host(std::int64_t bytes) override {
-    cuda::check(cudaMemcpyAsync(host_->data(), of_.out.as<void>(), static_cast<std::size_t>(bytes),
+    cuda::check(cudaMemcpyAsync(host_->data(), of().out.as<void>(), static_cast<std::size_t>(bytes),
                                 cudaMemcpyDeviceToHost, stream()),
                 "a copy to the host");
   }
 
+  // What a call writes between its kernels is its copy's own, too.
+  void make_workspaces(std::int64_t lookups, std::int64_t dim) {
+    workspaces_.reserve(copies());
+    while (workspaces_.size() < copies()) workspaces_.emplace_back(lookups, dim);
+  }
+  const cuda::UpdateWorkspace& workspace() const { return workspaces_[current()]; }
   cuda::Stream stream() const { return stopwatch_.stream(); }
-  const std::int64_t* indices() const { return of_.indices.as<std::int64_t>(); }
+  const std::int64_t* indices() const { return of().indices.as<std::int64_t>(); }
 
   Stopwatch stopwatch_;
   DeviceBuffer sink_{16, "a sum"};
   std::optional<cuda::DeviceTables> tables_;
-  std::optional<cuda::UpdateWorkspace> workspace_;
+  std::vector<cuda::UpdateWorkspace> workspaces_;  // [copy]
   std::optional<cuda::Gemm> gemm_;
   std::optional<cuda::HostBuffer> host_;  // page-locked
 };

@@ -162,22 +162,22 @@ std::string sweep(const Program& program, NcclSweep& nccl, Rendezvous& rendezvou
 }
 
 // The others are told before communicators are taken away.
-std::string reported_sweep(Rendezvous& rendezvous, const ExecuteOptions& options,
-                           const std::vector<std::int64_t>& sizes) {
+template <typename Calls>
+void reported(Rendezvous& rendezvous, const std::vector<std::int64_t>& sizes, const Calls& calls) {
   const Program program = sweep_program(rendezvous.launch(), sizes);
   NcclSweep nccl(program, rendezvous, std::ranges::max(sizes));
   try {
-    return sweep(program, nccl, rendezvous, options, sizes);
+    calls(program, nccl);
   } catch (const Error& error) {
     rendezvous.fail(error.what(), "timing collectives");
     throw;
   }
 }
 
-}  // namespace
-
-std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
-                                   const std::vector<std::int64_t>& sizes) {
+// Under a watchdog: what hangs in NCCL ends with the run.
+template <typename Calls>
+void guarded_sweep(Rendezvous& rendezvous, const ExecuteOptions& options, const std::vector<std::int64_t>& sizes,
+                   const Calls& calls) {
   cuda::load_kernels_early();
   const auto watchdog = std::make_shared<Watchdog>([&] {
     if (options.give_up) options.give_up(rendezvous.failure());
@@ -186,14 +186,32 @@ std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions&
     if (const auto dog = weak.lock()) dog->arm_first(kFailedRunHangs);
   });
   try {
-    std::string text = reported_sweep(rendezvous, options, sizes);
+    reported(rendezvous, sizes, calls);
     watchdog->stop();
-    return text;
   } catch (const Error& error) {
     rendezvous.fail(error.what(), "timing collectives");
     watchdog->stop();
     throw Error(error.failure(), {}, rendezvous.failure().empty() ? error.what() : rendezvous.failure(), "");
   }
+}
+
+}  // namespace
+
+std::string bench_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
+                                   const std::vector<std::int64_t>& sizes) {
+  std::string text;
+  guarded_sweep(rendezvous, options, sizes, [&](const Program& program, NcclSweep& nccl) {
+    text = sweep(program, nccl, rendezvous, options, sizes);
+  });
+  return text;
+}
+
+void call_cuda_collectives(Rendezvous& rendezvous, const ExecuteOptions& options,
+                           const std::vector<std::int64_t>& sizes) {
+  guarded_sweep(rendezvous, options, sizes, [&](const Program& program, NcclSweep& nccl) {
+    for (const Op& op : program.ops)
+      nccl.call_us(op, sizes[static_cast<std::size_t>(op.id) % sizes.size()], false, 0, 1);
+  });
 }
 
 }  // namespace shardsim

@@ -35,10 +35,17 @@ std::string csv_row(const MeasuredSet& set, const Cells& cells, int number) {
                      csv_cell("shardsim-microbench " + set.version), csv_cell(cells.notes));
 }
 
+std::string cache_text(const Rotation& rotation) {
+  if (rotation.state == CacheState::warm) return "warm: same batch repeated";
+  if (rotation.state == CacheState::flushed) return "flushed before every call";
+  return fmt::format("rotated: {} copies in turn", rotation.copies);
+}
+
 std::string notes_of(const MeasuredPoint& measured) {
   const SampleStatistics& s = measured.statistics;
   std::string notes = fmt::format("P10 {:.6g}, P90 {:.6g}, min {:.6g}", s.p10, s.p90, s.min);
   if (measured.unsteady) notes += fmt::format("; unsteady: (P90 - P10) / median is {:.2f}", s.spread());
+  if (measured.calls > 1) notes += fmt::format("; {} calls between two events", measured.calls);
   if (measured.rounds_us.size() > 1) {
     notes += "; medians of the rounds";
     for (const double us : measured.rounds_us) notes += fmt::format(" {:.6g}", us);
@@ -58,7 +65,7 @@ Cells cells_of(const MeasuredPoint& measured, bool library) {
   cells.sizes = point.columns();
   cells.optimizer = point.has_update() ? optimizer_name(point.optimizer) : "none";
   cells.law = point.has_tables() ? point.law.text() : "";
-  cells.cache = point.warm ? "warm: same batch repeated" : "flushed before every call";
+  cells.cache = cache_text(measured.rotation);
   cells.statistic = fmt::format("median of {}", measured.samples_us.size());
   cells.time_us = measured.statistics.median;
   if (point.has_tables()) cells.traffic = static_cast<double>(point.row_bytes());
@@ -140,7 +147,9 @@ Json point_json(const MeasuredPoint& measured) {
     json["access_histogram"] = measured.access_histogram;
   }
   if (point.weighted) json["weighted"] = true;
-  json["flushed"] = !point.warm;
+  json["cache_state"] = cache_state_name(measured.rotation.state);
+  json["copies"] = measured.rotation.copies;
+  json["calls"] = measured.calls;
   json["unsteady"] = measured.unsteady;
   json["samples_us"] = measured.samples_us;
   json["rounds_us"] = measured.rounds_us;

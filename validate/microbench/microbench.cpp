@@ -43,19 +43,34 @@ bool stopped(const MicrobenchWatch& watch) {
   return watch.stop && watch.stop();
 }
 
-// The prepared point: warm-up and repetitions within the time that a point may take.
-std::vector<double> repeated(BenchDevice& device, bool warm, const MicrobenchOptions& options,
-                             const MicrobenchWatch& watch) {
+// Calls that take so long together are timed with an error of a percent or less: events are half a microsecond exact.
+constexpr double kTimedUs = 100;
+constexpr double kMostCalls = 16;
+
+// How many calls of a rotating point lie between two events, by the shortest of those before.
+int calls_together(double call_us) {
+  return static_cast<int>(std::clamp(std::ceil(kTimedUs / call_us), 1.0, kMostCalls));
+}
+
+// The prepared point: warm-up and repetitions within the time that a point may take. Fills in samples_us, and calls
+// where no round before it has.
+void repeat(BenchDevice& device, const MicrobenchOptions& options, const MicrobenchWatch& watch,
+            MeasuredPoint& result) {
   const Clock::time_point start = Clock::now();
   const auto in_time = [&](double share) { return seconds_since(start) < share * options.point_seconds; };
-  for (int i = 0; i < options.warmup && (i == 0 || in_time(0.2)) && !stopped(watch); ++i) device.run_us();
-  std::vector<double> samples;
+  double shortest = HUGE_VAL;
+  for (int i = 0; i < options.warmup && (i == 0 || in_time(0.2)) && !stopped(watch); ++i)
+    shortest = std::min(shortest, device.run_us());
+  const bool known = shortest > 0 && shortest < HUGE_VAL;
+  if (result.calls == 0)
+    result.calls = result.rotation.state == CacheState::rotated && known ? calls_together(shortest) : 1;
+  std::vector<double>& samples = result.samples_us;
+  samples.clear();
   const auto enough = [&] { return static_cast<int>(samples.size()) >= options.least_repetitions && !in_time(1); };
   while (static_cast<int>(samples.size()) < options.repetitions && !enough() && !stopped(watch)) {
-    if (!warm) device.flush();
-    samples.push_back(device.run_us());
+    if (result.rotation.state == CacheState::flushed) device.flush();
+    samples.push_back(device.run_us(result.calls));
   }
-  return samples;
 }
 
 // What the indices of a point depend on: not the width of its rows, their type or what is done with them.
@@ -96,14 +111,16 @@ class DrawnInputs {
 };
 
 MeasuredPoint measure_drawn(BenchDevice& device, const BenchPoint& point, const BenchInput& input,
-                            const MicrobenchOptions& options, const MicrobenchWatch& watch) {
-  device.prepare(point, input);
+                            const MicrobenchOptions& options, const MicrobenchWatch& watch, int calls = 0) {
   MeasuredPoint result;
+  result.calls = calls;
   result.point = point;
+  result.rotation = rotation_of(device, point, input);
+  device.prepare(point, input, result.rotation.copies);
   result.distinct = input.distinct;
   result.access_histogram = input.access_histogram;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    result.samples_us = repeated(device, point.warm, options, watch);
+    repeat(device, options, watch, result);
     result.statistics = sample_statistics(result.samples_us);
     result.unsteady = result.statistics.spread() > options.most_spread;
     if (!result.unsteady) break;
@@ -115,7 +132,7 @@ MeasuredPoint measure_drawn(BenchDevice& device, const BenchPoint& point, const 
 // Another round over a point that has been measured.
 void measure_again(BenchDevice& device, const BenchInput& input, const MicrobenchOptions& options,
                    const MicrobenchWatch& watch, MeasuredPoint& measured) {
-  const MeasuredPoint again = measure_drawn(device, measured.point, input, options, watch);
+  const MeasuredPoint again = measure_drawn(device, measured.point, input, options, watch, measured.calls);
   if (again.samples_us.empty()) return;
   measured.samples_us.insert(measured.samples_us.end(), again.samples_us.begin(), again.samples_us.end());
   measured.rounds_us.push_back(again.statistics.median);
@@ -132,9 +149,12 @@ StreamRatio stream_ratio(BenchDevice& device, const MicrobenchOptions& options) 
   point.batch = 8192;
   const BenchInput input = draw_input(point, seed_of(point, options.seed));
   const auto moved = static_cast<std::int64_t>(8 * (input.indices.size() + input.offsets.size()));
+  MeasuredPoint flushed;
+  flushed.point = point;
   device.prepare(point, input);
+  repeat(device, options, {}, flushed);
   StreamRatio ratio;
-  ratio.lookup_us = sample_statistics(repeated(device, false, options, {})).min;
+  ratio.lookup_us = sample_statistics(flushed.samples_us).min;
   ratio.stream_us = device.read_us(point.row_bytes() + 4 * point.batch * point.tables[0].dim + moved);
   return ratio;
 }
@@ -176,6 +196,15 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
   if (options.stream) set.stream = stream_ratio(device, options);
   set.after = limits_of(device);
   return set;
+}
+
+std::vector<BenchPoint> warm_points(std::vector<BenchPoint> points) {
+  std::vector<BenchPoint> warm;
+  for (BenchPoint& point : points) {
+    point.warm = true;
+    if (std::ranges::find(warm, point) == warm.end()) warm.push_back(std::move(point));
+  }
+  return warm;
 }
 
 MeasuredPoint measure_point(BenchDevice& device, const BenchPoint& point, const MicrobenchOptions& options,

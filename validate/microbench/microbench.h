@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "sim/program/program.h"
 #include "validate/microbench/bench_device.h"
+#include "validate/microbench/rotation.h"
 
 namespace shardsim {
 
@@ -46,7 +47,9 @@ struct DeviceLimits {
 
 struct MeasuredPoint {
   BenchPoint point;
-  std::vector<double> samples_us;  // in the order they were taken
+  Rotation rotation;               // how its calls were kept apart
+  int calls = 0;                   // back to back in one sample; more than one only where memory rotates
+  std::vector<double> samples_us;  // in the order they were taken; of several calls their mean
   std::vector<double> rounds_us;   // the median of each round
   SampleStatistics statistics;
   bool unsteady = false;
@@ -80,8 +83,8 @@ struct MicrobenchWatch {
   std::function<bool()> stop;  // asked between repetitions; then measure() returns what it has
 };
 
-// Times every point: warm-up, then repetitions with the caches flushed in between unless the
-// point is warm. Median of the repetitions, raw samples kept.
+// Times every point: warm-up, then repetitions. Unless the point is warm, calls use copies of its memory in turn, or
+// the caches are flushed before every call (rotation_of). Median of the repetitions, raw samples kept.
 MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, const MicrobenchOptions& options,
                     const MicrobenchWatch& watch);
 
@@ -120,6 +123,9 @@ std::vector<BenchPoint> full_sweep(std::int64_t memory, std::uint64_t seed, cons
 // products in four precisions, copies. `size`: full, small (to try a program) or probe (a few points of the full grid,
 // for a profiler). Whether a device can do a point, and has the memory, is asked by who runs it. Errors: another size.
 std::vector<BenchPoint> grid_sweep(const std::string& size, const Place& place);
+
+// The same points, every one warm: with what its own calls leave in the caches. None comes twice.
+std::vector<BenchPoint> warm_points(std::vector<BenchPoint> points);
 
 // Sizes of a sweep: per rank, as nccl-tests counts them.
 std::vector<std::int64_t> collective_sizes(bool quick);

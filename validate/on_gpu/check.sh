@@ -94,9 +94,11 @@ run_kill() {
 # Programs that need more memory than the GPU has are named, not failed.
 run_data() {
   local program name log bad=0 good=0
-  for program in "$PROGRAMS"/toy_1gpu_*.json "$PROGRAMS"/share_*.json; do
+  local large=share
+  [ -z "$SMALL" ] || large=small
+  for program in "$PROGRAMS"/toy_1gpu_*.json "$PROGRAMS/$large"_*.json; do
     name=$(basename "$program" .json) log=$WORK/logs/data_$(basename "$program" .json)
-    case "$SMALL$name" in yesshare*|yestoy_1gpu_large*) continue ;; esac
+    case "$SMALL$name" in yestoy_1gpu_large*) continue ;; esac
     if "$validate" "$program" --device cuda --check-data --iterations 3 > "$log" 2>&1; then
       good=$((good + 1))
     elif grep -q "$no_room" "$log"; then

@@ -47,14 +47,14 @@ observe() {
 }
 
 run_programs() {
-  local program name bad=0 pattern='share_*'
-  [ -z "$SMALL" ] || pattern='toy_1gpu_row_wise'
+  local program name bad=0 programs=("$PROGRAMS"/share_*.json)
+  [ -z "$SMALL" ] || programs=("$PROGRAMS/toy_1gpu_row_wise.json" "$PROGRAMS"/small_*.json)
   predictions=$PROGRAMS/predicted.tsv
   if [ ! -s "$predictions" ]; then
     predictions=/dev/null
     note "nothing was predicted beforehand: pack with --shardsim, or compare later"
   fi
-  for program in "$PROGRAMS"/$pattern.json; do
+  for program in "${programs[@]}"; do
     name=$(basename "$program" .json)
     observe "$name" > "$WORK/observation" && { cat "$WORK/observation"; continue; }
     note "$name: $(last_line "$WORK/observation")"

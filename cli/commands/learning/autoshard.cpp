@@ -92,7 +92,7 @@ ShardingPolicy trained(const std::vector<PolicyCase>& cases, const PolicyTrainin
 
 int train_autoshard(const Arguments& given, const Terminal& terminal) {
   check_learned_output(given, "policy", [](const std::string& path) { read_policy(path); });
-  const Scenario scenario = read_scenario(given.positional()[0], overrides(given));
+  const Scenario scenario = asked_scenario(given);
   const PolicyTraining training = training_of(scenario, given);
   const TaskSplit split = tasks_of(scenario, given, terminal);
   ShardingPolicy policy = trained(split.train, training, terminal);

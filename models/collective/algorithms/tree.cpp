@@ -78,7 +78,7 @@ CollectiveLoads expand_tree(const CollectiveCall& call, const Cluster& cluster) 
   add_chains(nodes, bytes, builder);
   const Seconds chain = (group.max_per_node - 1) * builder.largest_latency();
   add_tree_over_nodes(nodes, bytes, builder);
-  const int levels = std::bit_width(static_cast<unsigned>(group.nodes - 1));
+  const auto levels = static_cast<int>(std::bit_width(static_cast<unsigned>(group.nodes - 1)));
   const Seconds across = group.across_nodes() ? levels * builder.largest_latency() : Seconds{};
   return {start_time(shape, 2 * (chain + across), cluster), builder.loads(), true, "tree", {}};
 }

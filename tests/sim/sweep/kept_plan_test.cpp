@@ -30,13 +30,22 @@ Plan plan_of(const Case& item) {
   return make_plan(item, cluster_of(item), 7, {});
 }
 
+std::shared_ptr<const IterationJudge> judge() {
+  static const auto shipped = std::make_shared<const IterationJudge>();
+  return shipped;
+}
+
 // What `shardsim run` says of the case with this plan, from nothing.
 PointFigures run_figures(const Case& item, const Plan& plan) {
   const Scenario scenario;
   const PreparedCase prepared(scenario, item, cluster_of(item), plan);
   check_memory(plan, item.workload, prepared.cluster, *make_memory_model(item.memory_model));
   const CaseResult result = simulated_case(prepared, false);
-  return {result.iteration_ms, result.samples_per_s, result.limit, std::ranges::max(result.memory_per_rank),
+  const double host_ms = result.host ? result.host->waits_for_host_ms : 0;
+  const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
+  const Interval interval =
+      judge()->wordless_interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread});
+  return {result.iteration_ms,   interval, result.samples_per_s, result.limit, std::ranges::max(result.memory_per_rank),
           result.memory_capacity};
 }
 
@@ -117,7 +126,7 @@ std::vector<Change> changes() {
 void check_walk(const Case& first, int steps, std::uint64_t seed) {
   const Plan plan = plan_of(first);
   const std::vector<Change> all = changes();
-  KeptPlan kept(plan);
+  KeptPlan kept(plan, judge());
   Rng rng(seed);
   Case item = first;
   int simulated = 0;
@@ -157,7 +166,7 @@ TEST_CASE("so it does where hosts launch what runs") {
 
 TEST_CASE("a plan that does not suit a case is refused, and the next case is simulated") {
   const Case first = case_of("toy.yaml", "flexshard_3tier");
-  KeptPlan kept(plan_of(first));
+  KeptPlan kept(plan_of(first), judge());
   const PointFigures before = kept.figures(first);
   Case item = first;
   item.cluster.nodes = 1;
@@ -173,7 +182,7 @@ TEST_CASE("a plan that does not suit a case is refused, and the next case is sim
 
 TEST_CASE("the network that allows one engine in a process is asked as often as any other") {
   Case item = case_of("toy.yaml", "flexshard_3tier");
-  KeptPlan kept(plan_of(item));
+  KeptPlan kept(plan_of(item), judge());
   const PointFigures fair = kept.figures(item);
   item.network = named_map("simgrid");
   const PointFigures first = kept.figures(item), second = kept.figures(item);
@@ -186,7 +195,7 @@ TEST_CASE("drawn batches are those of a run") {
   const Plan plan = plan_of(item);
   item.load.batches = LoadOptions::Batches::drawn;
   item.load.iterations = 3;
-  KeptPlan kept(plan);
+  KeptPlan kept(plan, judge());
   CHECK(kept.figures(item) == run_figures(item, plan));
   ++item.load.seed;
   CHECK(kept.figures(item) == run_figures(item, plan));

@@ -25,6 +25,10 @@ class DeviceMemory {
     return static_cast<T*>(data_.get());
   }
   std::byte* at(std::int64_t bytes) const { return as<std::byte>() + bytes; }
+  // Some bytes of it, which keep the whole alive.
+  DeviceMemory part(std::int64_t begin, std::int64_t bytes) const {
+    return {std::shared_ptr<void>(data_, at(begin)), bytes};
+  }
 
  private:
   std::shared_ptr<void> data_;

@@ -31,9 +31,7 @@ std::string address_to_listen_at(const Launch& launch) {
   constexpr const char* kRemedy = "Set MASTER_ADDR to a name or an IPv4 address of the host of rank 0";
   std::string why;
   const std::optional<std::string> address = resolve(launch.master_host, why);
-  if (!address)
-    throw run_error(fmt::format("rank 0 cannot listen at MASTER_ADDR {}: {}", excerpt(launch.master_host), why),
-                    kRemedy);
+  if (!address) throw unknown_host(launch, why);
   const bool meant = launch.master_host == "localhost" || launch.master_host.starts_with("127.");
   if (Address{*address, 0}.loopback() && !meant && launch.local_size < launch.world_size)
     throw run_error(fmt::format("on the host of rank 0 MASTER_ADDR {} is {}, which other nodes do not reach",

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "validate/execute/meet/keyed_hash.h"
+#include "validate/execute/meet/layout.h"
 #include "validate/execute/meet/secret.h"
 
 namespace shardsim {
@@ -20,6 +22,15 @@ void check_secret(const Launch& launch, const std::string& address) {
                     fmt::format("not set, although rank 0 listens at {} ({}), which other machines reach",
                                 launch.master_host, address),
                     kSecretRemedy);
+}
+
+Error unknown_host(const Launch& launch, const std::string& why) {
+  const char* const variable = launch.launcher == "Slurm" ? "MASTER_ADDR or SLURM_STEP_NODELIST" : "MASTER_ADDR";
+  return input_error({fmt::format("environment variable {}", variable)},
+                     fmt::format("rank {} on {} finds no host {}, where rank 0 is to listen: {}", launch.rank,
+                                 host_name(), excerpt(launch.master_host), why),
+                     "Name a host that every node knows ('getent hosts NAME' says so), or its IPv4 address; look for a "
+                     "misspelt line in the list of hosts");
 }
 
 std::string run_key_of(const Launch& launch, const std::string& nonce) {

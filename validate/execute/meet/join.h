@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "validate/execute/meet/frame.h"
 #include "validate/execute/meet/launch.h"
 
@@ -32,6 +33,11 @@ Joined visit_door(const Launch& launch, double limit_s);
 
 // Launch::master_port, then the others where rank 0 may be.
 std::vector<int> ports_of(const Launch& launch);
+
+// What a rank says whose host does not know the host that rank 0 is to be on (Failure::input, naming the variable, this
+// rank and its host, and the name). Every rank says it by itself: rank 0 may be a rank that cannot, and its launcher
+// may show the words of one rank alone.
+Error unknown_host(const Launch& launch, const std::string& why);
 
 // Errors (Failure::input): no secret, although other machines reach `address`, an IPv4 one that MASTER_ADDR stands for.
 void check_secret(const Launch& launch, const std::string& address);

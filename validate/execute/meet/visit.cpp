@@ -13,8 +13,9 @@ namespace shardsim {
 namespace {
 
 constexpr auto kBetweenTries = std::chrono::milliseconds(50);
-constexpr double kVerdictOfRoot = 2;  // seconds that rank 0's answer may take after its own limit
-constexpr double kAnswer = 2;         // seconds for an answer to a greeting, where rank 0 may be at another port
+constexpr auto kNameWait = std::chrono::seconds(3);  // for a name that may just have been given, as in containers
+constexpr double kVerdictOfRoot = 2;                 // seconds that rank 0's answer may take after its own limit
+constexpr double kAnswer = 2;  // seconds for an answer to a greeting, where rank 0 may be at another port
 
 constexpr const char* kHungUp = "something there hung up at once";
 constexpr const char* kSilent = "something there listens but does not answer";
@@ -54,9 +55,12 @@ class Visit {
     std::string why;
     const std::optional<std::string> host = resolve(launch_.master_host, why);
     if (!host) {
+      if (!unknown_since_) unknown_since_ = Clock::now();
+      if (Clock::now() - *unknown_since_ >= kNameWait) throw unknown_host(launch_, why);
       state_ = why;
       return {};
     }
+    unknown_since_.reset();
     check_secret(launch_, *host);
     int error = 0;
     Descriptor socket = connect_to({*host, port_}, deadline_, error);
@@ -142,8 +146,9 @@ class Visit {
   TimePoint deadline_;
   std::vector<int> ports_;
   std::size_t tries_ = 0;
-  int port_ = 0;       // of the last try
-  std::string state_;  // of it
+  int port_ = 0;                            // of the last try
+  std::string state_;                       // of it
+  std::optional<TimePoint> unknown_since_;  // the name of rank 0's host
 };
 
 }  // namespace

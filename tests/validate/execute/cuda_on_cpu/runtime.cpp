@@ -7,11 +7,13 @@
 #include <map>
 
 #include "tests/validate/execute/cuda_on_cpu/faults.h"
+#include "tests/validate/execute/cuda_on_cpu/seen.h"
 #include "tests/validate/execute/cuda_on_cpu/streams.h"
 
 using shardsim::on_cpu::broken;
 using shardsim::on_cpu::enqueue;
 using shardsim::on_cpu::faults;
+using shardsim::on_cpu::seen;
 
 namespace {
 
@@ -30,6 +32,21 @@ std::size_t used() {
 
 }  // namespace
 
+namespace shardsim::on_cpu {
+
+Seen& seen() {
+  static Seen of_process;
+  return of_process;
+}
+
+void see_start() {
+  if (!seen().module_loading.empty()) return;
+  const char* const loading = std::getenv("CUDA_MODULE_LOADING");
+  seen().module_loading = loading == nullptr ? "-" : loading;
+}
+
+}  // namespace shardsim::on_cpu
+
 const char* cudaGetErrorString(cudaError_t code) {
   switch (code) {
     case cudaErrorIllegalAddress:
@@ -47,6 +64,8 @@ const char* cudaGetErrorName(cudaError_t code) {
 }
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
+  shardsim::on_cpu::see_start();
+  ++seen().allocations;
   if (used() + bytes > faults().memory) return cudaErrorMemoryAllocation;
   *data = nullptr;
   if (posix_memalign(data, 256, bytes) != 0) return cudaErrorMemoryAllocation;
@@ -80,7 +99,8 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   if (broken() == cudaSuccess) std::memmove(to, from, bytes);
   return broken();
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind == cudaMemcpyDeviceToDevice) seen().copied.push_back(from);
   enqueue(stream, [=] { std::memmove(to, from, bytes); });
   return broken();
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tests/validate/execute/cuda_on_cpu/faults.h"
+#include "tests/validate/execute/cuda_on_cpu/seen.h"
 
 namespace {
 
@@ -143,12 +144,14 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  shardsim::on_cpu::see_start();
   const std::lock_guard lock(mutex());
   *stream = new CUstream_st();
   streams().insert(*stream);
   return broken();
 }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  shardsim::on_cpu::seen().priorities.push_back(priority);
   return cudaStreamCreateWithFlags(stream, flags);
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -193,6 +196,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  ++shardsim::on_cpu::seen().events;
   *event = new CUevent_st();
   return broken();
 }

@@ -98,6 +98,25 @@ TEST_CASE("without rank 0 the others say so, and where they looked") {
   }
 }
 
+TEST_CASE("a host that no node knows is named by every rank, with where its name came from") {
+  Launch launch = test::launch_of(0, 3, test::free_port());
+  launch.master_host = "gpu99.invalid";  // RFC 2606: of no host
+  for (const char* const launcher : {"torchrun", "Slurm"}) {
+    launch.launcher = launcher;
+    const auto errors = test::on_threads({0, 1, 2}, [&](int rank) {
+      Launch own = launch;
+      own.rank = own.local_rank = rank;
+      Rendezvous::join(own, 60);
+    });
+    for (std::size_t rank = 0; rank < errors.size(); ++rank) {
+      CHECK(has(errors[rank], "MASTER_ADDR"));
+      CHECK(has(errors[rank], "SLURM_STEP_NODELIST") == (launch.launcher == "Slurm"));
+      CHECK(has(errors[rank], "rank " + std::to_string(rank) + " on "));
+      CHECK(has(errors[rank], "finds no host \"gpu99.invalid\""));
+    }
+  }
+}
+
 TEST_CASE("a port in use is named with the way out") {
   const int port = test::free_port();
   const Descriptor taken = listen_on({"0.0.0.0", port});

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments/command.h"
+#include "validate/execute/meet/join.h"
+#include "validate/execute/meet/launch.h"
+#include "validate/microbench/microbench.h"
+#include "validate/microbench/shard_bench.h"
+
+namespace shardsim {
+
+// What is asked of shardsim-microbench.
+struct Request {
+  std::string output, csv;
+  const BenchDeviceEntry* device = nullptr;
+  int threads = 0;
+  std::optional<int> port;  // of the rendezvous of --collectives
+  std::string secret_file;  // of the same; "": the secret is in the environment, or there is none
+  double join_limit = kJoinLimit;
+  std::string grid;  // of which size; "" without
+  bool quick = false, quiet = false, collectives = false;
+  bool untimed = false;  // collectives once each, for the log of NCCL
+  bool warm = false;     // every point of the sweep
+  std::string shards;    // file of shards to time instead of the sweep; "" without
+  ShardOptions shard_options;
+  MicrobenchOptions options;
+};
+
+// The options that it is asked by.
+std::vector<Option> microbench_options();
+
+// Errors: an option that the others leave without a meaning, a device that this build has not, an output file that
+// holds something else.
+Request request_of(const Arguments& given);
+
+}  // namespace shardsim

@@ -1,0 +1,86 @@
+#include <fmt/core.h>
+
+#include <ctime>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/arguments/arguments.h"
+#include "cli/file_kinds.h"
+#include "cli/microbench/runs.h"
+
+namespace shardsim {
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+// What no time was given for, by its kind: "12 tbe_fwd, 3 gemm".
+std::string left_out_text(const MeasuredSet& set) {
+  std::vector<std::pair<std::string_view, int>> kinds;
+  for (const BenchPoint& point : set.left_out) {
+    const std::string_view name = bench_op_name(point.op);
+    if (kinds.empty() || kinds.back().first != name) kinds.emplace_back(name, 0);
+    ++kinds.back().second;
+  }
+  std::string text;
+  for (const auto& [name, count] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text;
+}
+
+void print_summary(const MeasuredSet& set) {
+  int unsteady = 0;
+  for (const MeasuredPoint& point : set.points) unsteady += point.unsteady ? 1 : 0;
+  fmt::print("{}, {} points\n", set.device.name, set.points.size());
+  fmt::print("copy {:.1f} GB/s before, {:.1f} after; cache read {:.1f} and {:.1f} GB/s; empty call {:.1f} us\n",
+             set.before.copy_bandwidth / 1e9, set.after.copy_bandwidth / 1e9, set.before.cache_bandwidth / 1e9,
+             set.after.cache_bandwidth / 1e9, set.before.launch_floor_us);
+  if (set.stream.stream_us > 0)
+    fmt::print("pooled lookup, rows of 256 B: {:.0f} us; streaming read of its bytes: {:.0f} us; ratio {:.2f}\n",
+               set.stream.lookup_us, set.stream.stream_us, set.stream.value());
+  if (!set.left_out.empty()) fmt::print("left out, for time, memory or this device: {}\n", left_out_text(set));
+  if (unsteady > 0)
+    fmt::print("{} points are unsteady: (P90 - P10) / median above {:.0f} %\n", unsteady,
+               100 * set.options.most_spread);
+}
+
+std::vector<BenchPoint> points_of(const Request& request, std::int64_t memory) {
+  std::vector<BenchPoint> points = !request.grid.empty() ? grid_sweep(request.grid, Arguments::place("grid"))
+                                   : request.quick       ? quick_sweep(memory)
+                                                         : full_sweep(memory, request.options.seed);
+  return request.warm ? warm_points(std::move(points)) : points;
+}
+
+}  // namespace
+
+int run_sweep(const Request& request, const Terminal& terminal) {
+  // Folders that cannot be written are told before the run, not after it.
+  result_target(request.output);
+  if (!request.csv.empty()) result_target(request.csv);
+  const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
+  const std::vector<BenchPoint> points = points_of(request, device->facts().memory_bytes);
+  Progress progress(terminal.stderr_is_terminal && !request.quiet);
+  const MicrobenchWatch watch{
+      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
+      terminal.interrupted};
+  MeasuredSet set = measure(*device, points, request.options, watch);
+  progress.clear();
+  if (caught_signal() != 0) return report_error(128 + caught_signal(), "stopped; nothing was written.");
+  set.date = utc_now();
+  save_measured(set, request.output);
+  if (!request.csv.empty()) save_measured(set, request.csv);
+  print_summary(set);
+  if (!set.is_steady())
+    say(
+        fmt::format("warning: the limits moved by {:.1f} % during the sweep, more than {:g} %. The rows get quality C, "
+                    "and no fit uses them. Run it on a quieter machine, or allow more with --drift.",
+                    100 * set.drift(), 100 * set.options.most_drift));
+  return 0;
+}
+
+}  // namespace shardsim

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "cli/arguments/process.h"
+#include "cli/microbench/request.h"
+
+namespace shardsim {
+
+// What shardsim-microbench does, once asked; the exit code of each.
+
+// Times the points of a sweep or a grid and writes them.
+int run_sweep(const Request& request, const Terminal& terminal);
+
+// One rank of the sweep of collectives; rank 0 writes.
+int run_collectives(const Request& request);
+
+// Times the shards of a file; what was measured before an interruption lies in a journal beside the output.
+int run_shards(const Request& request, const Terminal& terminal);
+
+}  // namespace shardsim

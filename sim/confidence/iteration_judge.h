@@ -1,0 +1,40 @@
+#pragma once
+
+#include "sim/confidence/interval.h"
+#include "sim/confidence/iteration_parts.h"
+
+namespace shardsim {
+
+// What a simulation says of an iteration to whoever judges how sure it is.
+struct JudgedIteration {
+  double ms = 0;                 // of drawn batches the mean
+  const Timeline& timeline;      // of drawn batches that of one of them
+  std::vector<NamedTime> times;  // of the Timeline
+  double host_ms = 0;            // for which the GPU waits for its host, on the rank that does so longest
+  double spread = 0;             // relative standard error of a mean over drawn batches
+};
+
+// The same from the Timeline alone.
+JudgedIteration judged_iteration(double ms, const Timeline& timeline, double spread = 0);
+
+// Gives simulated cases their intervals, by the shipped table of errors, which is read once.
+class IterationJudge {
+ public:
+  IterationJudge();
+
+  // `left_out` as for ErrorModel::interval().
+  Interval interval(const Case& item, const JudgedIteration& iteration, const std::string& left_out = "") const;
+  // What two cases are compared by, and nothing that is only told: `basis` and `outside` are empty, and so are the
+  // words of the setting for the model and the plan. For those who ask thousands of times.
+  Interval wordless_interval(const Case& item, const JudgedIteration& iteration) const;
+
+  const ErrorModel& errors() const { return errors_; }
+
+ private:
+  std::vector<IterationPart> parts(const Case& item, const JudgedIteration& iteration) const;
+
+  ErrorModel errors_;
+  GpuTable gpus_;
+};
+
+}  // namespace shardsim

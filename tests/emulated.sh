@@ -103,6 +103,7 @@ echo "-- as an ordinary user"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$work"
   cp "$shardsim" shardsim_of_all
+  cp "$(dirname "$shardsim")/shardsim_simgrid.so" .  # the one network that is a file of its own
   chmod 755 shardsim_of_all
   code=0
   setpriv --reuid 65534 --regid 65534 --clear-groups ./shardsim_of_all emulate --nodes 1 --gpus-per-node 2 -- true 2>streams/err || code=$?

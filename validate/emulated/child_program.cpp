@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -7,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/stop_signals.h"
+#include "base/workers.h"
 #include "validate/emulated/rank_processes.h"
 
 namespace shardsim {
@@ -36,6 +39,17 @@ std::string TemporaryFolder::text(const std::string& name) const {
   return is_file(path(name)) ? read_file(path(name).string()) : "";
 }
 
+namespace {
+
+// Ctrl-C reaches the programs that this one has started, too, and std::system keeps it from this one meanwhile. What
+// ended by it has not failed.
+void throw_if_stopped(int code) {
+  if (code == 128 + SIGINT && caught_signal() == 0) ::raise(SIGINT);
+  if (code > 128 && caught_signal() != 0) throw Interrupted{};
+}
+
+}  // namespace
+
 ProgramOutput run_program(const std::string& command, const std::string& input) {
   const TemporaryFolder files(kSharedMemory);
   files.put("in", input);
@@ -44,7 +58,9 @@ ProgramOutput run_program(const std::string& command, const std::string& input) 
                   files.path("").string(), command);
   const int status = std::system(line.c_str());
   if (status < 0) throw run_error("cannot start " + command, "");
-  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), files.text("out"), files.text("err")};
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  throw_if_stopped(code);
+  return {code, files.text("out"), files.text("err")};
 }
 
 }  // namespace shardsim

@@ -25,7 +25,7 @@ struct HeadEnd {
 
   double seconds(const float* sum) const {
     std::array<float, kLanes> lanes{};
-    for (int at = 0; at < CostVector::kWidth; at += kLanes)
+    for (int at = 0; at < static_cast<int>(CostVector::kWidth); at += kLanes)
       for (int k = 0; k < kLanes; ++k) {
         const float hidden = sum[at + k] + biases[static_cast<std::size_t>(at + k)];
         lanes[static_cast<std::size_t>(k)] += (hidden > 0 ? hidden : 0) * weights[static_cast<std::size_t>(at + k)];
@@ -55,7 +55,7 @@ class ShardCost {
     net_.tables().forward(net_.of_tables(parameters_), features, outputs);
     const float* weights = first_.data();
     for (const float value : outputs.back())
-      for (int k = 0; k < CostVector::kWidth; ++k) result[k] += value * *weights++;
+      for (int k = 0; k < static_cast<int>(CostVector::kWidth); ++k) result[k] += value * *weights++;
   }
 
   double seconds(const float* sum) const { return end_.seconds(sum); }

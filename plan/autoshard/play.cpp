@@ -118,7 +118,7 @@ class Game {
     std::vector<float> sums;
     for (int e = 0; e < count; ++e) {
       const int rank = played_.episodes.rank_of[static_cast<std::size_t>(step * count + e)];
-      const float* from = played_.pass.sums.data() + (e * ranks + rank) * kVector;
+      const float* from = played_.pass.sums.data() + static_cast<std::ptrdiff_t>(e * ranks + rank) * kVector;
       sums.insert(sums.end(), from, from + kVector);
     }
     DenseStack<float>::Outputs head;

@@ -94,8 +94,8 @@ void PolicyNet<Scalar>::start(std::span<const Scalar> parameters, const Episodes
   costs_.tables().forward(parts.tables, pass.values, pass.tables);
   pass.shares.resize(steps);
   for (std::size_t i = 0; i < steps; ++i) {
-    const auto placed = static_cast<Scalar>(i / static_cast<std::size_t>(episodes.count));
-    pass.shares[i] = placed / static_cast<Scalar>(episodes.tables);
+    const std::size_t placed = i / static_cast<std::size_t>(episodes.count);  // tables before this step
+    pass.shares[i] = static_cast<Scalar>(placed) / static_cast<Scalar>(episodes.tables);
   }
   step_.forward(parts.step, pass.shares, pass.step);
   pass.states.resize(steps * kWidth);

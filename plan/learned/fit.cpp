@@ -106,7 +106,8 @@ double square_error(std::span<const float> outputs, std::span<const float> targe
 
 InputScale scale_of(const std::vector<float>& inputs, std::size_t width) {
   InputScale scale;
-  const auto samples = static_cast<double>(inputs.size() / width);
+  const std::size_t rows = inputs.size() / width;
+  const auto samples = static_cast<double>(rows);
   for (std::size_t k = 0; k < width; ++k) {
     double sum = 0, squares = 0;
     for (std::size_t at = k; at < inputs.size(); at += width) sum += static_cast<double>(inputs[at]);

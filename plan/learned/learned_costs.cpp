@@ -40,7 +40,7 @@ struct HeadEnd {
 class ShardCost {
  public:
   ShardCost(const FittedNet& fitted, int features) : net_(features), parameters_(fitted.parameters) {
-    constexpr int kIn = ShardNet<float>::kTableVector, kOut = CostVector::kWidth;
+    constexpr std::ptrdiff_t kIn = ShardNet<float>::kTableVector, kOut = CostVector::kWidth;
     const std::span<const float> head = net_.of_head(fitted.parameters);
     first_ = {head.begin(), head.begin() + kIn * kOut};
     std::copy_n(head.begin() + kIn * kOut, kOut, end_.biases.begin());

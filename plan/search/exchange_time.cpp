@@ -46,7 +46,7 @@ ExchangeTimes::ExchangeTimes(const Cluster& cluster)
   }
   for (int link = 0; link < links_; ++link) {
     const LinkKind kind = cluster.links()[static_cast<std::size_t>(link)].kind;
-    is_nic_.push_back(kind == LinkKind::nic_in || kind == LinkKind::nic_out);
+    is_nic_.push_back(kind == LinkKind::nic_in || kind == LinkKind::nic_out ? 1 : 0);
   }
   leaves_ = cluster.leaves() > 1 && cluster.leaf_up(0) >= 0;
 }
@@ -130,7 +130,7 @@ void ExchangeTimes::node_links(const std::vector<double>& bytes, const PerByte& 
     for (std::size_t link = 0; link < links; ++link) occupied_[link] += rates.home[gpu][link] * bytes[gpu];
   }
   for (int node = 1; node < nodes_; ++node) {
-    std::copy_n(occupied_.begin(), links, occupied_.begin() + node * links_);
+    std::copy_n(occupied_.begin(), links, occupied_.begin() + static_cast<std::ptrdiff_t>(node) * links_);
   }
 }
 

@@ -102,7 +102,7 @@ void LocalSearch::replace(std::size_t table, Choice choice) {
 bool LocalSearch::improve(std::size_t table, const std::vector<Strategy>& types) {
   const Choice before = plan_[table];
   const bool placed = !before.empty();
-  std::vector<Choice> ways = alternatives(table, types);
+  const std::vector<Choice> ways = alternatives(table, types);
   Score best = now_;
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < ways.size() && (!stopped_ || (!placed && !chosen)); ++i) {
@@ -115,7 +115,7 @@ bool LocalSearch::improve(std::size_t table, const std::vector<Strategy>& types)
       busy_ = cost_.busy();
     }
   }
-  replace(table, chosen ? std::move(ways[*chosen]) : before);
+  replace(table, chosen ? ways[*chosen] : before);
   if (chosen) now_ = best;
   return chosen.has_value();
 }
@@ -156,7 +156,6 @@ std::vector<std::size_t> LocalSearch::on_busiest() const {
 void LocalSearch::descend(const std::vector<Strategy>& types, std::int64_t evaluations) {
   const std::int64_t until = std::min(evaluations_ + evaluations, limits_.evaluations);
   for (bool better = true; better && !spent(until);) {
-    better = false;
     const Score before = now_;
     for (const std::size_t table : on_busiest()) {
       if (spent(until)) break;
@@ -201,7 +200,6 @@ bool LocalSearch::try_swap(std::size_t one, std::size_t piece, std::size_t other
 bool LocalSearch::swap_pieces(std::int64_t until) {
   bool any = false;
   for (bool better = true; better && !spent(until);) {
-    better = false;
     const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
     const std::vector<int> idle = idle_ranks();
     const std::size_t partners = std::min<std::size_t>(idle.size(), 4);

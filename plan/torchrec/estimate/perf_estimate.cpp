@@ -130,7 +130,8 @@ Perf two_levels(const Terms& terms) {
 // rows * cols * element as TorchRec has it: a whole number before it becomes a double.
 double table_bytes(const Terms& terms, std::int64_t rows) {
   const auto elements = static_cast<Wide>(rows) * static_cast<Wide>(terms.table.dim);
-  return static_cast<double>(elements * static_cast<unsigned>(terms.element * 8) / 8);
+  const Wide bytes = elements * static_cast<unsigned>(terms.element * 8) / 8;
+  return static_cast<double>(bytes);
 }
 
 // One rank's own batch; the gradient of the whole table is reduced over all ranks.

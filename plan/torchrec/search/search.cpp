@@ -100,12 +100,10 @@ void Evaluator::evaluate(const Proposal& proposal) {
   const Outlook outlook = outlook_of(proposal);
   if (!seen_.insert(outlook.key).second) return;
   ++result_.num_proposals;
-  if (settings_.count_plans) {
-    place(proposal, outlook);
-  } else if (outlook.too_large) {
+  if (!settings_.count_plans && outlook.too_large) {
     result_.lowest = std::min(result_.lowest, outlook.total);
     if (!result_.found) failed_ = proposal;
-  } else if (result_.found && outlook.least_rating > worst_kept()) {
+  } else if (!settings_.count_plans && result_.found && outlook.least_rating > worst_kept()) {
     ++result_.num_untried;
   } else {
     place(proposal, outlook);

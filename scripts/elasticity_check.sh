@@ -50,4 +50,5 @@ for file in "$@"; do
   done < <(cases_of "$file")
   echo "$file: $cases cases, $checked changes so far, $wrong disagree, $left_out left out"
 done
+[ "$checked" -gt 0 ] || { echo "nothing was checked: no case has a plan that a file can keep" >&2; exit 1; }
 [ "$wrong" -eq 0 ]

@@ -124,11 +124,17 @@ compile() {
 # Writes files that each include many sources of one floor, and prints their names: most of a source's time goes into the
 # headers that they all include. As many files as keep all processors at work, of at most 40 sources.
 batches() {
-  local floor size batch in_floor
+  local source floor size batch in_floor
+  local -A of_floor
+  for source in "$@"; do
+    floor=${source%%/*}
+    [ "$floor" != "$source" ] || floor=top
+    of_floor[$floor]+=$source$'\n'
+  done
   size=$((($# + 2 * jobs - 1) / (2 * jobs)))
   [ "$size" -le 40 ] || size=40
-  for floor in $(printf '%s\n' "$@" | cut -d/ -f1 | sort -u); do
-    mapfile -t in_floor < <(printf '%s\n' "$@" | grep "^$floor/")
+  for floor in $(printf '%s\n' "${!of_floor[@]}" | sort); do
+    mapfile -t in_floor < <(printf '%s' "${of_floor[$floor]}")
     for ((batch = 0; batch * size < ${#in_floor[@]}; ++batch)); do
       printf '#include "%s"\n' "${in_floor[@]:batch * size:size}" > "build/batches/${floor}_$batch.cpp"
       echo "build/batches/${floor}_$batch.cpp"

@@ -145,8 +145,10 @@ SoftwareTable software_table_from_tree(const Tree& tree) {
   return table;
 }
 
-SoftwareTable shipped_software() {
-  return software_table_from_tree(read_yaml_file((data_folder() / "scenarios" / "software" / "presets.yaml").string()));
+const SoftwareTable& shipped_software() {
+  static const SoftwareTable table =
+      software_table_from_tree(read_yaml_file((data_folder() / "scenarios" / "software" / "presets.yaml").string()));
+  return table;
 }
 
 Software software_from_tree(const Tree& map, const SoftwareTable& known) {

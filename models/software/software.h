@@ -56,8 +56,8 @@ struct SoftwareTable {
   std::vector<std::string> names() const;
 };
 
-// The shipped scenarios/software/presets.yaml.
-SoftwareTable shipped_software();
+// The shipped scenarios/software/presets.yaml, read once: every case of a scenario asks for it.
+const SoftwareTable& shipped_software();
 
 // A file of schema shardsim.software/1. Errors (Failure::input, with place): unknown and missing keys, a name twice.
 SoftwareTable software_table_from_tree(const Tree& tree);

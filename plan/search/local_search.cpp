@@ -200,6 +200,7 @@ bool LocalSearch::try_swap(std::size_t one, std::size_t piece, std::size_t other
 bool LocalSearch::swap_pieces(std::int64_t until) {
   bool any = false;
   for (bool better = true; better && !spent(until);) {
+    better = false;
     const auto busiest = static_cast<int>(std::ranges::max_element(busy_) - busy_.begin());
     const std::vector<int> idle = idle_ranks();
     const std::size_t partners = std::min<std::size_t>(idle.size(), 4);

@@ -133,15 +133,13 @@ std::vector<CaseTree> expand_planners(CaseTree tree) {
   std::erase_if(tree.keys.fields, [](const auto& field) { return field.first == "planners"; });
   const std::string name = tree.name;
   std::vector<CaseTree> trees;
-  for (Entry& entry : entries) {
-    if (trees.empty()) {
-      tree.keys.fields.emplace_back("planner", std::move(entry.options));
-      trees.push_back(std::move(tree));
-    } else {
-      trees.push_back(with_planner(trees.front(), std::move(entry.options)));
-    }
-    trees.back().name = fmt::format("{}/{}", name, entry.label);
-    trees.back().compared = {name, entry.label, {}, entry.unasked};
+  tree.keys.fields.emplace_back("planner", std::move(entries.at(0).options));
+  trees.push_back(std::move(tree));
+  for (std::size_t i = 1; i < entries.size(); ++i)
+    trees.push_back(with_planner(trees.front(), std::move(entries[i].options)));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    trees[i].name = fmt::format("{}/{}", name, entries[i].label);
+    trees[i].compared = {name, entries[i].label, {}, entries[i].unasked};
   }
   return trees;
 }

@@ -20,6 +20,13 @@ check() {
   "$@" || fail "$what"
 }
 
+# without_mpi WHY: ends a test that needs MPI, as skipped; as failed where SHARDSIM_REQUIRE_MPI=1 says that MPI has to be there.
+without_mpi() {
+  echo "skipped: $1"
+  [ "${SHARDSIM_REQUIRE_MPI:-0}" != 1 ] || { echo "FAILED: SHARDSIM_REQUIRE_MPI=1 allows no skip"; exit 1; }
+  exit 77
+}
+
 # run ARGUMENT...: shardsim with its streams in streams/out and streams/err and its exit code in $code.
 run() {
   code=0

@@ -3,10 +3,10 @@
 # Usage: sweep_mpi.sh SHARDSIM SOURCE_DIR
 set -euo pipefail
 shardsim=$(realpath "$1") source=$(realpath "$2")
-[ -e "$(dirname "$shardsim")/shardsim_mpi.so" ] || { echo "skipped: this build has no MPI part"; exit 77; }
-command -v mpirun >/dev/null || { echo "skipped: no mpirun"; exit 77; }
-mpirun --version | grep -q 'Open MPI' || { echo "skipped: mpirun is not Open MPI's, whose options this test uses"; exit 77; }
 . "$source/tests/cli/lib.sh"
+[ -e "$(dirname "$shardsim")/shardsim_mpi.so" ] || without_mpi "this build has no MPI part"
+command -v mpirun >/dev/null || without_mpi "no mpirun"
+mpirun --version | grep -q 'Open MPI' || without_mpi "mpirun is not Open MPI's, whose options this test uses"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 same_results() { cmp -s "$1/sweep.csv" "$2/sweep.csv" && cmp -s "$1/sweep.h5" "$2/sweep.h5" && cmp -s "$1/report.html" "$2/report.html"; }

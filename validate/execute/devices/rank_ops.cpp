@@ -91,7 +91,7 @@ Precision precision_named(const std::string& name) {
 constexpr std::int64_t kRowBytes = 256;  // of a row that a cache misses, where the Program does not say
 
 std::int64_t whole(double number) {
-  return static_cast<std::int64_t>(number + 0.5);
+  return std::llround(number);
 }
 
 }  // namespace

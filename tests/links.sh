@@ -59,6 +59,13 @@ done < <(grep -rnoE '\bdocs/[A-Za-z0-9_/]+\.md' --include='*.h' --include='*.cpp
 while IFS=: read -r file line text; do
   echo "$file:$line: '$text' is no heading: there is no space after its #" && status=1
 done < <(documents | xargs grep -nE '^#+[A-Za-z]')
+# Lines that a wrapping editor joined: two rows of a table in one line, two commands in one line of code.
+while IFS=: read -r file line text; do
+  echo "$file:$line: two rows of a table in one line: $text" && status=1
+done < <(documents | xargs grep -nE '\| \|[ :-]*-')
+while IFS=: read -r file line text; do
+  echo "$file:$line: two commands in one line of code, without anything between them: $text" && status=1
+done < <(documents | xargs grep -nE '^ {4,}(\./|shardsim )[^|;&]*[^|;&/-] shardsim [a-z]')
 while read -r file; do
   head -n 1 "$file" | grep -qE '^# .' || { echo "$file:1: does not begin with a heading"; status=1; }
 done < <(documents)

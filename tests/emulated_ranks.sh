@@ -89,6 +89,7 @@ done
 for after in 0.05 0.1 0.15 0.2 0.25 0.3 0.4 0.5; do
   setsid env --default-signal=INT "$shardsim" emulate --nodes 2 --gpus-per-node 4 -- sleep 300 >streams/out 2>streams/err &
   victim=$!
+  begun "$victim" "$shardsim"
   sleep $after
   kill -s INT -- -$victim
   code=0

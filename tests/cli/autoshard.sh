@@ -70,6 +70,7 @@ stop() {
   setsid env --default-signal=INT,TERM "$shardsim" autoshard train tasks.yaml --updates 100000 --force -o again.h5 \
     >streams/out 2>streams/err </dev/null &
   main=$!
+  begun "$main" "$shardsim"
   sleep 1
   kill "-$1" "$main"
   wait "$main" || code=$?

@@ -76,6 +76,7 @@ echo "-- Ctrl-C while training"
 before=$(files)
 env --default-signal=INT "$shardsim" cost-model train labels.json --epochs 100000 -o stopped.h5 >streams/out 2>streams/err &
 main=$!
+begun "$main" "$shardsim"
 sleep 1
 kill -INT "$main"
 code=0

@@ -114,10 +114,7 @@ stops_while_reading() {
   setsid env --default-signal=INT,TERM,HUP "$shardsim" "$@" >streams/out 2>streams/err <pipe &
   main=$!
   exec 9>pipe  # somebody must open the pipe for both to go on; nothing is written
-  for _ in $(seq 100); do
-    [ "$(readlink "/proc/$main/exe")" != "$shardsim" ] || break
-    sleep 0.02
-  done
+  begun "$main" "$shardsim"
   sleep 0.2
   kill "-$signal" "$main" || true  # it may have ended, which the code tells
   from=$SECONDS
@@ -153,6 +150,7 @@ stops_while_working() {
   before=$(files)
   setsid env --default-signal=INT,TERM "$shardsim" "$@" >streams/out 2>streams/err </dev/null &
   main=$!
+  begun "$main" "$shardsim"
   sleep "$after"
   kill -INT "$main" || true
   from=$SECONDS

@@ -55,6 +55,16 @@ refuse() {
   [ "$before" = "$(files)" ] || fail "files were left behind: $said"$'\n'"$(diff <(echo "$before") <(files) || true)"
 }
 
+# begun PID PROGRAM: waits until this background process is the program. Until then it is a shell or `env`, which still
+# ignores Ctrl-C as every background process of a script does: a signal sent too early is lost, and nothing ends.
+begun() {
+  for _ in $(seq 500); do
+    [ "$(readlink "/proc/$1/exe" 2>/dev/null)" != "$2" ] || return 0
+    sleep 0.02
+  done
+  fail "process $1 is not $2 after 10 s"
+}
+
 # ends PID...: waits for all; their codes in $codes, and how many seconds it took in $took.
 ends() {
   local from=$SECONDS each

@@ -65,6 +65,9 @@ std::vector<Timeline> predict_items(const std::vector<CampaignItem>& items, cons
 // The shipped cluster file of the emulated cluster, in another shape. Errors: the file cannot be read.
 ClusterSpec emulated_cluster_spec(const NodeShape& shape);
 
+// The same with both tiers at a share of their rates, as at_share() of its links.
+ClusterSpec with_rate_share(ClusterSpec cluster, double share);
+
 // The same with one rank's NIC at half rate.
 ClusterSpec with_straggler(ClusterSpec cluster, int rank);
 

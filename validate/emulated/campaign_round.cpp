@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/workers.h"
 #include "validate/emulated/campaign.h"
 #include "validate/execute/meet/clock.h"
 
@@ -74,18 +75,37 @@ std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, con
   return flat;
 }
 
-CampaignReport validate_emulated(const EmulatedShape& shape, const std::function<bool()>& interrupted) {
+CarriedRates carried_rates(const EmulatedShape& shape, const std::function<bool()>& interrupted) {
+  WorkerOptions options;
+  options.interrupted = interrupted;
+  CarriedRates carried;
+  for (const double share : {1.0, 0.5, 0.25}) {
+    const auto wrong = [&] {
+      EmulatedCluster cluster(at_share(shape, share));
+      return unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, interrupted)));
+    };
+    carried = {share, run_in_workers({{"the rates of the emulated cluster", wrong}}, options).front()};
+    if (carried.unfit.empty()) break;
+  }
+  return carried;
+}
+
+CampaignReport validate_emulated(const EmulatedShape& asked, const std::function<bool()>& interrupted) {
   const double start = monotonic_seconds();
   CampaignReport report;
-  report.shape = shape;
   report.straggler = kStraggler;
-  const ClusterSpec spec = emulated_cluster_spec(shape.ranks);
+  report.unfit = emulation_obstacle();
+  if (!report.unfit.empty()) return report;
+  const CarriedRates carried = carried_rates(asked, interrupted);
+  report.unfit = carried.unfit;
+  if (!report.unfit.empty()) return report;
+  report.rate_share = carried.share;
+  const EmulatedShape shape = report.shape = at_share(asked, carried.share);
+  const ClusterSpec spec = with_rate_share(emulated_cluster_spec(shape.ranks), carried.share);
   const std::vector<CampaignItem> plain = gated_items(shape.ranks), slowed = straggler_items(shape.ranks);
   // Before the cluster is built: afterwards this process lives in name spaces of its own.
   const std::vector<Timeline> of_plain = predict_items(plain, spec);
   const std::vector<Timeline> of_slowed = predict_items(slowed, with_straggler(spec, kStraggler));
-  report.unfit = emulation_obstacle();
-  if (!report.unfit.empty()) return report;
 
   const double setup = monotonic_seconds();
   EmulatedCluster cluster(shape);
@@ -147,6 +167,15 @@ std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const s
     rates[tier].observed = {static_cast<double>(items.at(large).bytes - items.at(small).bytes) / ms * 1e3};
   }
   return rates;
+}
+
+std::string rate_share_text(double share, const EmulatedShape& shape) {
+  if (share >= 1) return "";
+  return fmt::format(
+      "Links are limited to 1/{:.0f} of the rates that were asked for, {:.0f} Mbit/s inside a node and {:.0f} Mbit/s "
+      "between "
+      "nodes, in the prediction, too: this machine does not carry the full rates between two ranks.",
+      1 / share, 8e-6 * shape.fast.bytes_per_second, 8e-6 * shape.nic.bytes_per_second);
 }
 
 std::string unfit_text(const std::vector<TierRate>& rates) {

@@ -46,9 +46,10 @@ struct CpuShares {
 
 // What validate-emulated found.
 struct CampaignReport {
-  std::string unfit;  // why it could not be judged here; then the rest is empty but for the rates
-  EmulatedShape shape;
-  int straggler = -1;  // rank
+  std::string unfit;      // why it could not be judged here; then the rest is empty but for the rates
+  EmulatedShape shape;    // as it was built
+  double rate_share = 1;  // of the rates that were asked for, see CarriedRates
+  int straggler = -1;     // rank
   std::vector<TierRate> rates;
   std::vector<CampaignRow> plain, slowed;  // slowed: with the straggler's NIC at half rate
   CpuShares cpu;
@@ -83,6 +84,19 @@ using ObserveItems = std::function<std::vector<Timeline>(const std::vector<Campa
 // Checks what the links really carry; a second time when that is not what the shapers say. Returns the last rates.
 std::vector<TierRate> guarded_rates(const EmulatedShape& shape, const ObserveItems& observe);
 
+// The largest of 1, 1/2 and 1/4 of the shape's rates that the links really carry on this machine. Timers that are late
+// and busy processors keep fast links below their rates; the slower the links, the less that matters, and what a slower
+// cluster proves is the same. Each share is tried on a cluster in a process of its own, so before the caller builds
+// one.
+struct CarriedRates {
+  double share = 1;
+  std::string unfit;  // why none of them is carried; "" when one is
+};
+CarriedRates carried_rates(const EmulatedShape& shape, const std::function<bool()>& interrupted);
+
+// What a report says of a share below 1, with the rates as they are; "" for 1.
+std::string rate_share_text(double share, const EmulatedShape& shape);
+
 // Three repeats of every item, five more of those outside their band; `predicted` in the order of the items.
 std::vector<CampaignRow> judged_rows(const std::vector<CampaignItem>& items, const std::vector<Timeline>& predicted,
                                      const ObserveItems& observe);
@@ -103,8 +117,9 @@ std::vector<Timeline> observe_programs(EmulatedCluster& cluster, const std::vect
 // the cluster.
 ObserveItems observer_of(EmulatedCluster& cluster, const std::function<bool()>& interrupted);
 
-// The whole round without a scenario: predicts the campaign, builds the emulated cluster in this process, checks its
-// rates point to point, runs the campaign, again with the NIC of rank 2 at half rate, and lays both side by side.
+// The whole round without a scenario: finds out which rates this machine carries, predicts the campaign, builds the
+// emulated cluster in this process, checks its rates point to point, runs the campaign, again with the NIC of rank 2 at
+// half rate, and lays both side by side.
 // Errors: Failure::run when a rank fails; Interrupted.
 CampaignReport validate_emulated(const EmulatedShape& shape, const std::function<bool()>& interrupted);
 

@@ -114,6 +114,8 @@ std::string report_text(const CampaignReport& report, int width, bool colour) {
                    report.setup_s, report.wall_s, 100 * report.cpu.busy, 100 * report.cpu.stolen,
                    100 * report.cpu.softirq)},
                Paragraph{kWhatItProves}}}};
+  if (report.rate_share < 1)
+    document.blocks.insert(document.blocks.begin() + 1, Paragraph{rate_share_text(report.rate_share, shape)});
   return document_text(document, width, colour);
 }
 
@@ -124,6 +126,7 @@ std::string report_json(const CampaignReport& report) {
                          {"ranks_per_node", report.shape.ranks.ranks_per_node},
                          {"fast_bytes_per_s", report.shape.fast.bytes_per_second},
                          {"nic_bytes_per_s", report.shape.nic.bytes_per_second},
+                         {"rate_share", report.rate_share},
                          {"within_bands", report.holds()},
                          {"rates", rates_json(report.rates)},
                          {"items", rows_json(report.plain)},
@@ -217,6 +220,7 @@ Json cases_json(const ScenarioRound& round) {
 
 std::string round_text(const ScenarioRound& round, int width, bool colour) {
   Document document = comparison_document(round.report, Medium::terminal);
+  if (round.rate_share < 1) document.add({"", {Paragraph{rate_share_text(round.rate_share, round.shape)}}});
   document.add({"",
                 {Paragraph{"Predicted order, the fastest first: " + join(round.predicted_order) +
                            ". Observed: " + join(round.observed_order) + "."},
@@ -241,6 +245,7 @@ std::string round_text(const ScenarioRound& round, int width, bool colour) {
 std::string round_json(const ScenarioRound& round) {
   auto document = nlohmann::ordered_json::parse(comparison_json(round.report));
   document["emulated"] = {{"within_tolerance", round.holds()},
+                          {"rate_share", round.rate_share},
                           {"judged", round.judged},
                           {"outside", round.outside},
                           {"predicted_order", round.predicted_order},

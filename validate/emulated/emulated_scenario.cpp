@@ -109,6 +109,15 @@ std::vector<ProgramRun> runs_of(const Scenario& scenario, const StudyResult& pre
   return runs;
 }
 
+// Only then are there pairs of ranks on each tier whose rate can be measured.
+bool has_two_tiers(const NodeShape& ranks) {
+  return ranks.nodes > 1 && ranks.ranks_per_node > 1;
+}
+
+void slow_links(Scenario& scenario, double share) {
+  for (Case& item : scenario.cases) item.cluster = with_rate_share(item.cluster, share);
+}
+
 // Drawn batches are simulated for as many iterations as the ranks run, after those that the simulation leaves out.
 void align(Scenario& scenario, ScenarioRoundOptions& options) {
   if (std::ranges::none_of(scenario.cases, is_drawn)) return;
@@ -150,8 +159,7 @@ ExecuteOptions back_to_back(const ScenarioRoundOptions& options) {
 std::vector<Timeline> observed_on(const ClusterSpec& spec, const std::vector<ProgramRun>& runs,
                                   const ScenarioRoundOptions& options, std::string& unfit) {
   EmulatedCluster cluster(shape_of(spec));
-  const NodeShape& ranks = cluster.shape().ranks;
-  if (ranks.nodes > 1 && ranks.ranks_per_node > 1) {
+  if (has_two_tiers(cluster.shape().ranks)) {
     unfit = unfit_text(guarded_rates(cluster.shape(), observer_of(cluster, options.interrupted)));
     if (!unfit.empty()) return {};
   }
@@ -216,10 +224,20 @@ ScenarioRound validate_emulated_scenario(Scenario scenario, ScenarioRoundOptions
   ScenarioRound round;
   round.unfit = emulation_obstacle();
   if (!round.unfit.empty()) return round;
-  const TemporaryFolder bench;  // as long as compute models read it
   std::optional<Scenario> beside;
   if (options.beside) beside = options.beside->scenario;
   if (beside) align(*beside, options);
+  round.shape = shape_of(scenario.cases.front().cluster);
+  if (has_two_tiers(round.shape.ranks)) {
+    const CarriedRates carried = carried_rates(round.shape, options.interrupted);
+    round.unfit = carried.unfit;
+    if (!round.unfit.empty()) return round;
+    round.rate_share = carried.share;
+    round.shape = at_share(round.shape, carried.share);
+    slow_links(scenario, carried.share);
+    if (beside) slow_links(*beside, carried.share);
+  }
+  const TemporaryFolder bench;  // as long as compute models read it
   if (options.bench_compute) {
     bench_into(bench, scenario);
     use_bench(scenario, bench);

@@ -51,6 +51,8 @@ DrawnTimes drawn_times(const DrawnFigures& drawn, const Timeline& observed);
 // Whole iterations of a scenario's cases, predicted and observed.
 struct ScenarioRound {
   std::string unfit;                         // why it could not be judged here; then the rest is empty
+  EmulatedShape shape;                       // as it was built
+  double rate_share = 1;                     // of the rates that the cluster file states, see CarriedRates
   ComparisonReport report;                   // every case
   std::vector<std::string> judged;           // what was judged, a phrase each: "row_wise: iteration -3.4 % of 10 %"
   std::vector<std::string> outside;          // what of it misses its tolerance
@@ -79,7 +81,8 @@ inline constexpr std::size_t kLeastForTail = 40;
 // Times compute on this machine, predicts every case, builds its cluster of name spaces in this process, runs the same
 // Programs there, compares. Of expected batches the ranks exchange the ids that they draw, so that sizes vary about the
 // expected ones; drawn batches are the same on both sides, iteration by iteration, and `warmup` is then that of the
-// simulation. A NIC that the cluster file has at a lower rate is slow there, too. Errors: Failure::input
+// simulation. A NIC that the cluster file has at a lower rate is slow there, too. Where this machine does not carry the
+// rates of the cluster, both sides have a half or a quarter of them. Errors: Failure::input
 // for a cluster that name spaces cannot stand for; those of run_study; Failure::run when a rank fails; Interrupted.
 ScenarioRound validate_emulated_scenario(Scenario scenario, ScenarioRoundOptions options);
 

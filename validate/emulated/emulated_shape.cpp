@@ -61,6 +61,12 @@ void check_rate(Bandwidth rate, const std::string& argument) {
 
 }  // namespace
 
+EmulatedShape at_share(EmulatedShape shape, double share) {
+  shape.fast = share * shape.fast;
+  shape.nic = share * shape.nic;
+  return shape;
+}
+
 Bandwidth payload_rate(Bandwidth shaped, int mtu) {
   constexpr int kHeaders = 52, kFrame = 14;
   return {shaped.bytes_per_second * (mtu - kHeaders) / (mtu + kFrame)};

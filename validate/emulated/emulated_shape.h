@@ -18,6 +18,9 @@ struct EmulatedShape {
   bool operator==(const EmulatedShape&) const = default;
 };
 
+// The same with both tiers at a share of their rates.
+EmulatedShape at_share(EmulatedShape shape, double share);
+
 inline constexpr int kFastMtu = 9000, kNicMtu = 1500;
 // What is saved up while idle is free, and a frame longer than the burst is dropped: so a burst holds one frame with
 // its header and little more. The rest is for late timers: one that is late by more costs rate. On the fast tier 9,100

@@ -42,6 +42,13 @@ ClusterSpec emulated_cluster_spec(const NodeShape& shape) {
   return spec;
 }
 
+ClusterSpec with_rate_share(ClusterSpec cluster, double share) {
+  cluster.nvlink.per_link = share * cluster.nvlink.per_link;
+  cluster.nvlink.per_link_effective = share * cluster.nvlink.per_link_effective;
+  if (cluster.nics) cluster.nics->rate = share * cluster.nics->rate;
+  return cluster;
+}
+
 ClusterSpec with_straggler(ClusterSpec cluster, int rank) {
   FaultSpec fault;
   fault.node = rank / cluster.gpu.count;

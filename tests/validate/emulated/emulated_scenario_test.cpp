@@ -63,6 +63,19 @@ TEST_CASE("the shipped cluster stands for the shapers it was made from") {
   CHECK(shape.nic.bytes_per_second == doctest::Approx(20e6 / 8).epsilon(1e-6));
 }
 
+TEST_CASE("at a share of the rates the cluster that is simulated is the one that is built") {
+  const ClusterSpec whole = emulated_cluster_spec({}), half = with_rate_share(whole, 0.5);
+  const EmulatedShape built = at_share({}, 0.5);
+  CHECK(built.fast.bytes_per_second == 120e6 / 8);
+  CHECK(built.nic.bytes_per_second == 10e6 / 8);
+  CHECK(shape_of(half).fast.bytes_per_second == doctest::Approx(built.fast.bytes_per_second).epsilon(1e-6));
+  CHECK(shape_of(half).nic.bytes_per_second == doctest::Approx(built.nic.bytes_per_second).epsilon(1e-6));
+  CHECK(half.nvlink.per_link.bytes_per_second == 0.5 * whole.nvlink.per_link.bytes_per_second);
+  CHECK(rate_share_text(1, built).empty());
+  CHECK(rate_share_text(0.5, built)
+            .find("1/2 of the rates that were asked for, 120 Mbit/s inside a node and 10 Mbit/s") != std::string::npos);
+}
+
 TEST_CASE("clusters that name spaces cannot stand for are refused") {
   ClusterSpec spec = emulated_cluster_spec({2, 4});
   CHECK_NOTHROW(shape_of(spec));

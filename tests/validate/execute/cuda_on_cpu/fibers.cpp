@@ -1,13 +1,25 @@
+#undef _FORTIFY_SOURCE  // whose longjmp refuses to go to another stack
+
 #include "tests/validate/execute/cuda_on_cpu/fibers.h"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SHARDSIM_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHARDSIM_ADDRESS_SANITIZER
+#endif
+#endif
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
@@ -19,118 +31,188 @@ constexpr unsigned kWarp = 32;
 
 // Where the threads of a warp, or of the whole block, wait for each other and leave values.
 struct Meeting {
+  unsigned members = 0;  // 0: all threads of the block that have not ended
   unsigned arrived = 0;
   unsigned round = 0;
-  float values[kWarp] = {};
+  float values[2][kWarp] = {};  // of even and odd rounds: who is early in the next one leaves what others still read
 };
 
-// The threads of one block.
-class Block {
- public:
-  using Stacks = std::vector<std::unique_ptr<char[]>>;
+// Where a stack was left, or is to begin. swapcontext would ask the system for the mask of signals at every change,
+// which took nine tenths of the time of all kernels; the address sanitizer follows no other way.
+struct Place {
+  ucontext_t start{};
+  jmp_buf left;
+  bool begun = true;
 
-  Block(const dim3& size, const std::function<void()>& thread, Stacks& stacks)
-      : size_(size), thread_(thread), stacks_(stacks) {
-    const unsigned count = size.x * size.y * size.z;
-    if (count == 0 || count > 1024) throw std::logic_error("a block has 1 to 1,024 threads");
-    threads_.resize(count);
-    while (stacks_.size() < count) stacks_.push_back(std::make_unique_for_overwrite<char[]>(kStack));
-    living_ = count;
-    for (unsigned i = 0; i < count; ++i) start(i);
+  void change_to(Place& to) {
+#ifdef SHARDSIM_ADDRESS_SANITIZER
+    swapcontext(&start, &to.start);
+#else
+    if (_setjmp(left) != 0) return;
+    if (to.begun) _longjmp(to.left, 1);
+    to.begun = true;
+    setcontext(&to.start);
+#endif
+  }
+};
+
+// What a thread runs on, until it ends.
+struct Fiber {
+  Place place;
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
+};
+
+// The blocks of one grid. A thread begins where the one before it has ended: only one that waits for others keeps its
+// fiber and makes the next thread take another.
+class Blocks {
+ public:
+  using Fibers = std::vector<std::unique_ptr<Fiber>>;
+
+  Blocks(const dim3& size, const std::function<void()>& thread, Fibers& fibers)
+      : size_(size), thread_(thread), fibers_(fibers), threads_(size.x * size.y * size.z) {
+    if (threads_.empty() || threads_.size() > 1024) throw std::logic_error("a block has 1 to 1,024 threads");
   }
 
-  void run() {
-    while (living_ > 0) {
-      moved_ = false;
-      for (current_ = 0; current_ < threads_.size(); ++current_) {
-        if (threads_[current_].done) continue;
-        threadIdx = {current_ % size_.x, current_ / size_.x % size_.y, current_ / size_.x / size_.y};
-        swapcontext(&scheduler_, &threads_[current_].context);
-      }
-      if (!moved_) throw std::logic_error("threads of a block wait for each other for ever");
+  void run_one() {
+    std::ranges::fill(threads_, Thread{});
+    of_masks_.clear();
+    all_ = {};
+    living_ = static_cast<unsigned>(threads_.size());
+    current_ = living_ - 1;  // so that thread 0 comes next
+    give_way(caller_);
+    if (living_ > 0) throw std::logic_error("threads of a block wait for each other for ever");
+  }
+
+  // Waits for all members of the meeting.
+  void meet(Meeting& meeting) {
+    const unsigned round = meeting.round;
+    ++meeting.arrived;
+    if (!complete(meeting)) {
+      Thread& own = threads_[current_];
+      own.waits_at = &meeting;
+      own.round = round;
+      give_way(own.on->place);
+      own.waits_at = nullptr;
     }
+    if (meeting.round != round) return;
+    meeting.arrived = 0;
+    ++meeting.round;
   }
 
   // Waits for all threads of the block that have not ended.
-  void meet_all() {
-    meet(all_, [this] { return living_; });
-  }
+  void meet_all() { meet(all_); }
 
-  Meeting& meet_warp(unsigned mask) {
-    Meeting& meeting = of_masks_[{current_ / kWarp, mask}];
-    meet(meeting, [mask] { return static_cast<unsigned>(std::popcount(mask)); });
-    return meeting;
-  }
+  void meet_warp(unsigned mask) { meet(meeting(mask)); }
   unsigned lane() const { return current_ % kWarp; }
-  Meeting& meeting(unsigned mask) { return of_masks_[{current_ / kWarp, mask}]; }
+  Meeting& meeting(unsigned mask) {
+    Meeting& of_mask = of_masks_[{current_ / kWarp, mask}];
+    of_mask.members = static_cast<unsigned>(std::popcount(mask));
+    return of_mask;
+  }
 
  private:
   struct Thread {
-    ucontext_t context{};
+    Fiber* on = nullptr;  // once it has begun
+    const Meeting* waits_at = nullptr;
+    unsigned round = 0;  // of that meeting
     bool done = false;
   };
 
-  void start(unsigned i) {
-    Thread& thread = threads_[i];
-    getcontext(&thread.context);
-    thread.context.uc_stack.ss_sp = stacks_[i].get();
-    thread.context.uc_stack.ss_size = kStack;
-    thread.context.uc_link = &scheduler_;
-    makecontext(&thread.context, &Block::enter, 0);
+  bool complete(const Meeting& meeting) const {
+    return meeting.arrived >= (meeting.members == 0 ? living_ : meeting.members);
+  }
+  bool can_go_on(const Thread& thread) const {
+    if (thread.done) return false;
+    return thread.waits_at == nullptr || thread.waits_at->round != thread.round || complete(*thread.waits_at);
+  }
+
+  // Makes the next thread that can go on the current one, in turn. False: there is none.
+  bool choose_next() {
+    const auto count = static_cast<unsigned>(threads_.size());
+    for (unsigned i = 1; living_ > 0 && i <= count; ++i) {
+      const unsigned next = (current_ + i) % count;
+      if (!can_go_on(threads_[next])) continue;
+      current_ = next;
+      threadIdx = {next % size_.x, next / size_.x % size_.y, next / size_.x / size_.y};
+      return true;
+    }
+    return false;
+  }
+
+  // Goes on with the next thread, or with the caller where no thread can. Returns when it is this fiber's turn.
+  void give_way(Place& own) {
+    Place* next = &caller_;
+    if (choose_next()) {
+      Fiber*& on = threads_[current_].on;
+      if (on == nullptr) on = &free_fiber();
+      next = &on->place;
+    }
+    if (next != &own) own.change_to(*next);
+  }
+
+  Fiber& free_fiber() {
+    if (free_.empty()) return new_fiber();
+    Fiber& last = *free_.back();
+    free_.pop_back();
+    return last;
+  }
+  // Begins anew in every grid: grids are run by the threads of several streams.
+  Fiber& new_fiber() {
+    if (begun_ == fibers_.size()) fibers_.push_back(std::make_unique<Fiber>());
+    Fiber& fiber = *fibers_[begun_++];
+    ucontext_t& start = fiber.place.start;
+    getcontext(&start);
+    start.uc_stack.ss_sp = fiber.stack.get();
+    start.uc_stack.ss_size = kStack;
+    start.uc_link = nullptr;  // it never returns
+    makecontext(&start, &Blocks::enter, 0);
+    fiber.place.begun = false;
+    return fiber;
   }
   static void enter();
 
-  template <typename Expected>
-  void meet(Meeting& meeting, Expected expected) {
-    const unsigned round = meeting.round;
-    ++meeting.arrived;
-    moved_ = true;
-    while (meeting.round == round) {
-      if (meeting.arrived >= expected()) {
-        meeting.arrived = 0;
-        ++meeting.round;
-        moved_ = true;
-        break;
-      }
-      swapcontext(&threads_[current_].context, &scheduler_);
+  // One thread after the other, whichever is the current one.
+  void work() {
+    while (true) {
+      thread_();
+      Thread& ended = threads_[current_];
+      ended.done = true;
+      --living_;
+      Fiber& own = *ended.on;
+      free_.push_back(&own);
+      give_way(own.place);
     }
   }
 
   dim3 size_;
   const std::function<void()>& thread_;
-  Stacks& stacks_;
+  Fibers& fibers_;
+  std::size_t begun_ = 0;  // of these
+  std::vector<Fiber*> free_;
   std::vector<Thread> threads_;
   std::map<std::pair<unsigned, unsigned>, Meeting> of_masks_;  // of warp and mask
   Meeting all_;
-  ucontext_t scheduler_{};
+  Place caller_;
   unsigned current_ = 0, living_ = 0;
-  bool moved_ = false;
 };
 
-Block* running = nullptr;  // the program has one thread
+Blocks* running = nullptr;  // one grid runs at a time
 
-void Block::enter() {
-  Block& block = *running;
-  block.thread_();
-  block.threads_[block.current_].done = true;
-  --block.living_;
-  block.moved_ = true;
+void Blocks::enter() {
+  running->work();
 }
 
 }  // namespace
 
 void run_grid(const dim3& grid, const dim3& block, const std::function<void()>& thread) {
-  static Block::Stacks stacks;
+  static Blocks::Fibers fibers;
   gridDim = grid;
   blockDim = block;
-  for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
-    for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
-      Block threads(block, thread, stacks);
-      running = &threads;
-      threads.run();
-      running = nullptr;
-    }
-  }
+  Blocks blocks(block, thread, fibers);
+  running = &blocks;
+  for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y)
+    for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) blocks.run_one();
+  running = nullptr;
 }
 
 }  // namespace shardsim::on_cpu
@@ -144,13 +226,12 @@ void __syncwarp(unsigned mask) {
 }
 
 float __shfl_xor_sync(unsigned mask, float value, int offset, int width) {
-  shardsim::on_cpu::Block& block = *shardsim::on_cpu::running;
+  shardsim::on_cpu::Blocks& block = *shardsim::on_cpu::running;
   const unsigned lane = block.lane(), lanes = static_cast<unsigned>(width);
   if ((mask >> lane & 1U) == 0) throw std::logic_error("a shuffle by a thread outside its mask");
-  block.meeting(mask).values[lane] = value;
-  block.meet_warp(mask);
-  const unsigned from = lane / lanes * lanes + ((lane % lanes) ^ static_cast<unsigned>(offset));
-  const float got = block.meeting(mask).values[from];
-  block.meet_warp(mask);
-  return got;
+  auto& meeting = block.meeting(mask);
+  float* const values = meeting.values[meeting.round % 2];
+  values[lane] = value;
+  block.meet(meeting);
+  return values[lane / lanes * lanes + ((lane % lanes) ^ static_cast<unsigned>(offset))];
 }

@@ -1,7 +1,9 @@
 #include <cuda_runtime.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -28,6 +30,13 @@ std::size_t used() {
   std::size_t sum = 0;
   for (const auto& [data, bytes] : allocations()) sum += bytes;
   return sum;
+}
+
+// What is freed stays with the process: to take it from the system again, page by page, takes longer than all that is
+// done with it.
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
 }  // namespace
@@ -65,6 +74,7 @@ const char* cudaGetErrorName(cudaError_t code) {
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   shardsim::on_cpu::see_start();
+  if (allocations().empty()) keep_freed_memory();
   if (used() + bytes > faults().memory) return cudaErrorMemoryAllocation;
   *data = nullptr;
   if (posix_memalign(data, 256, bytes) != 0) return cudaErrorMemoryAllocation;

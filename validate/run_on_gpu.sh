@@ -6,7 +6,7 @@
 #   measure  the micro-benchmark's grid in three rounds, one rank's share of two trainings, PyTorch beside them, ncu's bytes
 # Usage: run_on_gpu.sh check|measure OUT_DIR [options]
 #   --dry-run       print the plan and end
-#   --minutes M     the whole takes at most so long (7.5); what does not fit is named
+#   --minutes M     the whole takes at most so long (7.5), and with more each step longer; what does not fit is named
 #   --built DIR     a folder with shardsim-validate, shardsim-microbench, shardsim-cuda-check; nothing is built then
 #   --require LIST  of nccl, torch, sanitizer, ncu, with commas: failed where it is missing, not left out
 #   --steps LIST    only these steps of the plan, with commas
@@ -58,8 +58,10 @@ plan_measure() {
   echo "ncu 40 80 bytes that lookups and updates move from and to DRAM, by ncu"
 }
 pattern=${steps//,/|}
-asked_steps() { "plan_$mode" | grep -E "^(${pattern:-.*}) "; }
-plan() { [ -n "$built" ] || echo "build 90 240 validator, micro-benchmark and checks, by nvcc"; asked_steps; }
+# With more minutes than usual each step may take longer in proportion.
+stretched() { awk -v minutes="$minutes" '{ if (minutes > 7.5) $3 = int($3 * minutes / 7.5); print }'; }
+asked_steps() { "plan_$mode" | grep -E "^(${pattern:-.*}) " | stretched; }
+plan() { [ -n "$built" ] || echo "build 90 240 validator, micro-benchmark and checks, by nvcc" | stretched; asked_steps; }
 
 print_plan() {
   printf '%-10s %8s %8s  %s\n' step minutes 'at most' 'what it does'

@@ -27,7 +27,7 @@ fi
 # Chromium refuses its sandbox to root.
 sandbox=
 [ "$(id -u)" -ne 0 ] || sandbox=--no-sandbox
-timeout 120 "$browser" --headless $sandbox --disable-gpu --disable-background-networking --hide-scrollbars \
+timeout 600 "$browser" --headless $sandbox --disable-gpu --disable-background-networking --hide-scrollbars \
   --user-data-dir="$work/profile" --window-size=1366,768 --virtual-time-budget=10000 --dump-dom "file://$report" \
   >"$work/page.html" 2>"$work/log" || fail "the browser failed: $(tail -n 3 "$work/log")"
 

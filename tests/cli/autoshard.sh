@@ -71,7 +71,7 @@ stop() {
     >streams/out 2>streams/err </dev/null &
   main=$!
   begun "$main" "$shardsim"
-  sleep 1
+  works "$main" 80
   kill "-$1" "$main"
   wait "$main" || code=$?
   check "$1 ends the training with $2, not $code" [ "$code" -eq "$2" ]

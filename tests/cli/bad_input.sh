@@ -378,7 +378,7 @@ published 'quantity: iteration, value: "1 ms", role: predicted, source: x' 'quan
 file_refused 'bad.yaml:[0-9]+:.*published twice'
 
 echo "-- pipes and devices"
-check "check reads a pipe once" bash -c "cat good.yaml | timeout 20 '$shardsim' check /dev/stdin"
+check "check reads a pipe once" bash -c "cat good.yaml | timeout $patience '$shardsim' check /dev/stdin"
 refuse 2 '/dev/zero.*binary' check /dev/zero
 sed 's/^cluster:/cases: [{name: all}]\ncluster:/' good.yaml >bad.yaml
 file_refused "bad.yaml:6:.*named 'all'"

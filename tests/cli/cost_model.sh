@@ -77,7 +77,7 @@ before=$(files)
 env --default-signal=INT "$shardsim" cost-model train labels.json --epochs 100000 -o stopped.h5 >streams/out 2>streams/err &
 main=$!
 begun "$main" "$shardsim"
-sleep 1
+works "$main" 80
 kill -INT "$main"
 code=0
 wait "$main" || code=$?

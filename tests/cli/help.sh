@@ -15,7 +15,7 @@ run_examples() {
   while IFS= read -r line; do
     checks=$((checks + 1))
     [[ $line == shardsim\ * ]] || fail "an example is no command: $line"
-    (PATH=$PWD/bin:$PATH timeout 60 bash -euc "$line" >streams/example 2>streams/err </dev/null) || fail "the example '$line' fails: $(cat streams/err)"
+    (PATH=$PWD/bin:$PATH timeout "$patience" bash -euc "$line" >streams/example 2>streams/err </dev/null) || fail "the example '$line' fails: $(cat streams/err)"
     [ -s streams/example ] || [[ $line == *" -o "* ]] || fail "the example '$line' prints nothing"
   done
 }

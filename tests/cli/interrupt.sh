@@ -15,6 +15,17 @@ shardsim=$(realpath "$1") source=$(realpath "$2")
 } >slow.yaml
 
 children_of() { cat "/proc/$1/task/$1/children" 2>/dev/null || true; }
+# has_workers PID COUNT: so many children; they are in $workers.
+has_workers() {
+  workers=$(children_of "$1")
+  [ "$(wc -w <<<"$workers")" -ge "$2" ]
+}
+# reads PID: it catches Ctrl-C and sleeps, as it waits for what it reads; or it has ended, which its code tells.
+reads() {
+  local state
+  state=$(awk '/^State:/ { print $2 }' "/proc/$1/status") && [ "$state" != Z ] || return 0
+  [ "$state" = S ] && [ $((16#$(awk '/^SigCgt:/ { print $2 }' "/proc/$1/status") & 2)) -ne 0 ]
+}
 
 # Ended, or a zombie that nobody may reap there; within 5 s, for on a busy machine that takes its time.
 gone() {
@@ -32,12 +43,7 @@ stop_with() {
   before=$(files)
   setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow -j "$jobs" >streams/out 2>streams/err </dev/null &
   main=$!
-  for _ in $(seq 200); do
-    workers=$(children_of "$main")
-    [ "$(wc -w <<<"$workers")" -lt "$jobs" ] || break
-    sleep 0.05
-  done
-  check "$jobs workers start" [ "$(wc -w <<<"$workers")" -ge "$jobs" ]
+  check "$jobs workers start" until_true has_workers "$main" "$jobs"
   if [ "$target" = group ]; then kill "-$signal" -- "-$main"; else kill "-$signal" "$main"; fi
   local from=$SECONDS
   wait "$main" || code=$?
@@ -57,14 +63,11 @@ stop_with TERM 143 2 group
 
 # A planner that simulates its candidates, each in a worker: seconds of work.
 plan_stops() {
-  local signal=$1 expected=$2 code=0 main from
+  local signal=$1 expected=$2 code=0 main from workers
   setsid env --default-signal=INT,TERM "$shardsim" plan "$source/scenarios/torchrec_synthetic.yaml" --case jumbo \
     --objective simulated -o slow_plan.json >streams/out 2>streams/err </dev/null &
   main=$!
-  for _ in $(seq 200); do
-    [ -z "$(children_of "$main")" ] || break
-    sleep 0.02
-  done
+  check "plan: workers start" until_true has_workers "$main" 1
   kill "-$signal" -- "-$main"
   from=$SECONDS
   wait "$main" || code=$?
@@ -79,11 +82,7 @@ plan_stops TERM 143
 # A worker that dies fails the run and is named by its case.
 setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow >streams/out 2>streams/err </dev/null &
 main=$!
-for _ in $(seq 200); do
-  workers=$(children_of "$main")
-  [ -z "$workers" ] || break
-  sleep 0.05
-done
+until_true has_workers "$main" 1
 # shellcheck disable=SC2086
 kill -KILL $workers
 code=0 from=$SECONDS
@@ -96,11 +95,7 @@ check "no file is left after a worker died" [ -z "$(find out -type f 2>/dev/null
 # A killed run takes its workers with it.
 setsid env --default-signal=INT,TERM "$shardsim" run slow.yaml -o out/slow -j 2 >streams/out 2>streams/err </dev/null &
 main=$!
-for _ in $(seq 200); do
-  workers=$(children_of "$main")
-  [ "$(wc -w <<<"$workers")" -lt 2 ] || break
-  sleep 0.05
-done
+until_true has_workers "$main" 2
 kill -KILL "$main"
 wait "$main" || true
 for worker in $workers; do check "worker $worker ends with a killed run" gone "$worker"; done
@@ -115,7 +110,7 @@ stops_while_reading() {
   main=$!
   exec 9>pipe  # somebody must open the pipe for both to go on; nothing is written
   begun "$main" "$shardsim"
-  sleep 0.2
+  until_true reads "$main"
   kill "-$signal" "$main" || true  # it may have ended, which the code tells
   from=$SECONDS
   wait "$main" || code=$?
@@ -143,7 +138,7 @@ for arguments in "run pipe" "sweep pipe" "check pipe.h5" "plan pipe" "explain pi
   stops_while_reading INT 130 $arguments
 done
 
-# stops_while_working AFTER ARGUMENT...: Ctrl-C ends a command in the middle of its work, after so many seconds of it.
+# stops_while_working AFTER ARGUMENT...: Ctrl-C ends a command in the middle of its work, after so many hundredths of a second of it.
 stops_while_working() {
   local after=$1 code=0 main before from
   shift
@@ -151,7 +146,7 @@ stops_while_working() {
   setsid env --default-signal=INT,TERM "$shardsim" "$@" >streams/out 2>streams/err </dev/null &
   main=$!
   begun "$main" "$shardsim"
-  sleep "$after"
+  works "$main" "$after"
   kill -INT "$main" || true
   from=$SECONDS
   wait "$main" || code=$?
@@ -160,7 +155,7 @@ stops_while_working() {
   check "working: '$1 $2' leaves nothing" [ "$before" = "$(files)" ]
 }
 sizes=$(seq -s, -f '%.0fB' 1048576 1024 2071552)
-stops_while_working 0.5 collective predict --cluster dgx_a100_80gb --nodes 128 --kind all_to_all_v --skew zipf --sizes "$sizes"
-stops_while_working 0.2 collective compare --measurements "$measured/open" -o made
-stops_while_working 0.4 cost-model sample nv_tiny -n 1000000 -o made.json
+stops_while_working 50 collective predict --cluster dgx_a100_80gb --nodes 128 --kind all_to_all_v --skew zipf --sizes "$sizes"
+stops_while_working 20 collective compare --measurements "$measured/open" -o made
+stops_while_working 40 cost-model sample nv_tiny -n 1000000 -o made.json
 finish 170

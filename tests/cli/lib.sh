@@ -27,22 +27,34 @@ without_mpi() {
   exit 77
 }
 
+# What hangs is given up after so many seconds: more than anything takes on a slow machine beside other work.
+patience=600
+
+# until_true COMMAND...: waits until the command succeeds; says so and fails where it does not within $patience seconds.
+until_true() {
+  local from=$SECONDS
+  until "$@" >/dev/null 2>&1; do
+    [ $((SECONDS - from)) -lt "$patience" ] || { echo "not within $patience s: $*"; return 1; }
+    sleep 0.05
+  done
+}
+
 # run ARGUMENT...: shardsim with its streams in streams/out and streams/err and its exit code in $code.
 run() {
   code=0
-  timeout 60 "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
+  timeout "${limit:-$patience}" "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
 }
 
 # Every file but the streams, and what is in it.
 files() { find . -path ./streams -prune -o -type f -print0 | sort -z | xargs -0r cksum; }
 
 # refuse CODE PATTERN ARGUMENT...: shardsim ends with this code, prints nothing on stdout and one line on stderr that
-# begins with `error: ` and matches the pattern (extended), and leaves no file behind.
+# begins with `error: ` and matches the pattern (extended), and leaves no file behind. What is refused is so within a minute.
 refuse() {
   local expected=$1 pattern=$2 before
   shift 2
   before=$(files)
-  run "$@"
+  limit=60 run "$@"
   checks=$((checks + 1))
   local said
   said="$* -> $code: $(head -c 600 streams/err)"
@@ -58,11 +70,22 @@ refuse() {
 # begun PID PROGRAM: waits until this background process is the program. Until then it is a shell or `env`, which still
 # ignores Ctrl-C as every background process of a script does: a signal sent too early is lost, and nothing ends.
 begun() {
-  for _ in $(seq 500); do
-    [ "$(readlink "/proc/$1/exe" 2>/dev/null)" != "$2" ] || return 0
-    sleep 0.02
-  done
-  fail "process $1 is not $2 after 10 s"
+  is_program() { [ "$(readlink "/proc/$1/exe")" = "$2" ]; }
+  until_true is_program "$@" || fail "process $1 is not $2 after $patience s"
+}
+
+# works PID HUNDREDTHS: waits until the process has had a processor for so many hundredths of a second more, or has ended: as far
+# into its work on a busy machine as on an idle one.
+works() {
+  local due
+  processor_time() { awk '{ sub(/.*\) /, ""); print $1 == "Z" ? "ended" : $12 + $13 }' "/proc/$1/stat" 2>/dev/null || echo ended; }
+  has_had() {
+    local now
+    now=$(processor_time "$1")
+    [ "$now" = ended ] || [ "$now" -ge "$2" ]
+  }
+  due=$(processor_time "$1")
+  [ "$due" = ended ] || until_true has_had "$1" $((due + $2)) || fail "process $1 does not work"
 }
 
 # ends PID...: waits for all; their codes in $codes, and how many seconds it took in $took.

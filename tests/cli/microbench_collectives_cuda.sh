@@ -12,7 +12,7 @@ start() {
   local rank=$1 port=$2
   shift 2
   RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$((rank % 2)) LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port TMPDIR=$PWD/messages \
-    NCCL_HOSTID=node$((rank / 2)) timeout 120 "$shardsim" --device cuda --collectives "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
+    NCCL_HOSTID=node$((rank / 2)) timeout "$patience" "$shardsim" --device cuda --collectives "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
 }
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
@@ -60,8 +60,12 @@ check "warm has none for collectives: $code $(cat streams/err)" grep -q 'no effe
 
 echo "-- a rank that dies"
 port=$(port) pids=()
+rm -r messages
+mkdir messages
 for rank in 0 1 2 3; do start $rank "$port" -o dead.txt; pids+=($!); done
-sleep 2
+# Ranks have exchanged something, and have left the untimed pass, whose folders go with it.
+are_timed() { [ -n "$(find messages -path '*/comm*/*')" ] && [ -z "$(find messages -name 'shardsim-*')" ]; }
+until_true are_timed
 pkill -KILL -P "${pids[2]}" || true
 for rank in 0 1 3; do
   code=0

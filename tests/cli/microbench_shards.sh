@@ -35,10 +35,9 @@ echo "-- interruption"
 shards 4000 >many.json
 "$shardsim" --shards many.json "${bench[@]}" --seconds 20 -o many_labels.json >/dev/null 2>&1 &
 pid=$!
-for ((i = 0; i < 300; i++)); do
-  [ "$(cat many_labels.json.journal 2>/dev/null | wc -l)" -lt 20 ] || break
-  sleep 0.1
-done
+# measured COUNT: so many lines of the journal.
+measured() { [ "$(grep -c '^[0-9]' many_labels.json.journal)" -ge "$1" ]; }
+until_true measured 20
 kill -9 $pid
 wait $pid 2>/dev/null || true
 check "killed, it left no output" [ ! -e many_labels.json ]
@@ -48,10 +47,7 @@ head -n 10 many_labels.json.journal >before
 printf '3999 12' >>many_labels.json.journal
 "$shardsim" --shards many.json "${bench[@]}" --seconds 20 -o many_labels.json >/dev/null 2>&1 &
 pid=$!
-for ((i = 0; i < 300; i++)); do
-  [ "$(grep -c '^[0-9]' many_labels.json.journal)" -lt $((kept + 5)) ] || break
-  sleep 0.1
-done
+until_true measured $((kept + 5))
 kill -INT $pid
 code=0
 wait $pid || code=$?

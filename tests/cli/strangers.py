@@ -30,7 +30,7 @@ def hello(rank, world):
 
 
 def connect(port):
-    return socket.create_connection(("127.0.0.1", int(port)), timeout=10)
+    return socket.create_connection(("127.0.0.1", int(port)), timeout=600)
 
 
 def exactly(end, count):
@@ -102,7 +102,7 @@ def main():
         prove(end, os.environ["SHARDSIM_SECRET"].encode())
         end.sendall(hello(*more))
         exactly(end, 24)  # accepted
-        end.settimeout(60)
+        end.settimeout(600)
         exactly(end, 24)  # welcome: all are there
         end.sendall(frame(CONTRIBUTION, [], claimed=8 << 30))
         try:

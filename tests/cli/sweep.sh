@@ -72,19 +72,13 @@ echo "-- killed in the middle"
 scenario many.yaml 'random: {points: 1200, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s, scale: log}, workload.batch_per_gpu: {from: 8, to: 64}}}'
 run sweep many.yaml -o whole -q
 check "1,200 drawn points ($code): $(cat streams/err)" [ "$code" -eq 0 ]
-# grown BYTES: waits until so much is finished.
-grown() {
-  for _ in $(seq 400); do
-    [ "$(stat -c %s killed/points/local.points 2>/dev/null || echo 0)" -lt "$1" ] || return 0
-    sleep 0.02
-  done
-  return 1
-}
+# grown BYTES: so much is finished.
+grown() { [ "$(stat -c %s killed/points/local.points)" -ge "$1" ]; }
 for signal in KILL INT TERM; do
   before=$(stat -c %s killed/points/local.points 2>/dev/null || echo 0)
   setsid env --default-signal=INT,TERM "$shardsim" sweep many.yaml -o killed -j 2 -q >streams/out 2>streams/err </dev/null &
   main=$!
-  check "points are kept while it runs" grown $((before + 10000))
+  check "points are kept while it runs" until_true grown $((before + 10000))
   if [ "$signal" = INT ]; then
     code=0
     "$shardsim" sweep many.yaml -o killed >streams/second 2>&1 </dev/null || code=$?

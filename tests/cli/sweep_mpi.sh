@@ -15,7 +15,7 @@ launch() {
   local ranks=$1
   shift
   code=0
-  timeout 90 mpirun --oversubscribe --bind-to none -n "$ranks" "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
+  timeout "$patience" mpirun --oversubscribe --bind-to none -n "$ranks" "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
 }
 many() {
   printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n'
@@ -24,16 +24,15 @@ many() {
 many 600 >many.yaml
 many 8 >few.yaml
 
+# grown FOLDER: some points are finished.
+grown() { [ "$(stat -c %s "$1"/points/local.points)" -ge 8000 ]; }
 # start_and_kill FOLDER [OPTION]...: many.yaml on three ranks; kills the last one in the middle. Exit code in $code.
 start_and_kill() {
   local folder=$1
   shift
-  timeout 90 mpirun "$@" --oversubscribe --bind-to none -n 3 "$shardsim" sweep many.yaml -o "$folder" >streams/out 2>streams/err </dev/null &
+  timeout "$patience" mpirun "$@" --oversubscribe --bind-to none -n 3 "$shardsim" sweep many.yaml -o "$folder" >streams/out 2>streams/err </dev/null &
   launcher=$!
-  for _ in $(seq 400); do
-    [ "$(stat -c %s "$folder"/points/local.points 2>/dev/null || echo 0)" -lt 8000 ] || break
-    sleep 0.02
-  done
+  until_true grown "$folder"
   # Of the processes that mpirun started the last one, which is no rank 0.
   ranks=$(cat "/proc/$launcher/task/"*/children 2>/dev/null || true)
   mpirun_pid=$launcher
@@ -79,12 +78,9 @@ if mpirun --help all 2>/dev/null | grep -q -- '-enable-recovery'; then
 fi
 
 echo "-- a simulation that dies costs its rank nothing"
-timeout 90 mpirun --oversubscribe --bind-to none -n 2 "$shardsim" sweep many.yaml -o child -q >streams/out 2>streams/err </dev/null &
+timeout "$patience" mpirun --oversubscribe --bind-to none -n 2 "$shardsim" sweep many.yaml -o child -q >streams/out 2>streams/err </dev/null &
 launcher=$!
-for _ in $(seq 400); do
-  [ "$(stat -c %s child/points/local.points 2>/dev/null || echo 0)" -lt 8000 ] || break
-  sleep 0.02
-done
+until_true grown child
 # The child of a rank: a shardsim whose parent is one.
 for process in $(pgrep -x shardsim); do
   parent=$(awk '/^PPid:/ {print $2}' "/proc/$process/status" 2>/dev/null || echo 1)

@@ -14,16 +14,6 @@ chmod 755 "$work"
 
 same_results() { cmp -s "$1/sweep.csv" "$2/sweep.csv" && cmp -s "$1/sweep.h5" "$2/sweep.h5" && cmp -s "$1/report.html" "$2/report.html"; }
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# until SECONDS COMMAND...: waits until it succeeds.
-until_true() {
-  local tries=$(($1 * 10))
-  shift
-  for _ in $(seq "$tries"); do
-    "$@" >/dev/null 2>&1 && return 0
-    sleep 0.1
-  done
-  return 1
-}
 
 # munged as its own user, with a key and a socket of this test.
 mkdir -p munge state spool logs
@@ -34,7 +24,7 @@ chmod 711 munge
 processes=()
 stop_all() {
   for process in "${processes[@]}"; do kill -TERM "$process" 2>/dev/null || true; done
-  for process in "${processes[@]}"; do until_true 5 test ! -d "/proc/$process" || kill -KILL "$process" 2>/dev/null || true; done
+  for process in "${processes[@]}"; do patience=5 until_true test ! -d "/proc/$process" || kill -KILL "$process" 2>/dev/null || true; done
   chmod -R u+rwx "$work"
   rm -rf "$work"
 }
@@ -42,7 +32,7 @@ trap stop_all EXIT
 setpriv --reuid munge --regid munge --clear-groups munged --foreground --force --socket="$work/munge/socket" \
   --key-file="$work/munge/key" --pid-file="$work/munge/pid" --log-file="$work/munge/log" --seed-file="$work/munge/seed" >logs/munged.out 2>&1 &
 processes+=($!)
-until_true 10 test -S munge/socket || { echo "skipped: munged does not start here: $(cat munge/log 2>/dev/null)"; exit 77; }
+patience=60 until_true test -S munge/socket || { echo "skipped: munged does not start here: $(cat munge/log 2>/dev/null)"; exit 77; }
 
 host=$(hostname -s)
 export SLURM_CONF=$work/slurm.conf
@@ -83,7 +73,7 @@ for node in one two; do
   nodes[$node]=$!
 done
 idle() { [ "$(sinfo -h -N -o %t | grep -c '^idle$')" -eq 2 ]; }
-until_true 30 idle || { echo "skipped: Slurm does not start here: $(tail -3 logs/slurmctld.out logs/one.out; sinfo 2>&1)"; exit 77; }
+patience=120 until_true idle || { echo "skipped: Slurm does not start here: $(tail -3 logs/slurmctld.out logs/one.out; sinfo 2>&1)"; exit 77; }
 
 many() {
   printf 'schema: shardsim.scenario/1\ncluster: toy_2x4\nworkload: toy_history\nplanner: {name: row_wise}\npayload: planned\nsweep:\n'
@@ -99,7 +89,7 @@ check "a local run ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 run sweep many.yaml -o array --slurm 3
 check "the array is submitted ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 check "its number is told: $(cat streams/out)" grep -qE '^Slurm job [0-9]+: 3 tasks for 600 points' streams/out
-check "the tasks end" until_true 60 none_left
+check "the tasks end" until_true none_left
 check "whoever ends last writes the results: $(cat array/points/slurm-*.txt)" [ -e array/sweep.csv ]
 check "with the bytes of a local run" same_results local array
 run sweep many.yaml -o array --slurm 3
@@ -109,7 +99,7 @@ echo "-- a node is killed in the middle"
 run sweep more.yaml -o whole -q
 run sweep more.yaml -o killed --slurm 2 -j 1
 running() { [ "$(stat -c %s killed/points/part-0-of-2.points 2>/dev/null || echo 0)" -gt 20000 ] && [ "$(stat -c %s killed/points/part-1-of-2.points 2>/dev/null || echo 0)" -gt 20000 ]; }
-check "both tasks are at work: $(squeue)" until_true 60 running
+check "both tasks are at work: $(squeue)" until_true running
 code=0
 "$shardsim" sweep more.yaml -o killed >streams/second 2>&1 </dev/null || code=$?
 check "a local call meanwhile is refused ($code): $(cat streams/second)" grep -q 'another shardsim is writing' streams/second
@@ -120,19 +110,19 @@ for process in $(pgrep -x shardsim) $(pgrep -x slurmstepd); do
   tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null | grep -qx 'SLURMD_NODENAME=two' && kill -KILL "$process"
 done
 scancel -u root
-check "the array ends" until_true 60 none_left
+check "the array ends" until_true none_left
 kept=$(cat killed/points/*.points | wc -c)
 check "what was finished is kept" [ "$kept" -gt 40000 ]
-free() { timeout 50 "$shardsim" sweep more.yaml -o killed >streams/out 2>streams/err </dev/null; }
-check "a call without --slurm goes on" until_true 5 free
+free() { timeout "$patience" "$shardsim" sweep more.yaml -o killed >streams/out 2>streams/err </dev/null; }
+check "a call without --slurm goes on" until_true free
 check "from there: $(cat streams/err)" grep -qE '^note: [0-9,]+ of them were finished before$' streams/err
 check "and gives the same bytes" same_results whole killed
 
 echo "-- nobody to submit to"
 kill -KILL "$controller"
-until_true 5 test ! -d "/proc/$controller" || true
+wait "$controller" 2>/dev/null || true
 code=0
-timeout 100 "$shardsim" sweep many.yaml -o lost --slurm 2 -q >streams/out 2>streams/err </dev/null || code=$?
+timeout "$patience" "$shardsim" sweep many.yaml -o lost --slurm 2 -q >streams/out 2>streams/err </dev/null || code=$?
 check "a controller that is gone is one error ($code): $(cat streams/err)" [ "$code" -eq 1 ]
 check "in sbatch's words" grep -qE '^error: sbatch has refused .*: .*(ontroller|onnect)' streams/err
 check "nothing on stdout" [ ! -s streams/out ]

@@ -125,7 +125,7 @@ start() {
   local rank=$1 world=$2 port=$3
   shift 3
   RANK=$rank WORLD_SIZE=$world LOCAL_RANK=$((rank % (world / 2))) LOCAL_WORLD_SIZE=$((world / 2)) MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
-    timeout 60 "$validate" "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
+    timeout "$patience" "$validate" "$@" >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
 }
 # A port that is free now.
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
@@ -139,9 +139,9 @@ check "rank 0 alone speaks" [ -s streams/rank0.out ] && [ ! -s streams/rank3.out
 # torchrun's agent listens at MASTER_PORT, on all addresses of IPv6 and IPv4; the ranks meet beside it.
 python3 -c 'import socket, time
 s = socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) if socket.has_dualstack_ipv6() else socket.create_server(("", 0))
-print(s.getsockname()[1], flush=True); time.sleep(60)' >agent &
+print(s.getsockname()[1], flush=True); time.sleep(600)' >agent &
 holder=$!
-for _ in $(seq 50); do [ -s agent ] && break; sleep 0.1; done
+until_true test -s agent
 for store in True False; do
   pids=
   for rank in 0 1; do
@@ -177,8 +177,10 @@ check "a rank with another program is refused by all:$codes" [ "$codes" = ' 2 2 
 check "it is named: $(cat streams/rank0.err)" grep -q 'rank 7 has another program than rank 0' streams/rank0.err
 
 echo "-- a rank dies in the middle"
-# Of the process that `timeout` watches.
-threads_of() { for child in $(pgrep -P "$1" || true); do ls "/proc/$child/task" 2>/dev/null; done | wc -l; }
+# threads PID COUNT: it has at least so many.
+threads() { [ "$(ls "/proc/$1/task" | wc -l)" -ge "$2" ]; }
+# Sets $rank_process to the process that `timeout` watches.
+find_rank() { rank_process=$(pgrep -P "$1"); }
 # kill_one VICTIM FILE: eight ranks, endless; the victim is killed once they run.
 kill_one() {
   local victim=$1 file=$2
@@ -188,9 +190,10 @@ kill_one() {
     pids+=($!)
   done
   # Until the victim's streams are threads: then all ranks are there and iterate.
-  for _ in $(seq 200); do [ "$(threads_of "${pids[$victim]}")" -ge 5 ] && break; sleep 0.05; done
-  sleep 0.5
-  pkill -KILL -P "${pids[$victim]}" || true
+  until_true find_rank "${pids[$victim]}"
+  until_true threads "$rank_process" 5
+  works "$rank_process" 10
+  kill -KILL "$rank_process" || true
   survivors=()
   for rank in 0 1 2 3 4 5 6 7; do [ $rank = "$victim" ] || survivors+=("${pids[$rank]}"); done
   ends "${survivors[@]}"
@@ -214,8 +217,8 @@ check "and nobody writes for all" [ ! -e headless.timeline.json ]
 echo "-- told to stop"
 env --default-signal=INT,TERM "$validate" row_wise.json --warmup 0 --iterations 1000000 -o stopped.timeline.json >streams/out 2>streams/err </dev/null &
 pid=$!
-for _ in $(seq 200); do [ "$(ls /proc/$pid/task | wc -l)" -ge 40 ] && break; sleep 0.05; done
-sleep 0.5
+until_true threads $pid 40
+works $pid 50
 kill -INT $pid
 ends $pid
 check "Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
@@ -233,9 +236,9 @@ check "no file" [ ! -e never.h5 ]
 
 echo "-- the port is in use"
 python3 -c 'import socket, time
-s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(30)' >taken &
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(600)' >taken &
 holder=$!
-for _ in $(seq 50); do [ -s taken ] && break; sleep 0.1; done
+until_true test -s taken
 start 0 8 "$(cat taken)" row_wise.json -o port.h5
 ends $!
 check "the port is named, and what to do: $(cat streams/rank0.err)" grep -qE "^error: .*$(cat taken).*MASTER_PORT" streams/rank0.err

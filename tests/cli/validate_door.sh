@@ -8,19 +8,21 @@ shardsim=$validate
 
 program=$source/tests/sim/data/toy_program.json  # of 2 nodes of 4 ranks; here a process for each node
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-strangers() { timeout 100 python3 "$source/tests/cli/strangers.py" "$@"; }
+strangers() { timeout "$patience" python3 "$source/tests/cli/strangers.py" "$@"; }
 # start NAME RANK ARGUMENT...: a process as a launcher starts it, at $port, in the background; its streams in NAME.*
 start() {
   local name=$1 rank=$2
   shift 2
   RANK=$rank WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=${master:-127.0.0.1} MASTER_PORT=$port \
-    ${measured:-} timeout 60 "$validate" "$program" --warmup 1 --iterations 2 -o "$name.timeline.json" "$@" \
+    ${measured:-} timeout "$patience" "$validate" "$program" --warmup 1 --iterations 2 -o "$name.timeline.json" "$@" \
     >"streams/$name.out" 2>"streams/$name.err" </dev/null &
 }
 # The most memory that the process which a `timeout` watches has had so far, in MiB.
 peak() { awk '/^VmHWM/ {print int($2 / 1024)}' "/proc/$(pgrep -P "$1")/status" 2>/dev/null || echo 0; }
 # listens: until somebody does at $port.
-listens() { for _ in $(seq 100); do grep -q ":$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp && return; sleep 0.1; done; }
+listens() { until_true grep -q ":$(printf %04X "$port") 00000000:0000 0A" /proc/net/tcp || fail "nobody listens at $port"; }
+# has_connections COUNT: from somewhere to $port, also those that rank 0 has closed again.
+has_connections() { [ "$(grep -c "^ *[0-9]*: [0-9A-F]*:[0-9A-F]* [0-9A-F]*:$(printf %04X "$port") 0[18] " /proc/net/tcp)" -ge "$1" ]; }
 
 echo "-- secrets"
 ranks='RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1'
@@ -95,9 +97,9 @@ zero=$!
 listens
 strangers hello "$port" 4 8 >streams/hello
 check "it gets nothing but an end: $(cat streams/hello)" [ "$(grep -c "^b''$" streams/hello)" -eq 2 ]
-strangers silent "$port" 200 10 >streams/silent &
+timeout "$patience" python3 "$source/tests/cli/strangers.py" silent "$port" 200 600 >streams/silent &
 silent=$!
-sleep 0.5
+until_true has_connections 200
 start one 1
 ends $zero $!
 check "the ranks meet all the same, beside 200 that say nothing:$codes $(cat streams/zero.err)" [ "$codes" = ' 0 0' ]
@@ -112,7 +114,8 @@ listens
 calm=$(peak $zero)
 strangers flood "$port" 10 >streams/flood &
 flood=$!
-sleep 3
+until_true has_connections 100
+sleep 3  # of it
 flooded=$(peak $zero)
 start one 1
 ends $zero $!

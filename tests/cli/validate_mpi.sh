@@ -18,7 +18,7 @@ mpi=(mpirun --oversubscribe --bind-to none -n 8)
 # launch ARGUMENT...: eight ranks; streams as of run, exit code in $code.
 launch() {
   code=0
-  MASTER_PORT=$(port) timeout 90 "${mpi[@]}" "$validate" "$@" >streams/out 2>streams/err </dev/null || code=$?
+  MASTER_PORT=$(port) timeout "$patience" "${mpi[@]}" "$validate" "$@" >streams/out 2>streams/err </dev/null || code=$?
 }
 # A port that is free now.
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
@@ -29,7 +29,7 @@ for name in $cases; do "$simulator" lower "$toy" --case "$name" -o "$name.json" 
 
 echo "-- the wire"
 for how in '40000000' '1000 stop'; do
-  MASTER_PORT=$(port) timeout 60 mpirun --oversubscribe --bind-to none -n 3 "$wire_check" $how >streams/out 2>streams/err || true
+  MASTER_PORT=$(port) timeout "$patience" mpirun --oversubscribe --bind-to none -n 3 "$wire_check" $how >streams/out 2>streams/err || true
   check "$how: $(cat streams/err)" grep -qx passed streams/out
 done
 
@@ -54,7 +54,7 @@ refuse 1 'threads of one process.*mpirun -n 8' row_wise.json --transport mpi -o 
 pids=()
 port=$(port)
 for rank in 0 1 2 3 4 5 6 7; do
-  RANK=$rank WORLD_SIZE=8 LOCAL_RANK=$rank LOCAL_WORLD_SIZE=8 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout 60 \
+  RANK=$rank WORLD_SIZE=8 LOCAL_RANK=$rank LOCAL_WORLD_SIZE=8 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout "$patience" \
     "$validate" row_wise.json --transport mpi -o alone.h5 >"streams/rank$rank.out" 2>"streams/rank$rank.err" </dev/null &
   pids+=($!)
 done
@@ -67,21 +67,19 @@ done
 check "no file" [ ! -e threads.h5 ] && [ ! -e alone.h5 ]
 
 echo "-- a rank dies in the middle"
+iterates() { grep -q '^Threads:[^0-9]*\([89]\|1[0-9]\)$' "/proc/$(cat "pid.$1")/status"; }
 # kill_one VICTIM FILE OPTION...: eight ranks, endless, started with mpirun's OPTIONs; the victim is killed once they run.
 kill_one() {
   local victim=$1 file=$2
   shift 2
   rm -f ./pid.*
-  MASTER_PORT=$(port) timeout 90 "${mpi[@]}" "$@" sh -c \
+  MASTER_PORT=$(port) timeout "$patience" "${mpi[@]}" "$@" sh -c \
     'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" flexshard_3tier.json --transport mpi --warmup 0 --iterations 100000 -o '"$file" \
     "$validate" >streams/out 2>streams/err </dev/null &
   local job=$!
   # Until the victim's streams are threads beside those of MPI: then all ranks are there and iterate.
-  for _ in $(seq 300); do
-    [ -s "pid.$victim" ] && grep -qs '^Threads:[^0-9]*\([89]\|1[0-9]\)$' "/proc/$(cat "pid.$victim")/status" && break
-    sleep 0.1
-  done
-  sleep 1
+  until_true iterates "$victim"
+  works "$(cat "pid.$victim")" 20
   kill -KILL "$(cat "pid.$victim")"
   local from=$SECONDS
   wait $job || true

@@ -64,7 +64,7 @@ run_kill() {
   local log=$WORK/logs/kill seen=$WORK/observed/kill.timeline.json waited=0 pid began=$SECONDS going
   start_ranks "$PROGRAMS/ranks_2_three_tiers.json" 2 "$log.short" --warmup 0 --iterations 1 -o "$WORK/short.timeline.json"
   for pid in "${ranks[@]}"; do wait "$pid"; done
-  going=$((SECONDS - began + 3))
+  going=$((2 * (SECONDS - began) + 3))
   start_ranks "$PROGRAMS/ranks_2_three_tiers.json" 2 "$log" --warmup 1 --iterations 1000000 -o "$seen"
   for ((waited = 0; waited < going; waited++)); do
     sleep 1

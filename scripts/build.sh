@@ -6,6 +6,7 @@ preset=$1; shift
 cd "$root"
 log="build/$preset.log"
 mkdir -p build
+[ -e "build/$preset/build.ninja" ] || echo "building preset $preset for the first time: some minutes on two idle cores; progress is in $root/$log" >&2
 targets=(); for target in "$@"; do targets+=(--target "$target"); done
 if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
   tail -n 60 "$log" >&2

@@ -110,7 +110,7 @@ std::string choice_sentence(const StudyResult& study) {
   return fmt::format(
       "{} is faster than {} with a probability of {} %; choosing it costs {} % on average compared with always "
       "choosing the faster one.",
-      choice.chosen, next.name, chance_cell(next.chance), regret_cell(choice.regret_pct));
+      choice.chosen, next.name, chance_cell(next.chance), regret_cell(next.regret_pct));
 }
 
 }  // namespace shardsim

@@ -59,14 +59,16 @@ std::string head_remedy(const Table& table, double lookups, const PreparedCase& 
   const double bytes = static_cast<double>(table.rows) <= lookups ? bytes_as_copies(table, prepared) : 0;
   if (bytes > 0) {
     return fmt::format(
-        " Replicating table '{}' (data_parallel) would help: it has fewer rows than this rank looks up in it, and "
-        "every rank has room for its {}.",
+        " Replicating table '{}' (data_parallel) may help: it has fewer rows than this rank looks up in it, and every "
+        "rank has room for its {}. Simulate it.",
         table.name,
         bytes < 0.1 * kGiB ? fmt::format("{:.2g} MiB", bytes / kMiB) : fmt::format("{:.2g} GiB", bytes / kGiB));
   }
   if (table.dim < 2 * kNarrow) return "";
   return fmt::format(
-      " Cutting table '{}' by columns (column_wise) would help: the rank of a slice reads fewer bytes of each row.",
+      " Cutting table '{}' by columns (column_wise) may help: the rank of a slice reads fewer bytes of each row, but "
+      "each "
+      "slice receives all ids of the table. Simulate it.",
       table.name);
 }
 

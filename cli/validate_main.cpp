@@ -142,8 +142,8 @@ void print_summary(const Timeline& timeline, const std::string& path) {
   fmt::print("iteration: {:.3f} ms, median of {}\n\n", timeline.iteration_ms, timeline.iterations_run);
   fmt::print("{:<28} {:<14} {:>5} {:>12} {:>12}\n", "operation", "class", "calls", "time ms", "exposed ms");
   for (const NamedTime& time : named_times(timeline)) {
-    fmt::print("{:<28} {:<14} {:>5} {:>12.3f} {:>12.3f}\n", time.name, time.op_class, time.calls, time.span_ms,
-               time.exposed_ms);
+    fmt::print("{:<28} {:<14} {:>5} {:>12.3f} {:>12.3f}\n", printable(time.name), time.op_class, time.calls,
+               time.span_ms, time.exposed_ms);
   }
   fmt::print("\nwrote {}\n", path);
 }

@@ -25,6 +25,8 @@ namespace {
 using TermPtr = std::shared_ptr<const Filter::Term>;
 
 constexpr int kDeepest = 64;  // parentheses in each other
+// + - * / of a condition. Each is a call within a call: a sum of thirty thousand terms needs more stack than there is.
+constexpr int kMostSigns = 1000;
 constexpr const char* kFilterExample = "Write for example: cluster.nodes * workload.batch_per_gpu <= 65536";
 
 bool begins_name(char c) {
@@ -127,7 +129,8 @@ class FilterParser {
     return term;
   }
 
-  static TermPtr both(char sign, TermPtr left, TermPtr right) {
+  TermPtr both(char sign, TermPtr left, TermPtr right) {
+    if (++signs_ > kMostSigns) refuse(fmt::format("it has more than {} signs", kMostSigns));
     auto term = std::make_shared<Filter::Term>();
     term->sign = sign;
     term->left = std::move(left);
@@ -149,7 +152,7 @@ class FilterParser {
   const std::string& text_;
   const Place& place_;
   std::size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, signs_ = 0;
 };
 
 // What a condition comes to at one point.

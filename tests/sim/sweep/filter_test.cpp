@@ -55,6 +55,13 @@ TEST_CASE("texts are equal or not") {
   CHECK_THROWS_AS(holds("planner < row_wise"), Error);
 }
 
+TEST_CASE("a condition has a thousand signs at most") {
+  std::string ones = "1";
+  for (int i = 0; i < 1000; ++i) ones += "+1";
+  CHECK(holds(ones + " == 1001"));
+  CHECK_THROWS_WITH_AS(holds(ones + "+1 == 1002"), doctest::Contains("more than 1000 signs"), Error);
+}
+
 TEST_CASE("what cannot be read is refused with its place") {
   for (const char* const bad :
        {"cluster.nodes", "cluster.nodes <", "< 3", "cluster.nodes = 3", "(cluster.nodes > 3", "1 2 > 3",

@@ -121,7 +121,7 @@ validate=$(dirname "$shardsim")/shardsim-validate
 if [ -x "$validate" ]; then
   echo "-- ranks that fail"
   "$shardsim" lower "$source/scenarios/toy.yaml" --case row_wise -o program.json
-  # took WHAT: the run that began at $from ended within 10 s of it, and a second for the cluster itself.
+  # took WHAT: the run that began at $from, or whose rank was killed then, ended within 10 s of it, and a second for the cluster itself.
   took() { check "$1 ends the others within 10 s: $((SECONDS - from)) s" [ $((SECONDS - from)) -le 11 ]; }
   from=$SECONDS
   run emulate -- sh -c '[ $RANK = 3 ] || exec "$0" program.json --warmup 1 --iterations 3 -o late.timeline.json --join-limit 6' "$validate"

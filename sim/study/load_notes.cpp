@@ -67,8 +67,7 @@ std::string head_remedy(const Table& table, double lookups, const PreparedCase& 
   if (table.dim < 2 * kNarrow) return "";
   return fmt::format(
       " Cutting table '{}' by columns (column_wise) may help: the rank of a slice reads fewer bytes of each row, but "
-      "each "
-      "slice receives all ids of the table. Simulate it.",
+      "each slice receives all ids of the table. Simulate it.",
       table.name);
 }
 

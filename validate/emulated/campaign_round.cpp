@@ -169,15 +169,6 @@ std::vector<TierRate> tier_rates(const std::vector<CampaignItem>& items, const s
   return rates;
 }
 
-std::string rate_share_text(double share, const EmulatedShape& shape) {
-  if (share >= 1) return "";
-  return fmt::format(
-      "Links are limited to 1/{:.0f} of the rates that were asked for, {:.0f} Mbit/s inside a node and {:.0f} Mbit/s "
-      "between "
-      "nodes, in the prediction, too: this machine does not carry the full rates between two ranks.",
-      1 / share, 8e-6 * shape.fast.bytes_per_second, 8e-6 * shape.nic.bytes_per_second);
-}
-
 std::string unfit_text(const std::vector<TierRate>& rates) {
   for (const TierRate& rate : rates) {
     if (rate.holds()) continue;

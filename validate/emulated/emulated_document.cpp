@@ -94,6 +94,14 @@ Json rates_json(const std::vector<TierRate>& rates) {
 
 }  // namespace
 
+std::string rate_share_text(double share, const EmulatedShape& shape) {
+  if (share >= 1) return "";
+  return fmt::format(
+      "Links are limited to 1/{:.0f} of the rates that were asked for, {:.0f} Mbit/s inside a node and {:.0f} Mbit/s "
+      "between nodes, in the prediction, too: this machine does not carry the full rates between two ranks.",
+      1 / share, mbits(shape.fast), mbits(shape.nic));
+}
+
 std::string report_text(const CampaignReport& report, int width, bool colour) {
   const EmulatedShape& shape = report.shape;
   Sheet items;

@@ -39,10 +39,12 @@ until_true() {
   done
 }
 
-# run ARGUMENT...: shardsim with its streams in streams/out and streams/err and its exit code in $code.
+# run ARGUMENT...: shardsim with its streams in streams/out and streams/err and its exit code in $code; given up after
+# $ends_within seconds where that is set.
 run() {
   code=0
-  timeout "${limit:-$patience}" "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
+  timeout "${ends_within:-$patience}" "$shardsim" "$@" >streams/out 2>streams/err </dev/null || code=$?
+  [ "$code" -ne 125 ] || fail "timeout did not start: $(cat streams/err)"
 }
 
 # Every file but the streams, and what is in it.
@@ -54,7 +56,7 @@ refuse() {
   local expected=$1 pattern=$2 before
   shift 2
   before=$(files)
-  limit=60 run "$@"
+  ends_within=60 run "$@"
   checks=$((checks + 1))
   local said
   said="$* -> $code: $(head -c 600 streams/err)"

@@ -108,10 +108,10 @@ for arguments in "run good.yaml -o few -q" "check good.yaml" "explain planned.js
   refused_stack $arguments
   check "64 KiB of stack: '$arguments' ends with 1, not $code" [ "$code" -eq 1 ]
   check "64 KiB of stack: it says so: $(cat streams/err)" grep -q '^error: the stack may have only 64 KiB. Allow 128 KiB' streams/err
-  for limit in "-S -s 64" "-s 128"; do
+  for allowed in "-S -s 64" "-s 128"; do
     # shellcheck disable=SC2086
-    lacking "$limit" $arguments
-    check "ulimit $limit: '$arguments' works: $(cat streams/err)" [ "$code" -eq 0 ]
+    lacking "$allowed" $arguments
+    check "ulimit $allowed: '$arguments' works: $(cat streams/err)" [ "$code" -eq 0 ]
   done
 done
 rm planned.json

@@ -5,6 +5,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <sstream>
 
@@ -26,6 +27,7 @@ class TreeHandler : public YAML::EventHandler {
   TreeHandler(const std::string& source, const Place* fixed) : source_(source), fixed_(fixed), builder_(TreeLimits{}) {}
 
   Tree take() { return builder_.take(); }
+  const std::optional<YAML::Mark>& last_quoted() const { return last_quoted_; }
   bool found() const { return documents_ > 0; }
 
   Place place(const YAML::Mark& mark) const {
@@ -50,6 +52,7 @@ class TreeHandler : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     refuse_tag(mark, tag);
+    if (tag == "!") last_quoted_ = mark;
     if (builder_.wants_key()) return builder_.key(checked_key(mark, text), place(mark));
     builder_.leaf(Tree::Kind::scalar, text, tag == "!", place(mark));
     keep(anchor);
@@ -137,6 +140,7 @@ class TreeHandler : public YAML::EventHandler {
   const Place* fixed_;
   TreeBuilder builder_;
   int documents_ = 0;
+  std::optional<YAML::Mark> last_quoted_;  // where the last text in quotes begins, or what YAML writes before it
   std::map<YAML::anchor_t, Anchored> anchored_;
   std::vector<YAML::anchor_t> open_anchors_;
   std::size_t aliased_ = 0;
@@ -175,10 +179,40 @@ void refuse_token_flood(std::string_view text, const std::string& source, const 
   }
 }
 
+// Whether a text in quotes begins here and the quote does not close. What YAML allows in front, an anchor or a tag, has
+// no quotes.
+bool is_unclosed(std::string_view text) {
+  while (!text.empty() &&
+         (text[0] == '&' || text[0] == '!' || std::isspace(static_cast<unsigned char>(text[0])) != 0)) {
+    const std::size_t blank = text.find_first_of(" \t\r\n");
+    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+  }
+  if (text.empty() || (text[0] != '"' && text[0] != '\'')) return false;
+  const char quote = text[0];
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || text.substr(at + 1, 1) != "'") return false;
+      ++at;  // '' stands for one '
+    }
+  }
+  return true;
+}
+
+// yaml-cpp takes the end of the file for the end of a text whose quote is not closed, if a line ends there: all that
+// follows the quote would be swallowed. Only the last one can be such a text, for any other ends before the next.
+void refuse_unclosed(const TreeHandler& handler, std::string_view text) {
+  const std::optional<YAML::Mark>& mark = handler.last_quoted();
+  if (!mark || !is_unclosed(text.substr(std::min(static_cast<std::size_t>(mark->pos), text.size())))) return;
+  throw input_error(handler.place(*mark), "the quote of a text is not closed", "Close it where the text ends");
+}
+
 // The one document of `text`; nothing when there is none.
 std::optional<Tree> parse(std::string_view text, const std::string& source, const Place* fixed) {
   refuse_binary(text, source, fixed);
   refuse_token_flood(text, source, fixed);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the byte order mark, with which some editors begin
   std::istringstream stream{std::string(text)};
   TreeHandler handler(source, fixed);
   try {
@@ -189,6 +223,7 @@ std::optional<Tree> parse(std::string_view text, const std::string& source, cons
     throw input_error(handler.place(error.mark), "not YAML: " + error.msg,
                       "Indent with blanks, close brackets and quotes, write KEY: VALUE");
   }
+  refuse_unclosed(handler, text);
   if (!handler.found()) return std::nullopt;
   return handler.take();
 }

@@ -56,6 +56,30 @@ TEST_CASE("places count from 1, for values and for keys") {
   CHECK(list.key_column == 3);
 }
 
+TEST_CASE("a quote that is not closed is refused where it opens, however the file ends") {
+  for (const std::string quote : {"\"", "'"}) {
+    for (const std::string end : {"", "\n", "\r\n", "\nb: 2\n", "\n\n# a remark\n"}) {
+      CHECK(refusal("a: 1\ntitle: " + quote + "abc" + end).starts_with("a.yaml:"));
+    }
+    CHECK(
+        refusal("a: 1\ntitle: " + quote + "abc\nb: 2\n").starts_with("a.yaml:2:8: the quote of a text is not closed"));
+    CHECK(refusal("\xef\xbb\xbf"
+                  "a: 1\ntitle: &x " +
+                  quote + "abc\n")
+              .starts_with("a.yaml:2:8: the quote"));
+    CHECK(refusal("a: " + quote + "abc\n").starts_with("a.yaml:1:4: the quote"));
+    CHECK(yaml("\xef\xbb\xbf"
+               "a: \xc3\xa4\nb: &x " +
+               quote + "c" + quote + "\n")
+              .find("b")
+              ->scalar == "c");
+  }
+  CHECK(yaml("a: 'it''s'\n").find("a")->scalar == "it's");
+  CHECK(yaml("a: \"5\\\" disk\"\nb: it's\n").find("a")->scalar == "5\" disk");
+  CHECK(yaml("a: \"b\"\nc: |\n  d \"e\n").find("c")->scalar == "d \"e\n");
+  CHECK(yaml("a: ! b\n").find("a")->scalar == "b");
+}
+
 // The traps of YAML, one by one (docs/formats/conventions.md, "Traps of YAML").
 TEST_CASE("trap: a duplicate key is refused at the second") {
   CHECK(has(refusal("a: 1\nb: 2\na: 3\n"), "a.yaml:3:1: the key \"a\" appears twice"));

@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/at_end.h"
 #include "base/error.h"
 #include "base/read_failure.h"
 #include "base/stop_signals.h"
@@ -89,6 +89,42 @@ File new_temporary(const fs::path& target, fs::path& temporary) {
   return File(::fdopen(descriptor, "wb"));
 }
 
+// A result that is written whole, beside its target, and has not got its name yet.
+class HiddenFile {
+ public:
+  explicit HiddenFile(const ResultFile& result) : target_(result_target(result.path)) {
+    File file = new_temporary(target_, temporary_);
+    lock_ = ::dup(::fileno(file.get()));  // holds until the file has its name
+    const bool written = std::fwrite(result.text.data(), 1, result.text.size(), file.get()) == result.text.size();
+    const int failure = errno;
+    if (!written || std::fclose(file.release()) != 0) {
+      const std::string why = cause(written ? errno : failure);
+      tidy();  // no destructor runs after a constructor that threw
+      throw cannot_write(target_, why);
+    }
+  }
+  ~HiddenFile() { tidy(); }
+  HiddenFile(const HiddenFile&) = delete;
+  HiddenFile& operator=(const HiddenFile&) = delete;
+
+  void publish() const {
+    std::error_code failure;
+    fs::rename(temporary_, target_, failure);
+    if (failure) throw cannot_write(target_, failure.message());
+  }
+
+ private:
+  void tidy() const {
+    std::error_code ignored;
+    fs::remove(temporary_, ignored);
+    ::close(lock_);
+  }
+
+  const fs::path target_;
+  fs::path temporary_;
+  int lock_ = -1;
+};
+
 }  // namespace
 
 Error cannot_read(const std::string& path, int error_number) {
@@ -101,6 +137,15 @@ Error cannot_read(const std::string& path, int error_number) {
 
 Error cannot_write(const fs::path& path, const std::string& why) {
   return run_error(path.string() + ": cannot write it: " + why, "Check the folder, its permissions and free space");
+}
+
+MadeFolders::MadeFolders(const fs::path& folder) {
+  for (fs::path each = folder; !each.empty() && !is_there(each); each = each.parent_path()) made_.push_back(each);
+}
+
+MadeFolders::~MadeFolders() {
+  std::error_code ignored;
+  for (const fs::path& folder : made_) fs::remove(folder, ignored);  // only when empty
 }
 
 fs::path result_target(fs::path target) {
@@ -143,20 +188,16 @@ std::string read_file(const std::string& path, std::size_t most) {
 }
 
 void write_file(const fs::path& path, std::string_view text) {
+  write_files({{path, text}});
+}
+
+void write_files(const std::vector<ResultFile>& files) {
   const StopDelay whole;
-  const fs::path target = result_target(path);
-  std::error_code failure, ignored;
-  fs::path temporary;
-  File file = new_temporary(target, temporary);
-  const int lock = ::dup(::fileno(file.get()));  // holds until the file has its name
-  const AtEnd tidy{[&] {
-    fs::remove(temporary, ignored);
-    ::close(lock);
-  }};
-  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) throw cannot_write(target, cause(errno));
-  if (std::fclose(file.release()) != 0) throw cannot_write(target, cause(errno));
-  fs::rename(temporary, target, failure);
-  if (failure) throw cannot_write(target, failure.message());
+  std::list<MadeFolders> folders;  // end after the files that lie in them
+  for (const ResultFile& file : files) folders.emplace_back(file.path.parent_path());
+  std::vector<std::unique_ptr<HiddenFile>> hidden;
+  for (const ResultFile& file : files) hidden.push_back(std::make_unique<HiddenFile>(file));
+  for (const std::unique_ptr<HiddenFile>& file : hidden) file->publish();
 }
 
 std::string version() {

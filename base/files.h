@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -21,6 +22,19 @@ bool is_folder(const std::filesystem::path& path);
 // The whole file. Errors: Failure::input naming the path (unreadable, a folder, over `most` bytes).
 std::string read_file(const std::string& path, std::size_t most = kMaxTextFile);
 
+// The folders on the way to a result that were not there; those that are empty at the end go again, so that a failed
+// command leaves none.
+class MadeFolders {
+ public:
+  explicit MadeFolders(const std::filesystem::path& folder);
+  ~MadeFolders();
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+
+ private:
+  std::vector<std::filesystem::path> made_;  // innermost first
+};
+
 // Where a result file goes: links are followed, missing parent folders made; a folder or a device in its place is
 // refused.
 std::filesystem::path result_target(std::filesystem::path target);
@@ -32,6 +46,13 @@ Error cannot_write(const std::filesystem::path& path, const std::string& why);
 // then renamed. A process may write a target only once at a time. Errors: Failure::run naming the path and the cause;
 // those of result_target().
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+// Files that belong together: none of them appears unless all could be written.
+struct ResultFile {
+  std::filesystem::path path;
+  std::string_view text;
+};
+void write_files(const std::vector<ResultFile>& files);
 
 // The folder that holds `scenarios/` and `plots/`: $SHARDSIM_DATA when set, else the nearest one at or above the
 // executable (or its share/shardsim), else the source tree of the build. Errors: Failure::input when $SHARDSIM_DATA is

@@ -106,14 +106,6 @@ std::vector<fs::path> folders_above(const fs::path& target, const std::string& n
   return folders;
 }
 
-// The folders on the way to the target, itself included, that are not there, innermost first.
-std::vector<fs::path> missing_folders(const fs::path& target) {
-  std::vector<fs::path> missing;
-  for (fs::path folder = target; !folder.empty() && !is_there(folder); folder = folder.parent_path())
-    missing.push_back(folder);
-  return missing;
-}
-
 // Everything that can be refused is refused before the first file moves.
 void refuse_foreign(const fs::path& target, const std::set<std::string>& names, const std::set<std::string>& ours) {
   const auto refuse = [](const fs::path& path, const std::string& what) {
@@ -189,13 +181,10 @@ void remove_abandoned_files(const fs::path& folder) {
 
 void write_folder(const fs::path& target, const std::function<void(const fs::path&)>& write) {
   const StopDelay together;
-  const std::vector<fs::path> made = missing_folders(target);
+  const MadeFolders folders(target);
   std::error_code failure, ignored;
   fs::create_directories(target, failure);
   if (failure) throw cannot_write(target, failure.message());
-  const AtEnd leave_no_folder{[&] {
-    for (const fs::path& folder : made) fs::remove(folder, ignored);  // only when empty
-  }};
   const FolderLock lock(target);
   remove_half_written(target);
   const fs::path hidden = new_hidden_folder(target);

@@ -53,6 +53,19 @@ class FileSizeLimit {
 
 }  // namespace
 
+TEST_CASE("files that belong together appear together, or none does") {
+  const Folder folder;
+  write_files({{folder / "new/deep/a", "1"}, {folder / "new/deep/b", "2"}});
+  CHECK(read_file((folder / "new/deep/b").string()) == "2");
+  fs::remove_all(folder / "new");
+  const std::string large(10'000, 'x');
+  const FileSizeLimit full(4'096);
+  CHECK_THROWS_AS(write_files({{folder / "new/deep/a", "1"}, {folder / "new/deep/b", large}}), Error);
+  CHECK_THROWS_AS(write_files({{folder / "new/deep/a", large}, {folder / "new/other/b", "2"}}), Error);
+  CHECK_THROWS_AS(write_file(folder / "new/deep/a", large), Error);
+  CHECK(folder.entries() == 0);
+}
+
 TEST_CASE("what is written is read back, byte for byte") {
   const Folder folder;
   const std::string text("a\0b\r\n\xff", 6);

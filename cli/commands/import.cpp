@@ -4,13 +4,13 @@
 
 #include "base/files.h"
 #include "base/result_folder.h"
-#include "base/stop_signals.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "plan/planner.h"
 #include "sim/import/model_files.h"
+#include "sim/scenario/scenario.h"
 
 namespace shardsim {
 namespace {
@@ -50,6 +50,7 @@ ImportSetting setting_of(const Arguments& given, const fs::path& folder) {
   for (const char* const option : {"plan", "cluster", "nodes", "batch", "planner"}) {
     if (given.has(option)) setting.made_by += fmt::format(" --{} {}", option, printable(given.text(option)));
   }
+  load_named(given.text("cluster"), "clusters", "", Arguments::place("cluster"));  // blamed here, not in the scenario
   setting.cluster_from = folder.string();
   setting.cluster = named_from(given.text("cluster"), folder);
   setting.cluster_assumed = !given.has("cluster");
@@ -104,9 +105,10 @@ int import_into_file(const ImportedModel& model, const Arguments& given, const f
   const fs::path plan = file.parent_path() / setting.plan_file;
   refuse_files_of_others({file}, given);
   if (!files.plan.empty()) refuse_another_plan(plan, given);
-  const StopDelay together;
-  if (!files.plan.empty()) write_file(plan, files.plan);
-  write_file(file, files.scenario);
+  std::vector<ResultFile> results;
+  if (!files.plan.empty()) results.push_back({plan, files.plan});
+  results.push_back({file, files.scenario});
+  write_files(results);
   report_import(model, setting, file);
   return 0;
 }

@@ -60,6 +60,39 @@ Lookups stated_lookups(const Tree& root, const std::string& table, std::size_t f
   return lookups;
 }
 
+// Of configurations that were read already.
+void add_config_names(const Tree& tables, std::vector<std::string>& names) {
+  for (const auto& [module, list] : tables.fields) add_config_names(list, names);
+  for (const Tree& config : tables.items) names.push_back(config.find("name")->scalar);
+}
+
+constexpr const char* kRead[] = {"pooling_factors", "num_poolings"};  // of the keys of ParameterConstraints
+
+// A misspelt key would be taken for one of the many that do not matter here.
+void refuse_misspelt(const Tree& constraints) {
+  const std::vector<std::string> known(std::begin(kRead), std::end(kRead));
+  for (const auto& [key, value] : constraints.fields) {
+    const std::string near = std::ranges::find(known, key) == known.end() ? nearest(key, known) : "";
+    if (!near.empty())
+      throw input_error(value.place, "unknown key " + excerpt(key), fmt::format("Did you mean {}?", excerpt(near)));
+  }
+}
+
+// Constraints that no configuration takes up are a misspelt table, or belong to another model.
+void check_constraints_used(const Tree& root) {
+  const Tree* const all = root.find("constraints");
+  if (!is_given(all)) return;
+  std::vector<std::string> names;
+  if (is_given(root.find("tables"))) add_config_names(*root.find("tables"), names);
+  for (const auto& [table, stated] : required_map(*all, "'constraints'").fields) {
+    if (std::ranges::find(names, table) == names.end())
+      throw input_error(stated.place,
+                        fmt::format("constraints of table {}, which 'tables' does not list", excerpt(table)),
+                        names.empty() ? "Add the configurations of the tables" : known_names_hint(table, names));
+    if (stated.kind == Tree::Kind::map) refuse_misspelt(stated);
+  }
+}
+
 // EmbeddingBagConfig has a pooling, EmbeddingConfig has none.
 TableKind torchrec_kind(const Tree& config, Table& table) {
   const Tree* const pooling = config.find("pooling");
@@ -152,6 +185,7 @@ ImportedModel model_from_torchrec(const Tree& tree, const std::string& source) {
     const bool a_plan = tree.find("tables") == nullptr && tree.find("constraints") == nullptr;
     if (!a_plan) refuse_other_keys(tree);
     if (is_given(tree.find("tables"))) read_configs(tree, *tree.find("tables"), model);
+    check_constraints_used(tree);
     if (a_plan) model.plan = plan_from_torchrec(tree);
     if (!a_plan && is_given(tree.find("plan"))) model.plan = plan_from_torchrec(*tree.find("plan"));
   }

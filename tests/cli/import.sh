@@ -64,9 +64,20 @@ refuse 2 't.csv: there are no tables' import t.csv -o none
 csv '{"tables": [{"name": "a", "num_embeddings": 0, "embedding_dim": 8}]}'
 refuse 2 't.csv:1: num_embeddings is 0' import t.csv -o none
 refuse 2 'country.*does not state its size' import serialized.json -o none
+jq '.constraints.usr = {pooling_factors: [2]}' imports/torchrec.json >constrained.json
+refuse 2 "constrained.json:[0-9]+: constraints of table \"usr\", which 'tables' does not list.*user" import constrained.json -o none
+jq '.constraints = {user: {pooling_factor: [2]}}' imports/torchrec.json >constrained.json
+refuse 2 'constrained.json:[0-9]+: unknown key "pooling_factor".*pooling_factors' import constrained.json -o none
+jq 'del(.tables)' imports/torchrec.json >constrained.json
+refuse 2 "constrained.json:[0-9]+: constraints of table .*'tables' does not list" import constrained.json -o none
+for given in nope '' ./nope.yaml; do refuse 2 'argument --cluster: ' import imports/tables.csv --cluster "$given" -o none; done
+refuse 2 'argument --cluster: unknown cluster "nope".*dgx_h100' import imports/tables.csv --cluster nope -o none.yaml
 refuse 2 'argument --plan: .*a plan, too' import imports/torchrec.json --plan serialized.json -o none
 refuse 2 'argument --cluster: the plan has 4 GPUs on a host, and cluster "dgx_a100_80gb" has 8' import imports/torchrec.json --cluster dgx_a100_80gb -o none
 refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none
+ln -s linked.yaml linked.yaml
+refuse 1 'linked.yaml: cannot write it: Too many levels' import imports/torchrec.json -o linked.yaml
+check "a plan does not stay where its scenario could not be written" [ ! -e linked.plan.json ]
 cp "$source/scenarios/toy.yaml" other.yaml
 refuse 2 'other.yaml: .*--force' import imports/tables.csv -o other.yaml
 check "nothing was left behind" [ ! -e none ]

@@ -98,6 +98,9 @@ class Arguments::Reader {
   void take(const Option& option, const std::string& value) {
     if (into_.has(option.name) && option.times != Option::Times::any)
       throw input_error(place(option.name), "the option is given twice", "Give it once");
+    if (!option.value.empty() && value.empty())
+      throw input_error(place(option.name), "the value is empty",
+                        fmt::format("Write --{} {}, or leave the option out", option.name, option.value));
     if (!option.value.empty()) check_choice(option.name, value, option.choices, place(option.name));
     into_.values_[option.name].push_back(value);
   }

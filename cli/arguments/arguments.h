@@ -14,7 +14,7 @@ namespace shardsim {
 // The arguments of one command, read as its declaration says: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags that
 // share a dash (-qv), and positionals; after `--` all are positionals, or the command's `rest`.
 // Errors (Failure::input, place "argument --NAME"): an option that is unknown, abbreviated, given twice, missing, or
-// without its value; a value that is none of the choices; too few or too many positionals.
+// without its value; a value that is empty or none of the choices; too few or too many positionals.
 class Arguments {
  public:
   Arguments(const std::vector<std::string>& words, const Command& command);

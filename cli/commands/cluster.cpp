@@ -10,6 +10,7 @@
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
+#include "sim/scenario/named_tree.h"
 #include "topology/export/export.h"
 #include "topology/import/node_inventory.h"
 #include "topology/spec/cluster_spec.h"
@@ -86,6 +87,20 @@ int export_platform(const Arguments& given, const Terminal&) {
   return 0;
 }
 
+// What --set says, with or without "cluster." in front. Errors: Failure::input; a path that is given in both forms.
+Overrides cluster_changes(const Arguments& given) {
+  constexpr std::string_view kHead = "cluster.";
+  Overrides changes;
+  for (auto [path, text] : overrides(given).set) {
+    if (path.starts_with(kHead)) path.erase(0, kHead.size());
+    for (const auto& [known, value] : changes.set) {
+      if (known == path) throw input_error(Arguments::place("set " + path), "the path is set twice", "Set it once");
+    }
+    changes.set.emplace_back(path, text);
+  }
+  return changes;
+}
+
 Positional cluster_positional() {
   return {"NAME|FILE", "The name of a shipped cluster (see `shardsim list clusters`), or a file."};
 }
@@ -132,14 +147,14 @@ Command export_command() {
 
 Cluster asked_cluster(const std::string& name, const Place& place, const Arguments& given) {
   Tree tree = load_named(name, "clusters", "", place);
+  const Overrides changes = cluster_changes(given);
   for (const char* const key : {"nodes", "fits"}) {
+    refuse_beside_set(changes, given, key, key);
     if (const auto value = given.value(key)) set_path(tree, key, parse_yaml_value(*value, Arguments::place(key)));
   }
   given.count("nodes", 1, kMostNodes);
-  for (const auto& [path, text] : overrides(given).set) {
-    const std::string key = path.starts_with("cluster.") ? path.substr(path.find('.') + 1) : path;
-    set_path(tree, key, parse_yaml_value(text, Arguments::place("set " + path)));
-  }
+  for (const auto& [path, text] : changes.set)
+    set_in_named(tree, path, parse_yaml_value(text, Arguments::place("set " + path)), "Name another cluster");
   return Cluster(with_fits(read_cluster(tree)));
 }
 

@@ -15,6 +15,13 @@
 namespace shardsim {
 namespace {
 
+// Options that say what --set can say, too, and its key.
+constexpr std::pair<const char*, const char*> kSameAsSet[] = {{"seed", "seed"},
+                                                              {"memory-model", "memory_model"},
+                                                              {"planners", "planners"},
+                                                              {"planner", "planner"},
+                                                              {"objective", "planner.objective"}};
+
 void add_setting(Overrides& changes, const std::string& option, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -81,6 +88,17 @@ Option tolerance_option(const std::string& judged) {
   return {"tolerance", 0, "P%", "Exit with 4 when " + judged + "."};
 }
 
+void refuse_beside_set(const Overrides& changes, const Arguments& given, const std::string& option,
+                       const std::string& key) {
+  if (!given.has(option)) return;
+  for (const auto& [path, value] : changes.set) {
+    if (path != key && !path.starts_with(key + ".")) continue;
+    throw input_error(Arguments::place(option),
+                      fmt::format("--{} and --set {}=... cannot be used together", option, path),
+                      "Give one of the two");
+  }
+}
+
 void add_settings(Overrides& changes, const Arguments& given, const std::string& option) {
   for (const std::string& text : given.values(option)) add_setting(changes, option, text);
 }
@@ -88,23 +106,11 @@ void add_settings(Overrides& changes, const Arguments& given, const std::string&
 Overrides overrides(const Arguments& given) {
   Overrides changes;
   add_settings(changes, given, "set");
-  if (const auto seed = given.value("seed")) {
-    for (const auto& [known, value] : changes.set) {
-      if (known == "seed")
-        throw input_error(Arguments::place("seed"), "--seed and --set seed=... cannot be used together",
-                          "Give one of the two");
-    }
+  for (const auto& [option, key] : kSameAsSet) refuse_beside_set(changes, given, option, key);
+  if (const auto seed = given.value("seed"))
     changes.seed = static_cast<std::uint64_t>(parse_count(*seed, Arguments::place("seed")));
-  }
   if (given.has("memory-model")) changes.memory_model = given.text("memory-model");
-  if (const auto planners = given.value("planners")) {
-    for (const auto& [known, value] : changes.set) {
-      if (known == "planners")
-        throw input_error(Arguments::place("planners"), "--planners and --set planners=... cannot be used together",
-                          "Give one of the two");
-    }
-    changes.planners = split(*planners, ',');
-  }
+  if (const auto planners = given.value("planners")) changes.planners = split(*planners, ',');
   changes.only_cases = given.values("case");
   return changes;
 }

@@ -25,6 +25,11 @@ Overrides overrides(const Arguments& given);
 // The PATH=VALUE of another option, as --set has them. Errors: Failure::input at the option; a path that is there.
 void add_settings(Overrides& changes, const Arguments& given, const std::string& option);
 
+// Of an option that says what --set KEY=... says, too: where both are given, one would win in silence.
+// Errors: Failure::input at the option.
+void refuse_beside_set(const Overrides& changes, const Arguments& given, const std::string& option,
+                       const std::string& key);
+
 // The positions of the names that --case, or another option, fits; `names` are those of a scenario or a file.
 // Errors (they list the names): a pattern that fits none.
 std::vector<std::size_t> chosen_names(const std::vector<std::string>& names, const Arguments& given,

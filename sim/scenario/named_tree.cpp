@@ -242,6 +242,12 @@ Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& 
   return tree;
 }
 
+void set_in_named(Tree& tree, const std::string& path, const Tree& value, const std::string& instead) {
+  if (path.substr(0, path.find('.')) == "base")
+    throw input_error(value.place, fmt::format("path {}: 'base' cannot be set alone", excerpt(path)), instead);
+  set_path(tree, path, value);
+}
+
 std::vector<std::string> shipped(const std::string& kind) {
   std::vector<std::string> names;
   std::error_code error;

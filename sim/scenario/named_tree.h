@@ -27,6 +27,10 @@ struct TreeOrigin {
 
 Tree whole_tree(const Tree& stated, const std::string& kind, const std::string& from, LoadedTrees& loaded);
 
+// Changes one value of a cluster or workload that was made whole. Errors (Failure::input): as set_path(); a `base`,
+// which was followed already and would now change nothing; `instead` says what to do there.
+void set_in_named(Tree& tree, const std::string& path, const Tree& value, const std::string& instead);
+
 // `file` as the current folder sees it.
 std::string path_from(const std::string& folder, const std::string& file);
 

@@ -31,7 +31,7 @@ void apply_overrides(Tree& cluster, const Tree* set) {
     throw input_error(set->place, fmt::format("'set' must be a map, but is {}", kind_name(set->kind)),
                       "Write set: {nics.rate: \"400 Gbit/s\"}");
   }
-  for (const auto& [path, value] : set->fields) set_path(cluster, path, value);
+  for (const auto& [path, value] : set->fields) set_in_named(cluster, path, value, "Name another cluster");
 }
 
 MappedSystem mapped_system(const std::string& label, const Tree& tree, const std::string& folder) {

@@ -75,7 +75,7 @@ std::filesystem::path sweep_folder(const Arguments& given) {
 Sweep asked_sweep(const Arguments& given) {
   SweepRequest request;
   request.only_case = given.text("case");
-  if (const auto most = given.count("most-points", 1, 4'000'000'000))
+  if (const auto most = given.count("most-points", 1, kMostAllowedPoints))
     request.most_points = static_cast<std::uint64_t>(*most);
   return read_sweep(given.positional()[0], overrides(given), request);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct Axis {
 };
 
 inline constexpr std::uint64_t kMostSweepPoints = 1'000'000;  // unless the user allows more
+inline constexpr std::uint64_t kMostAllowedPoints = std::numeric_limits<std::uint32_t>::max();
 
 // The values that a sweep states for one path: a list, or a range {from, to} with `step`, `factor` or `points` (and
 // `scale: log`). At most `most`. Errors (Failure::input): neither of them, no values or too many, a value twice, ends

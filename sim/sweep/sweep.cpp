@@ -22,8 +22,6 @@
 namespace shardsim {
 namespace {
 
-constexpr std::uint64_t kMostAllowedPoints = std::numeric_limits<std::uint32_t>::max();
-
 // The case that the axes change: where none is named the only one of the file itself, else the only one that there is.
 CaseTree base_case(const Tree& scenario, std::vector<CaseTree> cases, std::vector<CaseTree> included,
                    const std::string& wanted) {

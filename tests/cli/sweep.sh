@@ -192,6 +192,8 @@ refuse 2 'argument --set cluster.nics.rate.*axis' sweep grid.yaml -o bad --set '
 refuse 2 'holds the points of another sweep' sweep worlds.yaml -o grid
 refuse 2 'has changed since' sweep grid.yaml -o grid --set iterations=3
 refuse 2 'argument --most-points' sweep grid.yaml -o bad --most-points 0
+refuse 2 'argument --most-points: .*to 4,294,967,295' sweep grid.yaml -o bad --most-points 4294967296
+refuse 2 'case "nope"' sweep grid.yaml -o bad --most-points 4294967295 --case nope
 check "an override allows more points" "$shardsim" sweep grid.yaml -o more --most-points 16 -q
 refuse 2 '16 points .*15 are allowed' sweep grid.yaml -o bad --most-points 15
 run check grid.yaml

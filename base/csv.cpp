@@ -189,6 +189,9 @@ std::string likely_column(std::string_view wanted, const std::vector<std::string
 void require_columns(const CsvTable& table, const std::vector<std::string>& wanted, const std::string& remedy) {
   for (const std::string& column : wanted) {
     if (table.column(column)) continue;
+    if (table.header.size() == 1 && table.header.front().find_first_of(";\t|") != std::string::npos)
+      throw input_error(table.place, "column " + column + " is missing: no comma is in the header",
+                        "Separate the columns by commas");
     const std::string likely = likely_column(column, table.header);
     throw input_error(
         table.place, "column " + column + " is missing",

@@ -33,6 +33,13 @@ void check_sum(double sum, const Place& place) {
                     "Choose parameters whose sum over all rows is finite and above 0");
 }
 
+// A sum that is nearly nothing cannot be scaled to a length: probabilities would be infinite, and bytes below 0.
+void check_scale(double scale, double sum, const Place& place) {
+  if (std::isfinite(scale) && std::isnormal(sum)) return;
+  throw input_error(place, fmt::format("the sum of the access distribution is {}, too small to be scaled", sum),
+                    "Give larger weights: only their ratios count");
+}
+
 void check_length(const AccessSpec& spec, double length, double sum, const Place& place) {
   if (std::isnan(length) || std::isinf(length))
     throw input_error(place, "the average length is not finite", "Give the expected items per sample");
@@ -63,6 +70,7 @@ AccessDistribution::AccessDistribution(const AccessSpec& spec, std::uint64_t row
   const double sum = family_->prefix(rows);
   check_sum(sum, place);
   check_length(spec, average_length, sum, place);
+  check_scale(average_length / sum, sum, place);
   const bool scaled = !spec.absolute() || (spec.rescale && average_length > 0);
   scale_ = scaled ? average_length / sum : 1;
   total_ = scaled ? average_length : sum;

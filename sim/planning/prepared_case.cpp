@@ -80,8 +80,9 @@ Cluster cluster_of(const Case& item) {
 Error in_case(const Case& item, const Error& error) {
   if (!error.place().source.empty()) return error;
   const bool in_file = !item.plan_file.empty() && error.failure() == Failure::input;
-  return {error.failure(), in_file ? Place{item.plan_file} : item.place, "case '" + item.name + "': " + error.what(),
-          ""};
+  const std::string what = error.what();
+  const std::string name = what.starts_with("case ") ? "" : "case '" + item.name + "': ";  // the engine knows it, too
+  return {error.failure(), in_file ? Place{item.plan_file} : item.place, name + what, ""};
 }
 
 Plan unchecked_plan(const Case& item, const Cluster& cluster, std::uint64_t seed, const PlanWatch& watch) {

@@ -23,6 +23,16 @@ Cluster cluster_of(const Case& item);
 // of the case.
 Error in_case(const Case& item, const Error& error);
 
+// What `work` gives; its errors as in_case() has them.
+template <typename Work>
+auto done_in_case(const Case& item, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw in_case(item, error);
+  }
+}
+
 // Who looks on while a plan is made; all may be empty.
 struct PlanWatch {
   std::function<bool()> interrupted;                                       // asked now and then

@@ -117,6 +117,9 @@ double read_steady(MapReader& reader) {
   if (!(steady > 0)) {
     throw input_error(reader.place_of("steady"), "'steady' is not above 0", "Write for example 1e-6");
   }
+  if (steady >= 1)
+    throw input_error(reader.place_of("steady"), "'steady' is not below 1, so that any iteration would be steady",
+                      "It is a relative difference: write for example 1e-6");
   return steady;
 }
 

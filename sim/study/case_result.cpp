@@ -279,9 +279,7 @@ CaseResult at_planned_payload(const PreparedCase& prepared, bool pareto) {
                         estimate_ms, pareto);
 }
 
-}  // namespace
-
-CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
+CaseResult whole_case(const PreparedCase& prepared, bool pareto) {
   const Case& item = prepared.item;
   const std::optional<ObservedRun> observed = at_observed_payload(prepared);
   CaseResult result = at_planned_payload(prepared, pareto);
@@ -293,6 +291,12 @@ CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
   result.notes = case_notes(result, prepared);
   result.published = compared_with_published(result, item.published, [&] { return KernelParts::of(prepared); });
   return result;
+}
+
+}  // namespace
+
+CaseResult simulated_case(const PreparedCase& prepared, bool pareto) {
+  return done_in_case(prepared.item, [&] { return whole_case(prepared, pareto); });
 }
 
 }  // namespace shardsim

@@ -12,7 +12,8 @@ namespace {
 
 // Milliseconds of an iteration when nothing is contended.
 double estimate_ms(const PreparedCase& job) {
-  return simulate_case(job, job.program(), named_map("closed_form")).timeline.iteration_ms;
+  return done_in_case(job.item, [&] { return simulate_case(job, job.program(), named_map("closed_form")); })
+      .timeline.iteration_ms;
 }
 
 bool starts_earlier(const PreparedCase* a, const PreparedCase* b) {
@@ -30,7 +31,7 @@ std::vector<JobSimulation> simulated_side_by_side(const std::vector<const Prepar
     runs.push_back(
         {item.name, item.place, job->program(), job->cluster, *compute, engine_options(item), item.job->start, edit});
   }
-  return simulate_jobs(runs, Cluster(first.cluster), *make_network(first.network));
+  return done_in_case(first, [&] { return simulate_jobs(runs, Cluster(first.cluster), *make_network(first.network)); });
 }
 
 std::string shared_fabric_text(int measured, double mean_ms, double kept_ms) {

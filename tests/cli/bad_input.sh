@@ -108,6 +108,17 @@ for length in 1e-9 0.001; do
   rm -rf few few.yaml
 done
 
+broken 's/^iterations: 4/steady: 2/' 'bad.yaml:5:9: .*below 1'
+
+echo "-- quotes"
+# yaml-cpp takes the end of the file for that of a text.
+for quote in '"' "'"; do
+  { cat good.yaml; echo "compute_model: {name: roofline}"; } | sed "s/^title: good//; \$s/.*/title: ${quote}good/" >bad.yaml
+  file_refused 'bad.yaml:30:8: the quote of a text is not closed'
+  { cat good.yaml; echo; } | sed "s/^title: good/title: \&mark ${quote}good/" >bad.yaml
+  file_refused 'bad.yaml:[0-9]+:[0-9]+: '
+done
+
 echo "-- names"
 broken 's/name: row_wise/name: row_wize/' 'bad.yaml:3:17: .*row_wize.*row_wise'
 broken 's/name: row_wise/name: magic/' 'bad.yaml:3:17: .*column_wise.*flexshard_3tier.*table_wise'
@@ -144,6 +155,8 @@ broken 's/family: zipf, s: 1/family: zipf, s: .nan/' 'bad.yaml:29:[0-9]+: '
 broken '/average_length/d; s/family: zipf, s: 1/family: piecewise_power_law, knots: [{rank: 1, ln_p: 900}, {rank: 8000, ln_p: 800}]/' 'bad.yaml:28:[0-9]+: '
 broken '/average_length/d; s/family: zipf, s: 1/family: piecewise_power_law, knots: [{rank: 10, ln_p: 1}, {rank: 5, ln_p: 0}]/' 'bad.yaml:28:[0-9]+: '
 broken 's/family: zipf, s: 1/family: counts, file: absent.h5, table: t/' 'absent.h5'
+
+broken 's/family: zipf, s: 1/family: steps, rows: [1, 2], weights: [5e-324, 5e-324]/' 'bad.yaml:29:[0-9]+: .*too small'
 
 echo "-- files that are no scenario"
 : >bad.yaml
@@ -346,10 +359,36 @@ refuse 2 'argument' run
 refuse 2 'argument good2.yaml' run good.yaml good2.yaml
 refuse 2 'argument.*' list
 refuse 2 'argument plannerz: .*planners' list plannerz
-refuse 2 'argument --output: .*run writes a folder' run good.yaml -o ''
-refuse 2 'argument --output: .*name is empty' plan good.yaml -o ''
+refuse 2 'argument --output: .*run writes a folder' run good.yaml -o -
+for option in output case planners trace jobs set seed memory-model; do
+  refuse 2 "argument --$option: the value is empty" run good.yaml "--$option" ''
+  refuse 2 "argument --$option: the value is empty" run good.yaml "--$option="
+done
+refuse 2 'argument --output: the value is empty' plan good.yaml -o ''
+refuse 2 'argument --system: the value is empty' collective compare --measurements "$source/scenarios/measurements/open" --system=
 refuse 2 'argument --output: .*is a folder' plan good.yaml -o .
 refuse 2 'argument --seed: .*--set seed' run good.yaml --seed 1 --set seed=2
+refuse 2 'argument --memory-model: .*--set memory_model' run good.yaml --memory-model paper --set memory_model.name=paper
+refuse 2 'argument --planner: .*--set planner.name' plan good.yaml --planner table_wise --set planner.name=row_wise
+refuse 2 'argument --objective: .*--set planner.objective' plan good.yaml --objective simulated --set planner.objective=simulated
+refuse 2 'argument --nodes: .*--set nodes' cluster show toy_2x4 --nodes 3 --set nodes=5
+refuse 2 'argument --nodes: .*--set nodes' cluster show toy_2x4 --nodes 3 --set cluster.nodes=5
+refuse 2 'argument --set nodes: .*twice' cluster show toy_2x4 --set nodes=3 --set cluster.nodes=5
+predict="collective predict --cluster toy_2x4 --kind all_reduce --sizes 1MiB"
+# shellcheck disable=SC2086
+refuse 2 'argument --fits: .*--set fits' $predict --fits none --set fits=none
+for base in base cluster.base base.name; do
+  refuse 2 "argument --set base.*'base' cannot be set alone" cluster show toy_2x4 --set "$base=dgx1_v100"
+  # shellcheck disable=SC2086
+  refuse 2 "argument --set base.*'base' cannot be set alone" $predict --set "$base=dgx1_v100"
+done
+refuse 2 "argument --set cluster.base.x: .*'base' cannot be set alone" run good.yaml --set cluster.base.x=1
+printf 'schema: shardsim.clusters_map/1\nsystems:\n  mine: {cluster: toy_2x4, set: {base: dgx1_v100}}\n' >map.yaml
+printf 'system,nodes,gpus_per_node,collective,size_bytes,time_us\nmine,2,4,all_reduce,1024,100\n' >measured.csv
+refuse 2 "map.yaml:3:[0-9]+: .*'base' cannot be set alone" collective compare --measurements measured.csv --clusters map.yaml -o none
+tr , ';' <measured.csv >semicolons.csv
+refuse 2 'semicolons.csv:1: .*by commas' collective compare --measurements semicolons.csv -o none
+rm map.yaml measured.csv semicolons.csv
 refuse 2 'argument --trace-whole-us: .*--trace' run good.yaml --trace-whole-us
 refuse 2 'the name of a file: it is empty' run ''
 echo keep >notes.txt
@@ -405,15 +444,20 @@ full_disk() (
 for kilobytes in 1 8 64 200; do
   rm -rf full
   check "a full disk ($kilobytes KiB) is a write error: $(cat streams/err)" full_disk "$kilobytes" run good.yaml -o full/out
-  check "no half file is left on a full disk" [ -z "$(find full -type f ! -name timeline.h5)" ]
+  check "no half file is left on a full disk" [ -z "$(find full -type f ! -name timeline.h5 2>streams/found)" ]
   if [ -e full/out/timeline.h5 ]; then check "timeline.h5 is whole" cmp -s full/out/timeline.h5 whole/timeline.h5; fi
   check "a full disk ($kilobytes KiB) stops traces, too" full_disk "$kilobytes" run good.yaml -o full/out --trace all
-  check "no half file is left on a full disk" [ -z "$(find full -type f ! -name timeline.h5)" ]
+  check "no half file is left on a full disk" [ -z "$(find full -type f ! -name timeline.h5 2>streams/found)" ]
 done
 rm -rf full
 check "a plan on a full disk is a write error" full_disk 1 plan good.yaml -o full/plan.json
 check "a Program on a full disk is a write error" full_disk 1 lower good.yaml --case main -o full/program.json
-check "no half plan or Program is left" [ -z "$(find full -type f)" ]
+check "no half plan or Program is left" [ ! -e full ]
+before=$(files)
+for kilobytes in 1 2; do
+  check "an import on a full disk ($kilobytes KiB) is a write error" full_disk "$kilobytes" import "$source/scenarios/imports/torchrec.json" -o full/deep/model.yaml
+  check "and leaves neither its plan nor a folder" [ "$before/no" = "$(files)/$([ -e full ] && echo yes || echo no)" ]
+done
 if [ "$(id -u)" -ne 0 ]; then
   mkdir closed
   chmod 555 closed

@@ -49,7 +49,11 @@ run collective compare --measurements worlds.csv -o worlds
 check "rows of worlds of 100,000 ranks end in time, with $code: $(cat streams/err)" [ "$code" -le 2 ]
 
 echo "-- times without end"
-refuse 2 "case \"main\": it would run for over" run good.yaml --set cluster.nics.latency='1000000 s'
+refuse 2 "^error: good.yaml:1:1: case \"main\": it would run for over" run good.yaml --set cluster.nics.latency='1000000 s'
+refuse 2 '^error: argument --set compute_model.name: the compute model gpu_kernels has no' run good.yaml --set compute_model.name=gpu_kernels
+changed 's/^iterations.*/compute_model: {name: gpu_kernels}/'
+refuse 2 '^error: bad.yaml:3:23: the compute model gpu_kernels has no' run bad.yaml
+refuse 2 '^error: bad.yaml:3:23: the compute model gpu_kernels has no' check bad.yaml
 changed 's/average_length: 20/average_length: 1e-300/'
 refuse 2 'bad.yaml:10:.*1e-300 ids per sample.*1e-09' run bad.yaml
 sed '2,$s/,100$/,5e-324/' worlds.csv >absurd.csv

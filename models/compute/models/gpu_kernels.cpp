@@ -12,9 +12,10 @@ namespace {
 
 class GpuKernels final : public ComputeModel {
  public:
-  GpuKernels(GpuTable table, std::string name, double in_situ, double update_factor,
+  GpuKernels(Place place, GpuTable table, std::string name, double in_situ, double update_factor,
              std::optional<Seconds> kernel_fixed)
-      : table_(std::move(table)),
+      : place_(std::move(place)),
+        table_(std::move(table)),
         name_(std::move(name)),
         in_situ_(in_situ),
         update_factor_(update_factor),
@@ -43,7 +44,7 @@ class GpuKernels final : public ComputeModel {
       gpu.kernel_fixed = kernel_fixed_.value_or(gpu.kernel_fixed);
       return gpu;
     }
-    throw input_error({}, "the compute model gpu_kernels has no constants of the GPU " + excerpt(name),
+    throw input_error(place_, "the compute model gpu_kernels has no constants of the GPU " + excerpt(name),
                       known_names_hint(name, table_.names()) +
                           " Name one of them as `gpu` of the compute model, give a table with `file`, or take the "
                           "compute model roofline");
@@ -85,6 +86,7 @@ class GpuKernels final : public ComputeModel {
     return sum;
   }
 
+  Place place_;  // of the name, for messages
   GpuTable table_;
   std::string name_;
   double in_situ_, update_factor_;
@@ -107,7 +109,8 @@ std::unique_ptr<ComputeModel> make_gpu_kernels(MapReader& options) {
                       "1 means as fast as one fused kernel, 2 twice its time");
   std::optional<Seconds> kernel_fixed;
   if (options.has("kernel_fixed")) kernel_fixed = options.time("kernel_fixed");
-  return std::make_unique<GpuKernels>(std::move(table), name, in_situ, update_factor, kernel_fixed);
+  return std::make_unique<GpuKernels>(options.place_of("name"), std::move(table), name, in_situ, update_factor,
+                                      kernel_fixed);
 }
 
 }  // namespace shardsim

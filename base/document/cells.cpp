@@ -35,6 +35,7 @@ std::string grouped(double value) {
 
 std::string grouped_decimals(double value) {
   if (!std::isfinite(value) || value < 0 || value >= kLargest) return "-";
+  if (value > 0 && value < 1e-4) return value < 5e-7 ? "0.0" : fixed(value, 6);
   if (value > 0 && value < 0.1) return fmt::format("{:.1g}", value);
   const std::int64_t tenths = std::llround(value * 10);
   return fmt::format("{}.{}", with_thousands(tenths / 10), tenths % 10);

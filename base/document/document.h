@@ -22,6 +22,7 @@ struct Sheet {
   };
   std::vector<Column> columns;
   std::vector<Row> rows;
+  bool spelt_out = false;  // on a terminal, what a cell had no room for stands below
 };
 
 // Named rows for a chart. A column's unit is in its name (iteration_ms, memory_gib).
@@ -32,7 +33,7 @@ struct DataSet {
   std::vector<std::vector<Cell>> rows;  // one cell per column
 };
 
-// The same rows for reading.
+// The same rows for reading: what has a unit stands without exponent, down to a billionth of it.
 Sheet sheet_of(const DataSet& set);
 
 // One chart: a specification of plots/ and the data it draws. Only pages show it.

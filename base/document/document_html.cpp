@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/document/cells.h"
 #include "base/document/document.h"
 #include "base/text.h"
 
@@ -11,25 +12,39 @@ namespace shardsim {
 namespace {
 
 constexpr std::size_t kRowsInPage = 400;
+constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
+    {"_ms", "ms"}, {"_gib", "GiB"}, {"_pct", "%"}, {"_mb", "MB"}};  // ends of columns' names, and what they mean
 
-std::string number_text(double value) {
+bool has_unit(const std::string& column) {
+  return std::ranges::any_of(kUnits, [&](const auto& each) { return column.ends_with(each.first); });
+}
+
+// Of a column with a unit: without exponent, for a time of 1e-13 ms is what rounding left of 0.
+std::string number_in_unit(double value) {
+  std::string text = fixed(value, 9);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string number_text(double value, const std::string& column) {
   if (!std::isfinite(value)) return "-";
   const bool whole = std::abs(value) < 1e15 && value == std::round(value);
   if (whole || (std::abs(value) >= 1e5 && std::abs(value) < 1e15)) return with_thousands(std::llround(value));
+  if (std::abs(value) < 1e-4 && has_unit(column)) return number_in_unit(value);
   return fmt::format("{:.4g}", value);
 }
 
-std::string data_cell(const DataSet::Cell& cell) {
+std::string data_cell(const DataSet::Cell& cell, const std::string& column) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return number_text(std::get<double>(cell));
+  return number_text(std::get<double>(cell), column);
 }
 
 std::string data_header(const std::string& column) {
-  const std::vector<std::pair<std::string, std::string>> units = {
-      {"_ms", " (ms)"}, {"_gib", " (GiB)"}, {"_pct", " (%)"}, {"_mb", " (MB)"}};
   std::string result = column;
-  for (const auto& [suffix, unit] : units) {
-    if (column.ends_with(suffix)) result = column.substr(0, column.size() - suffix.size()) + unit;
+  for (const auto& [suffix, unit] : kUnits) {
+    if (column.ends_with(suffix))
+      result = fmt::format("{} ({})", column.substr(0, column.size() - suffix.size()), unit);
   }
   std::replace(result.begin(), result.end(), '_', ' ');
   return result;
@@ -137,7 +152,7 @@ Sheet sheet_of(const DataSet& set) {
   }
   for (const auto& row : set.rows) {
     Sheet::Row cells;
-    for (const DataSet::Cell& cell : row) cells.cells.push_back(data_cell(cell));
+    for (std::size_t c = 0; c < row.size(); ++c) cells.cells.push_back(data_cell(row[c], set.columns[c]));
     sheet.rows.push_back(std::move(cells));
   }
   return sheet;

@@ -175,6 +175,25 @@ Sheet shortened(Sheet sheet, const std::vector<int>& widths, int width) {
   return sheet;
 }
 
+// "In full: two ~abel is two tiers of a long label; ...": each text that was shortened, once.
+std::string spelt_out(const Sheet& whole, const Sheet& shown, const std::vector<int>& widths, int width) {
+  std::vector<std::string> parts;
+  for (std::size_t c = 0; c < widths.size(); ++c) {
+    const std::string cell = clipped(whole.columns[c].header, widths[c]);
+    if (cell != printable(whole.columns[c].header)) parts.push_back(cell + " is " + printable(whole.columns[c].header));
+  }
+  std::set<std::string> known;
+  for (std::size_t row = 0; row < whole.rows.size(); ++row) {
+    for (std::size_t c = 0; c < whole.rows[row].cells.size(); ++c) {
+      const std::string text = printable(whole.rows[row].cells[c]);
+      const std::string& cell = shown.rows[row].cells[c];
+      if (whole.columns[c].number || cell == text || !known.insert(cell + '\n' + text).second) continue;
+      parts.push_back(cell + " is " + text);
+    }
+  }
+  return parts.empty() ? "" : wrapped("In full: " + join(parts, "; ") + ".", width, "");
+}
+
 // A row; a name that its column has no room for leads it on a line of its own.
 std::string row_text(const Sheet& sheet, const std::vector<int>& widths, std::vector<std::string> cells, int width) {
   if (!sheet.columns.front().name || display_width(cells.front()) <= widths.front())
@@ -200,6 +219,7 @@ std::string sheet_text(const Sheet& whole, int width, bool colour) {
       result += faint(row_text(sheet, widths, row.cells, width), colour && row.quiet) + "\n";
     }
   }
+  if (whole.spelt_out) result += spelt_out(whole, sheet, widths, width);
   return result;
 }
 

@@ -294,8 +294,9 @@ class SearchRun {
         start = &each;
       }
     }
-    say(fmt::format("{} evaluations in closed form, {} plans simulated; {:.3f} ms simulated, {:.3f} ms by its own cost",
-                    local.evaluations(), simulations, *best.simulated * 1e3, best.closed_form * 1e3));
+    say(fmt::format("{} in closed form, {} simulated; {:.3f} ms simulated, {:.3f} ms by its own cost",
+                    counted(local.evaluations(), "evaluation"), counted(simulations, "plan"), *best.simulated * 1e3,
+                    best.closed_form * 1e3));
     if (start != nullptr) {
       say(fmt::format("best plan to start from: {}, {:.3f} ms{}", start->name,
                       start->simulated.value_or(start->estimate) * 1e3,

@@ -82,7 +82,7 @@ bool has_scaling(const SweepResult& result) {
 
 Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& points, bool page) {
   const bool cost = has_cost(result), scaling = has_scaling(result);
-  Sheet sheet{axis_headers(*result.sweep, page), {}};
+  Sheet sheet{axis_headers(*result.sweep, page), {}, true};
   // A terminal has no room for more than a short header there.
   for (const char* const header : {"GPUs", "ms", page ? "80 % within" : "80 %", "samples/s", "GiB"})
     sheet.columns.push_back({header});
@@ -146,6 +146,7 @@ Sheet choices_sheet(const SweepResult& result, std::size_t shown) {
   std::vector<std::size_t> plans, others;
   for (std::size_t d = 0; d < of_plans.size(); ++d) (of_plans[d] ? plans : others).push_back(d);
   Sheet sheet;
+  sheet.spelt_out = true;
   if (!others.empty()) sheet.columns.push_back({"for", false});
   sheet.columns.push_back({"chosen", false});
   sheet.columns.push_back({"chance %"});

@@ -236,9 +236,9 @@ void note_slices(Notes& notes, const Case& item, const Plan& plan) {
   });
   if (whole == 0) return;
   notes.push_back(
-      fmt::format("{} of {} tables are too narrow to be cut into slices of at least min_partition columns; each lies "
+      fmt::format("{} of {} {} too narrow to be cut into slices of at least min_partition columns; each lies "
                   "whole on one rank, as with table_wise.",
-                  whole, item.workload.tables.size()));
+                  whole, counted(item.workload.tables.size(), "table"), whole == 1 ? "is" : "are"));
 }
 
 // The one of the paper's four bandwidths that is furthest from this cluster's: "the paper's global all-to-all

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/document/cells.h"
 #include "base/text.h"
 
@@ -85,6 +87,32 @@ TEST_CASE("a name stays whole: what stands beside it gives way, then it has a li
         "  v3.1/h100/8x55296\n"
         "                   3.6  node0/p~ch1-cpu1\n"
         "  short            2.0  rank 0 compute\n");
+}
+
+TEST_CASE("a table that is spelt out says in full what its cells have no room for, once") {
+  Sheet sheet;
+  sheet.columns = {{"compute_model", false}, {"ms"}, {"planner", false}};
+  for (const char* const time : {"1.0", "2.0"})
+    sheet.rows.push_back({{"roofline", time, "two tiers of a rather long label"}});
+  CHECK(sheet_text(sheet, 30, false).find("In full") == std::string::npos);
+  sheet.spelt_out = true;
+  CHECK(sheet_text(sheet, 60, false).find("In full") == std::string::npos);
+  std::string text = sheet_text(sheet, 30, false);
+  CHECK(sheet_text(sheet, 200, false).find("In full") == std::string::npos);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  CHECK(text.find("is compute_model; ") != std::string::npos);
+  const std::size_t label = text.find(" is two tiers of a rather long label.");
+  CHECK(label != std::string::npos);
+  CHECK(text.find("two tiers of a rather", label + 5) == std::string::npos);
+}
+
+TEST_CASE("data with a unit stand without exponent, and what rounding left of 0 as 0") {
+  const Sheet sheet =
+      sheet_of({"rows", {"start_ms", "p", "memory_gib"}, {{7.457e-15, 1e-6, -3.215e-05}, {2.5e-7, 0.5, 1.5}}});
+  CHECK(sheet.rows[0].cells == std::vector<std::string>{"0", "1e-06", "-0.00003215"});
+  CHECK(sheet.rows[1].cells == std::vector<std::string>{"0.00000025", "0.5", "1.5"});
+  CHECK(grouped_decimals(1e-5) == "0.000010");
+  CHECK(grouped_decimals(1e-9) == "0.0");
 }
 
 TEST_CASE("no line passes the width, even when nothing can give way") {

@@ -173,6 +173,16 @@ void publish(const fs::path& hidden, const fs::path& target) {
 
 }  // namespace
 
+void check_writable(const fs::path& path) {
+  const StopDelay whole;
+  const fs::path target = result_target(path);
+  std::string name = (target.parent_path() / (std::string(kTemporary) + "XXXXXX")).string();
+  const int file = ::mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) throw cannot_write(target, std::strerror(errno));
+  ::unlink(name.c_str());
+  ::close(file);
+}
+
 void remove_abandoned_files(const fs::path& folder) {
   std::error_code ignored;
   for (const fs::path& path : beginning_with(folder.empty() ? "." : folder, kTemporary))

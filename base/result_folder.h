@@ -17,6 +17,10 @@ namespace shardsim {
 // time; a file with the name of a result that no run of shardsim wrote.
 void write_folder(const std::filesystem::path& target, const std::function<void(const std::filesystem::path&)>& write);
 
+// Tells before the work, not after it, that a result file cannot be written there: makes a temporary file beside it, as
+// write_file does, and removes it. Errors: those of write_file().
+void check_writable(const std::filesystem::path& path);
+
 // Removes the temporary files that killed processes left in a folder (write_file, base/files.h); those that are being
 // written now stay. What cannot be removed stays, too.
 void remove_abandoned_files(const std::filesystem::path& folder);

@@ -13,7 +13,9 @@ namespace {
 std::atomic<int> g_signal = 0, g_delays = 0;
 std::atomic<bool> g_ends = false, g_on_terminal = false;
 std::atomic<pid_t> g_process = 0;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+std::atomic<const char*> g_line = "error: stopped; nothing was left half written.\n";
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free &&
+              std::atomic<const char*>::is_always_lock_free);
 
 void put(const char* text) {
   // Nothing can be done about a terminal that is gone.
@@ -25,7 +27,7 @@ void put(const char* text) {
 [[noreturn]] void end_now(int number) {
   if (::getpid() == g_process) {
     if (g_on_terminal) put("\r\x1b[K");  // over the line of progress
-    put("error: stopped; nothing was left half written.\n");
+    put(g_line);
   }
   ::_exit(128 + number);
 }
@@ -51,6 +53,10 @@ void on_stop_signals(OnStop what) {
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup's wish holds
   ::signal(SIGXFSZ, SIG_IGN);
+}
+
+void say_when_stopped(const char* line) {
+  g_line = line;
 }
 
 int caught_signal() {

@@ -13,6 +13,10 @@ enum class OnStop {
 // From here on; a file size limit becomes a write error like a full disk.
 void on_stop_signals(OnStop what);
 
+// What the process says when OnStop::ends ends it, from here on, where there is more to say than that nothing is half
+// written: one line with its line end, which lives as long as the process.
+void say_when_stopped(const char* line);
+
 // The number of the signal that came last, or 0.
 int caught_signal();
 

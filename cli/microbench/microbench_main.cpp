@@ -25,6 +25,6 @@ Command microbench_program() {
 }  // namespace
 
 int main(int count, char** values) {
-  on_stop_signals(OnStop::noted);
+  on_stop_signals(OnStop::ends);
   return guarded([&] { return run_program(microbench_program(), {values + 1, values + count}, look_at_terminal()); });
 }

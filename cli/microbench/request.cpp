@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/arguments/measuring.h"
 #include "cli/file_kinds.h"
 
 namespace shardsim {
@@ -109,6 +110,7 @@ std::string device_help() {
 }  // namespace
 
 Request request_of(const Arguments& given) {
+  refuse_empty(given, {"output", "csv", "secret-file", "shards", "device", "grid"});
   Request request;
   request.output = given.text("output");
   request.device = &device_named(given.text("device"));
@@ -126,7 +128,7 @@ Request request_of(const Arguments& given) {
                         "Choose a name that ends in .csv");
     check_output(request.csv, given.has("force"), measured_endings());
   }
-  request.threads = static_cast<int>(given.count("threads", 1, 4096).value_or(0));
+  request.threads = static_cast<int>(given.count("threads", 1, most_threads()).value_or(0));
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
@@ -190,7 +192,9 @@ std::vector<Option> microbench_options() {
       {"rounds", 0, "N", "The number of passes over all points. A time is the median of the calls of all passes.", "1"},
       {"budget", 0, "SECONDS",
        "Begin no further point after this number of seconds. What is left out is named at the end."},
-      {"threads", 0, "N", "The number of CPU threads. Without this option it is the number of processors."},
+      {"threads", 0, "N",
+       "The number of CPU threads: at most 4 for each processor of this machine, or 64 if that is more. Without this "
+       "option it is the number of processors."},
       {"seed", 0, "N", "The random seed of the indices and of the order of the sweep.", "1"},
       {"drift", 0, "P%",
        "The largest change of the machine's own limits, such as its copy rate, during the sweep. Rows of a sweep "

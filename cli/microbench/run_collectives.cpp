@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/result_folder.h"
 #include "cli/arguments/arguments.h"
 #include "cli/microbench/runs.h"
 #include "cli/microbench/untimed_pass.h"
@@ -22,6 +23,8 @@ int run_collectives(const Request& request) {
   options.warmup = 2;
   options.iterations = request.quick ? 5 : 20;
   options.apart = true;
+  if (launch.rank == 0 && !request.untimed) check_writable(request.output);
+  allow_descriptors(socket_descriptors(launch.world_size, 1, launch.rank == 0, 1));
   const auto rendezvous = Rendezvous::join(launch, request.join_limit);
   options.give_up = [](const std::string& why) { std::_Exit(report_error(1, why + ".")); };
   if (request.untimed) {

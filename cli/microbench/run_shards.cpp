@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/files.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/microbench/runs.h"
 #include "models/access/row_hash.h"
@@ -47,16 +48,20 @@ int run_shards(const Request& request, const Terminal& terminal) {
       fmt::format("shards {:016x}, {} {}, seed {}, {} visits, {} repetitions after {}, {} s", hash, set.provider,
                   set.device, options.seed, options.visits, options.repetitions, options.warmup, options.seconds),
       visited);
+  say_when_stopped("error: stopped; the same command continues where this one stopped.\n");
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
   const ShardWatch watch{
       [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} visits", done, all)); },
-      terminal.interrupted, [&](std::size_t shard, const ShardSeconds& visit) { journal.add(shard, visit); }};
+      {},
+      [&](std::size_t shard, const ShardSeconds& visit) { journal.add(shard, visit); }};
   measure_shards(*device, set, visited, options, watch);
   progress.clear();
-  if (caught_signal() != 0)
-    return report_error(128 + caught_signal(), "stopped; the same command continues where this one stopped.");
-  write_file(request.output, label_file_text(set));
-  journal.remove();
+  {
+    const StopDelay together;
+    write_file(request.output, label_file_text(set));
+    journal.remove();
+    say_when_stopped("error: stopped; all was measured and is written.\n");
+  }
   fmt::print("{}: {} measured\n", set.device, counted(set.shards.size(), "shard"));
   return 0;
 }

@@ -2,7 +2,8 @@
 
 #include <ctime>
 
-#include "base/files.h"
+#include "base/result_folder.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/arguments/arguments.h"
 #include "cli/file_kinds.h"
@@ -59,21 +60,24 @@ std::vector<BenchPoint> points_of(const Request& request, std::int64_t memory) {
 }  // namespace
 
 int run_sweep(const Request& request, const Terminal& terminal) {
-  // Folders that cannot be written are told before the run, not after it.
-  result_target(request.output);
-  if (!request.csv.empty()) result_target(request.csv);
+  check_writable(request.output);
+  if (!request.csv.empty()) check_writable(request.csv);
+  say_when_stopped("error: stopped; nothing was written.\n");
   const std::unique_ptr<BenchDevice> device = request.device->make(request.threads);
   const std::vector<BenchPoint> points = points_of(request, device->facts().memory_bytes);
   Progress progress(terminal.stderr_is_terminal && !request.quiet);
+  // Nothing is asked between the points: Ctrl-C ends the process at once, whatever it measures.
   const MicrobenchWatch watch{
-      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); },
-      terminal.interrupted};
+      [&](std::size_t done, std::size_t all) { progress.show(fmt::format("{} of {} points", done, all)); }, {}};
   MeasuredSet set = measure(*device, points, request.options, watch);
   progress.clear();
-  if (caught_signal() != 0) return report_error(128 + caught_signal(), "stopped; nothing was written.");
   set.date = utc_now();
-  save_measured(set, request.output);
-  if (!request.csv.empty()) save_measured(set, request.csv);
+  {
+    const StopDelay together;
+    save_measured(set, request.output);
+    if (!request.csv.empty()) save_measured(set, request.csv);
+    say_when_stopped("error: stopped; all was measured and is written.\n");
+  }
   print_summary(set);
   if (!set.is_steady())
     say(

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/stop_signals.h"
 #include "validate/execute/meet/clock.h"
 #include "validate/execute/meet/rendezvous.h"
 #include "validate/execute/meet/tcp.h"
@@ -105,11 +106,12 @@ pid_t start(std::vector<std::string> words, std::vector<std::string> variables) 
   return code == 0 ? process : 0;
 }
 
-// Until it has ended, or has to: when it takes too long, or the run of those that wait for it has failed.
+// Until it has ended, or has to: when it takes too long, the run of those that wait for it has failed, or the user
+// stops this process.
 void wait_for(pid_t process, const Rendezvous& rendezvous) {
   const double deadline = monotonic_seconds() + kLongest;
   while (waitpid(process, nullptr, WNOHANG) == 0) {
-    if (monotonic_seconds() > deadline || !rendezvous.failure().empty()) {
+    if (monotonic_seconds() > deadline || !rendezvous.failure().empty() || caught_signal() != 0) {
       kill(process, SIGKILL);
       waitpid(process, nullptr, 0);
       return;
@@ -118,20 +120,30 @@ void wait_for(pid_t process, const Rendezvous& rendezvous) {
   }
 }
 
+// `folder`: of this process alone; "" where none could be made.
+NcclLog logged_pass(Rendezvous& rendezvous, const Request& request, const std::string& folder) {
+  const bool root = rendezvous.rank() == 0;
+  const std::string log = root ? folder + "/nccl.log" : "";
+  const std::string chosen = root && !folder.empty() ? free_port(rendezvous.address()) : "";
+  const std::string port = rendezvous.from_root(chosen, "choosing a port for the untimed pass");
+  if (!port.empty()) {
+    const pid_t process = start(words(request, port, folder), variables(log));
+    if (process > 0) wait_for(process, rendezvous);
+  }
+  return root && is_file(log) ? read_nccl_log(read_file(log)) : NcclLog{};
+}
+
 }  // namespace
 
 NcclLog untimed_pass(Rendezvous& rendezvous, const Request& request) {
-  const PrivateFolder folder;
-  const bool root = rendezvous.rank() == 0;
-  const std::string log = root ? folder.path() + "/nccl.log" : "";
-  const std::string chosen = root && !folder.path().empty() ? free_port(rendezvous.address()) : "";
-  const std::string port = rendezvous.from_root(chosen, "choosing a port for the untimed pass");
-  if (!port.empty()) {
-    const pid_t process = start(words(request, port, folder.path()), variables(log));
-    if (process > 0) wait_for(process, rendezvous);
+  NcclLog choices;
+  {
+    const StopDelay in_order;  // the folder and the process that was started go before this one does
+    const PrivateFolder folder;
+    choices = logged_pass(rendezvous, request, folder.path());
   }
   rendezvous.barrier("the untimed pass");
-  return root && is_file(log) ? read_nccl_log(read_file(log)) : NcclLog{};
+  return choices;
 }
 
 void end_with_parent() {

@@ -57,7 +57,22 @@ check "and kept what there was" cmp -s before <(head -n 10 many_labels.json.jour
 check "no visit was made twice" [ -z "$(grep '^[0-9]' many_labels.json.journal | cut -d' ' -f1 | sort | uniq -d)" ]
 refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --seed 2 -o many_labels.json
 
+env --default-signal=INT,TERM "$shardsim" --device cpu --threads 1 --quick -o quick.json >streams/out 2>streams/err </dev/null &
+pid=$!
+begun $pid "$shardsim"
+works $pid 50
+kill -INT $pid
+ends $pid
+check "Ctrl-C ends a sweep with 130:$codes" [ "$codes" = ' 130' ]
+check "soon, not after $took s" [ "$took" -le 2 ]
+check "and says so: $(cat streams/err)" grep -qx 'error: stopped; nothing was written.' streams/err
+check "which is true" [ ! -e quick.json ]
+
 echo "-- bad input"
+refuse 2 'argument --csv: the value is empty' --device cpu --csv '' -o x.json
+refuse 2 'argument --threads: "20000"' --device cpu --threads 20000 -o x.json
+refuse 1 '/proc/x.json: cannot write it' --device cpu -o /proc/x.json
+refuse 1 '/proc/x.csv: cannot write it' --device cpu -o x.json --csv /proc/x.csv
 refuse 2 'argument --visits: .*--shards' --device cpu --visits 2 -o x.json
 refuse 2 'argument --warm: .*--collectives' --device cpu --collectives --warm -o x.txt
 refuse 2 'argument --untimed: .*--collectives --device cuda' --device cpu --collectives --untimed -o x.txt

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "validate/microbench/shard_bench.h"
 
@@ -17,6 +18,7 @@ constexpr const char* kMark = "# shardsim-microbench journal, ";
 
 // Appends to a file, and returns when the system holds it on its disk.
 void append(const std::filesystem::path& path, const std::string& text) {
+  const StopDelay whole;
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) throw cannot_write(path, std::strerror(errno));
   const bool good = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;

@@ -2,11 +2,13 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -139,6 +141,24 @@ Descriptor connect_to(const Address& address, TimePoint deadline, int& error) {
   if (error == 0) getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
   if (error == 0 && local_address(socket) == peer_address(socket)) error = ECONNREFUSED;
   return error == 0 ? std::move(socket) : Descriptor();
+}
+
+std::int64_t socket_descriptors(int world_size, int ranks_here, bool root, int channels) {
+  constexpr std::int64_t kOfProcess = 32, kOfRank = 4;  // streams and files; a door, and what wakes a rank's threads
+  const std::int64_t others = world_size - 1;
+  return kOfProcess + ranks_here * (kOfRank + 1 + others * channels) + (root ? others : 0);
+}
+
+void allow_descriptors(std::int64_t needed) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(needed)) return;
+  const rlim_t most = limit.rlim_max;
+  limit.rlim_cur = std::min(static_cast<rlim_t>(needed), most);
+  if (limit.rlim_cur >= static_cast<rlim_t>(needed) && setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
+  throw run_error(fmt::format("the ranks of this process need {} file descriptors for their connections, and {} are "
+                              "allowed",
+                              needed, most),
+                  fmt::format("Allow more of them (ulimit -n {}), or run fewer ranks in one process", needed));
 }
 
 std::string error_text(int error_number) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -60,6 +61,14 @@ Descriptor accept_from(const Descriptor& listener);
 // Waits until `deadline`. Not open when it failed; then `error` is an errno. A socket that met itself, which happens
 // when nobody listens on an ephemeral port, counts as refused.
 Descriptor connect_to(const Address& address, TimePoint deadline, int& error);
+
+// How many descriptors a process needs for the ranks that it runs of a world, with so many sockets between each pair of
+// them: connections to each other and to rank 0, what wakes their threads, and some to spare.
+std::int64_t socket_descriptors(int world_size, int ranks_here, bool root, int channels);
+
+// Lets the process open so many descriptors: raises its own limit where the system allows it. Errors (Failure::run): it
+// does not.
+void allow_descriptors(std::int64_t needed);
 
 std::string error_text(int error_number);  // of an errno, in any thread
 

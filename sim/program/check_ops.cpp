@@ -11,6 +11,7 @@ namespace {
 constexpr int kMostBatchesAhead = 16;
 constexpr int kMostSortBits = 64;
 constexpr int kMostKernels = 1'000'000;
+constexpr double kMostGrowth = 16;  // 1 where no row comes twice; estimates may lie a little above
 
 }  // namespace
 
@@ -45,6 +46,8 @@ void ProgramChecker::check_op(std::size_t index) const {
 // What the host does takes time and moves nothing.
 void ProgramChecker::check_host(const Op& op) const {
   if (op.fixed_ns <= 0) fail_op(op, "its fixed_ns is not above 0", "Write the nanoseconds that the host takes.");
+  if (op.fixed_ns > kMostNanoseconds)
+    fail_op(op, fmt::format("fixed_ns is {}", op.fixed_ns), "Write at most 10^15 nanoseconds, 10^6 s.");
   Op plain;
   plain.id = op.id;
   plain.name = op.name;
@@ -84,8 +87,8 @@ void ProgramChecker::check_collective(const Op& op) const {
   if (!op.dtype.empty() && std::ranges::find(dtypes, op.dtype) == dtypes.end()) {
     fail_op(op, fmt::format("unknown dtype {}", excerpt(op.dtype)), known_names_hint(op.dtype, dtypes));
   }
-  if (op.launch_ns < 0 || (op.launch_ns > 0 && op.op_class != OpClass::all_to_all)) {
-    fail_op(op, fmt::format("launch_ns is {}", op.launch_ns), "Write 0 or more nanoseconds, of an all_to_all alone.");
+  if (op.launch_ns < 0 || op.launch_ns > kMostNanoseconds || (op.launch_ns > 0 && op.op_class != OpClass::all_to_all)) {
+    fail_op(op, fmt::format("launch_ns is {}", op.launch_ns), "Write 0 to 10^15 nanoseconds, of an all_to_all alone.");
   }
   if (op.op_class == OpClass::all_to_all) {
     if (op.bytes != 0 || !op.bytes_by_set.empty()) {
@@ -201,23 +204,31 @@ void ProgramChecker::check_compute(const Op& op) const {
     fail_op(op, fmt::format("unknown precision {}", excerpt(op.precision)),
             known_names_hint(op.precision, {"fp32", "tf32", "fp16", "bf16"}));
   }
+  // "none": the gradients of several places are added up, and another operation applies the sum.
+  const std::vector<std::string> optimizers{"", "none", "sgd", "rowwise_adagrad", "adagrad", "adam", "lamb"};
+  if (std::ranges::find(optimizers, op.optimizer) == optimizers.end()) {
+    fail_op(op, fmt::format("unknown optimizer {}", excerpt(op.optimizer)),
+            known_names_hint(op.optimizer, {"sgd", "rowwise_adagrad", "adagrad", "adam", "lamb", "none"}));
+  }
   check_shards(op);
-  if (op.fixed_ns < 0) fail_op(op, "fixed_ns is negative", "Write 0 or more nanoseconds.");
-  check_per_rank(op, op.lookups, "lookups");
-  check_per_rank(op, op.bags, "bags");
+  if (op.fixed_ns < 0 || op.fixed_ns > kMostNanoseconds) {
+    fail_op(op, fmt::format("fixed_ns is {}", op.fixed_ns), "Write 0 to 10^15 nanoseconds, 10^6 s.");
+  }
+  check_per_rank(op, op.lookups, "lookups", kMostRowsOfOp);
+  check_per_rank(op, op.bags, "bags", kMostRowsOfOp);
   if (!op.pooled && op.bags != PerRank{}) fail_op(op, "it has bags and is not pooled", "Leave 'bags' out.");
-  check_per_rank(op, op.hbm_bytes, "hbm_bytes");
-  check_per_rank(op, op.host_bytes, "host_bytes");
-  check_per_rank(op, op.flops, "flops");
-  check_per_rank(op, op.distinct_rows, "distinct_rows");
+  check_per_rank(op, op.hbm_bytes, "hbm_bytes", kMostBytesOfOp);
+  check_per_rank(op, op.host_bytes, "host_bytes", kMostBytesOfOp);
+  check_per_rank(op, op.flops, "flops", kMostFlops);
+  check_per_rank(op, op.distinct_rows, "distinct_rows", kMostRowsOfOp);
   check_row_facts(op);
   check_kernels(op);
 }
 
 void ProgramChecker::check_row_facts(const Op& op) const {
-  check_per_rank(op, op.distinct_growth, "distinct_growth");
-  check_per_rank(op, op.row_bytes, "row_bytes");
-  check_per_rank(op, op.vector_bytes, "vector_bytes");
+  check_per_rank(op, op.distinct_growth, "distinct_growth", kMostGrowth);
+  check_per_rank(op, op.row_bytes, "row_bytes", kMostBytesOfOp);
+  check_per_rank(op, op.vector_bytes, "vector_bytes", kMostBytesOfOp);
   if (op.indexed && op.op_class == OpClass::dense) {
     fail_op(op, "it is indexed, and neither a lookup nor an update", "Leave 'indexed' out.");
   }
@@ -237,9 +248,9 @@ void ProgramChecker::check_kernels(const Op& op) const {
     fail_op(op, "it has products and is not dense", "Leave 'products' out.");
   }
   for (const OpProduct& product : op.products) {
-    check_per_rank(op, product.m, "products.m");
-    check_per_rank(op, product.n, "products.n");
-    check_per_rank(op, product.k, "products.k");
+    check_per_rank(op, product.m, "products.m", kMostProductSide);
+    check_per_rank(op, product.n, "products.n", kMostProductSide);
+    check_per_rank(op, product.k, "products.k", kMostProductSide);
     if (!(product.share >= 0 && product.share <= 1))
       fail_op(op, "a product has a share outside 0 to 1", "Write 0 to 1.");
     if (product.count >= 1 && product.count <= kMostKernels) continue;
@@ -247,7 +258,7 @@ void ProgramChecker::check_kernels(const Op& op) const {
   }
 }
 
-void ProgramChecker::check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const {
+void ProgramChecker::check_per_rank(const Op& op, const PerRank& numbers, std::string_view key, double most) const {
   const std::size_t ranks = op.ranks.empty() ? static_cast<std::size_t>(program_.world_size) : op.ranks.size();
   if (numbers.values.size() != 1 && numbers.values.size() != ranks) {
     fail_op(op, fmt::format("{} has {} numbers for {} ranks", key, numbers.values.size(), ranks),
@@ -255,6 +266,10 @@ void ProgramChecker::check_per_rank(const Op& op, const PerRank& numbers, std::s
   }
   if (!std::ranges::all_of(numbers.values, is_amount)) {
     fail_op(op, fmt::format("{} is negative or not finite", key), "Write 0 or more.");
+  }
+  if (const double largest = std::ranges::max(numbers.values); largest > most) {
+    fail_op(op, fmt::format("{} is {:.4g}, more than a rank has in one iteration", key, largest),
+            fmt::format("Write at most {:.4g}.", most));
   }
 }
 

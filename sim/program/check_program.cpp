@@ -9,6 +9,8 @@ namespace shardsim {
 namespace {
 
 constexpr int kMostIndexBatches = 4096;
+constexpr std::int64_t kMostBatch = 1'000'000'000;  // of a workload, too
+constexpr double kMostElements = 0x1p57;            // of a table; a workload may have 2^56 bytes
 constexpr std::size_t kMostDenseMembers = 1024;
 constexpr int kMostTiers = 3;  // data_parallel, flex, row_wise
 
@@ -25,6 +27,8 @@ void ProgramChecker::check_sizes() const {
           fmt::format("ranks_per_node {} does not divide world_size {}", p.ranks_per_node, p.world_size),
           "All nodes hold the same number of ranks.");
   require(p.batch_per_rank >= 1, "batch_per_rank is below 1", "Write the samples per rank.");
+  require(p.batch_per_rank <= kMostBatch, fmt::format("batch_per_rank is {}", p.batch_per_rank),
+          fmt::format("Write at most {} samples.", kMostBatch));
   require(p.index_batches >= 1 && p.index_batches <= kMostIndexBatches,
           fmt::format("index_batches is {}", p.index_batches), "Write 8, the usual number; at most 4096.");
   require(p.id_bytes == 4 || p.id_bytes == 8, fmt::format("id_bytes is {}", p.id_bytes), "Write 4 or 8.");
@@ -75,6 +79,8 @@ void ProgramChecker::check_matrix(std::size_t index) {
     throw input_error(place, what + " has no name of its own", "Give every matrix its own name.");
   }
   if (matrix.unit_bytes < 1) throw input_error(place, what + ": unit_bytes is below 1", "Write the bytes of one unit.");
+  if (static_cast<double>(matrix.unit_bytes) >= kWholeNumberLimit)
+    throw input_error(place, what + ": unit_bytes is 2^53 or more", "Write the bytes of one unit.");
   if (matrix.kind == ByteMatrix::Kind::dense) {
     check_dense(index);
   } else if (!matrix.dense.empty() || matrix.units.empty() ||
@@ -112,6 +118,11 @@ void ProgramChecker::check_table(std::size_t index) {
   if (table.name.empty() || !table_names_.insert(table.name).second) {
     throw input_error(place, fmt::format("table {} has no name of its own", index), "Give every table its own name.");
   }
+  const double elements = static_cast<double>(table.rows) * static_cast<double>(table.dim);
+  if (elements >= kMostElements) {
+    throw input_error(place, fmt::format("table {} has 2^57 elements or more", excerpt(table.name)),
+                      "Check its rows and dim.");
+  }
   if (table.rows < 1 || table.dim < 1) {
     throw input_error(place, fmt::format("table {} has no rows or no columns", excerpt(table.name)),
                       "Write 1 or more.");
@@ -147,12 +158,14 @@ void ProgramChecker::check_shard(std::size_t index) const {
 
 void ProgramChecker::check_lookups(std::size_t index) const {
   const Program::Shard& shard = program_.shards[index];
-  const bool fit = shard.lookups.size() == shard.holders.front().size() &&
-                   std::ranges::none_of(shard.lookups, [](std::int64_t each) { return each < 0; });
+  const bool fit =
+      shard.lookups.size() == shard.holders.front().size() && std::ranges::all_of(shard.lookups, [](std::int64_t each) {
+        return each >= 0 && static_cast<double>(each) <= kMostRowsOfOp;
+      });
   if (shard.lookups.empty() || fit) return;
   throw input_error(place_in(places_.shards, index),
-                    fmt::format("shard {} has {} numbers of lookups for {} holders, or a negative one", index,
-                                shard.lookups.size(), shard.holders.front().size()),
+                    fmt::format("shard {} has {} numbers of lookups for {} holders, or one below 0 or above 10^15",
+                                index, shard.lookups.size(), shard.holders.front().size()),
                     "Write one for each holder of a set, or leave 'lookups' out where all have as many");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -14,6 +15,14 @@ namespace shardsim {
 
 // Whole numbers of a JSON file stay below this: a reader with doubles then loses nothing.
 inline constexpr double kWholeNumberLimit = 9007199254740992.0;
+
+// What an operation of a rank may have at most: above what any workload may ask for (models/workload/workload.cpp), and
+// low enough that it is a whole number of 64 bits. A duration is at most that of all that is simulated, 10^6 s.
+inline constexpr double kMostRowsOfOp = 1e15;    // lookups, bags, rows
+inline constexpr double kMostBytesOfOp = 1e18;   // of memory
+inline constexpr double kMostFlops = 1e24;       // 10^6 s of a device of 10^18 FLOP/s
+inline constexpr double kMostProductSide = 1e9;  // rows or columns of a matrix
+inline constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;
 
 inline bool is_amount(double value) {
   return std::isfinite(value) && value >= 0;
@@ -68,7 +77,7 @@ class ProgramChecker {
   void check_compute(const Op& op) const;
   void check_row_facts(const Op& op) const;
   void check_kernels(const Op& op) const;
-  void check_per_rank(const Op& op, const PerRank& numbers, std::string_view key) const;
+  void check_per_rank(const Op& op, const PerRank& numbers, std::string_view key, double most) const;
 
   // Sorted; throws for a rank twice or outside the world.
   std::vector<int> sorted_ranks(std::vector<int> ranks, const Place& place, const std::string& what) const;

@@ -214,6 +214,25 @@ TEST_CASE("numbers per rank are as many as ranks, finite and not negative") {
   CHECK(says(complaint([](Program& p) { p.ops[15].bytes = -1; }), "0 or more"));
 }
 
+TEST_CASE("numbers that no machine has, and optimizers that nobody knows, are refused") {
+  const auto op_of = [](Program& p, OpClass op_class) -> Op& {
+    return *std::ranges::find(p.ops, op_class, &Op::op_class);
+  };
+  CHECK(says(complaint([&](Program& p) { op_of(p, OpClass::lookup).hbm_bytes.values = {1e300}; }),
+             "hbm_bytes is 1e+300"));
+  CHECK(says(complaint([&](Program& p) { op_of(p, OpClass::lookup).lookups.values = {0x1p53}; }),
+             "lookups is 9.007e+15"));
+  CHECK(says(complaint([&](Program& p) { op_of(p, OpClass::dense).flops.values = {1e25}; }), "flops is 1e+25"));
+  CHECK(says(complaint([&](Program& p) { op_of(p, OpClass::dense).fixed_ns = std::int64_t{1} << 60; }), "fixed_ns is"));
+  CHECK(
+      says(complaint([&](Program& p) { op_of(p, OpClass::update).optimizer = "nope"; }), "unknown optimizer \"nope\""));
+  CHECK(complaint([&](Program& p) { op_of(p, OpClass::update).optimizer = "none"; }).empty());
+  CHECK(says(complaint([](Program& p) { p.batch_per_rank = 2'000'000'000; }), "batch_per_rank is 2000000000"));
+  CHECK(says(complaint([](Program& p) { p.tables[0].rows = std::uint64_t{1} << 53; }), "2^57 elements or more"));
+  CHECK(says(complaint([](Program& p) { p.matrices[0].bytes.unit_bytes = std::int64_t{1} << 53; }),
+             "unit_bytes is 2^53"));
+}
+
 TEST_CASE("shards lie inside their table and are held by ranks of the world") {
   CHECK(says(complaint([](Program& p) { p.shards[2].row_end = 8001; }), "8000 rows"));
   CHECK(says(complaint([](Program& p) { p.shards[2].row_begin = 8000; }), "not empty"));

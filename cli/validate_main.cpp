@@ -2,15 +2,23 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cstdio>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 
+#include "base/at_end.h"
 #include "base/files.h"
+#include "base/result_folder.h"
+#include "base/system_failure.h"
 #include "base/text.h"
+#include "cli/arguments/measuring.h"
 #include "cli/arguments/process.h"
 #include "cli/file_kinds.h"
 #include "sim/timeline/kineto/kineto.h"
@@ -27,7 +35,8 @@ namespace {
 using namespace shardsim;
 
 constexpr int kMostIterations = 1'000'000;
-constexpr double kWorthSaying = 5;  // seconds of an operation
+constexpr double kWorthSaying = 5;   // seconds of an operation
+constexpr int kMostRanksHere = 256;  // of one process: each has threads, and a connection to every other one
 
 // What the arguments ask for.
 struct ValidateRequest {
@@ -36,6 +45,7 @@ struct ValidateRequest {
   double patience = 0;       // seconds that an operation may take
   int check_iterations = 0;  // --check-data; 0: measure
   std::optional<int> port;   // where rank 0 listens; none: as the launcher says
+  std::string program;       // the file
   std::string secret_file;   // "": the secret is in the environment, or there is none
   double join_limit = kJoinLimit;
   ExecuteOptions options;
@@ -64,11 +74,12 @@ void check_output(const std::string& path, bool force) {
 }
 
 ValidateRequest validate_request(const Arguments& given) {
+  refuse_empty(given, {"output", "trace", "secret-file", "device", "transport", "case"});
   ValidateRequest request;
   const MachineEntry& machine = machine_named(given.text("device"));
   request.options.device = machine.name;
   request.options.machine.transport = transport_of(given, machine);
-  request.options.machine.threads = static_cast<int>(*given.count("threads", 1, kMostIterations));
+  request.options.machine.threads = static_cast<int>(*given.count("threads", 1, most_threads()));
   request.options.warmup = static_cast<int>(*given.count("warmup", 0, kMostIterations));
   request.options.iterations = static_cast<int>(*given.count("iterations", 1, kMostIterations));
   request.options.apart = given.has("apart");
@@ -76,14 +87,13 @@ ValidateRequest validate_request(const Arguments& given) {
   if (request.options.machine.priority && machine.name != "cuda")
     throw input_error(Arguments::place("priority"), "the streams of a CPU rank are threads, which have no priority",
                       "Leave it out, or use --device cuda");
+  request.program = given.positional()[0];
   if (given.has("check-data")) request.check_iterations = request.options.iterations;
   if (const auto port = given.count("port", 1, 65535)) request.port = static_cast<int>(*port);
   request.patience = static_cast<double>(*given.count("longest-operation", 1, 100'000'000));
   request.secret_file = given.text("secret-file");
   request.join_limit = static_cast<double>(*given.count("join-limit", 1, 86'400));
-  request.options.give_up = [](const std::string& why) {
-    std::_Exit(report_error(caught_signal() == 0 ? 1 : 128 + caught_signal(), why + "."));
-  };
+  request.options.stopped = [] { return caught_signal() != 0; };
   request.output = given.text("output");
   request.trace = given.text("trace");
   if (request.check_iterations > 0) return request;
@@ -122,6 +132,15 @@ std::vector<Launch> ranks_here(const Program& program, const ValidateRequest& re
         "Start one per rank, or one per node of " + std::to_string(program.ranks_per_node));
   }
   const int here = launch.launcher.empty() ? world : program.ranks_per_node;
+  if (here > kMostRanksHere)
+    throw input_error(
+        {request.program},
+        fmt::format("this process would run {} ranks, and {} are the most", with_thousands(here), kMostRanksHere),
+        launch.launcher.empty() ? "Execute a smaller case, or start one process per rank or per node with "
+                                  "torchrun, mpirun or srun"
+                                : "Start one process per rank");
+  const int channels = request.options.machine.transport == "sockets" ? static_cast<int>(program.streams.size()) : 0;
+  allow_descriptors(socket_descriptors(world, here, launch.rank == 0, channels));
   if (launch.launcher.empty()) launch.secret = random_secret();  // all ranks are in this process
   const int port = launch.launcher.empty() && !request.port ? free_port() : launch.master_port;
   std::vector<Launch> ranks;
@@ -171,35 +190,153 @@ void tell_of_strangers(const Rendezvous& rendezvous) {
                   counted(static_cast<std::size_t>(rendezvous.strangers()), "connection")));
 }
 
-void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request) {
-  const auto rendezvous = Rendezvous::join(launch, request.join_limit);
-  const std::jthread watch = stop_watch(*rendezvous);
+// The ranks of this process, each in a thread. Where one of them hangs, or fails before all have met, the process ends:
+// once, and not before the others, which may be writing, are through.
+class Crew {
+ public:
+  Crew(const ValidateRequest& request, const std::vector<Launch>& ranks)
+      : request_(request), has_root_(ranks.front().rank == 0), left_(static_cast<int>(ranks.size())) {}
+
+  void saved(bool all) {
+    written_ = true;
+    complete_ = all;
+  }
+
+  void one_ended() {
+    const std::lock_guard lock(mutex_);
+    --left_;
+    changed_.notify_all();
+  }
+
+  // For ExecuteOptions::give_up: this rank's thread does not come back.
+  [[noreturn]] void give_up(const std::string& why) {
+    one_ended();
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kSaving, [this] { return left_ <= 0; });
+    }
+    end(caught_signal() == 0 ? 1 : 128 + caught_signal(), caught_signal() == 0 ? why + "." : stopped(why));
+  }
+
+  // Ends the process with that line; only the first one that comes speaks.
+  [[noreturn]] void end(int code, const std::string& message) {
+    while (told_.exchange(true)) std::this_thread::sleep_for(kSaving);
+    std::_Exit(report_error(code, message));
+  }
+
+  // After a signal: what became of the measurement. `why` the run failed says where it is lost.
+  std::string stopped(const std::string& why) const {
+    if (request_.check_iterations > 0) return "stopped; the data was not compared to the end.";
+    const std::size_t lost = why.find("what was measured is lost");
+    if (lost != std::string::npos) return "stopped, and " + why.substr(lost);
+    if (complete_) return "stopped; all was measured, and is in the file of -o.";
+    if (written_) return "stopped; what was measured so far is in the file of -o, marked as incomplete.";
+    return has_root_ ? "stopped; nothing was measured, and no file was written."
+                     : "stopped; what was measured so far is with rank 0.";
+  }
+
+ private:
+  static constexpr std::chrono::seconds kSaving{60};  // for the other ranks of this process
+
+  const ValidateRequest& request_;
+  bool has_root_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int left_;  // ranks that have not ended
+  std::atomic<bool> written_ = false, complete_ = false, told_ = false;
+};
+
+void run_joined(Rendezvous& rendezvous, const ValidateSource& source, const ValidateRequest& request, Crew& crew) {
+  const std::jthread watch = stop_watch(rendezvous);
+  const int rank = rendezvous.rank();
   if (request.check_iterations > 0) {
-    const std::string difference = check_data(source.program, *rendezvous, request.options, request.check_iterations);
-    rendezvous->leave();
-    tell_of_strangers(*rendezvous);
+    const std::string difference = check_data(source.program, rendezvous, request.options, request.check_iterations);
+    rendezvous.leave();
+    tell_of_strangers(rendezvous);
     if (!difference.empty())
       throw run_error("the data of the ranks differs from that of a single process: " + difference,
                       "The executor or its kernels are wrong");
-    if (launch.rank == 0)
+    if (rank == 0)
       fmt::print("data equals a single process bit for bit after {} iterations\n", request.check_iterations);
     return;
   }
   // Of the other ranks one writes only where rank 0 has died.
   const auto save = [&](const Timeline& timeline) {
-    const bool all = launch.rank == 0;
-    save_timeline(all ? request.output : path_of_rank(request.output, launch.rank), source, timeline);
+    // A run that ends in its warm-up does not replace what an earlier one has measured.
+    if (!timeline.complete && timeline.spans.empty()) return;
+    const bool all = rank == 0;
+    save_timeline(all ? request.output : path_of_rank(request.output, rank), source, timeline);
+    crew.saved(timeline.complete);
     if (request.trace.empty()) return;
-    write_kineto_traces(all ? request.trace : path_of_rank(request.trace, launch.rank), timeline,
-                        source.program.case_name, false);
+    write_kineto_traces(all ? request.trace : path_of_rank(request.trace, rank), timeline, source.program.case_name,
+                        false);
   };
-  const Timeline timeline = execute(source.program, *rendezvous, request.options, save);
+  const Timeline timeline = execute(source.program, rendezvous, request.options, save);
   // The run is over for all when the file is written, and failed for all when it is not.
-  if (launch.rank == 0) save_or_fail(save, timeline, *rendezvous);
-  rendezvous->barrier("waiting for rank 0 to write the file");
-  rendezvous->leave();
-  tell_of_strangers(*rendezvous);
-  if (launch.rank == 0) print_summary(timeline, request.output);
+  if (rank == 0) save_or_fail(save, timeline, rendezvous);
+  rendezvous.barrier("waiting for rank 0 to write the file");
+  rendezvous.leave();
+  tell_of_strangers(rendezvous);
+  if (rank == 0) print_summary(timeline, request.output);
+}
+
+Error out_of_memory() {
+  return run_error("out of memory", "Give the ranks of this machine more (ulimit -v), or execute a smaller case");
+}
+
+// Nothing is lost by ending the process before the ranks have met, and those that wait for this one would wait for the
+// whole limit. Where ranks of other processes are told why by this one's own error, it leaves as it is.
+std::unique_ptr<Rendezvous> join(const Launch& launch, const ValidateRequest& request, Crew& crew) {
+  try {
+    return Rendezvous::join(launch, request.join_limit);
+  } catch (const Error& error) {
+    if (!launch.launcher.empty()) throw;
+    crew.end(static_cast<int>(error.failure()), error.what());
+  } catch (const std::bad_alloc&) {
+    crew.end(1, out_of_memory().what());
+  } catch (const std::system_error& error) {
+    crew.end(1, system_failure(error).what());
+  }
+}
+
+// What breaks outside of the run itself is told to the other ranks as its cause, too: else this one just dies.
+[[noreturn]] void fail(Rendezvous& rendezvous, const Error& error) {
+  rendezvous.fail(error.what(), "");
+  throw run_error(rendezvous.failure(), "");
+}
+
+void run_rank(const Launch& launch, const ValidateSource& source, const ValidateRequest& request, Crew& crew,
+              std::once_flag& begun) {
+  const auto rendezvous = join(launch, request, crew);
+  // From here on there is something to lose: the first signal ends the run in order.
+  std::call_once(begun, [] { on_stop_signals(OnStop::noted_then_kills); });
+  try {
+    run_joined(*rendezvous, source, request, crew);
+  } catch (const std::bad_alloc&) {
+    fail(*rendezvous, out_of_memory());
+  } catch (const std::system_error& error) {
+    fail(*rendezvous, system_failure(error));
+  }
+}
+
+// Each in a thread. Errors: of the lowest rank that failed.
+void run_ranks(const std::vector<Launch>& ranks, const ValidateSource& source, const ValidateRequest& request,
+               Crew& crew) {
+  std::once_flag begun;
+  run_parts(
+      static_cast<int>(ranks.size()),
+      [&](int local) {
+        const AtEnd ended{[&] { crew.one_ended(); }};
+        run_rank(ranks[static_cast<std::size_t>(local)], source, request, crew, begun);
+      },
+      [&](const Error& error) { crew.end(1, error.what()); });
+}
+
+// Told before the run, not after it.
+void check_writable_outputs(const ValidateRequest& request) {
+  if (request.output.empty()) return;  // with --check-data
+  check_writable(request.output);
+  if (!request.trace.empty()) check_writable(std::filesystem::path(request.trace) / "rank0.json");
 }
 
 // What a GPU does in a second may take a processor days, in which nobody hears anything.
@@ -212,24 +349,24 @@ void check_patience(const MachineEntry& machine, const ValidateSource& source, c
 }
 
 int validate(const Arguments& given, const Terminal&) {
-  const ValidateRequest request = validate_request(given);
+  ValidateRequest request = validate_request(given);
   const ValidateSource source = load_source(given);
+  const std::vector<Launch> ranks = ranks_here(source.program, request);
   // What no rank can execute is told once, before any is started.
   ProgramPlaces places;
-  places.program = {given.positional()[0]};
+  places.program = {request.program};
   lookup_buffers(source.program, places, 0);
   const MachineEntry& machine = machine_named(request.options.device);
   if (machine.check != nullptr) machine.check(source.program, places);
   check_patience(machine, source, request, places.program);
-  const std::vector<Launch> ranks = ranks_here(source.program, request);
-  // A folder that cannot be written is told before the run, not after it.
-  if (!request.output.empty() && ranks.front().rank == 0) result_target(request.output);
+  if (ranks.front().rank == 0) check_writable_outputs(request);
+  Crew crew(request, ranks);
+  request.options.give_up = [&crew](const std::string& why) { crew.give_up(why); };
   try {
-    run_parts(static_cast<int>(ranks.size()), [&](int local) { run_rank(ranks[local], source, request); });
-  } catch (const Error&) {
+    run_ranks(ranks, source, request, crew);
+  } catch (const Error& error) {
     if (caught_signal() == 0) throw;
-    return report_error(128 + caught_signal(),
-                        "stopped; what was measured so far is in the file of -o, marked as incomplete.");
+    return report_error(128 + caught_signal(), crew.stopped(error.what()));
   }
   return 0;
 }
@@ -270,7 +407,11 @@ Command validate_program() {
                "The time that one compute operation of a CPU rank may take, as estimated from the speed of this "
                "machine. If an operation takes longer, nothing is run.",
                "60"},
-              {"threads", 0, "N", "The number of threads that work on each compute operation of a CPU rank.", "1"},
+              {"threads", 0, "N",
+               "The number of threads that work on each compute operation of a CPU rank: at most 4 for each processor "
+               "of "
+               "this machine, or 64 if that is more.",
+               "1"},
               {"trace", 0, "DIR", "Also write a Kineto trace of each rank, DIR/rankN.json."},
               {"check-data", 0, "",
                "Do not measure. Instead check that the rows that are looked up and updated in --iterations iterations "
@@ -280,7 +421,7 @@ Command validate_program() {
           source_options(),
       .notes =
           "The ranks are known from the environment variables of torchrun, Open MPI or Slurm, which start one process\n"
-          "per rank or per node. Without such a launcher, this process runs all ranks.",
+          "per rank or per node. Without such a launcher, this process runs all ranks: 256 at most.",
       .examples = {"shardsim lower scenarios/toy.yaml --case flexshard_3tier -o out/toy.program.json",
                    "shardsim-validate out/toy.program.json --warmup 2 --iterations 3 -o out/toy.observed.h5"},
       .run = validate};
@@ -289,6 +430,6 @@ Command validate_program() {
 }  // namespace
 
 int main(int count, char** values) {
-  on_stop_signals(OnStop::noted_then_kills);  // the first one ends the run in order
+  on_stop_signals(OnStop::ends);  // until the ranks have met
   return guarded([&] { return run_program(validate_program(), {values + 1, values + count}, look_at_terminal()); });
 }

@@ -13,7 +13,9 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
+#include "base/system_failure.h"
 #include "base/text.h"
 
 namespace shardsim {
@@ -64,6 +66,8 @@ int caught(const std::function<int()>& body) {
   } catch (const std::filesystem::filesystem_error& error) {
     return report_error(1, "'" + error.path1().string() + "': " + error.code().message() +
                                ". Look at the folder and its links, or name another file.");
+  } catch (const std::system_error& error) {
+    return report_error(1, system_failure(error).what());
   } catch (const std::exception& error) {
     return report_error(1, std::string("internal error: ") + error.what() + ". Please report it with the input.");
   }

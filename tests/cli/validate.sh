@@ -114,6 +114,21 @@ refuse 2 'lamb.*sgd, rowwise_adagrad' lamb.json -o x.h5
 jq 'first(.ops[] | select(.class == "dense")) |= (del(.fixed_ns) | .flops = 4.5e15)' row_wise.json >days.json
 refuse 2 'days.json: operation ".*" of 4.5 PFLOP takes a rank about .* or more in every iteration, and 60 seconds are the most.*--longest-operation' days.json -o x.h5
 refuse 2 'argument --longest-operation: "0"' row_wise.json -o x.h5 --longest-operation 0
+refuse 2 'argument --trace: the value is empty' row_wise.json -o x.h5 --trace ''
+refuse 2 'argument --output: the value is empty' row_wise.json -o ''
+refuse 2 'argument --secret-file: the value is empty' row_wise.json -o x.h5 --secret-file=
+refuse 2 'argument --threads: "20000" is not a whole number from 1 to ' row_wise.json -o x.h5 --threads 20000
+"$simulator" lower "$toy" --case row_wise --set cluster.nodes=128 -o many.json >/dev/null
+refuse 2 'many.json: this process would run 512 ranks, and 256 are the most.*torchrun' many.json -o x.h5
+jq '(.ops[] | select(.class == "update") | .optimizer) = "nope"' row_wise.json >nope.json
+refuse 2 'nope.json:[0-9]+: operation .*unknown optimizer "nope".*rowwise_adagrad' nope.json -o x.h5
+jq 'first(.ops[] | select(.class == "lookup")).hbm_bytes = 1e300' row_wise.json >huge.json
+refuse 2 'huge.json:[0-9]+: operation .*hbm_bytes is 1e\+300.*at most' huge.json -o x.h5
+# What cannot be written is told before the run, which would take hours.
+echo 'my notes' >blocked
+refuse 1 'blocked: cannot write it' row_wise.json -o x.h5 --trace blocked --iterations 1000000
+refuse 1 '/proc/x.h5: cannot write it' row_wise.json -o /proc/x.h5 --iterations 1000000
+refuse 1 '/proc/self/rank0.json: cannot write it' row_wise.json -o x.h5 --trace /proc/self --iterations 1000000
 echo 'my notes' >notes.json
 refuse 2 "notes.json' exists and is not a timeline" row_wise.json -o notes.json
 refuse 1 'notes.json/x.h5|notes.json' row_wise.json -o notes.json/x.h5
@@ -129,6 +144,38 @@ start() {
 }
 # A port that is free now.
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+echo "-- a process that may do little"
+# allowed LIMIT NUMBER: ranks in one process, which has only so much; its exit code in $code. A limit holds for a shell and what it starts.
+allowed() {
+  code=0
+  (
+    ulimit "$1" "$2"
+    exec timeout "$patience" "$validate" row_wise.json --warmup 0 --iterations 1 -o few.h5
+  ) >streams/out 2>streams/err </dev/null || code=$?
+}
+# ends_well_or PATTERN: with 1 and one line that says the cause, or well where the limit is no hindrance.
+ends_well_or() {
+  [ "$code" -eq 0 ] || { [ "$code" -eq 1 ] && [ "$(wc -l <streams/err)" -eq 1 ] && grep -qE "^error: $1" streams/err; }
+}
+for number in 12 64; do
+  from=$SECONDS
+  allowed -n $number
+  check "with $number descriptors it says so: $code, $(cat streams/err)" [ "$code" -eq 1 ]
+  check "in one line: $(cat streams/err)" grep -qE "^error: .*need [0-9]+ file descriptors.*$number are allowed.*ulimit -n" streams/err
+  check "at once" [ $((SECONDS - from)) -le 10 ]
+done
+allowed -Sn 64
+check "a limit that may be raised is raised: $code, $(cat streams/err)" [ "$code" -eq 0 ]
+# Libraries of CUDA take more than a gigabyte of addresses before the program begins.
+begins() ( ulimit -v "$1" && "$validate" --version >/dev/null 2>&1 )
+for number in 150000 300000 1000000 2000000; do
+  begins $number || continue
+  from=$SECONDS
+  allowed -v $number
+  check "with $number KiB it says so: $code, $(cat streams/err)" ends_well_or '.*(out of memory|thread cannot be started|cannot read it: Cannot allocate memory)'
+  check "$number KiB: soon" [ $((SECONDS - from)) -le 20 ]
+done
 
 echo "-- a launcher's ranks"
 port=$(port) pids=
@@ -224,6 +271,37 @@ ends $pid
 check "Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
 check "one line says so: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
 check "what was measured is on disk, marked incomplete" jq -e '.complete == false and (.spans.op | length) > 0' stopped.timeline.json
+
+# stops_soon PROGRAM HUNDREDTHS: told so in the middle of an operation that takes long, after so much work.
+stops_soon() {
+  env --default-signal=INT,TERM "$validate" "$1" --warmup 0 --iterations 1000 --longest-operation 10000 -o long.timeline.json >streams/out 2>streams/err </dev/null &
+  pid=$!
+  until_true threads $pid 40
+  works $pid "$2"
+  kill -INT $pid
+  ends $pid
+  check "$1: Ctrl-C ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
+  check "$1: soon, not after $took s" [ "$took" -le 2 ]
+  check "$1: one line says so: $(cat streams/err)" [ "$(grep -c '^error: stopped' streams/err)" -eq 1 ]
+}
+jq 'first(.ops[] | select(.class == "dense")) |= (.fixed_ns = 30e9)' row_wise.json >sleeps.json
+stops_soon sleeps.json 5
+jq 'first(.ops[] | select(.class == "dense")) |= (del(.fixed_ns) | .ranks = "0" | .flops = 1.4e11 | .products = [{m: 4096, n: 4096, k: 4096}])' \
+  row_wise.json >works.json
+stops_soon works.json 300
+
+# Before the ranks have met nothing is lost.
+port=$(port)
+env --default-signal=INT,TERM RANK=0 WORLD_SIZE=8 LOCAL_RANK=0 LOCAL_WORLD_SIZE=8 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" \
+  "$validate" row_wise.json -o waits.h5 >streams/out 2>streams/err </dev/null &
+pid=$!
+listens() { ls -l "/proc/$pid/fd" | grep -q socket; }
+until_true listens
+kill -INT $pid
+ends $pid
+check "a rank that waits for others ends with 130:$codes, $(cat streams/err)" [ "$codes" = ' 130' ]
+check "at once, not after $took s" [ "$took" -le 2 ]
+check "and leaves nothing" [ ! -e waits.h5 ]
 
 echo "-- a rank never starts"
 port=$(port) pids=

@@ -3,9 +3,12 @@
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
+#include "base/system_failure.h"
 #include "base/text.h"
 #include "validate/execute/devices/machine.h"
 #include "validate/execute/devices/machine_facts.h"
@@ -60,18 +63,25 @@ class CpuMachine : public Machine {
 
   void run(int first, int count, int first_kept, double start) override {
     failure_ = nullptr;
-    std::vector<std::thread> threads;
-    for (int stream = 0; stream < order_.streams(); ++stream) {
-      if (order_.ops_of(stream).empty()) continue;
-      threads.emplace_back([this, stream, first, count, first_kept, start] {
-        run_stream(stream, first, first + count, first_kept, start);
-      });
+    {
+      std::vector<std::jthread> threads;
+      for (int stream = 0; stream < order_.streams(); ++stream) {
+        if (order_.ops_of(stream).empty()) continue;
+        try {
+          threads.emplace_back([this, stream, first, count, first_kept, start] {
+            run_stream(stream, first, first + count, first_kept, start);
+          });
+        } catch (const std::system_error& error) {
+          failed(std::make_exception_ptr(system_failure(error)));
+          break;
+        }
+      }
     }
-    for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
   }
 
   std::vector<Span> take_spans() override {
+    const std::lock_guard lock(spans_mutex_);
     std::vector<Span> all;
     for (std::vector<Span>& spans : spans_) {
       all.insert(all.end(), spans.begin(), spans.end());
@@ -89,6 +99,7 @@ class CpuMachine : public Machine {
   void stop() override {
     order_.stop();
     wire_->stop();
+    device_->stop();
   }
 
   std::string doing() const override {
@@ -121,12 +132,17 @@ class CpuMachine : public Machine {
       }
       if (end > first_kept) count_sent(stream, before);
     } catch (...) {
-      {
-        const std::lock_guard lock(failure_mutex_);
-        if (!failure_) failure_ = std::current_exception();
-      }
-      stop();
+      failed(std::current_exception());
     }
+  }
+
+  // The first reason counts; the other streams end.
+  void failed(const std::exception_ptr& why) {
+    {
+      const std::lock_guard lock(failure_mutex_);
+      if (!failure_) failure_ = why;
+    }
+    stop();
   }
 
   // A stream is a channel of the wire.
@@ -143,7 +159,9 @@ class CpuMachine : public Machine {
     const double end = monotonic_seconds();
     current_[op.stream] = -1;
     order_.ended(op.id);
-    if (kept) spans_[op.stream].push_back({start * 1e6, end * 1e6, rank_, op.stream, op.id, iteration, 0});
+    if (!kept) return;
+    const std::lock_guard lock(spans_mutex_);
+    spans_[op.stream].push_back({start * 1e6, end * 1e6, rank_, op.stream, op.id, iteration, 0});
   }
 
   IterationPrograms programs_;
@@ -155,6 +173,7 @@ class CpuMachine : public Machine {
   std::unique_ptr<Wire> wire_;
   std::unique_ptr<DevicePort> device_;
   std::unique_ptr<RankOps> ops_;
+  std::mutex spans_mutex_;  // they are taken while streams run where the run has failed and one does not end
   std::vector<std::vector<Span>> spans_;
   std::vector<std::vector<std::int64_t>> sent_;  // [stream][rank] in kept iterations
   std::vector<std::atomic<int>> current_;        // [stream] operation under way, or -1

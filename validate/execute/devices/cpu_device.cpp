@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 
+#include "base/error.h"
 #include "base/rng.h"
 #include "validate/execute/devices/device_port.h"
 #include "validate/execute/kernels/cpu_kernels.h"
@@ -102,6 +104,7 @@ class CpuDevice : public DevicePort {
 
   void copy_blocks(void* to, std::int64_t to_distance, const void* from, std::int64_t from_distance, std::int64_t bytes,
                    std::int64_t blocks, int) override {
+    check_stop();
     if (bytes <= 0) return;
     for (std::int64_t block = 0; block < blocks; ++block) {
       std::memcpy(static_cast<std::byte*>(to) + block * to_distance,
@@ -163,20 +166,33 @@ class CpuDevice : public DevicePort {
 
   // fp32 in every precision: processors have no other product worth the name.
   void multiply(const Product& of, const void* a, const void* b, void* c, int) override {
+    check_stop();
     gemm(of.m, of.n, of.k, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c),
          threads_);
   }
 
   // Asleep, the stream takes no core from the other ranks of this host.
   void pass(std::int64_t nanoseconds, int) override {
-    sleep_until(monotonic_seconds() + static_cast<double>(nanoseconds) * 1e-9);
+    constexpr double kLook = 0.05;  // seconds between two looks at whether the run has ended
+    const double end = monotonic_seconds() + static_cast<double>(nanoseconds) * 1e-9;
+    for (double now = monotonic_seconds(); now < end; now = monotonic_seconds()) {
+      check_stop();
+      sleep_until(std::min(end, now + kLook));
+    }
   }
+
+  void stop() override { stopped_ = true; }
 
   DenseLimits prepare_dense(int) override { return {128, 128, std::int64_t{16} << 20}; }
   void prepare_product(const Product&, int) override {}
   void prepare_pass(int) override {}
 
  private:
+  // An operation that was cut off leaves no span.
+  void check_stop() const {
+    if (stopped_) throw run_error("the device was stopped", "");
+  }
+
   void add_route(const Program& program, const Op& op, int rank) {
     if (!op.is_collective() || !takes_part(program, op, rank)) return;
     Seat seat = seat_of(program, op, rank);
@@ -190,6 +206,7 @@ class CpuDevice : public DevicePort {
   // By operation of whichever Program, of collectives that this rank takes part in.
   std::map<const Op*, CpuRoute> routes_;
   std::vector<std::vector<float>> scratch_;  // [stream] of sums
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace

@@ -102,6 +102,9 @@ class DevicePort {
   virtual DenseLimits prepare_dense(int stream) = 0;                     // before the first product on the stream
   virtual void prepare_product(const Product& product, int stream) = 0;  // before the first such one
   virtual void prepare_pass(int stream) = 0;                             // before the first pass() on the stream
+
+  // From any thread, for good: what takes long throws Error (Failure::run) soon, where it runs on the caller's thread.
+  virtual void stop() {}
 };
 
 class CudaStreamQueue;

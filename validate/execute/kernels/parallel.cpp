@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/system_failure.h"
+
 namespace shardsim {
 
-void run_parts(int parts, const std::function<void(int part)>& body) {
+void run_parts(int parts, const std::function<void(int part)>& body,
+               const std::function<void(const Error& error)>& refused) {
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(parts, 1)));
   const auto guarded = [&](int part) {
     try {
@@ -18,7 +22,13 @@ void run_parts(int parts, const std::function<void(int part)>& body) {
   };
   {
     std::vector<std::jthread> others;
-    for (int part = 1; part < parts; ++part) others.emplace_back(guarded, part);
+    try {
+      for (int part = 1; part < parts; ++part) others.emplace_back(guarded, part);
+    } catch (const std::system_error& error) {
+      const Error why = system_failure(error);
+      if (refused) refused(why);
+      throw why;  // once those that were started have ended
+    }
     guarded(0);
   }
   for (const std::exception_ptr& failure : failures)

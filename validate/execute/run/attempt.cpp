@@ -8,9 +8,11 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
+#include "base/system_failure.h"
 #include "base/text.h"
 #include "models/access/row_hash.h"
 #include "sim/program/program_file.h"
@@ -84,6 +86,11 @@ std::string settle_failure(Rendezvous& rendezvous, const Error& error, const std
   return rendezvous.failure().empty() ? error.what() : rendezvous.failure();
 }
 
+// Who stopped the run does not wait for what hangs, nor for an operation that takes seconds.
+double hangs_after(const std::function<bool()>& stopped) {
+  return stopped && stopped() ? kStoppedRunHangs : kFailedRunHangs;
+}
+
 constexpr double kSaving = 60;  // seconds to collect and write what was measured, on a slow disk
 
 }  // namespace
@@ -146,8 +153,8 @@ RankReport RankRun::report() {
 
 Attempt::Attempt(Rendezvous& rendezvous, const ExecuteOptions& options)
     : rendezvous_(rendezvous), options_(options), watchdog_(std::make_shared<Watchdog>([this] { give_up(); })) {
-  rendezvous_.on_failure([weak = std::weak_ptr<Watchdog>(watchdog_)](const std::string&) {
-    if (const auto watchdog = weak.lock()) watchdog->arm_first(kFailedRunHangs);
+  rendezvous_.on_failure([weak = std::weak_ptr<Watchdog>(watchdog_), stopped = options.stopped](const std::string&) {
+    if (const auto watchdog = weak.lock()) watchdog->arm_first(hangs_after(stopped));
   });
 }
 
@@ -167,6 +174,8 @@ void Attempt::run(const IterationPrograms& programs, const std::function<void(Ra
     follow(programs, body);
   } catch (const std::bad_alloc&) {
     fail(run_error("out of memory", "Give this rank more memory, or execute a smaller case"));
+  } catch (const std::system_error& error) {
+    fail(system_failure(error));
   } catch (const Error& error) {
     fail(error);
   }
@@ -193,7 +202,7 @@ void Attempt::fail(const Error& error) {
   } else {
     watchdog_->stop();
   }
-  watchdog_->arm(kFailedRunHangs);
+  watchdog_->arm(hangs_after(options_.stopped));
   run_.reset();
   throw Error(error.failure(), {}, why, "");
 }

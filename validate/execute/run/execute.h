@@ -24,11 +24,14 @@ struct ExecuteOptions {
   // Ends the process, with the reason the run failed for; called where a failed run hangs, since kernels of a GPU that
   // wait for a lost peer, and drivers, can keep a thread for ever. Not set: the caller hangs with them.
   std::function<void(const std::string& why)> give_up;
+  // Whether this process was told to stop. Not set: it never is.
+  std::function<bool()> stopped;
 };
 
 // Seconds after which a failed run counts as hanging: from the failure until its thread returns from the machine, and
 // from the end of saving until the machine is gone.
 inline constexpr double kFailedRunHangs = 5;
+inline constexpr double kStoppedRunHangs = 0.3;  // the same where ExecuteOptions::stopped says so
 
 // Executes the Program, or one for each iteration, with this process as one of its ranks; iterations count from the
 // first that is not kept. Every rank calls. Rank 0 gets the Timeline of all ranks; the others get an empty one. After a

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/system_failure.h"
 #include "validate/execute/meet/failure_cause.h"
 #include "validate/execute/meet/handshake.h"
 
@@ -120,6 +121,7 @@ class Pairs {
   // False when nobody waits. Of too many the one goes that has waited longest without a word; a peer speaks at once.
   bool take_caller(const Descriptor& listener) {
     Descriptor socket = accept_from(listener);
+    if (!socket.open() && (errno == EMFILE || errno == ENFILE)) throw system_failure({errno, std::system_category()});
     if (!socket.open()) return false;
     if (callers_.size() >= most_callers_) {
       const auto silent = std::ranges::find_if(

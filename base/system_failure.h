@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace shardsim {
+
+// What the system refused to a process, said as its cause and the way out: std::thread and sockets throw no more than a
+// number. Failure::run; the caller throws it.
+inline Error system_failure(const std::system_error& error) {
+  const std::string why = error.code().message();
+  switch (error.code().value()) {
+    case EAGAIN:  // also where there is no room for the stack of a thread
+      return run_error("a thread cannot be started: " + why,
+                       "Allow more threads (ulimit -u) or more memory (ulimit -v), or use fewer ranks and threads");
+    case EMFILE:
+    case ENFILE:
+      return run_error("no file descriptor is left: " + why, "Allow more of them (ulimit -n), or use fewer ranks");
+    case ENOMEM:
+      return run_error("out of memory: " + why, "Give the process more memory (ulimit -v), or use fewer ranks");
+    default:
+      return run_error("the system refused: " + why, "Look at the limits of the process (ulimit -a)");
+  }
+}
+
+}  // namespace shardsim

@@ -248,9 +248,13 @@ void ProgramChecker::check_kernels(const Op& op) const {
     fail_op(op, "it has products and is not dense", "Leave 'products' out.");
   }
   for (const OpProduct& product : op.products) {
-    check_per_rank(op, product.m, "products.m", kMostProductSide);
-    check_per_rank(op, product.n, "products.n", kMostProductSide);
-    check_per_rank(op, product.k, "products.k", kMostProductSide);
+    check_per_rank(op, product.m, "products.m", kMostMatrix);
+    check_per_rank(op, product.n, "products.n", kMostMatrix);
+    check_per_rank(op, product.k, "products.k", kMostMatrix);
+    const auto most = [](const PerRank& side) { return std::ranges::max(side.values); };
+    const double m = most(product.m), n = most(product.n), k = most(product.k);
+    if (std::max({m * k, k * n, m * n}) > kMostMatrix)
+      fail_op(op, fmt::format("a product has a matrix of more than {:g} elements", kMostMatrix), "Check m, n and k.");
     if (!(product.share >= 0 && product.share <= 1))
       fail_op(op, "a product has a share outside 0 to 1", "Write 0 to 1.");
     if (product.count >= 1 && product.count <= kMostKernels) continue;

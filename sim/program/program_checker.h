@@ -18,10 +18,10 @@ inline constexpr double kWholeNumberLimit = 9007199254740992.0;
 
 // What an operation of a rank may have at most: above what any workload may ask for (models/workload/workload.cpp), and
 // low enough that it is a whole number of 64 bits. A duration is at most that of all that is simulated, 10^6 s.
-inline constexpr double kMostRowsOfOp = 1e15;    // lookups, bags, rows
-inline constexpr double kMostBytesOfOp = 1e18;   // of memory
-inline constexpr double kMostFlops = 1e24;       // 10^6 s of a device of 10^18 FLOP/s
-inline constexpr double kMostProductSide = 1e9;  // rows or columns of a matrix
+inline constexpr double kMostRowsOfOp = 1e15;   // lookups, bags, rows
+inline constexpr double kMostBytesOfOp = 1e18;  // of memory
+inline constexpr double kMostFlops = 1e24;      // 10^6 s of a device of 10^18 FLOP/s
+inline constexpr double kMostMatrix = 1e18;     // elements
 inline constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;
 
 inline bool is_amount(double value) {

@@ -59,7 +59,10 @@ refuse 2 'journal: .*another measurement' --shards many.json "${bench[@]}" --see
 
 env --default-signal=INT,TERM "$shardsim" --device cpu --threads 1 --quick -o quick.json >streams/out 2>streams/err </dev/null &
 pid=$!
+# catches PID: it has said what Ctrl-C does; before, it loads its libraries.
+catches() { [ $((16#$(awk '/^SigCgt:/ { print $2 }' "/proc/$1/status") & 2)) -ne 0 ]; }
 begun $pid "$shardsim"
+until_true catches $pid
 works $pid 50
 kill -INT $pid
 ends $pid

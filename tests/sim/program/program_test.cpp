@@ -227,10 +227,10 @@ TEST_CASE("numbers that no machine has, and optimizers that nobody knows, are re
   CHECK(
       says(complaint([&](Program& p) { op_of(p, OpClass::update).optimizer = "nope"; }), "unknown optimizer \"nope\""));
   CHECK(complaint([&](Program& p) { op_of(p, OpClass::update).optimizer = "none"; }).empty());
-  CHECK(says(complaint([&](Program& p) {
-               op_of(p, OpClass::dense).products = {{{{1e10}}, {{1}}, {{1e9}}}};
-             }),
-             "a matrix of more than 1e+18 elements"));
+  OpProduct wide;
+  wide.m.values = {1e10};
+  wide.k.values = {1e9};
+  CHECK(says(complaint([&](Program& p) { op_of(p, OpClass::dense).products = {wide}; }), "more than 1e+18 elements"));
   CHECK(says(complaint([](Program& p) { p.batch_per_rank = 2'000'000'000; }), "batch_per_rank is 2000000000"));
   CHECK(says(complaint([](Program& p) { p.tables[0].rows = std::uint64_t{1} << 53; }), "2^57 elements or more"));
   CHECK(says(complaint([](Program& p) { p.matrices[0].bytes.unit_bytes = std::int64_t{1} << 53; }),

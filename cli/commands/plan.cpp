@@ -1,7 +1,13 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/commands/all.h"
 #include "cli/commands/shared.h"
 #include "models/collective/fitted_overheads.h"
+#include "plan/memory_model.h"
 #include "plan/plan_file.h"
 #include "plan/planner.h"
 #include "sim/planning/prepared_case.h"
@@ -52,6 +58,16 @@ void print_loads(const PreparedCase& prepared) {
   }
 }
 
+// On stderr, too: a plan that fits by the memory model may still run out of memory, and this command simulates nothing.
+void print_memory(const Case& item, const Cluster& cluster, const Plan& made) {
+  const auto model = make_memory_model(item.memory_model);
+  const double most = static_cast<double>(std::ranges::max(memory_per_rank(made, item.workload, cluster, *model)));
+  print_note(
+      fmt::format("The fullest GPU holds {:.2f} of {:.2f} GiB by the memory model. shardsim run says what it "
+                  "holds at its simulated peak.",
+                  most / kGiB, static_cast<double>(cluster.memory_per_rank().count) / kGiB));
+}
+
 int plan(const Arguments& given, const Terminal& terminal) {
   const Scenario scenario = asked_scenario(given);
   Case item = chosen_case(scenario, given);
@@ -62,7 +78,9 @@ int plan(const Arguments& given, const Terminal& terminal) {
   const Plan made = make_plan(item, cluster, scenario.seed, {terminal.interrupted, print_note});
   if (given.has("torchrec-only")) require_torchrec_types(made, item.workload);
   deliver(plan_to_json(made, item.workload, cluster), given, "shardsim.plan/1");
-  print_loads({scenario, item, cluster, made});  // behind what may fail: an error stands alone
+  // Behind what may fail: an error stands alone.
+  print_memory(item, cluster, made);
+  print_loads({scenario, item, cluster, made});
   return 0;
 }
 

@@ -8,6 +8,12 @@
 namespace shardsim {
 namespace {
 
+// Whether nothing that we know tells them apart: two names of one plan.
+bool same_figures(double first_ms, const Interval& first, double second_ms, const Interval& second) {
+  return first_ms == second_ms && first.parts == second.parts && first.setting.cluster == second.setting.cluster &&
+         first.setting.software == second.setting.software && first.setting.version == second.setting.version;
+}
+
 struct PartPair {
   double first = 0, second = 0;  // shares of the iterations, of their geometric mean
   double scale_of_first = 0, scale_of_second = 0;
@@ -45,7 +51,8 @@ Difference difference_of(double first_ms, const Interval& first, double second_m
   const double both =
       same_software ? unshared * unshared : first.rest_scale * first.rest_scale + second.rest_scale * second.rest_scale;
   const double spread = first.spread_scale * first.spread_scale + second.spread_scale * second.spread_scale;
-  return {std::log(second_ms / first_ms), std::sqrt(squares + both + spread)};
+  const double repeats = same_figures(first_ms, first, second_ms, second) ? 0 : 2 * kRepeatScale * kRepeatScale;
+  return {std::log(second_ms / first_ms), std::sqrt(squares + both + spread + repeats)};
 }
 
 double Difference::first_is_faster_by(double least) const {

@@ -21,7 +21,7 @@ std::string transport_words(const std::string& transport) {
 
 std::vector<std::string> outside_of(const IterationSetting& setting, const std::vector<Residual>& residuals,
                                     const std::string& left_out) {
-  bool software = false, gpu = false, network = setting.nodes == 1;
+  bool software = false, gpu = false, gpu_of_software = false, network = setting.nodes == 1;
   int most_nodes = 0;
   for (const Residual& residual : residuals) {
     if (residual.fitted || !residual.is_iteration() || residual.system == left_out) continue;
@@ -29,6 +29,7 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
     gpu = gpu || known.gpu == setting.gpu;
     if (known.software != setting.software) continue;
     software = true;
+    gpu_of_software = gpu_of_software || known.gpu == setting.gpu;
     if (known.transport != setting.transport) continue;
     network = true;
     most_nodes = std::max(most_nodes, known.nodes);
@@ -36,7 +37,11 @@ std::vector<std::string> outside_of(const IterationSetting& setting, const std::
   const std::string whose = setting.software == "none" ? "without a simulated host" : "of " + setting.software;
   std::vector<std::string> outside;
   if (!software) outside.push_back(fmt::format("no published run {}", whose));
-  if (!gpu) outside.push_back(fmt::format("no published run on {}", setting.gpu));
+  if (!gpu) {
+    outside.push_back(fmt::format("no published run on {}", setting.gpu));
+  } else if (software && !gpu_of_software) {
+    outside.push_back(fmt::format("no published run {} on {}", whose, setting.gpu));
+  }
   if (software && !network) {
     outside.push_back(fmt::format("no published run {} on {}", whose, transport_words(setting.transport)));
   } else if (software && setting.nodes > most_nodes && setting.nodes > 1) {

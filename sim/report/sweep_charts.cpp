@@ -147,7 +147,7 @@ DataSet sweep_pareto(const SweepResult& result) {
     if (!result.ok(point) || (!result.pareto[point] && point % step != 0)) continue;
     const PointResult& here = result.at(point);
     const auto cost = result.cost_per_million_samples(point);
-    set.rows.push_back({point_text(result, point, all), static_cast<double>(here.memory_bytes) / 0x1p30,
+    set.rows.push_back({point_text(result, point, all), static_cast<double>(here.peak_bytes) / 0x1p30,
                         here.samples_per_s, here.iteration_ms, cost ? DataSet::Cell(*cost) : DataSet::Cell("-"),
                         result.pareto[point] ? "yes" : "no", ""});
   }

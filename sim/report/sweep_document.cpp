@@ -97,7 +97,7 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
     row.cells.push_back(fmt::format("{:.4g}", here.iteration_ms));
     row.cells.push_back(here.interval ? interval_cell(*here.interval) : "-");
     row.cells.push_back(with_thousands(static_cast<std::int64_t>(std::llround(here.samples_per_s))));
-    row.cells.push_back(fixed(static_cast<double>(here.memory_bytes) / 0x1p30, 2));
+    row.cells.push_back(fixed(static_cast<double>(here.peak_bytes) / 0x1p30, 2));
     if (cost) {
       const auto price = result.cost_per_million_samples(point);
       row.cells.push_back(price ? fmt::format("{:.3g}", *price) : "-");
@@ -115,12 +115,31 @@ Sheet points_sheet(const SweepResult& result, const std::vector<std::size_t>& po
 
 std::string points_legend(const SweepResult& result, bool page) {
   std::string text = (page ? "80 % within" : "80 %") + std::string(kIntervalLegend) +
-                     " GiB: memory of the fullest GPU by the memory model.";
+                     " GiB: memory of the fullest GPU at its simulated peak.";
   if (has_cost(result)) text += " cost: of a million samples.";
   if (has_scaling(result)) {
     text += " scaling: samples per second and GPU, in % of those of the smallest world with the same other values.";
   }
   return text + " limited by: the busiest link or unit" + (page ? ", and the % of the time that it is busy." : ".");
+}
+
+bool runs_out_of_memory(const PointResult& point) {
+  return point.peak_bytes > point.memory_capacity;
+}
+
+// Planners and `does_not_fit` go by the memory model, which may count less than an iteration needs.
+std::string peak_warning(const SweepResult& result, const std::vector<std::size_t>& fastest) {
+  const auto points = static_cast<std::size_t>(std::ranges::count_if(result.results, runs_out_of_memory));
+  if (points == 0) return "";
+  std::string text = fmt::format(
+      " WARNING: {} would need more memory than a GPU has at the simulated peak (peak_gib in sweep.csv), so the run "
+      "would end with an out-of-memory error, although the plan fits by the memory model.",
+      counted(points, "point"));
+  if (!runs_out_of_memory(result.at(fastest.front()))) return text;
+  text += " The point with the most samples per second is one of them";
+  const auto fits = std::ranges::find_if(fastest, [&](std::size_t p) { return !runs_out_of_memory(result.at(p)); });
+  return text + (fits == fastest.end() ? ", and no other point fits."
+                                       : fmt::format("; the fastest that fits has {}.", named_values(result, *fits)));
 }
 
 std::string sweep_summary(const SweepResult& result, const std::vector<std::size_t>& fastest) {
@@ -135,9 +154,11 @@ std::string sweep_summary(const SweepResult& result, const std::vector<std::size
   if (fastest.empty()) return text;
   const PointResult& best = result.at(fastest.front());
   const std::string within = best.interval ? fmt::format(", 80 % within {}", interval_cell(*best.interval)) : "";
-  return text + fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, limited by {}).",
-                            with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
-                            named_values(result, fastest.front()), best.iteration_ms, within, best.limited_by);
+  return text +
+         fmt::format(" Most samples per second: {} at {} ({:.4g} ms{}, limited by {}).",
+                     with_thousands(static_cast<std::int64_t>(std::llround(best.samples_per_s))),
+                     named_values(result, fastest.front()), best.iteration_ms, within, best.limited_by) +
+         peak_warning(result, fastest);
 }
 
 // The plan to choose for each combination of values of the other axes.

@@ -8,6 +8,7 @@
 #include "base/statistics.h"
 #include "models/collective/collective.h"
 #include "models/collective/fitted_overheads.h"
+#include "models/compute/gpus/gpu_constants.h"
 #include "sim/scenario/read_case.h"
 #include "sim/study/case_result.h"
 #include "sim/study/load_notes.h"
@@ -227,6 +228,23 @@ void note_own_lowering(Notes& notes, const Plan& plan, const Workload& workload)
                   cache_sizes(plan), some_tables(cached)));
 }
 
+// The same model for every GPU, whose constant for sorting ids nobody measured; another one knows this GPU.
+void note_compute_model(Notes& notes, const CaseResult& result, const Case& item) {
+  constexpr double kTelling = 0.05;  // of the iteration
+  const Tree* const name = item.compute_model.find("name");
+  if (item.workload.dense.measured || (name != nullptr && name->scalar != "roofline")) return;
+  double ms = 0;
+  for (const NamedTime& time : result.times)
+    if (time.op_class == "lookup" || time.op_class == "update") ms += time.span_ms;
+  static const GpuTable known = shipped_gpu_table();
+  if (ms < kTelling * result.iteration_ms || known.find(item.cluster.gpu.model) == nullptr) return;
+  notes.push_back(fmt::format(
+      "Lookups and updates take {:.4g} ms by the compute model 'roofline', in which the time of sorting ids "
+      "is a guess. 'compute_model: {{name: gpu_kernels}}' has constants of the {} and was compared with "
+      "measured kernels.",
+      ms, item.cluster.gpu.model));
+}
+
 // Narrow tables are not cut into columns.
 void note_slices(Notes& notes, const Case& item, const Plan& plan) {
   const Tree* const name = item.planner.find("name");
@@ -321,6 +339,7 @@ std::vector<std::string> case_notes(const CaseResult& result, const PreparedCase
   for (std::string& note : cluster_notes(item.cluster)) notes.push_back(std::move(note));
   for (std::string& note : fit_notes(result, prepared)) notes.push_back(std::move(note));
   note_allowance(notes, result, item);
+  note_compute_model(notes, result, item);
   if (item.load.row_shares == LoadOptions::RowShares::even) note_skew(notes, result, plan, item.workload);
   if (result.loads) {
     for (std::string& note : load_notes(*result.loads, prepared)) notes.push_back(std::move(note));

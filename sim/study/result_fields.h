@@ -22,7 +22,7 @@ void fields(Visitor& visit, MaybeConst<Utilisation> auto& limit) {
 
 // As a collective has them. total_ms: the calls by themselves, when nothing else runs; in_iteration_ms: as they ran,
 // contention included; exposed_ms = transfer_ms + waiting_ms. waited_for: the member that arrived last, for which most
-// of the waiting was, and what it had been running until then; null where nobody waited.
+// of the waiting was, and what it ran most of that time; null where nobody waited.
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<NamedTime> auto& time) {
   visit.field("name", time.name);

@@ -11,6 +11,7 @@
 #include "plan/memory_model.h"
 #include "sim/confidence/interval_fields.h"
 #include "sim/lower/known_shares.h"
+#include "sim/memory/memory_profile.h"
 #include "sim/planning/prepared_case.h"
 #include "sim/study/drawn_batches.h"
 #include "sim/sweep/kept_parts.h"
@@ -30,11 +31,12 @@ struct Simulated {
   double iteration_ms = 0;
   Interval interval;
   Utilisation limit;
+  std::int64_t peak_bytes = 0;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, MaybeConst<Simulated> auto& simulated) {
-  visit(simulated.iteration_ms, simulated.interval, simulated.limit.what, simulated.limit.share);
+  visit(simulated.iteration_ms, simulated.interval, simulated.limit.what, simulated.limit.share, simulated.peak_bytes);
 }
 
 // Roughly what it takes in memory, with the seconds of its operations.
@@ -71,6 +73,7 @@ class KeptPlan::Store {
     figures.iteration_ms = result.iteration_ms;
     figures.interval = std::move(result.interval);
     figures.limit = std::move(result.limit);
+    figures.peak_bytes = result.peak_bytes;
     const double samples = static_cast<double>(cluster.world_size()) * static_cast<double>(item.workload.batch_per_gpu);
     figures.samples_per_s = samples / (figures.iteration_ms * 1e-3);
     return figures;
@@ -160,7 +163,8 @@ class KeptPlan::Store {
     const SteadyIteration iteration =
         steady_iteration(program, cluster, works, *make_network(item.network), engine_options(item));
     const double ms = iteration.time.ms();
-    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline)), iteration.busiest};
+    return {ms, judge_->wordless_interval(item, judged_iteration(ms, iteration.timeline)), iteration.busiest,
+            memory_profile(program, iteration.timeline, plan_, item.workload).highest().bytes()};
   }
 
   // Every batch has a Program of its own: nothing is kept.
@@ -171,7 +175,8 @@ class KeptPlan::Store {
     const auto& mean = simulation.figures.iteration_ms;
     const JudgedIteration judged =
         judged_iteration(mean.mean, simulation.nearest.timeline, mean.standard_error / mean.mean);
-    return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest};
+    return {mean.mean, judge_->wordless_interval(item, judged), simulation.nearest.busiest,
+            simulation.memory.highest().bytes()};
   }
 
   Simulated apart(const Case& item, kept::ReadyCluster& ready) {

@@ -18,6 +18,7 @@ struct PointFigures {
   double samples_per_s = 0;          // of all ranks
   Utilisation limit;                 // the busiest link or rank
   std::int64_t memory_bytes = 0;     // of the fullest rank, by the case's memory model
+  std::int64_t peak_bytes = 0;       // of the fullest rank, at its simulated peak (MemoryProfile)
   std::int64_t memory_capacity = 0;  // of a rank
   bool operator==(const PointFigures&) const = default;
 };

@@ -71,7 +71,7 @@ std::vector<bool> pareto_front(const SweepResult& result) {
     if (!result.ok(point)) continue;
     const PointResult& here = result.at(point);
     const double cost = result.cost_per_million_samples(point).value_or(0);
-    asked.push_back({{rounded_to_digits(1 / here.samples_per_s, kEqualDigits), static_cast<double>(here.memory_bytes),
+    asked.push_back({{rounded_to_digits(1 / here.samples_per_s, kEqualDigits), static_cast<double>(here.peak_bytes),
                       rounded_to_digits(cost, kEqualDigits)},
                      point});
   }
@@ -200,6 +200,8 @@ std::vector<SweepColumn> sweep_columns(const SweepResult& result) {
   add.numbers("samples_per_s", "1/s", "of all GPUs", [&](std::size_t p) { return of(p).samples_per_s; });
   add.numbers("memory_gib", "GiB", "of the fullest GPU, by the memory model",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_bytes) / kGiBytes; });
+  add.numbers("peak_gib", "GiB", "of the fullest GPU, at its simulated peak",
+              [&](std::size_t p) { return static_cast<double>(of(p).peak_bytes) / kGiBytes; });
   add.numbers("memory_capacity_gib", "GiB", "of a GPU, less what is reserved",
               [&](std::size_t p) { return static_cast<double>(of(p).memory_capacity) / kGiBytes; });
   add.texts("limited_by", "the busiest link or rank", [](const PointResult& each) { return each.limited_by; });

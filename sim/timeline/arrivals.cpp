@@ -78,6 +78,7 @@ std::vector<Member> arriving_members(const Timeline& timeline) {
 Arrivals::Arrivals(const Timeline& timeline) : timeline_(timeline) {
   last_.resize(timeline.spans.size());
   std::iota(last_.begin(), last_.end(), std::size_t{0});
+  first_us_.resize(timeline.spans.size());
   match_members();
 }
 
@@ -89,8 +90,13 @@ void Arrivals::match_members() {
     std::stable_sort(members.begin(), members.end(), earlier);
   for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
     std::size_t last = members[begin].span;
-    for (; end < members.size() && call(members[end]) == call(members[begin]); ++end)
-      if (timeline_.spans[members[end].span].start_us > timeline_.spans[last].start_us) last = members[end].span;
+    double first_us = timeline_.spans[last].start_us;
+    for (; end < members.size() && call(members[end]) == call(members[begin]); ++end) {
+      const double start_us = timeline_.spans[members[end].span].start_us;
+      if (start_us > timeline_.spans[last].start_us) last = members[end].span;
+      first_us = std::min(first_us, start_us);
+    }
+    first_us_[last] = first_us;
     for (std::size_t i = begin; i < end; ++i) {
       const bool waits = timeline_.spans[members[i].span].start_us < timeline_.spans[last].start_us;
       if (waits) last_[members[i].span] = last;
@@ -116,20 +122,37 @@ void Arrivals::collect_ends() const {
   for (std::size_t rank = 0; rank < ends_.size(); ++rank) ends_[rank].reserve(count[rank]);
   for (const Span& span : timeline_.spans)
     for (int copy = 0; copy <= copies; ++copy)
-      ends_[static_cast<std::size_t>(span.rank)].emplace_back(span.end_us - copy * period, span.op);
+      ends_[static_cast<std::size_t>(span.rank)].push_back(
+          {span.end_us - copy * period, span.start_us - copy * period, span.op});
   for (Ends& ends : ends_) std::sort(ends.begin(), ends.end());
 }
 
-int Arrivals::op_before(std::size_t span) const {
-  if (ends_.empty()) collect_ends();
-  const Ends& ends = ends_[static_cast<std::size_t>(timeline_.spans[span].rank)];
-  const double start = timeline_.spans[span].start_us + close_us_;
-  auto after = std::upper_bound(ends.begin(), ends.end(), start,
-                                [](double us, const std::pair<double, int>& end) { return us < end.first; });
+Arrivals::Ends::const_iterator Arrivals::ended_by(const Ends& ends, double us, const Ended& own) const {
+  auto after = std::upper_bound(ends.begin(), ends.end(), us + close_us_,
+                                [](double limit, const Ended& ended) { return limit < ended.end_us; });
   // A span so short that its own end is as close.
-  const std::pair<double, int> own(timeline_.spans[span].end_us, timeline_.spans[span].op);
   while (after != ends.begin() && *std::prev(after) == own) --after;
-  return after == ends.begin() ? -1 : std::prev(after)->second;
+  return after;
+}
+
+int Arrivals::op_waited_on(std::size_t last) const {
+  if (ends_.empty()) collect_ends();
+  const Span& span = timeline_.spans[last];
+  const Ends& ends = ends_[static_cast<std::size_t>(span.rank)];
+  auto after = ended_by(ends, span.start_us, {span.end_us, span.start_us, span.op});
+  if (after == ends.begin()) return -1;
+  int op = std::prev(after)->op;
+  double longest_us = 0;
+  while (after != ends.begin() && std::prev(after)->end_us > first_us_[last]) {
+    const Ended& ended = *std::prev(after);
+    const double us = std::min(ended.end_us, span.start_us) - std::max(ended.start_us, first_us_[last]);
+    if (us > longest_us) {
+      longest_us = us;
+      op = ended.op;
+    }
+    after = std::min(std::prev(after), ended_by(ends, ended.start_us, ended));
+  }
+  return op;
 }
 
 }  // namespace shardsim

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "sim/timeline/timeline.h"
@@ -22,19 +22,28 @@ class Arrivals {
   // The span of the member that arrives last (of several the lowest rank's); the span itself when it waits for nobody.
   std::size_t last(std::size_t span) const { return last_[span]; }
 
-  // The op whose end the rank of that span had seen last when the span started, -1 when there was none. Before a single
-  // steady iteration runs its copy.
-  int op_before(std::size_t span) const;
+  // What kept the last member of a collective, which is that span: of the ops that its rank ran one after the other up
+  // to the span, the one that filled most of the time since the first member had arrived; where none did, the one that
+  // ended last. -1 when there was none. Before a single steady iteration runs its copy.
+  int op_waited_on(std::size_t last) const;
 
  private:
-  using Ends = std::vector<std::pair<double, int>>;  // us and op, rising
+  struct Ended {
+    double end_us = 0, start_us = 0;
+    int op = 0;
+    auto operator<=>(const Ended&) const = default;
+  };
+  using Ends = std::vector<Ended>;  // rising
 
   void match_members();
   void collect_ends() const;
+  // Where the last of `ends` up to this time is, not counting `own`; its begin where there is none.
+  Ends::const_iterator ended_by(const Ends& ends, double us, const Ended& own) const;
 
   const Timeline& timeline_;
   std::vector<std::size_t> last_;   // [span]
-  mutable std::vector<Ends> ends_;  // [rank]; none until somebody asks who was before
+  std::vector<double> first_us_;    // [span], of last members: when the first member had arrived
+  mutable std::vector<Ends> ends_;  // [rank]; none until somebody asks what was before
   mutable double close_us_ = 0;     // what started so little before the end of another waited for it
 };
 

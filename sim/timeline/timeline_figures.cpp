@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "sim/timeline/arrivals.h"
 
@@ -223,7 +224,7 @@ struct NameSums {
   };
   std::vector<OfRank> by_rank;
   double alone_us = 0, exposed_us = 0, waiting_us = 0;
-  std::map<std::pair<int, int>, double> waited_us;  // by the last member's rank and the op before
+  std::map<std::pair<int, int>, double> waited_us;  // by the last member's rank and what kept it
 };
 
 NamedTime::WaitedFor longest_wait(const NameSums& sums, const Timeline& timeline, double runs) {
@@ -312,6 +313,7 @@ std::vector<NamedTime> times_of_names(const Timeline& timeline, bool with_whom) 
   std::vector<std::size_t> first_ops;
   const std::vector<std::size_t> name_of = name_indices(timeline, first_ops);
   std::vector<NameSums> sums(first_ops.size());
+  std::unordered_map<std::size_t, int> waited_on;  // of the last member of a collective
   for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
     const Span& span = timeline.spans[i];
     const auto op = static_cast<std::size_t>(span.op);
@@ -326,7 +328,9 @@ std::vector<NamedTime> times_of_names(const Timeline& timeline, bool with_whom) 
     of_name.waiting_us += swept.waiting_us[i];
     if (!with_whom || swept.waiting_us[i] <= 0) continue;
     const std::size_t last = arrivals.last(i);
-    of_name.waited_us[{timeline.spans[last].rank, arrivals.op_before(last)}] += swept.waiting_us[i];
+    const auto [kept, fresh] = waited_on.try_emplace(last, -1);
+    if (fresh) kept->second = arrivals.op_waited_on(last);
+    of_name.waited_us[{timeline.spans[last].rank, kept->second}] += swept.waiting_us[i];
   }
   const std::size_t iterations = kept_iterations(timeline);
   std::vector<NamedTime> result;

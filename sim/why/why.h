@@ -41,7 +41,7 @@ struct CollectivePart {
   double path_ms = 0;
   double transfer_ms = 0, waiting_ms = 0;
   int rank = -1;            // that was waited for longest; -1: none
-  std::string waited_on{};  // what it ran until it arrived
+  std::string waited_on{};  // what kept it: most of the time that the others waited
   std::string table{};      // of which that is mostly; "" where it is of none
 };
 

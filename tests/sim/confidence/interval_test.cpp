@@ -3,7 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
+#include <numbers>
+#include <string>
 
+#include "base/csv.h"
+#include "base/files.h"
 #include "sim/confidence/faster.h"
 
 namespace shardsim::interval_test {
@@ -65,6 +70,16 @@ TEST_CASE("what nobody published is said in words") {
   many.gpu = "B300";
   CHECK(outside_of(many, model().residuals()) ==
         std::vector<std::string>{"no published run without a simulated host", "no published run on B300"});
+  const std::vector<Residual> two = residuals_of(
+      "class,system,name,predicted_ms,observed_ms,role,software,version,cluster,gpu,transport,model,plan,nodes,gpus,"
+      "batch_per_gpu,parts\n"
+      "iteration/soft,soft on a,i,10,11,predicted,soft,,a,A100,none,m,p,1,8,1,kernel/lookup=10\n"
+      "iteration/none,none on b,i,10,11,predicted,none,,b,V100,none,m,p,1,8,1,kernel/lookup=10\n",
+      "test");
+  IterationSetting hostless = on("x");
+  hostless.software = "none";
+  hostless.nodes = 1;
+  CHECK(outside_of(hostless, two) == std::vector<std::string>{"no published run without a simulated host on A100"});
 }
 
 TEST_CASE("what two plans share is left out of their order") {
@@ -78,6 +93,33 @@ TEST_CASE("what two plans share is left out of their order") {
   CHECK(there > 0.5);
   CHECK(difference_of(11, second, 10, first).first_is_faster() == doctest::Approx(1 - here));
   CHECK(difference_of(10, first, 10, first).first_is_faster() == doctest::Approx(0.5));
+  CHECK(difference_of(10, first, 10, first).expected_regret() == 0);  // one plan by two names
+}
+
+TEST_CASE("a difference smaller than what a run repeats with is no order") {
+  const ErrorModel errors = model();
+  const Interval first = errors.interval(16.03, on("x"), {{"kernel/lookup", 16.03}});
+  const Interval second = errors.interval(16.05, on("x"), {{"kernel/lookup", 16.05}});
+  const double chance = difference_of(16.03, first, 16.05, second).first_is_faster();
+  CHECK(chance > 0.5);
+  CHECK(chance < 0.6);
+}
+
+// The mean range of n normal numbers over their standard deviation (Tippett 1925, table of d2 of control charts).
+TEST_CASE("what a run repeats with is that of the shipped table") {
+  const std::map<int, double> range_of = {{5, 2.326}, {10, 3.078}};
+  const std::string file = SHARDSIM_SOURCE_DIR "/scenarios/accuracy/repeats.csv";
+  const CsvTable table = parse_csv(read_file(file), file);
+  const auto number = [&](const CsvTable::Row& row, std::string_view column) {
+    return std::stod(row.cells[table.column(column).value()]);
+  };
+  double sum = 0;
+  for (const CsvTable::Row& row : table.rows) {
+    const double range = (number(row, "highest_ms") - number(row, "lowest_ms")) / number(row, "iteration_ms");
+    sum += range / range_of.at(static_cast<int>(number(row, "runs")));
+  }
+  const double deviation = sum / static_cast<double>(table.rows.size()) * std::sqrt(2 / std::numbers::pi);
+  CHECK(deviation == doctest::Approx(kRepeatScale).epsilon(0.01));
 }
 
 // Against a sum over the law itself.

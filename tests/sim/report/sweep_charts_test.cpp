@@ -35,7 +35,7 @@ struct Sample {
       each.world_size = 4 << (point / 2 % 3);
       each.samples_per_s = 100.0 + point;
       each.iteration_ms = 1;
-      each.memory_bytes = std::int64_t{1} << 30;
+      each.peak_bytes = each.memory_bytes = std::int64_t{1} << 30;
       results.push_back(each);
     }
     results.back().outcome = PointResult::Outcome::failed;

@@ -45,7 +45,12 @@ PointFigures run_figures(const Case& item, const Plan& plan) {
   const double spread = result.drawn ? result.drawn->iteration_ms.standard_error / result.iteration_ms : 0;
   const Interval interval =
       judge()->wordless_interval(item, {result.iteration_ms, result.timeline, result.times, host_ms, spread});
-  return {result.iteration_ms,   interval, result.samples_per_s, result.limit, std::ranges::max(result.memory_per_rank),
+  return {result.iteration_ms,
+          interval,
+          result.samples_per_s,
+          result.limit,
+          std::ranges::max(result.memory_per_rank),
+          result.memory_profile.highest().bytes(),
           result.memory_capacity};
 }
 

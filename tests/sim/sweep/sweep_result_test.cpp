@@ -29,7 +29,7 @@ PointResult point_of(int world, double samples_per_s, std::int64_t memory = 1, s
   PointResult result;
   result.world_size = world;
   result.samples_per_s = samples_per_s;
-  result.memory_bytes = memory;
+  result.peak_bytes = result.memory_bytes = memory;
   result.cost_per_hour = cost;
   return result;
 }

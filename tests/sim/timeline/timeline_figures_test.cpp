@@ -140,6 +140,23 @@ TEST_CASE("nobody waits for the call itself, however short it is beside the iter
   CHECK(named_times(timeline)[0].waited_for.operation == "update");
 }
 
+// Rank 1 ends with a short step after a long one: it is the long one that rank 0 waited for.
+TEST_CASE("what the last member is waited for in is what filled the waiting, not what ended last") {
+  Timeline timeline;
+  timeline.world_size = 2;
+  timeline.streams = {"a"};
+  timeline.groups = {{"world", {{0, 1}}}};
+  timeline.ops = {{"update", "update"}, {"order", "other"}, {"x", "all_to_all", 0, "world"}};
+  timeline.spans = {{0, 5, 0, 0, 0, 0, 0},  {5, 10, 0, 0, 1, 0, 0},  {10, 100, 0, 0, 2, 0, 0},
+                    {0, 80, 1, 0, 0, 0, 0}, {80, 90, 1, 0, 1, 0, 0}, {90, 100, 1, 0, 2, 0, 0}};
+  timeline.iteration_ms = 0.1;
+  sort_spans(timeline);
+  const NamedTime exchange = named_times(timeline)[2];
+  CHECK(exchange.waited_for.rank == 1);
+  CHECK(exchange.waited_for.operation == "update");
+  CHECK(exchange.waited_for.ms == doctest::Approx(0.040));
+}
+
 TEST_CASE("what compute hides is no waiting, and without known members nothing is") {
   Timeline timeline = slow_rank_timeline();
   timeline.ops.push_back({"more", "dense"});

@@ -66,7 +66,8 @@ enum class Hdf5Origin { anybody, shardsim };
 // An HDF5 file, read only; one that has our checksum is refused where it is damaged. Errors: Failure::input naming the
 // file, the object and what is wrong with it: missing, of another type or shape, broken, kept outside of the file.
 // Never more memory is taken than the file's size could account for, nor more than 1 GiB of values in all and 64 MiB of
-// text in a dataset. Links to other files are not followed, and no plug-in is loaded.
+// text in a dataset. Chunks have at most 64 MiB and little room without values; each filter of ours (deflate, shuffle,
+// fletcher32) is there at most once. Links to other files are not followed, and no plug-in is loaded.
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin = Hdf5Origin::anybody);
@@ -87,6 +88,7 @@ class Hdf5Reader {
 
   // An input error at this file.
   [[noreturn]] void refuse(const std::string& wrong) const;
+  [[noreturn]] void refuse(const std::string& wrong, const std::string& remedy) const;
 
  private:
   template <typename Value>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -22,6 +23,11 @@ constexpr hsize_t kSmall = 1 << 16;                       // bytes; below this n
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of values that one file may give
 constexpr hsize_t kTextsAtOnce = 64;
 constexpr std::size_t kMostText = std::size_t{64} << 20;  // bytes of one dataset's texts
+constexpr hsize_t kMostChunk = hsize_t{64} << 20;         // bytes of a chunk, which is held whole
+constexpr hsize_t kSmallChunks = hsize_t{4} << 20;        // bytes of all chunks that nobody minds, however empty
+constexpr hsize_t kMostPadding = 4;  // of the bytes of the values: two axes that go one beyond a chunk
+constexpr std::size_t kChunkSlots = 521;
+constexpr const char* kWriteAgain = "Write it again, or copy it again";
 
 // A text that HDF5 allocated.
 std::string taken(char* start) {
@@ -54,6 +60,58 @@ std::string kept_elsewhere(hid_t set) {
   if (H5Pget_layout(how) == H5D_VIRTUAL) return "is a virtual dataset, whose values are others'";
   if (H5Pget_external_count(how) > 0) return "keeps its values in other files";
   return "";
+}
+
+// The values that the chunks of a dataset have room for, where they cover all its axes.
+hsize_t room_of(const std::vector<hsize_t>& lengths, const std::vector<hsize_t>& chunk) {
+  hsize_t room = 1;
+  for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
+    const hsize_t chunks = lengths[axis] / chunk[axis] + (lengths[axis] % chunk[axis] > 0 ? 1 : 0);
+    if (__builtin_mul_overflow(room, chunks, &room) || __builtin_mul_overflow(room, chunk[axis], &room))
+      return std::numeric_limits<hsize_t>::max();
+  }
+  return room;
+}
+
+// Why a dataset's chunks would take far more memory and time than its values; "" where they do not. A chunk is
+// unpacked whole, however few of its values are asked for, and a filter that is there twice packs a million times.
+std::string chunk_fault(hid_t set, const std::vector<hsize_t>& lengths) {
+  const Hdf5Handle how(H5Dget_create_plist(set), H5Pclose), type(H5Dget_type(set), H5Tclose);
+  if (H5Pget_layout(how) != H5D_CHUNKED) return "";
+  std::vector<hsize_t> chunk(lengths.size());
+  const int axes = H5Pget_chunk(how, static_cast<int>(chunk.size()), chunk.data());
+  if (axes != static_cast<int>(lengths.size()) || std::ranges::find(chunk, hsize_t{0}) != chunk.end())
+    return "has chunks of another shape than its own";
+  const hsize_t item = std::max<hsize_t>(1, H5Tget_size(type)), values = room_of(chunk, chunk);
+  if (values > kMostChunk / item)
+    return fmt::format("has chunks of {} values of {} bytes, more than {} MiB each", values, item, kMostChunk >> 20);
+  const hsize_t room = room_of(lengths, chunk), held = room_of(lengths, std::vector<hsize_t>(lengths.size(), 1));
+  if (room <= kSmallChunks / item || room / kMostPadding <= held) return "";
+  return fmt::format("has {} values in chunks with room for {}", held, room);
+}
+
+// Why a dataset's filters are none that this reader uses; "" where they are.
+std::string filter_fault(hid_t set) {
+  const Hdf5Handle how(H5Dget_create_plist(set), H5Pclose);
+  std::set<H5Z_filter_t> used;
+  for (int i = 0; i < H5Pget_nfilters(how); ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    const H5Z_filter_t filter =
+        H5Pget_filter2(how, static_cast<unsigned>(i), &flags, &values, nullptr, 0, nullptr, nullptr);
+    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32)
+      return fmt::format("is stored with filter {}, which is none of deflate, shuffle and fletcher32",
+                         static_cast<int>(filter));
+    if (!used.insert(filter).second) return "is stored with one filter twice";
+  }
+  return "";
+}
+
+// With a cache that holds any chunk that is read: values that are asked for in parts are unpacked once.
+Hdf5Handle access_list() {
+  Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_chunk_cache(access, kChunkSlots, kMostChunk, H5D_CHUNK_CACHE_W0_DEFAULT);
+  return access;
 }
 
 // The type in memory; texts are read as they are in the file.
@@ -118,9 +176,11 @@ Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, Hdf5Origin origin) : p
     refuse("the checksum at its end is missing: it is cut off, damaged, or not written by shardsim");
   file_ = H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0 && checksum == Checksum::right)  // whatever it is, the file is as it was written
-    throw Error(Failure::run, Place{path_}, "cannot be opened as HDF5: " + detail::hdf5_cause(),
+    throw Error(Failure::run, Place{path_}, "cannot be opened as HDF5, though it is as it was written",
                 "Allow the process more memory and open files");
-  if (file_ < 0) refuse("cannot be opened as HDF5: " + detail::hdf5_cause());
+  if (file_ < 0 && H5Fis_hdf5(path_.c_str()) > 0)
+    refuse("cannot be opened as HDF5: it is cut off or damaged", kWriteAgain);
+  if (file_ < 0) refuse("cannot be opened as HDF5: it does not begin as such a file does");
 }
 
 Hdf5Reader::~Hdf5Reader() {
@@ -128,7 +188,11 @@ Hdf5Reader::~Hdf5Reader() {
 }
 
 void Hdf5Reader::refuse(const std::string& wrong) const {
-  throw input_error(Place{path_}, wrong, "Give an HDF5 file laid out as docs/formats.md says");
+  refuse(wrong, "Give an HDF5 file laid out as docs/formats.md says");
+}
+
+void Hdf5Reader::refuse(const std::string& wrong, const std::string& remedy) const {
+  throw input_error(Place{path_}, wrong, remedy);
 }
 
 struct Hdf5Reader::Dataset {
@@ -150,7 +214,7 @@ Value Hdf5Reader::attribute(const std::string& object, const std::string& name, 
   if (!holds(value, type) || H5Sget_simple_extent_npoints(space) != 1)
     refuse(fmt::format("attribute {} of {} is no {}", name, object, expected));
   if (H5Aread(attribute, in_memory(value, type), &value) < 0)
-    refuse(fmt::format("attribute {} of {} cannot be read: {}", name, object, detail::hdf5_cause()));
+    refuse(fmt::format("attribute {} of {} cannot be read: the file is damaged there", name, object), kWriteAgain);
   return value;
 }
 
@@ -168,14 +232,18 @@ double Hdf5Reader::real_attribute(const std::string& object, const std::string& 
 
 Hdf5Reader::Dataset Hdf5Reader::opened(const std::string& path) const {
   if (!has(path)) refuse(path + " is missing");
-  Hdf5Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!set.valid()) refuse(fmt::format("{} is no dataset: {}", path, detail::hdf5_cause()));
+  Hdf5Handle set(H5Dopen2(file_, path.c_str(), access_list()), H5Dclose);
+  if (!set.valid()) refuse(path + " is no dataset, or is damaged");
   if (const std::string where = kept_elsewhere(set); !where.empty()) refuse(path + " " + where);
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const int axes = H5Sget_simple_extent_ndims(space);
   if (axes < 0) refuse(path + " has no shape");
   std::vector<hsize_t> lengths(static_cast<std::size_t>(axes));
   if (axes > 0) H5Sget_simple_extent_dims(space, lengths.data(), nullptr);
+  if (const std::string fault = chunk_fault(set, lengths); !fault.empty())
+    refuse(path + " " + fault, "Write it with smaller chunks, as h5py does by itself");
+  if (const std::string fault = filter_fault(set); !fault.empty())
+    refuse(path + " " + fault, "Write it with gzip and shuffle, each once, or without compression");
   return {std::move(set), {lengths.begin(), lengths.end()}};
 }
 
@@ -210,7 +278,7 @@ std::vector<Value> Hdf5Reader::values(const std::string& path, const char* expec
   std::vector<Value> values(count_of(set.lengths));
   if (!values.empty() &&
       H5Dread(set.handle, in_memory(Value{}, type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
-    refuse(fmt::format("{} cannot be read: {}", path, detail::hdf5_cause()));
+    refuse(path + " cannot be read: the file is damaged there", kWriteAgain);
   return values;
 }
 
@@ -222,21 +290,25 @@ std::vector<std::int64_t> Hdf5Reader::integers(const std::string& path) const {
   return values<std::int64_t>(path, "whole numbers");
 }
 
-// A few at a time: a small file may name one long text a million times.
+// A few at a time, and fewer of a large file: it may name one long text, which is at most as long as the file, a
+// million times.
 std::vector<std::string> Hdf5Reader::texts(const std::string& path) const {
   const Dataset set = checked<const char*>(path, "texts of variable length");
   const std::size_t count = count_of(set.lengths);
   if (set.lengths.size() > 1) refuse(path + " has more than one axis");
   const Hdf5Handle type(H5Dget_type(set.handle), H5Tclose), from(H5Dget_space(set.handle), H5Sclose);
   std::vector<std::string> texts;
-  std::vector<char*> starts(kTextsAtOnce);
+  hsize_t size = 0;
+  H5Fget_filesize(file_, &size);
+  const hsize_t at_once = std::clamp<hsize_t>(kMostText / std::max<hsize_t>(1, size), 1, kTextsAtOnce);
+  std::vector<char*> starts(at_once);
   std::size_t bytes = 0;
-  for (hsize_t first = 0; first < count; first += kTextsAtOnce) {
-    const hsize_t some = std::min<hsize_t>(kTextsAtOnce, count - first);
+  for (hsize_t first = 0; first < count; first += at_once) {
+    const hsize_t some = std::min<hsize_t>(at_once, count - first);
     const Hdf5Handle into(H5Screate_simple(1, &some, nullptr), H5Sclose);
     if (!set.lengths.empty()) H5Sselect_hyperslab(from, H5S_SELECT_SET, &first, nullptr, &some, nullptr);
     if (H5Dread(set.handle, type, into, from, H5P_DEFAULT, starts.data()) < 0)
-      refuse(fmt::format("{} cannot be read: {}", path, detail::hdf5_cause()));
+      refuse(path + " cannot be read: the file is damaged there", kWriteAgain);
     for (std::size_t i = 0; i < some; ++i) {
       texts.push_back(taken(starts[i]));
       bytes += texts.back().size();

@@ -144,7 +144,10 @@ TEST_CASE("what is no HDF5 file is refused by name") {
   write_file(folder / "empty.h5", "");
   CHECK(refusal(folder / "empty.h5").find("empty.h5: cannot be opened as HDF5: ") != std::string::npos);
   write_file(folder / "text.h5", std::string(5000, '\x89') + "HDF");
-  CHECK(refusal(folder / "text.h5").find("text.h5: cannot be opened as HDF5: ") != std::string::npos);
+  CHECK(refusal(folder / "text.h5").find("text.h5: cannot be opened as HDF5: it does not begin as") !=
+        std::string::npos);
+  write_file(folder / "cut.h5", "\x89HDF\r\n\x1a\n and no more");
+  CHECK(refusal(folder / "cut.h5").find("it is cut off or damaged. Write it again") != std::string::npos);
   CHECK(refusal(folder / "text.h5").find('\n') == std::string::npos);
 }
 
@@ -232,6 +235,56 @@ TEST_CASE("values that a file keeps elsewhere are refused: it could name any fil
   other.value<double>("/set", 1, {});
   other.save(folder / "other.h5");
   CHECK(refusal(path, external_link).find("/set is missing") != std::string::npos);
+}
+
+// What a set of 56 values says that is stored in such chunks by such filters.
+std::string stored(const fs::path& path, hsize_t chunk, const std::function<void(hid_t)>& filters,
+                   hsize_t length = 56) {
+  return refusal(path, [&](hid_t file) {
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 1, &chunk);
+    filters(properties);
+    const hsize_t most = H5S_UNLIMITED;
+    const hid_t space = H5Screate_simple(1, &length, &most);
+    const hid_t set = H5Dcreate2(file, "/set", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    if (chunk <= hsize_t{1} << 20) {
+      const std::vector<double> values(length, 1);
+      H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    }
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Pclose(properties);
+  });
+}
+
+TEST_CASE("chunks far larger than their values are refused before they are unpacked") {
+  const TemporaryFolder folder("hdf5");
+  const auto packed = [](hid_t properties) { H5Pset_deflate(properties, 9); };
+  CHECK(stored(folder / "x.h5", (hsize_t{1} << 29) - 1024, packed)
+            .find("/set has chunks of 536869888 values of 8 bytes") != std::string::npos);
+  CHECK(stored(folder / "x.h5", hsize_t{1} << 22, packed).find("/set has 56 values in chunks with room for 4194304") !=
+        std::string::npos);
+  CHECK(stored(folder / "x.h5", hsize_t{1} << 18, packed).empty());
+  CHECK(stored(folder / "x.h5", hsize_t{1} << 20, packed, hsize_t{1} << 19).empty());
+}
+
+TEST_CASE("filters are those that h5py and pandas write, each once") {
+  const TemporaryFolder folder("hdf5");
+  CHECK(stored(folder / "x.h5", 64, [](hid_t properties) {
+          H5Pset_shuffle(properties);
+          H5Pset_deflate(properties, 9);
+          H5Pset_fletcher32(properties);
+        }).empty());
+  const auto twice = [](hid_t properties) {
+    const unsigned level = 9;
+    H5Pset_deflate(properties, 9);
+    H5Pset_filter(properties, H5Z_FILTER_DEFLATE, 0, 1, &level);
+  };
+  CHECK(stored(folder / "x.h5", 64, twice).find("/set is stored with one filter twice. Write it with gzip") !=
+        std::string::npos);
+  const auto scaled = [](hid_t properties) { H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 2); };
+  CHECK(stored(folder / "x.h5", 64, scaled).find("/set is stored with filter 6, which is none of deflate") !=
+        std::string::npos);
 }
 
 TEST_CASE("a small file that unfolds to more than 1 GiB is refused before it is read") {

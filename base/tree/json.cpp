@@ -44,6 +44,29 @@ class CountingIterator {
   Progress* progress_;
 };
 
+struct JsonFault {
+  std::string wrong, remedy;
+};
+
+// What the parser objects to, in a sentence for people: its own names its states and its types. `token` is what it read
+// last.
+JsonFault fault_of(std::string_view said, const std::string& token) {
+  const auto has = [&](std::string_view part) { return said.find(part) != said.npos; };
+  if (has("number overflow")) return {"the number " + excerpt(token) + " is too large", "Write a smaller one"};
+  if (has("unexpected end of input"))
+    return {"the text ends before its document does", "Close the brackets, or write the file again if it is cut off"};
+  if (has("expected end of input")) return {excerpt(token) + " after the end of the document", "Write one document"};
+  if (has("missing closing quote")) return {"a text is not closed", "End it with a double quote"};
+  if (has("control character"))
+    return {"a text holds a line end or a control character", "Close its quote, or write \\n and \\t"};
+  if (has("invalid string")) return {"a text holds an escape that JSON does not know", "Write \\\\ for a backslash"};
+  if (has("invalid number")) return {excerpt(token) + " begins no number", "Write one as 1, -2, 0.5 or 1e9"};
+  if (has("invalid literal"))
+    return {excerpt(token) + " is no value", "Write a number, true, false, null, or a text in double quotes"};
+  return {excerpt(token) + " where something else is due",
+          "Look for a bracket, a comma or a colon too much or too few"};
+}
+
 // nlohmann's events; each returns true to go on.
 class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -69,24 +92,12 @@ class SaxHandler : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return builder_.close(), true; }
   bool key(string_t& name) override { return builder_.key(std::move(name), place()), true; }
 
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    // "[json.exception.KIND.NUMBER] parse error at line L, column C: CAUSE", or without the part up to the colon.
-    std::string_view shown = error.what();
-    shown.remove_prefix(std::min(shown.find("] ") + 2, shown.size()));
-    if (shown.starts_with("parse error at")) shown.remove_prefix(std::min(shown.find(": ") + 2, shown.size()));
-    throw input_error(place(), "not JSON: " + shortened(shown), "Write one JSON document");
+  bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception& error) override {
+    const JsonFault fault = fault_of(error.what(), token);
+    throw input_error(place(), "not JSON: " + fault.wrong, fault.remedy);
   }
 
  private:
-  static std::string shortened(std::string_view text) {
-    constexpr std::size_t kMost = 160;
-    std::string shown(text.substr(0, kMost));
-    for (char& c : shown) {
-      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-    }
-    return shown;
-  }
-
   bool leaf(std::string text, bool quoted = false, Tree::Kind kind = Tree::Kind::scalar) {
     return builder_.leaf(kind, std::move(text), quoted, place()), true;
   }

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -208,6 +209,34 @@ void refuse_unclosed(const TreeHandler& handler, std::string_view text) {
   throw input_error(handler.place(*mark), "the quote of a text is not closed", "Close it where the text ends");
 }
 
+// What yaml-cpp objects to, in a sentence for people: its own are those of its grammar.
+std::string yaml_fault(std::string_view said) {
+  namespace Msg = YAML::ErrorMsg;
+  static const std::pair<std::string_view, const char*> kFaults[] = {
+      {Msg::END_OF_MAP, "a line that is no KEY: VALUE of the map above it, or is not indented as that is"},
+      {Msg::END_OF_SEQ, "a line that is no item of the list above it, or is not indented as that is"},
+      {Msg::END_OF_MAP_FLOW, "a '{' that is not closed, or lacks a comma"},
+      {Msg::END_OF_SEQ_FLOW, "a '[' that is not closed, or lacks a comma"},
+      {Msg::FLOW_END, "a bracket closes that was not opened"},
+      {Msg::EOF_IN_SCALAR, "a quoted text is not closed"},
+      {Msg::DOC_IN_SCALAR, "a quoted text is not closed before the document ends"},
+      {Msg::TAB_IN_INDENTATION, "a tab where blanks indent"},
+      {Msg::MAP_VALUE, "a second ': ' on one line, or a value where none may stand"},
+      {Msg::MAP_KEY, "a key where none may stand"},
+      {Msg::BLOCK_ENTRY, "an item '- ' where none may stand"},
+      {Msg::UNKNOWN_TOKEN, "a character that begins no value: put the text in quotes"},
+      {Msg::UNKNOWN_ANCHOR, "an alias of a name that no '&NAME' above gives"},
+      {Msg::INVALID_ESCAPE, "a text holds an escape that YAML does not know"},
+      {Msg::INVALID_HEX, "a text holds an escape without its digits"},
+      {Msg::INVALID_UNICODE, "a text holds an escape of no character"}};
+  for (const auto& [begins, fault] : kFaults)
+    if (said.starts_with(begins)) return fault;
+  if (said.find("anchor") != said.npos || said.find("alias") != said.npos)
+    return "an anchor or an alias without its name";
+  if (said.find("tag") != said.npos || said.find("directive") != said.npos) return "a tag or a directive";
+  return "the text is against YAML's rules here";
+}
+
 // The one document of `text`; nothing when there is none.
 std::optional<Tree> parse(std::string_view text, const std::string& source, const Place* fixed) {
   refuse_binary(text, source, fixed);
@@ -220,7 +249,7 @@ std::optional<Tree> parse(std::string_view text, const std::string& source, cons
     while (parser.HandleNextDocument(handler)) {
     }
   } catch (const YAML::Exception& error) {
-    throw input_error(handler.place(error.mark), "not YAML: " + error.msg,
+    throw input_error(handler.place(error.mark), "not YAML: " + yaml_fault(error.msg),
                       "Indent with blanks, close brackets and quotes, write KEY: VALUE");
   }
   refuse_unclosed(handler, text);

@@ -70,8 +70,19 @@ TEST_CASE("what is no JSON is refused with its line, in one line") {
     CHECK(has(message, "a.json:"));
     CHECK(has(message, "not JSON: "));
     CHECK_FALSE(has(message, "json.exception"));
+    CHECK_FALSE(has(message, "syntax error"));
     CHECK(message.find('\n') == std::string::npos);
   }
+}
+
+TEST_CASE("what is no JSON is told in our own words, with a way out") {
+  CHECK(has(refusal("{\"a\": "), "not JSON: the text ends before its document does. Close the brackets"));
+  CHECK(has(refusal("[1] x"), "\" after the end of the document. Write one document"));
+  CHECK(has(refusal("[nul]"), "is no value. Write a number, true"));
+  CHECK(has(refusal("[1e999]"), "not JSON: the number \"1e999\" is too large"));
+  CHECK(has(refusal("[\"a\nb\"]"), "not JSON: a text holds a line end or a control character"));
+  CHECK(has(refusal("[\"a"), "not JSON: a text is not closed"));
+  CHECK(has(refusal("{\"a\": 1,}"), "where something else is due. Look for a bracket, a comma"));
 }
 
 TEST_CASE("binary and NUL are refused") {

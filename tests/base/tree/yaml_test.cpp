@@ -142,6 +142,15 @@ TEST_CASE("an alias reads as the value it stands for") {
   CHECK(has(refusal("&k a: 1\nb: *k"), "an alias stands for a key"));
 }
 
+TEST_CASE("what is no YAML is told in our own words") {
+  CHECK(has(refusal("a: *nope"), "not YAML: an alias of a name that no '&NAME' above gives"));
+  CHECK(has(refusal("a: b: c"), "not YAML: a second ': ' on one line"));
+  CHECK(has(refusal("a: [1\nb: 2"), "not YAML: a '[' that is not closed"));
+  CHECK(has(refusal("a: \"x"), "not YAML: a quoted text is not closed"));
+  CHECK(has(refusal("a: %x"), "not YAML: a character that begins no value"));
+  CHECK(has(refusal("a: ]"), "not YAML: "));
+}
+
 TEST_CASE("trap: nesting is limited to 64 levels, also through aliases") {
   CHECK(yaml(nested_value(63)).find("a")->kind == Tree::Kind::list);  // the root map is the first level
   CHECK(has(refusal(nested_value(64)), "nested deeper than 64 levels"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/case_name.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "base/tree/json_fields.h"
@@ -46,6 +47,7 @@ class ProgramFile {
     map.constant("schema", kProgramSchema);
     map.field("scenario", program_.scenario);
     map.field("case", program_.case_name);
+    check_case_name(map);
     map.field("seed", program_.seed);
     map.field("world_size", program_.world_size);
     check_world(map);
@@ -78,6 +80,14 @@ class ProgramFile {
   }
 
  private:
+  // What runs the program writes a Timeline of this name.
+  void check_case_name(const auto& map) const {
+    const std::string fault = case_name_fault(program_.case_name);
+    if (map.kReads && !fault.empty())
+      throw input_error(map.place_of("case"), "the case name " + excerpt(program_.case_name) + " " + fault,
+                        kCaseNameRemedy);
+  }
+
   // Rank sets are read out at once, so the world that they lie in must be one.
   void check_world(const auto& map) const {
     if (program_.world_size >= 1 && program_.world_size <= kMostProgramRanks) return;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/case_name.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/tree/map_reader.h"
@@ -84,10 +85,13 @@ void check_outer_cases(const Case& item, const std::set<std::string>& names) {
 void check_case_names(const std::vector<Case>& cases) {
   std::set<std::string> names;
   for (const Case& item : cases) {
-    const bool good = item.name.size() <= 256 && std::ranges::all_of(split(item.name, '/'), is_name_part);
-    if (!good) {
-      throw input_error(item.place, fmt::format("{} is no name of a {}", excerpt(item.name), noun_of(item)),
-                        "Parts of a-z, 0-9, '_', '.' and '-' joined by '/'; a part is never '.' or '..'");
+    const std::string fault = case_name_fault(item.name);
+    if (!fault.empty() || !std::ranges::all_of(split(item.name, '/'), is_name_part)) {
+      throw input_error(item.place,
+                        fmt::format("{} is no name of a {}{}", excerpt(item.name), noun_of(item),
+                                    fault.empty() ? "" : ": it " + fault),
+                        "At most 16 parts of a-z, 0-9, '_', '.' and '-' joined by '/', 256 bytes in all; a part is "
+                        "never '.' or '..'");
     }
     if (item.name == "all") {
       throw input_error(item.place, "a case is named 'all'", "Choose another name: --trace all means every case");

@@ -1,7 +1,10 @@
 #include "sim/timeline/timeline_file.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
+#include "base/case_name.h"
 #include "base/error.h"
 #include "base/hdf5/hdf5.h"
 #include "base/hdf5/read_apart.h"
@@ -13,13 +16,6 @@ namespace {
 
 constexpr const char* kTimelineSchema = "shardsim.timeline/1";
 constexpr const char* kConventions = "shardsim-1";
-
-// Parts of a case name become nested groups, so each must be a name that HDF5 keeps apart from "this group".
-void check_case_name(const std::string& name) {
-  for (const std::string& part : split(name, '/'))
-    if (part.empty() || part == "." || part == "..")
-      throw run_error("case name \"" + name + "\" cannot be a group of timeline.h5", "Rename the case");
-}
 
 void write_root(Hdf5Writer& out, const TimelineFile& file) {
   out.text_attribute("/", "schema", kTimelineSchema);
@@ -42,16 +38,29 @@ void check_schema(const Hdf5Reader& in) {
   if (schema != kTimelineSchema) in.refuse("schema is " + excerpt(schema) + ", not \"" + kTimelineSchema + "\"");
 }
 
+// The names of the cases, each a good one and there once: every one that is listed is read.
+std::vector<std::string> known_cases(const Hdf5Reader& in) {
+  const std::vector<std::string> names = in.texts("/case/name");
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (const std::string fault = case_name_fault(name); !fault.empty())
+      in.refuse("/case/name: the case name " + excerpt(name) + " " + fault, kCaseNameRemedy);
+    if (!seen.insert(name).second)
+      in.refuse("/case/name: two cases are named " + excerpt(name), "Give every case its own name");
+  }
+  return names;
+}
+
 std::string cases_in(const std::filesystem::path& path) {
   const Hdf5Reader in(path);
   check_schema(in);
-  return join(in.texts("/case/name"), "\n");
+  return join(known_cases(in), "\n");
 }
 
 Timeline timeline_in(const std::filesystem::path& path, const std::string& case_name) {
   const Hdf5Reader in(path);
   check_schema(in);
-  const std::vector<std::string> known = in.texts("/case/name");
+  const std::vector<std::string> known = known_cases(in);
   if (std::find(known.begin(), known.end(), case_name) == known.end())
     throw input_error(Place{path.string()}, "there is no case " + excerpt(case_name),
                       known_names_hint(case_name, known));
@@ -68,7 +77,9 @@ void write_timelines(const std::filesystem::path& path, const TimelineFile& file
   write_root(out, file);
   write_case_table(out, file);
   for (const auto& [name, timeline] : file.cases) {
-    check_case_name(name);
+    if (const std::string fault = case_name_fault(name); !fault.empty())
+      throw input_error(Place{path.string()}, "it cannot hold a case " + excerpt(name) + ", which " + fault,
+                        kCaseNameRemedy);
     write_timeline_columns(out, "/cases/" + name, *timeline);
   }
   out.save(path);

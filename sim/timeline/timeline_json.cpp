@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/case_name.h"
 #include "base/text.h"
 #include "base/tree/json.h"
 #include "base/tree/json_fields.h"
@@ -59,10 +60,16 @@ void check_class(const Place& place, const std::string& op_class) {
                     "Write lookup, update, dense, host, or the kind of the collective");
 }
 
+void check_case(const Place& place, const std::string& name) {
+  if (const std::string fault = case_name_fault(name); !fault.empty())
+    throw input_error(place, "the case name " + excerpt(name) + " " + fault, kCaseNameRemedy);
+}
+
 // All keys of a run, for writing and for reading.
 void run_fields(auto& map, auto& case_name, auto& timeline, Places& places) {
   map.constant("schema", "shardsim.timeline_json/1");
   map.field("case", case_name);
+  if constexpr (std::remove_cvref_t<decltype(map)>::kReads) check_case(map.place_of("case"), case_name);
   part_fields(map, timeline, kHeadFields, true, "", places);
   map.take("streams", timeline.streams, true);
   map.list("ops", timeline.ops, [&](auto& inner, auto& op) {

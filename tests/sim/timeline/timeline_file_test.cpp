@@ -266,6 +266,32 @@ TEST_CASE("broken columns are refused, naming file, case and span") {
   CHECK(says(refusal({.with_op_class = false}), "/cases/main/op/class is missing"));
 }
 
+// A file that names these cases and holds none of them.
+std::string refusal_of_names(const std::vector<std::string>& names) {
+  const TemporaryFolder folder("timeline");
+  Hdf5Writer out;
+  out.text_attribute("/", "schema", "shardsim.timeline/1");
+  out.scale<std::int32_t>("/case/case", names.size(), {});
+  out.texts("/case/name", names, "/case/case", {});
+  out.save(folder / "x.h5");
+  return message_of([&] { timeline_cases(folder / "x.h5"); });
+}
+
+TEST_CASE("names of cases that are there twice or cannot be groups are refused before any case is read") {
+  CHECK(refusal_of_names({"a", "b"}).empty());
+  CHECK(says(refusal_of_names(std::vector<std::string>(1000, "main")),
+             "x.h5: /case/name: two cases are named \"main\". Give every case"));
+  CHECK(says(refusal_of_names({std::string(500, '/') + "a"}), "x.h5: /case/name: the case name"));
+  CHECK(says(refusal_of_names({".."}), "x.h5: /case/name: the case name \"..\" has the part '..'"));
+  const TemporaryFolder folder("timeline");
+  const Timeline full = sample_timeline();
+  CHECK(says(message_of([&] {
+               write_timelines(folder / "t.h5", {"", 1, "", "", {{"a//b", &full}}});
+             }),
+             "t.h5: it cannot hold a case \"a//b\", which has an empty part"));
+  CHECK(folder.empty());
+}
+
 TEST_CASE("a file cut short anywhere is refused") {
   const TemporaryFolder folder("timeline");
   const Timeline full = sample_timeline(), bare = bare_timeline();

@@ -112,6 +112,12 @@ TEST_CASE("what cannot be is refused with file, line and what is wrong") {
   refuses("\"hosts\": [\"n0\"]", "\"hosts\": [\"n0,n1\"]", "\"n0,n1\" is no host name");
 }
 
+TEST_CASE("a name that no case can have is refused at its line") {
+  refuses("\"main\"", "\"..\"", "t.json:1: the case name \"..\" has the part '..'. Write at most 16 parts");
+  refuses("\"main\"", "\"\"", "t.json:1: the case name \"\" is empty");
+  refuses("\"main\"", "\"" + std::string(500, '/') + "\"", "has over");
+}
+
 TEST_CASE("a stream outside the table of names is refused") {
   refuses("\"ops\":", "\"streams\": [\"only\"], \"ops\":", "names stream 1, outside the table of 1 streams");
 }

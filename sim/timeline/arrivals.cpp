@@ -12,8 +12,9 @@
 namespace shardsim {
 namespace {
 
-constexpr int kMostCopies = 16;  // of an iteration, before it
-constexpr double kClose = 2e-6;  // of an iteration: twice what counts as steady
+constexpr int kMostCopies = 16;   // of an iteration, before it
+constexpr int kMostSteps = 4096;  // back from an arrival
+constexpr double kClose = 2e-6;   // of an iteration: twice what counts as steady
 
 // [group][rank] the position of the rank's set, -1 where the rank is in none.
 std::map<std::string, std::vector<int>> sets_of_ranks(const Timeline& timeline) {
@@ -131,7 +132,7 @@ Arrivals::Ends::const_iterator Arrivals::ended_by(const Ends& ends, double us, c
   auto after = std::upper_bound(ends.begin(), ends.end(), us + close_us_,
                                 [](double limit, const Ended& ended) { return limit < ended.end_us; });
   // A span so short that its own end is as close.
-  while (after != ends.begin() && *std::prev(after) == own) --after;
+  if (after != ends.begin() && *std::prev(after) == own) after = std::lower_bound(ends.begin(), after, own);
   return after;
 }
 
@@ -143,7 +144,7 @@ int Arrivals::op_waited_on(std::size_t last) const {
   if (after == ends.begin()) return -1;
   int op = std::prev(after)->op;
   double longest_us = 0;
-  while (after != ends.begin() && std::prev(after)->end_us > first_us_[last]) {
+  for (int step = 0; step < kMostSteps && after != ends.begin() && std::prev(after)->end_us > first_us_[last]; ++step) {
     const Ended& ended = *std::prev(after);
     const double us = std::min(ended.end_us, span.start_us) - std::max(ended.start_us, first_us_[last]);
     if (us > longest_us) {

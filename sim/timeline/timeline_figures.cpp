@@ -66,12 +66,11 @@ class RankSweep {
   }
 
  private:
-  // Of the running collectives the one that the rank waits for longest; ties: lower stream, then lower op.
-  std::size_t ends_last() const {
-    return *std::ranges::min_element(running_, {}, [&](std::size_t part) {
-      const Span& span = spans_[parts_[part].span];
-      return std::tuple(-(span.end_us + parts_[part].shift_us), span.stream, span.op, part);
-    });
+  // Least of the collective that the rank waits for longest; ties: lower stream, then lower op.
+  using Order = std::tuple<double, int, int, std::size_t>;
+  Order order_of(std::size_t part) const {
+    const Span& span = spans_[parts_[part].span];
+    return {-(span.end_us + parts_[part].shift_us), span.stream, span.op, part};
   }
 
   std::vector<PartEdge> events() const {
@@ -91,7 +90,7 @@ class RankSweep {
     if (running_.empty()) return;
     times_.comm_ms += us * kMsPerUs;
     if (compute_ > 0) return;
-    const WindowPart& part = parts_[ends_last()];
+    const WindowPart& part = parts_[std::get<std::size_t>(*running_.begin())];
     times_.exposed_ms += us * kMsPerUs;
     exposed_us_[part.span] += us;
     const double waiting = std::clamp(arrivals_.begin_us(part.span) + part.shift_us - from_us, 0.0, us);
@@ -105,9 +104,9 @@ class RankSweep {
     if (kind == SpanKind::compute) {
       compute_ += event.ends ? -1 : 1;
     } else if (event.ends) {
-      std::erase(running_, event.part);
+      running_.erase(order_of(event.part));
     } else {
-      running_.push_back(event.part);
+      running_.insert(order_of(event.part));
     }
   }
 
@@ -116,7 +115,7 @@ class RankSweep {
   const Arrivals& arrivals_;
   std::span<const WindowPart> parts_;
   std::vector<double>&exposed_us_, &waiting_us_;
-  std::vector<std::size_t> running_;  // parts of collectives; a few
+  std::set<Order> running_;  // parts of collectives
   int compute_ = 0;
   RankTimes times_;
 };
@@ -127,6 +126,9 @@ struct Charges {
   void copy(std::size_t from, std::size_t to) {
     exposed_us[to] = exposed_us[from];
     waiting_us[to] = waiting_us[from];
+  }
+  void forget(const std::vector<WindowPart>& parts) {
+    for (const WindowPart& part : parts) exposed_us[part.span] = waiting_us[part.span] = 0;
   }
   std::vector<double> exposed_us, waiting_us;  // [span]
 };
@@ -167,11 +169,11 @@ bool alike(const Timeline& timeline, const Arrivals& arrivals, std::span<const W
 }
 
 // [rank] The figures of these parts of spans; what they are charged goes to `charges`, which hold nothing yet for them.
-std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<WindowPart>& parts, const Arrivals& arrivals,
-                             Charges& charges) {
+std::vector<RankTimes> sweep(const Timeline& timeline, const std::vector<SpanKind>& kinds,
+                             const std::vector<WindowPart>& parts, const Arrivals& arrivals, Charges& charges) {
   const PartsByRank by_rank(timeline, parts);
-  const std::vector<SpanKind> kinds = kinds_of(timeline);
-  std::vector<int> swept(static_cast<std::size_t>(std::max(1, timeline.ranks_per_node)), -1);  // [GPU] the last one
+  const int per_node = std::clamp(timeline.ranks_per_node, 1, std::max(1, timeline.world_size));
+  std::vector<int> swept(static_cast<std::size_t>(per_node), -1);  // [GPU] the last one
   std::vector<RankTimes> ranks;
   for (int rank = 0; rank < timeline.world_size; ++rank) {
     int& like = swept[static_cast<std::size_t>(rank) % swept.size()];
@@ -222,7 +224,8 @@ struct NameSums {
     std::int64_t bytes = 0;
     double span_us = 0;
   };
-  std::vector<OfRank> by_rank;
+  OfRank most;            // of any rank
+  std::size_t ranks = 0;  // that have such spans
   double alone_us = 0, exposed_us = 0, waiting_us = 0;
   std::map<std::pair<int, int>, double> waited_us;  // by the last member's rank and what kept it
 };
@@ -241,16 +244,9 @@ NamedTime summary_of(const Timeline& timeline, std::size_t op, const NameSums& s
   NamedTime result;
   result.name = timeline.ops[op].name;
   result.op_class = timeline.ops[op].op_class;
-  NameSums::OfRank most;
-  std::size_t ranks = 0;  // that have such spans
-  for (const NameSums::OfRank& of_rank : sums.by_rank) {
-    ranks += of_rank.calls > 0 ? 1 : 0;
-    most.calls = std::max(most.calls, of_rank.calls);
-    most.bytes = std::max(most.bytes, of_rank.bytes);
-    most.span_us = std::max(most.span_us, of_rank.span_us);
-  }
+  const NameSums::OfRank& most = sums.most;
   const auto kept = static_cast<double>(iterations);
-  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, ranks));
+  const double runs = kept * static_cast<double>(std::max<std::size_t>(1, sums.ranks));
   result.calls = static_cast<int>(std::lround(most.calls / kept));
   result.bytes_per_rank = most.bytes / static_cast<std::int64_t>(iterations);
   result.alone_ms = sums.alone_us * kMsPerUs / runs;
@@ -282,7 +278,7 @@ bool NamedTime::waits_tellingly(double iteration_ms) const {
 
 std::vector<RankTimes> rank_times(const Timeline& timeline) {
   Charges charges(timeline);
-  std::vector<RankTimes> result = sweep(timeline, all_parts(timeline), Arrivals(timeline), charges);
+  std::vector<RankTimes> result = sweep(timeline, kinds_of(timeline), all_parts(timeline), Arrivals(timeline), charges);
   const auto kept = static_cast<double>(kept_iterations(timeline));
   for (RankTimes& times : result) {
     times.compute_ms /= kept;
@@ -296,46 +292,90 @@ std::vector<RankTimes> rank_times(const Timeline& timeline) {
 std::vector<std::vector<RankTimes>> window_rank_times(const Timeline& timeline,
                                                       const std::vector<IterationWindow>& windows) {
   const Arrivals arrivals(timeline);
+  const std::vector<SpanKind> kinds = kinds_of(timeline);
   std::vector<std::vector<RankTimes>> figures;
+  Charges charges(timeline);
   for (const std::vector<WindowPart>& parts : parts_in(timeline, windows)) {
-    Charges charges(timeline);
-    figures.push_back(sweep(timeline, parts, arrivals, charges));
+    figures.push_back(sweep(timeline, kinds, parts, arrivals, charges));
+    charges.forget(parts);
   }
   return figures;
 }
 
 namespace {
 
+// Adds the spans of one name after another. The sums of the ranks are kept for one name alone: of many names on many
+// ranks most would be zeros.
+class NameAdder {
+ public:
+  NameAdder(const Timeline& timeline, const Arrivals& arrivals, const Charges& swept, bool with_whom)
+      : timeline_(timeline),
+        arrivals_(arrivals),
+        swept_(swept),
+        with_whom_(with_whom),
+        by_rank_(static_cast<std::size_t>(timeline.world_size)) {}
+
+  NameSums sums_of(std::span<const std::size_t> spans) {
+    NameSums sums;
+    for (const std::size_t i : spans) add(sums, i);
+    for (const std::size_t rank : seen_) {
+      NameSums::OfRank& of_rank = by_rank_[rank];
+      sums.most.calls = std::max(sums.most.calls, of_rank.calls);
+      sums.most.bytes = std::max(sums.most.bytes, of_rank.bytes);
+      sums.most.span_us = std::max(sums.most.span_us, of_rank.span_us);
+      of_rank = {};
+    }
+    sums.ranks = seen_.size();
+    seen_.clear();
+    return sums;
+  }
+
+ private:
+  void add(NameSums& sums, std::size_t i) {
+    const Span& span = timeline_.spans[i];
+    NameSums::OfRank& of_rank = by_rank_[static_cast<std::size_t>(span.rank)];
+    if (of_rank.calls++ == 0) seen_.push_back(static_cast<std::size_t>(span.rank));
+    of_rank.bytes += span.bytes;
+    of_rank.span_us += span.end_us - span.start_us;
+    sums.alone_us += timeline_.ops[static_cast<std::size_t>(span.op)].alone_us;
+    sums.exposed_us += swept_.exposed_us[i];
+    sums.waiting_us += swept_.waiting_us[i];
+    if (!with_whom_ || swept_.waiting_us[i] <= 0) return;
+    const std::size_t last = arrivals_.last(i);
+    const auto [kept, fresh] = waited_on_.try_emplace(last, -1);
+    if (fresh) kept->second = arrivals_.op_waited_on(last);
+    sums.waited_us[{timeline_.spans[last].rank, kept->second}] += swept_.waiting_us[i];
+  }
+
+  const Timeline& timeline_;
+  const Arrivals& arrivals_;
+  const Charges& swept_;
+  bool with_whom_;
+  std::vector<NameSums::OfRank> by_rank_;
+  std::vector<std::size_t> seen_;                     // ranks that have spans of the name
+  std::unordered_map<std::size_t, int> waited_on_{};  // what kept the last member of a collective
+};
+
+// The spans of each name, in the order in which they are.
+std::vector<std::vector<std::size_t>> spans_by_name(const Timeline& timeline, const std::vector<std::size_t>& name_of,
+                                                    std::size_t names) {
+  std::vector<std::vector<std::size_t>> spans(names);
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i)
+    spans[name_of[static_cast<std::size_t>(timeline.spans[i].op)]].push_back(i);
+  return spans;
+}
+
 std::vector<NamedTime> times_of_names(const Timeline& timeline, bool with_whom) {
   const Arrivals arrivals(timeline);
   Charges swept(timeline);
-  sweep(timeline, all_parts(timeline), arrivals, swept);
+  sweep(timeline, kinds_of(timeline), all_parts(timeline), arrivals, swept);
   std::vector<std::size_t> first_ops;
   const std::vector<std::size_t> name_of = name_indices(timeline, first_ops);
-  std::vector<NameSums> sums(first_ops.size());
-  std::unordered_map<std::size_t, int> waited_on;  // of the last member of a collective
-  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
-    const Span& span = timeline.spans[i];
-    const auto op = static_cast<std::size_t>(span.op);
-    NameSums& of_name = sums[name_of[op]];
-    if (of_name.by_rank.empty()) of_name.by_rank.resize(static_cast<std::size_t>(timeline.world_size));
-    NameSums::OfRank& of_rank = of_name.by_rank[static_cast<std::size_t>(span.rank)];
-    ++of_rank.calls;
-    of_rank.bytes += span.bytes;
-    of_rank.span_us += span.end_us - span.start_us;
-    of_name.alone_us += timeline.ops[op].alone_us;
-    of_name.exposed_us += swept.exposed_us[i];
-    of_name.waiting_us += swept.waiting_us[i];
-    if (!with_whom || swept.waiting_us[i] <= 0) continue;
-    const std::size_t last = arrivals.last(i);
-    const auto [kept, fresh] = waited_on.try_emplace(last, -1);
-    if (fresh) kept->second = arrivals.op_waited_on(last);
-    of_name.waited_us[{timeline.spans[last].rank, kept->second}] += swept.waiting_us[i];
-  }
   const std::size_t iterations = kept_iterations(timeline);
+  NameAdder adder(timeline, arrivals, swept, with_whom);
   std::vector<NamedTime> result;
-  for (std::size_t name = 0; name < first_ops.size(); ++name)
-    result.push_back(summary_of(timeline, first_ops[name], sums[name], iterations));
+  for (const std::vector<std::size_t>& spans : spans_by_name(timeline, name_of, first_ops.size()))
+    result.push_back(summary_of(timeline, first_ops[result.size()], adder.sums_of(spans), iterations));
   return result;
 }
 

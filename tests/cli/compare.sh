@@ -125,6 +125,20 @@ rm broken/rank0.json
 gzip -c toy/trace/row_wise/rank0.json >broken/rank0.json.gz
 refuse 2 'rank0.json.gz: compressed.*gunzip' compare p.h5 --observed-kineto broken --case row_wise
 
+echo "-- many operations and streams"
+# many FILE FILTER: the case row_wise, changed by the filter; with $n a large number and `all(X)`, n spans of the value X.
+many() { jq --argjson n 100000 "def all(x): [range(\$n) | x]; .groups = {} | .spans |= map_values(all(0)) | .spans.end_us = all(1) | $2" row_wise.timeline.json >"$1"; }
+many ops.timeline.json '.ops = [range($n) | {name: "op\(.)", class: "dense"}] | .spans.op = all(.)'
+many streams.timeline.json '.ops[0].class = "all_to_all" | .streams = [range($n) | "s\(.)"] | .spans.stream = all(.)'
+for kind in ops streams; do
+  ends_within=60 run compare $kind.timeline.json $kind.timeline.json
+  check "100,000 $kind are compared within a minute: $code, $(head -c 300 streams/err)" [ "$code" -eq 0 ]
+  rm $kind.timeline.json
+done
+many reach.timeline.json '.spans.iteration = all(.) | .spans.end_us = all(. + 1)'
+refuse 2 'reach.timeline.json: its 100000 operations run through 50000 iterations each' compare reach.timeline.json reach.timeline.json
+rm reach.timeline.json
+
 echo "-- bad input"
 refuse 2 'the observation is missing' compare p.h5
 refuse 2 'nothing.h5: cannot read it' compare nothing.h5 p.h5
@@ -139,10 +153,15 @@ printf '\211HDF\r\n\032\nand no more' >broken.h5
 refuse 2 'broken.h5' compare p.h5 broken.h5
 head -c 20000 p.h5 >short.h5
 refuse 2 'short.h5' compare p.h5 short.h5
+refuse 2 'broken.h5: cannot be opened as HDF5: it is cut off or damaged. Write it again' convert broken.h5 -o x.json
 echo 'three words here' >words.txt
-refuse 2 'words.txt:1: not JSON' compare p.h5 words.txt
+refuse 2 'words.txt:1: not JSON: .* is no value. Write a number' compare p.h5 words.txt
 head -c 2000 slower.timeline.json >short.timeline.json
-refuse 2 'short.timeline.json:[0-9]+: not JSON' compare p.h5 short.timeline.json --case row_wise
+refuse 2 'short.timeline.json:[0-9]+: not JSON: (the text ends before|a text is not closed)' compare p.h5 short.timeline.json --case row_wise
+for name in '' . .. a/../b "$(printf '/%.0s' {1..500})" "$(printf 'a/%.0s' {1..500})a" "$(printf 'a/%.0s' {1..20})a"; do
+  jq --arg name "$name" '.case = $name' row_wise.timeline.json >named.timeline.json
+  refuse 2 'named.timeline.json:[0-9]+: the case name ".*(is empty|has ).*Write at most 16 parts' convert named.timeline.json -o named.h5
+done
 : >nought
 refuse 2 'nought' compare p.h5 nought
 refuse 2 'argument --output: "page.txt" does not end in .html' compare p.h5 p.h5 -o page.txt

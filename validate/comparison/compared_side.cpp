@@ -18,18 +18,34 @@ OperationTimes::OperationTimes(const Timeline& timeline) {
   std::set<int> ran;
   for (const Span& span : timeline.spans) ran.insert(span.op);
   std::map<int, std::size_t> name_of_op;
-  for (const int op : ran) {
-    const OperationName name = name_of(timeline.ops.at(static_cast<std::size_t>(op)));
-    const auto known = std::find(names_.begin(), names_.end(), name);
-    name_of_op[op] = static_cast<std::size_t>(known - names_.begin());
-    if (known == names_.end()) names_.push_back(name);
-  }
+  for (const int op : ran) name_of_op[op] = known_index(name_of(timeline.ops.at(static_cast<std::size_t>(op))));
   us_.resize(names_.size());
   for (const Span& span : timeline.spans)
     us_[name_of_op.at(span.op)][{span.iteration, span.rank}] += span.end_us - span.start_us;
 }
 
-std::vector<double> OperationTimes::ms(const std::vector<std::size_t>& operations) const {
+std::size_t OperationTimes::known_index(const OperationName& name) {
+  const auto [entry, fresh] = index_.try_emplace(name, names_.size());
+  if (!fresh) return entry->second;
+  names_.push_back(name);
+  Indices& of_it = of_class_[name.op_class];
+  if (of_it.empty()) classes_.push_back(name.op_class);
+  of_it.push_back(entry->second);
+  return entry->second;
+}
+
+std::optional<std::size_t> OperationTimes::index_of(const OperationName& name) const {
+  const auto known = index_.find(name);
+  return known == index_.end() ? std::nullopt : std::optional(known->second);
+}
+
+const OperationTimes::Indices& OperationTimes::of_class(const std::string& op_class) const {
+  static const Indices kNone;
+  const auto known = of_class_.find(op_class);
+  return known == of_class_.end() ? kNone : known->second;
+}
+
+std::vector<double> OperationTimes::ms(const Indices& operations) const {
   std::map<std::pair<int, int>, double> sums;
   for (const std::size_t operation : operations)
     for (const auto& [where, us] : us_[operation]) sums[where] += us;

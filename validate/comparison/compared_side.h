@@ -1,7 +1,9 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +15,7 @@ namespace shardsim {
 // What operations of one name and class are called; all_to_all_v counts as all_to_all.
 struct OperationName {
   std::string name, op_class;
-  bool operator==(const OperationName&) const = default;
+  auto operator<=>(const OperationName&) const = default;
 };
 
 // How long each rank runs the operations of each name in each kept iteration.
@@ -21,14 +23,24 @@ class OperationTimes {
  public:
   explicit OperationTimes(const Timeline& timeline);
 
+  using Indices = std::vector<std::size_t>;  // of names()
+
   const std::vector<OperationName>& names() const { return names_; }  // that ran, in order of the Timeline's ops
+  std::optional<std::size_t> index_of(const OperationName& name) const;
+  const std::vector<std::string>& classes() const { return classes_; }  // that ran, in order of appearance
+  const Indices& of_class(const std::string& op_class) const;           // rising
 
   // The time of these operations (indices of names()), ms, in every iteration in which one of them ran: the sum of
   // their durations on the slowest rank. A rank that waits inside a collective is in it.
-  std::vector<double> ms(const std::vector<std::size_t>& operations) const;
+  std::vector<double> ms(const Indices& operations) const;
 
  private:
+  std::size_t known_index(const OperationName& name);
+
   std::vector<OperationName> names_;
+  std::map<OperationName, std::size_t> index_;
+  std::vector<std::string> classes_;
+  std::map<std::string, Indices> of_class_;
   std::vector<std::map<std::pair<int, int>, double>> us_;  // [name]: by iteration and rank, of those that ran it
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/statistics.h"
@@ -19,14 +20,6 @@ ComparedTime compared(const std::vector<double>& predicted, const std::vector<do
 
 double share_of(double ms, double iteration_ms) {
   return iteration_ms > 0 ? ms / iteration_ms : 0;
-}
-
-// In order of appearance.
-std::vector<std::string> classes_in(const OperationTimes& times) {
-  std::vector<std::string> classes;
-  for (const OperationName& name : times.names())
-    if (std::find(classes.begin(), classes.end(), name.op_class) == classes.end()) classes.push_back(name.op_class);
-  return classes;
 }
 
 // An incomplete run ended somewhere in its last iteration.
@@ -68,7 +61,7 @@ class Comparer {
   }
 
  private:
-  using Indices = std::vector<std::size_t>;
+  using Indices = OperationTimes::Indices;
 
   void name_sides() {
     const std::string &first = predicted_.timeline.kind, &second = observed_.timeline.kind;
@@ -81,27 +74,20 @@ class Comparer {
   }
 
   void compare_waits() {
-    const std::vector<NamedTime> theirs = named_times(observed_.timeline);
+    std::map<std::string, NamedTime> theirs;
+    for (NamedTime& time : named_times(observed_.timeline)) theirs.try_emplace(time.name, time);
     for (const NamedTime& ours : named_times(predicted_.timeline)) {
-      const auto partner =
-          std::find_if(theirs.begin(), theirs.end(), [&](const NamedTime& time) { return time.name == ours.name; });
+      const auto partner = theirs.find(ours.name);
       if (partner == theirs.end()) continue;
       const bool telling =
-          ours.waits_tellingly(predicted_.iteration_ms) || partner->waits_tellingly(observed_.iteration_ms);
-      if (telling) result_.waits.push_back({ours, *partner});
+          ours.waits_tellingly(predicted_.iteration_ms) || partner->second.waits_tellingly(observed_.iteration_ms);
+      if (telling) result_.waits.push_back({ours, partner->second});
     }
   }
 
   static std::optional<std::int64_t> most_of(const std::vector<std::int64_t>& bytes) {
     if (bytes.empty()) return std::nullopt;
     return *std::max_element(bytes.begin(), bytes.end());
-  }
-
-  static Indices of_class(const ComparedSide& side, const std::string& op_class) {
-    Indices found;
-    for (std::size_t i = 0; i < side.times.names().size(); ++i)
-      if (side.times.names()[i].op_class == op_class) found.push_back(i);
-    return found;
   }
 
   static std::vector<std::string> names_of(const ComparedSide& side, const Indices& indices) {
@@ -120,10 +106,10 @@ class Comparer {
   }
 
   void compare_classes() {
-    for (const std::string& op_class : classes_in(predicted_.times)) {
-      const Indices observed = of_class(observed_, op_class);
+    for (const std::string& op_class : predicted_.times.classes()) {
+      const Indices& observed = observed_.times.of_class(op_class);
       if (!observed.empty())
-        result_.classes.push_back(together(op_class, op_class, of_class(predicted_, op_class), observed));
+        result_.classes.push_back(together(op_class, op_class, predicted_.times.of_class(op_class), observed));
     }
   }
 
@@ -131,31 +117,25 @@ class Comparer {
   void compare_names() {
     const std::vector<OperationName>&ours = predicted_.times.names(), &theirs = observed_.times.names();
     std::vector<bool> matched(theirs.size(), false);
-    Indices left;
+    std::map<std::string, Indices> left;
+    std::vector<std::string> left_classes;  // in order of appearance
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      const auto partner = static_cast<std::size_t>(std::ranges::find(theirs, ours[i]) - theirs.begin());
-      if (partner == theirs.size()) {
-        left.push_back(i);
+      if (const auto partner = observed_.times.index_of(ours[i])) {
+        matched[*partner] = true;
+        result_.operations.push_back(together(ours[i].name, ours[i].op_class, {i}, {*partner}));
         continue;
       }
-      matched[partner] = true;
-      result_.operations.push_back(together(ours[i].name, ours[i].op_class, {i}, {partner}));
+      Indices& of_class = left[ours[i].op_class];
+      if (of_class.empty()) left_classes.push_back(ours[i].op_class);
+      of_class.push_back(i);
     }
-    while (!left.empty()) {
-      const std::string op_class = ours[left.front()].op_class;
-      Indices of_it;
-      std::erase_if(left, [&](std::size_t i) {
-        if (ours[i].op_class == op_class) of_it.push_back(i);
-        return ours[i].op_class == op_class;
-      });
-      match_rest(op_class, of_it, matched);
-    }
+    for (const std::string& op_class : left_classes) match_rest(op_class, left.at(op_class), matched);
     for (std::size_t i = 0; i < theirs.size(); ++i)
       if (!matched[i]) add_lone(observed_, i, false);
   }
 
   void match_rest(const std::string& op_class, const Indices& ours, std::vector<bool>& matched) {
-    Indices theirs = of_class(observed_, op_class);
+    Indices theirs = observed_.times.of_class(op_class);
     std::erase_if(theirs, [&](std::size_t i) { return matched[i]; });
     if (theirs.empty()) {
       for (const std::size_t i : ours) add_lone(predicted_, i, true);
@@ -259,6 +239,24 @@ void require_moderate_size(const Timeline& timeline, const Place& place) {
       "Keep fewer iterations");
 }
 
+// An operation may run on into the iterations after its own, as of a pipeline; where nearly all run through nearly all
+// iterations, the parts to look at are as many as both multiplied, and no iteration has a beginning.
+void require_ends(const Timeline& timeline, const Place& place) {
+  constexpr std::size_t kMostWindowsEach = 16, kFew = 1'000'000;
+  const std::vector<IterationWindow> windows = iteration_windows(timeline);
+  std::size_t parts = 0;
+  for (const Span& span : timeline.spans) {
+    const auto first = std::ranges::upper_bound(windows, span.start_us, {}, &IterationWindow::end_us);
+    const auto last = std::ranges::lower_bound(windows, span.end_us, {}, &IterationWindow::begin_us);
+    parts += static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, last - first));
+  }
+  if (parts <= kFew + kMostWindowsEach * timeline.spans.size()) return;
+  throw input_error(place,
+                    fmt::format("its {} operations run through {} iterations each", timeline.spans.size(),
+                                parts / timeline.spans.size()),
+                    "Correct 'iteration' and the times of its spans");
+}
+
 void require_same_world(const Timeline& predicted, const Timeline& observed, const ComparedPair& of) {
   if (predicted.world_size == observed.world_size) return;
   throw input_error(of.observed,
@@ -300,15 +298,16 @@ TimelineComparison compare_timelines(const Timeline& predicted, const Timeline& 
   require_same_world(predicted, observed, of);
   require_moderate_size(predicted, of.predicted);
   require_moderate_size(observed, of.observed);
+  require_ends(predicted, of.predicted);
+  require_ends(observed, of.observed);
   const Timeline used = usable_part(observed, result.notes);
   Comparer(predicted, used, result).run();
   if (result.classes.empty())
-    throw input_error(
-        of.observed,
-        fmt::format("case {}: no operation in common with {}, which has {}, while this has {}",
-                    excerpt(of.observed_case), of.predicted.source, join(classes_in(OperationTimes(predicted))),
-                    join(classes_in(OperationTimes(observed)))),
-        "Give the prediction of the same scenario and case");
+    throw input_error(of.observed,
+                      fmt::format("case {}: no operation in common with {}, which has {}, while this has {}",
+                                  excerpt(of.observed_case), of.predicted.source,
+                                  join(OperationTimes(predicted).classes()), join(OperationTimes(observed).classes())),
+                      "Give the prediction of the same scenario and case");
   return result;
 }
 

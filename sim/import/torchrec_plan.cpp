@@ -79,10 +79,23 @@ Tree table_entry(const Tree& entry, const std::string& table) {
   return made;
 }
 
+// Our own plans say more than TorchRec's, and a scenario reads them as they are.
+void refuse_own_plan(const Tree& tree) {
+  const Tree* const schema = tree.find("schema");
+  if (schema == nullptr || schema->kind != Tree::Kind::scalar || !schema->scalar.starts_with("shardsim.")) return;
+  const bool plan = schema->scalar.starts_with("shardsim.plan/");
+  throw input_error(
+      schema->place,
+      plan ? "this is a plan of shardsim already" : "this is no plan: its schema is " + excerpt(schema->scalar),
+      plan ? "Use it in a scenario as plan: {file: PLAN.json}; --plan takes a plan that TorchRec wrote"
+           : "Give the plan that TorchRec made, as docs/import.md shows");
+}
+
 }  // namespace
 
 Tree plan_from_torchrec(const Tree& tree) {
   required_map(tree, "a plan");
+  refuse_own_plan(tree);
   const Tree* modules = &tree;
   while (modules->fields.size() == 1 && modules->fields.front().first == "plan") {
     modules = &required_map(modules->fields.front().second, "'plan'");

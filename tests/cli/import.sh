@@ -74,6 +74,8 @@ for given in nope '' ./nope.yaml; do refuse 2 'argument --cluster: ' import impo
 refuse 2 'argument --cluster: unknown cluster "nope".*dgx_h100' import imports/tables.csv --cluster nope -o none.yaml
 refuse 2 'argument --plan: .*a plan, too' import imports/torchrec.json --plan serialized.json -o none
 refuse 2 'argument --cluster: the plan has 4 GPUs on a host, and cluster "dgx_a100_80gb" has 8' import imports/torchrec.json --cluster dgx_a100_80gb -o none
+refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already. Use it in a scenario as plan: .file:' import tables.json --plan torchrec/plan.json -o none
+refuse 2 'torchrec/plan.json:[0-9]+: this is a plan of shardsim already' import torchrec/plan.json -o none
 refuse 2 'argument --planner: .*no_such' import imports/tables.csv --planner no_such -o none
 ln -s linked.yaml linked.yaml
 refuse 1 'linked.yaml: cannot write it: Too many levels' import imports/torchrec.json -o linked.yaml

@@ -201,12 +201,16 @@ Json document_of(const Figures& figures, const PlanToExplain& plan) {
   return document;
 }
 
+// TorchRec divides by 2^30 and 2^20 and writes GB and MB; its tables are shown as it writes them.
+constexpr const char* kTorchrecUnits =
+    "\nAs TorchRec writes them, GB are GiB (2^30 bytes) and MB are MiB (2^20 bytes).\n";
+
 std::string text_of(const Figures& figures, const PlanToExplain& plan) {
   std::string text;
   for (const std::string& note : plan.notes)
     text += wrapped(note, static_cast<int>(torchrec::kTerminalColumns), "") + "\n";
   if (!figures.one_table) text += torchrec::statistics_text(figures.statistics) + "\n";
-  return text + torchrec::explanation_text(figures.statistics);
+  return text + torchrec::explanation_text(figures.statistics) + kTorchrecUnits;
 }
 
 void print_torchrec(const PlanToExplain& plan, const Arguments& given) {
@@ -250,12 +254,12 @@ std::vector<PlacementMemory> memory_by_model(const Case& item, std::uint64_t see
 }
 
 std::string memory_text(const std::vector<PlacementMemory>& memory) {
-  const auto gb = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
+  const auto gib = [](double bytes) { return torchrec::decimals_text(bytes / (1 << 30), 3); };
   std::vector<std::vector<std::string>> cells;
   for (const PlacementMemory& rank : memory) {
-    cells.push_back({gb(rank.static_bytes), gb(rank.dynamic_bytes), gb(rank.static_bytes + rank.dynamic_bytes)});
+    cells.push_back({gib(rank.static_bytes), gib(rank.dynamic_bytes), gib(rank.static_bytes + rank.dynamic_bytes)});
   }
-  return torchrec::ranks_text({"Ranks", "Static (GB)", "Dynamic (GB)", "HBM (GB)"}, cells, 48);
+  return torchrec::ranks_text({"Ranks", "Static (GiB)", "Dynamic (GiB)", "HBM (GiB)"}, cells, 48);
 }
 
 void print_by_model(const Case& item, std::uint64_t seed, const Arguments& given, const PlanWatch& watch) {

@@ -18,6 +18,7 @@ END
 run explain plan.json
 check "a plan file is explained" [ "$code" -eq 0 ]
 check "what has no size is said to have none" said '1 data_parallel table'
+check "TorchRec's GB are said to be GiB" said '^As TorchRec writes them, GB are GiB'
 check "it is in no figure" [ "$(grep -c 'copies' streams/out)" -eq 1 ]
 run explain plan.json --json
 check "JSON lists it" python3 -c '
@@ -71,6 +72,9 @@ run explain flex.yaml --table copies
 check "--table leaves one table" said '^ebc.copies: flex'
 check "--table leaves the others out" [ "$(grep -c 'ebc.rows\|peak HBM' streams/out)" -eq 0 ]
 refuse 2 "argument --table: .*Known: copies, rows|argument --table: .*rows" explain flex.yaml --table row
+run explain "$source/scenarios/toy.yaml" --case flexshard_3tier --memory-model paper
+check "our own tables write GiB: $(head -c 200 streams/out streams/err)" said 'Static .GiB.  *Dynamic .GiB.  *HBM .GiB.'
+check "and no GB" [ "$(grep -c GB streams/out)" -eq 0 ]
 run explain "$source/scenarios/toy.yaml" --case flexshard_3tier
 check "tiers are named by their rows" said ' rows 0-[0-9]+: data_parallel, dense'
 

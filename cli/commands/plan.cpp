@@ -63,7 +63,7 @@ void print_memory(const Case& item, const Cluster& cluster, const Plan& made) {
   const auto model = make_memory_model(item.memory_model);
   const double most = static_cast<double>(std::ranges::max(memory_per_rank(made, item.workload, cluster, *model)));
   print_note(
-      fmt::format("The fullest GPU holds {:.2f} of {:.2f} GiB by the memory model. shardsim run says what it "
+      fmt::format("The fullest GPU holds {:.3g} of {:.3g} GiB by the memory model. shardsim run says what it "
                   "holds at its simulated peak.",
                   most / kGiB, static_cast<double>(cluster.memory_per_rank().count) / kGiB));
 }

@@ -228,7 +228,8 @@ TEST_CASE("a Program of any mixture is written and read back") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     for (const std::string pipeline : {"none", "sparse_dist", "prefetch_sparse_dist"}) {
       CAPTURE(seed);
-      const Program program = lowered_random(random_setting(seed, pipeline));
+      Program program = lowered_random(random_setting(seed, pipeline));
+      program.case_name = "random";
       const std::string text = program_to_json(program);
       CHECK(program_to_json(program_from_tree(parse_json(text, "p"))) == text);
     }

@@ -192,7 +192,8 @@ TEST_CASE("a program lowered from a shipped scenario survives the file") {
     const Cluster cluster(item.cluster);
     const auto memory = make_memory_model(item.memory_model);
     const Plan plan = make_planner(item.planner)->plan(item.workload, cluster, PlannerContext{*memory, 7, {}});
-    const Program program = lower(plan, item.workload, cluster, {});
+    Program program = lower(plan, item.workload, cluster, {});
+    program.case_name = item.name;
     CAPTURE(item.name);
     CHECK(read(program_to_json(program)) == program);
   }

@@ -1,10 +1,12 @@
 #include "sim/engine/past_spans.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace shardsim {
 
-PastSpans::PastSpans(const PastRun& run) : run_(run), spans_(run.iterations.size()) {
+PastSpans::PastSpans(const PastRun& run) : run_(run), spans_(run.iterations.size()), begins_(run.iterations.size()) {
   position_.assign(static_cast<std::size_t>(run.cluster.world_size()), kNone);
   for (int rank = 0; rank < run.cluster.world_size(); ++rank) {
     if (!run.classes.is_representative(run.cluster.node_of(rank))) continue;
@@ -59,6 +61,9 @@ void PastSpans::take_groups() {
       std::ranges::sort(group.members[call]);
     }
   }
+  first_call_ = {0};
+  for (const Group* const group : group_of_)
+    first_call_.push_back(first_call_.back() + (group == nullptr ? 0 : group->members.size()));
 }
 
 const std::vector<int>& PastSpans::index(int iteration) const {
@@ -106,7 +111,12 @@ PastSpans::Call PastSpans::call_of(int rank, int op) const {
 }
 
 double PastSpans::begin(const Call& call, int op, int iteration) const {
-  double last = 0;
+  if (iteration < 0 || iteration >= static_cast<int>(begins_.size())) return 0;
+  std::vector<double>& known = begins_[static_cast<std::size_t>(iteration)];
+  if (known.empty()) known.assign(first_call_.back(), std::numeric_limits<double>::quiet_NaN());
+  double& last = known[first_call_[static_cast<std::size_t>(op)] + static_cast<std::size_t>(call.number)];
+  if (!std::isnan(last)) return last;
+  last = 0;
   for (const int member : *call.members) {
     if (const Span* const span = find({member, op, iteration})) last = std::max(last, span->start);
   }

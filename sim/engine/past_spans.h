@@ -60,7 +60,10 @@ class PastSpans {
   std::vector<int> before_, after_;              // [slot] its neighbours on its stream, round and round
   std::map<std::string, Group> groups_;          // by name
   std::vector<const Group*> group_of_;           // [op]; null for compute
+  std::vector<std::size_t> first_call_;          // [op] where its calls begin in begins_
   mutable std::vector<std::vector<int>> spans_;  // [iteration][slot], found when first asked for
+  // [iteration][call of an op] when its last member had arrived; NaN until first asked for: every member asks.
+  mutable std::vector<std::vector<double>> begins_;
 };
 
 }  // namespace shardsim

@@ -60,6 +60,15 @@ run sweep grid.yaml -o grid -q
 check "the table says so for each of the eight worlds: $(cat streams/out)" [ "$(sed -n '/^HOW SURE/,/^$/p' streams/out | grep -cE '^  [0-9]+ Gbit/s, (16|32) ')" -eq 8 ]
 check "and the page" grep -q 'expected regret' grid/report.html
 
+echo "-- the simulated peak of memory"
+run sweep "$source/scenarios/sweep_nics_batch.yaml" -o peak -q --set cluster.gpu.hbm='8.5 GiB'
+check "points whose peak is above the capacity keep their results ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+check "as many as sweep.csv has" [ "$(paste -d' ' <(column peak/sweep.csv peak_gib) <(column peak/sweep.csv memory_capacity_gib) |
+  awk '$1 > $2 { n++ } END { print n + 0 }')" -eq 8 ]
+said=$(tr -s '\n ' ' ' <streams/out)
+check "the summary warns of them: $said" grep -q 'WARNING: 8 points would need more memory than a GPU has at the simulated peak' <<<"$said"
+check "and names the fastest that fits" grep -q 'the fastest that fits has rate 400 Gbit/s, batch_per_gpu 2048\.' <<<"$said"
+
 echo "-- the same bytes"
 run sweep grid.yaml -o one -j 1 -q
 check "-q keeps stderr empty" [ ! -s streams/err ]
@@ -69,9 +78,9 @@ check "a finished sweep is not simulated again" grep -q '^note: 16 of them were 
 check "and gives the same bytes" same_results grid one
 
 echo "-- killed in the middle"
-scenario many.yaml 'random: {points: 1200, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s, scale: log}, workload.batch_per_gpu: {from: 8, to: 64}}}'
+scenario many.yaml 'random: {points: 3000, seed: 3, axes: {cluster.nics.rate: {from: 10 Gbit/s, to: 100 Gbit/s, scale: log}, workload.batch_per_gpu: {from: 8, to: 64}}}'
 run sweep many.yaml -o whole -q
-check "1,200 drawn points ($code): $(cat streams/err)" [ "$code" -eq 0 ]
+check "3,000 drawn points ($code): $(cat streams/err)" [ "$code" -eq 0 ]
 # grown BYTES: so much is finished.
 grown() { [ "$(stat -c %s killed/points/local.points)" -ge "$1" ]; }
 for signal in KILL INT TERM; do
@@ -79,6 +88,7 @@ for signal in KILL INT TERM; do
   setsid env --default-signal=INT,TERM "$shardsim" sweep many.yaml -o killed -j 2 -q >streams/out 2>streams/err </dev/null &
   main=$!
   check "points are kept while it runs" until_true grown $((before + 10000))
+  kill -STOP -- "-$main"  # or it may be through before the rest of this
   if [ "$signal" = INT ]; then
     code=0
     "$shardsim" sweep many.yaml -o killed >streams/second 2>&1 </dev/null || code=$?
@@ -86,6 +96,7 @@ for signal in KILL INT TERM; do
     check "with one error" grep -q '^error: killed: another shardsim is writing to this folder' streams/second
   fi
   kill "-$signal" "$main"
+  kill -CONT -- "-$main"
   code=0
   wait "$main" || code=$?
   case $signal in KILL) due=137 ;; INT) due=130 ;; TERM) due=143 ;; esac

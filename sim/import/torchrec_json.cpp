@@ -47,7 +47,7 @@ struct Lookups {
 Lookups stated_lookups(const Tree& root, const std::string& table, std::size_t features) {
   const Tree* const all = root.find("constraints");
   const Tree* const stated = is_given(all) ? required_map(*all, "'constraints'").find(table) : nullptr;
-  if (!is_given(stated)) return {};
+  if (stated == nullptr || !is_given(stated)) return {};
   required_map(*stated, "the constraints of table " + excerpt(table));
   Lookups lookups{stated, numbers_of(*stated, "pooling_factors"), numbers_of(*stated, "num_poolings")};
   for (std::vector<double>* const numbers : {&lookups.factors, &lookups.poolings}) {

@@ -82,7 +82,7 @@ void edit_key(Tree& keys, const std::vector<std::string>& known, const std::stri
     throw input_error(value.place, fmt::format("path {}: the case has no '{}' to change", excerpt(path), head),
                       fmt::format("Write the key in the case, or set '{}' as a whole", head));
   }
-  if (head == "jobs") return edit_job(*jobs, rest, value, from);
+  if (jobs != nullptr && head == "jobs") return edit_job(*jobs, rest, value, from);
   if (is_named(head) && split_head(rest).first == "base") {
     throw input_error(value.place, fmt::format("path {}: 'base' cannot be set alone", excerpt(path)),
                       fmt::format("Set the whole '{}', for example to {{base: NAME}}", head));

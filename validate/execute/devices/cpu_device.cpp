@@ -175,9 +175,11 @@ class CpuDevice : public DevicePort {
   void pass(std::int64_t nanoseconds, int) override {
     constexpr double kLook = 0.05;  // seconds between two looks at whether the run has ended
     const double end = monotonic_seconds() + static_cast<double>(nanoseconds) * 1e-9;
-    for (double now = monotonic_seconds(); now < end; now = monotonic_seconds()) {
+    double now = monotonic_seconds();
+    while (now < end) {
       check_stop();
       sleep_until(std::min(end, now + kLook));
+      now = monotonic_seconds();
     }
   }
 

@@ -182,13 +182,7 @@ MeasuredSet measure(BenchDevice& device, std::span<const BenchPoint> points, con
       set.left_out.push_back(point);
       continue;
     }
-    try {
-      set.points.push_back(measure_drawn(device, point, inputs.of(point), options, watch));
-    } catch (const Error& error) {
-      // The memory that another program has taken meanwhile; what was measured in hours is worth more than this point.
-      if (error.failure() != Failure::run || set.points.empty()) throw;
-      set.left_out.push_back(point);
-    }
+    set.points.push_back(measure_drawn(device, point, inputs.of(point), options, watch));
     if (watch.progress) watch.progress(++done, all);
   }
   for (int round = 1; round < options.rounds; ++round) {

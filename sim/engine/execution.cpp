@@ -245,7 +245,7 @@ void Execution::fire(const Timer& timer) {
 
 void Execution::end_op(int index, int op, int iteration, double started, LinkId link) {
   Rank& rank = ranks_[index];
-  spans_[iteration].push_back({started, now(), rank.number, program_.ops[op].stream, op, link});
+  spans_of(iteration).push_back({started, now(), rank.number, program_.ops[op].stream, op, link});
   const bool had_finished = rank.streams->finished(iteration_);
   rank.streams->end(op);
   if (!had_finished && rank.streams->finished(iteration_)) --unfinished_;
@@ -254,6 +254,12 @@ void Execution::end_op(int index, int op, int iteration, double started, LinkId 
     count_unfinished();
   }
   if (!done_) advance_rank(index);
+}
+
+std::vector<Execution::RawSpan>& Execution::spans_of(int iteration) {
+  const auto [entry, added] = spans_.try_emplace(iteration);
+  if (added) entry->second.reserve(spans_of_all_);
+  return entry->second;
 }
 
 void Execution::count_unfinished() {

@@ -120,6 +120,7 @@ class Execution {
   void fire(const Timer& timer);
   void end_if_done(int id, int position);
   void end_op(int index, int op, int iteration, double started, LinkId link = -1);
+  std::vector<RawSpan>& spans_of(int iteration);
   void iteration_ended();
   // Iterations that a rank which waits for nobody may run ahead of the others, where there is no last iteration.
   static constexpr int kAhead = 4;
@@ -174,6 +175,7 @@ class Execution {
   TransferLog transfers_;
   int moving_ = 0;                             // transfers that have not ended
   std::map<int, std::vector<RawSpan>> spans_;  // by iteration that has not ended
+  std::size_t spans_of_all_ = 0;               // that an iteration has in the end, at most
   int iteration_ = 0;                          // the one that has to end next
   int unfinished_ = 0;                         // ranks that have not finished it
   double last_end_ = 0, last_seconds_ = -1;

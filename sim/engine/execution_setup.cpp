@@ -58,10 +58,14 @@ std::vector<char> Execution::leaves_in_use() const {
 }
 
 void Execution::deal_ops() {
+  const auto deal = [&](std::size_t index, const Op& op) {
+    ranks_[index].streams->add(op);
+    ++spans_of_all_;
+  };
   for (const Op& op : program_.ops) {
-    for (std::size_t index = 0; op.ranks.empty() && index < ranks_.size(); ++index) ranks_[index].streams->add(op);
+    for (std::size_t index = 0; op.ranks.empty() && index < ranks_.size(); ++index) deal(index, op);
     for (const int rank : op.ranks) {
-      if (index_of_rank_[rank] >= 0) ranks_[index_of_rank_[rank]].streams->add(op);
+      if (index_of_rank_[rank] >= 0) deal(static_cast<std::size_t>(index_of_rank_[rank]), op);
     }
   }
 }

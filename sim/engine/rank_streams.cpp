@@ -1,6 +1,5 @@
 #include "sim/engine/rank_streams.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace shardsim {
@@ -27,7 +26,9 @@ std::optional<RankStreams::Next> RankStreams::take(int index) {
   Stream& stream = streams_[index];
   if (stream.busy || stream.ops.empty() || stream.iteration >= iterations_) return std::nullopt;
   const int op = stream.ops[stream.next];
-  if (!ready(program_.ops[op], stream.iteration)) return std::nullopt;
+  if (!has_ended(stream.awaited)) return std::nullopt;
+  stream.awaited = awaited_by(program_.ops[op], stream.iteration);
+  if (!has_ended(stream.awaited)) return std::nullopt;
   stream.busy = true;
   return Next{op, stream.iteration};
 }
@@ -49,11 +50,12 @@ bool RankStreams::finished(int iteration) const {
   return left_[iteration] == 0;
 }
 
-bool RankStreams::ready(const Op& op, int iteration) const {
-  const auto ended_by = [&](int id, int when) { return ended_[id] >= when; };
-  return std::all_of(op.after.begin(), op.after.end(), [&](int id) { return ended_by(id, iteration); }) &&
-         std::all_of(op.after_previous.begin(), op.after_previous.end(),
-                     [&](int id) { return ended_by(id, iteration - 1); });
+RankStreams::Awaited RankStreams::awaited_by(const Op& op, int iteration) const {
+  for (const int id : op.after)
+    if (const Awaited each{id, iteration}; !has_ended(each)) return each;
+  for (const int id : op.after_previous)
+    if (const Awaited each{id, iteration - 1}; !has_ended(each)) return each;
+  return {};
 }
 
 }  // namespace shardsim

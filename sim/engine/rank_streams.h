@@ -27,13 +27,21 @@ class RankStreams {
   int streams() const { return static_cast<int>(streams_.size()); }
 
  private:
+  // An operation that has to end in this iteration before another may start.
+  struct Awaited {
+    int op = -1;  // none
+    int iteration = 0;
+  };
   struct Stream {
     std::vector<int> ops;
     std::size_t next = 0;
     int iteration = 0;
     bool busy = false;
+    // Of the operation at the head: until this one has ended nothing else about it need be asked.
+    Awaited awaited{};
   };
-  bool ready(const Op& op, int iteration) const;
+  bool has_ended(const Awaited& awaited) const { return awaited.op < 0 || ended_[awaited.op] >= awaited.iteration; }
+  Awaited awaited_by(const Op& op, int iteration) const;  // the first that has not ended
 
   const Program& program_;
   std::vector<Stream> streams_;

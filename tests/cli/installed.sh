@@ -44,7 +44,7 @@ package=$(find "$work/package" -maxdepth 1 -name '*.deb')
 dpkg-deb --extract "$package" "$work/extracted"
 judge "$work/extracted/usr" package
 dpkg-deb --field "$package" Depends >depends
-for library in libc6 libsimgrid libhdf5 libyaml-cpp; do check "the package depends on $library: $(cat depends)" grep -q "$library" depends; done
+for library in libc6 libsimgrid libjemalloc libyaml-cpp; do check "the package depends on $library: $(cat depends)" grep -q "$library" depends; done
 
 echo "-- a program by itself"
 mkdir alone

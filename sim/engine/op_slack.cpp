@@ -136,8 +136,7 @@ class Slack {
   // The least waiting on a way from an operation to itself in a later iteration, on any of its ranks; `enough` where it
   // is more. Ways that are too many to follow are taken to be as short as those that were followed.
   double until_itself(int op, double enough) {
-    reached_.assign(2 * ends_.size(), kNever);
-    ways_ = {};
+    forget_ways();
     for (int rank = 0; rank < static_cast<int>(spans_.ranks()); ++rank)
       if (const PastSpan* const of = span(rank, op)) follow(rank, op, of->end, 0);
     for (std::size_t steps = 0; !ways_.empty() && ways_.top().waiting < enough; ++steps) {
@@ -157,8 +156,17 @@ class Slack {
     return enough;
   }
 
+  // Only what was reached: a way from one operation sees few of the others.
+  void forget_ways() {
+    reached_.resize(2 * ends_.size(), kNever);
+    for (const std::size_t place : touched_) reached_[place] = kNever;
+    touched_.clear();
+    ways_ = {};
+  }
+
   void reach(std::size_t place, double waiting) {
     if (waiting >= reached_[place]) return;
+    if (reached_[place] == kNever) touched_.push_back(place);
     reached_[place] = waiting;
     ways_.push({waiting, place});
   }
@@ -222,6 +230,7 @@ class Slack {
   std::vector<std::vector<Follower>> followers_;  // [op] what waits for it
   // Of until_itself: the least waiting so far, [rank][op] and behind these [first member][op] of collectives.
   std::vector<double> reached_;
+  std::vector<std::size_t> touched_;  // places in it
   std::priority_queue<Reached, std::vector<Reached>, std::greater<>> ways_;
 };
 
